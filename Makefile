@@ -1,0 +1,37 @@
+# Every target makes its own virtual environment and installs what it needs: `make demo` and `make test` on a fresh machine.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+STAMP := $(VENV)/installed
+
+.PHONY: demo test check format bench docs clean
+
+demo: $(STAMP)-all
+	$(BIN)/plefka demo --out demo
+
+test: $(STAMP)-check
+	$(BIN)/python -m pytest -n 2
+
+check: $(STAMP)-check
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/basedpyright
+
+format: $(STAMP)-check
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(STAMP)-check
+	$(BIN)/python -m benchmarks --out benchmarks/results
+
+docs: $(STAMP)-docs
+	$(BIN)/mkdocs build --strict
+
+clean:
+	rm -rf $(VENV) demo site .pytest_cache .hypothesis .ruff_cache
+
+$(STAMP)-%: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(PIP) --editable ".[$*]"
+	touch $@

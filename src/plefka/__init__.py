@@ -1,0 +1,59 @@
+"""Inference and learning in networks of binary units: `infer(network, evidence, method) -> Solution`."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from plefka import ensembles as ensembles
+    from plefka import plots as plots
+    from plefka.activations import Custom as Custom
+    from plefka.activations import NoisyOr as NoisyOr
+    from plefka.activations import Sigmoid as Sigmoid
+    from plefka.examples import example as example
+    from plefka.formats import load as load
+    from plefka.formats import save as save
+    from plefka.free_energy.evaluate import free_energy as free_energy
+    from plefka.infer import infer as infer
+    from plefka.methods import METHODS as METHODS
+    from plefka.methods import parse_method as parse_method
+    from plefka.networks.belief import BeliefNetwork as BeliefNetwork
+    from plefka.solution import InferenceFailed as InferenceFailed
+    from plefka.solution import Solution as Solution
+    from plefka.solution import Status as Status
+
+__version__ = "0.1.0"
+
+# Each public name and the module it is loaded from on first use, so that `import plefka` is quick.
+_HOME = {
+    "BeliefNetwork": "plefka.networks.belief",
+    "Custom": "plefka.activations",
+    "InferenceFailed": "plefka.solution",
+    "METHODS": "plefka.methods",
+    "NoisyOr": "plefka.activations",
+    "Sigmoid": "plefka.activations",
+    "Solution": "plefka.solution",
+    "Status": "plefka.solution",
+    "example": "plefka.examples",
+    "free_energy": "plefka.free_energy.evaluate",
+    "infer": "plefka.infer",
+    "load": "plefka.formats",
+    "parse_method": "plefka.methods",
+    "save": "plefka.formats",
+}
+_MODULES = ("ensembles", "errors", "plots")
+
+__all__ = sorted([*_HOME, *_MODULES])
+
+
+def __getattr__(name: str):
+    if name in _MODULES:
+        return import_module(f"plefka.{name}")
+    if name not in _HOME:
+        raise AttributeError(f"plefka has no {name!r}")
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

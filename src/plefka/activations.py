@@ -1,0 +1,265 @@
+"""Activations: how the field of a unit sets its probability of being on (section 2).
+
+An activation is known by two functions of the field x, `log_on(x)` = ln f(x) and `log_off(x)` = ln(1 - f(x)), written
+directly and never as the logarithm of a rounded probability. Their derivatives come from automatic differentiation;
+where a closed form is known it stands beside the function as its derivative rule.
+"""
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from plefka.errors import InvalidInput, nearest
+
+SMALLEST_FIELD = 1e-70  # a field this close to a pole keeps all four derivatives finite
+SMALLEST_FIELD_SINGLE = 1e-8
+CERTAIN_FIELD = 30.0  # what an infinite weight counts for in an expansion: P(off) = 1e-13
+
+
+class Activation(eqx.Module):
+    """A function from fields to probabilities, by the logarithms of f and 1 - f."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """What the activation is called in files and tables."""
+
+    @property
+    def domain(self) -> tuple[float, float]:
+        """The fields for which f is defined."""
+        return (-math.inf, math.inf)
+
+    @property
+    def has_linear_log_odds(self) -> bool:
+        """Whether ln f - ln(1 - f) is the field itself, so that its second derivative vanishes."""
+        return False
+
+    @abstractmethod
+    def log_on(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        """ln f(x)."""
+
+    @abstractmethod
+    def log_off(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        """ln(1 - f(x))."""
+
+    @property
+    def allows_certain_edges(self) -> bool:
+        """Whether an infinite weight has a meaning: on for certain when the parent is on."""
+        return False
+
+    def probability(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        """f(x)."""
+        return jnp.exp(self.log_on(x))
+
+    def clip(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        """The field without the rounding that takes it out of its domain."""
+        return jnp.clip(x, *self.domain)
+
+    def off_poles(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+        """The field, moved into its domain and off the poles of the derivatives."""
+        return self.clip(x)
+
+    def log_ratios(self, x: Float[Array, "..."], degree: int) -> list[tuple[Float[Array, "..."], Float[Array, "..."]]]:
+        """The pairs (log_on, log_off) and their derivatives up to `degree`, at x."""
+        return list(zip(derivatives(self.log_on, x, degree), derivatives(self.log_off, x, degree), strict=True))
+
+
+def derivatives(function: Callable, x: Float[Array, "..."], degree: int) -> list[Float[Array, "..."]]:
+    """[function(x), function'(x), ...] up to `degree`, elementwise."""
+    tower = [function]
+    for _ in range(degree):
+        below = tower[-1]
+        tower.append(lambda x, below=below: jax.jvp(below, (x,), (jnp.ones_like(x),))[1])
+    return [f(x) for f in tower]
+
+
+@jax.custom_jvp
+def sigmoid(x):
+    """1 / (1 + exp(-x)), without overflow and with s(1 - s) for derivative."""
+    e = jnp.exp(-jnp.abs(x))
+    return jnp.where(x >= 0, 1.0, e) / (1 + e)
+
+
+@sigmoid.defjvp
+def _(primals, tangents):
+    (x,), (dx,) = primals, tangents
+    e = jnp.exp(-jnp.abs(x))
+    return sigmoid(x), e / (1 + e) ** 2 * dx
+
+
+@jax.custom_jvp
+def log_sigmoid(x):
+    """ln(1 / (1 + exp(-x))), with sigmoid(-x) for derivative."""
+    return jnp.minimum(x, 0) - jnp.log1p(jnp.exp(-jnp.abs(x)))
+
+
+@log_sigmoid.defjvp
+def _(primals, tangents):
+    (x,), (dx,) = primals, tangents
+    return log_sigmoid(x), sigmoid(-x) * dx
+
+
+@jax.custom_jvp
+def log_noisy_or(x):
+    """ln(1 - exp(-x)) for x >= 0, with 1 / (exp(x) - 1) for derivative."""
+    small = x < 0.7
+    return jnp.where(
+        small,
+        jnp.log(-jnp.expm1(-jnp.where(small, x, 1.0))),
+        jnp.log1p(-jnp.exp(-jnp.where(small, 1.0, x))),
+    )
+
+
+@log_noisy_or.defjvp
+def _(primals, tangents):
+    (x,), (dx,) = primals, tangents
+    return log_noisy_or(x), odds_against(x) * dx
+
+
+@jax.custom_jvp
+def odds_against(x):
+    """r = 1 / (exp(x) - 1): (1 - f) / f of the noisy-or, with -r(1 + r) for derivative."""
+    return 1 / jnp.expm1(x)
+
+
+@odds_against.defjvp
+def _(primals, tangents):
+    (x,), (dx,) = primals, tangents
+    r = odds_against(x)
+    return r, -r * (1 + r) * dx
+
+
+class Sigmoid(Activation):
+    """f(x) = 1 / (1 + exp(-x)), for any field."""
+
+    @property
+    def name(self):
+        return "sigmoid"
+
+    def clip(self, x):
+        return x
+
+    @property
+    def has_linear_log_odds(self):
+        return True
+
+    def log_on(self, x):
+        return log_sigmoid(x)
+
+    def log_off(self, x):
+        return log_sigmoid(-x)
+
+    def log_ratios(self, x, degree):
+        """ln f and ln(1 - f) differ by x, so that all derivatives from the second on are shared."""
+        off = derivatives(self.log_off, x, degree)
+        on = [self.log_on(x), *(1 + d for d in off[1:2]), *off[2:]]
+        return list(zip(on, off, strict=True))
+
+
+class NoisyOr(Activation):
+    """f(x) = 1 - exp(-x), for fields that are never negative; an infinite weight is an edge of probability one."""
+
+    @property
+    def name(self):
+        return "noisy_or"
+
+    @property
+    def domain(self):
+        return (0.0, math.inf)
+
+    @property
+    def allows_certain_edges(self):
+        return True
+
+    def off_poles(self, x):
+        return jnp.maximum(x, SMALLEST_FIELD if x.dtype == jnp.float64 else SMALLEST_FIELD_SINGLE)
+
+    def log_on(self, x):
+        return log_noisy_or(x)
+
+    def log_off(self, x):
+        return -x
+
+
+class Custom(Activation):
+    """Any analytic f: `Custom(f)`, or better `Custom(log_on=..., log_off=..., domain=(low, high))`.
+
+    The functions are written with jax.numpy, act on arrays element by element, and are differentiated automatically.
+    """
+
+    _log_on: Callable = eqx.field(static=True)
+    _log_off: Callable = eqx.field(static=True)
+    _name: str = eqx.field(static=True)
+    _domain: tuple[float, float] = eqx.field(static=True)
+
+    def __init__(
+        self,
+        f: Callable | None = None,
+        *,
+        log_on: Callable | None = None,
+        log_off: Callable | None = None,
+        domain: tuple[float, float] = (-math.inf, math.inf),
+        name: str = "custom",
+    ):
+        pair = log_on is not None and log_off is not None
+        if (f is not None) == pair or (f is not None and (log_on or log_off)):
+            raise InvalidInput(
+                "Custom takes either f, the probability of being on, or both log_on and log_off; "
+                f"got f={f!r}, log_on={log_on!r}, log_off={log_off!r}."
+            )
+        if not domain[0] < domain[1]:
+            raise InvalidInput(f"domain must be a pair (low, high) with low < high; got {domain!r}.")
+        self._log_on = log_on if log_on is not None else _LogOf(f)
+        self._log_off = log_off if log_off is not None else _LogOfComplement(f)
+        self._name = name
+        self._domain = (float(domain[0]), float(domain[1]))
+
+    @property
+    def name(self):
+        return self._name
+
+    @property
+    def domain(self):
+        return self._domain
+
+    def log_on(self, x):
+        return self._log_on(x)
+
+    def log_off(self, x):
+        return self._log_off(x)
+
+
+class _LogOf(eqx.Module):
+    f: Callable = eqx.field(static=True)
+
+    def __call__(self, x):
+        return jnp.log(self.f(x))
+
+
+class _LogOfComplement(eqx.Module):
+    f: Callable = eqx.field(static=True)
+
+    def __call__(self, x):
+        return jnp.log1p(-self.f(x))
+
+
+ACTIVATIONS = {"sigmoid": Sigmoid, "noisy_or": NoisyOr}
+
+
+def as_activation(activation: str | Activation | Callable) -> Activation:
+    """The activation that a user means by a name, an activation or a function."""
+    if isinstance(activation, Activation):
+        return activation
+    if callable(activation):
+        return Custom(activation)
+    if activation not in ACTIVATIONS:
+        raise InvalidInput(
+            f"activation must be one of {', '.join(ACTIVATIONS)}, or a Custom(...); got {activation!r}."
+            + nearest(str(activation), ACTIVATIONS)
+        )
+    return ACTIVATIONS[activation]()

@@ -1,0 +1,1 @@
+"""Free energies: functionals of the means whose minimum approximates -ln P(evidence)."""

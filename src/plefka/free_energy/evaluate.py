@@ -1,0 +1,65 @@
+"""The functional itself: the free energy at given means."""
+
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from plefka.errors import InvalidInput
+from plefka.evidence import as_rows
+from plefka.free_energy.problem import pose
+from plefka.free_energy.taylor import negative_entropy
+from plefka.methods import MeanField, Method, does_not_apply, parse_method
+from plefka.networks.belief import BeliefNetwork
+from plefka.precision import is_traced, precision
+
+
+def free_energy(
+    network: BeliefNetwork,
+    evidence: Any,
+    means: Any,
+    method: str | Method = "G12",
+    *,
+    prune: bool = True,
+    dtype: str = "float64",
+) -> Any:
+    """G(means), which approximates -ln P(evidence): a number, or one for each row of `means` or of the evidence.
+
+    Clamped units count with their evidence, whatever `means` says. Inside a trace it can be differentiated by the means
+    and by the network's weights and biases.
+    """
+    method = parse_method(method)
+    if not isinstance(method, MeanField):
+        raise does_not_apply(method, "it has no free energy as a function of the means", "a scheme such as G12")
+    rows, batched = as_rows(network, evidence)
+    method.check(network)
+    traced = is_traced(network, rows, means)
+    u = means if traced else np.asarray(means, dtype=float)
+    if u.ndim not in (1, 2) or u.shape[-1] != network.size:
+        raise InvalidInput(f"means must have shape ({network.size},) or (rows, {network.size}); got {u.shape}.")
+    if not traced and not np.all((u >= 0) & (u <= 1)):
+        raise InvalidInput("means must lie between 0 and 1.")
+    batched = batched or u.ndim == 2
+    storage = network.storage.with_pairs() if method.functional.needs_pairs else network.storage
+    arguments = (storage, network.bias, network.activation, rows, jnp.atleast_2d(u) if traced else np.atleast_2d(u))
+    if traced:
+        G = _evaluate(*arguments, functional=method.functional, prune=prune)
+        return G if batched else G[0]
+    with precision(dtype):
+        G = np.asarray(_compiled(*arguments, functional=method.functional, prune=prune))
+    return G if batched else G[0].item()
+
+
+def _evaluate(storage, bias, activation, rows, u, *, functional, prune):
+    rows = jnp.asarray(rows)
+    if u.shape[0] != rows.shape[0]:
+        rows = jnp.broadcast_to(rows, (max(u.shape[0], rows.shape[0]), rows.shape[1]))
+    degree = functional.powers(activation)
+    problem = pose(storage, jnp.asarray(bias), activation, rows, degree, pairs=functional.needs_pairs, prune=prune)
+    u = jnp.where(jnp.isnan(rows).T, jnp.asarray(u).T, problem.values)
+    return functional.energy(problem, u) + jnp.where(problem.free, negative_entropy(u), 0.0).sum(0)
+
+
+_compiled = partial(jax.jit, static_argnames=("functional", "prune"))(_evaluate)

@@ -1,0 +1,107 @@
+"""The bound of Saul, Jaakkola and Jordan (1996) for sigmoid networks (section 6; (25), (61))."""
+
+from typing import ClassVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from plefka.activations import Activation, sigmoid
+from plefka.free_energy.problem import Problem
+
+XI_TOLERANCE = 1e-6  # Newton's last step; its error is the square of that
+XI_GAIN = 1e-13  # what the rest of the bracket could still gain
+XI_STEPS = 60
+LARGEST_SLOPE = 1e300
+
+
+class SaulJaakkolaJordan(eqx.Module):
+    """-ln Z <= G_0 - sum_i u_i x_i + sum_i min over xi_i of { xi_i x_i + ln <exp(-xi_i x_i) + exp((1 - xi_i) x_i)> }."""
+
+    is_bound: ClassVar[bool] = True
+    needs_pairs: ClassVar[bool] = False
+
+    def powers(self, activation: Activation) -> int:
+        return 1
+
+    def row_work(self, size: int, num_edges: int, num_pairs: int) -> int:
+        """Numbers held at once for one row: a tilted mean for every edge."""
+        return size + num_edges
+
+    def energy(self, problem: Problem, u: Float[Array, "units rows"]) -> Float[Array, " rows"]:
+        """G - G_0 at the means u, for every row, with the best xi."""
+        x = problem.h + problem.weights.field_of(u)
+        xi = jax.lax.stop_gradient(best_xi(problem, u, x))  # dG / dxi = 0 there
+        normaliser = jnp.logaddexp(log_average(problem, u, -xi), log_average(problem, u, 1 - xi))
+        return (problem.counted * ((xi - u) * x + normaliser)).sum(0)
+
+
+def log_average(problem: Problem, u, a):
+    """ln <exp(a x)> = a h + sum_j ln(1 - u_j + u_j exp(a w_ij))."""
+    return a * problem.h + problem.weights.map_edges(lambda w, a, u: (log_tilt(a * w, u),), a, u)[0]
+
+
+def tilted(problem: Problem, u, a):
+    """ln <exp(a x)> with its first and second derivative by a: the field's cumulants under tilted means."""
+
+    def terms(w, a, u):
+        p = tilted_mean(a * w, u)
+        return log_tilt(a * w, u), w * p, w**2 * p * (1 - p)
+
+    value, slope, curvature = problem.weights.map_edges(terms, a, u)
+    return a * problem.h + value, problem.h + slope, curvature
+
+
+def best_xi(problem: Problem, u, x):
+    """The minimum over xi in [0, 1], convex in each: Newton's method inside a shrinking bracket."""
+
+    def step(state):
+        xi, low, high, _, count = state
+        value0, slope0, curve0 = tilted(problem, u, -xi)
+        value1, slope1, curve1 = tilted(problem, u, 1 - xi)
+        p = sigmoid(value1 - value0)
+        slope = x - (1 - p) * slope0 - p * slope1
+        curve = (1 - p) * curve0 + p * curve1 + p * (1 - p) * (slope0 - slope1) ** 2
+        low, high = jnp.where(slope < 0, xi, low), jnp.where(slope > 0, xi, high)
+        newton = xi - slope / jnp.where(curve > 0, curve, 1.0)
+        inside = (newton >= low) & (newton <= high)
+        new = jnp.where(inside, newton, (low + high) / 2)
+        unsettled = (jnp.abs(new - xi) > XI_TOLERANCE) & (jnp.abs(slope) * (high - low) > XI_GAIN)
+        return new, low, high, jnp.any(unsettled), count + 1
+
+    xi = sigmoid(x) + jnp.zeros_like(u)
+    start = (xi, jnp.zeros_like(xi), jnp.ones_like(xi), jnp.array(True), 0)
+    return jax.lax.while_loop(lambda state: state[3] & (state[4] < XI_STEPS), step, jax.lax.stop_gradient(start))[0]
+
+
+@jax.custom_jvp
+def log_tilt(t, u):
+    """ln(1 - u + u exp(t)), for any t and for u up to 0 and 1."""
+    e = jnp.exp(-jnp.abs(t))
+    scale = jnp.where(t > 0, u + (1 - u) * e, 1 - u + u * e)
+    far = jnp.maximum(t, 0) + jnp.log(jnp.maximum(scale, 1e-300))
+    near = jnp.log1p(u * jnp.expm1(jnp.clip(t, -1, 1)))
+    value = jnp.where(jnp.abs(t) < 1, near, far)
+    return jnp.where(u <= 0, 0.0, jnp.where(u >= 1, t, value))
+
+
+@log_tilt.defjvp
+def _(primals, tangents):
+    (t, u), (dt, du) = primals, tangents
+    return log_tilt(t, u), tilted_mean(t, u) * dt + tilted_slope(t, u) * du
+
+
+def tilted_mean(t, u):
+    """u exp(t) / (1 - u + u exp(t)): the mean of a unit under a tilt."""
+    e = jnp.exp(-jnp.abs(t))
+    up, down = jnp.where(t > 0, u, u * e), jnp.where(t > 0, (1 - u) * e, 1 - u)
+    return jnp.where(u <= 0, 0.0, jnp.where(u >= 1, 1.0, up / jnp.maximum(up + down, 1e-300)))
+
+
+def tilted_slope(t, u):
+    """(exp(t) - 1) / (1 - u + u exp(t)): the derivative of log_tilt by u."""
+    e = jnp.exp(-jnp.abs(t))
+    scale = jnp.where(t > 0, u + (1 - u) * e, 1 - u + u * e)
+    slope = -jnp.sign(t) * jnp.expm1(-jnp.abs(t)) / jnp.maximum(scale, 1e-300)
+    return jnp.clip(slope, -LARGEST_SLOPE, LARGEST_SLOPE)

@@ -1,0 +1,61 @@
+"""The one verb: infer(network, evidence, method) -> Solution."""
+
+from typing import Any
+
+from plefka.errors import InvalidInput
+from plefka.evidence import as_rows
+from plefka.methods import Method, parse_method
+from plefka.networks.belief import BeliefNetwork
+from plefka.posterior import Posterior
+from plefka.precision import is_traced
+from plefka.solution import STATUS_CODES, InferenceFailed, Solution, Status
+
+DEFAULT_METHOD = "G12"
+
+
+def infer(
+    network: BeliefNetwork,
+    evidence: Any = None,
+    method: str | Method = DEFAULT_METHOD,
+    *,
+    prune: bool = True,
+    throw: bool = True,
+    dtype: str = "float64",
+) -> Solution:
+    """Posterior means and ln P(evidence) of a network, or of every network of a stack.
+
+    **Arguments:**
+
+    - `evidence`: None, {unit: 0 or 1}, an array (n,) or (B, n) with nan for hidden units, or a DataFrame.
+    - `method`: `exact`, a scheme such as `G12`, `G22` or `SJJ`, with options in brackets: `G12[tol=1e-10]`.
+    - `prune`: leave out the energy of units that are neither observed nor ancestors of observed ones.
+    - `throw`: raise `InferenceFailed` where a single inference does not converge; a batch says it in `status`.
+    - `dtype`: "float64", or "float32" on request; inside a trace of the user's, the precision is that of the trace.
+    """
+    if not isinstance(network, BeliefNetwork):
+        raise InvalidInput(f"network must be a BeliefNetwork; got {type(network).__name__}.")
+    method = parse_method(method)
+    rows, batched = as_rows(network, evidence)
+    method.check(network)
+    found = method.posterior(network, rows, prune=prune, dtype=dtype)
+    solution = _solution(network, rows, method, found, batched)
+    if throw and not batched and not is_traced(found) and solution.status is not Status.CONVERGED:
+        raise InferenceFailed(solution)
+    return solution
+
+
+def _solution(network: BeliefNetwork, rows: Any, method: Method, found: Posterior, batched: bool) -> Solution:
+    import numpy as np
+
+    traced = is_traced(found, rows)
+    status = found.status if traced else np.array([STATUS_CODES[code - 1] for code in found.status], dtype=object)
+    observed = rows == rows
+    fields = (found.means, -found.free_energy, status, found.num_steps, found.residual, found.num_cycles, observed)
+    if not batched:
+        fields = tuple(field[0] if field is status or traced or field.ndim > 1 else field[0].item() for field in fields)
+    means, log_likelihood, status, steps, residual, cycles, observed = fields
+    return Solution(
+        means=means, log_likelihood=log_likelihood, status=status, num_steps=steps, residual=residual,
+        num_restarts=getattr(method, "restarts", 0), num_cycles=cycles, is_bound=method.is_bound, method=method,
+        names=network.names, observed=observed,
+    )  # fmt: skip

@@ -1,0 +1,134 @@
+"""Mean-field methods behind `infer`: chunks of rows through one compiled solve, starting point after starting point."""
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from plefka.activations import Sigmoid
+from plefka.free_energy.problem import pose, predict
+from plefka.free_energy.sjj import SaulJaakkolaJordan
+from plefka.free_energy.taylor import Taylor
+from plefka.methods import MeanField, does_not_apply
+from plefka.posterior import Posterior, chunks
+from plefka.precision import is_traced, precision, to_numpy
+from plefka.solvers.implicit import differentiable
+from plefka.solvers.loop import CONVERGED, minimise
+from plefka.solvers.monotone import Monotone
+from plefka.solvers.paper import Paper
+
+if TYPE_CHECKING:
+    from plefka.networks.belief import BeliefNetwork
+
+FUNCTIONALS = {
+    **{f"G1{degree}": Taylor(1, degree) for degree in range(5)},
+    "G21": Taylor(2, 1, 1),
+    "G22": Taylor(2, 2, 2),
+    "G221": Taylor(2, 2, 1),
+    "G212": Taylor(2, 1, 2),
+    "SJJ": SaulJaakkolaJordan(),
+}
+POLICIES = {"monotone": Monotone(), "paper": Paper()}
+MOST_PAIRS = 200_000_000  # what fits in memory for one row
+MOST_NUMBERS = 2**26  # held at once for a chunk of rows, per array
+
+
+def functional_of(name: str):
+    """The free energy of a scheme."""
+    return FUNCTIONALS[name]
+
+
+def check(method: MeanField, network: "BeliefNetwork") -> None:
+    """SJJ is for the sigmoid, and the pairs of G22 must fit in memory."""
+    if method.name == "SJJ" and not isinstance(network.activation, Sigmoid):
+        raise does_not_apply(
+            method, f"its bound is for sigmoid networks, and this one is {network.activation.name}", "G12 or G221"
+        )
+    if method.functional.needs_pairs and network.storage.num_pairs() > MOST_PAIRS:
+        pairs = f"{network.storage.num_pairs():,} pairs of parents"
+        raise does_not_apply(method, f"it would sum over {pairs}, and {MOST_PAIRS:,} is the most", "G221")
+
+
+def posterior(method: MeanField, network: "BeliefNetwork", rows: Any, *, prune: bool, dtype: str) -> Posterior:
+    """Solve every row, from every starting point, and keep the lowest free energy that converged."""
+    if method.functional.needs_pairs:
+        network = _with_pairs(network)
+    solve = _traced if is_traced(network, rows) else partial(_in_chunks, dtype=dtype)
+    best = None
+    for start in _starts(method, rows.shape):
+        found = solve(method, network, rows, start, prune)
+        best = found if best is None else _better(best, found)
+    assert best is not None
+    return best
+
+
+def _with_pairs(network: "BeliefNetwork") -> "BeliefNetwork":
+    import equinox as eqx
+
+    return eqx.tree_at(lambda net: net.storage, network, network.storage.with_pairs())
+
+
+def _starts(method: MeanField, shape: tuple[int, int]):
+    """Natural parameters to start from: u = 1/2, then u uniform at random."""
+    yield np.zeros(shape)
+    rng = np.random.default_rng(method.seed)
+    for _ in range(method.restarts):
+        u = rng.uniform(1e-6, 1 - 1e-6, shape)
+        yield np.log(u) - np.log1p(-u)
+
+
+def _better(a: Posterior, b: Posterior) -> Posterior:
+    """Row by row the one that converged, or of two such the one with the lower free energy."""
+    use = jnp.where if is_traced(a, b) else np.where
+    done_a, done_b = a.status == CONVERGED, b.status == CONVERGED
+    b_wins = (done_b & ~done_a) | ((done_a == done_b) & (b.free_energy < a.free_energy))
+    chosen = [use(b_wins[:, None] if x.ndim == 2 else b_wins, y, x) for x, y in zip(a, b, strict=True)]
+    return Posterior(*chosen)._replace(num_steps=a.num_steps + b.num_steps, num_cycles=a.num_cycles + b.num_cycles)
+
+
+def _in_chunks(method, network, rows, start, prune, *, dtype) -> Posterior:
+    storage = network.storage
+    work = method.functional.row_work(
+        network.size, storage.num_edges, storage.num_pairs() if method.functional.needs_pairs else 0
+    )
+    parts = []
+    with precision(dtype):
+        for index in chunks(len(rows), max(1, MOST_NUMBERS // work)):
+            stacked = network.stack is not None
+            piece = storage.take(index) if stacked else storage
+            bias = network.bias[index] if stacked else network.bias
+            tol = max(method.tol, 64 * float(np.finfo(dtype).eps))
+            found = _compiled(
+                piece, bias, network.activation, rows[index], start[index], tol, method.max_steps,
+                functional=method.functional, policy=POLICIES[method.policy], prune=prune,
+            )  # fmt: skip
+            parts.append(to_numpy(found))
+    return Posterior.joined(parts, len(rows))
+
+
+def _traced(method, network, rows, start, prune) -> Posterior:
+    return _solve(
+        network.storage, network.bias, network.activation, jnp.asarray(rows), jnp.asarray(start), method.tol, method.max_steps,
+        functional=method.functional, policy=POLICIES[method.policy], prune=prune, traced=True,
+    )  # fmt: skip
+
+
+def _solve(
+    storage, bias, activation, rows, start, tol, max_steps, *, functional, policy, prune, traced=False
+) -> Posterior:
+    degree = functional.powers(activation)
+    rows, bias = jnp.asarray(rows, jnp.zeros(()).dtype), jnp.asarray(bias)
+    problem = pose(storage, bias, activation, rows, degree, pairs=functional.needs_pairs, prune=prune)
+    theta = jnp.where(problem.free, jnp.asarray(start, rows.dtype).T, 0.0)
+    frozen = jax.lax.stop_gradient(problem)
+    ending = minimise(frozen, functional.energy, policy, theta, jnp.asarray(tol, rows.dtype), max_steps)
+    u, G = problem.means(ending.point.theta), ending.point.G
+    if traced:
+        u, G = differentiable(problem, functional.energy, ending.point)
+    means = predict(problem, u).T
+    return Posterior(means, G, ending.status, ending.steps, ending.cycles, ending.point.residual)
+
+
+_compiled = jax.jit(_solve, static_argnames=("functional", "policy", "prune"))

@@ -1,0 +1,3 @@
+"""Networks of binary units, and how their weights are stored."""
+
+from plefka.networks.belief import BeliefNetwork as BeliefNetwork

@@ -1,0 +1,181 @@
+"""Belief networks of the form (4): each unit is on with probability f(weighted sum of its parents + bias)."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import equinox as eqx
+import numpy as np
+import scipy.sparse as sp
+
+from plefka.activations import Activation, as_activation
+from plefka.errors import InvalidEvidence, InvalidNetwork, nearest
+from plefka.networks import checks
+from plefka.networks.blocks import Blocks
+from plefka.networks.edges import Edges
+from plefka.networks.storage import Storage
+from plefka.precision import is_traced
+
+
+class BeliefNetwork(eqx.Module):
+    """P(S) = prod_i f(x_i)^S_i (1 - f(x_i))^(1 - S_i), x_i = sum_j weights[i, j] S_j + bias[i].                  (4)
+
+    **Arguments:**
+
+    - `weights`: weights[i, j] leads from parent j to child i; a dense array or anything of scipy.sparse. Any order of units
+        is accepted as long as the graph is acyclic. A leading axis makes a stack of networks of one shape.
+    - `bias`: one number for each unit; the leak of a noisy-or unit.
+    - `activation`: "sigmoid", "noisy_or" or a `Custom`.
+    - `names`: one word for each unit; without names, units are called by their index.
+    """
+
+    storage: Storage
+    bias: Any
+    activation: Activation
+    given_names: tuple[str, ...] | None = eqx.field(static=True)
+    layers: tuple[int, ...] | None = eqx.field(static=True)
+
+    def __init__(
+        self,
+        weights: Any,
+        bias: Any,
+        activation: str | Activation | Callable = "sigmoid",
+        names: Sequence[str] | None = None,
+        *,
+        layers: tuple[int, ...] | None = None,
+    ):
+        self.activation = as_activation(activation)
+        self.storage = weights if isinstance(weights, Storage) else _store(weights)
+        self.bias = _bias_of(self.storage, bias)
+        self.layers = layers
+        self.given_names = checks.check_names(names, self.size)
+        if not is_traced(self.storage, self.bias):
+            checks.check_network(self)
+
+    @classmethod
+    def layered(
+        cls,
+        weights: Sequence[Any],
+        bias: Sequence[Any],
+        activation: str | Activation | Callable = "sigmoid",
+        names: Sequence[str] | None = None,
+    ) -> "BeliefNetwork":
+        """Layers of units, top layer first: weights[l] is (units of layer l + 1, units of layer l)."""
+        weights = [_as_float(W, "weights") for W in weights]
+        bias = [_as_float(h, "bias") for h in bias]
+        layers = checks.check_layers(weights, bias)
+        stack = max((W.shape[0] for W in weights if W.ndim == 3), default=None)
+        if stack is not None:
+            bias = [np.broadcast_to(h, (stack, h.shape[-1])) if h.ndim == 1 else h for h in bias]
+        joined = eqx.filter_jit(_concatenate)(bias) if is_traced(bias) else np.concatenate(bias, axis=-1)
+        return cls(Blocks.layered(weights, layers), joined, activation, names, layers=layers)
+
+    @property
+    def size(self) -> int:
+        """How many units there are."""
+        return self.storage.size
+
+    @property
+    def stack(self) -> int | None:
+        """How many networks are stacked, or None for a single one."""
+        return self.storage.stack
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the units are called."""
+        return self.given_names or tuple(map(str, range(self.size)))
+
+    @property
+    def weights(self) -> Any:
+        """The weights in the form they were given: an array, a CSR array, or one block for each layer but the first."""
+        return self.storage.original()
+
+    @property
+    def num_edges(self) -> int:
+        """How many weights a network has, those of dense blocks all counted."""
+        return self.storage.num_edges
+
+    @property
+    def parameters(self) -> tuple[Any, Any]:
+        """All that can be learned: the weights as stored, and the bias."""
+        storage = self.storage
+        return (storage.values if isinstance(storage, Edges) else storage.weights), self.bias
+
+    def with_parameters(self, parameters: tuple[Any, Any]) -> "BeliefNetwork":
+        """The same network with other weights and biases: arrays of the shapes that `parameters` has, traced or not."""
+        weights, bias = parameters
+        return eqx.tree_at(lambda net: (*net.parameters[:1], net.bias), self, (weights, bias))
+
+    def index(self, unit: str | int) -> int:
+        """The index of a unit that is given by name or by index."""
+        if self.given_names is not None and isinstance(unit, str):
+            position = _positions(self.given_names).get(unit)
+            if position is None:
+                raise InvalidEvidence(f"there is no unit {unit!r} in this network." + nearest(unit, self.given_names))
+            return position
+        try:
+            position = int(unit)
+        except (TypeError, ValueError):
+            position = -1
+        if isinstance(unit, bool) or position != (float(unit) if not isinstance(unit, str) else position):
+            position = -1
+        if not 0 <= position < self.size:
+            known = "units have names" if self.given_names else "units are called by their index"
+            raise InvalidEvidence(f"there is no unit {unit!r}: {known}, and indices run from 0 to {self.size - 1}.")
+        return position
+
+    def log_joint(self, S: Any) -> Any:
+        """ln P(S) of a state (n,), or of each of a batch of states (B, n)."""
+        from plefka.sampling.ancestral import log_joint
+
+        return log_joint(self, S)
+
+    def sample(self, seed: int, count: int, evidence: Any = None) -> np.ndarray:
+        """`count` states (count, n) drawn from the network, given the evidence, from the parents to the children."""
+        from plefka.sampling.ancestral import sample
+
+        return sample(self, seed, count, evidence)
+
+    def __repr__(self) -> str:
+        shape = " x ".join(map(str, self.layers)) if self.layers else f"{self.size:,}"
+        stacked = f"{self.stack:,} networks of " if self.stack is not None else ""
+        kind = "edges" if isinstance(self.storage, Edges) else "weights"
+        named = f", {', '.join(self.names[:3])}{', ...' if self.size > 3 else ''}" if self.given_names else ""
+        return f"<BeliefNetwork: {stacked}{shape} {self.activation.name} units, {self.num_edges:,} {kind}{named}>"
+
+
+def _store(weights: Any) -> Storage:
+    if sp.issparse(weights):
+        checks.check_square(weights.shape)
+        return Edges.from_scipy(weights)
+    W = _as_float(weights, "weights")
+    checks.check_square(W.shape)
+    return Blocks.dense(W)
+
+
+def _as_float(values: Any, what: str) -> Any:
+    if is_traced(values):
+        return values
+    try:
+        return np.array(values, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InvalidNetwork(
+            f"{what} must be numbers in a rectangular array; got {type(values).__name__}: {error}."
+        ) from None
+
+
+def _bias_of(storage: Storage, bias: Any) -> Any:
+    h = _as_float(bias, "bias")
+    checks.check_bias_shape(h.shape, storage)
+    if storage.stack is not None and h.ndim == 1:
+        return np.broadcast_to(h, (storage.stack, storage.size))
+    return h
+
+
+def _concatenate(parts):
+    import jax.numpy as jnp
+
+    return jnp.concatenate(parts, axis=-1)
+
+
+def _positions(names: tuple[str, ...]) -> dict[str, int]:
+    return {name: position for position, name in enumerate(names)}

@@ -1,0 +1,195 @@
+"""Weights as dense blocks: one for every two neighbouring layers, or a single one for a dense network."""
+
+from collections.abc import Callable
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import scipy.sparse as sp
+from jaxtyping import Array, Float
+
+from plefka.networks.storage import OpenStorage, Storage
+
+Span = tuple[int, int]
+SMALL_PAIR_WORK = 4096  # multiply-adds per row up to which all rows are done at once
+
+
+class Blocks(Storage):
+    """Blocks W[child, parent] with the spans of units they connect; a stack has a leading axis of networks."""
+
+    weights: tuple[np.ndarray | Array, ...]
+    children: tuple[Span, ...] = eqx.field(static=True)
+    parents: tuple[Span, ...] = eqx.field(static=True)
+    size: int = eqx.field(static=True)
+
+    @classmethod
+    def dense(cls, W) -> "Blocks":
+        n = W.shape[-1]
+        return cls((W,), ((0, n),), ((0, n),), n)
+
+    @classmethod
+    def layered(cls, weights, layers: tuple[int, ...]) -> "Blocks":
+        ends = np.cumsum((0, *layers)).tolist()
+        spans = tuple(zip(ends[:-1], ends[1:], strict=True))
+        return cls(tuple(weights), spans[1:], spans[:-1], ends[-1])
+
+    @property
+    def stack(self) -> int | None:
+        return self.weights[0].shape[0] if self.weights and self.weights[0].ndim == 3 else None
+
+    @property
+    def num_edges(self) -> int:
+        return sum(W.shape[-1] * W.shape[-2] for W in self.weights)
+
+    def open(self, degree: int, certain: float, *, pairs: bool = False) -> "OpenBlocks":
+        finite = [jnp.where(jnp.isinf(W), certain, W) for W in map(jnp.asarray, self.weights)]
+        rows_last = [jnp.moveaxis(W, 0, -1) if W.ndim == 3 else W for W in finite]
+        powers = tuple(tuple(W**k for W in rows_last) for k in range(1, degree + 1))
+        return OpenBlocks(powers, self.children, self.parents, self.size)
+
+    def with_pairs(self) -> "Blocks":
+        return self
+
+    def num_pairs(self) -> int:
+        return sum(_pair_work(W.shape[-2], W.shape[-1]) for W in self.weights)
+
+    def map_weights(self, function) -> "Blocks":
+        return Blocks(tuple(map(function, self.weights)), self.children, self.parents, self.size)
+
+    def take(self, networks) -> "Blocks":
+        return self.map_weights(lambda W: W[networks])
+
+    def extreme_sums(self):
+        def total(part):
+            out = np.zeros((*self.weights[0].shape[:-2], self.size)) if self.weights else np.zeros(self.size)
+            for W, (first, last) in zip(self.weights, self.children, strict=True):
+                out[..., first:last] += part(np.asarray(W), 0).sum(-1)
+            return out
+
+        return total(np.minimum), total(np.maximum)
+
+    def to_sparse(self):
+        if self.stack is not None:
+            return [self.take(k).to_sparse() for k in range(self.stack)]
+        rows, cols, values = [], [], []
+        for W, (child, _), (parent, _) in zip(self.weights, self.children, self.parents, strict=True):
+            i, j = np.nonzero(W)
+            rows.append(i + child)
+            cols.append(j + parent)
+            values.append(np.asarray(W)[i, j])
+        empty = np.zeros(0, int)
+        where = (np.concatenate([empty, *rows]), np.concatenate([empty, *cols]))
+        return sp.csr_array((np.concatenate([np.zeros(0), *values]), where), shape=(self.size, self.size))
+
+    def union(self):
+        return self.map_weights(lambda W: np.any(W != 0, axis=0).astype(float)).to_sparse()
+
+    def original(self):
+        return self.weights[0] if self.is_dense else list(self.weights)
+
+    @property
+    def is_dense(self) -> bool:
+        return self.children == ((0, self.size),) == self.parents
+
+    def leaves(self):
+        return [np.asarray(W).ravel() for W in self.weights]
+
+
+class OpenBlocks(OpenStorage):
+    """Blocks and their powers, units first: (child, parent), or (child, parent, network) for a stack."""
+
+    powers: tuple[tuple[Float[Array, "child parent ..."], ...], ...]
+    children: tuple[Span, ...] = eqx.field(static=True)
+    parents: tuple[Span, ...] = eqx.field(static=True)
+    size: int = eqx.field(static=True)
+
+    def power_sums(self, *terms):
+        return [None if z is None else self._sums(blocks, z) for blocks, z in zip(self.powers, terms, strict=False)]
+
+    def _sums(self, blocks, z):
+        products = [_multiply(W, z[first:last]) for W, (first, last) in zip(blocks, self.parents, strict=True)]
+        return self._place(products, z)
+
+    def map_edges(self, function, *terms):
+        columns, rows = terms[::2], terms[1::2]
+
+        def one(W, child, parent):
+            W = W if W.ndim == 3 else W[:, :, None]
+            above = [z[slice(*child), None] for z in columns]
+            below = [z[None, slice(*parent)] for z in rows]
+            return [jnp.sum(term, axis=1) for term in function(W, *above, *below)]
+
+        sums = [one(*block) for block in zip(self.powers[0], self.children, self.parents, strict=True)]
+        return [self._place(list(term), terms[0]) for term in zip(*sums, strict=True)]
+
+    def _place(self, sums, like):
+        """The sums of all blocks, put where their children are, and zeros for the units above them."""
+        pieces, at = [], 0
+        for piece, (first, last) in zip(sums, self.children, strict=True):
+            pieces += [jnp.zeros((first - at, like.shape[1]), like.dtype)] * (first > at) + [piece]
+            at = last
+        pieces += [jnp.zeros((self.size - at, like.shape[1]), like.dtype)] * (self.size > at)
+        return jnp.concatenate(pieces)
+
+    def pair_sum(self, v, a, d, tilt, g):
+        total = jnp.zeros(v.shape[1], v.dtype)
+        for W, child, parent in zip(self.powers[0], self.children, self.parents, strict=True):
+            c, p = slice(*child), slice(*parent)
+            energy = _same_span_pairs if child == parent else _two_span_pairs
+            total += _by_row(energy, W, v[c], v[p], a[c], d[c], tilt[p], g[c])
+        return total
+
+
+def _multiply(W, z):
+    """W z for every row; one row goes through the vector product, which streams W in both directions."""
+    if W.ndim == 3:
+        return jnp.sum(W * z, axis=1)
+    return (W @ z[:, 0])[:, None] if z.shape[1] == 1 else W @ z
+
+
+def _pair_work(children: int, parents: int) -> int:
+    return children * parents * min(children, parents)
+
+
+def _by_row(energy: Callable, W, *terms):
+    """Small blocks: all rows at once, the row axis last. Large ones: row after row, so that memory stays flat."""
+    if W.ndim == 3 or _pair_work(*W.shape) <= SMALL_PAIR_WORK:
+        return energy(W if W.ndim == 3 else W[:, :, None], *terms)
+
+    def one(row):
+        return energy(W[:, :, None], *(z[:, None] for z in row))[0]
+
+    return jax.lax.map(jax.checkpoint(one), tuple(z.T for z in terms))
+
+
+def _edge_part(W, a, d, tilt):
+    return a[:, None] * W + 0.5 * d[:, None] * W**2 * tilt[None]
+
+
+def _products(A, B):
+    """sum_m A_mi B_mj for every row."""
+    if A.shape[2] == 1:
+        return (A[:, :, 0].T @ B[:, :, 0])[:, :, None]
+    return jnp.sum(A[:, :, None] * B[:, None], axis=0)
+
+
+def _same_span_pairs(W, v, _, a, d, tilt, g):
+    """A dense block: a pair can be parent and child, and have common children too."""
+    edge = _edge_part(W, a, d, tilt)
+    P = edge + jnp.swapaxes(edge, 0, 1) + _products(g[:, None] * W, W)
+    diagonal = jnp.einsum("iir->ir", P)
+    return 0.5 * (jnp.einsum("ir,jr,ijr->r", v, v, P**2) - jnp.sum(v**2 * diagonal**2, axis=0))
+
+
+def _two_span_pairs(W, v_child, v_parent, a, d, tilt, g):
+    """A layer and the one above: pairs along an edge, and pairs of parents with common children."""
+    along = jnp.sum(v_child * jnp.sum(v_parent[None] * _edge_part(W, a, d, tilt) ** 2, axis=1), axis=0)
+    diagonal = jnp.sum(g[:, None] * W**2, axis=0)
+    if W.shape[0] < W.shape[1]:  # sum_ij v_i v_j C_ij^2 = sum_mn g_m g_n K_mn^2, whichever matrix is smaller
+        K = _products(jnp.swapaxes(v_parent[None] * W, 0, 1), jnp.swapaxes(W, 0, 1))
+        square = jnp.einsum("ir,jr,ijr->r", g, g, K**2)
+    else:
+        C = _products(g[:, None] * W, W)
+        square = jnp.einsum("ir,jr,ijr->r", v_parent, v_parent, C**2)
+    return along + 0.5 * (square - jnp.sum(v_parent**2 * diagonal**2, axis=0))

@@ -1,0 +1,228 @@
+"""Weights as a list of edges, for sparse networks of any shape.
+
+The products run over lanes (see incidence.py), as fast as a compiled CSR product. The same edges are laid out twice, by
+child and by parent, so that the transposed sums, which is what a gradient is made of, run at the same speed.
+"""
+
+import weakref
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import scipy.sparse as sp
+from jaxtyping import Array, Float, Int
+
+from plefka.errors import MethodDoesNotApply
+from plefka.networks.incidence import Incidence, Index
+from plefka.networks.storage import OpenStorage, Storage
+
+
+class Pairs(eqx.Module):
+    """The pairs of units that share an edge or a child, and which edges and children contribute to each."""
+
+    low: Index
+    high: Index
+    of_edge: Index  # the pair of every edge
+    child: Index  # a common child ...
+    first: Index  # ... its edge from one unit of the pair
+    second: Index  # ... and its edge from the other
+    of_child: Index  # the pair of every common child, in increasing order
+
+
+class Edges(Storage):
+    """values[..., e] is the weight from unit child.unit[e] to its parent; sorted by child, then by parent."""
+
+    values: np.ndarray | Array
+    child: Incidence
+    parent: Incidence
+    size: int = eqx.field(static=True)
+    pairs: Pairs | None = None
+
+    @classmethod
+    def from_scipy(cls, weights) -> "Edges":
+        csr = sp.csr_array(weights, dtype=float, copy=True)
+        csr.sum_duplicates()
+        csr.eliminate_zeros()
+        rows = np.repeat(np.arange(csr.shape[0], dtype=np.int32), np.diff(csr.indptr))
+        return cls.from_lists(csr.data, rows, csr.indices, csr.shape[0])
+
+    @classmethod
+    def from_lists(cls, values, children, parents, size: int) -> "Edges":
+        return cls(values, Incidence.of(children, size), Incidence.of(parents, size), size)
+
+    @property
+    def stack(self) -> int | None:
+        return self.values.shape[0] if self.values.ndim == 2 else None
+
+    @property
+    def num_edges(self) -> int:
+        return self.values.shape[-1]
+
+    def open(self, degree: int, certain: float, *, pairs: bool = False) -> "OpenEdges":
+        w = jnp.asarray(self.values)
+        w = jnp.where(jnp.isinf(w), certain, w).T  # edges first, then networks
+        child, parent, listed = jax.tree.map(jnp.asarray, (self.child, self.parent, self.pairs))
+        if pairs and listed is None:
+            raise MethodDoesNotApply(
+                "the pairs of units of a sparse network cannot be listed while its edges are traced. "
+                "Close over the network and trace its parameters only (network.with_parameters), or use G221."
+            )
+        return OpenEdges(
+            w,
+            Side(child.lanes(w), child.lanes(parent.unit), child),
+            Side(parent.lanes(w), parent.lanes(child.unit), parent),
+            listed if pairs else None,
+        )
+
+    def with_pairs(self) -> "Edges":
+        if self.pairs is not None or isinstance(self.child.unit, jax.core.Tracer):
+            return self
+        return Edges(self.values, self.child, self.parent, self.size, _remembered_pairs(self))
+
+    def num_pairs(self) -> int:
+        return int(np.sum(np.bincount(np.asarray(self.child.unit), minlength=self.size).astype(float) ** 2))
+
+    def map_weights(self, function) -> "Edges":
+        return Edges(function(self.values), self.child, self.parent, self.size, self.pairs)
+
+    def take(self, networks) -> "Edges":
+        return self.map_weights(lambda values: values[networks])
+
+    def extreme_sums(self):
+        def total(values):
+            sums = [np.bincount(self.child.unit, weights=row, minlength=self.size) for row in np.atleast_2d(values)]
+            return np.stack(sums) if self.stack is not None else sums[0]
+
+        return total(np.minimum(self.values, 0)), total(np.maximum(self.values, 0))
+
+    def to_sparse(self):
+        if self.stack is not None:
+            return [self.take(k).to_sparse() for k in range(self.stack)]
+        return sp.csr_array(
+            (np.asarray(self.values), (self.child.unit, self.parent.unit)), shape=(self.size, self.size)
+        )
+
+    def union(self):
+        return self.map_weights(lambda values: np.ones(values.shape[-1])).to_sparse()
+
+    def original(self):
+        return self.to_sparse()
+
+    def leaves(self):
+        return [np.asarray(self.values).ravel()]
+
+
+class Side(eqx.Module):
+    """The edges laid out by one of their ends: their weights, and the unit at the other end."""
+
+    weights: tuple[Float[Array, "position column *stack"], ...]
+    others: tuple[Int[Array, "position column"], ...]
+    incidence: Incidence
+
+
+class OpenEdges(OpenStorage):
+    """Edges with their weights in lanes, by child and by parent."""
+
+    values: Float[Array, "edge *stack"]
+    by_child: Side
+    by_parent: Side
+    pairs: Pairs | None
+
+    def power_sums(self, *terms):
+        return list(_power_sums(self.by_child, self.by_parent, terms))
+
+    def map_edges(self, function, *terms):
+        child, parent = self.by_child.incidence, self.by_parent.incidence
+        ends = [child.spread(z) for z in terms[::2]] + [parent.spread(z) for z in terms[1::2]]
+        return [child.collect(term) for term in function(_with_rows(self.values), *ends)]
+
+    def pair_sum(self, v, a, d, tilt, g):
+        w, q = _with_rows(self.values), self.pairs
+        i, j = self.by_child.incidence.unit, self.by_parent.incidence.unit
+        along = a[i] * w + 0.5 * d[i] * w**2 * tilt[j]
+        common = g[q.child] * w[q.first] * w[q.second]
+        P = jax.ops.segment_sum(along, q.of_edge, q.low.shape[0])
+        P += jax.ops.segment_sum(common, q.of_child, q.low.shape[0], indices_are_sorted=True)
+        return jnp.sum(v[q.low] * v[q.high] * P**2, axis=0)
+
+
+def _with_rows(w):
+    return w if w.ndim > 1 else w[:, None]
+
+
+@jax.custom_vjp
+def _power_sums(here: Side, there: Side, terms):
+    lanes = [_lane_sums(w, other, terms) for w, other in zip(here.weights, here.others, strict=True)]
+    if not lanes:
+        return jax.tree.map(jnp.zeros_like, terms)
+    return jax.tree.map(lambda *columns: here.incidence.finish(list(columns)), *lanes)
+
+
+def _lane_sums(w, other, terms):
+    """For every column of a lane and every power k, the sum over its edges of w^k z_k at their other end."""
+
+    def add(position, totals):
+        weight = w[position] if w.ndim == 3 else w[position][:, None]
+        at, power, out = other[position], weight, []
+        for total, z in zip(totals, terms, strict=True):
+            out.append(None if z is None else total + power * z.at[at].get(mode="promise_in_bounds"))
+            power = power * weight
+        return tuple(out)
+
+    start = jax.tree.map(lambda z: jnp.zeros((w.shape[1], z.shape[1]), z.dtype), terms)
+    return jax.lax.fori_loop(0, w.shape[0], add, start)
+
+
+def _forward(here, there, terms):
+    return _power_sums(here, there, terms), (here, there, terms)
+
+
+def _backward(saved, cotangents):
+    here, there, terms = saved
+    zipped = zip(here.weights, here.others, here.incidence.owners, strict=True)
+    weights = tuple(_weight_gradient(w, other, owner, terms, cotangents) for w, other, owner in zipped)
+    return Side(weights, None, None), None, _power_sums(there, here, tuple(cotangents))
+
+
+def _weight_gradient(w, other, owner, terms, cotangents):
+    """d/dw of sum_k w^k z_k, edge by edge."""
+    total = 0.0
+    for k, (z, g) in enumerate(zip(terms, cotangents, strict=True), start=1):
+        if z is None:
+            continue
+        slope = k * w ** (k - 1)
+        total = total + (slope if w.ndim == 3 else slope[..., None]) * z[other] * g[owner]
+    return total if w.ndim == 3 else jnp.sum(total, axis=-1)
+
+
+_power_sums.defvjp(_forward, _backward)
+
+
+_PAIRS: dict[int, tuple[weakref.ref, Pairs]] = {}
+
+
+def _remembered_pairs(edges: Edges) -> Pairs:
+    """The pairs depend on the edges alone, so they are listed once for as long as the edges live."""
+    key = id(edges.child.unit)
+    known = _PAIRS.get(key)
+    if known is None or known[0]() is not edges.child.unit:
+        watch = weakref.ref(edges.child.unit, lambda _: _PAIRS.pop(key, None))
+        known = _PAIRS[key] = (watch, _list_pairs(edges.child.unit, edges.parent.unit, edges.size))
+    return known[1]
+
+
+def _list_pairs(child: np.ndarray, parent: np.ndarray, size: int) -> Pairs:
+    """All pairs {parent, child} and {parent, parent} with their contributions; edges are sorted by child."""
+    counts = np.bincount(child, minlength=size)
+    last = np.cumsum(counts)[child]  # one past the last edge of the same child
+    later = last - np.arange(len(child)) - 1
+    first = np.repeat(np.arange(len(child)), later)
+    second = first + 1 + np.arange(len(first)) - np.repeat(np.cumsum(later) - later, later)
+    ends = np.stack([np.r_[child, parent[first]], np.r_[parent, parent[second]]]).astype(np.int64)
+    keys, pair = np.unique(ends.min(0) * size + ends.max(0), return_inverse=True)
+    of_edge, of_child = pair[: len(child)], pair[len(child) :]
+    order = np.argsort(of_child, kind="stable")
+    first, second = first[order], second[order]
+    arrays = (keys // size, keys % size, of_edge, child[first], first, second, of_child[order])
+    return Pairs(*(a.astype(np.int32) for a in arrays))

@@ -1,0 +1,35 @@
+"""Acyclic, or the cycle that says why not."""
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import breadth_first_order, connected_components
+
+
+def find_cycle(weights: sp.csr_array) -> list[int] | None:
+    """The units of a directed cycle, parent before child, or None where there is none."""
+    children, parents = weights.nonzero()
+    if np.all(children > parents) or np.all(children < parents):
+        return None
+    loops = children[children == parents]
+    if loops.size:
+        return [int(loops[0])]
+    _, component = connected_components(weights, directed=True, connection="strong")
+    size = np.bincount(component)
+    if size.max() == 1:
+        return None
+    inside = component[children] == component[parents]
+    forwards = sp.csr_array(
+        (np.ones(inside.sum()), (parents[inside], children[inside])), shape=weights.shape
+    )  # [parent, child]
+    start = int(np.flatnonzero(size[component] > 1)[0])
+    return _shortest_cycle_through(forwards, start)
+
+
+def _shortest_cycle_through(forwards: sp.csr_array, start: int) -> list[int]:
+    """Breadth first from `start` until an edge leads back to it."""
+    order, before = breadth_first_order(forwards, start, directed=True)
+    back = set(forwards.tocsc()[:, [start]].nonzero()[0].tolist())
+    path = [next(int(unit) for unit in order if int(unit) in back)]
+    while path[-1] != start:
+        path.append(int(before[path[-1]]))
+    return path[::-1]

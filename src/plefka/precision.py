@@ -1,0 +1,32 @@
+"""Float64 by default, without touching the user's JAX settings.
+
+Outside a trace the public verbs compute inside `precision(dtype)` and hand back NumPy arrays: a float64 JAX array
+silently turns into float32 at its first operation outside the context it was made in. Inside a user's own trace
+they follow the precision of that trace.
+"""
+
+from contextlib import AbstractContextManager
+
+import jax
+import numpy as np
+
+from plefka.errors import InvalidInput
+
+DTYPES = {"float64": True, "float32": False}
+
+
+def is_traced(*trees: object) -> bool:
+    """True where any leaf belongs to a jit, vmap or grad of the user's."""
+    return any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(trees))
+
+
+def precision(dtype: str) -> AbstractContextManager:
+    """The context in which every array made by JAX has this type."""
+    if dtype not in DTYPES:
+        raise InvalidInput(f"dtype must be one of {', '.join(DTYPES)}; got {dtype!r}.")
+    return jax.enable_x64(DTYPES[dtype])
+
+
+def to_numpy(tree):
+    """The same tree with NumPy arrays for leaves."""
+    return jax.tree.map(np.asarray, tree)

@@ -1,0 +1,1 @@
+"""Drawing states from a network."""

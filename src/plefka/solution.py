@@ -1,0 +1,106 @@
+"""What `infer` returns: the answer, whether to believe that it was reached, and how to check it."""
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from plefka.errors import PlefkaError
+
+if TYPE_CHECKING:
+    from plefka.methods import Method
+
+
+class Status(Enum):
+    """How a computation ended; the value is the sentence for the user."""
+
+    CONVERGED = "converged"
+    OUT_OF_STEPS = (
+        "ran out of steps before the means settled; raise max_steps or tol, as in G12[max_steps=10000], "
+        "or try another method"
+    )
+    DIVERGED = (
+        "diverged: this free energy is unbounded below here, so that its minimum is no answer; use a first order "
+        "scheme such as G12, or a bound"
+    )
+    NOT_FINITE = (
+        "the free energy is not a finite number at the starting point; look for weights of extreme size, "
+        "or use a method that does not expand the energy"
+    )
+
+
+STATUS_CODES = tuple(Status)  # the loop speaks in positions of this list, from 1; 0 is still running
+
+
+class InferenceFailed(PlefkaError):
+    """A single inference that did not converge; `solution` is what was reached."""
+
+    def __init__(self, solution: "Solution"):
+        self.solution = solution
+        super().__init__(
+            f"{solution.method} {solution.status.value}. "
+            f"After {solution.num_steps} steps the residual is {solution.residual:.2g}. "
+            "Pass throw=False to get the solution as it is."
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Solution:
+    """Posterior means and ln P(evidence), of one row of evidence or of a batch, where every field gains an axis.
+
+    - `means`: (n,) or (B, n), the probability of each unit to be on; observed units have their value.
+    - `log_likelihood`: the estimate of ln P(evidence), or a lower bound where `is_bound`.
+    - `status`, `converged`, `num_steps`, `residual`: how the solver ended, and by how much a further step would
+        change the means at most.
+    - `num_restarts`: how many further starting points were tried.
+    """
+
+    means: Any
+    log_likelihood: Any
+    status: Any
+    num_steps: Any
+    residual: Any
+    num_restarts: int
+    num_cycles: Any
+    is_bound: bool
+    method: "Method"
+    names: tuple[str, ...]
+    observed: Any
+
+    @property
+    def free_energy(self) -> Any:
+        """-log_likelihood: what the method minimised."""
+        return -self.log_likelihood
+
+    @property
+    def is_batch(self) -> bool:
+        """Whether there is more than a single row."""
+        return np.ndim(self.log_likelihood) > 0
+
+    @property
+    def converged(self) -> Any:
+        """True, or one for each row."""
+        converged = np.asarray(self.status) == Status.CONVERGED
+        return converged if self.is_batch else bool(converged)
+
+    def marginals(self) -> dict[str, Any]:
+        """{name: P(on | evidence)}; of a batch, {name: one for each row}."""
+        return {name: self.means[..., unit] for unit, name in enumerate(self.names)}
+
+    def ranking(self) -> list[tuple[str, float]]:
+        """The hidden units of a single row, most probable first."""
+        hidden = [unit for unit in range(len(self.names)) if not self.observed[unit]]
+        hidden.sort(key=lambda unit: -self.means[unit])
+        return [(self.names[unit], float(self.means[unit])) for unit in hidden]
+
+    def __repr__(self) -> str:
+        if self.is_batch:
+            done = f"{int(np.sum(self.converged)):,} of {len(self.log_likelihood):,} rows converged"
+            return f"<Solution by {self.method}: {done}, mean log_likelihood {np.mean(self.log_likelihood):.6g}>"
+        return f"<Solution by {self.method}: log_likelihood {self.log_likelihood:.6g}, {self.status.name.lower()}>"
+
+    def __str__(self) -> str:
+        from plefka.tables import solution_table
+
+        return solution_table(self)

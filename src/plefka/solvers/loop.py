@@ -1,0 +1,108 @@
+"""The only loop: evaluate the free energy at a trial point, let the policy choose the next, until every row has ended.
+
+Write G = G_0 + R(u). Stationarity is theta_i = -dR/du_i (53); the difference of the two sides is the pull on theta_i. Along the
+pull G falls at the rate sum_i v_i pull_i^2: the pull is the natural gradient (section 7).
+"""
+
+from typing import Protocol
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from plefka.activations import sigmoid
+from plefka.free_energy.problem import LARGEST_THETA, Problem
+
+RUNNING, CONVERGED, OUT_OF_STEPS, DIVERGED, NOT_FINITE = range(5)
+UNBOUNDED = 1e3  # how far, per unit, a free energy may fall below 0 <= -ln P
+
+
+class Point(eqx.Module):
+    """A point of the search, with all that one evaluation of the free energy tells there."""
+
+    theta: Float[Array, "units rows"]
+    G: Float[Array, " rows"]
+    pull: Float[Array, "units rows"]
+    slope: Float[Array, " rows"]  # how fast G falls along the pull
+    residual: Float[Array, " rows"]  # by how much the full step would change a mean, at most
+
+
+class Policy(Protocol):
+    """How the next trial point follows from what is known."""
+
+    def start(self, point: Point) -> tuple:
+        """The first trial point, and what the policy remembers."""
+        ...
+
+    def cycles(self, memory) -> Int[Array, " rows"]:
+        """How many order-2 cycles were broken in each row."""
+        ...
+
+    def step(self, point: Point, trial: Point, memory, evaluate) -> tuple:
+        """The point to go on from, the next trial, and what the policy remembers."""
+        ...
+
+
+class Ending(eqx.Module):
+    """Where every row ended, how, and after how many evaluations of the free energy."""
+
+    point: Point
+    status: Int[Array, " rows"]
+    steps: Int[Array, " rows"]
+    cycles: Int[Array, " rows"]
+
+
+def evaluator(problem: Problem, energy):
+    """theta -> Point, by one evaluation of the energy and its gradient."""
+    free = problem.free
+
+    def summed(u):
+        R = energy(problem, u)
+        return R.sum(), R
+
+    def evaluate(theta: Float[Array, "units rows"]) -> Point:
+        u = problem.means(theta)
+        slope_of_R, R = jax.grad(summed, has_aux=True)(u)
+        target = jnp.clip(-slope_of_R, -LARGEST_THETA, LARGEST_THETA)  # (53)
+        pull = jnp.where(free, target - theta, 0.0)
+        e = jnp.exp(-jnp.abs(theta))
+        entropy = jnp.log1p(e) + jnp.abs(theta) * e / (1 + e)
+        v = e / (1 + e) ** 2
+        return Point(
+            theta,
+            R - jnp.where(free, entropy, 0.0).sum(0),
+            pull,
+            (v * pull**2).sum(0),
+            jnp.where(free, jnp.abs(sigmoid(target) - u), 0.0).max(0),
+        )
+
+    return evaluate
+
+
+def minimise(problem: Problem, energy, policy: Policy, theta, tol, max_steps) -> Ending:
+    """From theta downhill until the residual of every row is at most tol, or the row fails, or steps run out."""
+    evaluate = evaluator(problem, energy)
+    first = evaluate(theta)
+    floor = -UNBOUNDED * (1 + problem.free.sum(0))
+
+    def judge(point):
+        status = jnp.where(point.residual <= tol, CONVERGED, RUNNING)
+        status = jnp.where(floor > point.G, DIVERGED, status)
+        return jnp.where(jnp.isfinite(point.G) & jnp.isfinite(point.residual), status, NOT_FINITE)
+
+    def body(state):
+        count, point, trial, memory, status, steps = state
+        new, trial, memory = policy.step(point, evaluate(trial), memory, evaluate)
+        running = status == RUNNING
+        point = jax.tree.map(lambda old, new: jnp.where(running, new, old), point, new)
+        return count + 1, point, trial, memory, jnp.where(running, judge(point), status), steps + running
+
+    def unfinished(state):
+        return (state[0] < max_steps) & jnp.any(state[4] == RUNNING)
+
+    trial, memory = policy.start(first)
+    status = judge(first)
+    state = (jnp.asarray(1), first, trial, memory, status, jnp.ones_like(status))
+    _, point, _, memory, status, steps = jax.lax.while_loop(unfinished, body, state)
+    return Ending(point, jnp.where(status == RUNNING, OUT_OF_STEPS, status), steps, policy.cycles(memory))

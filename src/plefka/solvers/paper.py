@@ -1,0 +1,51 @@
+"""The paper's own policy: plain iteration of the fixed point equations, with its rule for order-2 cycles (section 4.1).
+
+When the means go back and forth between two points, the iteration starts again from the best point on the segment between
+them. "Best" is the lowest free energy, as the true ln Z is not known.
+"""
+
+from functools import partial
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Int
+
+from plefka.activations import sigmoid
+from plefka.solvers.loop import Point
+
+SAME = 1e-6  # means this close to those of two steps ago have come back
+GRID = 33  # points of the segment that are tried
+
+
+class Paper(eqx.Module):
+    """u <- sigma(target(u)), and out of every order-2 cycle by a search between its ends."""
+
+    def start(self, point: Point):
+        return point.theta + point.pull, jnp.zeros(point.G.shape, int)
+
+    def cycles(self, memory: Int[Array, " rows"]):
+        return memory
+
+    def step(self, point: Point, trial: Point, memory: Int[Array, " rows"], evaluate):
+        next_theta = trial.theta + trial.pull
+        back = jnp.abs(sigmoid(next_theta) - sigmoid(point.theta)).max(0) < SAME
+        cycle = back & (trial.residual > SAME)
+        ends = (point.theta, trial.theta)
+        between = jax.lax.cond(jnp.any(cycle), partial(_best_between, evaluate), lambda *_: next_theta, *ends)
+        theta = jnp.where(cycle, between, next_theta)
+        return trial, theta, memory + cycle
+
+
+def _best_between(evaluate, theta1, theta2):
+    """The point with the lowest free energy among points evenly spaced between two vectors of means."""
+    u1, u2 = sigmoid(theta1), sigmoid(theta2)
+
+    def at(share):
+        u = jnp.clip(u1 + share * (u2 - u1), 1e-300, 1 - 1e-16)
+        theta = jnp.log(u) - jnp.log1p(-u)
+        return theta, evaluate(theta).G
+
+    thetas, G = jax.lax.map(at, jnp.linspace(0.0, 1.0, GRID + 2)[1:-1].astype(theta1.dtype))
+    best = jnp.argmin(jnp.where(jnp.isfinite(G), G, jnp.inf), axis=0)
+    return jnp.take_along_axis(thetas, best[None, None], axis=0)[0]
