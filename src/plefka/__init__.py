@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from plefka.examples import example as example
     from plefka.formats import load as load
     from plefka.formats import save as save
-    from plefka.free_energy.evaluate import free_energy as free_energy
-    from plefka.infer import infer as infer
+    from plefka.free_energies.evaluate import free_energy as free_energy
+    from plefka.inference import infer as infer
     from plefka.methods import METHODS as METHODS
     from plefka.methods import parse_method as parse_method
     from plefka.networks.belief import BeliefNetwork as BeliefNetwork
@@ -34,15 +34,15 @@ _HOME = {
     "Solution": "plefka.solution",
     "Status": "plefka.solution",
     "example": "plefka.examples",
-    "free_energy": "plefka.free_energy.evaluate",
-    "infer": "plefka.infer",
+    "free_energy": "plefka.free_energies.evaluate",
+    "infer": "plefka.inference",
     "load": "plefka.formats",
     "parse_method": "plefka.methods",
     "save": "plefka.formats",
 }
 _MODULES = ("ensembles", "errors", "plots")
 
-__all__ = sorted([*_HOME, *_MODULES])
+__all__ = [*_HOME, *_MODULES]  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str):

@@ -157,7 +157,7 @@ class Sigmoid(Activation):
     def log_ratios(self, x, degree):
         """ln f and ln(1 - f) differ by x, so that all derivatives from the second on are shared."""
         off = derivatives(self.log_off, x, degree)
-        on = [self.log_on(x), *(1 + d for d in off[1:2]), *off[2:]]
+        on = [*derivatives(self.log_on, x, min(degree, 1)), *off[2:]]
         return list(zip(on, off, strict=True))
 
 
@@ -206,16 +206,16 @@ class Custom(Activation):
         domain: tuple[float, float] = (-math.inf, math.inf),
         name: str = "custom",
     ):
-        pair = log_on is not None and log_off is not None
-        if (f is not None) == pair or (f is not None and (log_on or log_off)):
+        if f is not None and log_on is None and log_off is None:
+            log_on, log_off = _LogOf(f), _LogOfComplement(f)
+        elif f is not None or log_on is None or log_off is None:
             raise InvalidInput(
                 "Custom takes either f, the probability of being on, or both log_on and log_off; "
                 f"got f={f!r}, log_on={log_on!r}, log_off={log_off!r}."
             )
         if not domain[0] < domain[1]:
             raise InvalidInput(f"domain must be a pair (low, high) with low < high; got {domain!r}.")
-        self._log_on = log_on if log_on is not None else _LogOf(f)
-        self._log_off = log_off if log_off is not None else _LogOfComplement(f)
+        self._log_on, self._log_off = log_on, log_off
         self._name = name
         self._domain = (float(domain[0]), float(domain[1]))
 
@@ -257,7 +257,7 @@ def as_activation(activation: str | Activation | Callable) -> Activation:
         return activation
     if callable(activation):
         return Custom(activation)
-    if activation not in ACTIVATIONS:
+    if not isinstance(activation, str) or activation not in ACTIVATIONS:
         raise InvalidInput(
             f"activation must be one of {', '.join(ACTIVATIONS)}, or a Custom(...); got {activation!r}."
             + nearest(str(activation), ACTIVATIONS)

@@ -1,6 +1,7 @@
 """Random networks, for experiments and tests: stacks drawn from a seed."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -13,11 +14,14 @@ def layered(
     layers: Sequence[int], low: float, high: float, count: int, seed: int, activation: str | Activation = "sigmoid"
 ) -> BeliefNetwork:
     """`count` networks of the given layers (top first), all weights and biases uniform in [low, high]; section 4.1."""
-    if len(layers) < 1 or min(layers) < 1 or count < 1:
-        raise InvalidInput(f"layers and count must be positive; got layers={tuple(layers)}, count={count}.")
+    if len(layers) < 2 or min(layers) < 1 or count < 1:
+        raise InvalidInput(
+            f"there must be two layers or more, and sizes and count must be positive; "
+            f"got layers={tuple(layers)}, count={count}."
+        )
     if not low <= high:
         raise InvalidInput(f"low must not exceed high; got low={low}, high={high}.")
     rng = np.random.default_rng(seed)
-    weights = [rng.uniform(low, high, (count, below, above)) for above, below in zip(layers, layers[1:], strict=False)]
+    weights = [rng.uniform(low, high, (count, below, above)) for above, below in pairwise(layers)]
     bias = [rng.uniform(low, high, (count, units)) for units in layers]
     return BeliefNetwork.layered(weights, bias, activation)

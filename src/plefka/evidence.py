@@ -1,4 +1,4 @@
-"""From what users have (nothing, a dictionary, an array, a DataFrame) to rows: one number for each unit, nan where hidden."""
+"""From what users have (nothing, a dictionary, an array, a DataFrame) to rows: a number per unit, nan where hidden."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,7 +8,7 @@ import numpy as np
 
 from plefka.activations import NoisyOr
 from plefka.errors import InvalidEvidence, listed, nearest
-from plefka.free_energy.problem import forwards
+from plefka.free_energies.problem import forwards
 from plefka.networks.belief import BeliefNetwork
 from plefka.precision import is_traced, precision
 
@@ -32,11 +32,14 @@ def as_rows(network: BeliefNetwork, evidence: Any) -> tuple[Any, bool]:
 def _from_mapping(network: BeliefNetwork, evidence: Mapping) -> np.ndarray:
     row = np.full(network.size, np.nan)
     for unit, state in evidence.items():
-        row[network.index(unit)] = _state(network, unit, state)
+        position = network.index(unit)
+        if not np.isnan(row[position]):
+            raise InvalidEvidence(f"unit {network.names[position]!r} is observed twice, by name and by index.")
+        row[position] = _state(unit, state)
     return row
 
 
-def _state(network: BeliefNetwork, unit: Any, state: Any) -> float:
+def _state(unit: Any, state: Any) -> float:
     try:
         number = float(state)
     except (TypeError, ValueError):
@@ -56,6 +59,9 @@ def _from_frame(network: BeliefNetwork, frame: Any) -> np.ndarray:
             f"the columns of a DataFrame must be names of units; got {listed(unknown)}."
             + nearest(unknown[0], positions)
         )
+    repeated = [str(column) for column, again in zip(frame.columns, frame.columns.duplicated(), strict=True) if again]
+    if repeated:
+        raise InvalidEvidence(f"a DataFrame has one column for each unit; this column is there twice: {repeated[0]}.")
     rows = np.full((len(frame), network.size), np.nan)
     for column in frame.columns:
         rows[:, positions[str(column)]] = _numbers(frame[column].to_numpy(dtype=object, na_value=np.nan), column)
@@ -107,7 +113,8 @@ def _check_values(network: BeliefNetwork, rows: np.ndarray) -> None:
     if odd.any():
         row, unit = np.argwhere(odd)[0]
         raise InvalidEvidence(
-            f"evidence must be 0, 1 or nan (hidden); got {rows[row, unit]:g} for unit {network.names[unit]!r} in row {row}."
+            f"evidence must be 0, 1 or nan (hidden); got {rows[row, unit]:g} for unit {network.names[unit]!r} "
+            f"in row {row}."
         )
 
 
@@ -128,7 +135,7 @@ def _check_possible(network: BeliefNetwork, rows: np.ndarray) -> None:
             network,
             rows,
             _contradicted(network, rows),
-            "observed off, but a parent that switches it on for certain is observed on",
+            "observed off, but a cause that switches it on for certain is observed on",
             "Correct the evidence or make the edge less than certain",
         )
 
@@ -155,8 +162,13 @@ def _unexplained(network: BeliefNetwork, rows: np.ndarray) -> np.ndarray:
 
 
 def _contradicted(network: BeliefNetwork, rows: np.ndarray) -> np.ndarray:
-    """Observed off, though a parent that is observed on has an edge of probability one."""
+    """Observed off, though an ancestor that is observed on switches it on for certain."""
     with precision("float64"):
         known = jnp.asarray(rows).T
-        certain = network.storage.open(1, 1e30)
-        return np.asarray((known == 0) & (certain.field_of((known == 1) * 1.0) > 1e29)).T
+        certain = network.storage.map_weights(lambda w: jnp.isinf(jnp.asarray(w)) * 1.0).open(1, 1.0)
+
+        def surely_on(x):
+            return jnp.where(jnp.isnan(known), (x > 0) * 1.0, known)
+
+        on = forwards(certain, jnp.zeros((network.size, 1)), surely_on, jnp.zeros(known.shape))
+        return np.asarray((known == 0) & (certain.field_of(on) > 0)).T

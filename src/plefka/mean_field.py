@@ -8,21 +8,22 @@ import jax.numpy as jnp
 import numpy as np
 
 from plefka.activations import Sigmoid
-from plefka.free_energy.problem import pose, predict
-from plefka.free_energy.sjj import SaulJaakkolaJordan
-from plefka.free_energy.taylor import Taylor
+from plefka.free_energies.functional import Functional
+from plefka.free_energies.problem import pose, predict
+from plefka.free_energies.sjj import SaulJaakkolaJordan
+from plefka.free_energies.taylor import Taylor
 from plefka.methods import MeanField, does_not_apply
 from plefka.posterior import Posterior, chunks
 from plefka.precision import is_traced, precision, to_numpy
 from plefka.solvers.implicit import differentiable
-from plefka.solvers.loop import CONVERGED, minimise
+from plefka.solvers.loop import CONVERGED, Policy, minimise
 from plefka.solvers.monotone import Monotone
 from plefka.solvers.paper import Paper
 
 if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
 
-FUNCTIONALS = {
+FUNCTIONALS: dict[str, Functional] = {
     **{f"G1{degree}": Taylor(1, degree) for degree in range(5)},
     "G21": Taylor(2, 1, 1),
     "G22": Taylor(2, 2, 2),
@@ -30,12 +31,12 @@ FUNCTIONALS = {
     "G212": Taylor(2, 1, 2),
     "SJJ": SaulJaakkolaJordan(),
 }
-POLICIES = {"monotone": Monotone(), "paper": Paper()}
+POLICIES: dict[str, Policy] = {"monotone": Monotone(), "paper": Paper()}
 MOST_PAIRS = 200_000_000  # what fits in memory for one row
 MOST_NUMBERS = 2**26  # held at once for a chunk of rows, per array
 
 
-def functional_of(name: str):
+def functional_of(name: str) -> Functional:
     """The free energy of a scheme."""
     return FUNCTIONALS[name]
 
@@ -109,8 +110,9 @@ def _in_chunks(method, network, rows, start, prune, *, dtype) -> Posterior:
 
 
 def _traced(method, network, rows, start, prune) -> Posterior:
-    return _solve(
-        network.storage, network.bias, network.activation, jnp.asarray(rows), jnp.asarray(start), method.tol, method.max_steps,
+    """Inside a trace of the user's: in its precision, and with derivatives; the jit remembers what was traced."""
+    return _compiled(
+        network.storage, network.bias, network.activation, rows, start, method.tol, method.max_steps,
         functional=method.functional, policy=POLICIES[method.policy], prune=prune, traced=True,
     )  # fmt: skip
 
@@ -124,11 +126,11 @@ def _solve(
     theta = jnp.where(problem.free, jnp.asarray(start, rows.dtype).T, 0.0)
     frozen = jax.lax.stop_gradient(problem)
     ending = minimise(frozen, functional.energy, policy, theta, jnp.asarray(tol, rows.dtype), max_steps)
-    u, G = problem.means(ending.point.theta), ending.point.G
     if traced:
-        u, G = differentiable(problem, functional.energy, ending.point)
-    means = predict(problem, u).T
-    return Posterior(means, G, ending.status, ending.steps, ending.cycles, ending.point.residual)
+        means, G = differentiable(problem, functional, ending.point)
+    else:
+        means, G = predict(problem, problem.means(ending.point.theta)), ending.point.G
+    return Posterior(means.T, G, ending.status, ending.steps, ending.cycles, ending.point.residual)
 
 
-_compiled = jax.jit(_solve, static_argnames=("functional", "policy", "prune"))
+_compiled = jax.jit(_solve, static_argnames=("functional", "policy", "prune", "traced"))

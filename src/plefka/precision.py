@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager
 
 import jax
 import numpy as np
+from jax.core import Tracer
 
 from plefka.errors import InvalidInput
 
@@ -17,7 +18,7 @@ DTYPES = {"float64": True, "float32": False}
 
 def is_traced(*trees: object) -> bool:
     """True where any leaf belongs to a jit, vmap or grad of the user's."""
-    return any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(trees))
+    return any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(trees))
 
 
 def precision(dtype: str) -> AbstractContextManager:

@@ -21,8 +21,8 @@ class Status(Enum):
         "or try another method"
     )
     DIVERGED = (
-        "diverged: this free energy is unbounded below here, so that its minimum is no answer; use a first order "
-        "scheme such as G12, or a bound"
+        "diverged: the free energy fell below what any probability allows, as it is unbounded below here; use a first "
+        "order scheme such as G12, or a bound"
     )
     NOT_FINITE = (
         "the free energy is not a finite number at the starting point; look for weights of extreme size, "

@@ -15,7 +15,7 @@ from plefka.errors import MethodDoesNotApply
 from plefka.posterior import Posterior, chunks
 from plefka.precision import is_traced, precision, to_numpy
 from plefka.progress import progress
-from plefka.solvers.loop import CONVERGED
+from plefka.solvers.loop import CONVERGED, NOT_FINITE
 
 if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
@@ -48,7 +48,7 @@ def posterior(network: "BeliefNetwork", rows: Any, *, prune: bool, dtype: str) -
         block = min(BLOCK, states)
         for index in chunks(len(rows), max(1, WORK // (block * network.size))):
             parts.append(_sum_blocks(network, rows, enumerated, leaf, index, block, states))
-    return _posterior(Posterior.joined(parts, len(rows)))
+    return _posterior(Posterior.joined(parts, len(rows)), rows)
 
 
 def _sum_blocks(network, rows, enumerated, leaf, index, block, states) -> Posterior:
@@ -73,12 +73,11 @@ def _sum_blocks(network, rows, enumerated, leaf, index, block, states) -> Poster
     return Posterior(means, free_energy, np.full(len(index), CONVERGED), zeros.astype(int), zeros.astype(int), zeros)
 
 
-def _posterior(found: Posterior) -> Posterior:
-    """Evidence that has probability zero has no posterior."""
+def _posterior(found: Posterior, rows: np.ndarray) -> Posterior:
+    """Observed units are what was observed, and evidence that has probability zero has no posterior."""
     impossible = ~np.isfinite(found.free_energy)
-    means = np.where(impossible[:, None], np.nan, np.clip(found.means, 0.0, 1.0))
-    from plefka.solvers.loop import NOT_FINITE
-
+    means = np.where(np.isnan(rows), np.clip(found.means, 0.0, 1.0), rows)
+    means = np.where(impossible[:, None], np.nan, means).astype(found.means.dtype)
     return found._replace(means=means, status=np.where(impossible, NOT_FINITE, found.status))
 
 

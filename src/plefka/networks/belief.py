@@ -21,8 +21,9 @@ class BeliefNetwork(eqx.Module):
 
     **Arguments:**
 
-    - `weights`: weights[i, j] leads from parent j to child i; a dense array or anything of scipy.sparse. Any order of units
-        is accepted as long as the graph is acyclic. A leading axis makes a stack of networks of one shape.
+    - `weights`: weights[i, j] leads from parent j to child i; a dense array or anything of scipy.sparse. Any order of
+        units is accepted as long as the graph is acyclic. A leading axis, or a list of sparse matrices, makes a stack
+        of networks of one shape.
     - `bias`: one number for each unit; the leak of a noisy-or unit.
     - `activation`: "sigmoid", "noisy_or" or a `Custom`.
     - `names`: one word for each unit; without names, units are called by their index.
@@ -97,13 +98,13 @@ class BeliefNetwork(eqx.Module):
     @property
     def parameters(self) -> tuple[Any, Any]:
         """All that can be learned: the weights as stored, and the bias."""
-        storage = self.storage
-        return (storage.values if isinstance(storage, Edges) else storage.weights), self.bias
+        return self.storage.parameters, self.bias
 
     def with_parameters(self, parameters: tuple[Any, Any]) -> "BeliefNetwork":
         """The same network with other weights and biases: arrays of the shapes that `parameters` has, traced or not."""
         weights, bias = parameters
-        return eqx.tree_at(lambda net: (*net.parameters[:1], net.bias), self, (weights, bias))
+        storage = self.storage.with_parameters(weights)
+        return eqx.tree_at(lambda net: (net.storage, net.bias), self, (storage, bias))
 
     def index(self, unit: str | int) -> int:
         """The index of a unit that is given by name or by index."""
@@ -147,6 +148,9 @@ def _store(weights: Any) -> Storage:
     if sp.issparse(weights):
         checks.check_square(weights.shape)
         return Edges.from_scipy(weights)
+    if isinstance(weights, list | tuple) and any(map(sp.issparse, weights)):
+        checks.check_sparse_stack(weights)
+        return Edges.from_scipy_stack(weights)
     W = _as_float(weights, "weights")
     checks.check_square(W.shape)
     return Blocks.dense(W)

@@ -1,6 +1,8 @@
 """Weights as dense blocks: one for every two neighbouring layers, or a single one for a dense network."""
 
 from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -26,13 +28,13 @@ class Blocks(Storage):
     @classmethod
     def dense(cls, W) -> "Blocks":
         n = W.shape[-1]
-        return cls((W,), ((0, n),), ((0, n),), n)
+        return cls(weights=(W,), children=((0, n),), parents=((0, n),), size=n)
 
     @classmethod
     def layered(cls, weights, layers: tuple[int, ...]) -> "Blocks":
         ends = np.cumsum((0, *layers)).tolist()
-        spans = tuple(zip(ends[:-1], ends[1:], strict=True))
-        return cls(tuple(weights), spans[1:], spans[:-1], ends[-1])
+        spans = tuple(pairwise(ends))
+        return cls(weights=tuple(weights), children=spans[1:], parents=spans[:-1], size=ends[-1])
 
     @property
     def stack(self) -> int | None:
@@ -55,7 +57,14 @@ class Blocks(Storage):
         return sum(_pair_work(W.shape[-2], W.shape[-1]) for W in self.weights)
 
     def map_weights(self, function) -> "Blocks":
-        return Blocks(tuple(map(function, self.weights)), self.children, self.parents, self.size)
+        return self.with_parameters(map(function, self.weights))
+
+    @property
+    def parameters(self):
+        return self.weights
+
+    def with_parameters(self, weights) -> "Blocks":
+        return Blocks(weights=tuple(weights), children=self.children, parents=self.parents, size=self.size)
 
     def take(self, networks) -> "Blocks":
         return self.map_weights(lambda W: W[networks])
@@ -69,7 +78,7 @@ class Blocks(Storage):
 
         return total(np.minimum), total(np.maximum)
 
-    def to_sparse(self):
+    def to_sparse(self) -> Any:
         if self.stack is not None:
             return [self.take(k).to_sparse() for k in range(self.stack)]
         rows, cols, values = [], [], []
@@ -82,8 +91,8 @@ class Blocks(Storage):
         where = (np.concatenate([empty, *rows]), np.concatenate([empty, *cols]))
         return sp.csr_array((np.concatenate([np.zeros(0), *values]), where), shape=(self.size, self.size))
 
-    def union(self):
-        return self.map_weights(lambda W: np.any(W != 0, axis=0).astype(float)).to_sparse()
+    def union(self) -> sp.csr_array:
+        return self.map_weights(lambda W: np.any(np.atleast_3d(W.T) != 0, axis=-1).T.astype(float)).to_sparse()
 
     def original(self):
         return self.weights[0] if self.is_dense else list(self.weights)
@@ -99,7 +108,7 @@ class Blocks(Storage):
 class OpenBlocks(OpenStorage):
     """Blocks and their powers, units first: (child, parent), or (child, parent, network) for a stack."""
 
-    powers: tuple[tuple[Float[Array, "child parent ..."], ...], ...]
+    powers: tuple[tuple[Float[Array, "_ _ ..."], ...], ...]
     children: tuple[Span, ...] = eqx.field(static=True)
     parents: tuple[Span, ...] = eqx.field(static=True)
     size: int = eqx.field(static=True)

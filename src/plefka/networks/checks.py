@@ -15,6 +15,7 @@ from plefka.networks.storage import Storage
 if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
 
+LONGEST_PATH = 20  # units of a cycle that are printed
 ROUNDING = 1e-9  # a field this little outside its domain, relative to its terms, is inside
 
 
@@ -28,9 +29,16 @@ def check_network(network: "BeliefNetwork") -> None:
 def check_square(shape: tuple[int, ...]) -> None:
     if len(shape) not in (2, 3) or shape[-1] != shape[-2] or shape[-1] == 0:
         raise InvalidNetwork(
-            f"weights must be a square matrix, one row and column for each unit (or a stack of them); got shape {shape}. "
-            "For layers use BeliefNetwork.layered."
+            f"weights must be a square matrix, one row and column for each unit (or a stack of them); "
+            f"got shape {shape}. For layers use BeliefNetwork.layered."
         )
+
+
+def check_sparse_stack(weights: Sequence[Any]) -> None:
+    shapes = [getattr(W, "shape", None) for W in weights]
+    if len(set(shapes)) > 1 or not all(map(sp.issparse, weights)):
+        raise InvalidNetwork(f"a stack of sparse matrices has one shape for all; got {listed(shapes)}.")
+    check_square(shapes[0] or ())
 
 
 def check_bias_shape(shape: tuple[int, ...], storage: Storage) -> None:
@@ -46,6 +54,10 @@ def check_layers(weights: Sequence[Any], bias: Sequence[Any]) -> tuple[int, ...]
     if len(bias) != len(weights) + 1:
         raise InvalidNetwork(
             f"a layered network has one bias vector more than weight matrices; got {len(bias)} and {len(weights)}."
+        )
+    if not weights or any(h.ndim not in (1, 2) or h.shape[-1] == 0 for h in bias):
+        raise InvalidNetwork(
+            f"there must be two layers or more, each with a vector of biases; got shapes {[h.shape for h in bias]}."
         )
     sizes = tuple(h.shape[-1] for h in bias)
     for level, (W, above, below) in enumerate(zip(weights, sizes, sizes[1:], strict=False)):
@@ -107,8 +119,17 @@ def _check_acyclic(network: "BeliefNetwork") -> None:
     for pattern in patterns:
         cycle = find_cycle(sp.csr_array(pattern))
         if cycle is not None:
-            path = " -> ".join(_name(network, unit) for unit in (*cycle, cycle[0]))
-            raise InvalidNetwork(f"weights must be acyclic; got the cycle {path}. Remove one of these edges.")
+            raise InvalidNetwork(
+                f"weights must be acyclic; got the cycle {_path(network, cycle)}. Remove one of these edges."
+            )
+
+
+def _path(network: "BeliefNetwork", cycle: list[int]) -> str:
+    """'a -> b -> a', with the middle of a long cycle left out."""
+    names = [_name(network, unit) for unit in (*cycle, cycle[0])]
+    if len(names) > LONGEST_PATH:
+        names[LONGEST_PATH // 2 : -LONGEST_PATH // 2] = [f"... {len(cycle) - LONGEST_PATH} more ..."]
+    return " -> ".join(names)
 
 
 def _check_domain(network: "BeliefNetwork") -> None:
@@ -116,7 +137,8 @@ def _check_domain(network: "BeliefNetwork") -> None:
     low, high = network.activation.domain
     if np.isneginf(low) and np.isposinf(high):
         return
-    lowest, highest = (network.bias + part for part in network.storage.extreme_sums())
+    with np.errstate(over="ignore"):  # a sum beyond the largest number is infinite, and that is no fault here
+        lowest, highest = (network.bias + part for part in network.storage.extreme_sums())
     slack = ROUNDING * (1 + np.abs(lowest))
     for reached, outside, sign, word in (
         (lowest, lowest < low - slack, -1, "below"),
@@ -132,15 +154,13 @@ def _domain_message(network: "BeliefNetwork", at: tuple, reached: float, limit: 
     unit = at[-1]
     storage = network.storage if network.stack is None else network.storage.take(at[0])
     row = sp.csr_array(storage.to_sparse())[[unit]].toarray()[0]
-    culprits = [_name(network, j) for j in np.flatnonzero(sign * row > 0)]
-    state = (
-        f"when {listed(culprits)} {'is' if len(culprits) == 1 else 'are'} on and no other parent"
-        if culprits
-        else "with all parents off"
-    )
+    culprits = [_name(network, int(j)) for j in np.flatnonzero(sign * row > 0)]
+    are = "is" if len(culprits) == 1 else "are"
+    state = f"when {listed(culprits)} {are} on and no other parent" if culprits else "with all parents off"
     return (
-        f"fields of a {network.activation.name} network must not be {word} {limit:g}; that of unit {_name(network, unit)} is "
-        f"{reached:g} {state}. Change its bias by {limit - reached:+g} or its weights."
+        f"fields of a {network.activation.name} network must not be {word} {limit:g}; "
+        f"that of unit {_name(network, unit)} is {reached:g} {state}. "
+        f"Change its bias by {limit - reached:+g} or its weights."
     )
 
 

@@ -5,6 +5,8 @@ child and by parent, so that the transposed sums, which is what a gradient is ma
 """
 
 import weakref
+from collections.abc import Sequence
+from typing import Any, cast
 
 import equinox as eqx
 import jax
@@ -16,6 +18,7 @@ from jaxtyping import Array, Float, Int
 from plefka.errors import MethodDoesNotApply
 from plefka.networks.incidence import Incidence, Index
 from plefka.networks.storage import OpenStorage, Storage
+from plefka.precision import is_traced
 
 
 class Pairs(eqx.Module):
@@ -41,15 +44,23 @@ class Edges(Storage):
 
     @classmethod
     def from_scipy(cls, weights) -> "Edges":
-        csr = sp.csr_array(weights, dtype=float, copy=True)
+        csr: Any = sp.csr_array(weights, dtype=float, copy=True)
         csr.sum_duplicates()
         csr.eliminate_zeros()
         rows = np.repeat(np.arange(csr.shape[0], dtype=np.int32), np.diff(csr.indptr))
         return cls.from_lists(csr.data, rows, csr.indices, csr.shape[0])
 
     @classmethod
+    def from_scipy_stack(cls, weights: Sequence) -> "Edges":
+        """Networks that share their edges: an edge that only some of them have is one of weight 0 in the others."""
+        single: list[Any] = [sp.csr_array(W, dtype=float) for W in weights]
+        union = cls.from_scipy(sum((abs(W).sign() for W in single), sp.csr_array(single[0].shape)))
+        children, parents = np.asarray(union.child.unit), np.asarray(union.parent.unit)
+        return union.map_weights(lambda _: np.stack([np.asarray(W[children, parents]).ravel() for W in single]))
+
+    @classmethod
     def from_lists(cls, values, children, parents, size: int) -> "Edges":
-        return cls(values, Incidence.of(children, size), Incidence.of(parents, size), size)
+        return cls(values=values, child=Incidence.of(children, size), parent=Incidence.of(parents, size), size=size)
 
     @property
     def stack(self) -> int | None:
@@ -76,15 +87,25 @@ class Edges(Storage):
         )
 
     def with_pairs(self) -> "Edges":
-        if self.pairs is not None or isinstance(self.child.unit, jax.core.Tracer):
+        if self.pairs is not None or is_traced(self.child.unit):
             return self
-        return Edges(self.values, self.child, self.parent, self.size, _remembered_pairs(self))
+        return self._with(self.values, _remembered_pairs(self))
 
     def num_pairs(self) -> int:
         return int(np.sum(np.bincount(np.asarray(self.child.unit), minlength=self.size).astype(float) ** 2))
 
     def map_weights(self, function) -> "Edges":
-        return Edges(function(self.values), self.child, self.parent, self.size, self.pairs)
+        return self.with_parameters(function(self.values))
+
+    def _with(self, values, pairs: Pairs | None) -> "Edges":
+        return Edges(values=values, child=self.child, parent=self.parent, size=self.size, pairs=pairs)
+
+    @property
+    def parameters(self):
+        return self.values
+
+    def with_parameters(self, weights) -> "Edges":
+        return self._with(weights, self.pairs)
 
     def take(self, networks) -> "Edges":
         return self.map_weights(lambda values: values[networks])
@@ -96,14 +117,14 @@ class Edges(Storage):
 
         return total(np.minimum(self.values, 0)), total(np.maximum(self.values, 0))
 
-    def to_sparse(self):
+    def to_sparse(self) -> Any:
         if self.stack is not None:
             return [self.take(k).to_sparse() for k in range(self.stack)]
         return sp.csr_array(
             (np.asarray(self.values), (self.child.unit, self.parent.unit)), shape=(self.size, self.size)
         )
 
-    def union(self):
+    def union(self) -> sp.csr_array:
         return self.map_weights(lambda values: np.ones(values.shape[-1])).to_sparse()
 
     def original(self):
@@ -116,8 +137,8 @@ class Edges(Storage):
 class Side(eqx.Module):
     """The edges laid out by one of their ends: their weights, and the unit at the other end."""
 
-    weights: tuple[Float[Array, "position column *stack"], ...]
-    others: tuple[Int[Array, "position column"], ...]
+    weights: tuple[Float[Array, "_ _ ..."], ...]
+    others: tuple[Int[Array, "_ _"], ...]
     incidence: Incidence
 
 
@@ -130,7 +151,7 @@ class OpenEdges(OpenStorage):
     pairs: Pairs | None
 
     def power_sums(self, *terms):
-        return list(_power_sums(self.by_child, self.by_parent, terms))
+        return list(_power_sums(self.by_child.weights, self.by_child, self.by_parent, terms))
 
     def map_edges(self, function, *terms):
         child, parent = self.by_child.incidence, self.by_parent.incidence
@@ -138,7 +159,7 @@ class OpenEdges(OpenStorage):
         return [child.collect(term) for term in function(_with_rows(self.values), *ends)]
 
     def pair_sum(self, v, a, d, tilt, g):
-        w, q = _with_rows(self.values), self.pairs
+        w, q = _with_rows(self.values), cast(Pairs, self.pairs)
         i, j = self.by_child.incidence.unit, self.by_parent.incidence.unit
         along = a[i] * w + 0.5 * d[i] * w**2 * tilt[j]
         common = g[q.child] * w[q.first] * w[q.second]
@@ -152,8 +173,8 @@ def _with_rows(w):
 
 
 @jax.custom_vjp
-def _power_sums(here: Side, there: Side, terms):
-    lanes = [_lane_sums(w, other, terms) for w, other in zip(here.weights, here.others, strict=True)]
+def _power_sums(weights, here: Side, there: Side, terms):
+    lanes = [_lane_sums(w, other, terms) for w, other in zip(weights, here.others, strict=True)]
     if not lanes:
         return jax.tree.map(jnp.zeros_like, terms)
     return jax.tree.map(lambda *columns: here.incidence.finish(list(columns)), *lanes)
@@ -174,15 +195,15 @@ def _lane_sums(w, other, terms):
     return jax.lax.fori_loop(0, w.shape[0], add, start)
 
 
-def _forward(here, there, terms):
-    return _power_sums(here, there, terms), (here, there, terms)
+def _forward(weights, here, there, terms):
+    return _power_sums(weights, here, there, terms), (weights, here, there, terms)
 
 
 def _backward(saved, cotangents):
-    here, there, terms = saved
-    zipped = zip(here.weights, here.others, here.incidence.owners, strict=True)
-    weights = tuple(_weight_gradient(w, other, owner, terms, cotangents) for w, other, owner in zipped)
-    return Side(weights, None, None), None, _power_sums(there, here, tuple(cotangents))
+    weights, here, there, terms = saved
+    lanes = zip(weights, here.others, here.incidence.owners, strict=True)
+    by_weight = tuple(_weight_gradient(w, other, owner, terms, cotangents) for w, other, owner in lanes)
+    return by_weight, None, None, _power_sums(there.weights, there, here, tuple(cotangents))
 
 
 def _weight_gradient(w, other, owner, terms, cotangents):
@@ -208,7 +229,8 @@ def _remembered_pairs(edges: Edges) -> Pairs:
     known = _PAIRS.get(key)
     if known is None or known[0]() is not edges.child.unit:
         watch = weakref.ref(edges.child.unit, lambda _: _PAIRS.pop(key, None))
-        known = _PAIRS[key] = (watch, _list_pairs(edges.child.unit, edges.parent.unit, edges.size))
+        ends = np.asarray(edges.child.unit), np.asarray(edges.parent.unit)
+        known = _PAIRS[key] = (watch, _list_pairs(*ends, edges.size))
     return known[1]
 
 

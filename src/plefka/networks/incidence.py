@@ -9,7 +9,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float, Int, Shaped
 
 WIDTHS = np.array([1, 2, 3, 4, 6, 8, 12, 16, 24, 32])
 Index = Int[np.ndarray, "..."] | Int[Array, "..."]
@@ -40,19 +40,15 @@ class Incidence(eqx.Module):
         place[item] = np.arange(len(item), dtype=np.int32)
         return cls(unit.astype(np.int32), tuple(rounds), owners, place)
 
-    def lanes(self, by_edge: Float[Array, "edge ..."]) -> tuple[Float[Array, "position column ..."], ...]:
+    def lanes(self, by_edge: Shaped[Array, "edge ..."]) -> tuple[Shaped[Array, "_ _ ..."], ...]:
         """What each edge has, laid out in the lanes, with zero where there is no edge."""
         padded = jnp.concatenate([by_edge, jnp.zeros_like(by_edge[:1])])
         return tuple(padded[table] for table in self.rounds[0])
 
-    def finish(self, columns: list[Float[Array, "column rows"]]) -> Float[Array, "units rows"]:
+    def finish(self, columns: list[Float[Array, "_ rows"]]) -> Float[Array, "units rows"]:
         """From the sums of the columns of the first round to the sums of the units."""
         for tables in self.rounds[1:]:
-            padded = _with_zero(columns)
-            columns = [
-                jax.lax.fori_loop(1, t.shape[0], lambda k, total, t=t: total + padded[t[k]], padded[t[0]])
-                for t in tables
-            ]
+            columns = _add_up(_with_zero(columns), tables)
         return _with_zero(columns)[self.place]
 
     def spread(self, z: Float[Array, "units rows"]) -> Float[Array, "edge rows"]:
@@ -71,12 +67,15 @@ def _spread(incidence, z):
 
 @jax.custom_vjp
 def _collect(incidence, by_edge):
-    padded = _with_zero([by_edge])
-    first = [
-        jax.lax.fori_loop(1, t.shape[0], lambda k, total, t=t: total + padded[t[k]], padded[t[0]])
-        for t in incidence.rounds[0]
-    ]
-    return incidence.finish(first) if first else jnp.zeros((incidence.place.shape[0], by_edge.shape[1]), by_edge.dtype)
+    columns = _add_up(_with_zero([by_edge]), incidence.rounds[0])
+    if not columns:
+        return jnp.zeros((incidence.place.shape[0], by_edge.shape[1]), by_edge.dtype)
+    return incidence.finish(columns)
+
+
+def _add_up(padded, tables):
+    """For every table, the sums of its columns, position by position."""
+    return [jax.lax.fori_loop(1, t.shape[0], lambda k, s, t=t: s + padded[t[k]], padded[t[0]]) for t in tables]
 
 
 _spread.defvjp(lambda i, z: (_spread(i, z), i), lambda i, g: (None, _collect(i, g)))
@@ -101,7 +100,7 @@ def _tables(item: np.ndarray, size: int) -> tuple[tuple[np.ndarray, ...], tuple[
     tables, units = [], []
     for k in np.unique(lane):
         columns = np.flatnonzero(lane == k)
-        position = np.arange(WIDTHS[k])[:, None]
+        position = np.arange(int(WIDTHS[k]))[:, None]
         at = np.minimum(start[columns] + position, max(len(item) - 1, 0))
         tables.append(np.where(position < length[columns], order[at], len(item)).astype(np.int32))
         units.append(unit[columns])

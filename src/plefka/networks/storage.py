@@ -23,7 +23,7 @@ class OpenStorage(eqx.Module):
     def power_sums(self, *terms: Float[Array, "units rows"] | None) -> list[Any]:
         """[sum_j w_ij z1_j, sum_j w_ij^2 z2_j, ...]: term k is weighted with the k-th power of the weights.
 
-        A term that is None is left out. Linear in the terms; the transposed sums over children come from reverse differentiation.
+        A term that is None is left out. Linear in the terms; the transposed sums come from reverse differentiation.
         """
 
     @abstractmethod
@@ -39,7 +39,7 @@ class OpenStorage(eqx.Module):
 
     @abstractmethod
     def map_edges(self, function: Callable, *terms: Float[Array, "units rows"]) -> list[Float[Array, "units rows"]]:
-        """sum_j of each of function(w_ij, child terms at i..., parent terms at j...); `terms` are child, parent, child, ..."""
+        """sum_j of each of function(w_ij, child terms..., parent terms...); `terms` are child, parent, child, ..."""
 
     def field_of(self, z: Float[Array, "units rows"]) -> Float[Array, "units rows"]:
         """sum_j w_ij z_j."""
@@ -82,7 +82,7 @@ class Storage(eqx.Module):
         return self.map_weights(lambda w: jnp.where(jnp.asarray(w) != 0, 1.0, 0.0))
 
     @abstractmethod
-    def take(self, networks: slice | np.ndarray) -> "Storage":
+    def take(self, networks: slice | int | np.ndarray) -> "Storage":
         """Some networks of a stack."""
 
     @abstractmethod
@@ -90,12 +90,21 @@ class Storage(eqx.Module):
         """The sums of the negative and of the positive weights of every unit: how far its field can go."""
 
     @abstractmethod
-    def to_sparse(self) -> sp.csr_array | list[sp.csr_array]:
+    def to_sparse(self) -> Any:
         """weights[i, j] as scipy's CSR; one for each network of a stack."""
 
     @abstractmethod
     def union(self) -> sp.csr_array:
         """Where any network of a stack has an edge."""
+
+    @property
+    @abstractmethod
+    def parameters(self) -> Any:
+        """The arrays of weights, as `with_parameters` takes them."""
+
+    @abstractmethod
+    def with_parameters(self, weights: Any) -> "Storage":
+        """The same edges with other weights."""
 
     @abstractmethod
     def original(self) -> object:

@@ -9,7 +9,7 @@ import numpy as np
 from plefka.errors import InvalidEvidence, InvalidInput
 from plefka.evidence import as_rows
 from plefka.exact.enumeration import CERTAIN_STATE, log_weights
-from plefka.free_energy.problem import forwards, relevant
+from plefka.free_energies.problem import forwards, relevant
 from plefka.networks.belief import BeliefNetwork
 from plefka.precision import is_traced, precision
 
@@ -30,7 +30,7 @@ def log_joint(network: BeliefNetwork, S: Any) -> Any:
         raise InvalidInput(f"a stack of {network.stack} networks takes one state, or {network.stack}; got {len(rows)}.")
     single = S.ndim == 1 and network.stack is None
     if traced:
-        total = _log_joint(network.storage, network.bias, network.activation, rows)
+        total = _compiled_log_joint(network.storage, network.bias, network.activation, rows)
         return total[0] if single else total
     with precision("float64"):
         total = np.asarray(_compiled_log_joint(network.storage, network.bias, network.activation, rows))
@@ -56,8 +56,8 @@ _compiled_log_joint = jax.jit(_log_joint)
 def sample(network: BeliefNetwork, seed: int, count: int, evidence: Any = None) -> np.ndarray:
     """`count` states from P(S | evidence).
 
-    Without hidden ancestors of observed units, states are drawn along the arrows with the evidence in place. Otherwise those
-    ancestors are drawn first, from their exact posterior, which must be small enough to be written down.
+    Without hidden ancestors of observed units, states are drawn along the arrows with the evidence in place. Otherwise
+    those ancestors are drawn first, from their exact posterior, which must be small enough to be written down.
     """
     if count < 1:
         raise InvalidInput(f"count must be at least 1; got {count}.")
@@ -83,7 +83,7 @@ def _causes(network: BeliefNetwork, rows: np.ndarray, causes: np.ndarray, rng, c
     if causes.size > MOST_HIDDEN_CAUSES:
         raise InvalidEvidence(
             f"the evidence has {causes.size} hidden ancestors, and samples given evidence are exact for up to "
-            f"{MOST_HIDDEN_CAUSES}. Sample without evidence, observe more of the ancestors, or use infer for their means."
+            f"{MOST_HIDDEN_CAUSES}. Sample without evidence, observe more of them, or use infer for their means."
         )
     log_p = log_weights(network, rows, causes)
     p = np.exp(log_p - log_p.max())

@@ -1,52 +1,81 @@
-"""Derivatives of a solution: by the envelope theorem for the free energy, by the implicit function theorem for the means.
+"""Derivatives of a solution: of the free energy by the envelope theorem, of the means by the implicit function theorem.
 
-At a stationary point dG/dp is the partial derivative at fixed means (section 9). The natural parameters theta = T(u) := -dR/du
+At a stationary point dG/dp is the partial derivative at fixed means. The natural parameters theta = T(u) := -dR/du
 change by (1 + H V)^-1 dT/dp, with H the Hessian of R and V the variances; only products with H are formed.
 """
 
+from collections.abc import Callable
+
 import jax
 import jax.numpy as jnp
+from jax.scipy.sparse.linalg import cg
 
-from plefka.free_energy.problem import Problem
-from plefka.free_energy.taylor import negative_entropy
+from plefka.free_energies.functional import Functional
+from plefka.free_energies.problem import Problem, predict, prediction
+from plefka.free_energies.taylor import negative_entropy
 from plefka.solvers.loop import Point
 
 LINEAR_TOLERANCE = 1e-10
 
 
-def differentiable(problem: Problem, energy, point: Point):
+def differentiable(problem: Problem, functional: Functional, point: Point) -> tuple:
     """The means and the free energy at the solution, as functions of everything in the problem."""
     theta = jax.lax.stop_gradient(point.theta)
-    u = problem.means(theta)
-    fixed = jax.lax.stop_gradient(u)
-    G = energy(problem, fixed) + jnp.where(problem.free, negative_entropy(fixed), 0.0).sum(0)
-    return jnp.where(problem.free, _implicit(energy, problem, theta), problem.values), G
+    u = jax.lax.stop_gradient(problem.means(theta))
+    G = functional.energy(problem, u) + jnp.where(problem.free, negative_entropy(u), 0.0).sum(0)  # section 9
+    return _predicted(
+        problem, jnp.where(problem.free, _stationary(functional.smooth_energy, problem, u), problem.values)
+    ), G
 
 
-def _slope(energy, problem: Problem, u):
+def _slope(energy: Callable, problem: Problem, u):
     """dR/du on the free units."""
     return jnp.where(problem.free, jax.grad(lambda u: energy(problem, u).sum())(u), 0.0)
 
 
-def _implicit(energy, problem: Problem, theta):
-    """sigma(theta*), with the derivative of a root."""
-    u = problem.means(theta)
-    v = jnp.where(problem.free, u * (1 - u), 0.0)
+def _stationary(energy: Callable, problem: Problem, u):
+    """u, with the derivative that follows from theta = T(u)."""
 
-    @jax.custom_vjp
-    def means(problem):
-        return u
+    def backward(saved, by_means):
+        problem, u = saved
+        root = jnp.sqrt(jnp.where(problem.free, u * (1 - u), 0.0))
 
-    def backward(problem, by_means):
         def hessian(z):
             return jax.grad(lambda w: jnp.vdot(_slope(energy, problem, w), z))(u)
 
-        def matrix(z):  # (1 + V H) z
-            return z + v * hessian(z)
-
-        share, _ = jax.scipy.sparse.linalg.bicgstab(matrix, v * by_means, tol=LINEAR_TOLERANCE)
+        # (1 + V H)^-1 V by_means, made symmetric
+        share, _ = cg(lambda z: z + root * hessian(root * z), root * by_means, tol=LINEAR_TOLERANCE)
         _, pull_back = jax.vjp(lambda p: -_slope(energy, p, u), problem)
-        return (pull_back(share)[0],)
+        return *pull_back(root * share), None
 
-    means.defvjp(lambda problem: (u, problem), backward)
-    return means(problem)
+    return _with_derivative(lambda problem, u: u, backward)(problem, u)
+
+
+def _predicted(problem: Problem, u):
+    """The means with barren units predicted forwards, differentiated backwards along the same arrows."""
+
+    def once(problem, u, values):
+        return prediction(problem, u)(problem.h + problem.weights.field_of(values))
+
+    def backward(saved, by_values):
+        problem, u, values = saved
+        _, pull_back = jax.vjp(once, problem, u, values)
+
+        def step(state):
+            total, _ = state
+            new = by_values + pull_back(total)[2]
+            return new, jnp.any(new != total)
+
+        total, _ = jax.lax.while_loop(lambda state: state[1], step, (by_values, jnp.array(True)))
+        return (*pull_back(total)[:2], None)
+
+    values = jax.lax.stop_gradient(predict(jax.lax.stop_gradient(problem), jax.lax.stop_gradient(u)))
+    return _with_derivative(lambda problem, u, values: values, backward)(problem, u, values)
+
+
+def _with_derivative(function: Callable, backward: Callable) -> Callable:
+    """The function with its reverse derivative given by hand."""
+    wrapped = jax.custom_vjp(function)
+
+    wrapped.defvjp(lambda *arguments: (function(*arguments), arguments), backward)
+    return wrapped

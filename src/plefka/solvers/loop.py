@@ -1,10 +1,12 @@
 """The only loop: evaluate the free energy at a trial point, let the policy choose the next, until every row has ended.
 
-Write G = G_0 + R(u). Stationarity is theta_i = -dR/du_i (53); the difference of the two sides is the pull on theta_i. Along the
-pull G falls at the rate sum_i v_i pull_i^2: the pull is the natural gradient (section 7).
+Write G = G_0 + R(u). Stationarity is theta_i = -dR/du_i (53); the difference of the two sides is the pull on theta_i.
+Along the pull G falls at the rate sum_i v_i pull_i^2: the pull is the natural gradient.
 """
 
-from typing import Protocol
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -12,10 +14,11 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from plefka.activations import sigmoid
-from plefka.free_energy.problem import LARGEST_THETA, Problem
+from plefka.free_energies.problem import LARGEST_THETA, Problem
 
 RUNNING, CONVERGED, OUT_OF_STEPS, DIVERGED, NOT_FINITE = range(5)
-UNBOUNDED = 1e3  # how far, per unit, a free energy may fall below 0 <= -ln P
+IMPOSSIBLE = -1.0  # no -ln P(evidence) is negative; an estimate may be, but not by this much
+BOTTOMLESS = -1e3  # per unit: a free energy this low will not come back
 
 
 class Point(eqx.Module):
@@ -28,20 +31,20 @@ class Point(eqx.Module):
     residual: Float[Array, " rows"]  # by how much the full step would change a mean, at most
 
 
-class Policy(Protocol):
+class Policy(eqx.Module):
     """How the next trial point follows from what is known."""
 
+    @abstractmethod
     def start(self, point: Point) -> tuple:
         """The first trial point, and what the policy remembers."""
-        ...
 
-    def cycles(self, memory) -> Int[Array, " rows"]:
-        """How many order-2 cycles were broken in each row."""
-        ...
-
-    def step(self, point: Point, trial: Point, memory, evaluate) -> tuple:
+    @abstractmethod
+    def step(self, point: Point, trial: Point, memory: Any, evaluate: Callable) -> tuple:
         """The point to go on from, the next trial, and what the policy remembers."""
-        ...
+
+    @abstractmethod
+    def cycles(self, memory: Any) -> Int[Array, " rows"]:
+        """How many order-2 cycles were broken in each row."""
 
 
 class Ending(eqx.Module):
@@ -53,7 +56,7 @@ class Ending(eqx.Module):
     cycles: Int[Array, " rows"]
 
 
-def evaluator(problem: Problem, energy):
+def evaluator(problem: Problem, energy: Callable) -> Callable:
     """theta -> Point, by one evaluation of the energy and its gradient."""
     free = problem.free
 
@@ -80,15 +83,16 @@ def evaluator(problem: Problem, energy):
     return evaluate
 
 
-def minimise(problem: Problem, energy, policy: Policy, theta, tol, max_steps) -> Ending:
+def minimise(problem: Problem, energy: Callable, policy: Policy, theta, tol, max_steps) -> Ending:
     """From theta downhill until the residual of every row is at most tol, or the row fails, or steps run out."""
     evaluate = evaluator(problem, energy)
     first = evaluate(theta)
-    floor = -UNBOUNDED * (1 + problem.free.sum(0))
+    bottom = BOTTOMLESS * (1 + problem.free.sum(0))
 
     def judge(point):
-        status = jnp.where(point.residual <= tol, CONVERGED, RUNNING)
-        status = jnp.where(floor > point.G, DIVERGED, status)
+        settled = point.residual <= tol
+        status = jnp.where(settled, CONVERGED, RUNNING)
+        status = jnp.where((settled & (point.G < IMPOSSIBLE)) | (bottom > point.G), DIVERGED, status)
         return jnp.where(jnp.isfinite(point.G) & jnp.isfinite(point.residual), status, NOT_FINITE)
 
     def body(state):

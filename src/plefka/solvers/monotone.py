@@ -1,8 +1,8 @@
-"""The default policy: the free energy never rises (section 7).
+"""The default policy: the free energy never rises.
 
-A trial step is kept only if it lowers G; if not, it is shortened. Steps are accelerated by Anderson's mixing of the last
-few, in the metric of the means, and an accelerated step that does not lower G gives way to a plain one. Close to a minimum,
-where G can no longer tell better from worse in its last digits, the residual decides.
+A trial step is kept only if it lowers G; if not, it is shortened. Steps are accelerated by Anderson's mixing of the
+last few, in the metric of the means, and an accelerated step that does not lower G gives way to a plain one. Close to a
+minimum, where G can no longer tell better from worse in its last digits, the residual decides.
 """
 
 import equinox as eqx
@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from plefka.solvers.loop import Point
+from plefka.solvers.loop import Point, Policy
 
 DEPTH = 5  # steps remembered
 ENOUGH = 1e-4  # the share of the promised decrease that a plain step must deliver
@@ -28,7 +28,7 @@ class Memory(eqx.Module):
     accelerated: Bool[Array, " rows"]
 
 
-class Monotone(eqx.Module):
+class Monotone(Policy):
     """Natural gradient descent with an adaptive, accelerated, never rising step."""
 
     depth: int = eqx.field(static=True, default=DEPTH)
@@ -80,19 +80,12 @@ def _next(point: Point, eta, moves, turns):
 
 
 def _solve(gram, right):
-    """A small positive system for every row, by elimination; directions never seen get no share."""
+    """A small positive system for every row, by Gauss and Jordan; directions never seen get no share."""
     depth = gram.shape[0]
-    diagonal = [gram[k, k] for k in range(depth)]
-    rows = [
-        [gram[i, j] + (i == j) * (1e-12 * diagonal[i] + (diagonal[i] == 0)) for j in range(depth)] + [right[i]]
-        for i in range(depth)
-    ]
+    diagonal = jnp.einsum("aar->ar", gram)
+    ridge = 1e-12 * diagonal + (diagonal == 0)
+    A = jnp.concatenate([gram + jnp.eye(depth)[:, :, None] * ridge, right[:, None]], axis=1)
     for k in range(depth):
-        for i in range(k + 1, depth):
-            ratio = rows[i][k] / rows[k][k]
-            rows[i] = [a - ratio * b for a, b in zip(rows[i], rows[k], strict=True)]
-    share = [jnp.zeros_like(right[0])] * depth
-    for k in reversed(range(depth)):
-        known = sum(rows[k][j] * share[j] for j in range(k + 1, depth))
-        share[k] = (rows[k][depth] - known) / rows[k][k]
-    return jnp.stack(share)
+        ratio = (A[:, k] / A[k, k]).at[k].set(0.0)
+        A = A - ratio[:, None] * A[k]
+    return A[:, depth] / jnp.einsum("aar->ar", A[:, :depth])

@@ -1,24 +1,23 @@
 """The paper's own policy: plain iteration of the fixed point equations, with its rule for order-2 cycles (section 4.1).
 
-When the means go back and forth between two points, the iteration starts again from the best point on the segment between
-them. "Best" is the lowest free energy, as the true ln Z is not known.
+When the means go back and forth between two points, the iteration starts again from the best point on the segment
+between them. "Best" is the lowest free energy, as the true ln Z is not known.
 """
 
 from functools import partial
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int
 
 from plefka.activations import sigmoid
-from plefka.solvers.loop import Point
+from plefka.solvers.loop import Point, Policy
 
 SAME = 1e-6  # means this close to those of two steps ago have come back
 GRID = 33  # points of the segment that are tried
 
 
-class Paper(eqx.Module):
+class Paper(Policy):
     """u <- sigma(target(u)), and out of every order-2 cycle by a search between its ends."""
 
     def start(self, point: Point):

@@ -23,6 +23,11 @@ class Problem(eqx.Module):
     counted: Float[Array, "units rows"]  # 1 where the energy of the unit counts, else 0
     values: Float[Array, "units rows"]  # what clamped units are, and 1/2 elsewhere
 
+    @property
+    def known(self) -> Bool[Array, "units rows"]:
+        """Observed, or found by the solver; what is not is barren."""
+        return self.free | (self.values != 0.5)
+
     def means(self, theta: Float[Array, "units rows"]) -> Float[Array, "units rows"]:
         """u_i = sigma(theta_i), or the evidence."""
         return jnp.where(self.free, sigmoid(theta), self.values)
@@ -90,12 +95,12 @@ def forwards(
     return jax.lax.while_loop(lambda state: state[1], step, (start, jnp.asarray(needed)))[0]
 
 
-def predict(problem: Problem, u: Float[Array, "units rows"]) -> Float[Array, "units rows"]:
-    """The means with barren units predicted forwards, f(mean field), from those of their parents."""
-    known = (problem.counted > 0) | (problem.values != 0.5)
+def prediction(problem: Problem, u: Float[Array, "units rows"]) -> Callable:
+    """The rule by which a barren unit follows from its field, f(x); all others keep their means u."""
     activation = problem.activation
+    return lambda x: jnp.where(problem.known, u, activation.probability(activation.clip(x)))
 
-    def rule(x):
-        return jnp.where(known, u, activation.probability(activation.clip(x)))
 
-    return forwards(problem.weights, problem.h, rule, u, jnp.any(~known))
+def predict(problem: Problem, u: Float[Array, "units rows"]) -> Float[Array, "units rows"]:
+    """The means with barren units predicted forwards from those of their parents."""
+    return forwards(problem.weights, problem.h, prediction(problem, u), u, jnp.any(~problem.known))

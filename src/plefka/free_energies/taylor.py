@@ -1,42 +1,39 @@
 """The paper's schemes (51): Plefka's expansion to order M of the energy's Taylor polynomial of degree C (section 4)."""
 
-from typing import ClassVar
-
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from plefka.activations import Activation
-from plefka.free_energy.problem import Problem
+from plefka.free_energies.functional import Functional
+from plefka.free_energies.problem import Problem
 
 HIGHEST_DEGREE = 4
 
 
-class Taylor(eqx.Module):
+class Taylor(Functional):
     """G_MC of (51), with the Taylor polynomial of degree C in the first order and of C2 in the second."""
 
     order: int = eqx.field(static=True)
     degree: int = eqx.field(static=True)
     second_degree: int | None = eqx.field(static=True, default=None)
 
-    is_bound: ClassVar[bool] = False
+    @property
+    def is_bound(self) -> bool:
+        return False
 
     @property
     def needs_pairs(self) -> bool:
-        """Whether all pairs of units that share a child come in: the cost of C2 = 2."""
         return self.second_degree == 2
 
     def powers(self, activation: Activation) -> int:
-        """The highest power of a weight in the formulas."""
         curved = self.needs_pairs and not activation.has_linear_log_odds
         return 4 if curved else max(self.degree, self.order, 1)
 
     def row_work(self, size: int, num_edges: int, num_pairs: int) -> int:
-        """Numbers held at once for one row."""
         return size + (num_pairs if self.needs_pairs else 0)
 
     def energy(self, problem: Problem, u: Float[Array, "units rows"]) -> Float[Array, " rows"]:
-        """G - G_0 at the means u, for every row."""
         W, h, r = problem.weights, problem.h, problem.counted
         curved = self.needs_pairs and not problem.activation.has_linear_log_odds
         v = u * (1 - u)  # variance of a binary unit
@@ -46,10 +43,11 @@ class Taylor(eqx.Module):
 
         degree = max(self.degree, self.order, self.second_degree or 0)
         tower = problem.activation.log_ratios(x, degree)
-        E = -sum(
-            (r * (u * tower[k][0] + (1 - u) * tower[k][1]) * moment).sum(0)  # (68), (69), (72)
+        density = sum(
+            (u * tower[k][0] + (1 - u) * tower[k][1]) * moment  # (68), (69), (72)
             for k, moment in moments(kappa, self.degree).items()
         )
+        E = -jnp.sum(r * density, axis=0)
         if self.order == 1:
             return E
 

@@ -1,14 +1,12 @@
 """The bound of Saul, Jaakkola and Jordan (1996) for sigmoid networks (section 6; (25), (61))."""
 
-from typing import ClassVar
-
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from plefka.activations import Activation, sigmoid
-from plefka.free_energy.problem import Problem
+from plefka.free_energies.functional import Functional
+from plefka.free_energies.problem import Problem
 
 XI_TOLERANCE = 1e-6  # Newton's last step; its error is the square of that
 XI_GAIN = 1e-13  # what the rest of the bracket could still gain
@@ -16,25 +14,34 @@ XI_STEPS = 60
 LARGEST_SLOPE = 1e300
 
 
-class SaulJaakkolaJordan(eqx.Module):
-    """-ln Z <= G_0 - sum_i u_i x_i + sum_i min over xi_i of { xi_i x_i + ln <exp(-xi_i x_i) + exp((1 - xi_i) x_i)> }."""
+class SaulJaakkolaJordan(Functional):
+    """-ln Z <= G_0 - sum_i u_i x_i + sum_i min_xi { xi x_i + ln <exp(-xi x_i) + exp((1 - xi) x_i)> }."""
 
-    is_bound: ClassVar[bool] = True
-    needs_pairs: ClassVar[bool] = False
+    @property
+    def is_bound(self) -> bool:
+        return True
 
     def powers(self, activation: Activation) -> int:
         return 1
 
     def row_work(self, size: int, num_edges: int, num_pairs: int) -> int:
-        """Numbers held at once for one row: a tilted mean for every edge."""
-        return size + num_edges
+        return size + num_edges  # a tilted mean for every edge
 
     def energy(self, problem: Problem, u: Float[Array, "units rows"]) -> Float[Array, " rows"]:
-        """G - G_0 at the means u, for every row, with the best xi."""
         x = problem.h + problem.weights.field_of(u)
-        xi = jax.lax.stop_gradient(best_xi(problem, u, x))  # dG / dxi = 0 there
-        normaliser = jnp.logaddexp(log_average(problem, u, -xi), log_average(problem, u, 1 - xi))
-        return (problem.counted * ((xi - u) * x + normaliser)).sum(0)
+        return _bound(problem, u, x, jax.lax.stop_gradient(best_xi(problem, u, x)))  # dG / dxi = 0 there
+
+    def smooth_energy(self, problem: Problem, u: Float[Array, "units rows"]) -> Float[Array, " rows"]:
+        """The same, for second derivatives: the best xi moves with the means, as one more Newton step says."""
+        x = problem.h + problem.weights.field_of(u)
+        xi = jax.lax.stop_gradient(best_xi(problem, u, x))
+        slope, curve = slope_and_curve(problem, u, x, xi)
+        return _bound(problem, u, x, xi - slope / jax.lax.stop_gradient(jnp.where(curve > 0, curve, jnp.inf)))
+
+
+def _bound(problem: Problem, u, x, xi):
+    normaliser = jnp.logaddexp(log_average(problem, u, -xi), log_average(problem, u, 1 - xi))
+    return (problem.counted * ((xi - u) * x + normaliser)).sum(0)
 
 
 def log_average(problem: Problem, u, a):
@@ -53,16 +60,21 @@ def tilted(problem: Problem, u, a):
     return a * problem.h + value, problem.h + slope, curvature
 
 
+def slope_and_curve(problem: Problem, u, x, xi):
+    """First and second derivative by xi of { xi x + ln <exp(-xi x) + exp((1 - xi) x)> }."""
+    value0, slope0, curve0 = tilted(problem, u, -xi)
+    value1, slope1, curve1 = tilted(problem, u, 1 - xi)
+    p = sigmoid(value1 - value0)
+    slope = x - (1 - p) * slope0 - p * slope1
+    return slope, (1 - p) * curve0 + p * curve1 + p * (1 - p) * (slope0 - slope1) ** 2
+
+
 def best_xi(problem: Problem, u, x):
     """The minimum over xi in [0, 1], convex in each: Newton's method inside a shrinking bracket."""
 
     def step(state):
         xi, low, high, _, count = state
-        value0, slope0, curve0 = tilted(problem, u, -xi)
-        value1, slope1, curve1 = tilted(problem, u, 1 - xi)
-        p = sigmoid(value1 - value0)
-        slope = x - (1 - p) * slope0 - p * slope1
-        curve = (1 - p) * curve0 + p * curve1 + p * (1 - p) * (slope0 - slope1) ** 2
+        slope, curve = slope_and_curve(problem, u, x, xi)
         low, high = jnp.where(slope < 0, xi, low), jnp.where(slope > 0, xi, high)
         newton = xi - slope / jnp.where(curve > 0, curve, 1.0)
         inside = (newton >= low) & (newton <= high)

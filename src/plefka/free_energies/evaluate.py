@@ -9,8 +9,8 @@ import numpy as np
 
 from plefka.errors import InvalidInput
 from plefka.evidence import as_rows
-from plefka.free_energy.problem import pose
-from plefka.free_energy.taylor import negative_entropy
+from plefka.free_energies.problem import pose
+from plefka.free_energies.taylor import negative_entropy
 from plefka.methods import MeanField, Method, does_not_apply, parse_method
 from plefka.networks.belief import BeliefNetwork
 from plefka.precision import is_traced, precision
@@ -41,11 +41,13 @@ def free_energy(
         raise InvalidInput(f"means must have shape ({network.size},) or (rows, {network.size}); got {u.shape}.")
     if not traced and not np.all((u >= 0) & (u <= 1)):
         raise InvalidInput("means must lie between 0 and 1.")
+    if u.ndim == 2 and len(rows) > 1 and len(u) not in (1, len(rows)):
+        raise InvalidInput(f"there must be equally many; got {len(u)} rows of means and {len(rows)} rows of evidence.")
     batched = batched or u.ndim == 2
     storage = network.storage.with_pairs() if method.functional.needs_pairs else network.storage
     arguments = (storage, network.bias, network.activation, rows, jnp.atleast_2d(u) if traced else np.atleast_2d(u))
     if traced:
-        G = _evaluate(*arguments, functional=method.functional, prune=prune)
+        G = _compiled(*arguments, functional=method.functional, prune=prune)
         return G if batched else G[0]
     with precision(dtype):
         G = np.asarray(_compiled(*arguments, functional=method.functional, prune=prune))

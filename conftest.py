@@ -1,0 +1,102 @@
+"""The examples in README.md and docs/ are tests.
+
+The `python` blocks of a page are run in one namespace, and an `output` block must be what the block above it printed.
+Lines of a `console` block that start with `$ plefka` are run, and what is shown below them must be what they print. In
+both, `...` stands for anything, and the amount of white space does not count.
+"""
+
+import doctest
+import os
+import shlex
+import subprocess
+import sys
+from contextlib import redirect_stdout
+from io import StringIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from sybil import Example, Sybil
+from sybil.evaluators.python import PythonEvaluator
+from sybil.parsers.markdown import CodeBlockParser
+
+COMMAND = Path(sys.executable).with_name("plefka")
+CACHE = Path(__file__).parent / ".pytest_cache" / "plefka"
+PROMPT = "$ "
+LOOSELY = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+PATIENCE = 120  # seconds for one command
+
+
+def agree(shown: str, printed: str) -> bool:
+    return doctest.OutputChecker().check_output(shown.strip(), printed.strip(), LOOSELY)
+
+
+class RunPython(PythonEvaluator):
+    """Run a block and keep what it prints."""
+
+    def __call__(self, example: Example) -> None:
+        with redirect_stdout(StringIO()) as printed:
+            super().__call__(example)
+        example.namespace["_printed"] = printed.getvalue()
+
+
+def compare_output(example: Example) -> str | None:
+    """What the block above should have printed and did not, or None."""
+    printed = example.namespace.get("_printed", "")
+    return None if agree(example.parsed, printed) else f"should print:\n{example.parsed}\nbut prints:\n{printed}"
+
+
+def commands_of(block: str) -> list[tuple[str, str]]:
+    """The commands of a console block, each with the output that is shown below it."""
+    commands: list[tuple[str, str]] = []
+    for line in block.splitlines(keepends=True):
+        if line.startswith(PROMPT):
+            commands.append((line.removeprefix(PROMPT).strip(), ""))
+        elif commands:
+            command, shown = commands[-1]
+            commands[-1] = (command, shown + line)
+    return commands
+
+
+def run_console(example: Example) -> str | None:
+    """Run every `$ plefka ...` of a block; what is wrong, or None."""
+    for command, shown in commands_of(example.parsed):
+        program, *arguments = shlex.split(command)
+        if program != "plefka":
+            continue
+        done = subprocess.run(
+            [COMMAND, *arguments],
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            env={**os.environ, "COLUMNS": "100", "NO_COLOR": "1", "PLEFKA_CACHE_DIR": str(CACHE)},
+        )
+        if done.returncode:
+            return f"{command}\nended with {done.returncode}:\n{done.stdout}{done.stderr}"
+        if shown.strip() and not agree(shown, done.stdout):
+            return f"{command}\nshould print:\n{shown}\nbut prints:\n{done.stdout}"
+    return None
+
+
+def enter_folder(namespace: dict) -> None:
+    """Every page has an empty folder to itself, which goes away with it."""
+    folder = TemporaryDirectory()
+    namespace["_page"] = (folder, Path.cwd())
+    os.chdir(folder.name)
+
+
+def leave_folder(namespace: dict) -> None:
+    folder, home = namespace.pop("_page")
+    os.chdir(home)
+    folder.cleanup()
+
+
+pytest_collect_file = Sybil(
+    parsers=[
+        CodeBlockParser("python", RunPython()),
+        CodeBlockParser("output", compare_output),
+        CodeBlockParser("console", run_console),
+    ],
+    patterns=["README.md", "docs/*.md"],
+    setup=enter_folder,
+    teardown=leave_folder,
+).pytest()

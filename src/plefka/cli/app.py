@@ -1,0 +1,65 @@
+"""The subcommands under one roof, and how every way of failing ends."""
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from plefka.cli import BAD_INPUT
+from plefka.cli.compare import compare
+from plefka.cli.demo import demo
+from plefka.cli.infer import infer
+from plefka.cli.sample import sample
+from plefka.cli.show import show
+from plefka.errors import PlefkaError
+
+# Plain help: rich would take longer to import than all the rest.
+app = typer.Typer(name="plefka", rich_markup_mode=None, pretty_exceptions_enable=False)
+for command in (infer, compare, sample, show, demo):
+    app.command()(command)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from plefka import __version__
+
+        print(f"plefka {__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def plefka(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Inference in networks of binary units: belief networks with sigmoid, noisy-or and other activations.
+
+    Exit code: 0, 1 if a method did not converge, 2 for bad input.
+    """
+    if context.invoked_subcommand is None:
+        print(context.get_help(), file=sys.stderr)
+        raise typer.Exit(BAD_INPUT)
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """The exit code; what was wrong with the input is one message on standard error."""
+    try:
+        return app(arguments, prog_name="plefka", standalone_mode=False) or 0
+    except PlefkaError as error:
+        return _complain(str(error))
+    except OSError as error:
+        return _complain(f"{error.filename}: {error.strerror}." if error.filename else f"{error}.")
+    except Exception as error:
+        # Usage errors have this method in every version of typer, but not one common class to import.
+        if not hasattr(error, "format_message"):
+            raise
+        message = error.format_message()  # pyright: ignore[reportAttributeAccessIssue]
+        return _complain(message if message.endswith(("?", ".")) else f"{message}.")
+
+
+def _complain(message: str) -> int:
+    print(f"plefka: {message}", file=sys.stderr)
+    return BAD_INPUT

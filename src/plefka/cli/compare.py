@@ -1,0 +1,121 @@
+"""`plefka compare`: every method that applies, beside the exact one."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from plefka.cli import options, output
+
+if TYPE_CHECKING:
+    from plefka.networks.belief import BeliefNetwork
+    from plefka.solution import Solution
+
+REDUNDANT = ("G10",)  # the first order term averages to zero, so that it is G11
+HEADER = ("method", "ln P(evidence)", "error", "worst mean", "bound?", "status", "steps", "time")
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What a method found, and how long it took once it had been compiled."""
+
+    solution: "Solution"
+    seconds: float
+
+
+def compare(net: options.Network, evidence: options.Evidence = None, json: options.Json = False) -> None:
+    """Every method that applies beside the exact one."""
+    from plefka.cli.source import read_evidence, read_network
+
+    network = read_network(net)
+    _refuse_stack(network)
+    observed = read_evidence(network, evidence)
+    trials, left_out = try_all(network, observed)
+    exact = trials["exact"].solution if "exact" in trials else None
+    if json:
+        methods = [_content(trial, exact) for trial in trials.values()]
+        output.print_json({"network": net, "evidence": observed, "methods": methods, "left_out": left_out})
+    else:
+        _print(observed, list(trials.values()), exact, left_out)
+    output.exit_with([trial.solution for trial in trials.values()])
+
+
+def _refuse_stack(network: "BeliefNetwork") -> None:
+    from plefka.errors import InvalidInput
+
+    if network.stack is not None:
+        raise InvalidInput(f"compare takes one network; got a stack of {network.stack}. Save one of them by itself.")
+
+
+def try_all(network: "BeliefNetwork", evidence: Mapping[str, int]) -> tuple[dict[str, Trial], dict[str, str]]:
+    """Every method by name, and those left out with the reason why."""
+    from plefka.errors import MethodDoesNotApply
+    from plefka.methods import METHODS
+    from plefka.progress import progress
+
+    trials, left_out = {}, {}
+    for name in progress([name for name in METHODS if name not in REDUNDANT], "comparing methods"):
+        try:
+            trials[name] = _try(network, evidence, name)
+        except MethodDoesNotApply as error:
+            left_out[name] = str(error)
+    return trials, left_out
+
+
+def _try(network: "BeliefNetwork", evidence: Mapping[str, int], method: str) -> Trial:
+    import plefka as pf
+
+    pf.infer(network, evidence, method, throw=False)  # the first call compiles
+    start = time.perf_counter()
+    solution = pf.infer(network, evidence, method, throw=False)
+    return Trial(solution, time.perf_counter() - start)
+
+
+def errors(solution: "Solution", exact: "Solution | None") -> tuple[float, float] | tuple[None, None]:
+    """The error of ln P(evidence), and the largest one of a mean."""
+    if exact is None:
+        return None, None
+    worst = float(abs(solution.means - exact.means).max())
+    return solution.log_likelihood - exact.log_likelihood, worst
+
+
+def _content(trial: Trial, exact: "Solution | None") -> dict[str, Any]:
+    solution = trial.solution
+    error, worst = errors(solution, exact)
+    return {
+        "method": str(solution.method),
+        "kind": output.kind(solution),
+        "is_bound": solution.is_bound,
+        "log_likelihood": solution.log_likelihood,
+        "error": error,
+        "largest_mean_error": worst,
+        "status": output.status_word(solution.status),
+        "num_steps": solution.num_steps,
+        "seconds": trial.seconds,
+    }
+
+
+def _print(observed: dict, trials: Sequence[Trial], exact: "Solution | None", left_out: Mapping[str, str]) -> None:
+    print(output.state_text(observed))
+    print()
+    output.print_table(HEADER, [_cells(trial, exact) for trial in trials])
+    print()
+    print("error: of ln P(evidence); worst mean: the largest error of a mean; time: of a second call, so that")
+    print("compilation does not count.")
+    output.print_doubts([trial.solution for trial in trials])
+    output.print_left_out(left_out)
+
+
+def _cells(trial: Trial, exact: "Solution | None") -> tuple[str, ...]:
+    solution = trial.solution
+    error, worst = errors(solution, None if solution is exact else exact)
+    return (
+        str(solution.method),
+        f"{solution.log_likelihood:.6f}",
+        "" if error is None else f"{error:+.6f}",
+        "" if worst is None else f"{worst:.4f}",
+        output.kind(solution),
+        output.status_word(solution.status),
+        output.steps_text(solution),
+        f"{1e3 * trial.seconds:.1f} ms",
+    )

@@ -1,0 +1,131 @@
+"""`plefka infer`: posterior means and ln P(evidence) by one or more methods."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from plefka.cli import options, output
+
+if TYPE_CHECKING:
+    from plefka.solution import Solution
+
+Methods = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--method", "-m", metavar="METHOD", help="G12 (default), G22[tol=1e-10], exact, ...; may be repeated."
+    ),
+]
+Rows = Annotated[
+    str | None,
+    typer.Option("--rows", metavar="FILE.csv", help="Evidence in rows: unit names in the header, empty = hidden."),
+]
+
+
+def infer(
+    net: options.Network,
+    evidence: options.Evidence = None,
+    method: Methods = None,
+    rows: Rows = None,
+    json: options.Json = False,
+) -> None:
+    """Posterior means and ln P(evidence)."""
+    import plefka as pf
+    from plefka.cli.source import read_evidence, read_network, read_rows
+
+    methods: list[dict[str, Any]] = [{"method": pf.parse_method(spelling)} for spelling in method or ()] or [{}]
+    network = read_network(net)
+    observed = read_evidence(network, evidence)
+    given = observed if rows is None else read_rows(network, rows, observed)
+    solutions = [pf.infer(network, given, **each, throw=False) for each in methods]
+    if json:
+        output.print_json({"network": net, "evidence": observed, "solutions": [_content(s) for s in solutions]})
+    else:
+        _print(solutions, observed)
+    output.exit_with(solutions)
+
+
+def _content(solution: "Solution") -> dict[str, Any]:
+    head = {"method": str(solution.method), "kind": output.kind(solution), "is_bound": solution.is_bound}
+    if not solution.is_batch:
+        return {**head, **_row_content(solution, ...)}
+    return {**head, "rows": [_row_content(solution, row) for row in range(len(solution.log_likelihood))]}
+
+
+def _row_content(solution: "Solution", row: Any) -> dict[str, Any]:
+    """One row of a batch, or all that there is."""
+    import numpy as np
+
+    status = np.asarray(solution.status, dtype=object)[row].item() if row is ... else solution.status[row]
+    return {
+        "log_likelihood": float(np.asarray(solution.log_likelihood)[row]),
+        "status": output.status_word(status),
+        "message": status.value,
+        "num_steps": int(np.asarray(solution.num_steps)[row]),
+        "residual": float(np.asarray(solution.residual)[row]),
+        "num_restarts": solution.num_restarts,
+        "means": dict(zip(solution.names, np.asarray(solution.means)[row].tolist(), strict=True)),
+    }
+
+
+def _print(solutions: list["Solution"], observed: dict[str, int]) -> None:
+    print(output.state_text(observed) + (" in every row" if observed and solutions[0].is_batch else ""))
+    print()
+    if solutions[0].is_batch:
+        for solution in solutions:
+            _print_batch(solution)
+    else:
+        _print_answers(solutions)
+        output.print_doubts(solutions)
+        print()
+        _print_means(solutions)
+
+
+def _print_answers(solutions: list["Solution"]) -> None:
+    rows = [
+        (
+            str(s.method),
+            f"{s.log_likelihood:.6f}",
+            output.kind(s),
+            output.status_word(s.status),
+            output.steps_text(s),
+            f"{s.residual:.1e}",
+        )
+        for s in solutions
+    ]
+    output.print_table(("method", "ln P(evidence)", "bound?", "status", "steps", "residual"), rows)
+
+
+def _print_means(solutions: list["Solution"]) -> None:
+    """P(on | evidence) of hidden units by every method, most probable by the first one on top."""
+    ranking = [unit for unit, _ in solutions[0].ranking()]
+    marginals = [solution.marginals() for solution in solutions]
+    rows = [(unit, *(f"{means[unit]:.6f}" for means in marginals)) for unit in ranking[: output.MOST_ROWS]]
+    if rows:
+        output.print_table(("P(on | evidence)", *(str(s.method) for s in solutions)), rows)
+    output.print_more(len(ranking), len(rows))
+
+
+def _print_batch(solution: "Solution") -> None:
+    count = len(solution.log_likelihood)
+    rows = [
+        (
+            str(row),
+            f"{solution.log_likelihood[row]:.6f}",
+            output.status_word(solution.status[row]),
+            output.steps_text(solution) and str(solution.num_steps[row]),
+            _most_probable(solution, row),
+        )
+        for row in range(min(count, output.MOST_ROWS))
+    ]
+    header = ("row", "ln P(evidence)", "status", "steps", "most probable hidden units")
+    output.print_table(header, rows, f"{solution.method} ({output.kind(solution)})")
+    output.print_more(count, len(rows))
+    print()
+
+
+def _most_probable(solution: "Solution", row: int) -> str:
+    import numpy as np
+
+    hidden = np.flatnonzero(~solution.observed[row])
+    best = hidden[np.argsort(-solution.means[row, hidden], kind="stable")][:3]
+    return ", ".join(f"{solution.names[unit]} {solution.means[row, unit]:.3f}" for unit in best)

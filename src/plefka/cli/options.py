@@ -1,0 +1,12 @@
+"""The arguments that several subcommands share, each with one spelling."""
+
+from typing import Annotated
+
+import typer
+
+Network = Annotated[str, typer.Argument(metavar="NET", help="A network file (.json or .npz), or example:espresso.")]
+Evidence = Annotated[
+    list[str] | None,
+    typer.Option("--evidence", "-e", metavar="UNIT=STATE,...", help="Observed units, as in a=1,b=0; may be repeated."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else.")]

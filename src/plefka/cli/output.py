@@ -1,0 +1,111 @@
+"""Printing: tables for people, JSON for machines."""
+
+import json
+import math
+import sys
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from plefka.solution import Solution, Status
+
+MOST_ROWS = 20
+ROUNDING = 1e-9  # above 0, of a log-likelihood that is 0
+DID_NOT_CONVERGE = 1
+
+
+def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> None:
+    """On a terminal with rich, where it is installed; otherwise plain text, without a single control code."""
+    if sys.stdout.isatty() and find_spec("rich"):
+        _print_rich(header, rows, title)
+        return
+    from plefka.tables import text_table
+
+    print("\n".join([*([title] if title else []), text_table(header, rows)]))
+
+
+def _print_rich(header: Sequence[str], rows: Sequence[Sequence[str]], title: str) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, title=title or None, title_justify="left", pad_edge=False, header_style="bold")
+    for k, name in enumerate(header):
+        table.add_column(name, justify="right" if k else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    Console(markup=False, highlight=False, emoji=False).print(table)
+
+
+def print_more(total: int, shown: int) -> None:
+    """What a table left out."""
+    if total > shown:
+        print(f"... and {total - shown:,} more; --json prints all")
+
+
+def print_json(content: Any) -> None:
+    """One JSON document; numbers that JSON has no word for become null."""
+    print(json.dumps(_finite(content), indent=2, allow_nan=False))
+
+
+def _finite(content: Any) -> Any:
+    if isinstance(content, dict):
+        return {key: _finite(value) for key, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [_finite(value) for value in content]
+    if isinstance(content, float) and not math.isfinite(content):
+        return None
+    return content
+
+
+def state_text(evidence: dict[str, int]) -> str:
+    """'observed: a=1, b=0'."""
+    states = ", ".join(f"{unit}={state}" for unit, state in evidence.items())
+    return f"observed: {states}" if states else "nothing observed"
+
+
+def kind(solution: "Solution") -> str:
+    """'exact', 'lower bound' or 'estimate'."""
+    if solution.method.name == "exact":
+        return "exact"
+    return "lower bound" if solution.is_bound else "estimate"
+
+
+def status_word(status: "Status") -> str:
+    """'converged', 'out of steps', ..."""
+    return status.name.lower().replace("_", " ")
+
+
+def steps_text(solution: "Solution") -> str:
+    """How many steps there were, where there is such a thing."""
+    return "" if solution.method.name == "exact" else str(solution.num_steps)
+
+
+def print_left_out(reasons: Mapping[str, str]) -> None:
+    """The methods that do not apply, and why."""
+    for reason in reasons.values():
+        print(f"left out: {reason}")
+
+
+def print_doubts(solutions: Sequence["Solution"]) -> None:
+    """Answers that cannot be right, though a minimum was found."""
+    for solution in solutions:
+        if solution.log_likelihood > ROUNDING:
+            print(f"{solution.method}: above 0 it cannot be the logarithm of a probability; trust another method.")
+
+
+def exit_with(solutions: Sequence["Solution"]) -> None:
+    """Say what did not converge, with advice, and end with the exit code for it."""
+    import numpy as np
+
+    failed = [solution for solution in solutions if not np.all(solution.converged)]
+    for solution in failed:
+        status = np.atleast_1d(np.asarray(solution.status, dtype=object))
+        row = int(np.argmin(np.atleast_1d(solution.converged)))
+        where = f" (row {row}, and maybe others)" if solution.is_batch else ""
+        print(f"plefka: {solution.method}{where}: {status[row].value}.", file=sys.stderr)
+    if failed:
+        raise typer.Exit(DID_NOT_CONVERGE)

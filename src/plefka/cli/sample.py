@@ -1,0 +1,30 @@
+"""`plefka sample`: states drawn from a network, as CSV."""
+
+import csv
+import sys
+from typing import Annotated
+
+import typer
+
+from plefka.cli import options, output
+
+Count = Annotated[int, typer.Option("--count", "-n", min=1, help="How many states to draw.")]
+Seed = Annotated[int, typer.Option("--seed", "-s", min=0, help="The same seed draws the same states.")]
+
+
+def sample(
+    net: options.Network, count: Count, seed: Seed, evidence: options.Evidence = None, json: options.Json = False
+) -> None:
+    """States drawn given the evidence, as CSV."""
+    from plefka.cli.source import read_evidence, read_network
+
+    network = read_network(net)
+    observed = read_evidence(network, evidence)
+    states = network.sample(seed, count, observed).tolist()
+    if json:
+        head = {"network": net, "evidence": observed, "seed": seed, "names": list(network.names)}
+        output.print_json({**head, "states": states})
+        return
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(network.names)
+    writer.writerows(states)

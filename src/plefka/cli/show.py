@@ -1,0 +1,108 @@
+"""`plefka show`: what a network consists of."""
+
+from typing import TYPE_CHECKING, Any
+
+from plefka.cli import options, output
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+
+    from plefka.networks.belief import BeliefNetwork
+
+
+def show(net: options.Network, json: options.Json = False) -> None:
+    """What a network consists of: sizes, edges, weights."""
+    from plefka.cli.source import read_network
+
+    network = read_network(net)
+    facts = _facts(network)
+    if json:
+        edges = [] if network.stack is not None else _edges(network)
+        output.print_json({"network": net, **facts, "names": list(network.names), "edges": edges})
+    else:
+        _print(network, facts)
+
+
+def _facts(network: "BeliefNetwork") -> dict[str, Any]:
+    import numpy as np
+
+    graph = _matrix(network) if network.stack is None else network.storage.union()
+    parents, children = np.diff(graph.indptr), np.diff(graph.tocsc().indptr)
+    values = np.concatenate([np.asarray(part) for part in network.storage.leaves()])
+    return {
+        "kind": "belief network",
+        "activation": network.activation.name,
+        "stack": network.stack,
+        "layers": list(network.layers) if network.layers else None,
+        "num_units": network.size,
+        "num_edges": int(graph.nnz),
+        "num_roots": int(np.sum(parents == 0)),
+        "num_leaves": int(np.sum(children == 0)),
+        "in_degree": {"least": int(parents.min()), "mean": float(parents.mean()), "most": int(parents.max())},
+        "weights": _range(values[values != 0]),
+        "bias": _range(np.asarray(network.bias).ravel()),
+    }
+
+
+def _range(values: Any) -> dict[str, float] | None:
+    return {"least": float(values.min()), "most": float(values.max())} if values.size else None
+
+
+def _matrix(network: "BeliefNetwork") -> "sp.csr_array":
+    """weights[child, parent] of a single network, without the zeros of its blocks."""
+    import scipy.sparse as sp
+
+    weights = sp.csr_array(network.storage.to_sparse())
+    weights.eliminate_zeros()
+    return weights
+
+
+def _edges(network: "BeliefNetwork") -> list[dict[str, Any]]:
+    edges, names = _matrix(network).tocoo(), network.names
+    return [
+        {"parent": names[parent], "child": names[child], "weight": float(weight)}
+        for child, parent, weight in zip(*edges.coords, edges.data, strict=True)
+    ]
+
+
+def _print(network: "BeliefNetwork", facts: dict[str, Any]) -> None:
+    output.print_table(("network", facts["kind"]), _fact_rows(facts))
+    print()
+    shown = min(network.size, output.MOST_ROWS)
+    if network.stack is None:
+        _print_units(network, shown)
+    else:
+        print("units: " + ", ".join(network.names[:shown]))
+    output.print_more(network.size, shown)
+
+
+def _fact_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    degree = facts["in_degree"]
+    rows = [
+        ("activation", facts["activation"]),
+        ("networks in the stack", f"{facts['stack']:,}" if facts["stack"] is not None else ""),
+        ("layers", " x ".join(map(str, facts["layers"] or ()))),
+        ("units", f"{facts['num_units']:,}"),
+        ("without parents", f"{facts['num_roots']:,}"),
+        ("without children", f"{facts['num_leaves']:,}"),
+        ("edges", f"{facts['num_edges']:,}"),
+        ("parents of a unit", f"{degree['least']} to {degree['most']}, {degree['mean']:.3g} on average"),
+        ("weights", _range_text(facts["weights"])),
+        ("biases", _range_text(facts["bias"])),
+    ]
+    return [(name, value) for name, value in rows if value]
+
+
+def _range_text(limits: dict[str, float] | None) -> str:
+    return f"{limits['least']:.4g} to {limits['most']:.4g}" if limits else ""
+
+
+def _print_units(network: "BeliefNetwork", shown: int) -> None:
+    from plefka.errors import listed
+
+    weights, names = _matrix(network), network.names
+    rows = []
+    for unit in range(shown):
+        parents = weights.indices[weights.indptr[unit] : weights.indptr[unit + 1]]
+        rows.append((names[unit], f"{network.bias[unit]:.4g}", listed(names[parent] for parent in parents)))
+    output.print_table(("unit", "bias", "parents"), rows)

@@ -1,0 +1,99 @@
+"""From what stands on the command line to networks and evidence."""
+
+import csv
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from plefka.cli.cache import keep_compiled
+from plefka.errors import InvalidEvidence, InvalidFile
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from plefka.networks.belief import BeliefNetwork
+
+EXAMPLE = "example:"
+STATES = {"": float("nan"), "0": 0.0, "1": 1.0}
+
+
+def read_network(source: str) -> "BeliefNetwork":
+    """The network in a file, or the bundled one that `example:NAME` says."""
+    keep_compiled()
+    if source.startswith(EXAMPLE):
+        from plefka.examples import example
+
+        return example(source.removeprefix(EXAMPLE))
+    from plefka.formats import load
+
+    return load(source)
+
+
+def read_evidence(network: "BeliefNetwork", options: Sequence[str] | None) -> dict[str, int]:
+    """{unit: 0 or 1} from ["a=1,b=0", "c=1"], checked against the network before work begins."""
+    from plefka.evidence import as_rows
+
+    observed: dict[str, str] = {}
+    for unit, state in _assignments(options or ()):
+        if observed.setdefault(unit, state) != state:
+            raise InvalidEvidence(f"unit {unit!r} must have one state; got {observed[unit]} and {state}.")
+    as_rows(network, observed)
+    return {unit: int(float(state)) for unit, state in observed.items()}
+
+
+def _assignments(options: Iterable[str]) -> Iterator[tuple[str, str]]:
+    for text in (part.strip() for option in options for part in option.split(",")):
+        unit, equals, state = (part.strip() for part in text.rpartition("="))
+        if text and not (equals and unit and state):
+            raise InvalidEvidence(f"evidence is written UNIT=0 or UNIT=1, with commas between; got {text!r}.")
+        if text:
+            yield unit, state
+
+
+def read_rows(network: "BeliefNetwork", path: str, evidence: Mapping[str, int]) -> "np.ndarray":
+    """One row of evidence for each line of a CSV file: names of units in the header, nothing for hidden ones.
+
+    `evidence` holds for every row.
+    """
+    import numpy as np
+
+    header, *lines = _read_csv(path)
+    units = [network.index(name.strip()) for name in header]
+    if len(set(units)) < len(units):
+        raise InvalidFile(f"{path}: line 1: each unit has one column at most; got {','.join(header)}.")
+    rows = np.full((len(lines), network.size), np.nan)
+    for row, (number, line) in zip(rows, enumerate(lines, start=2), strict=True):
+        row[units] = _states(path, number, header, line)
+    for unit, state in evidence.items():
+        _fill(path, rows, network.index(unit), unit, state)
+    return rows
+
+
+def _read_csv(path: str) -> list[list[str]]:
+    try:
+        with open(path, newline="", encoding="utf-8-sig") as file:
+            lines = list(csv.reader(file))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InvalidFile(f"{path}: cannot be read as CSV: {getattr(error, 'strerror', None) or error}.") from error
+    if len(lines) < 2:
+        raise InvalidFile(f"{path}: a header with names of units and at least one row must be there; got {len(lines)}.")
+    return lines
+
+
+def _states(path: str, number: int, header: list[str], line: list[str]) -> list[float]:
+    if len(line) != len(header):
+        raise InvalidFile(f"{path}: line {number}: {len(header)} values must be there; got {len(line)}.")
+    odd = next((k for k, value in enumerate(line) if value.strip() not in STATES), None)
+    if odd is not None:
+        unit, state = header[odd].strip(), line[odd]
+        raise InvalidEvidence(f"{path}: line {number}: unit {unit!r} must be 0, 1 or empty (hidden); got {state!r}.")
+    return [STATES[value.strip()] for value in line]
+
+
+def _fill(path: str, rows: "np.ndarray", unit: int, name: str, state: int) -> None:
+    """Where the file leaves a unit hidden; what it observes must agree."""
+    column = rows[:, unit]
+    against = column == 1 - state
+    if against.any():
+        line = int(against.argmax()) + 2
+        raise InvalidEvidence(f"{path}: line {line}: unit {name!r} is {1 - state} here, but {state} in --evidence.")
+    column[:] = state

@@ -1,0 +1,60 @@
+"""Networks that come with the library: small noisy-or diagnoses, written as probabilities in one JSON file each."""
+
+import json
+from dataclasses import dataclass
+from importlib.resources import files
+
+import numpy as np
+
+from plefka.errors import InvalidInput, nearest
+from plefka.networks.belief import BeliefNetwork
+
+
+@dataclass(frozen=True)
+class Example:
+    """A network with the question that it was made for.
+
+    - `about`: the story, in a sentence or two.
+    - `causes`, `findings`: the names of the units above and below.
+    - `evidence`: a typical observation of some findings.
+    """
+
+    network: BeliefNetwork
+    about: str
+    causes: tuple[str, ...]
+    findings: tuple[str, ...]
+    evidence: dict[str, int]
+
+
+def example(name: str) -> BeliefNetwork:
+    """The bundled network of that name; `example_names()` lists them."""
+    return read_example(name).network
+
+
+def example_names() -> tuple[str, ...]:
+    """What there is."""
+    found = (entry.name for entry in files(__name__).iterdir())
+    return tuple(sorted(name.removesuffix(".json") for name in found if name.endswith(".json")))
+
+
+def read_example(name: str) -> Example:
+    """The network with its story and a typical observation."""
+    known = example_names()
+    if name not in known:
+        raise InvalidInput(f"there is no example {name!r}; there is {', '.join(known)}." + nearest(name, known))
+    content = json.loads(files(__name__).joinpath(f"{name}.json").read_text(encoding="utf-8"))
+    causes, findings = tuple(content["causes"]), tuple(content["findings"])
+    network = _noisy_or(content["causes"], content["findings"])
+    return Example(network, content["about"], causes, findings, content["evidence"])
+
+
+def _noisy_or(causes: dict[str, float], findings: dict[str, dict]) -> BeliefNetwork:
+    strengths = [[finding["causes"].get(cause, 0.0) for cause in causes] for finding in findings.values()]
+    leaks = [finding["leak"] for finding in findings.values()]
+    bias = [_field(list(causes.values())), _field(leaks)]
+    return BeliefNetwork.layered([_field(strengths)], bias, "noisy_or", [*causes, *findings])
+
+
+def _field(probabilities: list) -> np.ndarray:
+    """x = -ln(1 - p): the field that switches a noisy-or unit on with probability p."""
+    return -np.log1p(-np.array(probabilities))

@@ -1,0 +1,216 @@
+"""Networks as JSON that people can read and write; docs/formats.md has the schema."""
+
+from collections.abc import Callable
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from plefka.activations import Activation
+from plefka.errors import InvalidFile, nearest
+from plefka.formats import layout
+from plefka.formats.place import Place, finite_numbers
+from plefka.formats.stored import (
+    FORMAT,
+    KINDS,
+    VERSION,
+    Bias,
+    GivenActivation,
+    Weights,
+    block_shapes,
+    builtin_activation,
+    check_header,
+    custom_activation,
+    is_builtin,
+    kind_of,
+    sorted_edges,
+)
+from plefka.formats.strict_json import parse
+from plefka.networks.belief import BeliefNetwork
+from plefka.networks.blocks import Blocks
+from plefka.networks.checks import check_names
+
+Names = tuple[str, ...] | None
+
+
+def dumps(network: BeliefNetwork) -> bytes:
+    """The text of a network: a line for each edge, or for each row of a matrix."""
+    fields = {
+        "format": layout.quoted(FORMAT),
+        "version": str(VERSION),
+        "activation": _activation_text(network.activation),
+    }
+    if network.stack is not None:
+        fields["stack"] = str(network.stack)
+    if network.given_names is not None:
+        fields["names"] = layout.wrapped(map(layout.quoted, network.given_names))
+    fields["bias"] = _bias_text(network)
+    fields["weights"] = layout.fields(_WRITERS[kind_of(network)](network))
+    return (layout.fields(fields) + "\n").encode()
+
+
+def loads(content: bytes, activation: GivenActivation = None) -> BeliefNetwork:
+    """The network that a text describes; `activation` is for one that the text only names."""
+    file = Place(parse(content))
+    if isinstance(file.value, dict):
+        check_header(file.value.get("format"), file.value.get("version"))
+    fields = file.fields(("format", "version", "activation", "bias", "weights"), ("stack", "names"))
+    stack = fields["stack"].whole(1) if "stack" in fields else None
+    names = _names(fields["names"]) if "names" in fields else None
+    chosen = _activation(fields["activation"], activation)
+    bias = _bias(fields["bias"], names, () if stack is None else (stack,))
+    weights, layers = _weights(fields["weights"], bias, names)
+    return BeliefNetwork(weights, bias, chosen, names, layers=layers)
+
+
+def _activation_text(activation: Activation) -> str:
+    name = layout.quoted(activation.name)
+    return name if is_builtin(activation) else f'{{"custom": {name}}}'
+
+
+def _bias_text(network: BeliefNetwork) -> str:
+    h = np.asarray(network.bias, float)
+    if h.ndim == 2:
+        return layout.rows(h)
+    texts = map(layout.numbers, h.tolist())
+    if network.given_names is None:
+        return layout.wrapped(texts)
+    return layout.fields(dict(zip(network.given_names, texts, strict=True)))
+
+
+def _edges_text(network: BeliefNetwork) -> dict[str, str]:
+    storage: Any = network.storage
+    label = list(map(layout.quoted, network.names)) if network.given_names else network.names
+    weights = map(layout.numbers, np.asarray(storage.values, float).T.tolist())
+    ends = zip(storage.parent.unit.tolist(), storage.child.unit.tolist(), weights, strict=True)
+    return {"edges": layout.lines(f"[{label[parent]}, {label[child]}, {weight}]" for parent, child, weight in ends)}
+
+
+def _matrix_text(network: BeliefNetwork) -> dict[str, str]:
+    return {"matrix": layout.rows(np.asarray(network.weights, float))}
+
+
+def _layers_text(network: BeliefNetwork) -> dict[str, str]:
+    blocks = layout.lines(layout.rows(np.asarray(W, float)) for W in network.weights)
+    return {"layers": str(list(network.layers or ())), "blocks": blocks}
+
+
+_WRITERS: dict[str, Callable[[BeliefNetwork], dict[str, str]]] = {
+    "edges": _edges_text,
+    "matrix": _matrix_text,
+    "layers": _layers_text,
+}
+
+
+def _names(place: Place) -> tuple[str, ...]:
+    words = place.items(of="names")
+    if not words:
+        raise place.refuse("the names of all units", " Leave it out if they have none.")
+    if not {*map(type, words)} <= {str}:
+        words = [place.at(k).word() for k in range(len(words))]
+    check_names(words, len(words))
+    return tuple(words)
+
+
+def _bias(place: Place, names: Names, stack: tuple[int, ...]) -> Bias:
+    if isinstance(place.value, dict):
+        return _bias_by_name(place, names, stack)
+    if stack:
+        place.items(stack[0], "rows, one for each network of the stack")
+    one = place.at(0) if stack else place
+    size = len(names) if names is not None else len(one.items(of="numbers"))
+    if size == 0:
+        raise one.refuse("numbers, one for each unit", " A network has at least one.")
+    return place.numbers((*stack, size))
+
+
+def _bias_by_name(place: Place, names: Names, stack: tuple[int, ...]) -> Float[np.ndarray, " unit"]:
+    if names is None or stack:
+        where = "in a stack" if stack else "where units have no names"
+        raise place.refuse(f"a list {where}")
+    place.check_keys(names)
+    values = finite_numbers([place.value[name] for name in names])
+    return values if values is not None else np.array([place.at(name).number() for name in names])
+
+
+def _activation(place: Place, given: GivenActivation) -> Activation:
+    if isinstance(place.value, str):
+        return builtin_activation(place.value, given)
+    if not isinstance(place.value, dict):
+        raise place.refuse('a name, or {"custom": name}')
+    return custom_activation(place.fields(("custom",))["custom"].word(), given)
+
+
+def _weights(place: Place, bias: Bias, names: Names) -> Weights:
+    if not isinstance(place.value, dict) or len(KINDS.keys() & place.value) != 1:
+        kinds = ", ".join(f"{key} ({what})" for key, what in KINDS.items())
+        raise place.refuse(f"an object with one of the keys {kinds}")
+    kind = next(iter(KINDS.keys() & place.value))
+    return _READERS[kind](place, bias, names)
+
+
+def _read_matrix(place: Place, bias: Bias, names: Names) -> Weights:
+    W = place.fields(("matrix",))["matrix"].numbers((*bias.shape, bias.shape[-1]))
+    return Blocks.dense(W), None
+
+
+def _read_layers(place: Place, bias: Bias, names: Names) -> Weights:
+    fields = place.fields(("layers", "blocks"))
+    size = bias.shape[-1]
+    layers = tuple(fields["layers"].at(k).whole() for k in range(len(fields["layers"].items(of="sizes"))))
+    if sum(layers) != size:
+        raise fields["layers"].refuse(f"sizes that add up to the {size} units")
+    fields["blocks"].items(len(layers) - 1, "blocks, one for each layer but the first")
+    blocks = [fields["blocks"].at(k).numbers(shape) for k, shape in enumerate(block_shapes(layers, bias.shape))]
+    return Blocks.layered(blocks, layers), layers
+
+
+def _read_edges(place: Place, bias: Bias, names: Names) -> Weights:
+    place = place.fields(("edges",))["edges"]
+    *stack, size = bias.shape
+    edges = place.items(of="edges")
+    if not ({*map(type, edges)} <= {list} and {*map(len, edges)} <= {3}):
+        for k in range(len(edges)):
+            place.at(k).items(3, "entries: parent, child, weight")
+    flat = list(chain.from_iterable(edges))
+    parents, children, weights = flat[0::3], flat[1::3], flat[2::3]
+    from_units, to_units = _units(parents, 0, place, size, names), _units(children, 1, place, size, names)
+    return sorted_edges(_edge_weights(weights, place, tuple(stack)), from_units, to_units, size, place.path), None
+
+
+def _units(column: list, which: int, place: Place, size: int, names: Names) -> Int[np.ndarray, " edge"]:
+    """The units at one end of all edges: all at once, and one by one only to find what is wrong."""
+    position = {unit: at for at, unit in enumerate(names or range(size))}
+    if {*map(type, column)} <= {str if names else int}:
+        units = list(map(position.get, column))
+        if None not in units:
+            return np.array(units, np.int32)
+    wrong = next(
+        k for k, unit in enumerate(column) if type(unit) is not (str if names else int) or unit not in position
+    )
+    raise _refuse_end(place.at(wrong).at(which), size, names)
+
+
+def _refuse_end(end: Place, size: int, names: Names) -> InvalidFile:
+    if names is None:
+        return end.refuse(f"the index of a unit, from 0 to {size - 1}", " Units that have no names go by their index.")
+    hint = nearest(end.value, names) if isinstance(end.value, str) else ""
+    return end.refuse("the name of a unit", hint or " Add it to names, or remove the edge.")
+
+
+def _edge_weights(weights: list, place: Place, stack: tuple[int, ...]) -> Float[np.ndarray, "*stack edge"]:
+    if stack:
+        rows = [place.at(k).at(2).numbers(stack) for k in range(len(weights))]
+        return np.ascontiguousarray(np.array(rows, float).reshape(-1, *stack).T)
+    values = finite_numbers(weights)
+    if values is not None:
+        return values
+    return np.array([place.at(k).at(2).number() for k in range(len(weights))], float)
+
+
+_READERS: dict[str, Callable[[Place, Bias, Names], Weights]] = {
+    "edges": _read_edges,
+    "matrix": _read_matrix,
+    "layers": _read_layers,
+}

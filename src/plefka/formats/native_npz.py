@@ -1,0 +1,155 @@
+"""Networks as NumPy archives, for large ones: plain arrays without pickles; docs/formats.md has the schema."""
+
+import io
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from jaxtyping import Int, Integer
+
+from plefka.activations import Activation
+from plefka.errors import InvalidFile, listed
+from plefka.formats.archive import Archive
+from plefka.formats.stored import (
+    FORMAT,
+    KINDS,
+    VERSION,
+    Bias,
+    GivenActivation,
+    Weights,
+    block_shapes,
+    builtin_activation,
+    check_header,
+    custom_activation,
+    is_builtin,
+    kind_of,
+    sorted_edges,
+)
+from plefka.networks.belief import BeliefNetwork
+from plefka.networks.blocks import Blocks
+from plefka.networks.checks import check_names
+
+HEADER = ("format", "version", "activation", "custom", "names", "bias")
+
+
+def dumps(network: BeliefNetwork) -> bytes:
+    """The archive of a network."""
+    name = network.activation.name
+    arrays: dict[str, Any] = {
+        "format": np.array(FORMAT),
+        "version": np.array(VERSION),
+        "activation" if is_builtin(network.activation) else "custom": np.array(name, f"U{len(name) or 1}"),
+        "bias": np.asarray(network.bias, float),
+        **_WRITERS[kind_of(network)](network),
+    }
+    if network.given_names is not None:
+        arrays["names"] = np.array(network.given_names)
+    file = io.BytesIO()
+    np.savez(file, **arrays)
+    return file.getvalue()
+
+
+def loads(content: bytes, activation: GivenActivation = None) -> BeliefNetwork:
+    """The network in an archive; `activation` is for one that the archive only names."""
+    archive = Archive(content)
+    check_header(archive.text("format"), archive.whole("version"))
+    chosen = _activation(archive, activation)
+    names = archive.texts("names") if "names" in archive else None
+    bias = _bias(archive, names)
+    weights, layers = _READERS[_kind(archive)](archive, bias)
+    return BeliefNetwork(weights, bias, chosen, names, layers=layers)
+
+
+def _edge_arrays(network: BeliefNetwork) -> dict[str, np.ndarray]:
+    storage: Any = network.storage
+    ends = np.stack([storage.parent.unit, storage.child.unit], axis=-1)
+    return {"edges": ends, "weights": np.asarray(storage.values, float)}
+
+
+def _matrix_array(network: BeliefNetwork) -> dict[str, np.ndarray]:
+    return {"matrix": np.asarray(network.weights, float)}
+
+
+def _layer_arrays(network: BeliefNetwork) -> dict[str, np.ndarray]:
+    blocks = {f"block_{k}": np.asarray(W, float) for k, W in enumerate(network.weights)}
+    return {"layers": np.array(network.layers), **blocks}
+
+
+_WRITERS: dict[str, Callable[[BeliefNetwork], dict[str, np.ndarray]]] = {
+    "edges": _edge_arrays,
+    "matrix": _matrix_array,
+    "layers": _layer_arrays,
+}
+
+
+def _kind(archive: Archive) -> str:
+    found = [kind for kind in KINDS if kind in archive]
+    if len(found) != 1:
+        kinds = ", ".join(f"{key} ({what})" for key, what in KINDS.items())
+        raise InvalidFile(f"entries must have one of {kinds}; got {', '.join(found) or 'none of them'}.")
+    return found[0]
+
+
+def _activation(archive: Archive, given: GivenActivation) -> Activation:
+    if ("activation" in archive) == ("custom" in archive):
+        raise InvalidFile("entries must have either activation or custom; got both or none.")
+    if "custom" in archive:
+        return custom_activation(archive.text("custom"), given)
+    return builtin_activation(archive.text("activation"), given)
+
+
+def _bias(archive: Archive, names: list[str] | None) -> Bias:
+    if names is not None:
+        check_names(names, len(names))
+    stacked = "bias" in archive and len(archive.shape("bias")) == 2
+    size = len(names) if names is not None else None
+    units = "unit" if size is None else f"of the {size} units"
+    bias = archive.numbers("bias", (None, size) if stacked else (size,), f"one number for each {units} (or a stack)")
+    if bias.size == 0:
+        raise InvalidFile(f"entry 'bias' must have at least one number; got shape {bias.shape}.")
+    return bias
+
+
+def _read_edges(archive: Archive, bias: Bias) -> Weights:
+    archive.check_names((*HEADER, "edges", "weights"))
+    *stack, size = bias.shape
+    ends = archive.indices("edges", (None, 2), "pairs (parent, child) of whole numbers")
+    parents, children = _within(ends, size).T
+    shape = (*stack, len(ends))
+    values = archive.numbers("weights", shape, f"one number for each edge, shape {shape}")
+    return sorted_edges(values, parents, children, size, "edges"), None
+
+
+def _within(ends: Integer[np.ndarray, "edge 2"], size: int) -> Int[np.ndarray, "edge 2"]:
+    outside = np.argwhere((ends < 0) | (ends >= size))
+    if outside.size:
+        edge, end = outside[0]
+        raise InvalidFile(
+            f"entry 'edges' must have indices of units, from 0 to {size - 1}; "
+            f"got {ends[edge, end]} at edges[{edge}][{end}]."
+        )
+    return ends.astype(np.int32)
+
+
+def _read_matrix(archive: Archive, bias: Bias) -> Weights:
+    archive.check_names((*HEADER, "matrix"))
+    shape = (*bias.shape, bias.shape[-1])
+    return Blocks.dense(archive.numbers("matrix", shape, f"one row for each unit, shape {shape}")), None
+
+
+def _read_layers(archive: Archive, bias: Bias) -> Weights:
+    layers = tuple(archive.indices("layers", (None,), "the sizes of the layers").tolist())
+    size = bias.shape[-1]
+    if sum(layers) != size or min(layers) < 0:
+        raise InvalidFile(f"entry 'layers' must be sizes that add up to the {size} units; got {listed(layers)}.")
+    shapes = block_shapes(layers, bias.shape)
+    archive.check_names((*HEADER, "layers", *(f"block_{k}" for k in range(len(shapes)))))
+    blocks = [archive.numbers(f"block_{k}", shape, f"numbers of shape {shape}") for k, shape in enumerate(shapes)]
+    return Blocks.layered(blocks, layers), layers
+
+
+_READERS: dict[str, Callable[[Archive, Bias], Weights]] = {
+    "edges": _read_edges,
+    "matrix": _read_matrix,
+    "layers": _read_layers,
+}

@@ -1,0 +1,127 @@
+"""What the native formats share: their version, the three kinds of weights, and how activations and edges are kept."""
+
+import reprlib
+from collections.abc import Callable
+from itertools import pairwise
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from plefka.activations import ACTIVATIONS, Activation, Custom
+from plefka.errors import InvalidFile, InvalidInput, nearest
+from plefka.networks.belief import BeliefNetwork
+from plefka.networks.blocks import Blocks
+from plefka.networks.checks import check_network
+from plefka.networks.edges import Edges
+from plefka.networks.storage import Storage
+from plefka.precision import is_traced
+
+FORMAT, VERSION = "plefka", 1
+KINDS = {"edges": "a list of edges", "matrix": "a dense matrix", "layers": "a block for each layer but the first"}
+
+GivenActivation = Activation | Callable | None
+Bias = Float[np.ndarray, "*stack unit"]
+Weights = tuple[Storage, tuple[int, ...] | None]  # with the sizes of the layers, if there are any
+
+
+def check_storable(network: object) -> None:
+    """Whatever is written can be read again."""
+    if not isinstance(network, BeliefNetwork):
+        raise InvalidInput(f"save takes a BeliefNetwork; got {type(network).__name__}.")
+    if is_traced(network):
+        raise InvalidInput("save takes a network of numbers; got one that is being traced. Save it outside jax.jit.")
+    if network.size == 0 or network.stack == 0:
+        raise InvalidInput(f"save takes a network with at least one unit; got {network!r}.")
+    if kind_of(network) == "layers" and network.layers is None:
+        raise InvalidInput("save takes blocks between neighbouring layers; got others. Use BeliefNetwork.layered.")
+    check_network(network)
+
+
+def kind_of(network: BeliefNetwork) -> str:
+    """Which of `KINDS` the weights are."""
+    if isinstance(network.storage, Blocks):
+        return "matrix" if network.storage.is_dense else "layers"
+    return "edges"
+
+
+def check_header(form: object, version: object) -> None:
+    """The file is one of ours, and not from the future."""
+    if form != FORMAT:
+        found = "nothing" if form is None else reprlib.repr(form)
+        raise InvalidFile(f"format must be {FORMAT!r}; got {found}. Is this a network that plefka saved?")
+    if type(version) is not int or version < 1:
+        raise InvalidFile(f"version must be a whole number from 1 on; got {reprlib.repr(version)}.")
+    if version > VERSION:
+        raise InvalidFile(f"version must be at most {VERSION}; got {version}. Update plefka to read this file.")
+
+
+def is_builtin(activation: Activation) -> bool:
+    """Whether the name alone says what the activation is."""
+    return type(activation) in ACTIVATIONS.values()
+
+
+def builtin_activation(name: str, given: GivenActivation) -> Activation:
+    """The activation that a file names, which is the one that the caller expects, if any."""
+    if name not in ACTIVATIONS:
+        raise InvalidFile(
+            f"activation must be one of {', '.join(ACTIVATIONS)}, or custom; got {reprlib.repr(name)}."
+            + nearest(name, ACTIVATIONS)
+        )
+    activation = ACTIVATIONS[name]()
+    if given is not None and type(given) is not type(activation):
+        raise InvalidFile(
+            f"activation must be what the file says, {name!r}; got {_called(given)}. Load it without `activation`."
+        )
+    return activation
+
+
+def custom_activation(name: str, given: GivenActivation) -> Activation:
+    """The caller's activation, for a file that can only name it; a bare function takes on that name."""
+    if given is None:
+        raise InvalidFile(
+            f"the activation {name!r} is a Python function, which a file cannot hold. "
+            "Pass it as load(path, activation=Custom(...))."
+        )
+    if not isinstance(given, Activation):
+        return Custom(given, name=name)
+    if is_builtin(given) or given.name != name:
+        raise InvalidFile(
+            f"activation must be the custom one that the file names, {name!r}; got {_called(given)}. "
+            f"If it is the same function, pass Custom(..., name={name!r})."
+        )
+    return given
+
+
+def block_shapes(layers: tuple[int, ...], bias: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """The shape of each block, (units of a layer, units of the layer above), from those of the layers and the bias."""
+    return [(*bias[:-1], below, above) for above, below in pairwise(layers)]
+
+
+def sorted_edges(
+    values: Float[np.ndarray, "*stack edge"],
+    parents: Int[np.ndarray, " edge"],
+    children: Int[np.ndarray, " edge"],
+    size: int,
+    place: str,
+) -> Edges:
+    """Edges in the order in which a network keeps them; `place` is where the file lists them."""
+    key = children.astype(np.int64) * size + parents
+    if np.any(key[1:] <= key[:-1]):
+        order = np.argsort(key, kind="stable")
+        _check_distinct(key[order], order, place)
+        values, parents, children = values[..., order], parents[order], children[order]
+    return Edges.from_lists(values, children.astype(np.int32), parents.astype(np.int32), size)
+
+
+def _check_distinct(key: Int[np.ndarray, " edge"], order: Int[np.ndarray, " edge"], place: str) -> None:
+    repeated = np.flatnonzero(key[1:] == key[:-1])
+    if repeated.size:
+        first, second = order[repeated[0]], order[repeated[0] + 1]
+        raise InvalidFile(
+            f"{place}[{second}] must be another edge than those before; got that of {place}[{first}]. "
+            "Remove one of them."
+        )
+
+
+def _called(given: GivenActivation) -> str:
+    return repr(given.name) if isinstance(given, Activation) else f"the function {getattr(given, '__name__', given)!r}"

@@ -1,0 +1,53 @@
+"""JSON in UTF-8, with no key twice, and with errors that say where.
+
+NaN and Infinity, which Python reads though the standard has no such numbers, are refused with their place (place.py).
+"""
+
+import json
+from typing import Any
+
+from plefka.errors import InvalidFile
+
+
+def parse(content: bytes) -> Any:
+    """The value that the text stands for."""
+    text = _decode(content)
+    if not text.strip():
+        raise InvalidFile("must be a JSON object; got an empty file. Was it cut off?")
+    try:
+        return json.loads(text, object_pairs_hook=_object)
+    except json.JSONDecodeError as error:
+        raise InvalidFile(
+            f"line {error.lineno}, column {error.colno}: must be JSON; got {_near(text, error.pos)} ({error.msg}). "
+            "Correct it there, or just before."
+        ) from None
+    except RecursionError:
+        raise InvalidFile("must be JSON with few levels; got brackets inside brackets without end.") from None
+    except InvalidFile:
+        raise
+    except ValueError as error:  # Python refuses to read whole numbers of thousands of digits
+        raise InvalidFile(f"must hold numbers of a sensible length; got: {error}.") from None
+
+
+def _decode(content: bytes) -> str:
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise InvalidFile(
+            f"line {line}: must be text in UTF-8; got the byte 0x{content[error.start]:02x}. "
+            "Is this JSON, and saved as UTF-8?"
+        ) from None
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))
+        raise InvalidFile(f"must have every key once in an object; got {twice!r} twice. Remove one of them.")
+    return fields
+
+
+def _near(text: str, position: int) -> str:
+    return repr(text[position : position + 20]) if position < len(text) else "the end of the file"

@@ -1,0 +1,88 @@
+"""`plefka infer`: the same numbers as the library, in tables and in JSON."""
+
+import numpy as np
+import pytest
+
+import plefka as pf
+
+NET = "example:espresso"
+EVIDENCE = {"lukewarm_cup": 1, "slow_flow": 1, "puddle_below": 0}
+SOME = ",".join(f"{unit}={state}" for unit, state in EVIDENCE.items())
+
+
+def test_json_is_what_the_library_says(run):
+    answer = run("infer", NET, "--evidence", SOME, "--method", "exact", "--method", "G12", "--json")
+    assert (answer.code, answer.err) == (0, "")
+    for content in answer.json["solutions"]:
+        solution = pf.infer(pf.example("espresso"), EVIDENCE, content["method"])
+        assert content["log_likelihood"] == solution.log_likelihood
+        assert content["means"] == {unit: float(mean) for unit, mean in solution.marginals().items()}
+        assert content["num_steps"] == solution.num_steps
+    assert [content["kind"] for content in answer.json["solutions"]] == ["exact", "estimate"]
+    assert answer.json["evidence"] == EVIDENCE
+
+
+def test_the_table_ranks_hidden_units(run):
+    answer = run("infer", NET, "--evidence", SOME, "--method", "exact")
+    solution = pf.infer(pf.example("espresso"), EVIDENCE, "exact")
+    lines = answer.out.splitlines()
+    ranked = [tuple(line.split()) for line in lines[-len(solution.ranking()) :]]
+    assert ranked == [(unit, f"{mean:.6f}") for unit, mean in solution.ranking()]
+    assert f"{solution.log_likelihood:.6f}" in answer.out
+
+
+def test_the_default_method_is_that_of_the_library(run):
+    answer = run("infer", NET, "--json")
+    assert [content["method"] for content in answer.json["solutions"]] == [str(pf.infer(pf.example("espresso")).method)]
+
+
+def test_evidence_may_be_repeated(run):
+    parts = [option for part in SOME.split(",") for option in ("-e", part)]
+    assert run("infer", NET, *parts, "--json").json == run("infer", NET, "-e", SOME, "--json").json
+
+
+def test_a_file_answers_like_the_network_in_it(run, tmp_path):
+    path = tmp_path / "espresso.json"
+    pf.save(pf.example("espresso"), path)
+    from_file, bundled = (run("infer", net, "-e", SOME, "-m", "exact", "--json").json for net in (path, NET))
+    assert from_file["solutions"] == bundled["solutions"]
+
+
+def test_what_did_not_converge_ends_with_one(run):
+    answer = run("infer", NET, "-e", SOME, "-m", "G12[max_steps=1]", "-m", "exact", "--json")
+    assert answer.code == 1
+    assert [content["status"] for content in answer.json["solutions"]] == ["out of steps", "converged"]
+    assert "G12[max_steps=1]: ran out of steps" in answer.err
+    assert "raise max_steps" in answer.err
+
+
+@pytest.fixture
+def rows(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("slow_flow,thin_crema\n1,\n,0\n1,1\n", encoding="utf-8")
+    return path
+
+
+def test_rows_answer_like_one_call_each(run, rows):
+    answer = run("infer", NET, "--rows", rows, "--evidence", "lukewarm_cup=1", "-m", "exact", "--json")
+    network = pf.example("espresso")
+    singles = [{"slow_flow": 1}, {"thin_crema": 0}, {"slow_flow": 1, "thin_crema": 1}]
+    for content, single in zip(answer.json["solutions"][0]["rows"], singles, strict=True):
+        expected = pf.infer(network, {**single, "lukewarm_cup": 1}, "exact")
+        assert content["log_likelihood"] == pytest.approx(expected.log_likelihood, abs=1e-12)
+        np.testing.assert_allclose(list(content["means"].values()), expected.means, atol=1e-12)
+
+
+def test_rows_in_a_table_name_the_most_probable_units(run, rows):
+    answer = run("infer", NET, "--rows", rows, "-m", "exact")
+    best, mean = pf.infer(pf.example("espresso"), {"slow_flow": 1}, "exact").ranking()[0]
+    first = next(line for line in answer.out.splitlines() if line.startswith("0 "))
+    assert f"{best} {mean:.3f}" in first
+
+
+def test_a_long_ranking_says_what_it_left_out(run, tmp_path):
+    path = tmp_path / "wide.json"
+    pf.save(pf.BeliefNetwork(np.zeros((25, 25)), np.zeros(25)), path)
+    answer = run("infer", path, "-m", "G11")
+    assert "... and 5 more" in answer.out
+    assert len(run("infer", path, "-m", "G11", "--json").json["solutions"][0]["means"]) == 25

@@ -1,0 +1,49 @@
+"""`plefka show`: what a network consists of."""
+
+import numpy as np
+import pytest
+
+import plefka as pf
+
+NET = "example:espresso"
+
+
+def test_json_has_the_whole_network(run):
+    content = run("show", NET, "--json").json
+    network = pf.example("espresso")
+    (dense,) = network.weights
+    weights = np.zeros((15, 15))
+    weights[7:, :7] = dense
+    rebuilt = np.zeros_like(weights)
+    for edge in content["edges"]:
+        rebuilt[network.index(edge["child"]), network.index(edge["parent"])] = edge["weight"]
+    np.testing.assert_array_equal(rebuilt, weights)
+    assert content["names"] == list(network.names)
+    assert content["num_edges"] == np.count_nonzero(weights)
+    assert content["in_degree"]["most"] == np.count_nonzero(weights, axis=1).max()
+    assert content["weights"] == {"least": weights[weights > 0].min(), "most": weights.max()}
+
+
+def test_the_table_names_every_unit_with_its_parents(run):
+    out = run("show", NET).out
+    assert "noisy_or" in out
+    assert "7 x 8" in out
+    line = next(line for line in out.splitlines() if line.startswith("lukewarm_cup"))
+    assert line.endswith("limescale, faulty_thermostat")
+
+
+def test_a_stack_of_networks_is_shown(run, tmp_path):
+    path = tmp_path / "stack.npz"
+    pf.save(pf.ensembles.layered((2, 3), -1, 1, 5, 0), path)
+    content = run("show", path, "--json").json
+    assert (content["stack"], content["num_units"], content["num_edges"]) == (5, 5, 6)
+    assert "networks in the stack" in run("show", path).out
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_a_network_without_edges_is_shown(run, tmp_path, size):
+    path = tmp_path / "lonely.json"
+    pf.save(pf.BeliefNetwork(np.zeros((size, size)), np.zeros(size)), path)
+    content = run("show", path, "--json").json
+    assert (content["num_edges"], content["weights"], content["edges"]) == (0, None, [])
+    assert run("show", path).code == 0

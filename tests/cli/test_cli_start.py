@@ -1,0 +1,140 @@
+"""How the command starts and ends: quickly, quietly, and with compiled code from the time before."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from plefka import __version__
+from plefka.cli import cache, main
+
+COMMAND = [sys.executable, "-m", "plefka.cli"]
+INFER = [*COMMAND, "infer", "example:espresso", "-e", "slow_flow=1", "-m", "exact"]
+HEAVY = ("jax", "numpy", "scipy", "matplotlib", "rich", "equinox", "pandas")
+
+
+def start(arguments: list[str], **variables: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(arguments, capture_output=True, text=True, env={**os.environ, **variables}, timeout=120)
+
+
+def test_help_imports_nothing_heavy_and_is_quick():
+    code = f"""
+import sys, time
+from plefka.cli import main
+main(["--help"])
+print(*[name for name in {HEAVY!r} if name in sys.modules], sep=",", file=sys.stderr)
+print(time.process_time(), file=sys.stderr)
+"""
+    done = start([sys.executable, "-c", code])
+    imported, seconds = done.stderr.splitlines()
+    assert "Usage: plefka" in done.stdout
+    assert imported == ""
+    assert float(seconds) < 0.5
+
+
+def test_version(run):
+    answer = run("--version")
+    assert (answer.code, answer.out) == (0, f"plefka {__version__}\n")
+
+
+def test_without_a_command_there_is_help(run):
+    answer = run()
+    assert (answer.code, answer.out) == (2, "")
+    assert "Commands:" in answer.err
+
+
+def test_a_second_call_compiles_nothing(tmp_path):
+    folder = tmp_path / "cache"
+    first = start(INFER, PLEFKA_CACHE_DIR=str(folder))
+    kept = {path.name: path.stat().st_mtime_ns for path in folder.iterdir() if path.name.endswith("-cache")}
+    second = start(INFER, PLEFKA_CACHE_DIR=str(folder))
+    again = {path.name: path.stat().st_mtime_ns for path in folder.iterdir() if path.name.endswith("-cache")}
+    assert kept
+    assert again == kept
+    assert (first.returncode, first.stderr, second.returncode, second.stderr) == (0, "", 0, "")
+    assert first.stdout == second.stdout
+    assert "\033" not in first.stdout
+
+
+def test_a_folder_that_cannot_be_written_changes_nothing(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    done = start(INFER, PLEFKA_CACHE_DIR=str(tmp_path / "file" / "cache"))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "ln P(evidence)" in done.stdout
+
+
+def test_the_cache_is_where_the_system_keeps_caches(monkeypatch, tmp_path):
+    monkeypatch.delenv("PLEFKA_CACHE_DIR", raising=False)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "local"))
+    monkeypatch.setattr(Path, "home", lambda: tmp_path)
+    places = {
+        "linux": tmp_path / ".cache" / "plefka",
+        "darwin": tmp_path / "Library" / "Caches" / "plefka",
+        "win32": tmp_path / "local" / "plefka" / "cache",
+    }
+    for platform, place in places.items():
+        monkeypatch.setattr(sys, "platform", platform)
+        assert cache.cache_folder() == place
+
+
+def test_variables_choose_the_cache(monkeypatch, tmp_path):
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    monkeypatch.delenv("PLEFKA_CACHE_DIR", raising=False)
+    assert cache.cache_folder() == tmp_path / "xdg" / "plefka"
+    monkeypatch.setenv("PLEFKA_CACHE_DIR", str(tmp_path / "own"))
+    assert cache.cache_folder() == tmp_path / "own"
+    monkeypatch.setenv("PLEFKA_CACHE_DIR", "")
+    assert cache.cache_folder() is None
+
+
+def test_without_typer_the_extra_is_named(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "typer", None)
+    monkeypatch.delitem(sys.modules, "plefka.cli.app", raising=False)
+    assert main(["--help"]) == 2
+    assert "pip install 'plefka[cli]'" in capsys.readouterr().err
+
+
+def test_an_interrupt_ends_quietly(run, monkeypatch):
+    def interrupted(source: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("plefka.cli.source.read_network", interrupted)
+    answer = run("show", "example:espresso")
+    assert (answer.code, answer.out, answer.err.strip()) == (130, "", "")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGINT to send")
+def test_control_c_ends_it_without_a_traceback():
+    code = """
+import sys, time
+from plefka.cli import main, source
+def endless(_):
+    print("working", flush=True)
+    time.sleep(100)
+source.read_network = endless
+sys.exit(main(["show", "example:espresso"]))
+"""
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "working\n"
+        process.send_signal(signal.SIGINT)
+        _, message = process.communicate(timeout=60)
+    assert (process.returncode, message.strip()) == (130, "")
+
+
+def test_colours_only_on_a_terminal(run, monkeypatch):
+    plain = run("show", "example:espresso").out
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    styled = run("show", "example:espresso").out
+    assert "\033[" not in plain
+    assert "\033[1m" in styled
+    assert "limescale" in styled

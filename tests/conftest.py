@@ -1,0 +1,17 @@
+"""The numerical core is tested with the shapes in its signatures executed."""
+
+from jaxtyping import install_import_hook
+
+import tests.typecheck as typecheck  # the hook looks its checker up by name
+
+CORE = ("activations", "free_energies", "networks.blocks", "networks.edges", "networks.incidence", "solvers")
+
+install_import_hook([f"plefka.{module}" for module in CORE], f"{typecheck.__name__}.checked")
+
+
+def pytest_configure(config):
+    """Compiled programs are shared by the workers and kept between runs, like pytest's own cache."""
+    import jax
+
+    jax.config.update("jax_compilation_cache_dir", str(config.rootpath / ".pytest_cache" / "jax"))
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)

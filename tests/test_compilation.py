@@ -1,0 +1,108 @@
+"""Compile once per shape; float64 everywhere; inside the user's own jit, vmap and grad."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.test_util import check_grads
+
+import plefka as pf
+from plefka import mean_field
+from tests import zoo
+
+NETWORK = zoo.dense(7, -1, 1, "sigmoid", 11)
+ROW = zoo.some_evidence(NETWORK)
+
+
+def compiled() -> int:
+    solve: Any = mean_field._compiled
+    return solve._cache_size()
+
+
+def test_a_second_call_with_the_same_shapes_does_not_trace_again():
+    pf.infer(NETWORK, ROW)
+    before = compiled()
+    pf.infer(NETWORK, ROW)
+    pf.infer(zoo.dense(7, -2, 2, "sigmoid", 12), 1 - ROW)
+    pf.infer(NETWORK, ROW, "G12[tol=1e-6,max_steps=50]")
+    assert compiled() == before
+
+
+def test_a_stream_of_batch_sizes_compiles_a_few_times_only():
+    before = compiled()
+    sizes = np.unique(np.geomspace(1, 5000, 30).astype(int))
+    for size in sizes:
+        assert pf.infer(NETWORK, np.tile(ROW, (size, 1))).means.shape == (size, 7)
+    assert compiled() - before <= 6
+
+
+def test_a_user_who_never_heard_of_x64_gets_float64_and_keeps_float32():
+    solution = pf.infer(NETWORK, ROW)
+    assert isinstance(solution.means, np.ndarray)
+    assert solution.means.dtype == np.float64
+    assert jnp.ones(1).dtype == jnp.float32
+    assert pf.infer(NETWORK, ROW, dtype="float32").means.dtype == np.float32
+
+
+def test_float32_agrees_to_its_digits():
+    single, double = (pf.infer(NETWORK, ROW, dtype=dtype) for dtype in ("float32", "float64"))
+    np.testing.assert_allclose(single.means, double.means, atol=1e-4)
+
+
+@pytest.fixture
+def x64():
+    with jax.enable_x64(True):
+        yield
+
+
+def test_infer_inside_jit_and_vmap(x64):
+    rows = np.stack([ROW, np.where(np.isnan(ROW), np.nan, 1 - ROW)])
+    inside = jax.jit(jax.vmap(lambda row: pf.infer(NETWORK, row, "G12").log_likelihood))(jnp.asarray(rows))
+    np.testing.assert_allclose(inside, pf.infer(NETWORK, rows, "G12").log_likelihood, rtol=1e-10)
+
+
+def test_exact_inside_jit_and_grad(x64):
+    inside = jax.jit(lambda row: pf.infer(NETWORK, row, "exact").log_likelihood)(jnp.asarray(ROW))
+    assert inside == pytest.approx(pf.infer(NETWORK, ROW, "exact").log_likelihood)
+    slope = jax.grad(lambda h: pf.infer(with_bias(h), ROW, "exact").log_likelihood)(jnp.asarray(NETWORK.bias))
+    np.testing.assert_allclose(
+        slope, finite_difference(lambda h: pf.infer(with_bias(h), ROW, "exact").log_likelihood), atol=1e-8
+    )
+
+
+@pytest.mark.parametrize("method", ["G12", "SJJ"])
+@pytest.mark.parametrize("form", [zoo.as_dense, zoo.as_edges], ids=["dense", "edges"])
+def test_derivatives_of_a_solution_are_finite_differences(x64, method, form):
+    network = form(NETWORK)
+    method = f"{method}[tol=1e-12]"
+    row = np.where(np.arange(7) == 5, 1.0, np.nan)  # unit 6 is barren
+
+    def answer(h):
+        solution = pf.infer(with_bias(h, network), row, method)
+        return solution.log_likelihood + solution.means[0] + solution.means[6]
+
+    np.testing.assert_allclose(jax.grad(answer)(jnp.asarray(network.bias)), finite_difference(answer), atol=1e-8)
+
+
+def with_bias(h, network=NETWORK):
+    return network.with_parameters((network.parameters[0], h))
+
+
+def finite_difference(function, step=1e-5):
+    return [(function(NETWORK.bias + step * e) - function(NETWORK.bias - step * e)) / (2 * step) for e in np.eye(7)]
+
+
+@pytest.mark.parametrize("method", ["G12", "G22"])
+@pytest.mark.parametrize("form", [zoo.as_dense, zoo.as_edges], ids=["dense", "edges"])
+def test_the_free_energy_differentiates_by_weights_biases_and_means(x64, method, form):
+    network = form(zoo.ZOO["noisy-or, sparse"])
+    row = zoo.some_evidence(network)
+    u = np.random.default_rng(0).uniform(0.2, 0.8, network.size)
+
+    def energy(weights, bias, u):
+        return pf.free_energy(network.with_parameters((weights, bias)), row, u, method)
+
+    weights, bias = jax.tree.map(jnp.asarray, network.parameters)
+    check_grads(energy, (weights, bias, jnp.asarray(u)), order=1, modes=["rev"], atol=1e-5, rtol=1e-5)

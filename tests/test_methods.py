@@ -1,0 +1,137 @@
+"""Methods: one spelling everywhere, that reads back as what it was; and solutions that are a pleasure to print."""
+
+import dataclasses
+import itertools
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import plefka as pf
+from plefka.methods import SCHEMES
+
+OPTIONS = {
+    "tol": (1e-10, 0.5, 1e-300),
+    "max_steps": (1, 100_000),
+    "policy": ("paper",),
+    "restarts": (3,),
+}
+
+
+def variants(name):
+    """The method as it is, with each option alone, and with all of them together."""
+    yield pf.METHODS[name]
+    if name == "exact":
+        return
+    for option, values in OPTIONS.items():
+        yield from (dataclasses.replace(pf.METHODS[name], **{option: value, "seed": 7}) for value in values)
+    for values in itertools.product(*OPTIONS.values()):
+        yield dataclasses.replace(pf.METHODS[name], **dict(zip(OPTIONS, values, strict=True)), seed=0)
+
+
+@pytest.mark.parametrize("name", pf.METHODS)
+def test_spelling_reads_back(name):
+    for method in variants(name):
+        assert pf.parse_method(str(method)) == method
+
+
+@pytest.mark.parametrize("name", pf.METHODS)
+def test_a_method_without_options_is_spelled_by_its_name(name):
+    assert str(pf.METHODS[name]) == name == pf.METHODS[name].name
+    assert pf.parse_method(f"{name}[]") == pf.METHODS[name]
+
+
+def test_options_are_spelled_in_one_order_and_only_where_they_matter():
+    loose = " G22[ policy=paper , max_steps=3000, tol = 1e-10 ] "
+    assert str(pf.parse_method(loose)) == "G22[tol=1e-10,policy=paper]"
+
+
+def test_methods_pass_through():
+    method = pf.parse_method("G12[tol=1e-3]")
+    assert pf.parse_method(method) is method
+
+
+@pytest.mark.parametrize(("alias", "name"), [("G211", "G21"), ("G222", "G22")])
+def test_long_names_of_the_same_scheme(alias, name):
+    assert pf.parse_method(alias) == pf.METHODS[name]
+    assert str(pf.parse_method(f"{alias}[tol=0.1]")) == f"{name}[tol=0.1]"
+
+
+def test_all_schemes_of_the_paper_are_there():
+    assert set(SCHEMES) == {"G10", "G11", "G12", "G13", "G14", "G21", "G22", "G221", "G212", "SJJ"}
+
+
+def test_methods_are_values():
+    assert len({pf.parse_method(text) for text in ("G12", "G12[]", "G12[tol=1e-8]", "G22")}) == 2
+
+
+@pytest.mark.parametrize(("name", "bound"), [("exact", True), ("SJJ", True), ("G12", False), ("G22", False)])
+def test_bounds_say_so(name, bound):
+    assert pf.METHODS[name].is_bound is bound
+
+
+def test_public_verbs_stay_verbs_whatever_is_imported_first():
+    """A package of the same name must not hide `pf.infer` and `pf.free_energy`."""
+    imports = "import plefka.inference, plefka.free_energies.problem"
+    script = f"{imports}; assert callable(plefka.infer) and callable(plefka.free_energy)"
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+# ---- printing --------------------------------------------------------------------------------------------------------
+
+
+def weather(count=4):
+    """One cause with many effects, the effects named by number."""
+    weights = np.zeros((count, count))
+    weights[1:, 0] = 2.0
+    names = ("rain", *(f"wet {k}" for k in range(1, count)))
+    return pf.BeliefNetwork(weights, np.full(count, -1.0), names=names)
+
+
+def test_a_solution_prints_as_a_table():
+    lines = str(pf.infer(weather(), {"wet 1": 1, "wet 2": 1}, "exact")).splitlines()
+    assert lines[0].startswith("ln P(evidence) = -1.")
+    assert lines[0].endswith("(exact: exact)")
+    assert lines[1:4] == ["summed over all states", "observed: wet 1=1, wet 2=1", ""]
+    assert lines[4].split() == ["unit", "P(on", "|", "evidence)"]
+    assert set(lines[5]) == {"-"}
+    assert [line.split("  ")[0].strip() for line in lines[6:]] == ["rain", "wet 3"]
+    assert len({len(line) for line in lines[4:]}) == 1
+
+
+def test_the_most_probable_unit_comes_first():
+    solution = pf.infer(weather(), {"wet 1": 0}, "exact")
+    probabilities = [p for _, p in solution.ranking()]
+    assert probabilities == sorted(probabilities, reverse=True)
+    assert dict(solution.ranking()) == {k: p for k, p in solution.marginals().items() if k != "wet 1"}
+
+
+def test_a_long_solution_prints_its_top():
+    lines = str(pf.infer(weather(16), None, "exact")).splitlines()
+    assert len(lines) == 3 + 2 + 16
+    lines = str(pf.infer(weather(40), {"rain": 1}, "G12[tol=1e-3]")).splitlines()
+    assert lines[0].endswith("(G12[tol=0.001]: an estimate, not a bound)")
+    assert lines[1].startswith("converged after 1 steps, residual")
+    assert lines[-1] == "... and 19 more"
+
+
+def test_a_batch_prints_one_line_for_each_row():
+    text = str(pf.infer(weather(), np.eye(4), "exact"))
+    lines = text.splitlines()
+    assert lines[0].startswith("4 rows by exact (exact): 4 converged, mean ln P(evidence) = -")
+    assert lines[2].split() == ["row", "ln", "P(evidence)", "status", "steps", "residual"]
+    assert [line.split()[0] for line in lines[4:]] == ["0", "1", "2", "3"]
+    assert all(" converged " in line for line in lines[4:])
+
+
+def test_a_large_batch_prints_its_beginning():
+    lines = str(pf.infer(weather(), np.zeros((1_030, 4)), "exact")).splitlines()
+    assert len(lines) == 4 + 20 + 1
+    assert lines[-1] == "... and 1,010 more"
+
+
+def test_repr_is_one_line():
+    off = pf.infer(weather(), {"rain": 0}, "exact")
+    assert repr(off) == f"<Solution by exact: log_likelihood {-np.log1p(np.exp(-1)):.6g}, converged>"
+    assert repr(pf.infer(weather(), np.zeros((2, 4)), "exact")).startswith("<Solution by exact: 2 of 2 rows converged")

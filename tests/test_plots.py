@@ -1,0 +1,160 @@
+"""Pictures: what they show, that labels do not cover each other, and that files are written whole or not at all."""
+
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.text import Annotation
+
+import plefka as pf
+from plefka import plots
+from plefka.errors import InvalidInput, MissingExtra
+from plefka.examples import read_example
+from plefka.solution import Solution, Status
+
+CHAIN = [[0, 0, 0, 0], [2, 0, 0, 0], [0, -1, 0, 0], [1, 0, 3, 0]]
+
+
+def solution_of(network, means, observed) -> Solution:
+    """An answer that nobody computed: a picture only shows what it is given."""
+    return Solution(
+        means=np.array(means), log_likelihood=-1.5, status=Status.CONVERGED, num_steps=1, residual=0.0, num_restarts=0,
+        num_cycles=0, is_bound=False, method=pf.parse_method("G12"), names=network.names, observed=np.array(observed),
+    )  # fmt: skip
+
+
+@pytest.fixture
+def chain():
+    network = pf.BeliefNetwork(CHAIN, np.zeros(4), "sigmoid", ["top $1$", "middle_one", "low", "last"])
+    return network, solution_of(network, [0.25, 0.999, 0.0, 1.0], [False, False, True, True])
+
+
+@pytest.fixture
+def espresso():
+    example = read_example("espresso")
+    observed = [name in example.evidence for name in example.network.names]
+    means = [example.evidence.get(name, 0.3) for name in example.network.names]
+    return example.network, solution_of(example.network, means, observed)
+
+
+def texts(figure: Any) -> list[str]:
+    return [text.get_text() for text in figure.axes[0].texts]
+
+
+def drawn(figure: Any, kind: str) -> list[Any]:
+    """The collections of one kind, lines or points."""
+    return [c for c in figure.axes[0].collections if c.__class__.__name__ == kind]
+
+
+def test_units_carry_their_names_and_means(chain):
+    shown = texts(plots.network(*chain))
+    assert {"top $1$", "middle one", "low", "last"} <= set(shown)
+    assert {"25", ">99", "off", "on"} <= set(shown)
+
+
+def test_the_title_has_the_evidence(chain):
+    figure = plots.network(*chain, title="A chain")
+    assert figure.axes[0].get_title(loc="left") == "A chain"
+    assert any("given low off, last on" in text and "-1.500" in text for text in texts(figure))
+
+
+def test_parents_are_above_their_children(chain):
+    figure = plots.network(*chain)
+    places = {text.get_text(): text.xy[1] for text in figure.axes[0].texts if isinstance(text, Annotation)}
+    assert places["top $1$"] > places["middle one"] > places["low"] > places["last"]
+
+
+def test_edges_are_as_wide_as_their_weights_and_dashed_where_negative(chain):
+    (lines,) = drawn(plots.network(*chain), "LineCollection")
+    weights = np.array(CHAIN).ravel()
+    weights = weights[weights != 0]
+    widths = np.asarray(lines.get_linewidths())
+    assert (np.argsort(widths) == np.argsort(np.abs(weights), kind="stable")).all()
+    dashed = [pattern is not None for _, pattern in lines.get_linestyle()]
+    assert dashed == (weights < 0).tolist()
+
+
+def test_observed_units_differ_by_shape_and_word(espresso):
+    network, solution = espresso
+    circles, squares = drawn(plots.network(network, solution), "PathCollection")
+    assert len(circles.get_offsets()) == np.sum(~solution.observed)
+    assert len(squares.get_offsets()) == np.sum(solution.observed)
+    assert len(circles.get_paths()[0]) != len(squares.get_paths()[0])
+    shown = texts(plots.network(network, solution))
+    assert (shown.count("on"), shown.count("off")) == (4, 2)
+
+
+def test_no_label_covers_another(espresso):
+    figure = plots.network(*espresso)
+    figure.draw_without_rendering()
+    boxes = [text.get_window_extent() for text in figure.axes[0].texts]
+    covered = [(a, b) for k, a in enumerate(boxes) for b in boxes[:k] if a.overlaps(b)]
+    assert covered == []
+    assert all(figure.bbox.contains(*corner) for box in boxes for corner in (box.min, box.max))
+
+
+def test_a_certain_edge_is_the_widest():
+    network = pf.BeliefNetwork([[0, 0, 0], [np.inf, 0, 0], [1, 2, 0]], np.full(3, 0.1), "noisy_or")
+    figure = plots.network(network, solution_of(network, [0.5] * 3, [False] * 3))
+    (lines,) = drawn(figure, "LineCollection")
+    assert np.max(lines.get_linewidths()) == plots.THICKEST
+    assert np.isfinite(lines.get_linewidths()).all()
+
+
+def test_a_network_without_edges_is_drawn():
+    network = pf.BeliefNetwork(np.zeros((2, 2)), np.zeros(2))
+    shown = texts(plots.network(network, solution_of(network, [0.5, 0.5], [False, False])))
+    assert shown.count("50") == 2
+    assert any("nothing observed" in text for text in shown)
+
+
+def test_files_are_the_same_each_time_and_leave_nothing_else(chain, tmp_path):
+    for kind in ("png", "svg", "pdf"):
+        path = tmp_path / "new" / f"chain.{kind}"
+        first = plots.save(plots.network(*chain), path).read_bytes()
+        assert plots.save(plots.network(*chain), path).read_bytes() == first
+    assert sorted(path.suffix for path in (tmp_path / "new").iterdir()) == [".pdf", ".png", ".svg"]
+
+
+def test_a_picture_that_fails_leaves_the_old_one(chain, tmp_path, monkeypatch):
+    path = plots.save(plots.network(*chain), tmp_path / "chain.png")
+    before = path.read_bytes()
+    figure = plots.network(*chain)
+    monkeypatch.setattr(figure, "savefig", lambda *_, **__: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        plots.save(figure, path)
+    assert [p.name for p in tmp_path.iterdir()] == ["chain.png"]
+    assert path.read_bytes() == before
+
+
+def test_what_cannot_be_drawn_says_so(chain, tmp_path):
+    network, solution = chain
+    with pytest.raises(InvalidInput, match="one row of evidence"):
+        plots.network(network, pf.infer(network, np.full((2, 4), np.nan), "exact"))
+    other = pf.BeliefNetwork(CHAIN, np.zeros(4))
+    with pytest.raises(InvalidInput, match="must belong to the network"):
+        plots.network(other, solution)
+    large = pf.BeliefNetwork(np.zeros((101, 101)), np.zeros(101))
+    with pytest.raises(InvalidInput, match="up to 100 units"):
+        plots.network(large, solution_of(large, [0.5] * 101, [False] * 101))
+    with pytest.raises(InvalidInput, match=r"ends with \.png, \.svg or \.pdf"):
+        plots.save(plots.network(network, solution), tmp_path / "chain.docx")
+
+
+def test_drawing_leaves_pyplot_alone():
+    code = """
+import sys, plefka as pf
+network = pf.BeliefNetwork([[0, 0], [1, 0]], [0, 0])
+pf.plots.network(network, pf.infer(network, {1: 1}, "exact"))
+assert "matplotlib.pyplot" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+
+
+def test_without_matplotlib_the_extra_is_named(monkeypatch):
+    monkeypatch.delitem(sys.modules, "plefka.plots")
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'plefka\[plots\]'"):
+        import plefka.plots  # noqa: F401
