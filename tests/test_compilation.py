@@ -72,8 +72,7 @@ def test_exact_inside_jit_and_grad(x64):
     )
 
 
-@pytest.mark.parametrize("method", ["G12", "SJJ"])
-@pytest.mark.parametrize("form", [zoo.as_dense, zoo.as_edges], ids=["dense", "edges"])
+@pytest.mark.parametrize(("method", "form"), [("SJJ", zoo.as_dense), ("G12", zoo.as_edges)], ids=["SJJ", "G12"])
 def test_derivatives_of_a_solution_are_finite_differences(x64, method, form):
     network = form(NETWORK)
     method = f"{method}[tol=1e-12]"

@@ -93,7 +93,7 @@ def test_every_closed_form_is_its_definition(network, method):
 
 
 @pytest.mark.parametrize("activation", ["sigmoid", "noisy_or"])
-@pytest.mark.parametrize("method", ["exact", "G12", "G22"])
+@pytest.mark.parametrize("method", ["exact", "G12"])
 def test_a_stack_is_a_loop_over_its_networks(activation, method):
     stack = pf.ensembles.layered((2, 3, 3), 0.1, 0.6, 3, 5, activation)
     rows = np.full((3, 8), np.nan)
@@ -110,9 +110,9 @@ def test_a_stack_of_sparse_networks_shares_its_edges():
     values = network.parameters[0] * np.array([[1.0], [-0.5]])
     stack = pf.BeliefNetwork(network.storage.map_weights(lambda _: values), network.bias)
     row = zoo.some_evidence(network)
-    together = pf.infer(stack, row, "G22")
+    together = pf.infer(stack, row, "G12")
     for k in range(2):
-        alone = pf.infer(zoo.network_of(stack, k), row, "G22")
+        alone = pf.infer(zoo.network_of(stack, k), row, "G12")
         np.testing.assert_allclose(together.means[k], alone.means, atol=1e-7)
 
 

@@ -55,10 +55,8 @@ def check_layers(weights: Sequence[Any], bias: Sequence[Any]) -> tuple[int, ...]
         raise InvalidNetwork(
             f"a layered network has one bias vector more than weight matrices; got {len(bias)} and {len(weights)}."
         )
-    if not weights or any(h.ndim not in (1, 2) or h.shape[-1] == 0 for h in bias):
-        raise InvalidNetwork(
-            f"there must be two layers or more, each with a vector of biases; got shapes {[h.shape for h in bias]}."
-        )
+    if any(h.ndim not in (1, 2) for h in bias):
+        raise InvalidNetwork(f"every layer has a vector of biases; got shapes {[h.shape for h in bias]}.")
     sizes = tuple(h.shape[-1] for h in bias)
     for level, (W, above, below) in enumerate(zip(weights, sizes, sizes[1:], strict=False)):
         if W.ndim not in (2, 3) or W.shape[-2:] != (below, above):

@@ -1,0 +1,65 @@
+"""How the benchmarks measure: the best of a few runs, alternating, so that a noisy machine is noisy for both sides."""
+
+import os
+import platform
+import resource
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import version
+
+PACKAGES = ("jax", "jaxlib", "numpy", "scipy", "equinox")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table: a figure, what it was compared with, and what it should be."""
+
+    name: str
+    value: float
+    unit: str
+    aim: str
+    met: bool
+    details: dict
+
+
+def best(function: Callable[[], object], repeats: int = 5) -> float:
+    """Seconds of the quickest of a few calls."""
+    return min(_once(function) for _ in range(repeats))
+
+
+def best_of_both(a: Callable[[], object], b: Callable[[], object], repeats: int = 5) -> tuple[float, float]:
+    """The quickest call of each, taken by turns."""
+    pairs = [(_once(a), _once(b)) for _ in range(repeats)]
+    return min(x for x, _ in pairs), min(y for _, y in pairs)
+
+
+def _once(function: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    function()
+    return time.perf_counter() - start
+
+
+def peak_memory() -> int:
+    """Bytes that this process has held at most."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def machine() -> dict:
+    """The machine's facts, for the record."""
+    return {
+        "platform": platform.platform(),
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+        "packages": {package: version(package) for package in PACKAGES},
+        "date": time.strftime("%Y-%m-%d %H:%M:%S"),
+    }
+
+
+def _processor() -> str:
+    try:
+        with open("/proc/cpuinfo") as lines:
+            return next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor()
