@@ -2,6 +2,7 @@
 
 import multiprocessing
 import time
+from itertools import pairwise
 
 import jax
 import numpy as np
@@ -20,7 +21,7 @@ def dense_network(edges: int) -> pf.BeliefNetwork:
     wide = int(np.sqrt(edges * 2.5))
     narrow = edges // (2 * wide)
     layers = (narrow, wide, narrow)
-    weights = [rng.normal(0, 1 / np.sqrt(a), (b, a)) for a, b in zip(layers, layers[1:], strict=False)]
+    weights = [rng.normal(0, 1 / np.sqrt(a), (b, a)) for a, b in pairwise(layers)]
     return pf.BeliefNetwork.layered(weights, [rng.normal(size=n) for n in layers])
 
 
@@ -60,7 +61,7 @@ def iteration_on_blocks() -> Row:
     def products():
         for _ in range(2):
             for W, z in zip(network.weights, vectors, strict=True):
-                W @ z
+                W.dot(z)
 
     two = best(products, 10)
     step = seconds_per_step(network)
@@ -75,8 +76,8 @@ def iteration_on_edges() -> Row:
     W, z = network.weights, np.random.default_rng(2).random(network.size)
 
     def products():
-        W @ z
-        W @ z
+        W.dot(z)
+        W.dot(z)
 
     two = best(products, 10)
     step = seconds_per_step(network)
@@ -99,7 +100,8 @@ def many_networks() -> list[Row]:
         for network in singles:
             pf.infer(network, row, "G12")
 
-    together(), one_by_one()
+    together()
+    one_by_one()
     batch, loop = best_of_both(together, one_by_one, 7)
     ratio, rate = (loop / alone) / (batch / count), count / batch
     details = {"seconds_for_10000": batch, "seconds_per_single_call": loop / alone}
