@@ -118,7 +118,7 @@ def many_networks() -> list[Row]:
     ]
 
 
-def growth(kind: str) -> Row:
+def growth(kind: str) -> list[Row]:
     """Time of a step and peak memory at 10^4 ... 10^7 edges, each in a process of its own."""
     sizes = [10**4, 10**5, 10**6, 10**7]
     context = multiprocessing.get_context("spawn")
@@ -131,8 +131,12 @@ def growth(kind: str) -> Row:
     bytes_per_edge = [m / e for m, e in zip(memory, sizes, strict=True)]
     details = {"edges": sizes, "seconds_per_step": seconds, "seconds_per_edge": per_edge}
     details |= {"extra_bytes": memory, "extra_bytes_per_edge": bytes_per_edge}
+    rows = (("time", per_edge), ("memory", bytes_per_edge))
+    return [_straight(f"{what} per edge, {kind}, 1e7 edges / 1e6 edges", at, details) for what, at in rows]
+
+
+def _straight(name: str, per_edge: list[float], details: dict) -> Row:
     ratio = per_edge[-1] / per_edge[-2]
-    name = f"time per edge, {kind}, 1e7 edges / 1e6 edges"
     return Row(name, ratio, "x", "straight line: at most 2", ratio <= 2, details)
 
 
@@ -161,5 +165,5 @@ def rows():
     yield iteration_on_blocks()
     yield iteration_on_edges()
     yield from many_networks()
-    yield growth("dense")
-    yield growth("sparse")
+    yield from growth("dense")
+    yield from growth("sparse")
