@@ -111,7 +111,8 @@ def test_an_interrupt_ends_quietly(run, monkeypatch):
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGINT to send")
 def test_control_c_ends_it_without_a_traceback():
     code = """
-import sys, time
+import signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job inherits that it is ignored
 from plefka.cli import main, source
 def endless(_):
     print("working", flush=True)
