@@ -8,7 +8,7 @@ import pytest
 import plefka as pf
 from plefka.free_energies.problem import pose
 from plefka.mean_field import functional_of
-from plefka.solvers.loop import evaluator
+from plefka.solvers.loop import evaluator, nowhere
 from plefka.solvers.monotone import Monotone
 
 COUNT = 32
@@ -37,9 +37,10 @@ def path(network, method, steps):
     )  # fmt: skip
     evaluate = jax.jit(evaluator(problem, functional.energy))
     step = jax.jit(lambda point, trial, memory: policy.step(point, evaluate(trial), memory, evaluate))
-    point = evaluate(jnp.zeros((12, COUNT)))
-    trial, memory = policy.start(point)
-    energies = [point.G]
+    trial = jnp.zeros((12, COUNT))
+    point = nowhere(trial)
+    memory = policy.start(point)
+    energies = []
     for _ in range(steps):
         point, trial, memory = step(point, trial, memory)
         energies.append(point.G)

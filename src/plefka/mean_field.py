@@ -13,7 +13,7 @@ from plefka.free_energies.problem import pose, predict
 from plefka.free_energies.sjj import SaulJaakkolaJordan
 from plefka.free_energies.taylor import Taylor
 from plefka.methods import MeanField, does_not_apply
-from plefka.posterior import Posterior, chunks
+from plefka.posterior import Posterior, chunks, on_all_cores
 from plefka.precision import is_traced, precision, to_numpy
 from plefka.solvers.implicit import differentiable
 from plefka.solvers.loop import CONVERGED, Policy, minimise
@@ -94,19 +94,21 @@ def _in_chunks(method, network, rows, start, prune, *, dtype) -> Posterior:
     work = method.functional.row_work(
         network.size, storage.num_edges, storage.num_pairs() if method.functional.needs_pairs else 0
     )
-    parts = []
-    with precision(dtype):
-        for index in chunks(len(rows), max(1, MOST_NUMBERS // work)):
-            stacked = network.stack is not None
-            piece = storage.take(index) if stacked else storage
-            bias = network.bias[index] if stacked else network.bias
-            tol = max(method.tol, 64 * float(np.finfo(dtype).eps))
+    tol = max(method.tol, 64 * float(np.finfo(dtype).eps))
+
+    def solve(index) -> Posterior:
+        stacked = network.stack is not None
+        piece = storage.take(index) if stacked else storage
+        bias = network.bias[index] if stacked else network.bias
+        with precision(dtype):
             found = _compiled(
                 piece, bias, network.activation, rows[index], start[index], tol, method.max_steps,
                 functional=method.functional, policy=POLICIES[method.policy], prune=prune,
             )  # fmt: skip
-            parts.append(to_numpy(found))
-    return Posterior.joined(parts, len(rows))
+            return to_numpy(found)
+
+    pieces = chunks(len(rows), max(1, MOST_NUMBERS // work))
+    return Posterior.joined(on_all_cores(solve, pieces), len(rows))
 
 
 def _traced(method, network, rows, start, prune) -> Posterior:

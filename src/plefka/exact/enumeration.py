@@ -57,7 +57,7 @@ def _sum_blocks(network, rows, enumerated, leaf, index, block, states) -> Poster
     bias = network.bias[index] if stacked else network.bias
     rank = np.where(enumerated, np.cumsum(enumerated, axis=1) - 1, -1)[index]
     limit = 2.0 ** enumerated.sum(1)[index]
-    tally = Tally(np.full(len(index), -np.inf), np.zeros(len(index)), np.zeros(rank.shape))
+    tally = Tally(np.full(len(limit), -np.inf), np.zeros(len(limit)), np.zeros(rank.shape))
     firsts = range(0, states, block * BLOCKS_AT_ONCE)
     for first in progress(firsts, f"enumerating {states:,} states"):
         count = min(BLOCKS_AT_ONCE, (states - first) // block)
@@ -69,8 +69,8 @@ def _sum_blocks(network, rows, enumerated, leaf, index, block, states) -> Poster
     with np.errstate(divide="ignore", invalid="ignore"):
         means = tally.values / tally.total[:, None]
         free_energy = -(tally.top + np.log(tally.total))
-    zeros = np.zeros(len(index))
-    return Posterior(means, free_energy, np.full(len(index), CONVERGED), zeros.astype(int), zeros.astype(int), zeros)
+    zeros = np.zeros(len(limit))
+    return Posterior(means, free_energy, np.full(len(limit), CONVERGED), zeros.astype(int), zeros.astype(int), zeros)
 
 
 def _posterior(found: Posterior, rows: np.ndarray) -> Posterior:

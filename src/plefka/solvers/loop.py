@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from plefka.activations import sigmoid
+from plefka.activations import log_one_plus, sigmoid
 from plefka.free_energies.problem import LARGEST_THETA, Problem
 
 RUNNING, CONVERGED, OUT_OF_STEPS, DIVERGED, NOT_FINITE = range(5)
@@ -28,6 +28,7 @@ class Point(eqx.Module):
     G: Float[Array, " rows"]
     pull: Float[Array, "units rows"]
     slope: Float[Array, " rows"]  # how fast G falls along the pull
+    change: Float[Array, "units rows"]  # the pull in the metric of the means, sqrt(v) pull
     residual: Float[Array, " rows"]  # by how much the full step would change a mean, at most
 
 
@@ -35,8 +36,8 @@ class Policy(eqx.Module):
     """How the next trial point follows from what is known."""
 
     @abstractmethod
-    def start(self, point: Point) -> tuple:
-        """The first trial point, and what the policy remembers."""
+    def start(self, point: Point) -> Any:
+        """What the policy remembers before the first step, of which only theta is known."""
 
     @abstractmethod
     def step(self, point: Point, trial: Point, memory: Any, evaluate: Callable) -> tuple:
@@ -70,23 +71,25 @@ def evaluator(problem: Problem, energy: Callable) -> Callable:
         target = jnp.clip(-slope_of_R, -LARGEST_THETA, LARGEST_THETA)  # (53)
         pull = jnp.where(free, target - theta, 0.0)
         e = jnp.exp(-jnp.abs(theta))
-        entropy = jnp.log1p(e) + jnp.abs(theta) * e / (1 + e)
+        entropy = log_one_plus(theta) + jnp.abs(theta) * e / (1 + e)
         v = e / (1 + e) ** 2
-        return Point(
-            theta,
-            R - jnp.where(free, entropy, 0.0).sum(0),
-            pull,
-            (v * pull**2).sum(0),
-            jnp.where(free, jnp.abs(sigmoid(target) - u), 0.0).max(0),
-        )
+        change = jnp.sqrt(v) * pull
+        G = R - jnp.where(free, entropy, 0.0).sum(0)
+        residual = jnp.where(free, jnp.abs(sigmoid(target) - u), 0.0).max(0)
+        return Point(theta, G, pull, (change**2).sum(0), change, residual)
 
     return evaluate
+
+
+def nowhere(theta: Float[Array, "units rows"]) -> Point:
+    """Before the first evaluation: any point that is evaluated is better."""
+    nothing = jnp.zeros_like(theta)
+    return Point(theta, jnp.inf + nothing[0], nothing, nothing[0], nothing, jnp.inf + nothing[0])
 
 
 def minimise(problem: Problem, energy: Callable, policy: Policy, theta, tol, max_steps) -> Ending:
     """From theta downhill until the residual of every row is at most tol, or the row fails, or steps run out."""
     evaluate = evaluator(problem, energy)
-    first = evaluate(theta)
     bottom = BOTTOMLESS * (1 + problem.free.sum(0))
 
     def judge(point):
@@ -105,8 +108,8 @@ def minimise(problem: Problem, energy: Callable, policy: Policy, theta, tol, max
     def unfinished(state):
         return (state[0] < max_steps) & jnp.any(state[4] == RUNNING)
 
-    trial, memory = policy.start(first)
-    status = judge(first)
-    state = (jnp.asarray(1), first, trial, memory, status, jnp.ones_like(status))
+    start = nowhere(theta)
+    status = jnp.full(start.G.shape, RUNNING)
+    state = (jnp.asarray(0), start, theta, policy.start(start), status, jnp.zeros_like(status))
     _, point, _, memory, status, steps = jax.lax.while_loop(unfinished, body, state)
     return Ending(point, jnp.where(status == RUNNING, OUT_OF_STEPS, status), steps, policy.cycles(memory))

@@ -12,7 +12,8 @@ from jaxtyping import Array, Bool, Float
 
 from plefka.solvers.loop import Point, Policy
 
-DEPTH = 5  # steps remembered
+DEPTH = 4  # steps remembered
+RIDGE = 1e-12
 ENOUGH = 1e-4  # the share of the promised decrease that a plain step must deliver
 GROWTH = 2.0
 WANDER = 4.0  # by how much the residual may grow where G cannot tell any more
@@ -20,12 +21,14 @@ LONGEST, SHORTEST_CUT = 0.5, 0.1  # a rejected step is cut to between these shar
 
 
 class Memory(eqx.Module):
-    """Per row: the step size, the last changes of theta and of the pull, and whether the trial is accelerated."""
+    """Per row: the step size, and the last changes, newest first; `gram` is zero for those that are forgotten."""
 
     eta: Float[Array, " rows"]
-    moves: Float[Array, "depth units rows"]
-    turns: Float[Array, "depth units rows"]
     accelerated: Bool[Array, " rows"]
+    moves: tuple[Float[Array, "units rows"], ...]  # changes of theta
+    turns: tuple[Float[Array, "units rows"], ...]  # changes of the pull
+    changes: tuple[Float[Array, "units rows"], ...]  # changes of the pull in the metric of the means
+    gram: Float[Array, "depth depth rows"]
 
 
 class Monotone(Policy):
@@ -33,17 +36,18 @@ class Monotone(Policy):
 
     depth: int = eqx.field(static=True, default=DEPTH)
 
-    def start(self, point: Point):
-        history = jnp.zeros((self.depth, *point.theta.shape), point.theta.dtype)
+    def start(self, point: Point) -> Memory:
+        nothing = (jnp.zeros_like(point.theta),) * self.depth
         rows = jnp.ones_like(point.G)
-        return point.theta + point.pull, Memory(rows, history, history, rows < 0)
+        gram = jnp.zeros((self.depth, self.depth, *rows.shape), rows.dtype)
+        return Memory(rows, rows < 0, nothing, nothing, nothing, gram)
 
     def cycles(self, memory: Memory):
         """None: a free energy that never rises cannot go in circles."""
         return jnp.zeros(memory.eta.shape, int)
 
     def step(self, point: Point, trial: Point, memory: Memory, evaluate):
-        noise = 16 * jnp.finfo(point.G.dtype).eps * (1 + jnp.abs(point.G))
+        noise = 16 * jnp.finfo(point.G.dtype).eps * (len(point.theta) + jnp.abs(point.G))  # G is a sum over the units
         promised = memory.eta * point.slope
         lower = point.G - jnp.where(memory.accelerated, 0.0, ENOUGH * promised) + noise >= trial.G
         settled = (point.slope > noise) | (trial.residual < WANDER * point.residual)
@@ -54,38 +58,56 @@ class Monotone(Policy):
         eta = jnp.where(
             kept, jnp.minimum(1.0, GROWTH * memory.eta), jnp.where(memory.accelerated, memory.eta, cut * memory.eta)
         )
-
-        move, turn = trial.theta - point.theta, trial.pull - point.pull
-        moves = jnp.where(kept, jnp.concatenate([move[None], memory.moves[:-1]]), 0.0)
-        turns = jnp.where(kept, jnp.concatenate([turn[None], memory.turns[:-1]]), 0.0)
-        here = _where(kept, trial, point)
-        theta, accelerated = _next(here, eta, moves, turns)
-        return here, theta, Memory(eta, moves, turns, accelerated & kept)
-
-
-def _where(choice, yes: Point, no: Point) -> Point:
-    return jax.tree.map(lambda a, b: jnp.where(choice, a, b), yes, no)
+        here = jax.tree.map(lambda new, old: jnp.where(kept, new, old), trial, point)
+        memory = _remember(memory, point, trial, kept)
+        share, accelerated = _shares(memory, here.change)
+        mixed = [
+            now - sum(part * earlier for part, earlier in zip(share, before, strict=True))
+            for now, before in ((here.theta, memory.moves), (here.pull, memory.turns))
+        ]
+        theta = mixed[0] + eta * mixed[1]
+        return here, theta, eqx.tree_at(lambda m: (m.eta, m.accelerated), memory, (eta, accelerated))
 
 
-def _next(point: Point, eta, moves, turns):
-    """Anderson's step: the pull that is left after the best combination of the turns seen so far."""
-    e = jnp.exp(-jnp.abs(point.theta))
-    v = e / (1 + e) ** 2
-    gram = jnp.einsum("aur,bur->abr", v * turns, turns)
-    right = jnp.einsum("aur,ur->ar", v * turns, point.pull)
-    share = _solve(gram, right)
-    theta = point.theta - jnp.einsum("ar,aur->ur", share, moves)
-    pull = point.pull - jnp.einsum("ar,aur->ur", share, turns)
-    return theta + eta * pull, jnp.any(gram[0, 0][None] > 0, axis=0)
+def _remember(memory: Memory, point: Point, trial: Point, kept) -> Memory:
+    """The newest change before the others; a step that was not kept makes a row forget all of them."""
+    seen = kept & jnp.isfinite(point.G)  # the first evaluation is a change from nowhere
+    moves = (trial.theta - point.theta, *memory.moves[:-1])
+    turns = (trial.pull - point.pull, *memory.turns[:-1])
+    changes = (trial.change - point.change, *memory.changes[:-1])
+    good = jnp.concatenate([jnp.ones((1, *seen.shape), bool), _seen(memory.gram)[:-1]]) & seen
+    newest = jnp.where(good, _products(changes, changes[0]), 0.0)
+    older = jnp.where(seen, memory.gram[:-1, :-1], 0.0)
+    gram = jnp.concatenate([newest[None], jnp.concatenate([newest[1:, None], older], axis=1)])
+    return Memory(memory.eta, memory.accelerated, moves, turns, changes, gram)
 
 
-def _solve(gram, right):
-    """A small positive system for every row, by Gauss and Jordan; directions never seen get no share."""
-    depth = gram.shape[0]
-    diagonal = jnp.einsum("aar->ar", gram)
-    ridge = 1e-12 * diagonal + (diagonal == 0)
-    A = jnp.concatenate([gram + jnp.eye(depth)[:, :, None] * ridge, right[:, None]], axis=1)
-    for k in range(depth):
-        ratio = (A[:, k] / A[k, k]).at[k].set(0.0)
-        A = A - ratio[:, None] * A[k]
-    return A[:, depth] / jnp.einsum("aar->ar", A[:, :depth])
+def _products(changes: tuple, change):
+    return jnp.stack([jnp.sum(earlier * change, axis=0) for earlier in changes])
+
+
+def _seen(gram):
+    return jnp.einsum("aar->ar", gram) > 0
+
+
+def _shares(memory: Memory, change):
+    """Anderson's mixing: the share of each earlier change in what is best taken back, and whether there is any."""
+    seen = _seen(memory.gram)
+    right = jnp.where(seen, _products(memory.changes, change), 0.0)
+    ridge = jnp.where(seen, RIDGE * jnp.einsum("aar->ar", memory.gram), 1.0)
+    return _solve(memory.gram + jnp.eye(len(ridge))[:, :, None] * ridge, right), seen.any(0)
+
+
+def _solve(A, right):
+    """A small positive system for every row, by elimination downwards and substitution upwards."""
+    depth = len(right)
+    A = jnp.concatenate([A, right[:, None]], axis=1)
+    pivots = []
+    for _ in range(depth):
+        pivot = A[0] / A[0, 0]
+        pivots.append(pivot[1:])
+        A = A[1:, 1:] - A[1:, :1] * pivot[1:]
+    share = []
+    for pivot in reversed(pivots):
+        share.insert(0, pivot[-1] - sum(p * x for p, x in zip(pivot[:-1], share, strict=True)))
+    return jnp.stack(share)

@@ -21,7 +21,7 @@ class Paper(Policy):
     """u <- sigma(target(u)), and out of every order-2 cycle by a search between its ends."""
 
     def start(self, point: Point):
-        return point.theta + point.pull, jnp.zeros(point.G.shape, int)
+        return jnp.zeros(point.G.shape, int)
 
     def cycles(self, memory: Int[Array, " rows"]):
         return memory
