@@ -9,23 +9,9 @@ from jaxtyping import Float, Int
 
 from plefka.activations import Activation
 from plefka.errors import InvalidFile, nearest
-from plefka.formats import layout
+from plefka.formats import layout, stored
 from plefka.formats.place import Place, finite_numbers
-from plefka.formats.stored import (
-    FORMAT,
-    KINDS,
-    VERSION,
-    Bias,
-    GivenActivation,
-    Weights,
-    block_shapes,
-    builtin_activation,
-    check_header,
-    custom_activation,
-    is_builtin,
-    kind_of,
-    sorted_edges,
-)
+from plefka.formats.stored import Bias, GivenActivation, Weights
 from plefka.formats.strict_json import parse
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.blocks import Blocks
@@ -37,8 +23,8 @@ Names = tuple[str, ...] | None
 def dumps(network: BeliefNetwork) -> bytes:
     """The text of a network: a line for each edge, or for each row of a matrix."""
     fields = {
-        "format": layout.quoted(FORMAT),
-        "version": str(VERSION),
+        "format": layout.quoted(stored.FORMAT),
+        "version": str(stored.VERSION),
         "activation": _activation_text(network.activation),
     }
     if network.stack is not None:
@@ -46,7 +32,7 @@ def dumps(network: BeliefNetwork) -> bytes:
     if network.given_names is not None:
         fields["names"] = layout.wrapped(map(layout.quoted, network.given_names))
     fields["bias"] = _bias_text(network)
-    fields["weights"] = layout.fields(_WRITERS[kind_of(network)](network))
+    fields["weights"] = layout.fields(_WRITERS[stored.kind_of(network)](network))
     return (layout.fields(fields) + "\n").encode()
 
 
@@ -54,7 +40,7 @@ def loads(content: bytes, activation: GivenActivation = None) -> BeliefNetwork:
     """The network that a text describes; `activation` is for one that the text only names."""
     file = Place(parse(content))
     if isinstance(file.value, dict):
-        check_header(file.value.get("format"), file.value.get("version"))
+        stored.check_header(file.value.get("format"), file.value.get("version"))
     fields = file.fields(("format", "version", "activation", "bias", "weights"), ("stack", "names"))
     stack = fields["stack"].whole(1) if "stack" in fields else None
     names = _names(fields["names"]) if "names" in fields else None
@@ -66,7 +52,7 @@ def loads(content: bytes, activation: GivenActivation = None) -> BeliefNetwork:
 
 def _activation_text(activation: Activation) -> str:
     name = layout.quoted(activation.name)
-    return name if is_builtin(activation) else f'{{"custom": {name}}}'
+    return name if stored.is_builtin(activation) else f'{{"custom": {name}}}'
 
 
 def _bias_text(network: BeliefNetwork) -> str:
@@ -136,18 +122,17 @@ def _bias_by_name(place: Place, names: Names, stack: tuple[int, ...]) -> Float[n
 
 def _activation(place: Place, given: GivenActivation) -> Activation:
     if isinstance(place.value, str):
-        return builtin_activation(place.value, given)
+        return stored.builtin_activation(place.value, given)
     if not isinstance(place.value, dict):
         raise place.refuse('a name, or {"custom": name}')
-    return custom_activation(place.fields(("custom",))["custom"].word(), given)
+    return stored.custom_activation(place.fields(("custom",))["custom"].word(), given)
 
 
 def _weights(place: Place, bias: Bias, names: Names) -> Weights:
-    if not isinstance(place.value, dict) or len(KINDS.keys() & place.value) != 1:
-        kinds = ", ".join(f"{key} ({what})" for key, what in KINDS.items())
-        raise place.refuse(f"an object with one of the keys {kinds}")
-    kind = next(iter(KINDS.keys() & place.value))
-    return _READERS[kind](place, bias, names)
+    found = stored.kinds_in(place.value) if isinstance(place.value, dict) else []
+    if len(found) != 1:
+        raise place.refuse(f"an object with one of the keys {stored.KINDS_IN_WORDS}")
+    return _READERS[found[0]](place, bias, names)
 
 
 def _read_matrix(place: Place, bias: Bias, names: Names) -> Weights:
@@ -162,7 +147,7 @@ def _read_layers(place: Place, bias: Bias, names: Names) -> Weights:
     if sum(layers) != size:
         raise fields["layers"].refuse(f"sizes that add up to the {size} units")
     fields["blocks"].items(len(layers) - 1, "blocks, one for each layer but the first")
-    blocks = [fields["blocks"].at(k).numbers(shape) for k, shape in enumerate(block_shapes(layers, bias.shape))]
+    blocks = [fields["blocks"].at(k).numbers(shape) for k, shape in enumerate(stored.block_shapes(layers, bias.shape))]
     return Blocks.layered(blocks, layers), layers
 
 
@@ -176,7 +161,9 @@ def _read_edges(place: Place, bias: Bias, names: Names) -> Weights:
     flat = list(chain.from_iterable(edges))
     parents, children, weights = flat[0::3], flat[1::3], flat[2::3]
     from_units, to_units = _units(parents, 0, place, size, names), _units(children, 1, place, size, names)
-    return sorted_edges(_edge_weights(weights, place, tuple(stack)), from_units, to_units, size, place.path), None
+    return stored.sorted_edges(
+        _edge_weights(weights, place, tuple(stack)), from_units, to_units, size, place.path
+    ), None
 
 
 def _units(column: list, which: int, place: Place, size: int, names: Names) -> Int[np.ndarray, " edge"]:

@@ -9,22 +9,9 @@ from jaxtyping import Int, Integer
 
 from plefka.activations import Activation
 from plefka.errors import InvalidFile, listed
+from plefka.formats import stored
 from plefka.formats.archive import Archive
-from plefka.formats.stored import (
-    FORMAT,
-    KINDS,
-    VERSION,
-    Bias,
-    GivenActivation,
-    Weights,
-    block_shapes,
-    builtin_activation,
-    check_header,
-    custom_activation,
-    is_builtin,
-    kind_of,
-    sorted_edges,
-)
+from plefka.formats.stored import Bias, GivenActivation, Weights
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.blocks import Blocks
 from plefka.networks.checks import check_names
@@ -36,11 +23,11 @@ def dumps(network: BeliefNetwork) -> bytes:
     """The archive of a network."""
     name = network.activation.name
     arrays: dict[str, Any] = {
-        "format": np.array(FORMAT),
-        "version": np.array(VERSION),
-        "activation" if is_builtin(network.activation) else "custom": np.array(name, f"U{len(name) or 1}"),
+        "format": np.array(stored.FORMAT),
+        "version": np.array(stored.VERSION),
+        "activation" if stored.is_builtin(network.activation) else "custom": np.array(name, f"U{len(name) or 1}"),
         "bias": np.asarray(network.bias, float),
-        **_WRITERS[kind_of(network)](network),
+        **_WRITERS[stored.kind_of(network)](network),
     }
     if network.given_names is not None:
         arrays["names"] = np.array(network.given_names)
@@ -52,7 +39,7 @@ def dumps(network: BeliefNetwork) -> bytes:
 def loads(content: bytes, activation: GivenActivation = None) -> BeliefNetwork:
     """The network in an archive; `activation` is for one that the archive only names."""
     archive = Archive(content)
-    check_header(archive.text("format"), archive.whole("version"))
+    stored.check_header(archive.text("format"), archive.whole("version"))
     chosen = _activation(archive, activation)
     names = archive.texts("names") if "names" in archive else None
     bias = _bias(archive, names)
@@ -83,10 +70,10 @@ _WRITERS: dict[str, Callable[[BeliefNetwork], dict[str, np.ndarray]]] = {
 
 
 def _kind(archive: Archive) -> str:
-    found = [kind for kind in KINDS if kind in archive]
+    found = stored.kinds_in(archive)
     if len(found) != 1:
-        kinds = ", ".join(f"{key} ({what})" for key, what in KINDS.items())
-        raise InvalidFile(f"entries must have one of {kinds}; got {', '.join(found) or 'none of them'}.")
+        got = ", ".join(found) or "none of them"
+        raise InvalidFile(f"entries must have one of {stored.KINDS_IN_WORDS}; got {got}.")
     return found[0]
 
 
@@ -94,8 +81,8 @@ def _activation(archive: Archive, given: GivenActivation) -> Activation:
     if ("activation" in archive) == ("custom" in archive):
         raise InvalidFile("entries must have either activation or custom; got both or none.")
     if "custom" in archive:
-        return custom_activation(archive.text("custom"), given)
-    return builtin_activation(archive.text("activation"), given)
+        return stored.custom_activation(archive.text("custom"), given)
+    return stored.builtin_activation(archive.text("activation"), given)
 
 
 def _bias(archive: Archive, names: list[str] | None) -> Bias:
@@ -117,7 +104,7 @@ def _read_edges(archive: Archive, bias: Bias) -> Weights:
     parents, children = _within(ends, size).T
     shape = (*stack, len(ends))
     values = archive.numbers("weights", shape, f"one number for each edge, shape {shape}")
-    return sorted_edges(values, parents, children, size, "edges"), None
+    return stored.sorted_edges(values, parents, children, size, "edges"), None
 
 
 def _within(ends: Integer[np.ndarray, "edge 2"], size: int) -> Int[np.ndarray, "edge 2"]:
@@ -142,7 +129,7 @@ def _read_layers(archive: Archive, bias: Bias) -> Weights:
     size = bias.shape[-1]
     if sum(layers) != size or min(layers) < 0:
         raise InvalidFile(f"entry 'layers' must be sizes that add up to the {size} units; got {listed(layers)}.")
-    shapes = block_shapes(layers, bias.shape)
+    shapes = stored.block_shapes(layers, bias.shape)
     archive.check_names((*HEADER, "layers", *(f"block_{k}" for k in range(len(shapes)))))
     blocks = [archive.numbers(f"block_{k}", shape, f"numbers of shape {shape}") for k, shape in enumerate(shapes)]
     return Blocks.layered(blocks, layers), layers

@@ -1,7 +1,7 @@
 """What the native formats share: their version, the three kinds of weights, and how activations and edges are kept."""
 
 import reprlib
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from itertools import pairwise
 
 import numpy as np
@@ -18,6 +18,7 @@ from plefka.precision import is_traced
 
 FORMAT, VERSION = "plefka", 1
 KINDS = {"edges": "a list of edges", "matrix": "a dense matrix", "layers": "a block for each layer but the first"}
+KINDS_IN_WORDS = ", ".join(f"{key} ({what})" for key, what in KINDS.items())
 
 GivenActivation = Activation | Callable | None
 Bias = Float[np.ndarray, "*stack unit"]
@@ -42,6 +43,11 @@ def kind_of(network: BeliefNetwork) -> str:
     if isinstance(network.storage, Blocks):
         return "matrix" if network.storage.is_dense else "layers"
     return "edges"
+
+
+def kinds_in(file: Container[str]) -> list[str]:
+    """Which of `KINDS` a file has keys for; there must be one."""
+    return [kind for kind in KINDS if kind in file]
 
 
 def check_header(form: object, version: object) -> None:
