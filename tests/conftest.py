@@ -4,7 +4,15 @@ from jaxtyping import install_import_hook
 
 import tests.typecheck as typecheck  # the hook looks its checker up by name
 
-CORE = ("activations", "free_energies", "networks.blocks", "networks.edges", "networks.incidence", "solvers")
+CORE = (
+    "activations",
+    "free_energies",
+    "networks.blocks",
+    "networks.edges",
+    "networks.incidence",
+    "networks.states",
+    "solvers",
+)
 
 install_import_hook([f"plefka.{module}" for module in CORE], f"{typecheck.__name__}.checked")
 

@@ -10,6 +10,7 @@ from jax.test_util import check_grads
 
 import plefka as pf
 from plefka import mean_field
+from plefka.solution import STATUS_CODES
 from tests import zoo
 
 NETWORK = zoo.dense(7, -1, 1, "sigmoid", 11)
@@ -70,6 +71,25 @@ def test_exact_inside_jit_and_grad(x64):
     np.testing.assert_allclose(
         slope, finite_difference(lambda h: pf.infer(with_bias(h), ROW, "exact").log_likelihood), atol=1e-8
     )
+
+
+def test_certain_edges_are_certain_inside_jit(x64):
+    network = pf.BeliefNetwork([[0, 0, 0], [np.inf, 0, 0], [0, 2.0, 0]], [0.4, 0.1, 0.2], "noisy_or")
+
+    @jax.jit
+    def inside(row):
+        solution = pf.infer(network, row, "exact")
+        return solution.log_likelihood, solution.means, solution.status
+
+    possible = np.array([np.nan, np.nan, 1.0])
+    log_likelihood, means, status = inside(possible)
+    outside = pf.infer(network, possible, "exact")
+    assert log_likelihood == pytest.approx(outside.log_likelihood, rel=1e-12)
+    np.testing.assert_allclose(means, outside.means, rtol=1e-12)
+    assert STATUS_CODES[status - 1] is pf.Status.CONVERGED
+    log_likelihood, _, status = inside(np.array([1.0, 0.0, np.nan]))
+    assert log_likelihood == -np.inf
+    assert STATUS_CODES[status - 1] is pf.Status.NOT_FINITE
 
 
 @pytest.mark.parametrize(("method", "form"), [("SJJ", zoo.as_dense), ("G12", zoo.as_edges)], ids=["SJJ", "G12"])

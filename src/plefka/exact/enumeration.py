@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from plefka.errors import MethodDoesNotApply
+from plefka.networks.states import fields, log_terms, open_for_states
 from plefka.posterior import Posterior, chunks
 from plefka.precision import is_traced, precision, to_numpy
 from plefka.progress import progress
@@ -24,7 +25,6 @@ MOST_HIDDEN = 24
 BLOCK = 2**12  # states at once for one row
 WORK = 2**21  # numbers at once for all rows of a chunk
 BLOCKS_AT_ONCE = 16  # between two updates of the progress bar
-CERTAIN_STATE = 1e30  # an infinite weight, where only states count
 
 
 class Tally(NamedTuple):
@@ -107,16 +107,14 @@ def _refuse_too_many(network: "BeliefNetwork", rows: np.ndarray, bits: int) -> N
 
 def _tally(storage, bias, activation, row, rank, leaf, limit, first, count, tally: Tally, *, block: int) -> Tally:
     """Add `count` blocks of states, from state number `first` on, for one row of one network."""
-    weights = storage.open(1, CERTAIN_STATE)
+    weights = open_for_states(storage)
 
     def add(k, tally: Tally) -> Tally:
         number = first + k * block + jnp.arange(block)
         S = jnp.where(rank[:, None] >= 0, (number >> jnp.maximum(rank, 0)[:, None]) & 1, row[:, None])
         S = jnp.where(leaf[:, None], 0.0, S)
-        x = bias[:, None] + weights.field_of(S)
-        x = activation.clip(jnp.where(x > CERTAIN_STATE / 2, jnp.inf, x))
-        terms = jnp.where(S == 1, activation.log_on(x), activation.log_off(x))
-        log_weight = jnp.where(leaf[:, None], 0.0, terms).sum(0)
+        x = fields(weights, bias[:, None], activation, S)
+        log_weight = jnp.where(leaf[:, None], 0.0, log_terms(activation, x, S)).sum(0)
         log_weight = jnp.where(number < limit, log_weight, -jnp.inf)
         top = jnp.maximum(tally.top, log_weight.max())
         safe = jnp.where(jnp.isfinite(top), top, 0.0)
@@ -146,11 +144,9 @@ def _traced(network: "BeliefNetwork", rows: Any) -> Posterior:
 
     def one(storage, bias, row):
         states = jnp.where(rank[:, None] >= 0, S, row[:, None]).astype(jnp.zeros(()).dtype)
-        x = bias[:, None] + storage.open(1, CERTAIN_STATE).field_of(states)
-        x = network.activation.clip(x)
-        terms = jnp.where(states == 1, network.activation.log_on(x), network.activation.log_off(x))
+        x = fields(open_for_states(storage), bias[:, None], network.activation, states)
         fits = jnp.all(jnp.isnan(row)[:, None] | (states == row[:, None]), axis=0)
-        log_weight = jnp.where(fits, terms.sum(0), -jnp.inf)
+        log_weight = jnp.where(fits, log_terms(network.activation, x, states).sum(0), -jnp.inf)
         return jax.nn.logsumexp(log_weight), states @ jax.nn.softmax(log_weight)
 
     axis = 0 if network.stack is not None else None
@@ -159,7 +155,8 @@ def _traced(network: "BeliefNetwork", rows: Any) -> Posterior:
     log_z, means = per_row(network.storage, jnp.asarray(network.bias), jnp.asarray(rows))
     zeros = jnp.zeros_like(log_z)
     steps = zeros.astype(int)
-    return Posterior(means, -log_z, steps + CONVERGED, steps, steps, zeros)
+    status = jnp.where(jnp.isfinite(log_z), CONVERGED, NOT_FINITE)
+    return Posterior(means, -log_z, status, steps, steps, zeros)
 
 
 def log_weights(network: "BeliefNetwork", rows: np.ndarray, units: np.ndarray) -> np.ndarray:
@@ -181,7 +178,5 @@ def log_weights(network: "BeliefNetwork", rows: np.ndarray, units: np.ndarray) -
 @jax.jit
 def _log_terms(storage, bias, activation, states, counted):
     S = states.T
-    x = jnp.asarray(bias)[:, None] + storage.open(1, CERTAIN_STATE).field_of(S)
-    x = activation.clip(jnp.where(x > CERTAIN_STATE / 2, jnp.inf, x))
-    terms = jnp.where(S == 1, activation.log_on(x), activation.log_off(x))
-    return jnp.where(counted[:, None], terms, 0.0).sum(0)
+    x = fields(open_for_states(storage), jnp.asarray(bias)[:, None], activation, S)
+    return jnp.where(counted[:, None], log_terms(activation, x, S), 0.0).sum(0)

@@ -8,9 +8,10 @@ import numpy as np
 
 from plefka.errors import InvalidEvidence, InvalidInput
 from plefka.evidence import as_rows
-from plefka.exact.enumeration import CERTAIN_STATE, log_weights
+from plefka.exact.enumeration import log_weights
 from plefka.free_energies.problem import forwards, relevant
 from plefka.networks.belief import BeliefNetwork
+from plefka.networks.states import fields, log_terms, open_for_states, settled
 from plefka.precision import is_traced, precision
 
 MOST_HIDDEN_CAUSES = 20
@@ -41,13 +42,8 @@ def _log_joint(storage, bias, activation, rows):
     S, h = jnp.asarray(rows).T, jnp.atleast_2d(jnp.asarray(bias)).T
     columns = max(S.shape[1], h.shape[1])
     S = jnp.broadcast_to(S, (S.shape[0], columns))
-    x = _field(storage.open(1, CERTAIN_STATE), h, activation, S)
-    return jnp.where(S == 1, activation.log_on(x), activation.log_off(x)).sum(0)
-
-
-def _field(weights, h, activation, S):
-    x = h + weights.field_of(S)
-    return activation.clip(jnp.where(x > CERTAIN_STATE / 2, jnp.inf, x))
+    x = fields(open_for_states(storage), h, activation, S)
+    return log_terms(activation, x, S).sum(0)
 
 
 _compiled_log_joint = jax.jit(_log_joint)
@@ -101,10 +97,9 @@ def _draw(network: BeliefNetwork, known: np.ndarray, rng) -> np.ndarray:
 @jax.jit
 def _compiled_draw(storage, bias, activation, known, chance):
     h, known, chance = jnp.asarray(bias)[:, None], known.T, chance.T
-    weights = storage.open(1, CERTAIN_STATE)
 
     def rule(x):
-        x = activation.clip(jnp.where(x > CERTAIN_STATE / 2, jnp.inf, x))
-        return jnp.where(jnp.isnan(known), (chance < activation.probability(x)) * 1.0, known)
+        on = chance < activation.probability(settled(activation, x))
+        return jnp.where(jnp.isnan(known), on * 1.0, known)
 
-    return forwards(weights, h, rule, jnp.zeros(known.shape)).T
+    return forwards(open_for_states(storage), h, rule, jnp.zeros(known.shape)).T
