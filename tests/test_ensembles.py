@@ -1,4 +1,4 @@
-"""The paper's ensembles of section 4.1, in small: 2,000 networks each, and three standard errors."""
+"""The ensembles of section 4.1 of the paper, in small: 2,000 networks each, and three standard errors."""
 
 import functools
 

@@ -1,4 +1,4 @@
-"""Activations: how the field of a unit sets its probability of being on (section 2).
+"""Activations: how the field of a unit sets its probability of being on (section 2 of the paper).
 
 An activation is known by two functions of the field x, `log_on(x)` = ln f(x) and `log_off(x)` = ln(1 - f(x)), written
 directly and never as the logarithm of a rounded probability. Their derivatives come from automatic differentiation;

@@ -13,7 +13,10 @@ from plefka.networks.belief import BeliefNetwork
 def layered(
     layers: Sequence[int], low: float, high: float, count: int, seed: int, activation: str | Activation = "sigmoid"
 ) -> BeliefNetwork:
-    """`count` networks of the given layers (top first), all weights and biases uniform in [low, high]; section 4.1."""
+    """`count` networks of the given layers (top first), all weights and biases uniform in [low, high].
+
+    They are the ensembles of section 4.1 of the paper.
+    """
     if len(layers) < 2 or min(layers) < 1 or count < 1:
         raise InvalidInput(
             f"there must be two layers or more, and sizes and count must be positive; "

@@ -57,7 +57,7 @@ def pose(
 
 
 def relevant(storage: Storage, observed: Bool[Array, "units rows"]) -> Bool[Array, "units rows"]:
-    """The observed units and their ancestors; all others are barren and change nothing (section 2)."""
+    """The observed units and their ancestors; all others are barren: summed over, they add nothing."""
     edges = storage.indicator().open(1, 1.0)
     dtype = jnp.zeros(()).dtype
 

@@ -1,4 +1,4 @@
-"""The bound of Saul, Jaakkola and Jordan (1996) for sigmoid networks (section 6; (25), (61))."""
+"""The bound of Saul, Jaakkola and Jordan (1996) for sigmoid networks: section 3.2.1 of the paper, (25), (61)."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,7 @@
-"""The paper's schemes (51): Plefka's expansion to order M of the energy's Taylor polynomial of degree C (section 4)."""
+"""The paper's schemes: Plefka's expansion to order M of the energy's Taylor polynomial of degree C (51).
+
+That is section 3.3.1 of the paper. docs/misprints.md has the second order, which is misprinted in (76) and (77).
+"""
 
 import equinox as eqx
 import jax.numpy as jnp

@@ -34,7 +34,7 @@ class Pairs(eqx.Module):
 
 
 class Edges(Storage):
-    """values[..., e] is the weight from unit child.unit[e] to its parent; sorted by child, then by parent."""
+    """values[..., e] is the weight from parent.unit[e] to child.unit[e]; sorted by child, then by parent."""
 
     values: np.ndarray | Array
     child: Incidence

@@ -22,7 +22,8 @@ def differentiable(problem: Problem, functional: Functional, point: Point) -> tu
     """The means and the free energy at the solution, as functions of everything in the problem."""
     theta = jax.lax.stop_gradient(point.theta)
     u = jax.lax.stop_gradient(problem.means(theta))
-    G = functional.energy(problem, u) + jnp.where(problem.free, negative_entropy(u), 0.0).sum(0)  # section 9
+    # With u held fixed, G has the derivatives of the minimum.
+    G = functional.energy(problem, u) + jnp.where(problem.free, negative_entropy(u), 0.0).sum(0)
     return _predicted(
         problem, jnp.where(problem.free, _stationary(functional.smooth_energy, problem, u), problem.values)
     ), G

@@ -1,7 +1,7 @@
-"""The paper's own policy: plain iteration of the fixed point equations, with its rule for order-2 cycles (section 4.1).
+"""The paper's own policy: plain iteration of the fixed point equations, with its rule for order-2 cycles.
 
-When the means go back and forth between two points, the iteration starts again from the best point on the segment
-between them. "Best" is the lowest free energy, as the true ln Z is not known.
+That is section 4.1 of the paper: when the means go back and forth between two points, the iteration starts again from
+the best point on the segment between them. "Best" is the lowest free energy here, as the true ln Z is not known.
 """
 
 from functools import partial
