@@ -10,6 +10,7 @@ import pytest
 
 import plefka as pf
 from plefka.methods import SCHEMES
+from plefka.solution import ABOVE_ZERO
 
 OPTIONS = {
     "tol": (1e-10, 0.5, 1e-300),
@@ -129,6 +130,19 @@ def test_a_large_batch_prints_its_beginning():
     lines = str(pf.infer(weather(), np.zeros((1_030, 4)), "exact")).splitlines()
     assert len(lines) == 4 + 20 + 1
     assert lines[-1] == "... and 1,010 more"
+
+
+def test_an_answer_above_zero_prints_a_warning():
+    network = pf.example("espresso")
+    single = pf.infer(network, {"loud_hum": 1, "sour_taste": 1}, "G13")
+    assert single.warnings == [ABOVE_ZERO]
+    assert str(single).splitlines()[2] == f"warning: {ABOVE_ZERO}"
+    rows = np.full((3, network.size), np.nan)
+    rows[1, [network.index("loud_hum"), network.index("sour_taste")]] = 1
+    batch = pf.infer(network, rows, "G13")
+    assert batch.warnings == [[], [ABOVE_ZERO], []]
+    assert str(batch).splitlines()[1] == f"warning: {ABOVE_ZERO} (row 1)"
+    assert "warning" not in str(pf.infer(network, rows, "exact"))
 
 
 def test_repr_is_one_line():

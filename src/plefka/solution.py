@@ -30,6 +30,9 @@ class Status(Enum):
     )
 
 
+ABOVE_ZERO = "ln P(evidence) above 0 cannot be the logarithm of a probability; compare with another method"
+ROUNDING = 1e-6  # how far above 0 a log-likelihood of 0 may come out, in float32 too
+
 STATUS_CODES = tuple(Status)  # the loop speaks in positions of this list, from 1; 0 is still running
 
 
@@ -54,6 +57,7 @@ class Solution:
     - `status`, `converged`, `num_steps`, `residual`: how the solver ended, and by how much a further step would
         change the means at most.
     - `num_restarts`: how many further starting points were tried.
+    - `warnings`: what speaks against an answer although it converged.
     """
 
     means: Any
@@ -83,6 +87,13 @@ class Solution:
         """True, or one for each row."""
         converged = np.asarray(self.status) == Status.CONVERGED
         return converged if self.is_batch else bool(converged)
+
+    @property
+    def warnings(self) -> list:
+        """Sentences, none where all is well; of a batch, such a list for each row."""
+        above = np.atleast_1d(self.converged & (np.asarray(self.log_likelihood) > ROUNDING))
+        found = [[ABOVE_ZERO] if doubtful else [] for doubtful in above]
+        return found if self.is_batch else found[0]
 
     def marginals(self) -> dict[str, Any]:
         """{name: P(on | evidence)}; of a batch, {name: one for each row}."""

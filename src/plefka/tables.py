@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from plefka.errors import listed
+
 if TYPE_CHECKING:
     from plefka.solution import Solution
 
@@ -40,13 +42,23 @@ def kind_of_estimate(solution: "Solution") -> str:
     return "a lower bound" if solution.is_bound else "an estimate, not a bound"
 
 
+def doubts(solution: "Solution") -> list[str]:
+    """Every warning once; of a batch, with the rows that it is about."""
+    if not solution.is_batch:
+        return solution.warnings
+    rows: dict[str, list[int]] = {}
+    for row, warnings in enumerate(solution.warnings):
+        for warning in warnings:
+            rows.setdefault(warning, []).append(row)
+    return [f"{warning} ({'row' if len(at) == 1 else 'rows'} {listed(at)})" for warning, at in rows.items()]
+
+
 def _single_table(solution: "Solution") -> str:
     lines = [
         f"ln P(evidence) = {solution.log_likelihood:.6f}  ({solution.method}: {kind_of_estimate(solution)})",
         _status_line(solution),
+        *(f"warning: {doubt}" for doubt in doubts(solution)),
     ]
-    if solution.log_likelihood > 1e-9:
-        lines.append("warning: above 0 it cannot be the logarithm of a probability; compare with another method")
     hidden = [(name, f"{mean:.6f}") for name, mean in solution.ranking()]
     shown = hidden[:MOST_ROWS]
     observed = [
@@ -85,6 +97,7 @@ def _batch_table(solution: "Solution") -> str:
     lines = [
         f"{count:,} rows by {solution.method} ({kind_of_estimate(solution)}): {done:,} converged, "
         f"mean ln P(evidence) = {np.mean(solution.log_likelihood):.6f}",
+        *(f"warning: {doubt}" for doubt in doubts(solution)),
         "",
         text_table(("row", "ln P(evidence)", "status", "steps", "residual"), rows),
     ]

@@ -5,9 +5,11 @@ import pytest
 
 import plefka as pf
 from plefka import methods
+from plefka.solution import ABOVE_ZERO
 
 NET = "example:espresso"
 SOME = "lukewarm_cup=1,slow_flow=1"
+DOUBTFUL = "loud_hum=1,sour_taste=1"  # too much for an odd order
 
 
 def test_every_method_that_applies_is_compared_with_the_truth(run):
@@ -43,9 +45,14 @@ def test_the_table_says_what_is_a_bound_and_what_was_timed(run, monkeypatch, tmp
 
 def test_an_answer_above_zero_is_doubted(run, monkeypatch):
     only(monkeypatch, "exact", "G13")
-    answer = run("compare", NET, "-e", "lukewarm_cup=1")
-    assert "G13: above 0 it cannot be the logarithm of a probability" in answer.out
-    assert "exact: above 0" not in answer.out
+    answer = run("compare", NET, "-e", DOUBTFUL)
+    assert "warning: G13: ln P(evidence) above 0 cannot be the logarithm of a probability" in answer.out
+    assert "warning: exact" not in answer.out
+    found = {
+        content["method"]: content["warnings"]
+        for content in run("compare", NET, "-e", DOUBTFUL, "--json").json["methods"]
+    }
+    assert found == {"exact": [], "G13": [ABOVE_ZERO]}
 
 
 def test_without_the_truth_errors_are_left_out(run, monkeypatch, tmp_path):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import plefka as pf
+from plefka.solution import ABOVE_ZERO
 
 NET = "example:espresso"
 EVIDENCE = {"lukewarm_cup": 1, "slow_flow": 1, "puddle_below": 0}
@@ -18,6 +19,7 @@ def test_json_is_what_the_library_says(run):
         assert content["log_likelihood"] == solution.log_likelihood
         assert content["means"] == {unit: float(mean) for unit, mean in solution.marginals().items()}
         assert content["num_steps"] == solution.num_steps
+        assert content["warnings"] == []
     assert [content["kind"] for content in answer.json["solutions"]] == ["exact", "estimate"]
     assert answer.json["evidence"] == EVIDENCE
 
@@ -61,6 +63,26 @@ def rows(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("slow_flow,thin_crema\n1,\n,0\n1,1\n", encoding="utf-8")
     return path
+
+
+def test_an_answer_above_zero_is_warned_about(run):
+    arguments = ("infer", NET, "-e", "loud_hum=1,sour_taste=1", "-m", "G13", "-m", "exact")
+    odd, exact = run(*arguments, "--json").json["solutions"]
+    assert (odd["status"], odd["warnings"]) == ("converged", [ABOVE_ZERO])
+    assert odd["log_likelihood"] > 0
+    assert exact["warnings"] == []
+    assert [line for line in run(*arguments).out.splitlines() if "warning" in line] == [f"warning: G13: {ABOVE_ZERO}"]
+
+
+def test_rows_above_zero_are_warned_about(run, tmp_path):
+    path = tmp_path / "doubtful.csv"
+    path.write_text("sour_taste,slow_flow\n1,\n1,1\n1,\n", encoding="utf-8")
+    arguments = ("infer", NET, "--rows", path, "-e", "loud_hum=1", "-m", "G13")
+    rows = run(*arguments, "--json").json["solutions"][0]["rows"]
+    above = [k for k, row in enumerate(rows) if row["log_likelihood"] > 0]
+    assert [k for k, row in enumerate(rows) if row["warnings"] == [ABOVE_ZERO]] == above == [0, 2]
+    assert rows[1]["warnings"] == []
+    assert f"warning: G13: {ABOVE_ZERO} (rows 0, 2)" in run(*arguments).out
 
 
 def test_rows_answer_like_one_call_each(run, rows):

@@ -90,6 +90,7 @@ def _content(trial: Trial, exact: "Solution | None") -> dict[str, Any]:
         "error": error,
         "largest_mean_error": worst,
         "status": output.status_word(solution.status),
+        "warnings": solution.warnings,
         "num_steps": solution.num_steps,
         "seconds": trial.seconds,
     }

@@ -46,25 +46,29 @@ def infer(
 
 def _content(solution: "Solution") -> dict[str, Any]:
     head = {"method": str(solution.method), "kind": output.kind(solution), "is_bound": solution.is_bound}
-    if not solution.is_batch:
-        return {**head, **_row_content(solution, ...)}
-    return {**head, "rows": [_row_content(solution, row) for row in range(len(solution.log_likelihood))]}
+    rows = _row_contents(solution)
+    return {**head, "rows": rows} if solution.is_batch else {**head, **rows[0]}
 
 
-def _row_content(solution: "Solution", row: Any) -> dict[str, Any]:
-    """One row of a batch, or all that there is."""
-    import numpy as np
-
-    status = np.asarray(solution.status, dtype=object)[row].item() if row is ... else solution.status[row]
-    return {
-        "log_likelihood": float(np.asarray(solution.log_likelihood)[row]),
-        "status": output.status_word(status),
-        "message": status.value,
-        "num_steps": int(np.asarray(solution.num_steps)[row]),
-        "residual": float(np.asarray(solution.residual)[row]),
-        "num_restarts": solution.num_restarts,
-        "means": dict(zip(solution.names, np.asarray(solution.means)[row].tolist(), strict=True)),
-    }
+def _row_contents(solution: "Solution") -> list[dict[str, Any]]:
+    """One for each row of a batch, or the single one that there is."""
+    s = solution
+    fields = (s.log_likelihood, s.status, s.num_steps, s.residual, s.warnings, s.means)
+    return [
+        {
+            "log_likelihood": float(log_likelihood),
+            "status": output.status_word(status),
+            "message": status.value,
+            "warnings": warnings,
+            "num_steps": int(num_steps),
+            "residual": float(residual),
+            "num_restarts": s.num_restarts,
+            "means": dict(zip(s.names, means.tolist(), strict=True)),
+        }
+        for log_likelihood, status, num_steps, residual, warnings, means in zip(
+            *(fields if s.is_batch else ([field] for field in fields)), strict=True
+        )
+    ]
 
 
 def _print(solutions: list["Solution"], observed: dict[str, int]) -> None:
@@ -120,6 +124,7 @@ def _print_batch(solution: "Solution") -> None:
     header = ("row", "ln P(evidence)", "status", "steps", "most probable hidden units")
     output.print_table(header, rows, f"{solution.method} ({output.kind(solution)})")
     output.print_more(count, len(rows))
+    output.print_doubts([solution])
     print()
 
 

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from plefka.solution import Solution, Status
 
 MOST_ROWS = 20
-ROUNDING = 1e-9  # above 0, of a log-likelihood that is 0
 DID_NOT_CONVERGE = 1
 
 
@@ -91,10 +90,12 @@ def print_left_out(reasons: Mapping[str, str]) -> None:
 
 
 def print_doubts(solutions: Sequence["Solution"]) -> None:
-    """Answers that cannot be right, though a minimum was found."""
+    """What speaks against the answers, though a minimum was found."""
+    from plefka.tables import doubts
+
     for solution in solutions:
-        if solution.log_likelihood > ROUNDING:
-            print(f"{solution.method}: above 0 it cannot be the logarithm of a probability; trust another method.")
+        for doubt in doubts(solution):
+            print(f"warning: {solution.method}: {doubt}")
 
 
 def exit_with(solutions: Sequence["Solution"]) -> None:
