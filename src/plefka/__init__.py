@@ -14,6 +14,11 @@ if TYPE_CHECKING:
     from plefka.formats import save as save
     from plefka.free_energies.evaluate import free_energy as free_energy
     from plefka.inference import infer as infer
+    from plefka.learning.fitted import Fitted as Fitted
+    from plefka.learning.fitted import Stopped as Stopped
+    from plefka.learning.fitting import fit as fit
+    from plefka.learning.scoring import Score as Score
+    from plefka.learning.scoring import score as score
     from plefka.methods import METHODS as METHODS
     from plefka.methods import parse_method as parse_method
     from plefka.networks.belief import BeliefNetwork as BeliefNetwork
@@ -27,18 +32,23 @@ __version__ = "0.1.0"
 _HOME = {
     "BeliefNetwork": "plefka.networks.belief",
     "Custom": "plefka.activations",
+    "Fitted": "plefka.learning.fitted",
     "InferenceFailed": "plefka.solution",
     "METHODS": "plefka.methods",
     "NoisyOr": "plefka.activations",
+    "Score": "plefka.learning.scoring",
     "Sigmoid": "plefka.activations",
     "Solution": "plefka.solution",
     "Status": "plefka.solution",
+    "Stopped": "plefka.learning.fitted",
     "example": "plefka.examples",
+    "fit": "plefka.learning.fitting",
     "free_energy": "plefka.free_energies.evaluate",
     "infer": "plefka.inference",
     "load": "plefka.formats",
     "parse_method": "plefka.methods",
     "save": "plefka.formats",
+    "score": "plefka.learning.scoring",
 }
 _MODULES = ("ensembles", "errors", "plots")
 

@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
-from plefka.activations import Activation
+from plefka.activations import Activation, as_activation
 from plefka.errors import InvalidInput
 from plefka.networks.belief import BeliefNetwork
 
@@ -28,3 +29,39 @@ def layered(
     weights = [rng.uniform(low, high, (count, below, above)) for above, below in pairwise(layers)]
     bias = [rng.uniform(low, high, (count, units)) for units in layers]
     return BeliefNetwork.layered(weights, bias, activation)
+
+
+def to_learn(
+    layers: Sequence[int],
+    rows: Any,
+    seed: int,
+    activation: str | Activation = "sigmoid",
+    *,
+    count: int | None = None,
+    spread: float | None = None,
+) -> BeliefNetwork:
+    """A network to start learning from, or a stack of `count`: hidden `layers` (top first) above the columns of rows.
+
+    Weights are small and random, so that hidden units differ; visible units start at their frequencies.
+    """
+    rows = np.asarray(rows, float)
+    if rows.ndim != 2 or rows.size == 0:
+        raise InvalidInput(f"rows must be a table with a column for each visible unit; got shape {rows.shape}.")
+    layers = (*layers, rows.shape[1])
+    activation = as_activation(activation)
+    positive = activation.domain[0] == 0
+    spread = spread or (0.5 if positive else 1.0)
+    rng = np.random.default_rng(seed)
+    lead = () if count is None else (count,)
+    low = 0.0 if positive else -spread
+    weights = [rng.uniform(low, spread, (*lead, below, above)) / np.sqrt(above) for above, below in pairwise(layers)]
+    seen = ~np.isnan(rows)
+    on = (np.where(seen, rows, 0).sum(0) + 0.5) / (seen.sum(0) + 1)
+    from_above = weights[-1].sum(-1) / 2  # half of the parents on
+    if positive:
+        hidden = [rng.uniform(0.3, 1.0, (*lead, units)) for units in layers[:-1]]
+        visible = np.maximum(-np.log1p(-on) - from_above, 0.02)
+    else:
+        hidden = [rng.uniform(-spread, spread, (*lead, units)) for units in layers[:-1]]
+        visible = np.log(on) - np.log1p(-on) - from_above
+    return BeliefNetwork.layered(weights, [*hidden, visible], activation)

@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TextIO, TypeVar
 
 Item = TypeVar("Item")
@@ -11,19 +11,20 @@ PAUSE = {True: 0.1, False: 10.0}  # between two updates, on a terminal and in a 
 WIDTH = 30
 
 
-def progress(items: Sequence[Item], label: str, stream: TextIO | None = None) -> Iterator[Item]:
-    """The same items, with a bar on standard error once a second has passed."""
+def progress(items: Sequence[Item], label: str | Callable[[], str], stream: TextIO | None = None) -> Iterator[Item]:
+    """The same items, with a bar on standard error once a second has passed; a label may change as it goes."""
     return _tracked(items, len(items), label, stream or sys.stderr)
 
 
-def _tracked(items: Iterable[Item], total: int, label: str, stream: TextIO) -> Iterator[Item]:
+def _tracked(items: Iterable[Item], total: int, label: str | Callable[[], str], stream: TextIO) -> Iterator[Item]:
     start = time.monotonic()
     terminal, shown, last = stream.isatty(), False, 0.0
     try:
         for done, item in enumerate(items):
             elapsed = time.monotonic() - start
             if elapsed > PATIENCE and elapsed - last > PAUSE[terminal]:
-                stream.write(("\r" if terminal else "") + bar(label, done, total, elapsed) + ("" if terminal else "\n"))
+                line = bar(label() if callable(label) else label, done, total, elapsed)
+                stream.write(f"\r{line}\033[K" if terminal else f"{line}\n")
                 stream.flush()
                 shown, last = True, elapsed
             yield item

@@ -1,0 +1,1 @@
+"""Learning: `fit` a network to binary rows, and what was learned, scored."""

@@ -1,0 +1,61 @@
+"""A run of learning in a file: everything that the next epoch needs, and the fingerprint of what it belongs to."""
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from plefka.errors import InvalidFile
+from plefka.formats.archive import Archive
+from plefka.formats.atomic import write
+
+FORMAT = 1
+
+
+def save(path: Path, fingerprint: dict, state: Any, history: dict[str, list]) -> None:
+    """Write all leaves of the state and the history, as a whole or not at all."""
+    arrays: dict[str, Any] = {f"leaf{k}": np.asarray(leaf) for k, leaf in enumerate(jax.tree.leaves(state))}
+    arrays |= {f"history_{name}": np.asarray(column, float) for name, column in history.items()}
+    arrays |= {"format": np.int64(FORMAT), "fingerprint": np.array(json.dumps(fingerprint, sort_keys=True))}
+    file = io.BytesIO()
+    np.savez(file, **arrays)
+    write(path, file.getvalue())
+
+
+def load(path: Path, fingerprint: dict, like: Any, columns: tuple[str, ...]) -> tuple[Any, dict[str, list]]:
+    """The state and the history; an error where the file is of another run, or no checkpoint at all."""
+    try:
+        archive = Archive(path.read_bytes())
+        if archive.whole("format") != FORMAT:
+            raise InvalidFile(f"must be a checkpoint of format {FORMAT}; got {archive.whole('format')}.")
+        _compare(json.loads(archive.text("fingerprint")), fingerprint)
+        leaves, structure = jax.tree.flatten(like)
+        found = [_leaf(archive, f"leaf{k}", np.asarray(leaf)) for k, leaf in enumerate(leaves)]
+        history = {name: list(archive.numbers(f"history_{name}", _any(archive, name), "numbers")) for name in columns}
+    except (InvalidFile, ValueError) as error:
+        raise InvalidFile(
+            f"checkpoint {str(path)!r}: {error} Nothing was changed. Remove the file to start anew, or name another."
+        ) from None
+    return jax.tree.unflatten(structure, found), history
+
+
+def _any(archive: Archive, name: str) -> tuple[None, ...]:
+    return (None,) * len(archive.shape(f"history_{name}"))
+
+
+def _leaf(archive: Archive, name: str, like: np.ndarray) -> np.ndarray:
+    """An array of the type and shape that the run has."""
+    if like.dtype.kind in "iu":
+        return archive.indices(name, like.shape, "whole numbers").astype(like.dtype)
+    return archive.numbers(name, like.shape, "numbers").astype(like.dtype)
+
+
+def _compare(found: Any, expected: dict) -> None:
+    if not isinstance(found, dict):
+        raise InvalidFile("its fingerprint must be an object.")
+    for key, value in expected.items():
+        if found.get(key) != value:
+            raise InvalidFile(f"it belongs to another run: {key} must be {value!r}; got {found.get(key)!r}.")

@@ -1,0 +1,145 @@
+"""From the free numbers that an optimiser moves to the parameters of a network, and back.
+
+Where fields must not be negative (noisy-or), weights and leaks are softplus of the free numbers, so that no step can
+leave the domain. Parameters that are fixed keep the very value they had; parameters that are shared move as one.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from plefka.activations import softplus
+from plefka.errors import InvalidInput, InvalidNetwork
+from plefka.networks.blocks import Blocks
+
+if TYPE_CHECKING:
+    from plefka.networks.belief import BeliefNetwork
+
+LEAST = 1e-6  # what a weight or leak of zero starts from, where it must be positive and is free
+
+
+class Parametrisation(eqx.Module):
+    """What may move, and how; trees of arrays like `network.parameters`."""
+
+    moves: Any  # bool, of one network
+    groups: Any  # int, of one network: equal numbers from 1 on are shared, 0 is alone
+    positive: bool = eqx.field(static=True)
+    num_groups: int = eqx.field(static=True)
+
+    def free(self, parameters: Any) -> Any:
+        """The numbers to start from."""
+        return jax.tree.map(lambda p: _inverse_softplus(p) if self.positive else np.asarray(p, float), parameters)
+
+    def parameters(self, free: Any, fixed: Any) -> Any:
+        """The parameters of one network, inside a trace; what does not move is as in `fixed`."""
+        if self.num_groups:
+            free = _shared(free, self.groups, self.num_groups)
+        values = jax.tree.map(softplus, free) if self.positive else free
+        return jax.tree.map(jnp.where, self.moves, values, fixed)
+
+    def weights_that_move(self, parameters: Any) -> list:
+        """The weights, without biases, that penalties are for; zero where they do not move."""
+        weights = jax.tree.leaves(parameters[0])
+        return [jnp.where(move, w, 0.0) for w, move in zip(weights, jax.tree.leaves(self.moves[0]), strict=True)]
+
+
+def parametrisation(network: "BeliefNetwork", masks: Any, frozen: Any, shared: Any) -> Parametrisation:
+    """The rules for a network: where there is an edge, what is frozen, what is shared."""
+    low, high = network.activation.domain
+    if (low, high) not in ((-np.inf, np.inf), (0.0, np.inf)):
+        raise InvalidNetwork(
+            f"fit keeps fields in (-inf, inf) or [0, inf); {network.activation.name} needs ({low}, {high}). "
+            "Write the activation with one of these domains."
+        )
+    one = _of_one_network(network)
+    moves = _both(jnp.logical_and, _edges(network, one), jax.tree.map(np.isfinite, one))
+    if masks is not None:
+        moves = (_both(jnp.logical_and, moves[0], _like(one[0], masks, "masks")), moves[1])
+    if frozen is not None:
+        moves = _both(lambda m, f: m & ~f, moves, _frozen(one, frozen))
+    groups = jax.tree.map(lambda p: np.zeros(np.shape(p), int), one)
+    if shared is not None:
+        groups = jax.tree.map(lambda g: np.asarray(g, int), _like(one, shared, "shared"))
+        if min(int(np.min(g, initial=0)) for g in jax.tree.leaves(groups)) < 0:
+            raise InvalidInput("shared must be whole numbers: 0 for a parameter of its own, 1, 2, ... for groups.")
+    found = Parametrisation(
+        jax.tree.map(np.asarray, moves), groups, low == 0.0,
+        max(int(np.max(g, initial=0)) for g in jax.tree.leaves(groups)),
+    )  # fmt: skip
+    _check(network, found)
+    return found
+
+
+def _check(network: "BeliefNetwork", rules: Parametrisation) -> None:
+    moving = list(zip(jax.tree.leaves(rules.moves), jax.tree.leaves(network.parameters), strict=True))
+    if not any(np.any(m) for m, _ in moving):
+        raise InvalidInput("there is nothing to learn: masks and frozen leave no parameter that may move.")
+    if rules.positive and any(np.any(np.asarray(p)[..., m] < 0) for m, p in moving):
+        raise InvalidNetwork(
+            f"weights and leaks of {network.activation.name} units must not be negative where they are learned; "
+            "freeze inhibiting edges, or start from non-negative weights."
+        )
+
+
+def _of_one_network(network: "BeliefNetwork") -> Any:
+    return jax.tree.map(lambda p: np.asarray(p)[0] if network.stack is not None else np.asarray(p), network.parameters)
+
+
+def _edges(network: "BeliefNetwork", one: Any) -> Any:
+    """Where parameters exist: in a square matrix zeros are no edges, and learning one could close a cycle."""
+    everything = jax.tree.map(lambda p: np.ones(np.shape(p), bool), one)
+    if isinstance(network.storage, Blocks) and network.storage.is_dense:
+        W = np.asarray(network.storage.weights[0])
+        there = (W != 0).any(0) if W.ndim == 3 else W != 0
+        return jax.tree.map(lambda p: there, one[0]), everything[1]
+    return everything
+
+
+def _both(function, a, b):
+    return jax.tree.map(lambda x, y: np.asarray(function(x, y)), a, b)
+
+
+def _frozen(one: Any, frozen: Any) -> Any:
+    if isinstance(frozen, str):
+        if frozen not in ("weights", "bias"):
+            raise InvalidInput(f"frozen must be 'weights', 'bias' or a pair of arrays; got {frozen!r}.")
+        return tuple(
+            jax.tree.map(lambda p, on=on: np.full(np.shape(p), on), part)
+            for part, on in zip(one, (frozen == "weights", frozen == "bias"), strict=True)
+        )
+    return _like(one, frozen, "frozen")
+
+
+def _like(tree: Any, given: Any, what: str) -> Any:
+    """The given arrays in the shape of the parameters of one network; None stands for zeros."""
+    leaves, structure = jax.tree.flatten(tree)
+    if len(leaves) == 1 and not isinstance(given, list | tuple):
+        given = [given]
+    try:
+        parts = jax.tree.leaves(given, is_leaf=lambda x: x is None or isinstance(x, np.ndarray))
+        parts = [np.zeros(p.shape) if x is None else np.asarray(x) for x, p in zip(parts, leaves, strict=True)]
+    except (ValueError, TypeError):
+        parts = []
+    if [p.shape for p in parts] != [p.shape for p in leaves]:
+        raise InvalidInput(
+            f"{what} must be arrays of the shapes {', '.join(str(p.shape) for p in leaves)}, as in network.parameters; "
+            f"got {', '.join(str(p.shape) for p in parts) or type(given).__name__}."
+        )
+    return jax.tree.unflatten(structure, [p if what == "shared" else p.astype(bool) for p in parts])
+
+
+def _inverse_softplus(p: Any) -> np.ndarray:
+    p = np.maximum(np.where(np.isfinite(p), p, 1.0), LEAST)
+    return p + np.log(-np.expm1(-p))
+
+
+def _shared(free: Any, groups: Any, count: int) -> Any:
+    """Members of a group at their mean."""
+    flat = jnp.concatenate([jnp.ravel(x) for x in jax.tree.leaves(free)])
+    labels = jnp.concatenate([jnp.ravel(g) for g in jax.tree.leaves(groups)])
+    sums, sizes = (jax.ops.segment_sum(x, labels, count + 1) for x in (flat, jnp.ones_like(flat)))
+    means = sums / jnp.maximum(sizes, 1)
+    return jax.tree.map(lambda x, g: jnp.where(g > 0, means[g], x), free, groups)

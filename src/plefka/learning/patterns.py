@@ -1,0 +1,144 @@
+"""Rows of data as distinct patterns with counts, so that 2,000 rows of 30 kinds cost 30."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from plefka.errors import InvalidInput, listed, nearest
+
+if TYPE_CHECKING:
+    from plefka.networks.belief import BeliefNetwork
+
+MISSING = -1
+BLOCK = 2**16  # rows that are read at once
+
+
+@dataclass(frozen=True)
+class Patterns:
+    """Distinct rows: 0, 1 or MISSING in the columns of the units that were ever observed."""
+
+    values: np.ndarray  # (patterns, columns), int8
+    counts: np.ndarray  # (patterns,), how often, or how much each weighs
+    units: np.ndarray  # which unit each column is
+    size: int  # of the network
+    which: np.ndarray  # the pattern of every row that has a weight
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def total(self) -> float:
+        """How many rows there are, or what they weigh together."""
+        return float(self.counts.sum())
+
+    @property
+    def latent(self) -> np.ndarray:
+        """The units that no row observes."""
+        return np.setdiff1d(np.arange(self.size), self.units)
+
+    def rows(self, index: Any = slice(None)) -> np.ndarray:
+        """Some patterns as evidence: a number for every unit of the network, nan where hidden."""
+        values = self.values[index]
+        rows = np.full((len(values), self.size), np.nan)
+        rows[:, self.units] = np.where(values == MISSING, np.nan, values)
+        return rows
+
+
+def as_patterns(network: "BeliefNetwork", rows: Any, weights: Any = None, what: str = "rows") -> Patterns:
+    """From an array (a memory map too) or a DataFrame of 0, 1 and nan to patterns."""
+    table, units = _table(network, rows, what)
+    if len(table) == 0:
+        raise InvalidInput(f"{what} must not be empty; got an array of shape {table.shape}.")
+    weights = _weights(weights, len(table))
+    values = np.concatenate([_encoded(table, first, units, network.names, what) for first in _blocks(table)])
+    seen = (values != MISSING).any(axis=0)
+    if len(units) < network.size and not seen.all():
+        missing = [network.names[unit] for unit in units[~seen]]
+        raise InvalidInput(
+            f"every column of {what} must have a value somewhere; always missing: {listed(missing)}. "
+            "Leave the column out, or pass one column for every unit, where hidden ones are all nan."
+        )
+    if not seen.any():
+        raise InvalidInput(f"{what} must observe something; every entry is nan.")
+    values, counts, which = _merged(np.ascontiguousarray(values[:, seen]), weights)
+    return Patterns(values, counts, units[seen], network.size, which)
+
+
+def _blocks(table: Any) -> Iterator[int]:
+    return iter(range(0, len(table), BLOCK))
+
+
+def _table(network: "BeliefNetwork", rows: Any, what: str) -> tuple[Any, np.ndarray]:
+    """The numbers, and the unit of every column."""
+    if hasattr(rows, "columns"):
+        return rows.to_numpy(dtype=float, na_value=np.nan), _units_by_name(network, rows.columns, what)
+    table = rows if isinstance(rows, np.ndarray) else np.asarray(rows)
+    visible = network.layers[-1] if network.layers else network.size
+    if table.ndim != 2 or table.shape[1] not in (visible, network.size):
+        either = f"{visible} columns (the bottom layer) or {network.size}" if network.layers else f"{visible} columns"
+        raise InvalidInput(f"{what} must have {either}, one for each visible unit; got shape {table.shape}.")
+    return table, np.arange(network.size - table.shape[1], network.size)
+
+
+def _units_by_name(network: "BeliefNetwork", columns: Any, what: str) -> np.ndarray:
+    position = {name: unit for unit, name in enumerate(network.names)}
+    names = [str(column) for column in columns]
+    unknown = [name for name in names if name not in position]
+    if unknown:
+        raise InvalidInput(
+            f"the columns of {what} must be names of units; got {listed(unknown)}." + nearest(unknown[0], position)
+        )
+    if len(set(names)) < len(names):
+        raise InvalidInput(f"the columns of {what} must differ in their names.")
+    return np.array([position[name] for name in names], int)
+
+
+def _weights(weights: Any, count: int) -> np.ndarray:
+    if weights is None:
+        return np.ones(count)
+    weights = np.asarray(weights, float)
+    if weights.shape != (count,) or not np.all(np.isfinite(weights)) or weights.min() < 0 or weights.sum() <= 0:
+        raise InvalidInput(f"weights must be {count} numbers that are not negative, one for each row, and not all 0.")
+    return weights
+
+
+def _encoded(table: Any, first: int, units: np.ndarray, names: tuple[str, ...], what: str) -> np.ndarray:
+    """A block of the table as int8."""
+    try:
+        block = np.asarray(table[first : first + BLOCK], float)
+    except (TypeError, ValueError):
+        raise InvalidInput(f"{what} must be numbers: 0, 1, or nan where missing.") from None
+    hidden = np.isnan(block)
+    odd = ~(hidden | (block == 0) | (block == 1))
+    if odd.any():
+        row, column = np.argwhere(odd)[0]
+        raise InvalidInput(
+            f"{what} must be 0, 1 or nan (missing); got {block[row, column]:g} in row {first + row}, "
+            f"unit {names[units[column]]!r}. Round or threshold it first."
+        )
+    return np.where(hidden, MISSING, np.where(hidden, 0, block)).astype(np.int8)
+
+
+def _merged(values: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Equal rows once, with their weights added, and which of them each row is; rows of no weight are left out."""
+    values, weights = values[weights > 0], weights[weights > 0]
+    keys = values.view(np.dtype((np.void, values.shape[1]))).ravel()
+    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+    which = which.ravel()
+    return values[first], np.bincount(which, weights, minlength=len(first)), which
+
+
+def batches(patterns: Patterns, size: int, seed: int | None, epoch: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """(indices, counts) of every batch of an epoch, in an order of its own; the last is filled up with count 0."""
+    order = np.arange(len(patterns))
+    if size >= len(order):
+        return [(order, patterns.counts)]
+    order = np.random.default_rng([seed or 0, epoch]).permutation(len(patterns))
+    found = []
+    for first in range(0, len(order), size):
+        index = order[first : first + size]
+        spare = size - len(index)
+        found.append((np.r_[index, np.full(spare, index[-1])], np.r_[patterns.counts[index], np.zeros(spare)]))
+    return found

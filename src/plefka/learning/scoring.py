@@ -1,0 +1,153 @@
+"""score(network, rows) -> Score: how probable rows are, exactly where affordable, else by importance sampling."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from plefka.activations import Activation, Sigmoid
+from plefka.errors import InvalidInput
+from plefka.free_energies.problem import Problem, pose
+from plefka.inference import infer
+from plefka.learning import likelihood
+from plefka.learning.patterns import Patterns, as_patterns
+from plefka.methods import MeanField, Method, parse_method
+from plefka.networks.belief import BeliefNetwork
+from plefka.networks.storage import Storage
+from plefka.posterior import chunks
+from plefka.precision import precision
+from plefka.progress import progress
+
+AFFORDABLE = 2**33  # multiply-adds of the sum over all states: half a minute
+MOST_NUMBERS = 2**22  # of a chunk of rows
+WIDER = 0.02  # how far the means that are sampled from move to 1/2, so that no state is left out
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Score:
+    """ln P of every row.
+
+    - `log_likelihood`, `standard_error`: exact with errors of zero where `is_exact`, else importance sampling; the
+        error is of the mean of the weights, and too small where few samples carry them: see `effective`.
+    - `bound`: what the log-likelihood is not below, by `method` where that is a bound, else the mean logarithm of the
+        weights, a bound up to its own sampling error. None where exact.
+    - `effective`: how many samples carry the estimate of each row; None where exact.
+    """
+
+    log_likelihood: np.ndarray
+    standard_error: np.ndarray
+    is_exact: bool
+    bound: np.ndarray | None
+    effective: np.ndarray | None
+    method: Method | None
+
+    @property
+    def mean(self) -> float:
+        """ln P per row."""
+        return float(self.log_likelihood.mean())
+
+    @property
+    def mean_error(self) -> float:
+        """The sampling error of the mean; equal rows share one estimate."""
+        return float(np.sqrt(np.sum(self.standard_error**2)) / len(self.standard_error))
+
+    def __repr__(self) -> str:
+        if self.is_exact:
+            return f"<Score: {self.mean:.4f} per row, exact, {len(self.log_likelihood):,} rows>"
+        bound = "" if self.bound is None else f", at least {self.bound.mean():.4f}"
+        return f"<Score: {self.mean:.4f} +- {self.mean_error:.4f} per row by importance sampling{bound}>"
+
+
+def score(
+    network: BeliefNetwork,
+    rows: Any,
+    method: str | Method | None = None,
+    *,
+    seed: int | None = None,
+    num_samples: int = 1000,
+    exact: bool | None = None,
+) -> Score:
+    """ln P of rows (0, 1, nan where missing) under a network.
+
+    **Arguments:**
+
+    - `method`: whose solutions are sampled from; SJJ for sigmoid networks and G12 for others unless given.
+    - `seed`, `num_samples`: of importance sampling; a seed is needed where the sum over all states is too long.
+    - `exact`: True or False to insist; None takes the sum over all states where it is affordable.
+    """
+    if network.stack is not None:
+        raise InvalidInput("score takes one network; take them from the stack one by one.")
+    patterns = as_patterns(network, rows)
+    possible = likelihood.applies(network, patterns) and likelihood.work(network, patterns) <= AFFORDABLE
+    if exact is True and not possible:
+        raise InvalidInput(
+            f"the sum over all states of {len(patterns.latent)} hidden units is too long, or observed units have "
+            "children. Leave exact=None and pass a seed for importance sampling."
+        )
+    if possible and exact is not False:
+        return _exact(network, patterns)
+    if seed is None:
+        raise InvalidInput(
+            f"2^{len(patterns.latent)} states are too many to sum, and importance sampling needs a seed; add seed=0."
+        )
+    sigmoid = isinstance(network.activation, Sigmoid)
+    return _sampled(network, patterns, parse_method(method or ("SJJ" if sigmoid else "G12")), seed, num_samples)
+
+
+def _exact(network: BeliefNetwork, patterns: Patterns) -> Score:
+    with precision("float64"):
+        found = np.asarray(likelihood.exact(network, patterns))[patterns.which]
+    return Score(found, np.zeros(len(found)), True, None, None, None)
+
+
+def _sampled(network: BeliefNetwork, patterns: Patterns, method: Method, seed: int, num_samples: int) -> Score:
+    if not isinstance(method, MeanField):
+        raise InvalidInput(f"importance sampling draws from the solution of a scheme such as G12; got {method}.")
+    parts = []
+    pieces = chunks(len(patterns), max(1, MOST_NUMBERS // network.size))
+    for number, index in progress(list(enumerate(pieces)), "sampling"):
+        rows = patterns.rows(index)
+        solution = infer(network, rows, method)
+        with precision("float64"):
+            key = jax.random.fold_in(jax.random.key(seed), number)
+            weights = _weights(
+                network.storage, network.bias, network.activation, rows, solution.means, key, num_samples=num_samples
+            )
+            value, error, effective, mean = map(np.asarray, _summary(weights))
+        parts.append((value, error, effective, solution.log_likelihood if method.is_bound else mean))
+    joined = [np.concatenate(part)[: len(patterns)][patterns.which] for part in zip(*parts, strict=True)]
+    value, error, effective, bound = joined
+    return Score(value, error, False, bound, effective, method)
+
+
+@partial(jax.jit, static_argnames=("num_samples",))
+def _weights(storage: Storage, bias, activation: Activation, rows, means, key, *, num_samples: int):
+    """ln P(S, evidence) - ln q(S) of states S drawn from the factorial q; (samples, rows)."""
+    problem: Problem = pose(
+        storage, jnp.asarray(bias), activation, jnp.asarray(rows), 1, pairs=False, prune=True
+    )  # barren units are summed out by leaving them out
+    u = (1 - WIDER) * jnp.asarray(means).T + WIDER / 2
+    log_u, log_not_u = jnp.log(u), jnp.log1p(-u)
+
+    def one(key):
+        draw = jax.random.bernoulli(key, u)
+        S = jnp.where(problem.free, draw, problem.values)
+        x = activation.clip(problem.h + problem.weights.field_of(S))
+        joint = jnp.where(S == 1, activation.log_on(x), activation.log_off(x))
+        drawn = jnp.where(problem.free, jnp.where(draw, log_u, log_not_u), 0.0)
+        return jnp.sum(jnp.where(problem.counted > 0, joint, 0.0) - drawn, axis=0)
+
+    return jax.lax.map(one, jax.random.split(key, num_samples))
+
+
+def _summary(log_weights):
+    """ln of the mean weight, its standard error, the effective number of samples, and the mean of ln."""
+    count = len(log_weights)
+    value = jax.scipy.special.logsumexp(log_weights, axis=0) - jnp.log(count)
+    relative = jnp.exp(log_weights - value)
+    error = relative.std(0, ddof=1) / jnp.sqrt(count)
+    effective = count / jnp.mean(relative**2, axis=0)
+    return value, error, effective, log_weights.mean(0)

@@ -1,0 +1,101 @@
+"""One step of learning, compiled: solve the batch, differentiate the free energy at the solution, move.
+
+At a stationary point the means can be held fixed (envelope theorem), so that the gradient costs one evaluation.
+"""
+
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+from plefka.activations import Activation
+from plefka.free_energies.functional import Functional
+from plefka.free_energies.problem import Problem, pose
+from plefka.free_energies.taylor import negative_entropy
+from plefka.learning.parameters import Parametrisation
+from plefka.networks.storage import Storage
+from plefka.solvers.loop import CONVERGED, OUT_OF_STEPS, Policy, minimise
+
+
+class Plan(eqx.Module):
+    """What does not change while a network is learned, and what a program is compiled for."""
+
+    storage: Storage  # of one network; its weights are replaced
+    activation: Activation
+    rules: Parametrisation
+    l1: Any
+    l2: Any
+    tol: Any
+    functional: Functional = eqx.field(static=True)
+    policy: Policy = eqx.field(static=True)
+    max_steps: int = eqx.field(static=True)
+    stacked: bool = eqx.field(static=True)
+
+
+class State(NamedTuple):
+    """What a step changes; of a stack, all with a leading axis."""
+
+    free: Any
+    optimizer: Any
+
+
+class Outcome(NamedTuple):
+    """What a batch has shown, before the step; of a stack, all with a leading axis."""
+
+    log_likelihood: Any  # the sum of counts x estimate over the rows that were solved
+    counted: Any  # their counts
+    converged: Any  # the counts of those that converged
+    theta: Any  # the solutions, (rows, units)
+
+
+def solved(plan: Plan, parameters: Any, rows: Any, theta: Any) -> tuple[Any, Any, Any]:
+    """The free energy of every row as a function of the parameters at fixed means, the status, and theta."""
+    weights, bias = parameters
+    problem: Problem = pose(
+        plan.storage.with_parameters(weights), bias, plan.activation, rows,
+        plan.functional.powers(plan.activation), pairs=plan.functional.needs_pairs, prune=True,
+    )  # fmt: skip
+    start = jnp.where(problem.free, theta.T, 0.0)
+    frozen = jax.lax.stop_gradient(problem)
+    ending = minimise(frozen, plan.functional.energy, plan.policy, start, plan.tol, plan.max_steps)
+    theta = jax.lax.stop_gradient(ending.point.theta)
+    u = problem.means(theta)
+    G = plan.functional.energy(problem, u) + jnp.where(problem.free, negative_entropy(u), 0.0).sum(0)
+    return G, ending.status, theta.T
+
+
+def _objective(free, plan: Plan, fixed, rows, counts, share, theta):
+    """Minus the penalised log-likelihood of a batch per row; rows without a solution do not count."""
+    parameters = plan.rules.parameters(free, fixed)
+    G, status, theta = solved(plan, parameters, rows, theta)
+    usable = (status == CONVERGED) | (status == OUT_OF_STEPS)
+    counted = jnp.where(usable, counts, 0.0)
+    total = jnp.where(usable, G, 0.0) @ counted
+    moving = plan.rules.weights_that_move(parameters)
+    penalty = plan.l1 * sum(jnp.abs(w).sum() for w in moving) + 0.5 * plan.l2 * sum((w**2).sum() for w in moving)
+    converged = jnp.where(status == CONVERGED, counts, 0.0).sum()
+    return total / share + penalty, Outcome(-total, counted.sum(), converged, theta)
+
+
+def _step(state: State, plan: Plan, fixed, rows, counts, share, theta, *, optimizer) -> tuple[State, Outcome]:
+    """The state after a step; `share` is the weight of an average batch."""
+
+    def one(state, fixed, theta):
+        gradient, outcome = jax.grad(_objective, has_aux=True)(state.free, plan, fixed, rows, counts, share, theta)
+        updates, memory = optimizer.update(gradient, state.optimizer, state.free)
+        free = jax.tree.map(lambda p, u: p + u, state.free, updates)
+        return State(free, memory), outcome
+
+    return (jax.vmap(one) if plan.stacked else one)(state, fixed, theta)
+
+
+def _evaluate(free, plan: Plan, fixed, rows, counts, theta) -> Outcome:
+    def one(free, fixed, theta):
+        return _objective(free, plan, fixed, rows, counts, 1.0, theta)[1]
+
+    return (jax.vmap(one) if plan.stacked else one)(free, fixed, theta)
+
+
+step = jax.jit(_step, static_argnames=("optimizer",))
+evaluate = jax.jit(_evaluate)

@@ -1,0 +1,360 @@
+"""Learning: the gradient is the slope of what infer reports, constraints hold, runs stop, resume and refuse."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+import scipy.sparse as sp
+
+import plefka as pf
+from plefka.learning.patterns import as_patterns
+from plefka.learning.step import solved
+from plefka.precision import precision
+from tests.learning.bars import BARS, SOURCE_ENTROPY
+
+SIGMOID = ("G10", "G11", "G12", "G13", "G14", "G21", "G22", "G221", "G212", "SJJ")
+NOISY_OR = ("G10", "G11", "G12", "G13", "G14", "G21", "G22", "G221", "G212")
+PROBIT = ("G11", "G12", "G22", "G221")
+
+
+def small(activation, seed=0):
+    """2 x 3 x 4 units with moderate weights."""
+    rng = np.random.default_rng(seed)
+    low = 0.1 if activation == "noisy_or" else -0.8
+    weights = [rng.uniform(low, 0.8, (below, above)) for above, below in ((2, 3), (3, 4))]
+    return pf.BeliefNetwork.layered(weights, [rng.uniform(low, 0.8, n) for n in (2, 3, 4)], activation)
+
+
+def probit():
+    return pf.Custom(
+        log_on=jax.scipy.stats.norm.logcdf, log_off=lambda x: jax.scipy.stats.norm.logcdf(-x), name="probit"
+    )
+
+
+ROWS = np.array([[0, 1, 1, 0], [1, 1, 0, 0], [0, 0, 0, 1], [1, np.nan, 1, 0]])
+
+
+# ---- the gradient ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("activation", "method"),
+    [("sigmoid", m) for m in SIGMOID] + [("noisy_or", m) for m in NOISY_OR] + [("probit", m) for m in PROBIT],
+)
+def test_the_gradient_of_a_step_is_the_slope_of_what_infer_reports(activation, method):
+    from plefka.learning.fitting import _plan
+
+    network = small(probit() if activation == "probit" else activation)
+    method = pf.parse_method(f"{method}[tol=1e-12]")
+    plan = _plan(network, method, (None, None, None), 0.0, 0.0, 1e-12)
+    evidence = as_patterns(network, ROWS).rows()
+    direction = jax.tree.map(lambda p: np.random.default_rng(p.size).normal(size=p.shape), network.parameters)
+    with precision("float64"):
+        rows = jnp.asarray(evidence)
+        gradient = jax.jit(jax.grad(lambda p: -solved(plan, p, rows, jnp.zeros_like(rows))[0].sum()))(
+            network.parameters
+        )
+    by_gradient = sum(np.vdot(g, d) for g, d in zip(*map(jax.tree.leaves, (gradient, direction)), strict=True))
+
+    def estimate(shift):
+        moved = jax.tree.map(lambda p, d: p + shift * d, network.parameters, direction)
+        return pf.infer(network.with_parameters(moved), evidence, method).log_likelihood.sum()
+
+    h = 1e-4
+    by_difference = (8 * (estimate(h) - estimate(-h)) - (estimate(2 * h) - estimate(-2 * h))) / (12 * h)
+    np.testing.assert_allclose(by_gradient, by_difference, rtol=1e-5, atol=1e-7)
+
+
+# ---- learning --------------------------------------------------------------------------------------------------------
+
+
+def test_the_likelihood_rises_and_the_history_says_so():
+    fitted = pf.fit(pf.ensembles.to_learn((1, 8), BARS, 0), BARS, "SJJ", epochs=60)
+    history = fitted.history
+    assert fitted.stopped is pf.Stopped.EPOCHS
+    assert history["objective"][-1] > history["objective"][0] + 2
+    assert np.all(history["objective"][1:] <= history["log_likelihood"][:-1] + 1e-9)  # SJJ is a bound
+    assert np.all(history["log_likelihood"] < -SOURCE_ENTROPY + 0.01)
+    np.testing.assert_array_equal(history["epoch"], np.arange(1, 61))
+    assert np.all(np.diff(history["seconds"]) > 0)
+
+
+def test_the_exact_likelihood_is_that_of_enumeration():
+    network = small("sigmoid")
+    fitted = pf.fit(network, ROWS, epochs=2)
+    evidence = as_patterns(network, ROWS).rows()
+    truth = pf.infer(fitted.network, evidence, "exact").log_likelihood.mean()
+    np.testing.assert_allclose(fitted.history["log_likelihood"][-1], truth, rtol=1e-12)
+
+
+def test_a_stack_learns_as_its_networks_do_alone():
+    stack = pf.ensembles.to_learn((1, 4), BARS[:300], 0, count=3)
+    together = pf.fit(stack, BARS[:300], epochs=5)
+    for k in range(3):
+        alone = pf.BeliefNetwork(stack.storage.take(k), stack.bias[k], layers=stack.layers)
+        fitted = pf.fit(alone, BARS[:300], epochs=5)
+        np.testing.assert_allclose(together.network.bias[k], fitted.network.bias, atol=1e-6)
+        np.testing.assert_allclose(together.history["objective"][:, k], fitted.history["objective"], atol=1e-6)
+
+
+def test_equal_rows_are_merged_and_weights_count():
+    network = small("sigmoid")
+    rows = np.array([[0, 1, 1, 0], [0, 1, 1, 0], [1, 1, 0, 0.0]])
+    repeated = pf.fit(network, rows, epochs=3)
+    weighted = pf.fit(network, rows[1:], weights=[2, 1], epochs=3)
+    np.testing.assert_array_equal(repeated.network.bias, weighted.network.bias)
+    assert len(as_patterns(network, rows)) == 2
+
+
+def test_columns_may_be_all_units_names_or_the_bottom_layer():
+    pd = pytest.importorskip("pandas")
+    network = small("sigmoid")
+    whole = np.hstack([np.full((4, 5), np.nan), ROWS])
+    frame = pd.DataFrame(ROWS[:, ::-1], columns=["8", "7", "6", "5"])
+    first = pf.fit(network, ROWS, epochs=2).network.bias
+    for rows in (whole, frame):
+        np.testing.assert_allclose(pf.fit(network, rows, epochs=2).network.bias, first, rtol=1e-12)
+
+
+def test_batches_are_shuffled_by_the_seed():
+    network = small("sigmoid")
+    rows = np.random.default_rng(0).integers(0, 2, (50, 4)).astype(float)
+    runs = [pf.fit(network, rows, epochs=3, batch_size=4, seed=seed).network.bias for seed in (0, 0, 1)]
+    np.testing.assert_array_equal(runs[0], runs[1])
+    assert np.any(runs[0] != runs[2])
+    with pytest.raises(pf.errors.InvalidInput, match=r"shuffled by a seed; add one, as in fit\(\.\.\., seed=0\)"):
+        pf.fit(network, rows, epochs=3, batch_size=4)
+
+
+def test_missing_entries_count_for_nothing():
+    """A row with holes is learned from as the marginal of its network: its hidden leaves change no gradient."""
+    network = small("sigmoid")
+    rows = np.array([[0, 1, 1, np.nan], [1, 1, 0, np.nan]])
+    whole = np.hstack([np.full((2, 5), np.nan), rows])
+    learned = pf.fit(network, whole, epochs=3).network
+    np.testing.assert_array_equal(learned.weights[1][3], network.weights[1][3])
+    assert np.all(learned.weights[1][:3] != network.weights[1][:3])
+
+
+# ---- constraints -----------------------------------------------------------------------------------------------------
+
+
+def test_noisy_or_stays_in_its_domain_at_every_step():
+    """With steps of 3 plain numbers would be negative at once."""
+    network = small("noisy_or")
+    for epochs in range(1, 12):
+        learned = pf.fit(network, ROWS, "G12", epochs=epochs, optimizer=optax.adam(3.0)).network
+        assert min(W.min() for W in learned.weights) >= 0
+        assert learned.bias.min() > 0
+        pf.BeliefNetwork.layered(learned.weights, np.split(learned.bias, [2, 5]), "noisy_or")
+
+
+def test_absent_edges_stay_absent():
+    network = small("sigmoid")
+    masks = [np.ones((3, 2)), np.eye(4, 3)]
+    start = network.with_parameters(((network.weights[0], network.weights[1] * masks[1]), network.bias))
+    learned = pf.fit(start, ROWS, masks=masks, epochs=5).network
+    assert np.all(learned.weights[1][masks[1] == 0] == 0)
+    assert np.all(learned.weights[1][masks[1] == 1] != start.weights[1][masks[1] == 1])
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_a_matrix_keeps_its_graph(form):
+    W = np.array([[0, 0, 0], [0.5, 0, 0], [0.3, -0.4, 0]])
+    rows = np.array([[np.nan, 1, 0], [np.nan, 0, 0], [np.nan, 1, 1]])
+    learned = pf.fit(pf.BeliefNetwork(form(W), [0.1, 0.2, 0.3]), rows, epochs=5).network.weights
+    learned = learned.toarray() if sp.issparse(learned) else learned
+    np.testing.assert_array_equal(learned != 0, W != 0)
+    assert np.all(learned[W != 0] != W[W != 0])
+
+
+def test_frozen_parameters_keep_their_value_and_shared_ones_move_as_one():
+    network = small("sigmoid")
+    learned = pf.fit(network, ROWS, frozen="bias", epochs=3).network
+    np.testing.assert_array_equal(learned.bias, network.bias)
+    groups = ((np.zeros((3, 2), int), np.ones((4, 3), int)), np.r_[np.zeros(5, int), np.full(4, 2)])
+    learned = pf.fit(network, ROWS, shared=groups, epochs=3).network
+    assert np.ptp(learned.weights[1]) == 0
+    assert np.ptp(learned.bias[5:]) == 0
+    assert np.ptp(learned.weights[0]) > 0
+
+
+def test_penalties_shrink_the_weights():
+    def size(l1: float, l2: float) -> float:
+        return np.abs(pf.fit(small("sigmoid"), ROWS, epochs=60, l1=l1, l2=l2).network.weights[1]).sum()
+
+    assert size(0.1, 0.0) < size(0.0, 0.0)
+    assert size(0.0, 0.5) < size(0.0, 0.0)
+
+
+# ---- stopping --------------------------------------------------------------------------------------------------------
+
+
+def test_validation_stops_and_the_best_network_is_returned():
+    rng = np.random.default_rng(0)
+    rows = rng.integers(0, 2, (6, 4)).astype(float)
+    other = rng.integers(0, 2, (50, 4)).astype(float)
+    fitted = pf.fit(small("sigmoid"), rows, validation=other, patience=5, epochs=500)
+    assert fitted.stopped is pf.Stopped.VALIDATION
+    best = np.argmax(fitted.history["validation"])
+    assert fitted.epochs == best + 1 + 5
+    again = pf.fit(small("sigmoid"), rows, epochs=int(best) + 1)
+    np.testing.assert_allclose(fitted.network.bias, again.network.bias, rtol=1e-12)
+
+
+def test_a_callback_sees_every_epoch_and_may_stop():
+    seen = []
+
+    def third(entry):
+        seen.append(entry["objective"])
+        return entry["epoch"] == 3
+
+    fitted = pf.fit(small("sigmoid"), ROWS, epochs=10, callback=third)
+    assert fitted.stopped is pf.Stopped.CALLBACK
+    np.testing.assert_array_equal(fitted.history["objective"], seen)
+    assert len(seen) == 3
+
+
+def test_an_interruption_returns_what_was_learned():
+    def stop(entry):
+        if entry["epoch"] == 4:
+            raise KeyboardInterrupt
+
+    fitted = pf.fit(small("sigmoid"), ROWS, epochs=100, callback=stop)
+    assert fitted.stopped is pf.Stopped.INTERRUPTED
+    np.testing.assert_array_equal(fitted.network.bias, pf.fit(small("sigmoid"), ROWS, epochs=4).network.bias)
+
+
+# ---- checkpoints -----------------------------------------------------------------------------------------------------
+
+RUN = """
+import sys
+import numpy as np
+import plefka as pf
+from tests.learning.test_fit import small
+rows = np.random.default_rng(0).integers(0, 2, (60, 4)).astype(float)
+fitted = pf.fit(small("sigmoid"), rows, epochs=int(sys.argv[2]), batch_size=7, seed=3, checkpoint=sys.argv[1],
+                checkpoint_every=0.0, validation=rows[:9], patience=10**6,
+                callback=lambda entry: print(entry["epoch"], flush=True))
+np.savez(sys.argv[1] + ".result", bias=fitted.network.bias, *fitted.network.weights,
+         **{k: v for k, v in fitted.history.items() if k != "seconds"})
+"""
+
+
+def command(path, epochs):
+    return [sys.executable, "-c", RUN, str(path), str(epochs)]
+
+
+def test_a_killed_run_goes_on_to_the_very_same_result(tmp_path):
+    folder = os.getcwd()
+    subprocess.run(command(tmp_path / "whole.npz", 300), cwd=folder, check=True, stdout=subprocess.DEVNULL)
+    killed = subprocess.Popen(command(tmp_path / "killed.npz", 300), cwd=folder, stdout=subprocess.PIPE, text=True)
+    assert killed.stdout is not None
+    for line in killed.stdout:
+        if int(line) >= 40:
+            killed.send_signal(signal.SIGKILL)
+            break
+    killed.stdout.close()
+    assert killed.wait() == -signal.SIGKILL
+    again = subprocess.run(
+        command(tmp_path / "killed.npz", 300), cwd=folder, check=True, stdout=subprocess.PIPE, text=True
+    )
+    assert 30 < int(again.stdout.split()[0]) < 300  # it did not begin anew
+    whole, resumed = (np.load(tmp_path / f"{name}.npz.result.npz") for name in ("whole", "killed"))
+    for name in whole.files:
+        np.testing.assert_array_equal(whole[name], resumed[name], err_msg=name)
+
+
+def test_a_finished_run_is_only_read(tmp_path):
+    path = tmp_path / "run.npz"
+    first = pf.fit(small("sigmoid"), ROWS, epochs=5, checkpoint=path)
+    again = pf.fit(small("sigmoid"), ROWS, epochs=5, checkpoint=path)
+    np.testing.assert_array_equal(first.network.bias, again.network.bias)
+    longer = pf.fit(small("sigmoid"), ROWS, epochs=9, checkpoint=path)
+    np.testing.assert_array_equal(longer.network.bias, pf.fit(small("sigmoid"), ROWS, epochs=9).network.bias)
+
+
+@pytest.mark.parametrize(
+    ("other", "reason"),
+    [
+        ({"network": small("sigmoid", seed=1)}, "start must be"),
+        ({"network": small("noisy_or")}, "network must be"),
+        ({"rows": ROWS[:2]}, "rows must be"),
+        ({"method": "G11"}, "method must be 'G11'; got 'G12'"),
+        ({"optimizer": optax.sgd(0.1)}, "optimizer must be"),
+    ],
+)
+def test_a_checkpoint_of_another_run_is_refused_and_kept(tmp_path, other, reason):
+    path = tmp_path / "run.npz"
+    pf.fit(small("sigmoid"), ROWS, epochs=2, checkpoint=path)
+    before = path.read_bytes()
+    run = {"network": small("sigmoid"), "rows": ROWS, "method": "G12", "epochs": 2, **other}
+    with pytest.raises(pf.errors.InvalidFile, match=f"run.npz.*belongs to another run: {reason}.*Nothing was changed"):
+        pf.fit(checkpoint=path, **run)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("damage", [lambda b: b[: len(b) // 2], lambda b: b"no archive", lambda b: b""])
+def test_a_damaged_checkpoint_is_refused_and_kept(tmp_path, damage):
+    path = tmp_path / "run.npz"
+    pf.fit(small("sigmoid"), ROWS, epochs=2, checkpoint=path)
+    path.write_bytes(damage(path.read_bytes()))
+    before = path.read_bytes()
+    with pytest.raises(pf.errors.InvalidFile, match="Nothing was changed"):
+        pf.fit(small("sigmoid"), ROWS, epochs=2, checkpoint=path)
+    assert path.read_bytes() == before
+
+
+# ---- bad input -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([[0, 1, 2, 0]], r"rows must be 0, 1 or nan \(missing\); got 2 in row 0, unit '7'"),
+        (np.zeros((0, 4)), "rows must not be empty"),
+        ([[0, 1, np.nan, 0], [1, 1, np.nan, 1]], "always missing: 7"),
+        (np.full((2, 9), np.nan), "every entry is nan"),
+        (np.zeros((3, 5)), r"rows must have 4 columns \(the bottom layer\) or 9.*got shape \(3, 5\)"),
+        (np.zeros(4), r"got shape \(4,\)"),
+        ([["a", "b", "c", "d"]], "rows must be numbers"),
+    ],
+)
+def test_bad_rows_are_refused(rows, message):
+    with pytest.raises(pf.errors.InvalidInput, match=message):
+        pf.fit(small("sigmoid"), rows, epochs=1)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"method": "exact"}, "exact has no free energy to learn by"),
+        ({"epochs": 0}, "epochs must be a whole number of 1 or more; got 0"),
+        ({"batch_size": 2.5}, "batch_size must be"),
+        ({"l1": -1}, "l1 must be"),
+        ({"weights": [1, 2]}, "weights must be 4 numbers"),
+        ({"frozen": "everything"}, "frozen must be 'weights', 'bias' or a pair"),
+        ({"masks": [np.ones((3, 2))]}, r"masks must be arrays of the shapes \(3, 2\), \(4, 3\)"),
+        ({"frozen": ((np.ones((3, 2)), np.ones((4, 3))), np.ones(9))}, "nothing to learn"),
+        ({"validation": [[0, 1, 0.5, 1]]}, "validation must be 0, 1 or nan"),
+    ],
+)
+def test_bad_options_are_refused(options, message):
+    with pytest.raises(pf.errors.InvalidInput, match=message):
+        pf.fit(**{"network": small("sigmoid"), "rows": ROWS, **options})
+
+
+def test_a_negative_noisy_or_weight_must_be_frozen():
+    W = np.array([[0, 0, 0], [0, 0, 0], [0.5, -0.3, 0]])
+    network = pf.BeliefNetwork(W, [0.2, 0.2, 0.4], "noisy_or")
+    rows = np.array([[np.nan, np.nan, 1], [np.nan, 1, 0]])
+    with pytest.raises(pf.errors.InvalidNetwork, match="freeze inhibiting edges"):
+        pf.fit(network, rows, epochs=1)
+    learned = pf.fit(network, rows, epochs=2, frozen=(W < 0, None)).network
+    assert learned.weights[2, 1] == -0.3
