@@ -1,0 +1,113 @@
+"""BeliefNetworkClassifier: one network for each class, and Bayes' rule."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.special import logsumexp
+from sklearn.base import ClassifierMixin, _fit_context
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from plefka.activations import Activation
+from plefka.learning.fitted import Fitted
+from plefka.methods import Method
+from plefka.networks.belief import BeliefNetwork
+from plefka.sklearn.learner import LARGEST_SEED, Learner
+
+
+class BeliefNetworkClassifier(ClassifierMixin, Learner):
+    """P(class | x) ~ P(class) P(x | class), where P(x | class) is a belief network learned from the rows of that class.
+
+    The parameters are those of `BeliefNetworkModel`, and `priors`: the probabilities of the classes in sorted order, or
+    None for their frequencies. Missing values (nan) are summed out, when learning and when predicting.
+
+    **Attributes:** `classes_`, `class_prior_`, `networks_` and `fitted_` (lists in the order of the classes), `n_iter_`
+    (epochs for each class), `n_features_in_`, `feature_names_in_`.
+    """
+
+    _parameter_constraints: dict = {  # noqa: RUF012
+        **Learner._parameter_constraints,
+        "priors": ["array-like", None],
+    }
+    classes_: np.ndarray
+    class_prior_: np.ndarray
+    networks_: list[BeliefNetwork]
+
+    def __init__(
+        self,
+        layers: Any = (1, 8),
+        activation: str | Activation | Callable = "sigmoid",
+        method: str | Method | None = None,
+        *,
+        priors: Any = None,
+        epochs: int = 100,
+        batch_size: int = 256,
+        optimizer: Any = None,
+        learning_rate: float = 0.05,
+        l1: float = 0.0,
+        l2: float = 0.0,
+        validation_fraction: float | None = None,
+        patience: int = 20,
+        binarize: float | None = None,
+        random_state: Any = None,
+        verbose: bool = False,
+    ):
+        super().__init__(
+            layers, activation, method, epochs=epochs, batch_size=batch_size, optimizer=optimizer,
+            learning_rate=learning_rate, l1=l1, l2=l2, validation_fraction=validation_fraction, patience=patience,
+            binarize=binarize, random_state=random_state, verbose=verbose,
+        )  # fmt: skip
+        self.priors = priors
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "BeliefNetworkClassifier":
+        """Learn a network from the rows of every class."""
+        X, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
+        check_classification_targets(y)
+        X, weights = self._binary(X), self._weighted(X, sample_weight)
+        X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
+        self.classes_, members = np.unique(y, return_inverse=True)
+        self.class_prior_ = self._prior(np.bincount(members, weights))
+        seed = self._seed()
+        self.fitted_ = [
+            self._learn(X[members == k], weights[members == k], (seed + k) % LARGEST_SEED)
+            for k in range(len(self.classes_))
+        ]
+        self.networks_ = [fitted.network for fitted in self.fitted_]
+        self.n_iter_ = np.array([fitted.epochs for fitted in self.fitted_])
+        return self
+
+    fitted_: list[Fitted]
+
+    def _prior(self, weight: np.ndarray) -> np.ndarray:
+        """The priors that were given, or the classes' share of the rows."""
+        if self.priors is None:
+            return weight / weight.sum()
+        priors = np.asarray(self.priors, float)
+        if priors.shape != weight.shape or priors.min() < 0 or not np.isclose(priors.sum(), 1):
+            raise ValueError(
+                f"priors must be {len(weight)} probabilities that sum to 1, one for each class; got {self.priors!r}."
+            )
+        return priors
+
+    def predict_joint_log_proba(self, X: Any) -> np.ndarray:
+        """ln P(class) + ln P(row | class), (rows, classes)."""
+        check_is_fitted(self)
+        rows = self._rows(X, reset=False)
+        log_likelihood = [self._infer(network, rows).log_likelihood for network in self.networks_]
+        with np.errstate(divide="ignore"):
+            return np.column_stack(log_likelihood) + np.log(self.class_prior_)
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """ln P(class | row), (rows, classes)."""
+        joint = self.predict_joint_log_proba(X)
+        return joint - logsumexp(joint, axis=1, keepdims=True)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """P(class | row), (rows, classes)."""
+        return np.exp(self.predict_log_proba(X))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The most probable class of every row."""
+        return self.classes_[self.predict_joint_log_proba(X).argmax(axis=1)]

@@ -1,0 +1,209 @@
+"""What the estimators share: their parameters, their rows, and how a network is learned from them."""
+
+import io
+import threading
+import warnings
+from collections.abc import Callable
+from contextlib import nullcontext, redirect_stderr
+from functools import lru_cache
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import train_test_split
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from plefka.activations import Activation, Sigmoid, as_activation
+from plefka.ensembles import to_learn
+from plefka.errors import MissingExtra
+from plefka.inference import infer
+from plefka.learning.fitted import Fitted, Stopped
+from plefka.learning.fitting import fit
+from plefka.methods import Method, parse_method
+from plefka.networks.belief import BeliefNetwork
+from plefka.solution import Solution
+
+LARGEST_SEED = 2**31 - 1
+
+
+class Learner(BaseEstimator):
+    """The parameters of both estimators; see `BeliefNetworkModel`."""
+
+    _parameter_constraints: dict = {  # noqa: RUF012
+        "layers": ["array-like"],
+        "activation": [str, Activation, callable],
+        "method": [str, Method, None],
+        "epochs": [Interval(Integral, 1, None, closed="left")],
+        "batch_size": [Interval(Integral, 1, None, closed="left")],
+        "optimizer": "no_validation",
+        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "l1": [Interval(Real, 0, None, closed="left")],
+        "l2": [Interval(Real, 0, None, closed="left")],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither"), None],
+        "patience": [Interval(Integral, 1, None, closed="left")],
+        "binarize": [Real, None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        layers: Any = (1, 8),
+        activation: str | Activation | Callable = "sigmoid",
+        method: str | Method | None = None,
+        *,
+        epochs: int = 100,
+        batch_size: int = 256,
+        optimizer: Any = None,
+        learning_rate: float = 0.05,
+        l1: float = 0.0,
+        l2: float = 0.0,
+        validation_fraction: float | None = None,
+        patience: int = 20,
+        binarize: float | None = None,
+        random_state: Any = None,
+        verbose: bool = False,
+    ):
+        self.layers = layers
+        self.activation = activation
+        self.method = method
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.optimizer = optimizer
+        self.learning_rate = learning_rate
+        self.l1 = l1
+        self.l2 = l2
+        self.validation_fraction = validation_fraction
+        self.patience = patience
+        self.binarize = binarize
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    # ---- rows --------------------------------------------------------------------------------------------------------
+
+    def _rows(self, X: Any, *, reset: bool) -> np.ndarray:
+        """X as rows of 0, 1 and nan."""
+        return self._binary(validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan"))
+
+    def _binary(self, X: np.ndarray) -> np.ndarray:
+        if self.binarize is not None:
+            return np.where(np.isnan(X), np.nan, X > self.binarize)
+        odd = ~(np.isnan(X) | (X == 0) | (X == 1))
+        if odd.any():
+            row, column = np.argwhere(odd)[0]
+            raise ValueError(
+                f"Input X must contain only 0, 1 and NaN (missing) for {type(self).__name__}; got "
+                f"{X[row, column]:g} in row {row}, column {column}. Set binarize=0.5, or another threshold, to turn "
+                "x > threshold into 1."
+            )
+        return X
+
+    def _weighted(self, X: np.ndarray, sample_weight: Any) -> np.ndarray:
+        return np.asarray(_check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True))
+
+    # ---- learning ----------------------------------------------------------------------------------------------------
+
+    def _method(self) -> Method:
+        """The bound where there is one: learning can exploit an estimate that may exceed the truth."""
+        sigmoid = isinstance(as_activation(self.activation), Sigmoid)
+        return parse_method(self.method or ("SJJ" if sigmoid else "G12"))
+
+    def _hidden_layers(self) -> tuple[int, ...]:
+        layers = tuple(self.layers)
+        if not layers or any(not isinstance(units, Integral) or units < 1 for units in layers):
+            raise ValueError(f"layers must be the sizes of one hidden layer or more, top first; got {self.layers!r}.")
+        return tuple(map(int, layers))
+
+    def _seed(self) -> int:
+        return int(check_random_state(self.random_state).randint(LARGEST_SEED))
+
+    def _start(self, X: np.ndarray, weights: np.ndarray, seed: int) -> BeliefNetwork:
+        """A network that is random above the visible units and has their frequencies, each row by its weight."""
+        seen = ~np.isnan(X)
+        on = (weights @ np.where(seen, X, 0) + 0.5) / (weights @ seen + 1)
+        row = 2 * on - 0.5  # the one row whose frequencies, (row + 1/2) / 2, are these
+        return to_learn(self._hidden_layers(), row[None], seed, self.activation)
+
+    def _learn(self, X: np.ndarray, weights: np.ndarray, seed: int) -> Fitted:
+        """A network from scratch. Rows without weight are as good as absent."""
+        X, weights = X[weights > 0], weights[weights > 0]
+        validation = None
+        if self.validation_fraction is not None:
+            split = train_test_split(X, weights, test_size=self.validation_fraction, random_state=seed)
+            X, validation, weights = split[:3]
+        network = self._start(X, weights, seed)
+        return self._fitted(network, X, weights, seed, epochs=self.epochs, validation=validation)
+
+    def _fitted(self, network, X, weights, seed: int, *, epochs: int, validation=None, memory=None) -> Fitted:
+        """The network after some epochs, with an optimiser that goes on from its memory."""
+        with _progress_shown(bool(self.verbose)):
+            fitted = fit(
+                network, evidence(network, X), self._method(), weights=weights, optimizer=self._optimizer(memory),
+                epochs=epochs, batch_size=self.batch_size, seed=seed, patience=self.patience, l1=self.l1, l2=self.l2,
+                validation=None if validation is None else evidence(network, validation),
+            )  # fmt: skip
+        if fitted.stopped in (Stopped.NOT_FINITE, Stopped.INTERRUPTED):
+            warnings.warn(f"Learning stopped early: {fitted.stopped.value}.", ConvergenceWarning, stacklevel=3)
+        return fitted
+
+    def _optimizer(self, memory: Any) -> "_GoesOn":
+        return _GoesOn(_adam(self.learning_rate) if self.optimizer is None else self.optimizer, memory)
+
+    # ---- inference ---------------------------------------------------------------------------------------------------
+
+    def _infer(self, network: BeliefNetwork, X: np.ndarray) -> Solution:
+        solution = infer(network, evidence(network, X), self._method())
+        left = np.count_nonzero(~np.asarray(solution.converged))
+        if left:
+            status = next(status for status in solution.status if status.name != "CONVERGED")
+            warnings.warn(f"{left} of {len(X)} rows: {status.value}.", ConvergenceWarning, stacklevel=3)
+        return solution
+
+
+def evidence(network: BeliefNetwork, X: np.ndarray) -> np.ndarray:
+    """Rows with a column for every unit, the hidden ones nan."""
+    return np.hstack([np.full((len(X), network.size - X.shape[1]), np.nan), X])
+
+
+@lru_cache
+def _adam(learning_rate: float) -> Any:
+    """One and the same for a learning rate, as the step is compiled for each optimiser."""
+    try:
+        import optax
+    except ImportError as error:
+        raise MissingExtra("optax", "learn", "learning") from error
+    return optax.adam(learning_rate)
+
+
+class _GoesOn(NamedTuple):
+    """An optimiser that starts from what it remembers. It equals others with its rule, so that they share a program."""
+
+    optimizer: Any
+    memory: Any
+
+    def init(self, parameters: Any) -> Any:
+        return self.optimizer.init(parameters) if self.memory is None else self.memory
+
+    def update(self, *arguments: Any) -> Any:
+        return self.optimizer.update(*arguments)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _GoesOn) and self.optimizer == other.optimizer
+
+    def __hash__(self) -> int:
+        return hash(self.optimizer)
+
+
+def _progress_shown(verbose: bool) -> Any:
+    """A bar on standard error, or none; other threads may show it, as they share one standard error."""
+    silent = not verbose and threading.current_thread() is threading.main_thread()
+    return redirect_stderr(io.StringIO()) if silent else nullcontext()
