@@ -95,8 +95,17 @@ def test_rows_answer_like_one_call_each(run, rows):
         np.testing.assert_allclose(list(content["means"].values()), expected.means, atol=1e-12)
 
 
+def test_rows_that_did_not_converge_are_named(run, rows):
+    answer = run("infer", NET, "--rows", rows, "-m", "G12[max_steps=1]")
+    assert answer.code == 1
+    assert answer.err.startswith("plefka: G12[max_steps=1] (rows: 0, 1, 2): ran out of steps")
+
+
 def test_rows_in_a_table_name_the_most_probable_units(run, rows):
     answer = run("infer", NET, "--rows", rows, "-m", "exact")
+    assert answer.out.splitlines()[0] == f"observed: the rows of {rows}"
+    also = run("infer", NET, "--rows", rows, "-e", "loud_hum=0", "-m", "exact")
+    assert also.out.splitlines()[0] == "observed: loud_hum=0 in every row"
     best, mean = pf.infer(pf.example("espresso"), {"slow_flow": 1}, "exact").ranking()[0]
     first = next(line for line in answer.out.splitlines() if line.startswith("0 "))
     assert f"{best} {mean:.3f}" in first

@@ -40,6 +40,22 @@ def test_a_stack_of_networks_is_shown(run, tmp_path):
     assert "networks in the stack" in run("show", path).out
 
 
+def test_a_certain_edge_is_spelled_as_in_a_file(run, tmp_path):
+    path = tmp_path / "certain.json"
+    pf.save(pf.BeliefNetwork([[0, 0], [np.inf, 0]], [0.1, 0.2], "noisy_or", ["a", "b"]), path)
+    content = run("show", path, "--json").json
+    assert content["edges"] == [{"parent": "a", "child": "b", "weight": "inf"}]
+    assert content["weights"] == {"least": "inf", "most": "inf"}
+    assert "inf to inf" in run("show", path).out
+
+
+def test_a_single_layer_is_shown(run, tmp_path):
+    path = tmp_path / "layer.json"
+    pf.save(pf.BeliefNetwork.layered([], [[1, 2, 3]]), path)
+    content = run("show", path, "--json").json
+    assert (content["num_units"], content["num_edges"], content["weights"], content["layers"]) == (3, 0, None, [3])
+
+
 @pytest.mark.parametrize("size", [1, 3])
 def test_a_network_without_edges_is_shown(run, tmp_path, size):
     path = tmp_path / "lonely.json"

@@ -1,9 +1,9 @@
 """`plefka compare`: every method that applies, beside the exact one."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from plefka.cli import options, output
 
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
     from plefka.solution import Solution
 
+Answer = TypeVar("Answer")
 REDUNDANT = ("G10",)  # the first order term averages to zero, so that it is G11
 HEADER = ("method", "ln P(evidence)", "error", "worst mean", "bound?", "status", "steps", "time")
 
@@ -30,7 +31,7 @@ def compare(net: options.Network, evidence: options.Evidence = None, json: optio
     network = read_network(net)
     _refuse_stack(network)
     observed = read_evidence(network, evidence)
-    trials, left_out = try_all(network, observed)
+    trials, left_out = try_all(lambda method: _try(network, observed, method), "comparing methods")
     exact = trials["exact"].solution if "exact" in trials else None
     if json:
         methods = [_content(trial, exact) for trial in trials.values()]
@@ -47,19 +48,19 @@ def _refuse_stack(network: "BeliefNetwork") -> None:
         raise InvalidInput(f"compare takes one network; got a stack of {network.stack}. Save one of them by itself.")
 
 
-def try_all(network: "BeliefNetwork", evidence: Mapping[str, int]) -> tuple[dict[str, Trial], dict[str, str]]:
-    """Every method by name, and those left out with the reason why."""
+def try_all(solve: Callable[[str], Answer], label: str) -> tuple[dict[str, Answer], dict[str, str]]:
+    """What every method by name makes of it, and those left out with the reason why."""
     from plefka.errors import MethodDoesNotApply
     from plefka.methods import METHODS
     from plefka.progress import progress
 
-    trials, left_out = {}, {}
-    for name in progress([name for name in METHODS if name not in REDUNDANT], "comparing methods"):
+    answers, left_out = {}, {}
+    for name in progress([name for name in METHODS if name not in REDUNDANT], label):
         try:
-            trials[name] = _try(network, evidence, name)
+            answers[name] = solve(name)
         except MethodDoesNotApply as error:
             left_out[name] = str(error)
-    return trials, left_out
+    return answers, left_out
 
 
 def _try(network: "BeliefNetwork", evidence: Mapping[str, int], method: str) -> Trial:
@@ -117,6 +118,6 @@ def _cells(trial: Trial, exact: "Solution | None") -> tuple[str, ...]:
         "" if worst is None else f"{worst:.4f}",
         output.kind(solution),
         output.status_word(solution.status),
-        output.steps_text(solution),
+        output.steps_text(solution, solution.num_steps),
         f"{1e3 * trial.seconds:.1f} ms",
     )

@@ -45,18 +45,11 @@ def demo(out: Out = Path("demo")) -> None:
 
 def _solve(example: "Example") -> tuple[dict[str, "Solution"], dict[str, str]]:
     import plefka as pf
-    from plefka.cli.compare import REDUNDANT
-    from plefka.errors import MethodDoesNotApply
-    from plefka.methods import METHODS
-    from plefka.progress import progress
+    from plefka.cli.compare import try_all
 
-    solutions, left_out = {}, {}
-    for name in progress([name for name in METHODS if name not in REDUNDANT], "compiling and solving"):
-        try:
-            solutions[name] = pf.infer(example.network, example.evidence, name, throw=False)
-        except MethodDoesNotApply as error:
-            left_out[name] = str(error)
-    return solutions, left_out
+    return try_all(
+        lambda method: pf.infer(example.network, example.evidence, method, throw=False), "compiling and solving"
+    )
 
 
 def _causes(example: "Example", solution: "Solution") -> list[str]:

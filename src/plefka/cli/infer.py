@@ -40,7 +40,9 @@ def infer(
     if json:
         output.print_json({"network": net, "evidence": observed, "solutions": [_content(s) for s in solutions]})
     else:
-        _print(solutions, observed)
+        print(_heading(observed, rows))
+        print()
+        _print(solutions)
     output.exit_with(solutions)
 
 
@@ -71,9 +73,13 @@ def _row_contents(solution: "Solution") -> list[dict[str, Any]]:
     ]
 
 
-def _print(solutions: list["Solution"], observed: dict[str, int]) -> None:
-    print(output.state_text(observed) + (" in every row" if observed and solutions[0].is_batch else ""))
-    print()
+def _heading(observed: dict[str, int], rows: str | None) -> str:
+    if rows is None:
+        return output.state_text(observed)
+    return f"{output.state_text(observed)} in every row" if observed else f"observed: the rows of {rows}"
+
+
+def _print(solutions: list["Solution"]) -> None:
     if solutions[0].is_batch:
         for solution in solutions:
             _print_batch(solution)
@@ -91,7 +97,7 @@ def _print_answers(solutions: list["Solution"]) -> None:
             f"{s.log_likelihood:.6f}",
             output.kind(s),
             output.status_word(s.status),
-            output.steps_text(s),
+            output.steps_text(s, s.num_steps),
             f"{s.residual:.1e}",
         )
         for s in solutions
@@ -116,7 +122,7 @@ def _print_batch(solution: "Solution") -> None:
             str(row),
             f"{solution.log_likelihood[row]:.6f}",
             output.status_word(solution.status[row]),
-            output.steps_text(solution) and str(solution.num_steps[row]),
+            output.steps_text(solution, solution.num_steps[row]),
             _most_probable(solution, row),
         )
         for row in range(min(count, output.MOST_ROWS))

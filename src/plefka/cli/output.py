@@ -78,9 +78,9 @@ def status_word(status: "Status") -> str:
     return status.name.lower().replace("_", " ")
 
 
-def steps_text(solution: "Solution") -> str:
+def steps_text(solution: "Solution", steps: int) -> str:
     """How many steps there were, where there is such a thing."""
-    return "" if solution.method.name == "exact" else str(solution.num_steps)
+    return "" if solution.method.name == "exact" else str(steps)
 
 
 def print_left_out(reasons: Mapping[str, str]) -> None:
@@ -100,13 +100,23 @@ def print_doubts(solutions: Sequence["Solution"]) -> None:
 
 def exit_with(solutions: Sequence["Solution"]) -> None:
     """Say what did not converge, with advice, and end with the exit code for it."""
+    failures = [line for solution in solutions for line in _failures(solution)]
+    for line in failures:
+        print(f"plefka: {line}", file=sys.stderr)
+    if failures:
+        raise typer.Exit(DID_NOT_CONVERGE)
+
+
+def _failures(solution: "Solution") -> list[str]:
+    """A line for every way in which it did not converge; of a batch, with the rows that ended so."""
     import numpy as np
 
-    failed = [solution for solution in solutions if not np.all(solution.converged)]
-    for solution in failed:
-        status = np.atleast_1d(np.asarray(solution.status, dtype=object))
-        row = int(np.argmin(np.atleast_1d(solution.converged)))
-        where = f" (row {row}, and maybe others)" if solution.is_batch else ""
-        print(f"plefka: {solution.method}{where}: {status[row].value}.", file=sys.stderr)
-    if failed:
-        raise typer.Exit(DID_NOT_CONVERGE)
+    from plefka.errors import listed
+
+    rows: dict[Status, list[int]] = {}
+    for row in np.flatnonzero(~np.atleast_1d(solution.converged)):
+        rows.setdefault(solution.status[row] if solution.is_batch else solution.status, []).append(int(row))
+    return [
+        f"{solution.method}{f' (rows: {listed(at)})' if solution.is_batch else ''}: {status.value}."
+        for status, at in rows.items()
+    ]

@@ -1,5 +1,6 @@
 """`plefka show`: what a network consists of."""
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from plefka.cli import options, output
@@ -17,8 +18,7 @@ def show(net: options.Network, json: options.Json = False) -> None:
     network = read_network(net)
     facts = _facts(network)
     if json:
-        edges = [] if network.stack is not None else _edges(network)
-        output.print_json({"network": net, **facts, "names": list(network.names), "edges": edges})
+        output.print_json({"network": net, **_spelled(facts), "names": list(network.names), "edges": _edges(network)})
     else:
         _print(network, facts)
 
@@ -28,7 +28,7 @@ def _facts(network: "BeliefNetwork") -> dict[str, Any]:
 
     graph = _matrix(network) if network.stack is None else network.storage.union()
     parents, children = np.diff(graph.indptr), np.diff(graph.tocsc().indptr)
-    values = np.concatenate([np.asarray(part) for part in network.storage.leaves()])
+    values = np.concatenate([np.zeros(0), *network.storage.leaves()])
     return {
         "kind": "belief network",
         "activation": network.activation.name,
@@ -58,11 +58,21 @@ def _matrix(network: "BeliefNetwork") -> "sp.csr_array":
 
 
 def _edges(network: "BeliefNetwork") -> list[dict[str, Any]]:
+    if network.stack is not None:
+        return []
     edges, names = _matrix(network).tocoo(), network.names
     return [
-        {"parent": names[parent], "child": names[child], "weight": float(weight)}
+        _spelled({"parent": names[parent], "child": names[child], "weight": float(weight)})
         for child, parent, weight in zip(*edges.coords, edges.data, strict=True)
     ]
+
+
+def _spelled(content: dict[str, Any]) -> dict[str, Any]:
+    """Infinite weights as in a JSON file: a word, since JSON has no such number."""
+    return {
+        key: _spelled(value) if isinstance(value, dict) else "inf" if value == math.inf else value
+        for key, value in content.items()
+    }
 
 
 def _print(network: "BeliefNetwork", facts: dict[str, Any]) -> None:

@@ -57,7 +57,7 @@ def read_rows(network: "BeliefNetwork", path: str, evidence: Mapping[str, int]) 
     import numpy as np
 
     header, *lines = _read_csv(path)
-    units = [network.index(name.strip()) for name in header]
+    units = [_column(network, path, name.strip()) for name in header]
     if len(set(units)) < len(units):
         raise InvalidFile(f"{path}: line 1: each unit has one column at most; got {','.join(header)}.")
     rows = np.full((len(lines), network.size), np.nan)
@@ -66,6 +66,13 @@ def read_rows(network: "BeliefNetwork", path: str, evidence: Mapping[str, int]) 
     for unit, state in evidence.items():
         _fill(path, rows, network.index(unit), unit, state)
     return rows
+
+
+def _column(network: "BeliefNetwork", path: str, name: str) -> int:
+    try:
+        return network.index(name)
+    except InvalidEvidence as error:
+        raise InvalidFile(f"{path}: line 1: {error}") from None
 
 
 def _read_csv(path: str) -> list[list[str]]:
