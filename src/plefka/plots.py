@@ -15,6 +15,7 @@ import scipy.sparse as sp
 
 from plefka.errors import InvalidInput, MissingExtra
 from plefka.formats import atomic
+from plefka.learning.fitted import Fitted
 from plefka.networks.belief import BeliefNetwork
 from plefka.solution import Solution
 
@@ -28,6 +29,7 @@ try:
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
     from matplotlib.lines import Line2D
+    from matplotlib.ticker import MaxNLocator
 except ImportError as error:
     raise MissingExtra("matplotlib", "plots", "drawing") from error
 
@@ -232,3 +234,154 @@ def _draw_keys(figure: Figure, axes: Axes, weights: sp.csr_array) -> None:
     figure.legend(
         handles=keys, loc="outside lower center", ncols=len(keys), frameon=False, fontsize=9.5, labelcolor=INK
     )
+
+
+# ---- learning --------------------------------------------------------------------------------------------------------
+
+CURVES = {
+    "objective": ("#1f7a8c", "-"),
+    "log_likelihood": (INK, "--"),
+    "validation": ("#d9480f", ":"),
+}  # colour, and a style that tells them apart without it
+TILE = 1.25  # inches, an image of weights
+SIGNED = "RdBu_r"
+
+
+def history(fitted: Fitted, path: str | os.PathLike[str] | None = None) -> Figure:
+    """How learning went: the objective, the exact ln P and the validation against the epoch, where they are known.
+
+    Every network of a stack is a line. The figure is written where a path is given.
+    """
+    if not fitted.epochs:
+        raise InvalidInput("a history has one epoch or more; nothing was learned.")
+    figure = Figure(figsize=(8.0, 4.6), layout=ConstrainedLayoutEngine(w_pad=0.15, h_pad=0.15))
+    axes = figure.add_subplot()
+    for name, (colour, style) in CURVES.items():
+        _draw_curves(axes, fitted, name, colour, style)
+    _draw_frame(axes, fitted)
+    if path is not None:
+        save(figure, path)
+    return figure
+
+
+def _draw_curves(axes: Axes, fitted: Fitted, name: str, colour: str, style: str) -> None:
+    """The lines of one column of the history; one start among many is thin."""
+    epochs, values = fitted.history["epoch"], fitted.history[name].reshape(fitted.epochs, -1)
+    if not np.isfinite(values).any():
+        return
+    many = values.shape[1] > 1
+    kind = "a lower bound" if fitted.method.is_bound else "an estimate, no bound"
+    labels = {
+        "objective": f"by {fitted.method}, {kind}",
+        "log_likelihood": "exact",
+        "validation": f"by {fitted.method}, on validation rows",
+    }
+    marker = {"marker": "o", "markersize": 4} if fitted.epochs == 1 else {}
+    lines = axes.plot(
+        epochs, np.where(np.isfinite(values), values, np.nan), color=colour, linestyle=style,
+        linewidth=0.9 if many else 1.8, alpha=0.7 if many else 1.0, **marker,
+    )  # fmt: skip
+    lines[0].set_label(labels[name])
+
+
+def _draw_frame(axes: Axes, fitted: Fitted) -> None:
+    stack = fitted.network.stack
+    starts = "" if stack is None else f" from {stack} starts"
+    title = f"Learning by {fitted.method}{starts}"
+    axes.set_title(title, loc="left", fontsize=14, fontweight="bold", color=INK, pad=12)
+    axes.set_xlabel("epoch", color=INK)
+    axes.set_ylabel("ln P per row, nats", color=INK)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.spines[["left", "bottom"]].set_color(LINE)
+    axes.tick_params(color=LINE, labelcolor=INK, labelsize=9)
+    axes.grid(axis="y", color=LINE, alpha=0.25, linewidth=0.8)
+    axes.legend(loc="best", frameon=False, fontsize=9.5, labelcolor=INK)
+
+
+def features(
+    net: BeliefNetwork, path: str | os.PathLike[str] | None = None, shape: Sequence[int] | None = None
+) -> Figure:
+    """What each unit of the lowest hidden layer stands for: its weights to the visible units, as an image.
+
+    One scale of colours for all, from blue to red where weights have signs. `shape` is that of the image, a square
+    unless given. The figure is written where a path is given.
+    """
+    weights, names = _bottom_layer(net)
+    shape = image_shape(len(weights), shape)
+    shown = min(len(names), MOST_UNITS)
+    columns = min(shown, max(4, int(np.ceil(np.sqrt(1.6 * shown)))))
+    lines = -(-shown // columns)
+    size = (TILE * max(columns, 4) + 1.2, (TILE + 0.25) * lines + 0.6)
+    figure = Figure(figsize=size, layout=ConstrainedLayoutEngine(w_pad=0.06, h_pad=0.06))
+    tiles = figure.subplots(lines, columns, squeeze=False).ravel()
+    colours = _scale(weights[:, :shown], positive=net.activation.domain[0] == 0)
+    for unit, axes in enumerate(tiles[:shown]):
+        _draw_tile(axes, weights[:, unit].reshape(shape), names[unit], colours)
+    for axes in tiles[shown:]:
+        axes.set_axis_off()
+    _draw_scale(figure, list(tiles), colours)
+    more = f" (the first {shown} of {len(names):,} units)" if shown < len(names) else ""
+    title = f"Weights from hidden to visible units{more}"
+    figure.suptitle(title, x=0.01, ha="left", fontsize=13, fontweight="bold", color=INK)
+    if path is not None:
+        save(figure, path)
+    return figure
+
+
+def image_shape(num_visible: int, shape: Sequence[int] | None = None) -> tuple[int, int]:
+    """The height and width of the image of all visible units: what is given, or a square."""
+    side = round(num_visible**0.5)
+    if shape is None and side**2 != num_visible:
+        raise InvalidInput(f"{num_visible} visible units make no square; say shape=(height, width).")
+    shape = (side, side) if shape is None else tuple(int(length) for length in shape)
+    if len(shape) != 2 or min(shape) < 1 or shape[0] * shape[1] != num_visible:
+        raise InvalidInput(
+            f"shape must be the height and width of an image of {num_visible} visible units; "
+            f"got {' x '.join(map(str, shape))}."
+        )
+    return shape
+
+
+def check_name(path: str | os.PathLike[str]) -> None:
+    """Whether `save` knows the format that the suffix says, before there is a figure."""
+    kind = Path(path).suffix.removeprefix(".").lower()
+    if kind not in Figure().canvas.get_supported_filetypes():
+        raise InvalidInput(f"{path}: a picture ends with .png, .svg or .pdf; got {Path(path).suffix or 'no suffix'}.")
+
+
+def _bottom_layer(net: BeliefNetwork) -> tuple[np.ndarray, tuple[str, ...]]:
+    """weights[visible, hidden] between the two lowest layers, and the names of the hidden units."""
+    if net.stack is not None:
+        raise InvalidInput(f"features shows one network; got a stack of {net.stack}. Draw one of them.")
+    if not net.layers:
+        raise InvalidInput(
+            "features shows the bottom layer; the network must have layers, as of BeliefNetwork.layered."
+        )
+    weights = np.asarray(net.weights[-1], float)
+    first = net.size - sum(weights.shape)
+    return weights, net.names[first : first + weights.shape[1]]
+
+
+def _scale(weights: np.ndarray, *, positive: bool) -> tuple[str, Normalize]:
+    """Zero is white where weights have signs, and the bottom of the scale where they have none."""
+    size = np.abs(weights)
+    largest = float(np.max(size, where=np.isfinite(size), initial=0.0)) or 1.0
+    signed = not positive or bool((weights < 0).any())
+    return SIGNED if signed else COLOURS, Normalize(-largest if signed else 0.0, largest)
+
+
+def _draw_tile(axes: Axes, image: np.ndarray, name: str, colours: tuple[str, Normalize]) -> None:
+    axes.imshow(image, *colours, interpolation="nearest")
+    axes.set_title(textwrap.shorten(name, 16, placeholder="..."), fontsize=8.5, color=INK, pad=4, parse_math=False)
+    axes.set(xticks=[], yticks=[])
+    for spine in axes.spines.values():
+        spine.set(color=LINE, linewidth=0.8)
+
+
+def _draw_scale(figure: Figure, tiles: list[Axes], colours: tuple[str, Normalize]) -> None:
+    name, limits = colours
+    bar = figure.colorbar(ScalarMappable(limits, name), ax=tiles, fraction=0.03, pad=0.02, aspect=25)
+    bar.set_label("weight", fontsize=9.5, color=INK)
+    bar.ax.tick_params(labelsize=9, color=LINE, labelcolor=INK)
+    bar.outline.set_visible(False)

@@ -1,0 +1,269 @@
+"""Tables of 0, 1 and missing in files: .csv, .parquet and .npy, read and written."""
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from plefka.errors import InvalidFile, MissingExtra, listed, nearest
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from plefka.networks.belief import BeliefNetwork
+
+NAN = float("nan")
+WORDS = {"": NAN, "nan": NAN, "0": 0.0, "1": 1.0, "0.0": 0.0, "1.0": 1.0}  # pandas writes 1.0 beside a missing value
+BLOCK = 2**16  # rows that are checked at once
+Names = list[str] | None
+
+
+class Table(NamedTuple):
+    """The numbers of a file, (rows, columns), nan where missing, and the names of the columns if it has any."""
+
+    path: Path
+    names: Names
+    values: Any
+
+
+def read_table(path: Path) -> Table:
+    """The table in a file; an error that names the file where it is not one of 0, 1 and missing."""
+    read = known(path, READERS)
+    try:
+        names, values = read(path)
+        _check_names(names)
+        _check_shape(values.shape)
+        _check_values(names, values)
+    except OSError as error:
+        raise InvalidFile(f"{path}: cannot be read: {error.strerror or error}.") from error
+    except ValueError as error:
+        raise InvalidFile(f"{path}: {error}") from error
+    return Table(path, names, values)
+
+
+def known(path: Path, by_suffix: dict[str, Callable]) -> Any:
+    """What the suffix stands for."""
+    suffix = path.suffix.lower()
+    if suffix not in by_suffix:
+        raise InvalidFile(
+            f"{path}: the name of a table must end with {', '.join(by_suffix)}; "
+            f"got {repr(path.suffix) if suffix else 'no suffix'}." + nearest(suffix, by_suffix)
+        )
+    return by_suffix[suffix]
+
+
+# ---- reading ---------------------------------------------------------------------------------------------------------
+
+
+def _read_csv(path: Path) -> tuple[Names, "np.ndarray"]:
+    """A first line of anything but 0, 1 and missing is a header."""
+    import numpy as np
+
+    try:
+        with open(path, newline="", encoding="utf-8-sig") as file:
+            lines = _lines(csv.reader(file))
+            number, first = next(lines, (0, []))
+            has_header = any(_number(word) is None for word in first)
+            names = [word.strip() for word in first] if has_header else None
+            if not has_header and first:
+                lines = _again(number, first, lines)
+            rows = [_row(number, words, names or range(len(first))) for number, words in lines]
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise ValueError(f"cannot be read as CSV: {error}.") from error
+    return names, np.array(rows, np.float32).reshape(len(rows), len(first))
+
+
+def _lines(reader: Any) -> Iterator[tuple[int, list[str]]]:
+    """Lines with their numbers. An empty one says nothing, except in a single column, where a value is missing."""
+    width = 0
+    for words in reader:
+        width = width or len(words)
+        if words or width == 1:
+            yield reader.line_num, words or [""]
+
+
+def _again(number: int, first: list[str], lines: Iterator) -> Iterator[tuple[int, list[str]]]:
+    yield number, first
+    yield from lines
+
+
+def _row(number: int, words: list[str], names: Sequence[Any]) -> list[float]:
+    if len(words) != len(names):
+        raise ValueError(f"line {number}: {len(names)} values must be there; got {len(words)}.")
+    row = [_number(word) for word in words]
+    if None in row:
+        column = row.index(None)
+        raise ValueError(
+            f"line {number}: column {names[column]!r} must be 0, 1 or empty (missing); got {words[column]!r}."
+        )
+    return row  # pyright: ignore[reportReturnType]
+
+
+def _number(word: str) -> float | None:
+    """0, 1 or nan; None for anything else."""
+    found = WORDS.get(word)
+    return WORDS.get(word.strip().lower()) if found is None else found
+
+
+def _read_parquet(path: Path) -> tuple[Names, "np.ndarray"]:
+    import numpy as np
+
+    pandas = _pandas()
+    path.open("rb").close()  # the usual error where there is no such file
+    try:
+        frame = pandas.read_parquet(path)
+        return [str(name) for name in frame.columns], frame.to_numpy(dtype=np.float32, na_value=NAN)
+    except ImportError as error:
+        raise MissingExtra("pyarrow", "data", "reading .parquet") from error
+    except (OSError, ValueError, TypeError) as error:
+        raise ValueError(f"must be a Parquet file with columns of 0, 1 and missing; {_first_line(error)}") from error
+
+
+def _pandas() -> Any:
+    try:
+        import pandas
+    except ImportError as error:
+        raise MissingExtra("pandas", "data", "a .parquet file") from error
+    return pandas
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
+
+
+def _read_npy(path: Path) -> tuple[Names, "np.ndarray"]:
+    """Not read but mapped: the rows come into memory as they are used."""
+    import numpy as np
+
+    try:
+        values = np.lib.format.open_memmap(path, mode="r")
+    except ValueError as error:
+        raise ValueError(f"must be an array written by numpy.save; {_first_line(error)}") from error
+    if values.dtype.kind not in "buif":
+        raise ValueError(f"must be an array of numbers; got {values.dtype}.")
+    return None, values
+
+
+READERS = {".csv": _read_csv, ".parquet": _read_parquet, ".npy": _read_npy}
+
+
+# ---- checks ----------------------------------------------------------------------------------------------------------
+
+
+def _check_shape(shape: tuple[int, ...]) -> None:
+    if len(shape) != 2 or 0 in shape:
+        raise ValueError(f"there must be a table with a row and a column at least; got the shape {shape}.")
+
+
+def _check_names(names: Names) -> None:
+    repeated = [name for name, count in Counter(names or ()).items() if count > 1]
+    if repeated:
+        raise ValueError(
+            f"columns must differ in their names; got {listed(map(repr, repeated))} more than once. "
+            "A first line of 0, 1 and nothing else is no header, but a row."
+        )
+    if names and "" in names:
+        raise ValueError(f"every column must have a name in the header; column {names.index('') + 1} has none.")
+
+
+def _check_values(names: Names, values: Any) -> None:
+    import numpy as np
+
+    for first in range(0, len(values), BLOCK):
+        block = values[first : first + BLOCK]
+        odd = ~((block == 0) | (block == 1) | np.isnan(block))
+        if odd.any():
+            row, column = np.argwhere(odd)[0]
+            raise ValueError(
+                f"values must be 0, 1 or missing; got {block[row, column]:g} in row {first + row}, column "
+                f"{(names or range(values.shape[1]))[column]!r}. Round or threshold it first."
+            )
+
+
+# ---- beside a network ------------------------------------------------------------------------------------------------
+
+
+def units_of(network: "BeliefNetwork", table: Table) -> "np.ndarray":
+    """The unit of every column: by name, or those of the bottom layer, or all, where columns have no names."""
+    import numpy as np
+
+    width = table.values.shape[1]
+    if table.names is not None:
+        return _units_by_name(network, table)
+    visible = network.layers[-1] if network.layers else network.size
+    if width not in (visible, network.size):
+        either = f"{visible} columns, as the bottom layer has units, or" if visible < network.size else "columns for"
+        raise InvalidFile(f"{table.path}: there must be {either} all {network.size} units; got {width}.")
+    return np.arange(network.size - width, network.size)
+
+
+def _units_by_name(network: "BeliefNetwork", table: Table) -> "np.ndarray":
+    import numpy as np
+
+    position = {name: unit for unit, name in enumerate(network.names)}
+    unknown = [name for name in table.names or () if name not in position]
+    if unknown:
+        raise InvalidFile(
+            f"{table.path}: columns must be units of the network; there is no {listed(map(repr, unknown))}."
+            + nearest(unknown[0], position)
+        )
+    return np.array([position[name] for name in table.names or ()])
+
+
+def evidence_of(network: "BeliefNetwork", table: Table) -> "np.ndarray":
+    """The rows with a column for every unit; nan where a unit has none."""
+    import numpy as np
+
+    rows = np.full((len(table.values), network.size), NAN)
+    rows[:, units_of(network, table)] = table.values
+    return rows
+
+
+# ---- writing ---------------------------------------------------------------------------------------------------------
+
+
+def encode_csv(names: Iterable[str] | None, values: "np.ndarray") -> bytes:
+    """Whole numbers without a point, others with all their digits."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    if names is not None:
+        writer.writerow(names)
+    rows = values.astype(float).tolist()
+    writer.writerows([int(value) if value.is_integer() else value for value in row] for row in rows)
+    return text.getvalue().encode()
+
+
+def _encode_parquet(names: Iterable[str] | None, values: "np.ndarray") -> bytes:
+    frame = _pandas().DataFrame(values, columns=None if names is None else list(names))
+    try:
+        return frame.rename(columns=str).to_parquet(index=False)
+    except ImportError as error:
+        raise MissingExtra("pyarrow", "data", "writing .parquet") from error
+
+
+def _encode_npy(names: Iterable[str] | None, values: "np.ndarray") -> bytes:
+    import numpy as np
+
+    content = io.BytesIO()
+    np.save(content, values)
+    return content.getvalue()
+
+
+WRITERS = {".csv": encode_csv, ".parquet": _encode_parquet, ".npy": _encode_npy}
+
+
+def write_table(path: Path, names: Iterable[str] | None, values: "np.ndarray") -> None:
+    """Write a table in the format that the suffix says, as a whole or not at all."""
+    from plefka.formats import atomic
+
+    atomic.write(path, known(path, WRITERS)(names, values))
+
+
+def check_target(path: Path) -> None:
+    """A folder that is not there is found before the work, not after it."""
+    if not path.parent.is_dir():
+        raise InvalidFile(f"{path}: the folder {str(path.parent)!r} must be there. Make it, or name another.")
+    if path.is_dir():
+        raise InvalidFile(f"{path}: must be the name of a file; it is a folder.")

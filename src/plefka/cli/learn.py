@@ -1,0 +1,383 @@
+"""`plefka fit`, `plefka score` and `plefka impute`: learn a network from a table, rate it, fill the gaps of tables."""
+
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from plefka.cli import INTERRUPTED, options, output
+from plefka.cli.data_files import WRITERS, Table, check_target, evidence_of, known, read_table, units_of, write_table
+from plefka.errors import InvalidFile, InvalidInput, MissingExtra, listed
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from plefka.activations import Activation
+    from plefka.learning.fitted import Fitted
+    from plefka.learning.patterns import Patterns
+    from plefka.learning.scoring import Score
+    from plefka.methods import Method
+    from plefka.networks.belief import BeliefNetwork
+    from plefka.solution import Solution
+
+ENOUGH = 2**16  # rows whose frequencies the visible units start from
+DID_NOT_LEARN = 1
+
+Data = Annotated[Path, typer.Argument(metavar="DATA", help="A table of 0, 1 and missing: .csv, .parquet or .npy.")]
+Model = Annotated[str, typer.Argument(metavar="MODEL", help="A network file (.json or .npz).")]
+Scheme = Annotated[
+    str | None,
+    typer.Option("--method", "-m", metavar="METHOD", help="SJJ for sigmoid networks and G12 for others unless given."),
+]
+Seed = Annotated[int, typer.Option("--seed", "-s", min=0, help="The same seed gives the same result.")]
+
+
+# ---- fit -------------------------------------------------------------------------------------------------------------
+
+
+def fit(
+    data: Data,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="MODEL", help="Where the network goes: .json or .npz.")],
+    layers: Annotated[str, typer.Option(metavar="1x8", help="The sizes of the hidden layers, top first.")] = "1x8",
+    activation: Annotated[str, typer.Option(help="sigmoid or noisy_or.")] = "sigmoid",
+    method: Scheme = None,
+    epochs: Annotated[int, typer.Option(min=1)] = 100,
+    batch_size: Annotated[int, typer.Option(min=1, help="Distinct rows for each step.")] = 256,
+    seed: Seed = 0,
+    learning_rate: Annotated[float, typer.Option(min=0.0, help="The step size of Adam.")] = 0.05,
+    l1: Annotated[float, typer.Option(min=0.0, help="The price of |weight|.")] = 0.0,
+    l2: Annotated[float, typer.Option(min=0.0, help="The price of weight^2 / 2.")] = 0.0,
+    validation: Annotated[float, typer.Option(min=0.0, max=0.9, help="The share of rows to stop by, as 0.1.")] = 0.0,
+    patience: Annotated[int, typer.Option(min=1, help="Epochs without improvement on these rows.")] = 20,
+    checkpoint: Annotated[Path | None, typer.Option(metavar="PATH", help="A file to go on from.")] = None,
+    plot: Annotated[Path | None, typer.Option(metavar="PICTURE", help="Draw the history.")] = None,
+    features: Annotated[Path | None, typer.Option(metavar="PICTURE", help="Draw the weights of hidden units.")] = None,
+    shape: Annotated[str | None, typer.Option(metavar="8x8", help="Of the images in --features.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file that --out names.")] = False,
+    json: options.Json = False,
+) -> None:
+    """Learn a network from a table."""
+    import plefka as pf
+    from plefka.cli.cache import keep_compiled
+    from plefka.learning.patterns import as_patterns
+
+    hidden = sizes(layers, "--layers")
+    _check_targets(out, force, checkpoint, [plot, features])
+    chosen = _method(pf.parse_method(method) if method else None, _activation(activation))
+    optimizer = _adam(learning_rate)
+    keep_compiled()
+    table = read_table(data)
+    image = _image_shape(table, shape) if features else None
+    train, held_out = split(table, validation, seed)
+    network = start(table, train, hidden, activation, seed)
+    fitted = pf.fit(
+        network, train, chosen, optimizer=optimizer, epochs=epochs, batch_size=batch_size, seed=seed, l1=l1, l2=l2,
+        validation=held_out, patience=patience, checkpoint=checkpoint,
+    )  # fmt: skip
+    _refuse_nothing(fitted, out)
+    pf.save(fitted.network, out)
+    if plot:
+        pf.plots.history(fitted, plot)
+    if features:
+        pf.plots.features(fitted.network, features, image)
+    content = _fit_content(fitted, as_patterns(network, train), data, out)
+    output.print_json(content) if json else _print_fit(content, [plot, features])
+    _end(fitted)
+
+
+def sizes(text: str, option: str) -> tuple[int, ...]:
+    """(1, 8) from '1x8'."""
+    if not re.fullmatch(r"[1-9][0-9]{0,8}(x[1-9][0-9]{0,8})*", text):
+        raise InvalidInput(f"{option} must be whole numbers with x between, as in 1x8; got {text!r}.")
+    return tuple(int(size) for size in text.split("x"))
+
+
+def _check_targets(out: Path, force: bool, checkpoint: Path | None, pictures: list[Path | None]) -> None:
+    """All that could fail after hours of learning is tried before."""
+    from plefka.formats import FORMATS
+
+    if out.suffix.lower() not in FORMATS:
+        raise InvalidFile(f"{out}: the name of a network must end with {' or '.join(FORMATS)}.")
+    for path in (out, checkpoint, *pictures):
+        if path is not None:
+            check_target(path)
+    if out.exists() and not force:
+        raise InvalidFile(f"{out}: is there already. Add --force to replace it, or name another file.")
+    if any(pictures):
+        from plefka import plots
+
+        for path in filter(None, pictures):
+            plots.check_name(path)
+
+
+def _activation(name: str) -> "Activation":
+    from plefka.activations import as_activation
+
+    return as_activation(name)
+
+
+def _method(given: "Method | None", activation: "Activation") -> "Method":
+    """A bound where there is one: learning exploits an estimate that may exceed the truth."""
+    from plefka.activations import Sigmoid
+    from plefka.methods import parse_method
+
+    return given or parse_method("SJJ" if isinstance(activation, Sigmoid) else "G12")
+
+
+def _adam(learning_rate: float) -> Any:
+    if not 0 < learning_rate < float("inf"):
+        raise InvalidInput(f"--learning-rate must be a positive number; got {learning_rate:g}.")
+    try:
+        import optax
+    except ImportError as error:
+        raise MissingExtra("optax", "learn", "learning") from error
+    return optax.adam(learning_rate)
+
+
+def _image_shape(table: Table, shape: str | None) -> tuple[int, ...]:
+    from plefka import plots
+
+    return plots.image_shape(table.values.shape[1], sizes(shape, "--shape") if shape else None)
+
+
+def split(table: Table, share: float, seed: int) -> tuple[Any, Any]:
+    """The rows to learn from and those to stop by, drawn by the seed; None where no share is asked for."""
+    import numpy as np
+
+    count = len(table.values)
+    if share == 0:
+        return table.values, None
+    held_out = max(1, round(share * count))
+    if held_out >= count:
+        raise InvalidFile(f"{table.path}: {count} rows are too few to hold out {share:g} of them.")
+    order = np.random.default_rng(seed).permutation(count)
+    return table.values[np.sort(order[held_out:])], table.values[np.sort(order[:held_out])]
+
+
+def start(table: Table, rows: Any, hidden: tuple[int, ...], activation: str, seed: int) -> "BeliefNetwork":
+    """A network to learn, its units called hidden0, ... and as the columns."""
+    import plefka as pf
+
+    width = table.values.shape[1]
+    above = [f"hidden{k}" for k in range(sum(hidden))]
+    visible = table.names or [f"visible{k}" for k in range(width)]
+    taken = set(above) & set(visible)
+    if taken:
+        raise InvalidFile(
+            f"{table.path}: {listed(sorted(taken))} must not be names of columns, as hidden units are called so. "
+            "Rename them."
+        )
+    net = pf.ensembles.to_learn(hidden, rows[:: 1 + len(rows) // ENOUGH], seed, activation)
+    return pf.BeliefNetwork(net.storage, net.bias, net.activation, [*above, *visible], layers=net.layers)
+
+
+def _refuse_nothing(fitted: "Fitted", out: Path) -> None:
+    """Neither a network that has learned nothing nor one of no numbers is worth a file."""
+    import numpy as np
+
+    if fitted.epochs == 0:
+        print(f"plefka: interrupted before the first epoch was done; {out} was not written.", file=sys.stderr)
+        raise typer.Exit(INTERRUPTED)
+    if not all(np.all(np.isfinite(part)) for part in fitted.network.storage.leaves()):
+        print(f"plefka: {fitted.stopped.value}. {out} was not written.", file=sys.stderr)
+        raise typer.Exit(DID_NOT_LEARN)
+
+
+def _fit_content(fitted: "Fitted", patterns: "Patterns", data: Path, out: Path) -> dict[str, Any]:
+    import numpy as np
+
+    history = fitted.history
+    held_out = np.isfinite(history["validation"]).any()
+    kept = int(np.nanargmax(history["validation"])) if held_out else -1  # the network is that of this epoch
+    return {
+        "data": str(data),
+        "network": str(out),
+        "layers": list(fitted.network.layers or ()),
+        "activation": fitted.network.activation.name,
+        "method": str(fitted.method),
+        "is_bound": fitted.method.is_bound,
+        "rows": int(patterns.total),
+        "distinct_rows": len(patterns),
+        "epochs": fitted.epochs,
+        "kept_epoch": int(history["epoch"][kept]),
+        "objective": float(history["objective"][kept]),
+        "log_likelihood": float(history["log_likelihood"][kept]),
+        "validation": float(history["validation"][kept]),
+        "stopped": fitted.stopped.name.lower(),
+        "message": fitted.stopped.value,
+        "history": {name: column.tolist() for name, column in history.items()},
+    }
+
+
+def _print_fit(content: dict[str, Any], pictures: list[Path | None]) -> None:
+    kind = "a lower bound" if content["is_bound"] else "an estimate, no bound"
+    exact, validation = content["log_likelihood"], content["validation"]
+    kept = f", that of epoch {content['kept_epoch']} kept" if content["kept_epoch"] != content["epochs"] else ""
+    rows = [
+        ("rows", f"{content['rows']:,}, {content['distinct_rows']:,} of them distinct"),
+        ("epochs", f"{content['epochs']:,}{kept}"),
+        (f"ln P per row by {content['method']}", f"{content['objective']:.4f} ({kind})"),
+        ("exact ln P per row", f"{exact:.4f}" if exact == exact else "too long a sum"),
+        *([("on validation rows", f"{validation:.4f}")] if validation == validation else []),
+        ("stopped", content["message"].split(";")[0]),
+        ("written", ", ".join(map(str, [content["network"], *filter(None, pictures)]))),
+    ]
+    title = f"{' x '.join(map(str, content['layers']))} {content['activation']} units"
+    output.print_table(("network", title), rows)
+
+
+def _end(fitted: "Fitted") -> None:
+    from plefka.learning.fitted import Stopped
+
+    codes = {Stopped.INTERRUPTED: INTERRUPTED, Stopped.NOT_FINITE: DID_NOT_LEARN}
+    if fitted.stopped in codes:
+        print(f"plefka: {fitted.stopped.value}.", file=sys.stderr)
+        raise typer.Exit(codes[fitted.stopped])
+
+
+# ---- score -----------------------------------------------------------------------------------------------------------
+
+
+def score(
+    model: Model,
+    data: Data,
+    seed: Seed = 0,
+    samples: Annotated[int, typer.Option(min=2, help="For each row, where sampling is needed.")] = 1000,
+    rows: Annotated[Path | None, typer.Option(metavar="OUT.csv", help="Write ln P of every row.")] = None,
+    json: options.Json = False,
+) -> None:
+    """ln P of the rows of a table, exact where affordable."""
+    import plefka as pf
+    from plefka.cli.source import read_network
+
+    if rows is not None:
+        known(rows, {".csv": write_table})
+        check_target(rows)
+    network, table = read_network(model), read_table(data)
+    found = pf.score(network, evidence_of(network, table), seed=seed, num_samples=samples)
+    if rows is not None:
+        columns = _columns(found)
+        write_table(rows, columns, _stacked(columns))
+    content = _score_content(found, model, data)
+    output.print_json(content) if json else _print_score(content, rows)
+
+
+def _columns(found: "Score") -> dict[str, Any]:
+    """What is known of every row."""
+    columns = {"log_likelihood": found.log_likelihood, "standard_error": found.standard_error}
+    more = {"bound": found.bound, "effective_samples": found.effective}
+    return columns | {name: column for name, column in more.items() if column is not None}
+
+
+def _stacked(columns: dict[str, Any]) -> "np.ndarray":
+    import numpy as np
+
+    return np.column_stack(list(columns.values()))
+
+
+def _score_content(found: "Score", model: str, data: Path) -> dict[str, Any]:
+    bound, effective = found.bound, found.effective
+    return {
+        "network": model,
+        "data": str(data),
+        "rows": len(found.log_likelihood),
+        "log_likelihood": found.mean,
+        "standard_error": found.mean_error,
+        "is_exact": found.is_exact,
+        "method": None if found.method is None else str(found.method),
+        "bound": None if bound is None else float(bound.mean()),
+        "least_effective_samples": None if effective is None else float(effective.min()),
+        "each": {name: column.tolist() for name, column in _columns(found).items()},
+    }
+
+
+def _print_score(content: dict[str, Any], written: Path | None) -> None:
+    sampled = [
+        ("standard error", f"{content['standard_error']:.4f}"),
+        ("lower bound per row", f"{content['bound'] or 0:.4f}"),
+        ("effective samples, of the worst row", f"{content['least_effective_samples'] or 0:.1f}"),
+    ]
+    how = "exact" if content["is_exact"] else f"importance sampling from {content['method']}"
+    rows = [
+        ("ln P per row", f"{content['log_likelihood']:.4f}"),
+        *([] if content["is_exact"] else sampled),
+        ("by", how),
+        *([("written", str(written))] if written else []),
+    ]
+    output.print_table(("rows", f"{content['rows']:,}"), rows)
+
+
+# ---- impute ----------------------------------------------------------------------------------------------------------
+
+
+def impute(
+    model: Model,
+    data: Data,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILLED", help=".csv, .parquet or .npy.")],
+    method: Scheme = None,
+    probabilities: Annotated[bool, typer.Option("--probabilities", help="Fill in P(on | row), not 0 or 1.")] = False,
+    json: options.Json = False,
+) -> None:
+    """Fill the missing entries of a table."""
+    from plefka.cli.source import read_network
+    from plefka.methods import parse_method
+
+    _check_filled(out, data)
+    given = parse_method(method) if method else None
+    network, table = read_network(model), read_table(data)
+    chosen = _method(given, network.activation)
+    values, content = _filled(network, table, chosen, probabilities)
+    names = table.names or (None if out.suffix.lower() == ".csv" else _names(network, table))
+    write_table(out, names, values)
+    content = {"network": model, "data": str(data), "filled": str(out), "method": str(chosen), **content}
+    output.print_json(content) if json else _print_impute(content)
+    if content["not_converged"]:
+        print(f"plefka: {chosen}: {content['message']}.", file=sys.stderr)
+        raise typer.Exit(output.DID_NOT_CONVERGE)
+
+
+def _check_filled(out: Path, data: Path) -> None:
+    known(out, WRITERS)
+    check_target(out)
+    if out.exists() and data.exists() and out.samefile(data):
+        raise InvalidFile(f"{out}: is the table itself. Name another file, so that one can see what was missing.")
+
+
+def _names(network: "BeliefNetwork", table: Table) -> list[str]:
+    return [network.names[unit] for unit in units_of(network, table)]
+
+
+def _filled(
+    network: "BeliefNetwork", table: Table, method: "Method", probabilities: bool
+) -> tuple["np.ndarray", dict[str, Any]]:
+    """The table without gaps, and how that went. Only rows with gaps are solved."""
+    import numpy as np
+
+    import plefka as pf
+
+    units, values = units_of(network, table), np.array(table.values, float)
+    missing = np.isnan(values)
+    gaps = np.flatnonzero(missing.any(axis=1))
+    content = {"rows": len(values), "missing": int(missing.sum()), "rows_with_gaps": len(gaps), "not_converged": 0}
+    if len(gaps):
+        solution = pf.infer(network, evidence_of(network, table._replace(values=values[gaps])), method)
+        means = solution.means[:, units]
+        values[gaps] = np.where(missing[gaps], means if probabilities else means > 0.5, values[gaps])
+        content |= _doubts(solution)
+    return values if probabilities else values.astype(np.int8), content
+
+
+def _doubts(solution: "Solution") -> dict[str, Any]:
+    failed = [status.value for status in solution.status if status.name != "CONVERGED"]
+    return {"not_converged": len(failed), "message": f"{len(failed)} rows: {failed[0]}"} if failed else {}
+
+
+def _print_impute(content: dict[str, Any]) -> None:
+    rows = [
+        ("missing", f"{content['missing']:,} in {content['rows_with_gaps']:,} rows"),
+        ("filled by", content["method"]),
+        ("written", content["filled"]),
+    ]
+    output.print_table(("rows", f"{content['rows']:,}"), rows)
