@@ -2,6 +2,7 @@
 
 import re
 import sys
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -126,7 +127,9 @@ def _method(given: "Method | None", activation: "Activation") -> "Method":
     return given or parse_method("SJJ" if isinstance(activation, Sigmoid) else "G12")
 
 
+@lru_cache
 def _adam(learning_rate: float) -> Any:
+    """One and the same for a learning rate, as the step is compiled for each optimiser."""
     if not 0 < learning_rate < float("inf"):
         raise InvalidInput(f"--learning-rate must be a positive number; got {learning_rate:g}.")
     try:
