@@ -95,9 +95,11 @@ class BeliefNetworkClassifier(ClassifierMixin, Learner):
         """ln P(class) + ln P(row | class), (rows, classes)."""
         check_is_fitted(self)
         rows = self._rows(X, reset=False)
-        log_likelihood = [self._infer(network, rows).log_likelihood for network in self.networks_]
+        log_likelihood = np.column_stack([self._infer(network, rows).log_likelihood for network in self.networks_])
+        solved = np.isfinite(log_likelihood)  # a row that no network could solve is left to the prior
+        log_likelihood = np.where(solved, log_likelihood, np.where(solved.any(axis=1, keepdims=True), -np.inf, 0.0))
         with np.errstate(divide="ignore"):
-            return np.column_stack(log_likelihood) + np.log(self.class_prior_)
+            return log_likelihood + np.log(self.class_prior_)
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """ln P(class | row), (rows, classes)."""
@@ -110,4 +112,5 @@ class BeliefNetworkClassifier(ClassifierMixin, Learner):
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class of every row."""
-        return self.classes_[self.predict_joint_log_proba(X).argmax(axis=1)]
+        best = self.predict_joint_log_proba(X).argmax(axis=1)
+        return self.classes_[best]

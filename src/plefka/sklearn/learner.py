@@ -96,7 +96,7 @@ class Learner(BaseEstimator):
 
     def _binary(self, X: np.ndarray) -> np.ndarray:
         if self.binarize is not None:
-            return np.where(np.isnan(X), np.nan, X > self.binarize)
+            return np.where(np.isnan(X), np.nan, np.greater(X, self.binarize))
         odd = ~(np.isnan(X) | (X == 0) | (X == 1))
         if odd.any():
             row, column = np.argwhere(odd)[0]
