@@ -95,6 +95,13 @@ def test_rows_answer_like_one_call_each(run, rows):
         np.testing.assert_allclose(list(content["means"].values()), expected.means, atol=1e-12)
 
 
+def test_rows_may_be_as_pandas_writes_them(run, rows, tmp_path):
+    floats = tmp_path / "floats.csv"
+    floats.write_text("slow_flow,thin_crema\n1.0,\nNaN,0.0\n1.0,1.0\n", encoding="utf-8")
+    plain, from_pandas = (run("infer", NET, "--rows", path, "-m", "exact", "--json").json for path in (rows, floats))
+    assert plain["solutions"] == from_pandas["solutions"]
+
+
 def test_rows_that_did_not_converge_are_named(run, rows):
     answer = run("infer", NET, "--rows", rows, "-m", "G12[max_steps=1]")
     assert answer.code == 1

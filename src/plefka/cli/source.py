@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from plefka.cli.cache import keep_compiled
+from plefka.cli.data_files import WORDS
 from plefka.errors import InvalidEvidence, InvalidFile
 
 if TYPE_CHECKING:
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
 
 EXAMPLE = "example:"
-STATES = {"": float("nan"), "0": 0.0, "1": 1.0}
 
 
 def read_network(source: str) -> "BeliefNetwork":
@@ -89,11 +89,12 @@ def _read_csv(path: str) -> list[list[str]]:
 def _states(path: str, number: int, header: list[str], line: list[str]) -> list[float]:
     if len(line) != len(header):
         raise InvalidFile(f"{path}: line {number}: {len(header)} values must be there; got {len(line)}.")
-    odd = next((k for k, value in enumerate(line) if value.strip() not in STATES), None)
+    words = [value.strip().lower() for value in line]
+    odd = next((k for k, word in enumerate(words) if word not in WORDS), None)
     if odd is not None:
         unit, state = header[odd].strip(), line[odd]
         raise InvalidEvidence(f"{path}: line {number}: unit {unit!r} must be 0, 1 or empty (hidden); got {state!r}.")
-    return [STATES[value.strip()] for value in line]
+    return [WORDS[word] for word in words]
 
 
 def _fill(path: str, rows: "np.ndarray", unit: int, name: str, state: int) -> None:
