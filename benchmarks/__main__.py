@@ -1,31 +1,39 @@
-"""`python -m benchmarks --out FOLDER`: run, print a table, and keep it as JSON with the machine's facts."""
+"""`python -m benchmarks [core] [learning] --out FOLDER`: run, print tables, and keep them as JSON."""
 
 import argparse
 import json
 import sys
 from dataclasses import asdict
+from importlib import import_module
 from pathlib import Path
 
-from benchmarks import core
-from benchmarks.measure import machine
+from benchmarks.measure import Row, machine
 from plefka.formats import atomic
 from plefka.tables import text_table
+
+SUITES = ("core", "learning")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("suites", nargs="*", default=SUITES, help=f"of {', '.join(SUITES)}; all unless given")
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results"))
-    folder = parser.parse_args().out
-    rows = []
-    for row in core.rows():
+    options = parser.parse_args()
+    options.out.mkdir(parents=True, exist_ok=True)
+    return max([run(suite, options.out) for suite in options.suites])
+
+
+def run(suite: str, folder: Path) -> int:
+    """One suite: its table, and its JSON with the machine's facts."""
+    rows: list[Row] = []
+    for row in import_module(f"benchmarks.{suite}").rows():
         print(f"{row.name}: {row.value:.4g} {row.unit} (aim: {row.aim})", file=sys.stderr, flush=True)
         rows.append(row)
     lines = [(r.name, f"{r.value:.4g} {r.unit}", r.aim, "yes" if r.met else "no") for r in rows]
     print(text_table(("benchmark", "measured", "aim", "met"), lines))
-    folder.mkdir(parents=True, exist_ok=True)
     facts = json.dumps({"machine": machine(), "rows": [asdict(row) for row in rows]}, indent=2)
-    atomic.write(folder / "core.json", facts.encode())
-    print(f"saved to {folder / 'core.json'}")
+    atomic.write(folder / f"{suite}.json", facts.encode())
+    print(f"saved to {folder / f'{suite}.json'}")
     return 0 if all(row.met for row in rows) else 1
 
 

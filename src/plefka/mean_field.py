@@ -9,7 +9,7 @@ import numpy as np
 
 from plefka.activations import Sigmoid
 from plefka.free_energies.functional import Functional
-from plefka.free_energies.problem import pose, predict
+from plefka.free_energies.problem import head_of, pose, predict
 from plefka.free_energies.sjj import SaulJaakkolaJordan
 from plefka.free_energies.taylor import Taylor
 from plefka.methods import MeanField, does_not_apply
@@ -96,6 +96,8 @@ def _in_chunks(method, network, rows, start, prune, *, dtype) -> Posterior:
     )
     tol = max(method.tol, 64 * float(np.finfo(dtype).eps))
 
+    head = head_of(network.layers, rows)
+
     def solve(index) -> Posterior:
         stacked = network.stack is not None
         piece = storage.take(index) if stacked else storage
@@ -103,7 +105,7 @@ def _in_chunks(method, network, rows, start, prune, *, dtype) -> Posterior:
         with precision(dtype):
             found = _compiled(
                 piece, bias, network.activation, rows[index], start[index], tol, method.max_steps,
-                functional=method.functional, policy=POLICIES[method.policy], prune=prune,
+                functional=method.functional, policy=POLICIES[method.policy], prune=prune, head=head,
             )  # fmt: skip
             return to_numpy(found)
 
@@ -120,12 +122,12 @@ def _traced(method, network, rows, start, prune) -> Posterior:
 
 
 def _solve(
-    storage, bias, activation, rows, start, tol, max_steps, *, functional, policy, prune, traced=False
+    storage, bias, activation, rows, start, tol, max_steps, *, functional, policy, prune, head=None, traced=False
 ) -> Posterior:
     degree = functional.powers(activation)
     rows, bias = jnp.asarray(rows, jnp.zeros(()).dtype), jnp.asarray(bias)
-    problem = pose(storage, bias, activation, rows, degree, pairs=functional.needs_pairs, prune=prune)
-    theta = jnp.where(problem.free, jnp.asarray(start, rows.dtype).T, 0.0)
+    problem = pose(storage, bias, activation, rows, degree, pairs=functional.needs_pairs, prune=prune, head=head)
+    theta = jnp.where(problem.searched, jnp.asarray(start, rows.dtype).T[: problem.head], 0.0)
     frozen = jax.lax.stop_gradient(problem)
     ending = minimise(frozen, functional.energy, policy, theta, jnp.asarray(tol, rows.dtype), max_steps)
     if traced:
@@ -135,4 +137,4 @@ def _solve(
     return Posterior(means.T, G, ending.status, ending.steps, ending.cycles, ending.point.residual)
 
 
-_compiled = jax.jit(_solve, static_argnames=("functional", "policy", "prune", "traced"))
+_compiled = jax.jit(_solve, static_argnames=("functional", "policy", "prune", "head", "traced"))

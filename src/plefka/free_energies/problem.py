@@ -5,6 +5,7 @@ from collections.abc import Callable
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from plefka.activations import CERTAIN_FIELD, Activation, sigmoid
@@ -22,15 +23,25 @@ class Problem(eqx.Module):
     free: Bool[Array, "units rows"]  # hidden, and the energy counts
     counted: Float[Array, "units rows"]  # 1 where the energy of the unit counts, else 0
     values: Float[Array, "units rows"]  # what clamped units are, and 1/2 elsewhere
+    head: int = eqx.field(static=True)  # so many units are searched; those behind them are observed in every row
 
     @property
     def known(self) -> Bool[Array, "units rows"]:
         """Observed, or found by the solver; what is not is barren."""
         return self.free | (self.values != 0.5)
 
-    def means(self, theta: Float[Array, "units rows"]) -> Float[Array, "units rows"]:
+    @property
+    def searched(self) -> Bool[Array, "head rows"]:
+        """Where the units of the head are free."""
+        return self.free[: self.head]
+
+    def means(self, theta: Float[Array, "head rows"]) -> Float[Array, "units rows"]:
         """u_i = sigma(theta_i), or the evidence."""
-        return jnp.where(self.free, sigmoid(theta), self.values)
+        return self.complete(jnp.where(self.searched, sigmoid(theta), self.values[: self.head]))
+
+    def complete(self, u: Float[Array, "head rows"]) -> Float[Array, "units rows"]:
+        """The means of the head, and the evidence behind it."""
+        return jnp.concatenate([u, self.values[self.head :]]) if self.head < len(self.values) else u
 
 
 def pose(
@@ -42,8 +53,12 @@ def pose(
     *,
     pairs: bool,
     prune: bool,
+    head: int | None = None,
 ) -> Problem:
-    """The problem of finding the hidden units of every row (nan) from the clamped ones."""
+    """The problem of finding the hidden units of every row (nan) from the clamped ones.
+
+    `head`: the units from there on are known to be observed in every row, and a solver leaves them alone.
+    """
     hidden = jnp.isnan(rows).T
     counted = relevant(storage, ~hidden) if prune else jnp.ones_like(hidden)
     return Problem(
@@ -53,7 +68,15 @@ def pose(
         hidden & counted,
         counted.astype(rows.dtype),
         jnp.where(hidden, 0.5, rows.T),
+        storage.size if head is None else head,
     )
+
+
+def head_of(layers: tuple[int, ...] | None, rows: Float[np.ndarray, "rows units"]) -> int:
+    """How many units come before a bottom layer that every row observes; all units where there is none."""
+    size = rows.shape[1]
+    above = size - layers[-1] if layers else size
+    return above if above < size and not np.isnan(rows[:, above:]).any() else size
 
 
 def relevant(storage: Storage, observed: Bool[Array, "units rows"]) -> Bool[Array, "units rows"]:

@@ -25,6 +25,7 @@ from plefka.progress import progress
 
 STEP_SIZE = 0.05
 AFFORDABLE = 2**25  # multiply-adds for the exact log-likelihood after an epoch
+MOST_STEPS = 100  # evaluations for each batch: the next epoch goes on from where they end
 MOST_STARTS = 2**25  # numbers that are kept to start the next epoch from
 STORED = np.float32
 
@@ -160,7 +161,7 @@ def _plan(network, method, rules, l1, l2, tol) -> Plan:
     storage = storage.with_pairs() if method.functional.needs_pairs else storage
     return Plan(
         storage, network.activation, parametrisation(network, *rules), float(l1), float(l2), float(tol),
-        method.functional, POLICIES[method.policy], method.max_steps, stacked,
+        method.functional, POLICIES[method.policy], min(method.max_steps, MOST_STEPS), stacked,
     )  # fmt: skip
 
 
@@ -175,6 +176,7 @@ class _Loop:
         init = jax.vmap(run.optimizer.init) if self.lead else run.optimizer.init
         self.state = State(free, to_numpy(init(free)))
         self.starts = _Starts(run.patterns, self.lead)
+        self.head = run.patterns.head(run.network.layers)
         self.best = (np.full(self.lead, -np.inf), free, np.zeros(self.lead, int))  # value, parameters, epochs since
         self.history: dict[str, list] = {name: [] for name in COLUMNS}
         network, patterns = run.network, run.patterns
@@ -204,13 +206,13 @@ class _Loop:
         share = run.patterns.total / len(pieces)
         outcomes, solutions = [], []
         for index, counts in pieces:
-            theta = self.starts.read(index)
+            rows = run.patterns.rows(index)
+            theta = self.starts.read(index, self.head)
             state, outcome = step(
-                state, run.plan, run.network.parameters, run.patterns.rows(index), counts, share, theta,
-                optimizer=run.optimizer,
-            )  # fmt: skip
+                state, run.plan, run.network.parameters, rows, counts, share, theta, optimizer=run.optimizer
+            )
             outcomes.append(outcome._replace(theta=None))
-            solutions.append((index, counts, np.asarray(outcome.theta)))
+            solutions.append((index, counts, np.asarray(outcome.theta, STORED)))
         state = to_numpy(state)
         entry = self._entry(epoch, outcomes, state)
         self.state = state
@@ -246,8 +248,8 @@ class _Loop:
         assert held_out is not None
         found = []
         for index, counts in batches(held_out, run.batch_size, 0, 0):
-            theta = np.zeros((*self.lead, len(index), run.network.size))
             rows = held_out.rows(index)
+            theta = np.zeros((*self.lead, len(index), held_out.head(run.network.layers)))
             found.append(evaluate(state.free, run.plan, run.network.parameters, rows, counts, theta))
         total, counted = (sum(np.asarray(o[k]) for o in found) for k in range(2))
         return np.where(counted > 0, total / np.maximum(counted, 1e-300), -np.inf)
@@ -320,12 +322,12 @@ class _Starts:
     """The solutions of the last epoch, for the units that are hidden in every row."""
 
     def __init__(self, patterns: Patterns, lead: tuple[int, ...]):
-        self.latent, self.size, self.lead = patterns.latent, patterns.size, lead
+        self.latent, self.lead = patterns.latent, lead
         shape = (*lead, len(patterns), len(self.latent))
         self.theta = np.zeros(shape if np.prod(shape) <= MOST_STARTS else (*lead, 0, len(self.latent)), STORED)
 
-    def read(self, index: np.ndarray) -> np.ndarray:
-        theta = np.zeros((*self.lead, len(index), self.size))
+    def read(self, index: np.ndarray, head: int) -> np.ndarray:
+        theta = np.zeros((*self.lead, len(index), head))
         if self.theta.shape[-2]:
             theta[..., self.latent] = self.theta[..., index, :]
         return theta

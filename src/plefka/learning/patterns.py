@@ -38,6 +38,12 @@ class Patterns:
         """The units that no row observes."""
         return np.setdiff1d(np.arange(self.size), self.units)
 
+    def head(self, layers: tuple[int, ...] | None) -> int:
+        """How many units come before a bottom layer that every pattern observes; all units where there is none."""
+        above = self.size - layers[-1] if layers else self.size
+        whole = np.isin(np.arange(above, self.size), self.units).all() and not (self.values == MISSING).any()
+        return above if whole else self.size
+
     def rows(self, index: Any = slice(None)) -> np.ndarray:
         """Some patterns as evidence: a number for every unit of the network, nan where hidden."""
         values = self.values[index]
@@ -131,14 +137,20 @@ def _merged(values: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.nda
 
 
 def batches(patterns: Patterns, size: int, seed: int | None, epoch: int) -> list[tuple[np.ndarray, np.ndarray]]:
-    """(indices, counts) of every batch of an epoch, in an order of its own; the last is filled up with count 0."""
+    """(indices, counts) of every batch of an epoch, in an order of its own; spare places have count 0."""
     order = np.arange(len(patterns))
     if size >= len(order):
-        return [(order, patterns.counts)]
+        return [_filled(patterns, order, _rounded(len(order)))]
     order = np.random.default_rng([seed or 0, epoch]).permutation(len(patterns))
-    found = []
-    for first in range(0, len(order), size):
-        index = order[first : first + size]
-        spare = size - len(index)
-        found.append((np.r_[index, np.full(spare, index[-1])], np.r_[patterns.counts[index], np.zeros(spare)]))
-    return found
+    return [_filled(patterns, order[first : first + size], size) for first in range(0, len(order), size)]
+
+
+def _filled(patterns: Patterns, index: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
+    spare = size - len(index)
+    return np.r_[index, np.full(spare, index[-1])], np.r_[patterns.counts[index], np.zeros(spare)]
+
+
+def _rounded(count: int) -> int:
+    """The next of 8, 12, 16, 24, 32, 48, ...: data sets of similar sizes share a compiled program."""
+    size = max(8, 1 << (count - 1).bit_length())
+    return size * 3 // 4 if count <= size * 3 // 4 else size

@@ -46,17 +46,21 @@ class Outcome(NamedTuple):
     log_likelihood: Any  # the sum of counts x estimate over the rows that were solved
     counted: Any  # their counts
     converged: Any  # the counts of those that converged
-    theta: Any  # the solutions, (rows, units)
+    theta: Any  # the solutions, (rows, head)
 
 
 def solved(plan: Plan, parameters: Any, rows: Any, theta: Any) -> tuple[Any, Any, Any]:
-    """The free energy of every row as a function of the parameters at fixed means, the status, and theta."""
+    """The free energy of every row as a function of the parameters at fixed means, the status, and theta (rows, head).
+
+    `theta` has the width of the head: as many units as are searched; those behind them every row observes.
+    """
     weights, bias = parameters
     problem: Problem = pose(
         plan.storage.with_parameters(weights), bias, plan.activation, rows,
         plan.functional.powers(plan.activation), pairs=plan.functional.needs_pairs, prune=True,
+        head=theta.shape[1],
     )  # fmt: skip
-    start = jnp.where(problem.free, theta.T, 0.0)
+    start = jnp.where(problem.searched, theta.T, 0.0)
     frozen = jax.lax.stop_gradient(problem)
     ending = minimise(frozen, plan.functional.energy, plan.policy, start, plan.tol, plan.max_steps)
     theta = jax.lax.stop_gradient(ending.point.theta)

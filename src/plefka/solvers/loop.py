@@ -24,11 +24,11 @@ BOTTOMLESS = -1e3  # per unit: a free energy this low will not come back
 class Point(eqx.Module):
     """A point of the search, with all that one evaluation of the free energy tells there."""
 
-    theta: Float[Array, "units rows"]
+    theta: Float[Array, "head rows"]
     G: Float[Array, " rows"]
-    pull: Float[Array, "units rows"]
+    pull: Float[Array, "head rows"]
     slope: Float[Array, " rows"]  # how fast G falls along the pull
-    change: Float[Array, "units rows"]  # the pull in the metric of the means, sqrt(v) pull
+    change: Float[Array, "head rows"]  # the pull in the metric of the means, sqrt(v) pull
     residual: Float[Array, " rows"]  # by how much the full step would change a mean, at most
 
 
@@ -59,14 +59,14 @@ class Ending(eqx.Module):
 
 def evaluator(problem: Problem, energy: Callable) -> Callable:
     """theta -> Point, by one evaluation of the energy and its gradient."""
-    free = problem.free
+    free = problem.searched
 
     def summed(u):
-        R = energy(problem, u)
+        R = energy(problem, problem.complete(u))
         return R.sum(), R
 
-    def evaluate(theta: Float[Array, "units rows"]) -> Point:
-        u = problem.means(theta)
+    def evaluate(theta: Float[Array, "head rows"]) -> Point:
+        u = problem.means(theta)[: problem.head]
         slope_of_R, R = jax.grad(summed, has_aux=True)(u)
         target = jnp.clip(-slope_of_R, -LARGEST_THETA, LARGEST_THETA)  # (53)
         pull = jnp.where(free, target - theta, 0.0)
@@ -81,7 +81,7 @@ def evaluator(problem: Problem, energy: Callable) -> Callable:
     return evaluate
 
 
-def nowhere(theta: Float[Array, "units rows"]) -> Point:
+def nowhere(theta: Float[Array, "head rows"]) -> Point:
     """Before the first evaluation: any point that is evaluated is better."""
     nothing = jnp.zeros_like(theta)
     return Point(theta, jnp.inf + nothing[0], nothing, nothing[0], nothing, jnp.inf + nothing[0])
@@ -90,7 +90,7 @@ def nowhere(theta: Float[Array, "units rows"]) -> Point:
 def minimise(problem: Problem, energy: Callable, policy: Policy, theta, tol, max_steps) -> Ending:
     """From theta downhill until the residual of every row is at most tol, or the row fails, or steps run out."""
     evaluate = evaluator(problem, energy)
-    bottom = BOTTOMLESS * (1 + problem.free.sum(0))
+    bottom = BOTTOMLESS * (1 + problem.searched.sum(0))
 
     def judge(point):
         settled = point.residual <= tol

@@ -1,0 +1,167 @@
+"""Learning: the paper's bars, digits with and without their pixels, missing data, and the price of an epoch."""
+
+import multiprocessing
+import tempfile
+import time
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from sklearn.datasets import load_digits
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.impute import KNNImputer, SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import BernoulliNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neural_network import BernoulliRBM
+from sklearn.pipeline import make_pipeline
+
+import plefka as pf
+from benchmarks.measure import Row, best_of_both, peak_memory
+from plefka.sklearn import BeliefNetworkClassifier
+
+SCHEMES = {"sigmoid": ("G11", "G12", "G22", "SJJ"), "noisy_or": ("G11", "G12", "G22", "G221")}
+CEILING = -3.379  # minus the entropy of the source of bars
+STARTS, EPOCHS = 10, 500
+
+
+def bars(seed: int, count: int = 2000) -> np.ndarray:
+    """4 x 4 images of either horizontal or vertical bars, each there with probability 1/2."""
+    rng = np.random.default_rng(seed)
+    pictures = np.repeat(rng.integers(0, 2, (count, 4, 1)), 4, axis=2)
+    vertical = rng.random(count) < 0.5
+    pictures[vertical] = pictures[vertical].transpose(0, 2, 1)
+    return pictures.reshape(count, 16).astype(float)
+
+
+def bars_by_every_scheme() -> Iterator[Row]:
+    """Exact log-likelihood per pattern of 10 starts, all learned at once, at the end and at the best epoch."""
+    rows, seconds, best = bars(0), 0.0, {}
+    for activation, methods in SCHEMES.items():
+        start = pf.ensembles.to_learn((1, 8), rows, 0, activation, count=STARTS)
+        for method in methods:
+            begin = time.perf_counter()
+            history = pf.fit(start, rows, method, epochs=EPOCHS).history
+            seconds += time.perf_counter() - begin
+            exact = history["log_likelihood"]
+            last = exact[-1]
+            on_the_way = np.max(np.where(np.isfinite(exact), exact, -np.inf), axis=0)
+            best[activation, method] = last.max()
+            details = {"last": last.tolist(), "best_epoch": on_the_way.tolist()}
+            details |= {"objective": history["objective"][-1].tolist(), "median": float(np.median(last))}
+            spread = f"median {np.median(last):.2f}, worst {last.min():.2f}, best on the way {on_the_way.max():.2f}"
+            yield Row(
+                f"bars, {activation}, {method}: exact, best of 10 starts ({spread})",
+                last.max(), "nats per pattern", "see the last line", True, details,
+            )  # fmt: skip
+    top = max(value for (activation, _), value in best.items() if activation == "sigmoid")
+    yield Row("bars, sigmoid: best start below the ceiling", CEILING - top, "nats", "0.35", CEILING - top <= 0.35, {})
+    yield Row("bars: 10 starts x 4 schemes x 2 activations", seconds, "s", "600", seconds <= 600, {})
+
+
+def missing_entries() -> Row:
+    """What 30 % of missing entries cost on complete test rows."""
+    rows, test = bars(0), bars(1)
+    holes = np.where(np.random.default_rng(2).random(rows.shape) < 0.3, np.nan, rows)
+    start = pf.ensembles.to_learn((1, 8), rows, 0)
+    scores = []
+    for training in (rows, holes):
+        fitted = pf.fit(start, training, "SJJ", epochs=150, batch_size=len(rows))
+        scores.append(pf.score(fitted.network, test).mean)
+    lost = scores[0] - scores[1]
+    details = {"complete": scores[0], "with_holes": scores[1]}
+    return Row("bars: lost by 30 % missing entries", lost, "nats per row", "less than 0.2", lost < 0.2, details)
+
+
+def pixels() -> tuple[np.ndarray, np.ndarray]:
+    """scikit-learn's digits in black and white, and which they are."""
+    X, y = load_digits(return_X_y=True)
+    return (np.asarray(X) > 7).astype(float), np.asarray(y)
+
+
+def digits() -> Iterator[Row]:
+    """Error on 797 digits after 1,000, with all pixels and with a random half of them, beside others."""
+    X, y = pixels()
+    rng = np.random.default_rng(0)
+    order = rng.permutation(len(X))
+    X, y = X[order], y[order]
+    test, half = X[1000:], np.where(rng.random(X[1000:].shape) < 0.5, np.nan, X[1000:])
+    ours = BeliefNetworkClassifier(layers=(2, 16), epochs=100, l2=0.003, random_state=0)
+    others = {
+        "BernoulliRBM and logistic regression": make_pipeline(
+            BernoulliRBM(100, learning_rate=0.06, n_iter=20, random_state=0), LogisticRegression(C=100, max_iter=2000)
+        ),
+        "naive Bayes": BernoulliNB(),
+        "5 nearest neighbours": KNeighborsClassifier(5),
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        ours.fit(X[:1000], y[:1000])
+        full, part = (100 * np.mean(ours.predict(rows) != y[1000:]) for rows in (test, half))
+        yield Row("digits: error of class networks", full, "%", "at most 6", full <= 6, {})
+        yield Row("digits: error with half of the pixels", part, "%", "at most 15", part <= 15, {})
+        for name, model in others.items():
+            model.fit(X[:1000], y[:1000])
+            error = 100 * np.mean(model.predict(test) != y[1000:])
+            filled = {
+                type(imputer).__name__: 100 * np.mean(model.predict(imputer.fit(X[:1000]).transform(half)) != y[1000:])
+                for imputer in (SimpleImputer(), KNNImputer())
+            }
+            best = min(filled.values())
+            yield Row(f"digits: error of {name}", error, "%", "beside ours", True, {})
+            yield Row(f"digits: error of {name}, half imputed", best, "%", "beside ours", True, filled)
+
+
+def price_of_an_epoch() -> Row:
+    """One epoch of G12 on a 24 x 8 x 64 network over one of BernoulliRBM with 24 components."""
+    X, _ = pixels()
+    start = pf.ensembles.to_learn((8, 24), X, 0)
+
+    def ours(epochs):
+        return lambda: pf.fit(start, X, "G12", epochs=epochs, seed=0)
+
+    def theirs(epochs):
+        return lambda: BernoulliRBM(24, n_iter=epochs, random_state=0).fit(X)
+
+    few, many = 3, 13
+    ours(few)()
+    a, b = best_of_both(ours(few), theirs(few), 3)
+    c, d = best_of_both(ours(many), theirs(many), 3)
+    ratio = (c - a) / (d - b)
+    details = {"seconds_per_epoch": (c - a) / (many - few), "rbm_seconds_per_epoch": (d - b) / (many - few)}
+    return Row("epoch of G12 on 1,797 digits, 8x24x64 / BernoulliRBM, 24", ratio, "x", "at most 5", ratio <= 5, details)
+
+
+def a_million_rows() -> Row:
+    """Memory above the data for one epoch on a file of 1,000,000 rows of 64."""
+    context = multiprocessing.get_context("spawn")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "rows.npy"
+        file = np.lib.format.open_memmap(path, "w+", np.uint8, (1_000_000, 64))
+        rng = np.random.default_rng(0)
+        for first in range(0, len(file), 50_000):
+            file[first : first + 50_000] = rng.random((50_000, 64)) < rng.random(64)
+        file.flush()
+        with context.Pool(1) as pool:
+            extra, seconds = pool.apply(_one_epoch_of, (str(path),))
+    gib = extra / 2**30
+    return Row("memory of an epoch on 1e6 rows x 64", gib, "GiB", "at most 1", gib <= 1, {"seconds": seconds})
+
+
+def _one_epoch_of(path: str) -> tuple[int, float]:
+    rows = np.load(path, mmap_mode="r")
+    start = pf.ensembles.to_learn((8,), rows[:1000], 0)
+    pf.fit(start, rows[:2000], epochs=1, batch_size=1000, seed=0)
+    before, begin = peak_memory(), time.perf_counter()
+    pf.fit(start, rows, epochs=1, batch_size=1000, seed=0)
+    return peak_memory() - before, time.perf_counter() - begin
+
+
+def rows() -> Iterator[Row]:
+    """All of them."""
+    yield price_of_an_epoch()
+    yield a_million_rows()
+    yield missing_entries()
+    yield from digits()
+    yield from bars_by_every_scheme()
