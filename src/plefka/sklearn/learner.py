@@ -92,7 +92,8 @@ class Learner(BaseEstimator):
 
     def _rows(self, X: Any, *, reset: bool) -> np.ndarray:
         """X as rows of 0, 1 and nan."""
-        return self._binary(validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan"))
+        checked: Any = validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan")
+        return self._binary(checked)
 
     def _binary(self, X: np.ndarray) -> np.ndarray:
         if self.binarize is not None:
@@ -131,14 +132,14 @@ class Learner(BaseEstimator):
         seen = ~np.isnan(X)
         on = (weights @ np.where(seen, X, 0) + 0.5) / (weights @ seen + 1)
         row = 2 * on - 0.5  # the one row whose frequencies, (row + 1/2) / 2, are these
-        return to_learn(self._hidden_layers(), row[None], seed, self.activation)
+        return to_learn(self._hidden_layers(), row[None], seed, as_activation(self.activation))
 
     def _learn(self, X: np.ndarray, weights: np.ndarray, seed: int) -> Fitted:
         """A network from scratch. Rows without weight are as good as absent."""
         X, weights = X[weights > 0], weights[weights > 0]
         validation = None
         if self.validation_fraction is not None:
-            split = train_test_split(X, weights, test_size=self.validation_fraction, random_state=seed)
+            split: Any = train_test_split(X, weights, test_size=self.validation_fraction, random_state=seed)
             X, validation, weights = split[:3]
         network = self._start(X, weights, seed)
         return self._fitted(network, X, weights, seed, epochs=self.epochs, validation=validation)

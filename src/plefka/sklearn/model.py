@@ -40,6 +40,7 @@ class BeliefNetworkModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Dens
     network_: BeliefNetwork
     fitted_: Fitted
     n_features_in_: int
+    feature_names_in_: np.ndarray
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "BeliefNetworkModel":
@@ -78,7 +79,7 @@ class BeliefNetworkModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Dens
         check_is_fitted(self)
         return self._infer(self.network_, self._rows(X, reset=False)).log_likelihood
 
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X: Any, y: Any = None) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
         """The mean of `score_samples`."""
         return float(np.mean(self.score_samples(X)))
 
@@ -98,7 +99,7 @@ class BeliefNetworkModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Dens
     def inverse_transform(self, X: Any) -> np.ndarray:
         """P(on) of the visible units, given means or states of the hidden ones: f(W u + h), u the layer above them."""
         check_is_fitted(self)
-        means = check_array(X, dtype=np.float64, input_name="X")
+        means = check_array(X, dtype="float64", input_name="X")
         if means.shape[1] != self._n_features_out or means.min() < 0 or means.max() > 1:
             raise ValueError(
                 f"X must have {self._n_features_out} columns, the means of the hidden units, from 0 to 1; got shape "
