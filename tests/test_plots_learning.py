@@ -131,11 +131,12 @@ def test_what_has_no_bottom_layer_says_so():
 
 @pytest.mark.parametrize("kind", ["png", "svg", "pdf"])
 def test_files_are_the_same_each_time_and_leave_nothing_else(kind, tmp_path):
-    for draw, what in ((plots.history, fitted()), (plots.features, layered())):
-        path = tmp_path / f"{draw.__name__}.{kind}"
-        draw(what, path)
+    run, network = fitted(), layered()
+    for name, draw in (("h", lambda to: plots.history(run, to)), ("f", lambda to: plots.features(network, to))):
+        path = tmp_path / f"{name}.{kind}"
+        draw(path)
         first = path.read_bytes()
-        draw(what, path)
+        draw(path)
         assert path.read_bytes() == first
     assert len(list(tmp_path.iterdir())) == 2
 
