@@ -48,11 +48,11 @@ ROWS = np.array([[0, 1, 1, 0], [1, 1, 0, 0], [0, 0, 0, 1], [1, np.nan, 1, 0]])
     [("sigmoid", m) for m in SIGMOID] + [("noisy_or", m) for m in NOISY_OR] + [("probit", m) for m in PROBIT],
 )
 def test_the_gradient_of_a_step_is_the_slope_of_what_infer_reports(activation, method):
-    from plefka.learning.fitting import _plan
+    from plefka.learning.fitting import _plan, careful
 
     network = small(probit() if activation == "probit" else activation)
     method = pf.parse_method(f"{method}[tol=1e-12]")
-    plan = _plan(network, method, (None, None, None), 0.0, 0.0, 1e-12)
+    plan = careful(_plan(network, method, (None, None, None), 0.0, 0.0, 1e-12))
     evidence = as_patterns(network, ROWS).rows()
     direction = jax.tree.map(lambda p: np.random.default_rng(p.size).normal(size=p.shape), network.parameters)
     with precision("float64"):

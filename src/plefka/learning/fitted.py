@@ -33,7 +33,8 @@ class Fitted:
     - `history`: arrays with an entry for each epoch (of a stack, a row with an entry for each network):
         `epoch`; `objective`, the method's estimate of ln P per row as it was during the epoch; `log_likelihood`, the
         exact one after it, nan where that costs too much; `validation`, the estimate on the validation rows;
-        `converged`, the share of rows that were solved; `seconds` since the start.
+        `converged`, the share of rows that were solved to `tol` in the few evaluations that a step has; `seconds`
+        since the start.
     - `stopped`: why it ended. `optimizer_state`: to go on from.
     """
 
