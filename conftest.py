@@ -96,7 +96,7 @@ pytest_collect_file = Sybil(
         CodeBlockParser("output", compare_output),
         CodeBlockParser("console", run_console),
     ],
-    patterns=["README.md", "docs/*.md"],
+    patterns=["README.md", "docs/*.md", "docs/tutorials/*.md"],
     setup=enter_folder,
     teardown=leave_folder,
 ).pytest()

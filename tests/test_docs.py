@@ -9,7 +9,7 @@ import pytest
 import plefka
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 TEXT = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
 EQUATIONS = (ROOT / "docs" / "equations.md").read_text(encoding="utf-8")
 NUM_EQUATIONS = 77

@@ -48,7 +48,7 @@ def _solution(network: BeliefNetwork, rows: Any, method: Method, found: Posterio
     import numpy as np
 
     traced = is_traced(found, rows)
-    status = found.status if traced else np.array([STATUS_CODES[code - 1] for code in found.status], dtype=object)
+    status = found.status if traced else np.array(STATUS_CODES, dtype=object)[found.status - 1]
     observed = rows == rows
     fields = (found.means, -found.free_energy, status, found.num_steps, found.residual, found.num_cycles, observed)
     if not batched:

@@ -1,8 +1,11 @@
-"""A progress bar for work that takes longer than a second: how much is done, and how much time is left."""
+"""A progress bar for work that takes longer than a second, and steps of it that Ctrl-C must not cut in two."""
 
+import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TextIO, TypeVar
 
 Item = TypeVar("Item")
@@ -40,3 +43,20 @@ def bar(label: str, done: int, total: int, elapsed: float) -> str:
     filled = round(WIDTH * share)
     left = f"{elapsed * (total - done) / done:.0f} s left" if done else "estimating"
     return f"{label} [{'#' * filled}{'.' * (WIDTH - filled)}] {share:4.0%}, {left}"
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Ctrl-C waits until the block has ended; to other threads, and where it is ignored, it does not come at all."""
+    elsewhere = threading.current_thread() is not threading.main_thread()
+    if elsewhere or signal.getsignal(signal.SIGINT) in (None, signal.SIG_IGN):
+        yield
+        return
+    waiting: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, frame: waiting.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if waiting:
+        raise KeyboardInterrupt

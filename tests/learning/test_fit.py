@@ -16,6 +16,7 @@ import plefka as pf
 from plefka.learning.patterns import as_patterns
 from plefka.learning.step import solved
 from plefka.precision import precision
+from plefka.progress import uninterrupted
 from tests.learning.bars import BARS, SOURCE_ENTROPY
 
 SIGMOID = ("G10", "G11", "G12", "G13", "G14", "G21", "G22", "G221", "G212", "SJJ")
@@ -358,3 +359,17 @@ def test_a_negative_noisy_or_weight_must_be_frozen():
         pf.fit(network, rows, epochs=1)
     learned = pf.fit(network, rows, epochs=2, frozen=(W < 0, None)).network
     assert learned.weights[2, 1] == -0.3
+
+
+def test_an_interruption_waits_for_the_end_of_a_change():
+    seen = []
+
+    def change():
+        with uninterrupted():
+            signal.raise_signal(signal.SIGINT)
+            seen.append("the rest")
+        seen.append("not this")
+
+    with pytest.raises(KeyboardInterrupt):
+        change()
+    assert seen == ["the rest"]

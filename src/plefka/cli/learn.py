@@ -2,7 +2,6 @@
 
 import re
 import sys
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,7 +9,7 @@ import typer
 
 from plefka.cli import INTERRUPTED, options, output
 from plefka.cli.data_files import WRITERS, Table, check_target, evidence_of, known, read_table, units_of, write_table
-from plefka.errors import InvalidFile, InvalidInput, MissingExtra, listed
+from plefka.errors import InvalidFile, InvalidInput, listed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -127,16 +126,12 @@ def _method(given: "Method | None", activation: "Activation") -> "Method":
     return given or parse_method("SJJ" if isinstance(activation, Sigmoid) else "G12")
 
 
-@lru_cache
 def _adam(learning_rate: float) -> Any:
-    """One and the same for a learning rate, as the step is compiled for each optimiser."""
     if not 0 < learning_rate < float("inf"):
         raise InvalidInput(f"--learning-rate must be a positive number; got {learning_rate:g}.")
-    try:
-        import optax
-    except ImportError as error:
-        raise MissingExtra("optax", "learn", "learning") from error
-    return optax.adam(learning_rate)
+    from plefka.learning.fitting import adam
+
+    return adam(learning_rate)
 
 
 def _image_shape(table: Table, shape: str | None) -> tuple[int, ...]:

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from plefka.activations import Activation, sigmoid
+from plefka.activations import Activation, sigmoid, softplus
 from plefka.free_energies.functional import Functional
 from plefka.free_energies.problem import Problem
 
@@ -46,17 +46,19 @@ def _bound(problem: Problem, u, x, xi):
 
 def log_average(problem: Problem, u, a):
     """ln <exp(a x)> = a h + sum_j ln(1 - u_j + u_j exp(a w_ij))."""
-    return a * problem.h + problem.weights.map_edges(lambda w, a, u: (log_tilt(a * w, u),), a, u)[0]
+    theta = log_odds(u)
+    terms = problem.weights.map_edges(lambda w, a, _, u, theta: (log_tilt(a * w, u, theta),), a, u, a, theta)
+    return a * problem.h + terms[0]
 
 
 def tilted(problem: Problem, u, a):
     """ln <exp(a x)> with its first and second derivative by a: the field's cumulants under tilted means."""
 
-    def terms(w, a, u):
-        p = tilted_mean(a * w, u)
-        return log_tilt(a * w, u), w * p, w**2 * p * (1 - p)
+    def terms(w, a, _, u, theta):
+        p = tilted_mean(a * w, u, theta)
+        return log_tilt(a * w, u, theta), w * p, w**2 * p * (1 - p)
 
-    value, slope, curvature = problem.weights.map_edges(terms, a, u)
+    value, slope, curvature = problem.weights.map_edges(terms, a, u, a, log_odds(u))
     return a * problem.h + value, problem.h + slope, curvature
 
 
@@ -87,33 +89,34 @@ def best_xi(problem: Problem, u, x):
     return jax.lax.while_loop(lambda state: state[3] & (state[4] < XI_STEPS), step, jax.lax.stop_gradient(start))[0]
 
 
+def log_odds(u):
+    """theta with sigma(theta) = u, for every unit and not for every edge; anything where u is 0 or 1."""
+    inner = (u > 0) & (u < 1)
+    safe = jnp.where(inner, u, 0.5)
+    return jnp.log(safe) - jnp.log1p(-safe)
+
+
 @jax.custom_jvp
-def log_tilt(t, u):
-    """ln(1 - u + u exp(t)), for any t and for u up to 0 and 1."""
-    e = jnp.exp(-jnp.abs(t))
-    scale = jnp.where(t > 0, u + (1 - u) * e, 1 - u + u * e)
-    far = jnp.maximum(t, 0) + jnp.log(jnp.maximum(scale, 1e-300))
-    near = jnp.log1p(u * jnp.expm1(jnp.clip(t, -1, 1)))
-    value = jnp.where(jnp.abs(t) < 1, near, far)
+def log_tilt(t, u, theta):
+    """ln(1 - u + u exp(t)) = softplus(t + theta) - softplus(theta), for any t and for u up to 0 and 1."""
+    value = softplus(t + theta) - softplus(theta)
     return jnp.where(u <= 0, 0.0, jnp.where(u >= 1, t, value))
 
 
 @log_tilt.defjvp
 def _(primals, tangents):
-    (t, u), (dt, du) = primals, tangents
-    return log_tilt(t, u), tilted_mean(t, u) * dt + tilted_slope(t, u) * du
+    (t, u, theta), (dt, du, _) = primals, tangents  # theta moves with u, which counts once
+    return log_tilt(t, u, theta), tilted_mean(t, u, theta) * dt + tilted_slope(t, u) * du
 
 
-def tilted_mean(t, u):
+def tilted_mean(t, u, theta):
     """u exp(t) / (1 - u + u exp(t)): the mean of a unit under a tilt."""
-    e = jnp.exp(-jnp.abs(t))
-    up, down = jnp.where(t > 0, u, u * e), jnp.where(t > 0, (1 - u) * e, 1 - u)
-    return jnp.where(u <= 0, 0.0, jnp.where(u >= 1, 1.0, up / jnp.maximum(up + down, 1e-300)))
+    return jnp.where(u <= 0, 0.0, jnp.where(u >= 1, 1.0, sigmoid(t + theta)))
 
 
 def tilted_slope(t, u):
     """(exp(t) - 1) / (1 - u + u exp(t)): the derivative of log_tilt by u."""
     e = jnp.exp(-jnp.abs(t))
     scale = jnp.where(t > 0, u + (1 - u) * e, 1 - u + u * e)
-    slope = -jnp.sign(t) * jnp.expm1(-jnp.abs(t)) / jnp.maximum(scale, 1e-300)
+    slope = jnp.sign(t) * (1 - e) / jnp.maximum(scale, 1e-300)
     return jnp.clip(slope, -LARGEST_SLOPE, LARGEST_SLOPE)

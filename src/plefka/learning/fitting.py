@@ -22,7 +22,7 @@ from plefka.learning.step import Outcome, Plan, State, evaluate, step
 from plefka.methods import MeanField, Method, parse_method
 from plefka.networks.belief import BeliefNetwork
 from plefka.precision import precision, to_numpy
-from plefka.progress import progress
+from plefka.progress import progress, uninterrupted
 from plefka.solvers.monotone import Monotone
 
 STEP_SIZE = 0.05
@@ -55,6 +55,7 @@ def fit(
     frozen: Any = None,
     shared: Any = None,
     tol: float = 1e-4,
+    verbose: bool = True,
 ) -> Fitted:
     """Learn the weights and biases of a network, or of every network of a stack, from binary rows.
 
@@ -78,12 +79,15 @@ def fit(
         with the same number from 1 on move as one.
     - `tol`: how far the means are solved in every step, in 6 evaluations at most; they start from those of the epoch
         before.
+    - `verbose`: show a progress bar on standard error once a second has passed.
     """
     _check_numbers(epochs, batch_size, patience, l1, l2, tol)
     run = _Run.of(network, rows, weights, parse_method(method), optimizer, batch_size, seed, tol, l1, l2,
                   (masks, frozen, shared), validation)  # fmt: skip
     with precision("float64"):
-        return _Loop(run, epochs, patience, callback, checkpoint and Path(checkpoint), checkpoint_every).learn()
+        return _Loop(
+            run, epochs, patience, callback, checkpoint and Path(checkpoint), checkpoint_every, verbose
+        ).learn()
 
 
 def _check_numbers(epochs, batch_size, patience, l1, l2, tol) -> None:
@@ -96,13 +100,16 @@ def _check_numbers(epochs, batch_size, patience, l1, l2, tol) -> None:
 
 
 @lru_cache
-def default_optimizer():
-    """Adam: the gradient's size changes a thousandfold between a start near zero and the end, and between schemes."""
+def adam(step_size: float = STEP_SIZE) -> Any:
+    """Adam: the gradient's size changes a thousandfold between a start near zero and the end, and between schemes.
+
+    One and the same for a step size, as a program is compiled for each optimiser.
+    """
     try:
         import optax
-    except ImportError:
-        raise MissingExtra("optax", "learn", "learning") from None
-    return optax.adam(STEP_SIZE)
+    except ImportError as error:
+        raise MissingExtra("optax", "learn", "learning") from error
+    return optax.adam(step_size)
 
 
 class _Run(NamedTuple):
@@ -132,7 +139,7 @@ class _Run(NamedTuple):
                 "fit(..., seed=0), or raise batch_size."
             )
         return cls(network, _plan(network, method, rules, l1, l2, tol), patterns, held_out, method,
-                   optimizer or default_optimizer(), batch_size, seed)  # fmt: skip
+                   optimizer or adam(), batch_size, seed)  # fmt: skip
 
     def fingerprint(self) -> dict:
         """What a checkpoint must belong to."""
@@ -179,9 +186,9 @@ def careful(plan: Plan) -> Plan:
 class _Loop:
     """The epochs: their state, their history, and when to end."""
 
-    def __init__(self, run: _Run, epochs, patience, callback, path, every):
+    def __init__(self, run: _Run, epochs, patience, callback, path, every, verbose):
         self.run, self.epochs, self.patience, self.callback = run, epochs, patience, callback
-        self.path, self.every = path, every
+        self.path, self.every, self.verbose = path, every, verbose
         self.lead = () if run.network.stack is None else (run.network.stack,)
         free = run.plan.rules.free(run.network.parameters)
         init = jax.vmap(run.optimizer.init) if self.lead else run.optimizer.init
@@ -199,7 +206,8 @@ class _Loop:
         stopped = self._reason_to_stop()
         done = len(self.history["epoch"])
         try:
-            for epoch in progress(range(done, self.epochs), self._label):
+            epochs = range(done, self.epochs)
+            for epoch in progress(epochs, self._label) if self.verbose else epochs:
                 if stopped is not None:
                     break
                 self._epoch(epoch)
@@ -226,12 +234,13 @@ class _Loop:
             solutions.append((index, counts, np.asarray(outcome.theta, STORED)))
         state = to_numpy(state)
         entry = self._entry(epoch, outcomes, state)
-        self.state = state
-        for index, counts, theta in solutions:
-            self.starts.write(index[counts > 0], theta[..., : np.count_nonzero(counts > 0), :])
-        for name, value in entry.items():
-            self.history[name].append(value)
-        self._watch(entry["validation"])
+        with uninterrupted():
+            self.state = state
+            for index, counts, theta in solutions:
+                self.starts.write(index[counts > 0], theta[..., : np.count_nonzero(counts > 0), :])
+            for name, value in entry.items():
+                self.history[name].append(value)
+            self._watch(entry["validation"])
         if self.callback is not None and self.callback(dict(entry)):
             self.asked = True
 

@@ -1,11 +1,7 @@
 """What the estimators share: their parameters, their rows, and how a network is learned from them."""
 
-import io
-import threading
 import warnings
 from collections.abc import Callable
-from contextlib import nullcontext, redirect_stderr
-from functools import lru_cache
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -19,10 +15,9 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from plefka.activations import Activation, Sigmoid, as_activation
 from plefka.ensembles import to_learn
-from plefka.errors import MissingExtra
 from plefka.inference import infer
 from plefka.learning.fitted import Fitted, Stopped
-from plefka.learning.fitting import fit
+from plefka.learning.fitting import adam, fit
 from plefka.methods import Method, parse_method
 from plefka.networks.belief import BeliefNetwork
 from plefka.solution import Solution
@@ -146,18 +141,17 @@ class Learner(BaseEstimator):
 
     def _fitted(self, network, X, weights, seed: int, *, epochs: int, validation=None, memory=None) -> Fitted:
         """The network after some epochs, with an optimiser that goes on from its memory."""
-        with _progress_shown(bool(self.verbose)):
-            fitted = fit(
-                network, evidence(network, X), self._method(), weights=weights, optimizer=self._optimizer(memory),
-                epochs=epochs, batch_size=self.batch_size, seed=seed, patience=self.patience, l1=self.l1, l2=self.l2,
-                validation=None if validation is None else evidence(network, validation),
-            )  # fmt: skip
+        fitted = fit(
+            network, evidence(network, X), self._method(), weights=weights, optimizer=self._optimizer(memory),
+            epochs=epochs, batch_size=self.batch_size, seed=seed, patience=self.patience, l1=self.l1, l2=self.l2,
+            validation=None if validation is None else evidence(network, validation), verbose=bool(self.verbose),
+        )  # fmt: skip
         if fitted.stopped in (Stopped.NOT_FINITE, Stopped.INTERRUPTED):
             warnings.warn(f"Learning stopped early: {fitted.stopped.value}.", ConvergenceWarning, stacklevel=3)
         return fitted
 
     def _optimizer(self, memory: Any) -> "_GoesOn":
-        return _GoesOn(_adam(self.learning_rate) if self.optimizer is None else self.optimizer, memory)
+        return _GoesOn(adam(self.learning_rate) if self.optimizer is None else self.optimizer, memory)
 
     # ---- inference ---------------------------------------------------------------------------------------------------
 
@@ -173,16 +167,6 @@ class Learner(BaseEstimator):
 def evidence(network: BeliefNetwork, X: np.ndarray) -> np.ndarray:
     """Rows with a column for every unit, the hidden ones nan."""
     return np.hstack([np.full((len(X), network.size - X.shape[1]), np.nan), X])
-
-
-@lru_cache
-def _adam(learning_rate: float) -> Any:
-    """One and the same for a learning rate, as the step is compiled for each optimiser."""
-    try:
-        import optax
-    except ImportError as error:
-        raise MissingExtra("optax", "learn", "learning") from error
-    return optax.adam(learning_rate)
 
 
 class _GoesOn(NamedTuple):
@@ -202,9 +186,3 @@ class _GoesOn(NamedTuple):
 
     def __hash__(self) -> int:
         return hash(self.optimizer)
-
-
-def _progress_shown(verbose: bool) -> Any:
-    """A bar on standard error, or none; other threads may show it, as they share one standard error."""
-    silent = not verbose and threading.current_thread() is threading.main_thread()
-    return redirect_stderr(io.StringIO()) if silent else nullcontext()
