@@ -11,7 +11,7 @@ demo: $(STAMP)-all
 	$(BIN)/plefka demo --out demo
 
 test: $(STAMP)-check
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --ignore docs/tutorials
 
 check: $(STAMP)-check
 	$(BIN)/ruff format --check .
@@ -25,7 +25,8 @@ format: $(STAMP)-check
 bench: $(STAMP)-check
 	$(BIN)/python -m benchmarks --out benchmarks/results
 
-docs: $(STAMP)-docs
+docs: $(STAMP)-docs $(STAMP)-check
+	$(BIN)/python -m pytest docs/tutorials
 	$(BIN)/mkdocs build --strict
 
 clean:

@@ -87,7 +87,7 @@ def digits() -> Iterator[Row]:
     order = rng.permutation(len(X))
     X, y = X[order], y[order]
     test, half = X[1000:], np.where(rng.random(X[1000:].shape) < 0.5, np.nan, X[1000:])
-    ours = BeliefNetworkClassifier(layers=(2, 16), epochs=100, l2=0.003, random_state=0)
+    ours = BeliefNetworkClassifier(layers=(1, 12), method="G12", epochs=40, l2=0.003, random_state=0)
     others = {
         "BernoulliRBM and logistic regression": make_pipeline(
             BernoulliRBM(100, learning_rate=0.06, n_iter=20, random_state=0), LogisticRegression(C=100, max_iter=2000)

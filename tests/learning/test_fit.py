@@ -1,12 +1,10 @@
-"""Learning: the gradient is the slope of what infer reports, constraints hold, runs stop, resume and refuse."""
+"""Learning: the likelihood rises, constraints hold, and runs stop, resume and refuse."""
 
 import os
 import signal
 import subprocess
 import sys
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
@@ -14,14 +12,8 @@ import scipy.sparse as sp
 
 import plefka as pf
 from plefka.learning.patterns import as_patterns
-from plefka.learning.step import solved
-from plefka.precision import precision
 from plefka.progress import uninterrupted
 from tests.learning.bars import BARS, SOURCE_ENTROPY
-
-SIGMOID = ("G10", "G11", "G12", "G13", "G14", "G21", "G22", "G221", "G212", "SJJ")
-NOISY_OR = ("G10", "G11", "G12", "G13", "G14", "G21", "G22", "G221", "G212")
-PROBIT = ("G11", "G12", "G22", "G221")
 
 
 def small(activation, seed=0):
@@ -32,44 +24,7 @@ def small(activation, seed=0):
     return pf.BeliefNetwork.layered(weights, [rng.uniform(low, 0.8, n) for n in (2, 3, 4)], activation)
 
 
-def probit():
-    return pf.Custom(
-        log_on=jax.scipy.stats.norm.logcdf, log_off=lambda x: jax.scipy.stats.norm.logcdf(-x), name="probit"
-    )
-
-
 ROWS = np.array([[0, 1, 1, 0], [1, 1, 0, 0], [0, 0, 0, 1], [1, np.nan, 1, 0]])
-
-
-# ---- the gradient ----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("activation", "method"),
-    [("sigmoid", m) for m in SIGMOID] + [("noisy_or", m) for m in NOISY_OR] + [("probit", m) for m in PROBIT],
-)
-def test_the_gradient_of_a_step_is_the_slope_of_what_infer_reports(activation, method):
-    from plefka.learning.fitting import _plan, careful
-
-    network = small(probit() if activation == "probit" else activation)
-    method = pf.parse_method(f"{method}[tol=1e-12]")
-    plan = careful(_plan(network, method, (None, None, None), 0.0, 0.0, 1e-12))
-    evidence = as_patterns(network, ROWS).rows()
-    direction = jax.tree.map(lambda p: np.random.default_rng(p.size).normal(size=p.shape), network.parameters)
-    with precision("float64"):
-        rows = jnp.asarray(evidence)
-        gradient = jax.jit(jax.grad(lambda p: -solved(plan, p, rows, jnp.zeros_like(rows))[0].sum()))(
-            network.parameters
-        )
-    by_gradient = sum(np.vdot(g, d) for g, d in zip(*map(jax.tree.leaves, (gradient, direction)), strict=True))
-
-    def estimate(shift):
-        moved = jax.tree.map(lambda p, d: p + shift * d, network.parameters, direction)
-        return pf.infer(network.with_parameters(moved), evidence, method).log_likelihood.sum()
-
-    h = 1e-4
-    by_difference = (8 * (estimate(h) - estimate(-h)) - (estimate(2 * h) - estimate(-2 * h))) / (12 * h)
-    np.testing.assert_allclose(by_gradient, by_difference, rtol=1e-5, atol=1e-7)
 
 
 # ---- learning --------------------------------------------------------------------------------------------------------
@@ -148,9 +103,9 @@ def test_missing_entries_count_for_nothing():
 
 def test_noisy_or_stays_in_its_domain_at_every_step():
     """With steps of 3 plain numbers would be negative at once."""
-    network = small("noisy_or")
+    network, bold = small("noisy_or"), optax.adam(3.0)
     for epochs in range(1, 12):
-        learned = pf.fit(network, ROWS, "G12", epochs=epochs, optimizer=optax.adam(3.0)).network
+        learned = pf.fit(network, ROWS, "G12", epochs=epochs, optimizer=bold).network
         assert min(W.min() for W in learned.weights) >= 0
         assert learned.bias.min() > 0
         pf.BeliefNetwork.layered(learned.weights, np.split(learned.bias, [2, 5]), "noisy_or")
@@ -254,8 +209,8 @@ def command(path, epochs):
 
 def test_a_killed_run_goes_on_to_the_very_same_result(tmp_path):
     folder = os.getcwd()
-    subprocess.run(command(tmp_path / "whole.npz", 300), cwd=folder, check=True, stdout=subprocess.DEVNULL)
-    killed = subprocess.Popen(command(tmp_path / "killed.npz", 300), cwd=folder, stdout=subprocess.PIPE, text=True)
+    subprocess.run(command(tmp_path / "whole.npz", 120), cwd=folder, check=True, stdout=subprocess.DEVNULL)
+    killed = subprocess.Popen(command(tmp_path / "killed.npz", 120), cwd=folder, stdout=subprocess.PIPE, text=True)
     assert killed.stdout is not None
     for line in killed.stdout:
         if int(line) >= 40:
@@ -264,9 +219,9 @@ def test_a_killed_run_goes_on_to_the_very_same_result(tmp_path):
     killed.stdout.close()
     assert killed.wait() == -signal.SIGKILL
     again = subprocess.run(
-        command(tmp_path / "killed.npz", 300), cwd=folder, check=True, stdout=subprocess.PIPE, text=True
+        command(tmp_path / "killed.npz", 120), cwd=folder, check=True, stdout=subprocess.PIPE, text=True
     )
-    assert 30 < int(again.stdout.split()[0]) < 300  # it did not begin anew
+    assert 30 < int(again.stdout.split()[0]) < 120  # it did not begin anew
     whole, resumed = (np.load(tmp_path / f"{name}.npz.result.npz") for name in ("whole", "killed"))
     for name in whole.files:
         np.testing.assert_array_equal(whole[name], resumed[name], err_msg=name)

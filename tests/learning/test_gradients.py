@@ -1,0 +1,61 @@
+"""The gradient of a step of learning is the slope of what infer reports, for every scheme and activation."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import plefka as pf
+from plefka.learning.fitting import _plan, careful
+from plefka.learning.patterns import as_patterns
+from plefka.learning.step import solved
+from plefka.precision import precision
+from tests.learning.test_fit import ROWS, small
+
+SIGMOID = ("G10", "G11", "G12", "G13", "G14", "G21", "G22", "G221", "G212", "SJJ")
+NOISY_OR = ("G10", "G11", "G12", "G13", "G14", "G21", "G22", "G221", "G212")
+PROBIT = ("G11", "G12", "G22", "G221")
+
+
+def probit():
+    return pf.Custom(
+        log_on=jax.scipy.stats.norm.logcdf, log_off=lambda x: jax.scipy.stats.norm.logcdf(-x), name="probit"
+    )
+
+
+@pytest.mark.parametrize(
+    ("activation", "method"),
+    [("sigmoid", m) for m in SIGMOID] + [("noisy_or", m) for m in NOISY_OR] + [("probit", m) for m in PROBIT],
+)
+def test_the_gradient_of_a_step_is_the_slope_of_the_estimate(activation, method):
+    network = small(probit() if activation == "probit" else activation)
+    plan = careful(_plan(network, pf.parse_method(method), (None, None, None), 0.0, 0.0, 1e-12))
+    rows = as_patterns(network, ROWS).rows()
+    direction = jax.tree.map(lambda p: np.random.default_rng(p.size).normal(size=p.shape), network.parameters)
+    with precision("float64"):
+
+        def total(parameters):
+            return -solved(plan, parameters, jnp.asarray(rows), jnp.zeros(rows.shape))[0].sum()
+
+        estimate_and_gradient = jax.jit(jax.value_and_grad(total))
+
+        def estimate(shift):
+            moved = jax.tree.map(lambda p, d: p + shift * d, network.parameters, direction)
+            return float(estimate_and_gradient(moved)[0])
+
+        gradient = estimate_and_gradient(network.parameters)[1]
+        h = 1e-4
+        by_difference = (8 * (estimate(h) - estimate(-h)) - (estimate(2 * h) - estimate(-2 * h))) / (12 * h)
+    by_gradient = sum(np.vdot(g, d) for g, d in zip(*map(jax.tree.leaves, (gradient, direction)), strict=True))
+    np.testing.assert_allclose(by_gradient, by_difference, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("method", ["G12", "SJJ"])
+def test_the_estimate_of_a_step_is_what_infer_reports(method):
+    network = small("sigmoid")
+    plan = careful(_plan(network, pf.parse_method(method), (None, None, None), 0.0, 0.0, 1e-12))
+    rows = as_patterns(network, ROWS).rows()
+    with precision("float64"):
+        G = jax.jit(lambda p: solved(plan, p, jnp.asarray(rows), jnp.zeros(rows.shape))[0])(network.parameters)
+        G = np.asarray(G)
+    np.testing.assert_allclose(-G, pf.infer(network, rows, f"{method}[tol=1e-12]").log_likelihood, rtol=1e-10)
