@@ -105,7 +105,9 @@ def digits() -> Iterator[Row]:
             model.fit(X[:1000], y[:1000])
             error = 100 * np.mean(model.predict(test) != y[1000:])
             filled = {
-                type(imputer).__name__: 100 * np.mean(model.predict(imputer.fit(X[:1000]).transform(half)) != y[1000:])
+                type(imputer).__name__: float(
+                    100 * np.mean(model.predict(imputer.fit(X[:1000]).transform(half)) != y[1000:])
+                )
                 for imputer in (SimpleImputer(), KNNImputer())
             }
             best = min(filled.values())

@@ -22,6 +22,10 @@ class Row:
     met: bool
     details: dict
 
+    def __post_init__(self):
+        object.__setattr__(self, "value", float(self.value))  # NumPy's numbers are no JSON
+        object.__setattr__(self, "met", bool(self.met))
+
 
 def best(function: Callable[[], object], repeats: int = 5) -> float:
     """Seconds of the quickest of a few calls."""
