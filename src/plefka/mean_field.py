@@ -96,7 +96,7 @@ def _in_chunks(method, network, rows, start, prune, *, dtype) -> Posterior:
     )
     tol = max(method.tol, 64 * float(np.finfo(dtype).eps))
 
-    head = head_of(network.layers, rows)
+    head = head_of(network.layers, np.isnan(rows).any(axis=0))
 
     def solve(index) -> Posterior:
         stacked = network.stack is not None

@@ -72,11 +72,10 @@ def pose(
     )
 
 
-def head_of(layers: tuple[int, ...] | None, rows: Float[np.ndarray, "rows units"]) -> int:
-    """How many units come before a bottom layer that every row observes; all units where there is none."""
-    size = rows.shape[1]
-    above = size - layers[-1] if layers else size
-    return above if above < size and not np.isnan(rows[:, above:]).any() else size
+def head_of(layers: tuple[int, ...] | None, hidden: Bool[np.ndarray, " units"]) -> int:
+    """How many units come before a bottom layer without a unit that is hidden in some row; all where there is none."""
+    above = len(hidden) - layers[-1] if layers else len(hidden)
+    return len(hidden) if hidden[above:].any() else above
 
 
 def relevant(storage: Storage, observed: Bool[Array, "units rows"]) -> Bool[Array, "units rows"]:

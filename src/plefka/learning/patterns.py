@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from plefka.errors import InvalidInput, listed, nearest
+from plefka.free_energies.problem import head_of
 
 if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
@@ -39,10 +40,10 @@ class Patterns:
         return np.setdiff1d(np.arange(self.size), self.units)
 
     def head(self, layers: tuple[int, ...] | None) -> int:
-        """How many units come before a bottom layer that every pattern observes; all units where there is none."""
-        above = self.size - layers[-1] if layers else self.size
-        whole = np.isin(np.arange(above, self.size), self.units).all() and not (self.values == MISSING).any()
-        return above if whole else self.size
+        """How many units a solver must search, those before a bottom layer that every pattern observes."""
+        hidden = np.ones(self.size, bool)
+        hidden[self.units] = (self.values == MISSING).any(axis=0)
+        return head_of(layers, hidden)
 
     def rows(self, index: Any = slice(None)) -> np.ndarray:
         """Some patterns as evidence: a number for every unit of the network, nan where hidden."""

@@ -1,11 +1,11 @@
 """Estimators in scikit-learn's manner: a density model that transforms, and a classifier by Bayes' rule."""
 
+from importlib.util import find_spec
+
 from plefka.errors import MissingExtra
 
-try:
-    import sklearn as _  # noqa: F401
-except ImportError as error:
-    raise MissingExtra("scikit-learn", "learn", "plefka.sklearn") from error
+if find_spec("sklearn") is None:
+    raise MissingExtra("scikit-learn", "learn", "plefka.sklearn")
 
 from plefka.sklearn.classifier import BeliefNetworkClassifier
 from plefka.sklearn.model import BeliefNetworkModel

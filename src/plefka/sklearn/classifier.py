@@ -1,7 +1,7 @@
 """BeliefNetworkClassifier: one network for each class, and Bayes' rule."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import logsumexp
@@ -26,7 +26,7 @@ class BeliefNetworkClassifier(ClassifierMixin, Learner):
     (epochs for each class), `n_features_in_`, `feature_names_in_`.
     """
 
-    _parameter_constraints: dict = {  # noqa: RUF012
+    _parameter_constraints: ClassVar[dict] = {
         **Learner._parameter_constraints,
         "priors": ["array-like", None],
     }

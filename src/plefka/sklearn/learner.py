@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -28,7 +28,7 @@ LARGEST_SEED = 2**31 - 1
 class Learner(BaseEstimator):
     """The parameters of both estimators; see `BeliefNetworkModel`."""
 
-    _parameter_constraints: dict = {  # noqa: RUF012
+    _parameter_constraints: ClassVar[dict] = {
         "layers": ["array-like"],
         "activation": [str, Activation, callable],
         "method": [str, Method, None],
