@@ -25,6 +25,10 @@ PROMPT = "$ "
 LOOSELY = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 PATIENCE = 120  # seconds for one command
 
+# The tests compile hundreds of programs and run each of them briefly: compiling fast matters more than fast code.
+# XLA reads this when JAX starts, so it stands here, before any test is imported; commands run by the tests inherit it.
+os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false")
+
 
 def agree(shown: str, printed: str) -> bool:
     return doctest.OutputChecker().check_output(shown.strip(), printed.strip(), LOOSELY)

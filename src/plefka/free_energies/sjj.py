@@ -80,8 +80,9 @@ def best_xi(problem: Problem, u, x):
         low, high = jnp.where(slope < 0, xi, low), jnp.where(slope > 0, xi, high)
         newton = xi - slope / jnp.where(curve > 0, curve, 1.0)
         inside = (newton >= low) & (newton <= high)
-        new = jnp.where(inside, newton, (low + high) / 2)
-        unsettled = (jnp.abs(new - xi) > XI_TOLERANCE) & (jnp.abs(slope) * (high - low) > XI_GAIN)
+        worth_it = jnp.abs(slope) * (high - low) > XI_GAIN  # else the slope is rounding, and so is its sign: stay
+        new = jnp.where(worth_it, jnp.where(inside, newton, (low + high) / 2), xi)
+        unsettled = jnp.abs(new - xi) > XI_TOLERANCE
         return new, low, high, jnp.any(unsettled), count + 1
 
     xi = sigmoid(x) + jnp.zeros_like(u)
