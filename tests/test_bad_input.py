@@ -175,9 +175,16 @@ BAD_EVIDENCE = {
         infer(lambda: chain([0.1, 0.0, 0.0]), {"a": 0, "c": 1}),
         "unit 'c' is observed on, but has no leak",
     ),
-    "no leak, in one row": (
-        infer(lambda: chain([0.1, 0.0, 0.1]), [[1, 1, 1], [0, 1, 1]]),
-        "unit 'b' is observed on,.*(row 1)",
+    "off, so that the certain cause of both is off too": (
+        infer(lambda: pf.BeliefNetwork([[0, 0, 0], [np.inf, 0, 0], [1, 0, 0]], [0.5, 0, 0], "noisy_or"), {1: 0, 2: 1}),
+        "unit '2' is observed on, but has no leak and no cause that could be on.",
+    ),
+    "no rows": (infer(clinic, np.zeros((0, 4))), "a batch of evidence must have a row; got shape (0, 4)."),
+    "nothing for a name": (infer(clinic, {None: 1}), "there is no unit 'None'"),
+    "infinity for an index": (infer(clinic, {np.inf: 1}), "there is no unit 'inf'"),
+    "a column twice, as number and as word": (
+        lambda: pf.infer(pf.BeliefNetwork([[0.0]], [0.0]), pd.DataFrame([[1, 0]], columns=[0, "0"])),
+        "this column is there twice: 0.",
     ),
     "off against a certain cause": (
         infer(lambda: clinic(certain=np.inf), {"flu": 1, "fever": 0}),

@@ -89,7 +89,7 @@ def test_certain_edges_are_certain_inside_jit(x64):
     assert STATUS_CODES[status - 1] is pf.Status.CONVERGED
     log_likelihood, _, status = inside(np.array([1.0, 0.0, np.nan]))
     assert log_likelihood == -np.inf
-    assert STATUS_CODES[status - 1] is pf.Status.NOT_FINITE
+    assert STATUS_CODES[status - 1] is pf.Status.IMPOSSIBLE
 
 
 @pytest.mark.parametrize(("method", "form"), [("SJJ", zoo.as_dense), ("G12", zoo.as_edges)], ids=["SJJ", "G12"])

@@ -112,7 +112,7 @@ def test_a_free_energy_that_is_not_a_number_is_not_finite():
 
 @pytest.mark.parametrize("status", pf.Status, ids=lambda status: status.name)
 def test_every_failure_comes_with_advice(status):
-    advice = ("raise", "use", "try", "look for")
+    advice = ("raise", "use", "try", "look for", "correct")
     assert status is pf.Status.CONVERGED or any(word in status.value for word in advice)
 
 

@@ -58,7 +58,8 @@ class Activation(eqx.Module):
 
     def clip(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         """The field without the rounding that takes it out of its domain."""
-        return jnp.clip(x, *self.domain)
+        low, high = self.domain
+        return jnp.where(x < low, low, jnp.where(x > high, high, x))  # on the border, with the slope of the inside
 
     def off_poles(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
         """The field, moved into its domain and off the poles of the derivatives."""
@@ -239,6 +240,9 @@ class NoisyOr(Activation):
     def log_off(self, x):
         return -x
 
+    def probability(self, x):
+        return -jnp.expm1(-x)
+
 
 class Custom(Activation):
     """Any analytic f: `Custom(f)`, or better `Custom(log_on=..., log_off=..., domain=(low, high))`.
@@ -309,6 +313,8 @@ def as_activation(activation: str | Activation | Callable) -> Activation:
     """The activation that a user means by a name, an activation or a function."""
     if isinstance(activation, Activation):
         return activation
+    if isinstance(activation, type) and issubclass(activation, Activation):
+        return activation()
     if callable(activation):
         return Custom(activation)
     if not isinstance(activation, str) or activation not in ACTIVATIONS:

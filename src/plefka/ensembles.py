@@ -47,16 +47,34 @@ def to_learn(
     rows = np.asarray(rows, float)
     if rows.ndim != 2 or rows.size == 0:
         raise InvalidInput(f"rows must be a table with a column for each visible unit; got shape {rows.shape}.")
-    layers = (*layers, rows.shape[1])
+    if not np.all(np.isnan(rows) | (rows == 0) | (rows == 1)):
+        raise InvalidInput("rows must be 0, 1 or nan (missing). Round or threshold them first.")
+    seen = ~np.isnan(rows)
+    on = (np.where(seen, rows, 0).sum(0) + 0.5) / (seen.sum(0) + 1)
+    return around(layers, on, seed, activation, count=count, spread=spread)
+
+
+def around(
+    layers: Sequence[int],
+    frequencies: Any,
+    seed: int,
+    activation: str | Activation = "sigmoid",
+    *,
+    count: int | None = None,
+    spread: float | None = None,
+) -> BeliefNetwork:
+    """The same for visible units that are on with the given frequencies."""
+    on = np.asarray(frequencies, float)
+    if len(layers) < 1 or min(layers) < 1:
+        raise InvalidInput(f"layers must be the sizes of one hidden layer or more, top first; got {tuple(layers)}.")
+    layers = (*layers, len(on))
     activation = as_activation(activation)
     positive = activation.domain[0] == 0
-    spread = spread or (0.5 if positive else 1.0)
+    spread = (0.5 if positive else 1.0) if spread is None else spread
     rng = np.random.default_rng(seed)
     lead = () if count is None else (count,)
     low = 0.0 if positive else -spread
     weights = [rng.uniform(low, spread, (*lead, below, above)) / np.sqrt(above) for above, below in pairwise(layers)]
-    seen = ~np.isnan(rows)
-    on = (np.where(seen, rows, 0).sum(0) + 0.5) / (seen.sum(0) + 1)
     from_above = weights[-1].sum(-1) / 2  # half of the parents on
     if positive:
         hidden = [rng.uniform(0.3, 1.0, (*lead, units)) for units in layers[:-1]]

@@ -1,8 +1,11 @@
 """From what users have (nothing, a dictionary, an array, a DataFrame) to rows: a number per unit, nan where hidden."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -10,6 +13,7 @@ from plefka.activations import NoisyOr
 from plefka.errors import InvalidEvidence, listed, nearest
 from plefka.free_energies.problem import forwards
 from plefka.networks.belief import BeliefNetwork
+from plefka.networks.storage import OpenStorage
 from plefka.precision import is_traced, precision
 
 
@@ -19,13 +23,16 @@ def as_rows(network: BeliefNetwork, evidence: Any) -> tuple[Any, bool]:
         rows = _from_mapping(network, evidence or {})
     elif hasattr(evidence, "columns"):
         rows = _from_frame(network, evidence)
+    elif hasattr(evidence, "index") and hasattr(evidence, "items"):  # a Series: one row of a DataFrame
+        rows = _from_frame(network, evidence.to_frame().T)[0]
     else:
         rows = _from_array(network, evidence)
     batched = rows.ndim == 2 or network.stack is not None
     rows = _one_per_network(network, rows[None] if rows.ndim == 1 else rows)
-    if not is_traced(rows, network):
+    if not is_traced(rows):
         _check_values(network, rows)
-        _check_possible(network, rows)
+        if not batched and not is_traced(network):
+            _check_possible(network, rows)
     return rows, batched
 
 
@@ -59,21 +66,26 @@ def _from_frame(network: BeliefNetwork, frame: Any) -> np.ndarray:
             f"the columns of a DataFrame must be names of units; got {listed(unknown)}."
             + nearest(unknown[0], positions)
         )
-    repeated = [str(column) for column, again in zip(frame.columns, frame.columns.duplicated(), strict=True) if again]
+    repeated = [name for name, count in Counter(map(str, frame.columns)).items() if count > 1]
     if repeated:
         raise InvalidEvidence(f"a DataFrame has one column for each unit; this column is there twice: {repeated[0]}.")
     rows = np.full((len(frame), network.size), np.nan)
     for column in frame.columns:
-        rows[:, positions[str(column)]] = _numbers(frame[column].to_numpy(dtype=object, na_value=np.nan), column)
+        rows[:, positions[str(column)]] = _numbers(frame[column].to_numpy(), column)
     return rows
 
 
 def _numbers(values: Any, column: Any) -> np.ndarray:
-    try:
-        return np.asarray(values, dtype=float)
-    except (TypeError, ValueError):
-        odd = next(value for value in values if not isinstance(value, (int, float, np.number)))
-        raise InvalidEvidence(f"the states of unit {str(column)!r} must be 0, 1 or nan; got {odd!r}.") from None
+    if values.dtype != object:
+        with suppress(ValueError):
+            return values.astype(float)
+    found = np.empty(len(values))
+    for row, value in enumerate(values):
+        try:
+            found[row] = np.nan if value is None or type(value).__name__ in ("NAType", "NaTType") else value
+        except (TypeError, ValueError):
+            raise InvalidEvidence(f"the states of unit {str(column)!r} must be 0, 1 or nan; got {value!r}.") from None
+    return found
 
 
 def _from_array(network: BeliefNetwork, evidence: Any) -> Any:
@@ -83,11 +95,15 @@ def _from_array(network: BeliefNetwork, evidence: Any) -> Any:
             f"an array of evidence has one column for each unit, shape ({network.size},) or (rows, {network.size}) "
             f"with nan for hidden units; got shape {rows.shape}."
         )
+    if rows.shape[0] == 0:
+        raise InvalidEvidence(f"a batch of evidence must have a row; got shape {rows.shape}.")
     return rows
 
 
 def _numbers_in_array(evidence: Any) -> np.ndarray:
     try:
+        if isinstance(evidence, np.ma.MaskedArray):
+            return np.where(np.ma.getmaskarray(evidence), np.nan, np.asarray(evidence.data, dtype=float))
         return np.asarray(evidence, dtype=float)
     except (TypeError, ValueError):
         raise InvalidEvidence(
@@ -119,38 +135,41 @@ def _check_values(network: BeliefNetwork, rows: np.ndarray) -> None:
 
 
 def _check_possible(network: BeliefNetwork, rows: np.ndarray) -> None:
-    """A noisy-or unit without leak is on only if a cause is; and off only if no certain cause is on."""
+    """Refuse evidence of probability zero, and say why it is that."""
+    for wrong, why, advice in _impossibilities(network, rows):
+        if wrong.any():
+            unit = network.names[np.argwhere(wrong)[0][1]]
+            raise InvalidEvidence(f"the evidence is impossible: unit {unit!r} is {why}. {advice}.")
+
+
+def impossible_rows(network: BeliefNetwork, rows: np.ndarray) -> np.ndarray:
+    """The rows of a batch that are seen to have probability zero."""
+    found = np.zeros(len(rows), bool)
+    for wrong, _, _ in _impossibilities(network, rows):
+        found |= wrong.any(axis=1)
+    return found
+
+
+def _impossibilities(network: BeliefNetwork, rows: np.ndarray) -> Iterator[tuple[np.ndarray, str, str]]:
+    """A noisy-or unit without leak is on only if a cause is; and off only if no certain cause is on.
+
+    Which units of which rows are impossible, why, and what to do.
+    """
     if not isinstance(network.activation, NoisyOr):
         return
     if np.any(network.bias == 0):
-        _refuse(
-            network,
-            rows,
-            _unexplained(network, rows),
-            "observed on, but has no leak and no cause that could be on",
-            "Give it a leak (a positive bias) or a possible cause",
-        )
+        why = "observed on, but has no leak and no cause that could be on"
+        yield _unexplained(network, rows), why, "Give it a leak (a positive bias) or a possible cause"
     if any(np.isinf(values).any() for values in network.storage.leaves()):
-        _refuse(
-            network,
-            rows,
-            _contradicted(network, rows),
-            "observed off, but a cause that switches it on for certain is observed on",
-            "Correct the evidence or make the edge less than certain",
-        )
-
-
-def _refuse(network: BeliefNetwork, rows: np.ndarray, wrong: np.ndarray, why: str, advice: str) -> None:
-    if wrong.any():
-        row, unit = np.argwhere(wrong)[0]
-        where = f" (row {row})" if len(rows) > 1 else ""
-        raise InvalidEvidence(f"the evidence is impossible: unit {network.names[unit]!r} is {why}{where}. {advice}.")
+        why = "observed off, but a cause that switches it on for certain is observed on"
+        yield _contradicted(network, rows), why, "Correct the evidence or make the edge less than certain"
 
 
 def _unexplained(network: BeliefNetwork, rows: np.ndarray) -> np.ndarray:
     """Observed on, though neither its leak nor any parent that could be on can switch it on."""
     with precision("float64"):
         known = jnp.asarray(rows).T
+        known = jnp.where(_surely_off(network, known), 0.0, known)
         h = jnp.atleast_2d(jnp.asarray(network.bias)).T
         excitation = network.storage.map_weights(lambda w: jnp.maximum(jnp.asarray(w), 0)).open(1, 1.0)
 
@@ -165,10 +184,29 @@ def _contradicted(network: BeliefNetwork, rows: np.ndarray) -> np.ndarray:
     """Observed off, though an ancestor that is observed on switches it on for certain."""
     with precision("float64"):
         known = jnp.asarray(rows).T
-        certain = network.storage.map_weights(lambda w: jnp.isinf(jnp.asarray(w)) * 1.0).open(1, 1.0)
+        certain = _certain_edges(network)
 
         def surely_on(x):
             return jnp.where(jnp.isnan(known), (x > 0) * 1.0, known)
 
         on = forwards(certain, jnp.zeros((network.size, 1)), surely_on, jnp.zeros(known.shape))
         return np.asarray((known == 0) & (certain.field_of(on) > 0)).T
+
+
+def _surely_off(network: BeliefNetwork, known: Any) -> Any:
+    """Hidden, and a certain cause of a unit that is observed off, or of another such cause."""
+    certain = _certain_edges(network)
+
+    def with_causes(state):
+        off, _ = state
+        causes = jax.vjp(certain.field_of, off)[1](off)[0] > 0
+        more = jnp.where(causes & jnp.isnan(known), 1.0, off)
+        return more, jnp.any(more != off)
+
+    off, _ = jax.lax.while_loop(lambda state: state[1], with_causes, ((known == 0) * 1.0, jnp.array(True)))
+    return (off == 1) & jnp.isnan(known)
+
+
+def _certain_edges(network: BeliefNetwork) -> OpenStorage:
+    """1 for an edge of probability one, 0 for all others."""
+    return network.storage.map_weights(lambda w: jnp.isinf(jnp.asarray(w)) * 1.0).open(1, 1.0)

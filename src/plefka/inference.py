@@ -3,10 +3,10 @@
 from typing import Any
 
 from plefka.errors import InvalidInput
-from plefka.evidence import as_rows
+from plefka.evidence import as_rows, impossible_rows
 from plefka.methods import Method, parse_method
 from plefka.networks.belief import BeliefNetwork
-from plefka.posterior import Posterior
+from plefka.posterior import IMPOSSIBLE, Posterior
 from plefka.precision import is_traced
 from plefka.solution import STATUS_CODES, InferenceFailed, Solution, Status
 
@@ -38,10 +38,21 @@ def infer(
     rows, batched = as_rows(network, evidence)
     method.check(network)
     found = method.posterior(network, rows, prune=prune, dtype=dtype)
+    if batched and not is_traced(network, rows):
+        found = _without(found, rows, impossible_rows(network, rows))
     solution = _solution(network, rows, method, found, batched)
     if throw and not batched and not is_traced(found) and solution.status is not Status.CONVERGED:
         raise InferenceFailed(solution)
     return solution
+
+
+def _without(found: Posterior, rows: Any, impossible: Any) -> Posterior:
+    """Rows of probability zero have no posterior, whatever an approximation makes of them."""
+    if not impossible.any():
+        return found
+    means, G, status = (field.copy() for field in found[:3])
+    means[impossible], G[impossible], status[impossible] = rows[impossible], float("inf"), IMPOSSIBLE
+    return found._replace(means=means, free_energy=G, status=status)
 
 
 def _solution(network: BeliefNetwork, rows: Any, method: Method, found: Posterior, batched: bool) -> Solution:

@@ -16,7 +16,7 @@ from plefka.methods import MeanField, does_not_apply
 from plefka.posterior import Posterior, chunks, on_all_cores
 from plefka.precision import is_traced, precision, to_numpy
 from plefka.solvers.implicit import differentiable
-from plefka.solvers.loop import CONVERGED, Policy, minimise
+from plefka.solvers.loop import CONVERGED, NOT_FINITE, Policy, minimise
 from plefka.solvers.monotone import Monotone
 from plefka.solvers.paper import Paper
 
@@ -34,6 +34,7 @@ FUNCTIONALS: dict[str, Functional] = {
 POLICIES: dict[str, Policy] = {"monotone": Monotone(), "paper": Paper()}
 MOST_PAIRS = 200_000_000  # what fits in memory for one row
 MOST_NUMBERS = 2**26  # held at once for a chunk of rows, per array
+REACHABLE = 64  # a residual of so many roundings is as small as it gets
 
 
 def functional_of(name: str) -> Functional:
@@ -94,8 +95,6 @@ def _in_chunks(method, network, rows, start, prune, *, dtype) -> Posterior:
     work = method.functional.row_work(
         network.size, storage.num_edges, storage.num_pairs() if method.functional.needs_pairs else 0
     )
-    tol = max(method.tol, 64 * float(np.finfo(dtype).eps))
-
     head = head_of(network.layers, np.isnan(rows).any(axis=0))
 
     def solve(index) -> Posterior:
@@ -104,7 +103,7 @@ def _in_chunks(method, network, rows, start, prune, *, dtype) -> Posterior:
         bias = network.bias[index] if stacked else network.bias
         with precision(dtype):
             found = _compiled(
-                piece, bias, network.activation, rows[index], start[index], tol, method.max_steps,
+                piece, bias, network.activation, rows[index], start[index], method.tol, method.max_steps,
                 functional=method.functional, policy=POLICIES[method.policy], prune=prune, head=head,
             )  # fmt: skip
             return to_numpy(found)
@@ -129,12 +128,14 @@ def _solve(
     problem = pose(storage, bias, activation, rows, degree, pairs=functional.needs_pairs, prune=prune, head=head)
     theta = jnp.where(problem.searched, jnp.asarray(start, rows.dtype).T[: problem.head], 0.0)
     frozen = jax.lax.stop_gradient(problem)
-    ending = minimise(frozen, functional.energy, policy, theta, jnp.asarray(tol, rows.dtype), max_steps)
+    tol = jnp.maximum(jnp.asarray(tol, rows.dtype), REACHABLE * jnp.finfo(rows.dtype).eps)
+    ending = minimise(frozen, functional.energy, policy, theta, tol, max_steps)
     if traced:
         means, G = differentiable(problem, functional, ending.point)
     else:
         means, G = predict(problem, problem.means(ending.point.theta)), ending.point.G
-    return Posterior(means.T, G, ending.status, ending.steps, ending.cycles, ending.point.residual)
+    status = jnp.where(jnp.isnan(means).any(0), NOT_FINITE, ending.status)
+    return Posterior(means.T, G, status, ending.steps, ending.cycles, ending.point.residual)
 
 
 _compiled = jax.jit(_solve, static_argnames=("functional", "policy", "prune", "head", "traced"))

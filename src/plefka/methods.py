@@ -67,6 +67,8 @@ class MeanField(Method):
             raise InvalidMethod(
                 f"max_steps >= 1 and restarts >= 0 must hold; got {self.max_steps} and {self.restarts}."
             )
+        if self.seed is not None and self.seed < 0:
+            raise InvalidMethod(f"seed must be a whole number of 0 or more; got {self.seed}.")
         if self.policy not in POLICIES:
             raise InvalidMethod(
                 f"policy must be one of {', '.join(POLICIES)}; got {self.policy!r}." + nearest(self.policy, POLICIES)
@@ -127,7 +129,12 @@ def parse_method(method: str | Method) -> Method:
     name = SPELLINGS.get(name, name)
     if name not in METHODS:
         raise InvalidMethod(f"there is no method {name!r}; there are {', '.join(METHODS)}." + nearest(name, METHODS))
-    given = dict(_option(METHODS[name], text) for text in options.split(",") if text.strip())
+    given: dict[str, Any] = {}
+    for text in filter(str.strip, options.split(",")):
+        key, value = _option(METHODS[name], text)
+        if key in given:
+            raise InvalidMethod(f"{key} is given twice in {method!r}.")
+        given[key] = value
     return replace(METHODS[name], **given)
 
 
@@ -140,7 +147,8 @@ def _option(method: Method, text: str) -> tuple[str, Any]:
     try:
         return key, _READ[known[key]](value)
     except ValueError:
-        raise InvalidMethod(f"{key} must be a number; got {value!r}.") from None
+        kind = "number" if known[key] is float else "whole number"
+        raise InvalidMethod(f"{key} must be a {kind}; got {value!r}.") from None
 
 
 _READ = {float: float, int: int, str: str, int | None: int}

@@ -5,7 +5,8 @@ silently turns into float32 at its first operation outside the context it was ma
 they follow the precision of that trace.
 """
 
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import jax
 import numpy as np
@@ -21,11 +22,17 @@ def is_traced(*trees: object) -> bool:
     return any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(trees))
 
 
-def precision(dtype: str) -> AbstractContextManager:
-    """The context in which every array made by JAX has this type."""
+@contextmanager
+def precision(dtype: str) -> Iterator[None]:
+    """The context in which every array made by JAX has this type, and is made at once, even inside a user's trace."""
+    check_dtype(dtype)
+    with jax.ensure_compile_time_eval(), jax.enable_x64(DTYPES[dtype]):
+        yield
+
+
+def check_dtype(dtype: str) -> None:
     if dtype not in DTYPES:
         raise InvalidInput(f"dtype must be one of {', '.join(DTYPES)}; got {dtype!r}.")
-    return jax.enable_x64(DTYPES[dtype])
 
 
 def to_numpy(tree):

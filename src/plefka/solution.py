@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plefka.errors import PlefkaError
+from plefka.errors import InvalidInput, PlefkaError
 
 if TYPE_CHECKING:
     from plefka.methods import Method
@@ -27,6 +27,10 @@ class Status(Enum):
     NOT_FINITE = (
         "the free energy is not a finite number at the starting point; look for weights of extreme size, "
         "or use a method that does not expand the energy"
+    )
+    IMPOSSIBLE = (
+        "the evidence is impossible: its probability is zero; correct it, give a unit that is observed on a leak, "
+        "or make a certain edge less than certain"
     )
 
 
@@ -101,6 +105,8 @@ class Solution:
 
     def ranking(self) -> list[tuple[str, float]]:
         """The hidden units of a single row, most probable first."""
+        if self.is_batch:
+            raise InvalidInput(f"ranking is for a single row of evidence; this solution has {len(self.means)}.")
         hidden = [unit for unit in range(len(self.names)) if not self.observed[unit]]
         hidden.sort(key=lambda unit: -self.means[unit])
         return [(self.names[unit], float(self.means[unit])) for unit in hidden]

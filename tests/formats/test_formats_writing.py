@@ -89,8 +89,6 @@ def test_a_place_that_cannot_be_written(name, message, tmp_path):
 
 ODD_BLOCKS = Blocks(weights=(np.ones((1, 1)),), children=((2, 3),), parents=((0, 1),), size=3)
 UNSAVABLE = {
-    "no units": (pf.BeliefNetwork.layered([], [[]]), InvalidInput, "at least one unit"),
-    "no networks": (pf.BeliefNetwork(np.zeros((0, 2, 2)), np.zeros(2)), InvalidInput, "at least one unit"),
     "nan": (ZOO["dense"].with_parameters(((lower(4) * np.nan,), np.zeros(4))), InvalidNetwork, "got nan"),
     "odd blocks": (
         pf.BeliefNetwork(ODD_BLOCKS, np.zeros(3)),

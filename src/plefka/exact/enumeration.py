@@ -13,10 +13,10 @@ import numpy as np
 
 from plefka.errors import MethodDoesNotApply
 from plefka.networks.states import fields, log_terms, open_for_states
-from plefka.posterior import Posterior, chunks
+from plefka.posterior import IMPOSSIBLE, Posterior, chunks
 from plefka.precision import is_traced, precision, to_numpy
 from plefka.progress import progress
-from plefka.solvers.loop import CONVERGED, NOT_FINITE
+from plefka.solvers.loop import CONVERGED
 
 if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
@@ -76,24 +76,17 @@ def _sum_blocks(network, rows, enumerated, leaf, index, block, states) -> Poster
 def _posterior(found: Posterior, rows: np.ndarray) -> Posterior:
     """Observed units are what was observed, and evidence that has probability zero has no posterior."""
     impossible = ~np.isfinite(found.free_energy)
-    means = np.where(np.isnan(rows), np.clip(found.means, 0.0, 1.0), rows)
-    means = np.where(impossible[:, None], np.nan, means).astype(found.means.dtype)
-    return found._replace(means=means, status=np.where(impossible, NOT_FINITE, found.status))
+    means = np.where(impossible[:, None], np.nan, np.clip(found.means, 0.0, 1.0))
+    means = np.where(np.isnan(rows), means, rows).astype(found.means.dtype)
+    return found._replace(means=means, status=np.where(impossible, IMPOSSIBLE, found.status))
 
 
 def _who_is_enumerated(network: "BeliefNetwork", rows: np.ndarray, prune: bool) -> tuple[np.ndarray, np.ndarray]:
     """Which hidden units must be enumerated, and which are barren leaves, row by row."""
     hidden = np.isnan(rows)
-    childless = ~np.asarray(_has_children(network.storage, rows))
+    childless = np.asarray(network.storage.union().sum(axis=0)).ravel() == 0
     leaf = hidden & childless & prune
     return hidden & ~leaf, leaf
-
-
-@jax.jit
-def _has_children(storage, rows):
-    edges = storage.indicator().open(1, 1.0)
-    ones = jnp.ones((rows.shape[1], rows.shape[0] if storage.stack is not None else 1))
-    return jnp.broadcast_to((jax.vjp(edges.field_of, ones)[1](ones)[0] > 0).T, rows.shape)
 
 
 def _refuse_too_many(network: "BeliefNetwork", rows: np.ndarray, bits: int) -> None:
@@ -146,8 +139,13 @@ def _traced(network: "BeliefNetwork", rows: Any) -> Posterior:
         states = jnp.where(rank[:, None] >= 0, S, row[:, None]).astype(jnp.zeros(()).dtype)
         x = fields(open_for_states(storage), bias[:, None], network.activation, states)
         fits = jnp.all(jnp.isnan(row)[:, None] | (states == row[:, None]), axis=0)
-        log_weight = jnp.where(fits, log_terms(network.activation, x, states).sum(0), -jnp.inf)
-        return jax.nn.logsumexp(log_weight), states @ jax.nn.softmax(log_weight)
+        log_weight, factor = _weight(network.activation, x, states)
+        log_weight = jnp.where(fits, log_weight, -jnp.inf)
+        top = jax.lax.stop_gradient(jnp.max(log_weight, where=factor > 0, initial=-jnp.inf))
+        top = jnp.where(jnp.isfinite(top), top, 0.0)
+        weight = factor * jnp.exp(log_weight - top)
+        total = weight.sum()
+        return top + jnp.log(total), states @ weight / total
 
     axis = 0 if network.stack is not None else None
     over_storage = jax.tree.map(lambda _: axis, network.storage)
@@ -155,8 +153,16 @@ def _traced(network: "BeliefNetwork", rows: Any) -> Posterior:
     log_z, means = per_row(network.storage, jnp.asarray(network.bias), jnp.asarray(rows))
     zeros = jnp.zeros_like(log_z)
     steps = zeros.astype(int)
-    status = jnp.where(jnp.isfinite(log_z), CONVERGED, NOT_FINITE)
+    status = jnp.where(jnp.isfinite(log_z), CONVERGED, IMPOSSIBLE)
     return Posterior(means, -log_z, status, steps, steps, zeros)
+
+
+def _weight(activation, x, S):
+    """P(S) as exp(log) x factor: impossible units are in the factor, as their logarithm has no derivative."""
+    impossible = jnp.isneginf(jax.lax.stop_gradient(log_terms(activation, x, S)))
+    logs = jnp.where(impossible, 0.0, log_terms(activation, jnp.where(impossible, 1.0, x), S))
+    chance = jnp.where(S == 1, activation.probability(x), jnp.exp(activation.log_off(x)))
+    return logs.sum(0), jnp.where(impossible, chance, 1.0).prod(0)
 
 
 def log_weights(network: "BeliefNetwork", rows: np.ndarray, units: np.ndarray) -> np.ndarray:

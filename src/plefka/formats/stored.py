@@ -31,8 +31,6 @@ def check_storable(network: object) -> None:
         raise InvalidInput(f"save takes a BeliefNetwork; got {type(network).__name__}.")
     if is_traced(network):
         raise InvalidInput("save takes a network of numbers; got one that is being traced. Save it outside jax.jit.")
-    if network.size == 0 or network.stack == 0:
-        raise InvalidInput(f"save takes a network with at least one unit; got {network!r}.")
     if kind_of(network) == "layers" and network.layers is None:
         raise InvalidInput("save takes blocks between neighbouring layers; got others. Use BeliefNetwork.layered.")
     check_network(network)

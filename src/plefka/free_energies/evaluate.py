@@ -30,13 +30,15 @@ def free_energy(
     Clamped units count with their evidence, whatever `means` says. Inside a trace it can be differentiated by the means
     and by the network's weights and biases.
     """
+    if not isinstance(network, BeliefNetwork):
+        raise InvalidInput(f"network must be a BeliefNetwork; got {type(network).__name__}.")
     method = parse_method(method)
     if not isinstance(method, MeanField):
         raise does_not_apply(method, "it has no free energy as a function of the means", "a scheme such as G12")
     rows, batched = as_rows(network, evidence)
     method.check(network)
     traced = is_traced(network, rows, means)
-    u = means if traced else np.asarray(means, dtype=float)
+    u = jnp.asarray(means) if traced else np.asarray(means, dtype=float)
     if u.ndim not in (1, 2) or u.shape[-1] != network.size:
         raise InvalidInput(f"means must have shape ({network.size},) or (rows, {network.size}); got {u.shape}.")
     if not traced and not np.all((u >= 0) & (u <= 1)):

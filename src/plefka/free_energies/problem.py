@@ -11,7 +11,7 @@ from jaxtyping import Array, Bool, Float
 from plefka.activations import CERTAIN_FIELD, Activation, sigmoid
 from plefka.networks.storage import OpenStorage, Storage
 
-LARGEST_THETA = 700.0  # means stay within 1e-304 of 0 and 1
+LARGEST_THETA = 700.0  # means stay at least 1e-304 above 0
 
 
 class Problem(eqx.Module):
@@ -75,7 +75,7 @@ def pose(
 def head_of(layers: tuple[int, ...] | None, hidden: Bool[np.ndarray, " units"]) -> int:
     """How many units come before a bottom layer without a unit that is hidden in some row; all where there is none."""
     above = len(hidden) - layers[-1] if layers else len(hidden)
-    return len(hidden) if hidden[above:].any() else above
+    return len(hidden) if above == 0 or hidden[above:].any() else above
 
 
 def relevant(storage: Storage, observed: Bool[Array, "units rows"]) -> Bool[Array, "units rows"]:
@@ -112,15 +112,25 @@ def forwards(
     def step(state):
         values, _ = state
         new = rule(h + weights.field_of(values))
-        return new, jnp.any(new != values)
+        return new, jnp.any(differs(new, values))
 
     return jax.lax.while_loop(lambda state: state[1], step, (start, jnp.asarray(needed)))[0]
 
 
+def differs(new: Float[Array, "units rows"], old: Float[Array, "units rows"]) -> Bool[Array, "units rows"]:
+    """Where something has changed; what is not a number stays so."""
+    return (new != old) & ~(jnp.isnan(new) & jnp.isnan(old))
+
+
 def prediction(problem: Problem, u: Float[Array, "units rows"]) -> Callable:
     """The rule by which a barren unit follows from its field, f(x); all others keep their means u."""
-    activation = problem.activation
-    return lambda x: jnp.where(problem.known, u, activation.probability(activation.clip(x)))
+    activation, known = problem.activation, problem.known
+
+    def rule(x):
+        x = jnp.where(known, 1.0, x)  # where f does not matter, no pole of it shall either
+        return jnp.where(known, u, activation.probability(activation.clip(x)))
+
+    return rule
 
 
 def predict(problem: Problem, u: Float[Array, "units rows"]) -> Float[Array, "units rows"]:

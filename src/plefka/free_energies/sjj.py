@@ -11,7 +11,6 @@ from plefka.free_energies.problem import Problem
 XI_TOLERANCE = 1e-6  # Newton's last step; its error is the square of that
 XI_GAIN = 1e-13  # what the rest of the bracket could still gain
 XI_STEPS = 60
-LARGEST_SLOPE = 1e300
 
 
 class SaulJaakkolaJordan(Functional):
@@ -117,7 +116,8 @@ def tilted_mean(t, u, theta):
 
 def tilted_slope(t, u):
     """(exp(t) - 1) / (1 - u + u exp(t)): the derivative of log_tilt by u."""
-    e = jnp.exp(-jnp.abs(t))
+    e, gain = jnp.exp(-jnp.abs(t)), jnp.expm1(-jnp.abs(t))
     scale = jnp.where(t > 0, u + (1 - u) * e, 1 - u + u * e)
-    slope = jnp.sign(t) * (1 - e) / jnp.maximum(scale, 1e-300)
-    return jnp.clip(slope, -LARGEST_SLOPE, LARGEST_SLOPE)
+    limits = jnp.finfo(t.dtype)
+    slope = jnp.where(t > 0, -gain, gain) / jnp.maximum(scale, limits.tiny)
+    return jnp.clip(slope, -limits.max, limits.max)

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 
 from plefka.activations import Activation
 from plefka.free_energies.functional import Functional
-from plefka.free_energies.problem import Problem, pose
+from plefka.free_energies.problem import Problem, pose, predict
 from plefka.free_energies.taylor import negative_entropy
 from plefka.learning.parameters import Parametrisation
 from plefka.networks.storage import Storage
@@ -64,7 +64,7 @@ def solved(plan: Plan, parameters: Any, rows: Any, theta: Any) -> tuple[Any, Any
     frozen = jax.lax.stop_gradient(problem)
     ending = minimise(frozen, plan.functional.energy, plan.policy, start, plan.tol, plan.max_steps)
     theta = jax.lax.stop_gradient(ending.point.theta)
-    u = problem.means(theta)
+    u = predict(frozen, problem.means(theta))  # barren units too, for the derivative by weights of 0
     G = plan.functional.energy(problem, u) + jnp.where(problem.free, negative_entropy(u), 0.0).sum(0)
     return G, ending.status, theta.T
 

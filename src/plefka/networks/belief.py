@@ -115,8 +115,8 @@ class BeliefNetwork(eqx.Module):
             return position
         try:
             position = int(unit)
-        except (TypeError, ValueError):
-            position = -1
+        except (TypeError, ValueError, OverflowError):
+            unit, position = repr(unit), -1
         if isinstance(unit, bool) or position != (float(unit) if not isinstance(unit, str) else position):
             position = -1
         if not 0 <= position < self.size:
@@ -158,6 +158,10 @@ def _store(weights: Any) -> Storage:
 
 def _as_float(values: Any, what: str) -> Any:
     if is_traced(values):
+        if not hasattr(values, "shape"):
+            raise InvalidNetwork(
+                f"{what} inside a JAX trace must be an array; got {type(values).__name__}. Use jnp.array."
+            )
         return values
     try:
         return np.array(values, dtype=float)

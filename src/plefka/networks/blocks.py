@@ -47,8 +47,11 @@ class Blocks(Storage):
     def open(self, degree: int, certain: float, *, pairs: bool = False) -> "OpenBlocks":
         finite = [jnp.where(jnp.isinf(W), certain, W) for W in map(jnp.asarray, self.weights)]
         rows_last = [jnp.moveaxis(W, 0, -1) if W.ndim == 3 else W for W in finite]
+        children, parents = self.children, self.parents
+        if not rows_last:  # a single layer: nobody has parents
+            rows_last, children, parents = [jnp.zeros((self.size, 0))], ((0, self.size),), ((0, 0),)
         powers = tuple(tuple(W**k for W in rows_last) for k in range(1, degree + 1))
-        return OpenBlocks(powers, self.children, self.parents, self.size)
+        return OpenBlocks(powers, children, parents, self.size)
 
     def with_pairs(self) -> "Blocks":
         return self
@@ -187,18 +190,22 @@ def _same_span_pairs(W, v, _, a, d, tilt, g):
     """A dense block: a pair can be parent and child, and have common children too."""
     edge = _edge_part(W, a, d, tilt)
     P = edge + jnp.swapaxes(edge, 0, 1) + _products(g[:, None] * W, W)
-    diagonal = jnp.einsum("iir->ir", P)
-    return 0.5 * (jnp.einsum("ir,jr,ijr->r", v, v, P**2) - jnp.sum(v**2 * diagonal**2, axis=0))
+    return 0.5 * _between_pairs(v, P)
 
 
 def _two_span_pairs(W, v_child, v_parent, a, d, tilt, g):
     """A layer and the one above: pairs along an edge, and pairs of parents with common children."""
     along = jnp.sum(v_child * jnp.sum(v_parent[None] * _edge_part(W, a, d, tilt) ** 2, axis=1), axis=0)
-    diagonal = jnp.sum(g[:, None] * W**2, axis=0)
     if W.shape[0] < W.shape[1]:  # sum_ij v_i v_j C_ij^2 = sum_mn g_m g_n K_mn^2, whichever matrix is smaller
         K = _products(jnp.swapaxes(v_parent[None] * W, 0, 1), jnp.swapaxes(W, 0, 1))
-        square = jnp.einsum("ir,jr,ijr->r", g, g, K**2)
+        diagonal = jnp.sum(g[:, None] * W**2, axis=0)
+        square = jnp.einsum("ir,jr,ijr->r", g, g, K**2) - jnp.sum(v_parent**2 * diagonal**2, axis=0)
     else:
-        C = _products(g[:, None] * W, W)
-        square = jnp.einsum("ir,jr,ijr->r", v_parent, v_parent, C**2)
-    return along + 0.5 * (square - jnp.sum(v_parent**2 * diagonal**2, axis=0))
+        square = _between_pairs(v_parent, _products(g[:, None] * W, W))
+    return along + 0.5 * square
+
+
+def _between_pairs(v, C):
+    """sum v_i v_j C_ij^2 over i other than j."""
+    others = 1 - jnp.eye(C.shape[0], dtype=C.dtype)[:, :, None]
+    return jnp.einsum("ir,jr,ijr->r", v, v, (others * C) ** 2)

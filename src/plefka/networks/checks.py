@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
 
 LONGEST_PATH = 20  # units of a cycle that are printed
-ROUNDING = 1e-9  # a field this little outside its domain, relative to its terms, is inside
+ROUNDING = 1e-9  # a field this little outside its domain, relative to the field, is inside
 
 
 def check_network(network: "BeliefNetwork") -> None:
@@ -27,7 +27,7 @@ def check_network(network: "BeliefNetwork") -> None:
 
 
 def check_square(shape: tuple[int, ...]) -> None:
-    if len(shape) not in (2, 3) or shape[-1] != shape[-2] or shape[-1] == 0:
+    if len(shape) not in (2, 3) or shape[-1] != shape[-2] or 0 in shape:
         raise InvalidNetwork(
             f"weights must be a square matrix, one row and column for each unit (or a stack of them); "
             f"got shape {shape}. For layers use BeliefNetwork.layered."
@@ -58,6 +58,10 @@ def check_layers(weights: Sequence[Any], bias: Sequence[Any]) -> tuple[int, ...]
     if any(h.ndim not in (1, 2) for h in bias):
         raise InvalidNetwork(f"every layer has a vector of biases; got shapes {[h.shape for h in bias]}.")
     sizes = tuple(h.shape[-1] for h in bias)
+    if sum(sizes) == 0 or any(h.ndim == 2 and h.shape[0] == 0 for h in bias):
+        raise InvalidNetwork(
+            f"a network must have a unit, and a stack a network; got shapes {[h.shape for h in bias]}."
+        )
     for level, (W, above, below) in enumerate(zip(weights, sizes, sizes[1:], strict=False)):
         if W.ndim not in (2, 3) or W.shape[-2:] != (below, above):
             raise InvalidNetwork(
@@ -125,8 +129,9 @@ def _check_acyclic(network: "BeliefNetwork") -> None:
 def _path(network: "BeliefNetwork", cycle: list[int]) -> str:
     """'a -> b -> a', with the middle of a long cycle left out."""
     names = [_name(network, unit) for unit in (*cycle, cycle[0])]
-    if len(names) > LONGEST_PATH:
-        names[LONGEST_PATH // 2 : -LONGEST_PATH // 2] = [f"... {len(cycle) - LONGEST_PATH} more ..."]
+    left_out = names[LONGEST_PATH // 2 : -LONGEST_PATH // 2]
+    if len(left_out) > 1:
+        names[LONGEST_PATH // 2 : -LONGEST_PATH // 2] = [f"... {len(left_out)} more ..."]
     return " -> ".join(names)
 
 

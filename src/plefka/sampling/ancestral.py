@@ -21,7 +21,7 @@ NUMBERS_AT_ONCE = 2**24
 def log_joint(network: BeliefNetwork, S: Any) -> Any:
     """ln P(S) = sum_i S_i log_on(x_i) + (1 - S_i) log_off(x_i).                                     (4)"""
     traced = is_traced(network, S)
-    S = S if traced else np.asarray(S, dtype=float)
+    S = jnp.asarray(S) if traced else np.asarray(S, dtype=float)
     if S.ndim not in (1, 2) or S.shape[-1] != network.size:
         raise InvalidInput(f"a state has one number for each unit, shape (..., {network.size}); got {S.shape}.")
     if not traced and not np.all((S == 0) | (S == 1)):
@@ -57,8 +57,10 @@ def sample(network: BeliefNetwork, seed: int, count: int, evidence: Any = None) 
     """
     if count < 1:
         raise InvalidInput(f"count must be at least 1; got {count}.")
+    if seed is None:
+        raise InvalidInput("sample needs a seed, a whole number, so that it can be repeated; got None.")
     if network.stack is not None:
-        raise InvalidInput(f"sample draws from one network; got a stack of {network.stack}. Take one of them first.")
+        raise InvalidInput(f"sample draws from one network; got a stack of {network.stack}.")
     rows, batched = as_rows(network, evidence)
     if batched:
         raise InvalidInput(f"sample takes one row of evidence; got {len(rows)}.")

@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from plefka.activations import Activation, Sigmoid, as_activation
-from plefka.ensembles import to_learn
+from plefka.ensembles import around
 from plefka.inference import infer
 from plefka.learning.fitted import Fitted, Stopped
 from plefka.learning.fitting import adam, fit
@@ -126,8 +126,7 @@ class Learner(BaseEstimator):
         """A network that is random above the visible units and has their frequencies, each row by its weight."""
         seen = ~np.isnan(X)
         on = (weights @ np.where(seen, X, 0) + 0.5) / (weights @ seen + 1)
-        row = 2 * on - 0.5  # the one row whose frequencies, (row + 1/2) / 2, are these
-        return to_learn(self._hidden_layers(), row[None], seed, as_activation(self.activation))
+        return around(self._hidden_layers(), on, seed, as_activation(self.activation))
 
     def _learn(self, X: np.ndarray, weights: np.ndarray, seed: int) -> Fitted:
         """A network from scratch. Rows without weight are as good as absent."""

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from jax.scipy.sparse.linalg import cg
 
 from plefka.free_energies.functional import Functional
-from plefka.free_energies.problem import Problem, predict, prediction
+from plefka.free_energies.problem import Problem, differs, predict, prediction
 from plefka.free_energies.taylor import negative_entropy
 from plefka.solvers.loop import Point
 
@@ -21,8 +21,9 @@ LINEAR_TOLERANCE = 1e-10
 def differentiable(problem: Problem, functional: Functional, point: Point) -> tuple:
     """The means and the free energy at the solution, as functions of everything in the problem."""
     theta = jax.lax.stop_gradient(point.theta)
-    u = jax.lax.stop_gradient(problem.means(theta))
-    # With u held fixed, G has the derivatives of the minimum.
+    # With u held fixed, G has the derivatives of the minimum. A barren unit has its predicted mean: an edge of weight 0
+    # that leads from it adds nothing to G, but to the derivative by that weight.
+    u = jax.lax.stop_gradient(predict(problem, problem.means(theta)))
     G = functional.energy(problem, u) + jnp.where(problem.free, negative_entropy(u), 0.0).sum(0)
     return _predicted(
         problem, jnp.where(problem.free, _stationary(functional.smooth_energy, problem, u), problem.values)
@@ -65,7 +66,7 @@ def _predicted(problem: Problem, u):
         def step(state):
             total, _ = state
             new = by_values + pull_back(total)[2]
-            return new, jnp.any(new != total)
+            return new, jnp.any(differs(new, total))
 
         total, _ = jax.lax.while_loop(lambda state: state[1], step, (by_values, jnp.array(True)))
         return (*pull_back(total)[:2], None)

@@ -41,7 +41,8 @@ def _best_between(evaluate, theta1, theta2):
     u1, u2 = sigmoid(theta1), sigmoid(theta2)
 
     def at(share):
-        u = jnp.clip(u1 + share * (u2 - u1), 1e-300, 1 - 1e-16)
+        limits = jnp.finfo(u1.dtype)
+        u = jnp.clip(u1 + share * (u2 - u1), limits.tiny, 1 - limits.epsneg)
         theta = jnp.log(u) - jnp.log1p(-u)
         return theta, evaluate(theta).G
 
