@@ -203,6 +203,8 @@ BAD_FIT = {
     "no folder for the checkpoint": (("--checkpoint", "nowhere/c.npz"), "the folder 'nowhere' must be there"),
     "plot": (("--plot", "history.docx"), "a picture ends with .png, .svg or .pdf; got .docx"),
     "shape": (("--features", "f.png", "--shape", "3x2"), "an image of 4 visible units; got 3 x 2"),
+    "shape of nothing": (("--shape", "2x2"), "--shape is for the images that --features draws"),
+    "one file for two": (("--plot", "f.png", "--features", "f.png"), "f.png: every output must have a file of its own"),
     "step": (("--learning-rate", "0"), "--learning-rate must be a positive number; got 0"),
     "share": (("--validation", "1.5"), "--validation"),
     "epochs": (("--epochs", "0"), "--epochs"),
@@ -433,7 +435,7 @@ def test_states_are_filled_in_unless_probabilities_are_asked_for(run, model, dat
     evidence = np.hstack([np.full((6, 2), NAN), ROWS])
     means = pf.infer(pf.load(model), evidence, "G12").means[:, 2:]
     np.testing.assert_array_equal(filled, np.where(np.isnan(ROWS), means > 0.5, ROWS))
-    content = run("impute", model, data, "-o", out, "--json").json
+    content = run("impute", model, data, "-o", out, "--json", "--force").json
     assert (content["rows"], content["missing"], content["rows_with_gaps"], content["method"]) == (6, 2, 2, "G12")
 
 
@@ -450,11 +452,23 @@ def test_what_did_not_converge_is_said(run, model, data, tmp_path):
     assert (tmp_path / "filled.csv").exists()
 
 
-def test_the_table_itself_is_not_overwritten(run, model, data):
+@pytest.mark.parametrize(("command", "option"), [("score", "--rows"), ("impute", "--out")])
+def test_what_is_read_is_not_overwritten_and_what_is_there_only_on_request(run, model, data, tmp_path, command, option):
+    link, other = tmp_path / "link.csv", tmp_path / "other.csv"
+    link.hardlink_to(data)
+    other.write_text("precious")
     before = data.read_bytes()
-    answer = run("impute", model, data, "-o", data)
-    assert (answer.code, answer.out, data.read_bytes()) == (2, "", before)
-    assert "is the table itself" in answer.err
+    for out, force, message in (
+        (data, ("--force",), "must not be one of the files that are read"),
+        (link, ("--force",), "must not be one of the files that are read"),
+        (other, (), "is there already. Add --force to replace it"),
+    ):
+        answer = run(command, model, data, option, out, *force)
+        assert (answer.code, answer.out) == (2, "")
+        assert message in answer.err
+    assert (data.read_bytes(), other.read_text()) == (before, "precious")
+    assert run(command, model, data, option, other, "--force").code == 0
+    assert other.read_text() != "precious"
 
 
 @pytest.mark.parametrize(
@@ -480,7 +494,7 @@ def test_writing_that_fails_leaves_the_old_file(run, model, data, tmp_path, monk
     out.write_text("precious")
     before = files(tmp_path)
     monkeypatch.setattr("os.replace", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
-    answer = run("impute", model, data, "-o", out)
+    answer = run("impute", model, data, "-o", out, "--force")
     assert (answer.code, answer.out) == (2, "")
     assert out.read_text() == "precious"
     assert files(tmp_path) == before

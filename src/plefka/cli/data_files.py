@@ -267,3 +267,14 @@ def check_target(path: Path) -> None:
         raise InvalidFile(f"{path}: the folder {str(path.parent)!r} must be there. Make it, or name another.")
     if path.is_dir():
         raise InvalidFile(f"{path}: must be the name of a file; it is a folder.")
+
+
+def check_new(path: Path, inputs: Iterable[Path], *, force: bool) -> None:
+    """What is read is never overwritten, and any other file only on request."""
+    check_target(path)
+    if not path.exists():
+        return
+    if any(given.exists() and path.samefile(given) for given in inputs):
+        raise InvalidFile(f"{path}: must not be one of the files that are read. Name another file.")
+    if not force:
+        raise InvalidFile(f"{path}: is there already. Add --force to replace it, or name another file.")

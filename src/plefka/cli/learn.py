@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from plefka.cli import INTERRUPTED, options, output
-from plefka.cli.data_files import WRITERS, Table, check_target, evidence_of, known, read_table, units_of, write_table
+from plefka.cli.data_files import (
+    WRITERS,
+    Table,
+    check_new,
+    check_target,
+    evidence_of,
+    known,
+    read_table,
+    units_of,
+    write_table,
+)
 from plefka.errors import InvalidFile, InvalidInput, listed
 
 if TYPE_CHECKING:
@@ -32,6 +42,7 @@ Scheme = Annotated[
     typer.Option("--method", "-m", metavar="METHOD", help="SJJ for sigmoid networks and G12 for others unless given."),
 ]
 Seed = Annotated[int, typer.Option("--seed", "-s", min=0, help="The same seed gives the same result.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace the file that is written if it is there.")]
 
 
 # ---- fit -------------------------------------------------------------------------------------------------------------
@@ -55,7 +66,7 @@ def fit(
     plot: Annotated[Path | None, typer.Option(metavar="PICTURE", help="Draw the history.")] = None,
     features: Annotated[Path | None, typer.Option(metavar="PICTURE", help="Draw the weights of hidden units.")] = None,
     shape: Annotated[str | None, typer.Option(metavar="8x8", help="Of the images in --features.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the file that --out names.")] = False,
+    force: Force = False,
     json: options.Json = False,
 ) -> None:
     """Learn a network from a table."""
@@ -64,7 +75,9 @@ def fit(
     from plefka.learning.patterns import as_patterns
 
     hidden = sizes(layers, "--layers")
-    _check_targets(out, force, checkpoint, [plot, features])
+    _check_targets(out, data, force, checkpoint, [plot, features])
+    if shape and not features:
+        raise InvalidInput("--shape is for the images that --features draws; add --features PICTURE, or leave it out.")
     chosen = _method(pf.parse_method(method) if method else None, _activation(activation))
     optimizer = _adam(learning_rate)
     keep_compiled()
@@ -94,22 +107,30 @@ def sizes(text: str, option: str) -> tuple[int, ...]:
     return tuple(int(size) for size in text.split("x"))
 
 
-def _check_targets(out: Path, force: bool, checkpoint: Path | None, pictures: list[Path | None]) -> None:
+def _check_targets(out: Path, data: Path, force: bool, checkpoint: Path | None, pictures: list[Path | None]) -> None:
     """All that could fail after hours of learning is tried before."""
     from plefka.formats import FORMATS
 
     if out.suffix.lower() not in FORMATS:
         raise InvalidFile(f"{out}: the name of a network must end with {' or '.join(FORMATS)}.")
-    for path in (out, checkpoint, *pictures):
-        if path is not None:
-            check_target(path)
-    if out.exists() and not force:
-        raise InvalidFile(f"{out}: is there already. Add --force to replace it, or name another file.")
+    targets = [path for path in (out, checkpoint, *pictures) if path is not None]
+    for path in targets:
+        check_target(path)
+    _check_different(targets)
+    check_new(out, [data], force=force)
     if any(pictures):
         from plefka import plots
 
         for path in filter(None, pictures):
             plots.check_name(path)
+
+
+def _check_different(targets: list[Path]) -> None:
+    """Two outputs of one name would overwrite each other."""
+    places = [path.resolve() for path in targets]
+    twice = next((path for k, path in enumerate(targets) if places[k] in places[:k]), None)
+    if twice is not None:
+        raise InvalidFile(f"{twice}: every output must have a file of its own; two options name this one.")
 
 
 def _activation(name: str) -> "Activation":
@@ -244,6 +265,7 @@ def score(
     seed: Seed = 0,
     samples: Annotated[int, typer.Option(min=2, help="For each row, where sampling is needed.")] = 1000,
     rows: Annotated[Path | None, typer.Option(metavar="OUT.csv", help="Write ln P of every row.")] = None,
+    force: Force = False,
     json: options.Json = False,
 ) -> None:
     """ln P of the rows of a table, exact where affordable."""
@@ -252,7 +274,7 @@ def score(
 
     if rows is not None:
         known(rows, {".csv": write_table})
-        check_target(rows)
+        check_new(rows, [data, Path(model)], force=force)
     network, table = read_network(model), read_table(data)
     found = pf.score(network, evidence_of(network, table), seed=seed, num_samples=samples)
     if rows is not None:
@@ -316,13 +338,15 @@ def impute(
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FILLED", help=".csv, .parquet or .npy.")],
     method: Scheme = None,
     probabilities: Annotated[bool, typer.Option("--probabilities", help="Fill in P(on | row), not 0 or 1.")] = False,
+    force: Force = False,
     json: options.Json = False,
 ) -> None:
     """Fill the missing entries of a table."""
     from plefka.cli.source import read_network
     from plefka.methods import parse_method
 
-    _check_filled(out, data)
+    known(out, WRITERS)
+    check_new(out, [data, Path(model)], force=force)
     given = parse_method(method) if method else None
     network, table = read_network(model), read_table(data)
     chosen = _method(given, network.activation)
@@ -334,13 +358,6 @@ def impute(
     if content["not_converged"]:
         print(f"plefka: {chosen}: {content['message']}.", file=sys.stderr)
         raise typer.Exit(output.DID_NOT_CONVERGE)
-
-
-def _check_filled(out: Path, data: Path) -> None:
-    known(out, WRITERS)
-    check_target(out)
-    if out.exists() and data.exists() and out.samefile(data):
-        raise InvalidFile(f"{out}: is the table itself. Name another file, so that one can see what was missing.")
 
 
 def _names(network: "BeliefNetwork", table: Table) -> list[str]:
