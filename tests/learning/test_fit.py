@@ -4,7 +4,9 @@ import os
 import signal
 import subprocess
 import sys
+from typing import Any
 
+import jax
 import numpy as np
 import optax
 import pytest
@@ -244,6 +246,11 @@ def test_a_finished_run_is_only_read(tmp_path):
         ({"rows": ROWS[:2]}, "rows must be"),
         ({"method": "G11"}, "method must be 'G11'; got 'G12'"),
         ({"optimizer": optax.sgd(0.1)}, "optimizer must be"),
+        ({"optimizer": optax.adam(0.07)}, "optimizer's steps must be"),
+        ({"l1": 0.1}, "l1 must be 0.1; got 0.0"),
+        ({"l2": 0.1}, "l2 must be 0.1; got 0.0"),
+        ({"tol": 1e-3}, "tol must be 0.001; got 0.0001"),
+        ({"frozen": "bias"}, "masks or frozen must be"),
     ],
 )
 def test_a_checkpoint_of_another_run_is_refused_and_kept(tmp_path, other, reason):
@@ -254,6 +261,42 @@ def test_a_checkpoint_of_another_run_is_refused_and_kept(tmp_path, other, reason
     with pytest.raises(pf.errors.InvalidFile, match=f"run.npz.*belongs to another run: {reason}.*Nothing was changed"):
         pf.fit(checkpoint=path, **run)
     assert path.read_bytes() == before
+
+
+def test_epochs_count_those_of_the_checkpoint(tmp_path):
+    path = tmp_path / "run.npz"
+    pf.fit(small("sigmoid"), ROWS, epochs=3, checkpoint=path)
+    with pytest.raises(pf.errors.InvalidInput, match=r"must be 3 or more to go on from .*run\.npz'; got 2"):
+        pf.fit(small("sigmoid"), ROWS, epochs=2, checkpoint=path)
+
+
+def test_what_a_checkpoint_cannot_do_is_known_before_the_first_epoch(tmp_path):
+    seen = []
+    with pytest.raises(pf.errors.InvalidFile, match=r"the folder '.*nowhere' must be there"):
+        pf.fit(small("sigmoid"), ROWS, epochs=2, checkpoint=tmp_path / "nowhere" / "run.npz", callback=seen.append)
+    assert not seen
+
+    def is_written(entry):
+        assert (tmp_path / "run.npz").exists()
+
+    seed: Any = np.int64(3)
+    pf.fit(small("sigmoid"), ROWS, epochs=1, seed=seed, checkpoint=tmp_path / "run.npz", callback=is_written)
+
+
+MOVES = ((True, False), True)  # of the weights in two blocks, and the bias
+OPTIMIZERS = {
+    "masked": optax.masked(optax.adam(0.1), MOVES),
+    "bool": optax.apply_if_finite(optax.sgd(0.1), 3),
+    "key": optax.chain(optax.add_noise(0.1, 0.5, key=jax.random.key(0)), optax.sgd(0.1)),
+}
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_any_state_of_an_optimiser_learns_and_resumes(tmp_path, name):
+    arguments = {"network": small("sigmoid"), "rows": ROWS, "optimizer": OPTIMIZERS[name]}
+    for epochs in (1, 3):
+        resumed = pf.fit(**arguments, epochs=epochs, checkpoint=tmp_path / "run.npz")
+    np.testing.assert_array_equal(resumed.network.bias, pf.fit(**arguments, epochs=3).network.bias)
 
 
 @pytest.mark.parametrize("damage", [lambda b: b[: len(b) // 2], lambda b: b"no archive", lambda b: b""])
@@ -299,6 +342,10 @@ def test_bad_rows_are_refused(rows, message):
         ({"masks": [np.ones((3, 2))]}, r"masks must be arrays of the shapes \(3, 2\), \(4, 3\)"),
         ({"frozen": ((np.ones((3, 2)), np.ones((4, 3))), np.ones(9))}, "nothing to learn"),
         ({"validation": [[0, 1, 0.5, 1]]}, "validation must be 0, 1 or nan"),
+        ({"optimizer": "adam"}, "optimizer must have the functions init and update.*got 'adam'"),
+        ({"seed": 2**64}, r"seed must be a whole number from 0 to 2\^63 - 1; got"),
+        ({"seed": 0.5}, "seed must be a whole number"),
+        ({"checkpoint_every": -1}, "checkpoint_every must be a number of 0 or more; got -1"),
     ],
 )
 def test_bad_options_are_refused(options, message):

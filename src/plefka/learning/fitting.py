@@ -1,6 +1,5 @@
 """fit(network, rows, method) -> Fitted: raise the method's estimate of ln P(rows), epoch after epoch."""
 
-import hashlib
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,10 +10,10 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from plefka import __version__
 from plefka.errors import InvalidInput, MethodDoesNotApply, MissingExtra
 from plefka.learning import checkpoint as files
 from plefka.learning import likelihood
+from plefka.learning.fingerprint import fingerprint
 from plefka.learning.fitted import COLUMNS, Fitted, Stopped
 from plefka.learning.parameters import parametrisation
 from plefka.learning.patterns import Patterns, as_patterns, batches
@@ -23,6 +22,7 @@ from plefka.methods import MeanField, Method, parse_method
 from plefka.networks.belief import BeliefNetwork
 from plefka.precision import precision, to_numpy
 from plefka.progress import progress, uninterrupted
+from plefka.seeds import as_seed
 from plefka.solvers.monotone import Monotone
 
 STEP_SIZE = 0.05
@@ -71,8 +71,9 @@ def fit(
     - `batch_size`: distinct rows for each step; `seed` shuffles them, and is needed where there is more than one batch.
     - `validation`: rows to stop by, when `patience` epochs in a row have brought no improvement on them.
     - `callback`: called after every epoch with its entry of the history; learning stops where it returns True.
-    - `checkpoint`: a file that is written every `checkpoint_every` seconds and at the end, and gone on from if it is
-        there: the result is the very same as that of a run without interruption.
+    - `checkpoint`: a file that is written at the start, every `checkpoint_every` seconds and at the end, and gone on
+        from if it is there: the result is the very same as that of a run without interruption. `epochs` counts those of
+        the checkpoint too.
     - `l1`, `l2`: penalties on the weights: l1 sum |w| + l2 sum w^2 / 2, against ln P per row.
     - `masks`: arrays like the weights, 0 where there is no edge. `frozen`: "weights", "bias" or a pair of arrays like
         `network.parameters`, true where a parameter keeps its value. `shared`: such a pair of whole numbers; parameters
@@ -81,8 +82,8 @@ def fit(
         before.
     - `verbose`: show a progress bar on standard error once a second has passed.
     """
-    _check_numbers(epochs, batch_size, patience, l1, l2, tol)
-    run = _Run.of(network, rows, weights, parse_method(method), optimizer, batch_size, seed, tol, l1, l2,
+    _check_numbers(epochs, batch_size, patience, l1, l2, tol, checkpoint_every)
+    run = Run.of(network, rows, weights, parse_method(method), optimizer, batch_size, seed, tol, l1, l2,
                   (masks, frozen, shared), validation)  # fmt: skip
     with precision("float64"):
         return _Loop(
@@ -90,11 +91,12 @@ def fit(
         ).learn()
 
 
-def _check_numbers(epochs, batch_size, patience, l1, l2, tol) -> None:
+def _check_numbers(epochs, batch_size, patience, l1, l2, tol, checkpoint_every) -> None:
     for name, value in (("epochs", epochs), ("batch_size", batch_size), ("patience", patience)):
         if not isinstance(value, int | np.integer) or value < 1:
             raise InvalidInput(f"{name} must be a whole number of 1 or more; got {value!r}.")
-    for name, value, least in (("l1", l1, 0), ("l2", l2, 0), ("tol", tol, 1e-12)):
+    numbers = (("l1", l1, 0), ("l2", l2, 0), ("tol", tol, 1e-12), ("checkpoint_every", checkpoint_every, 0))
+    for name, value, least in numbers:
         if not least <= value < np.inf:
             raise InvalidInput(f"{name} must be a number of {least} or more; got {value!r}.")
 
@@ -112,7 +114,7 @@ def adam(step_size: float = STEP_SIZE) -> Any:
     return optax.adam(step_size)
 
 
-class _Run(NamedTuple):
+class Run(NamedTuple):
     """What is learned from what, before the first step."""
 
     network: BeliefNetwork
@@ -131,6 +133,7 @@ class _Run(NamedTuple):
         if not isinstance(method, MeanField):
             raise MethodDoesNotApply(f"{method} has no free energy to learn by. Use G12 instead.")
         method.check(network)
+        seed = None if seed is None else as_seed(seed)
         patterns = as_patterns(network, rows, weights)
         held_out = None if validation is None else as_patterns(network, validation, what="validation")
         if len(patterns) > batch_size and seed is None:
@@ -139,30 +142,18 @@ class _Run(NamedTuple):
                 "fit(..., seed=0), or raise batch_size."
             )
         return cls(network, _plan(network, method, rules, l1, l2, tol), patterns, held_out, method,
-                   optimizer or adam(), batch_size, seed)  # fmt: skip
-
-    def fingerprint(self) -> dict:
-        """What a checkpoint must belong to."""
-        digest = hashlib.sha256()
-        plan = jax.tree.leaves(self.plan)
-        for array in (self.patterns.values, self.patterns.counts, self.patterns.units, *plan):
-            digest.update(np.ascontiguousarray(array).tobytes())
-        held_out = self.held_out
-        return {
-            "version": __version__,
-            "network": repr(self.network),
-            "start": _digest(self.network.parameters),
-            "method": str(self.method),
-            "rows": digest.hexdigest(),
-            "validation": None if held_out is None else _digest((held_out.values, held_out.counts)),
-            "optimizer": str(jax.tree.structure(self.optimizer.init({"p": np.zeros(1)}))),
-            "batch_size": int(self.batch_size),
-            "seed": self.seed,
-        }
+                   _optimizer(optimizer), batch_size, seed)  # fmt: skip
 
 
-def _digest(tree: Any) -> str:
-    return hashlib.sha256(b"".join(np.ascontiguousarray(x).tobytes() for x in jax.tree.leaves(tree))).hexdigest()
+def _optimizer(given: Any) -> Any:
+    if given is None:
+        return adam()
+    if not all(callable(getattr(given, name, None)) for name in ("init", "update")):
+        raise InvalidInput(
+            f"optimizer must have the functions init and update, as those of optax do; got {given!r}. "
+            "Pass optax.adam(0.05), say."
+        )
+    return given
 
 
 def _plan(network, method, rules, l1, l2, tol) -> Plan:
@@ -186,7 +177,7 @@ def careful(plan: Plan) -> Plan:
 class _Loop:
     """The epochs: their state, their history, and when to end."""
 
-    def __init__(self, run: _Run, epochs, patience, callback, path, every, verbose):
+    def __init__(self, run: Run, epochs, patience, callback, path, every, verbose):
         self.run, self.epochs, self.patience, self.callback = run, epochs, patience, callback
         self.path, self.every, self.verbose = path, every, verbose
         self.lead = () if run.network.stack is None else (run.network.stack,)
@@ -202,7 +193,7 @@ class _Loop:
         self.written = self.start = time.monotonic()
 
     def learn(self) -> Fitted:
-        self._resume()
+        self._open_checkpoint()
         stopped = self._reason_to_stop()
         done = len(self.history["epoch"])
         try:
@@ -320,17 +311,32 @@ class _Loop:
     def _everything(self) -> tuple:
         return self.state, self.starts.theta, self.best
 
-    def _resume(self) -> None:
-        if self.path is None or not self.path.exists():
+    def _open_checkpoint(self) -> None:
+        """Go on from the file, or write it a first time: what could fail after hours of learning fails before."""
+        if self.path is None:
             return
-        found, self.history = files.load(self.path, self.run.fingerprint(), self._everything(), COLUMNS)
+        files.check_place(self.path)
+        self.fingerprint = fingerprint(self.run, self.state)
+        if self.path.exists():
+            self._resume(self.path)
+        else:
+            self._save(force=True)
+
+    def _resume(self, path: Path) -> None:
+        found, self.history = files.load(path, self.fingerprint, self._everything(), COLUMNS)
+        done = len(self.history["epoch"])
+        if done > self.epochs:
+            raise InvalidInput(
+                f"epochs counts those of the checkpoint too, and must be {done} or more to go on from {str(path)!r}; "
+                f"got {self.epochs}."
+            )
         self.state, self.starts.theta, self.best = found
-        self.before = float(self.history["seconds"][-1]) if self.history["seconds"] else 0.0
+        self.before = float(self.history["seconds"][-1]) if done else 0.0
 
     def _save(self, *, force: bool) -> None:
         now = time.monotonic()
         if self.path is not None and (force or now - self.written >= self.every):
-            files.save(self.path, self.run.fingerprint(), self._everything(), self.history)
+            files.save(self.path, self.fingerprint, self._everything(), self.history)
             self.written = time.monotonic()
 
 
