@@ -12,6 +12,7 @@ import plefka as pf
 from plefka.cli.data_files import read_table
 from plefka.cli.learn import split
 from plefka.errors import InvalidFile
+from plefka.learning import epochs as loop
 from plefka.learning import fitting
 
 NAN = np.nan
@@ -154,7 +155,7 @@ def test_a_model_is_replaced_only_by_force(run, data, tmp_path, monkeypatch):
 
 
 def interrupt_at(monkeypatch, call: int) -> None:
-    step, calls = fitting.step, []
+    step, calls = loop.step, []
 
     def interrupted(*arguments, **options):
         calls.append(1)
@@ -162,7 +163,7 @@ def interrupt_at(monkeypatch, call: int) -> None:
             raise KeyboardInterrupt
         return step(*arguments, **options)
 
-    monkeypatch.setattr(fitting, "step", interrupted)
+    monkeypatch.setattr(loop, "step", interrupted)
 
 
 def test_an_interrupt_leaves_what_was_learned(run, data, tmp_path, monkeypatch):
@@ -189,6 +190,15 @@ def test_parameters_that_left_the_numbers_are_not_written(run, data, tmp_path):
     assert (answer.code, answer.out) == (1, "")
     assert "use a smaller step" in answer.err
     assert files(tmp_path) == ["data.csv"]
+
+
+def test_doubts_about_what_was_learned_are_an_exit_code(run, data, tmp_path, monkeypatch):
+    monkeypatch.setattr("plefka.learning.fitted.ROUNDING", -100.0)  # so that any objective is too high
+    answer = run("fit", data, "-o", tmp_path / "model.json", *QUICK, "--json")
+    assert answer.code == 1
+    assert "ln P per row is above 0, which no probability allows" in answer.err
+    assert answer.json["warnings"]
+    assert (tmp_path / "model.json").exists()
 
 
 BAD_FIT = {

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from typing import Any
 
 import jax
@@ -13,8 +14,9 @@ import pytest
 import scipy.sparse as sp
 
 import plefka as pf
+from plefka.learning.fitted import ABOVE_ZERO
 from plefka.learning.patterns import as_patterns
-from plefka.progress import uninterrupted
+from plefka.progress import interruptible, uninterrupted
 from tests.learning.bars import BARS, SOURCE_ENTROPY
 
 
@@ -122,6 +124,22 @@ def test_absent_edges_stay_absent():
     assert np.all(learned.weights[1][masks[1] == 1] != start.weights[1][masks[1] == 1])
 
 
+def test_masks_remove_edges_that_were_there():
+    masks = [np.ones((3, 2)), np.eye(4, 3)]
+    fitted = pf.fit(small("sigmoid"), ROWS, masks=masks, epochs=1)
+    assert np.all(fitted.network.weights[1][masks[1] == 0] == 0)
+
+
+@pytest.mark.parametrize("form", [np.stack, lambda stack: [sp.csr_array(W) for W in stack]])
+def test_every_network_of_a_stack_keeps_its_own_graph(form):
+    """All edges together would be a cycle."""
+    stack = [np.array([[0, 0, 0], [1.0, 0, 0], [0, 0, 0]]), np.array([[0, 1.0, 0], [0, 0, 0], [1.0, 0, 0]])]
+    rows = np.array([[np.nan, 1, 0], [np.nan, 0, 0], [np.nan, 1, 1]])
+    learned = pf.fit(pf.BeliefNetwork(form(stack), np.zeros((2, 3))), rows, epochs=2).network
+    for W, found in zip(stack, learned.storage.to_sparse(), strict=True):
+        np.testing.assert_array_equal(found.toarray() != 0, W != 0)
+
+
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
 def test_a_matrix_keeps_its_graph(form):
     W = np.array([[0, 0, 0], [0.5, 0, 0], [0.3, -0.4, 0]])
@@ -166,6 +184,14 @@ def test_validation_stops_and_the_best_network_is_returned():
     np.testing.assert_allclose(fitted.network.bias, again.network.bias, rtol=1e-12)
 
 
+def test_validation_rows_have_weights_and_may_lack_a_column():
+    held_out = np.array([[0, 1, 1, np.nan], [1, 1, 0, np.nan]])
+    run = {"network": small("sigmoid"), "rows": ROWS, "epochs": 1}
+    weighted = pf.fit(**run, validation=held_out, validation_weights=[2, 1])
+    repeated = pf.fit(**run, validation=held_out[[0, 0, 1]])
+    np.testing.assert_allclose(weighted.history["validation"], repeated.history["validation"], rtol=1e-12)
+
+
 def test_a_callback_sees_every_epoch_and_may_stop():
     seen = []
 
@@ -187,6 +213,79 @@ def test_an_interruption_returns_what_was_learned():
     fitted = pf.fit(small("sigmoid"), ROWS, epochs=100, callback=stop)
     assert fitted.stopped is pf.Stopped.INTERRUPTED
     np.testing.assert_array_equal(fitted.network.bias, pf.fit(small("sigmoid"), ROWS, epochs=4).network.bias)
+
+
+def test_an_interruption_that_is_swallowed_still_stops():
+    def swallow(entry):
+        with suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+
+    fitted = pf.fit(small("sigmoid"), ROWS, epochs=100, callback=swallow)
+    assert (fitted.stopped, fitted.epochs) == (pf.Stopped.INTERRUPTED, 1)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_second_interruption_comes_at_once():
+    with interruptible() as check:
+        signal.raise_signal(signal.SIGINT)
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        with pytest.raises(KeyboardInterrupt):
+            check()
+
+
+# ---- what cannot be learned ------------------------------------------------------------------------------------------
+
+
+def test_estimates_that_no_probability_allows_are_no_success():
+    """G22 is unbounded below, and learning finds out."""
+    run = {"network": small("sigmoid"), "rows": ROWS, "method": "G22", "optimizer": optax.adam(0.2)}
+    early, late = pf.fit(**run, epochs=27), pf.fit(**run, epochs=100)
+    assert early.history["objective"][-1] > 0
+    assert early.warnings == [ABOVE_ZERO]
+    assert late.stopped is pf.Stopped.NOT_FINITE
+    assert not late.sound
+    assert np.all(np.isfinite(late.network.bias))
+    assert np.nanmax(late.history["objective"]) < 1
+
+
+def probit_with_an_impossible_row():
+    """S = (1, 1) has probability 0, and the slope of ln 0 is no number."""
+    log_on = jax.scipy.stats.norm.logcdf
+    activation = pf.Custom(log_on=log_on, log_off=lambda x: log_on(-x), name="probit")
+    return pf.BeliefNetwork([[0, 0], [-1e200, 0]], [0.0, 0.0], activation)
+
+
+def test_a_row_that_cannot_be_solved_leaves_the_others_alone():
+    rows = np.array([[1, 1], [0, 1], [0, 0.0]])
+    fitted = pf.fit(probit_with_an_impossible_row(), rows, "G11", epochs=3)
+    others = pf.fit(probit_with_an_impossible_row(), rows[1:], "G11", epochs=3)
+    assert fitted.stopped is pf.Stopped.EPOCHS
+    np.testing.assert_allclose(fitted.history["solved"], 2 / 3)
+    np.testing.assert_allclose(fitted.history["objective"], others.history["objective"], atol=0.01)
+
+
+def test_a_validation_row_that_fails_does_not_help():
+    rows, network = np.array([[0, 1], [0, 0.0]]), probit_with_an_impossible_row()
+    good, failing = (
+        pf.fit(network, rows, "G11", epochs=1, validation=np.vstack([rows, row])).history["validation"][0]
+        for row in ([0.0, 1.0], [1.0, 1.0])
+    )
+    assert failing <= good
+    alone = pf.fit(network, rows, "G11", epochs=1, validation=[[1.0, 1.0]])
+    assert alone.history["validation"][0] == -np.inf
+
+
+def test_a_bad_start_does_not_stop_the_others():
+    good = small("sigmoid")
+    weights = [np.stack([W, W * 1e200]) for W in good.weights]
+    stack = pf.BeliefNetwork.layered(weights, [np.stack([h, h]) for h in np.split(good.bias, [2, 5])])
+    fitted = pf.fit(stack, ROWS, epochs=5)
+    assert fitted.stopped is pf.Stopped.EPOCHS
+    np.testing.assert_array_equal(fitted.sound, [True, False])
+    np.testing.assert_allclose(fitted.network.bias[0], pf.fit(good, ROWS, epochs=5).network.bias, rtol=1e-9)
+    np.testing.assert_array_equal(fitted.network.bias[1], good.bias)
+    assert all(warning.startswith("1 of 2 networks: ") for warning in fitted.warnings)
 
 
 # ---- checkpoints -----------------------------------------------------------------------------------------------------
@@ -342,6 +441,8 @@ def test_bad_rows_are_refused(rows, message):
         ({"masks": [np.ones((3, 2))]}, r"masks must be arrays of the shapes \(3, 2\), \(4, 3\)"),
         ({"frozen": ((np.ones((3, 2)), np.ones((4, 3))), np.ones(9))}, "nothing to learn"),
         ({"validation": [[0, 1, 0.5, 1]]}, "validation must be 0, 1 or nan"),
+        ({"validation": ROWS, "validation_weights": [1, 2]}, "validation_weights must be 4 numbers"),
+        ({"validation_weights": [1, 2]}, "validation_weights are for the rows in validation"),
         ({"optimizer": "adam"}, "optimizer must have the functions init and update.*got 'adam'"),
         ({"seed": 2**64}, r"seed must be a whole number from 0 to 2\^63 - 1; got"),
         ({"seed": 0.5}, "seed must be a whole number"),

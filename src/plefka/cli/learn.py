@@ -89,7 +89,7 @@ def fit(
         network, train, chosen, optimizer=optimizer, epochs=epochs, batch_size=batch_size, seed=seed, l1=l1, l2=l2,
         validation=held_out, patience=patience, checkpoint=checkpoint,
     )  # fmt: skip
-    _refuse_nothing(fitted, out)
+    _refuse_nothing(fitted, network, out)
     pf.save(fitted.network, out)
     if plot:
         pf.plots.history(fitted, plot)
@@ -192,15 +192,17 @@ def start(table: Table, rows: Any, hidden: tuple[int, ...], activation: str, see
     return pf.BeliefNetwork(net.storage, net.bias, net.activation, [*above, *visible], layers=net.layers)
 
 
-def _refuse_nothing(fitted: "Fitted", out: Path) -> None:
-    """Neither a network that has learned nothing nor one of no numbers is worth a file."""
+def _refuse_nothing(fitted: "Fitted", start: "BeliefNetwork", out: Path) -> None:
+    """A network that has learned nothing is not worth a file."""
     import numpy as np
+
+    from plefka.learning.fitted import Stopped
 
     if fitted.epochs == 0:
         print(f"plefka: interrupted before the first epoch was done; {out} was not written.", file=sys.stderr)
         raise typer.Exit(INTERRUPTED)
-    if not all(np.all(np.isfinite(part)) for part in fitted.network.storage.leaves()):
-        print(f"plefka: {fitted.stopped.value}. {out} was not written.", file=sys.stderr)
+    if fitted.stopped is Stopped.NOT_FINITE and np.array_equal(fitted.network.bias, start.bias):
+        print(f"plefka: {fitted.stopped.value}. Nothing was learned, and {out} was not written.", file=sys.stderr)
         raise typer.Exit(DID_NOT_LEARN)
 
 
@@ -226,6 +228,7 @@ def _fit_content(fitted: "Fitted", patterns: "Patterns", data: Path, out: Path) 
         "validation": float(history["validation"][kept]),
         "stopped": fitted.stopped.name.lower(),
         "message": fitted.stopped.value,
+        "warnings": fitted.warnings,
         "history": {name: column.tolist() for name, column in history.items()},
     }
 
@@ -251,9 +254,11 @@ def _end(fitted: "Fitted") -> None:
     from plefka.learning.fitted import Stopped
 
     codes = {Stopped.INTERRUPTED: INTERRUPTED, Stopped.NOT_FINITE: DID_NOT_LEARN}
-    if fitted.stopped in codes:
-        print(f"plefka: {fitted.stopped.value}.", file=sys.stderr)
-        raise typer.Exit(codes[fitted.stopped])
+    code = codes.get(fitted.stopped, DID_NOT_LEARN if fitted.warnings else 0)
+    for sentence in [fitted.stopped.value] if fitted.stopped in codes else fitted.warnings:
+        print(f"plefka: {sentence}.", file=sys.stderr)
+    if code:
+        raise typer.Exit(code)
 
 
 # ---- score -----------------------------------------------------------------------------------------------------------

@@ -58,10 +58,10 @@ def as_patterns(network: "BeliefNetwork", rows: Any, weights: Any = None, what: 
     table, units = _table(network, rows, what)
     if len(table) == 0:
         raise InvalidInput(f"{what} must not be empty; got an array of shape {table.shape}.")
-    weights = _weights(weights, len(table))
+    weights = _weights(weights, len(table), "weights" if what == "rows" else f"{what}_weights")
     values = np.concatenate([_encoded(table, first, units, network.names, what) for first in _blocks(table)])
     seen = (values != MISSING).any(axis=0)
-    if len(units) < network.size and not seen.all():
+    if what == "rows" and len(units) < network.size and not seen.all():
         missing = [network.names[unit] for unit in units[~seen]]
         raise InvalidInput(
             f"every column of {what} must have a value somewhere; always missing: {listed(missing)}. "
@@ -102,12 +102,12 @@ def _units_by_name(network: "BeliefNetwork", columns: Any, what: str) -> np.ndar
     return np.array([position[name] for name in names], int)
 
 
-def _weights(weights: Any, count: int) -> np.ndarray:
+def _weights(weights: Any, count: int, what: str) -> np.ndarray:
     if weights is None:
         return np.ones(count)
     weights = np.asarray(weights, float)
     if weights.shape != (count,) or not np.all(np.isfinite(weights)) or weights.min() < 0 or weights.sum() <= 0:
-        raise InvalidInput(f"weights must be {count} numbers that are not negative, one for each row, and not all 0.")
+        raise InvalidInput(f"{what} must be {count} numbers that are not negative, one for each row, and not all 0.")
     return weights
 
 
