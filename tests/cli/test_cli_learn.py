@@ -277,6 +277,7 @@ BAD_CSV = {
     "odd value": ("a,b\n1,0\n1,2\n", "line 3: column 'b' must be 0, 1 or empty (missing); got '2'"),
     "odd value without a header": ("1,0\n1,x\n", "line 2: column 1 must be 0, 1 or empty (missing); got 'x'"),
     "repeated name": ("a,a\n1,0\n", "columns must differ in their names; got 'a' more than once"),
+    "a slip in the first row": ("1,O,0\n1,0,1\n", "line 1 must be names of columns, or 0, 1 and empty"),
     "no name": ("a,\n1,0\n", "every column must have a name in the header; column 2 has none"),
     "not text": (b"\xff\xfe\x00", "cannot be read as CSV"),
 }
@@ -391,6 +392,55 @@ def test_score_writes_every_row(run, model, data, tmp_path):
     assert header == ["log_likelihood", "standard_error"]
     truth = pf.score(pf.load(model), ROWS).log_likelihood
     np.testing.assert_array_equal(np.array(rows, float)[:, 0], truth)
+
+
+def test_counted_columns_are_those_of_the_bottom_layer(run, tmp_path):
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    network = pf.ensembles.to_learn((2,), ROWS, 0)
+    pf.save(network, tmp_path / "net.json")
+    pd.DataFrame(ROWS).rename(columns=str).to_parquet(tmp_path / "data.parquet")
+    found = run("score", tmp_path / "net.json", tmp_path / "data.parquet", "--json").json["log_likelihood"]
+    assert found == pytest.approx(pf.score(network, ROWS).mean, abs=1e-12)
+
+
+def test_a_stack_is_no_model(run, data, tmp_path):
+    pf.save(pf.ensembles.to_learn((2,), ROWS, 0, count=3), tmp_path / "stack.npz")
+    for command, option in (("score", "--rows"), ("impute", "--out")):
+        answer = run(command, tmp_path / "stack.npz", data, option, tmp_path / "out.csv")
+        assert (answer.code, answer.out) == (2, "")
+        assert f"{command} takes one network; got a stack of 3" in answer.err
+
+
+def test_blocks_of_rows_are_filled_as_all_at_once(run, model, data, tmp_path, monkeypatch):
+    whole, parts = tmp_path / "whole.csv", tmp_path / "parts.csv"
+    assert run("impute", model, data, "-o", whole).code == 0
+    monkeypatch.setattr("plefka.cli.learn.BLOCK", 1)
+    assert run("impute", model, data, "-o", parts).code == 0
+    assert parts.read_bytes() == whole.read_bytes()
+
+
+@pytest.mark.parametrize("error", [MemoryError(), RuntimeError("RESOURCE_EXHAUSTED: Out of memory")])
+def test_too_little_memory_is_one_sentence(run, model, data, monkeypatch, error):
+    monkeypatch.setattr("plefka.learning.scoring.score_patterns", lambda *_, **__: (_ for _ in ()).throw(error))
+    answer = run("score", model, data)
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.startswith("plefka: there is not enough memory")
+
+
+def test_a_seed_that_is_too_large_is_said(run, model, data):
+    answer = run("score", model, data, "--seed", 2**64)
+    assert (answer.code, answer.out) == (2, "")
+    assert "seed must be a whole number from 0 to 2^63 - 1" in answer.err
+
+
+def test_rows_held_out_may_lack_a_column(run, tmp_path):
+    """Only one row has no value for d, and it is the one that is held out."""
+    rows = np.vstack([ROWS[:2], [[1, 0, 1, NAN]], ROWS[4:]])
+    path = write_table(tmp_path, "csv", rows)
+    seed = next(seed for seed in range(50) if np.isnan(split(read_table(path), 0.2, seed)[1]).any())
+    answer = run("fit", path, "-o", tmp_path / "m.json", *QUICK, "--validation", 0.2, "--seed", seed)
+    assert (answer.code, answer.err) == (0, "")
 
 
 def test_score_by_sampling_says_so(run, tmp_path):

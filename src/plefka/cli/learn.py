@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from plefka.learning.scoring import Score
     from plefka.methods import Method
     from plefka.networks.belief import BeliefNetwork
-    from plefka.solution import Solution
 
+BLOCK = 2**13  # rows that are filled at once
 ENOUGH = 2**16  # rows whose frequencies the visible units start from
 DID_NOT_LEARN = 1
 
@@ -274,19 +274,29 @@ def score(
     json: options.Json = False,
 ) -> None:
     """ln P of the rows of a table, exact where affordable."""
-    import plefka as pf
     from plefka.cli.source import read_network
+    from plefka.learning.patterns import patterns_of
+    from plefka.learning.scoring import score_patterns
 
     if rows is not None:
         known(rows, {".csv": write_table})
         check_new(rows, [data, Path(model)], force=force)
     network, table = read_network(model), read_table(data)
-    found = pf.score(network, evidence_of(network, table), seed=seed, num_samples=samples)
+    _check_single(network, model, "score")
+    patterns = patterns_of(network, table.values, units_of(network, table))
+    found = score_patterns(network, patterns, None, seed, samples)
     if rows is not None:
         columns = _columns(found)
         write_table(rows, columns, _stacked(columns))
     content = _score_content(found, model, data)
     output.print_json(content) if json else _print_score(content, rows)
+
+
+def _check_single(network: "BeliefNetwork", model: str, command: str) -> None:
+    if network.stack is not None:
+        raise InvalidFile(
+            f"{model}: {command} takes one network; got a stack of {network.stack}. Save one of them by itself."
+        )
 
 
 def _columns(found: "Score") -> dict[str, Any]:
@@ -354,6 +364,7 @@ def impute(
     check_new(out, [data, Path(model)], force=force)
     given = parse_method(method) if method else None
     network, table = read_network(model), read_table(data)
+    _check_single(network, model, "impute")
     chosen = _method(given, network.activation)
     values, content = _filled(network, table, chosen, probabilities)
     names = table.names or (None if out.suffix.lower() == ".csv" else _names(network, table))
@@ -372,7 +383,7 @@ def _names(network: "BeliefNetwork", table: Table) -> list[str]:
 def _filled(
     network: "BeliefNetwork", table: Table, method: "Method", probabilities: bool
 ) -> tuple["np.ndarray", dict[str, Any]]:
-    """The table without gaps, and how that went. Only rows with gaps are solved."""
+    """The table without gaps, and how that went. Only rows with gaps are solved, block by block."""
     import numpy as np
 
     import plefka as pf
@@ -381,17 +392,16 @@ def _filled(
     missing = np.isnan(values)
     gaps = np.flatnonzero(missing.any(axis=1))
     content = {"rows": len(values), "missing": int(missing.sum()), "rows_with_gaps": len(gaps), "not_converged": 0}
-    if len(gaps):
-        solution = pf.infer(network, evidence_of(network, table._replace(values=values[gaps])), method)
+    failed = []
+    for first in range(0, len(gaps), BLOCK):
+        block = gaps[first : first + BLOCK]
+        solution = pf.infer(network, evidence_of(network, units, values[block]), method)
         means = solution.means[:, units]
-        values[gaps] = np.where(missing[gaps], means if probabilities else means > 0.5, values[gaps])
-        content |= _doubts(solution)
+        values[block] = np.where(missing[block], means if probabilities else means > 0.5, values[block])
+        failed += [status.value for status in solution.status[~solution.converged]]
+    if failed:
+        content |= {"not_converged": len(failed), "message": f"{len(failed)} rows: {failed[0]}"}
     return values if probabilities else values.astype(np.int8), content
-
-
-def _doubts(solution: "Solution") -> dict[str, Any]:
-    failed = [status.value for status in solution.status if status.name != "CONVERGED"]
-    return {"not_converged": len(failed), "message": f"{len(failed)} rows: {failed[0]}"} if failed else {}
 
 
 def _print_impute(content: dict[str, Any]) -> None:

@@ -126,7 +126,7 @@ class Run(NamedTuple):
         method.check(network)
         network = masked(network, rules[0])
         seed = None if seed is None else as_seed(seed)
-        patterns = as_patterns(network, rows, weights)
+        patterns = as_patterns(network, rows, weights, every_column=True)
         held_out = _held_out(network, validation, validation_weights)
         if len(patterns) > batch_size and seed is None:
             raise InvalidInput(
