@@ -36,5 +36,10 @@ def check_dtype(dtype: str) -> None:
 
 
 def to_numpy(tree):
-    """The same tree with NumPy arrays for leaves."""
-    return jax.tree.map(np.asarray, tree)
+    """The same tree with NumPy arrays for leaves; only keys of random numbers, which NumPy cannot hold, stay JAX's."""
+    return jax.tree.map(lambda leaf: leaf if is_key(leaf) else np.asarray(leaf), tree)
+
+
+def is_key(leaf: object) -> bool:
+    """Whether it is a key of JAX's random numbers, of the new kind."""
+    return isinstance(leaf, jax.Array) and jax.numpy.issubdtype(leaf.dtype, jax.dtypes.prng_key)

@@ -60,3 +60,32 @@ def uninterrupted() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
     if waiting:
         raise KeyboardInterrupt
+
+
+@contextmanager
+def interruptible() -> Iterator[Callable[[], None]]:
+    """Ctrl-C is raised by the function that is given, at places of one's choice; a second one at once.
+
+    An exception in the midst of a computation may end in a call back from JAX, which swallows it. Other threads, and
+    handlers of the user's own, are left alone.
+    """
+    waiting: list[int] = []
+
+    def check() -> None:
+        if waiting:
+            raise KeyboardInterrupt
+
+    def wait(number, frame):
+        if waiting:
+            signal.default_int_handler(number, frame)
+        waiting.append(number)
+
+    elsewhere = threading.current_thread() is not threading.main_thread()
+    if elsewhere or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield check
+        return
+    signal.signal(signal.SIGINT, wait)
+    try:
+        yield check
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)

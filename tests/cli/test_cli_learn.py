@@ -12,6 +12,7 @@ import plefka as pf
 from plefka.cli.data_files import read_table
 from plefka.cli.learn import split
 from plefka.errors import InvalidFile
+from plefka.learning import epochs as loop
 from plefka.learning import fitting
 
 NAN = np.nan
@@ -154,7 +155,7 @@ def test_a_model_is_replaced_only_by_force(run, data, tmp_path, monkeypatch):
 
 
 def interrupt_at(monkeypatch, call: int) -> None:
-    step, calls = fitting.step, []
+    step, calls = loop.step, []
 
     def interrupted(*arguments, **options):
         calls.append(1)
@@ -162,7 +163,7 @@ def interrupt_at(monkeypatch, call: int) -> None:
             raise KeyboardInterrupt
         return step(*arguments, **options)
 
-    monkeypatch.setattr(fitting, "step", interrupted)
+    monkeypatch.setattr(loop, "step", interrupted)
 
 
 def test_an_interrupt_leaves_what_was_learned(run, data, tmp_path, monkeypatch):
@@ -191,6 +192,15 @@ def test_parameters_that_left_the_numbers_are_not_written(run, data, tmp_path):
     assert files(tmp_path) == ["data.csv"]
 
 
+def test_doubts_about_what_was_learned_are_an_exit_code(run, data, tmp_path, monkeypatch):
+    monkeypatch.setattr("plefka.learning.fitted.ROUNDING", -100.0)  # so that any objective is too high
+    answer = run("fit", data, "-o", tmp_path / "model.json", *QUICK, "--json")
+    assert answer.code == 1
+    assert "ln P per row is above 0, which no probability allows" in answer.err
+    assert answer.json["warnings"]
+    assert (tmp_path / "model.json").exists()
+
+
 BAD_FIT = {
     "layers": (("--layers", "1x0"), "--layers must be whole numbers with x between, as in 1x8; got '1x0'"),
     "activation": (("--activation", "sigmoidal"), "Did you mean 'sigmoid'?"),
@@ -203,6 +213,8 @@ BAD_FIT = {
     "no folder for the checkpoint": (("--checkpoint", "nowhere/c.npz"), "the folder 'nowhere' must be there"),
     "plot": (("--plot", "history.docx"), "a picture ends with .png, .svg or .pdf; got .docx"),
     "shape": (("--features", "f.png", "--shape", "3x2"), "an image of 4 visible units; got 3 x 2"),
+    "shape of nothing": (("--shape", "2x2"), "--shape is for the images that --features draws"),
+    "one file for two": (("--plot", "f.png", "--features", "f.png"), "f.png: every output must have a file of its own"),
     "step": (("--learning-rate", "0"), "--learning-rate must be a positive number; got 0"),
     "share": (("--validation", "1.5"), "--validation"),
     "epochs": (("--epochs", "0"), "--epochs"),
@@ -265,6 +277,7 @@ BAD_CSV = {
     "odd value": ("a,b\n1,0\n1,2\n", "line 3: column 'b' must be 0, 1 or empty (missing); got '2'"),
     "odd value without a header": ("1,0\n1,x\n", "line 2: column 1 must be 0, 1 or empty (missing); got 'x'"),
     "repeated name": ("a,a\n1,0\n", "columns must differ in their names; got 'a' more than once"),
+    "a slip in the first row": ("1,O,0\n1,0,1\n", "line 1 must be names of columns, or 0, 1 and empty"),
     "no name": ("a,\n1,0\n", "every column must have a name in the header; column 2 has none"),
     "not text": (b"\xff\xfe\x00", "cannot be read as CSV"),
 }
@@ -381,6 +394,55 @@ def test_score_writes_every_row(run, model, data, tmp_path):
     np.testing.assert_array_equal(np.array(rows, float)[:, 0], truth)
 
 
+def test_counted_columns_are_those_of_the_bottom_layer(run, tmp_path):
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    network = pf.ensembles.to_learn((2,), ROWS, 0)
+    pf.save(network, tmp_path / "net.json")
+    pd.DataFrame(ROWS).rename(columns=str).to_parquet(tmp_path / "data.parquet")
+    found = run("score", tmp_path / "net.json", tmp_path / "data.parquet", "--json").json["log_likelihood"]
+    assert found == pytest.approx(pf.score(network, ROWS).mean, abs=1e-12)
+
+
+def test_a_stack_is_no_model(run, data, tmp_path):
+    pf.save(pf.ensembles.to_learn((2,), ROWS, 0, count=3), tmp_path / "stack.npz")
+    for command, option in (("score", "--rows"), ("impute", "--out")):
+        answer = run(command, tmp_path / "stack.npz", data, option, tmp_path / "out.csv")
+        assert (answer.code, answer.out) == (2, "")
+        assert f"{command} takes one network; got a stack of 3" in answer.err
+
+
+def test_blocks_of_rows_are_filled_as_all_at_once(run, model, data, tmp_path, monkeypatch):
+    whole, parts = tmp_path / "whole.csv", tmp_path / "parts.csv"
+    assert run("impute", model, data, "-o", whole).code == 0
+    monkeypatch.setattr("plefka.cli.learn.BLOCK", 1)
+    assert run("impute", model, data, "-o", parts).code == 0
+    assert parts.read_bytes() == whole.read_bytes()
+
+
+@pytest.mark.parametrize("error", [MemoryError(), RuntimeError("RESOURCE_EXHAUSTED: Out of memory")])
+def test_too_little_memory_is_one_sentence(run, model, data, monkeypatch, error):
+    monkeypatch.setattr("plefka.learning.scoring.score_patterns", lambda *_, **__: (_ for _ in ()).throw(error))
+    answer = run("score", model, data)
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.startswith("plefka: there is not enough memory")
+
+
+def test_a_seed_that_is_too_large_is_said(run, model, data):
+    answer = run("score", model, data, "--seed", 2**64)
+    assert (answer.code, answer.out) == (2, "")
+    assert "seed must be a whole number from 0 to 2^63 - 1" in answer.err
+
+
+def test_rows_held_out_may_lack_a_column(run, tmp_path):
+    """Only one row has no value for d, and it is the one that is held out."""
+    rows = np.vstack([ROWS[:2], [[1, 0, 1, NAN]], ROWS[4:]])
+    path = write_table(tmp_path, "csv", rows)
+    seed = next(seed for seed in range(50) if np.isnan(split(read_table(path), 0.2, seed)[1]).any())
+    answer = run("fit", path, "-o", tmp_path / "m.json", *QUICK, "--validation", 0.2, "--seed", seed)
+    assert (answer.code, answer.err) == (0, "")
+
+
 def test_score_by_sampling_says_so(run, tmp_path):
     """Observed units with children: there is no sum to take."""
     network = pf.BeliefNetwork([[0, 0, 0], [1, 0, 0], [1, 1, 0]], [0.1, 0.2, 0.3], names=["x", "y", "z"])
@@ -433,7 +495,7 @@ def test_states_are_filled_in_unless_probabilities_are_asked_for(run, model, dat
     evidence = np.hstack([np.full((6, 2), NAN), ROWS])
     means = pf.infer(pf.load(model), evidence, "G12").means[:, 2:]
     np.testing.assert_array_equal(filled, np.where(np.isnan(ROWS), means > 0.5, ROWS))
-    content = run("impute", model, data, "-o", out, "--json").json
+    content = run("impute", model, data, "-o", out, "--json", "--force").json
     assert (content["rows"], content["missing"], content["rows_with_gaps"], content["method"]) == (6, 2, 2, "G12")
 
 
@@ -450,11 +512,23 @@ def test_what_did_not_converge_is_said(run, model, data, tmp_path):
     assert (tmp_path / "filled.csv").exists()
 
 
-def test_the_table_itself_is_not_overwritten(run, model, data):
+@pytest.mark.parametrize(("command", "option"), [("score", "--rows"), ("impute", "--out")])
+def test_what_is_read_is_not_overwritten_and_what_is_there_only_on_request(run, model, data, tmp_path, command, option):
+    link, other = tmp_path / "link.csv", tmp_path / "other.csv"
+    link.hardlink_to(data)
+    other.write_text("precious")
     before = data.read_bytes()
-    answer = run("impute", model, data, "-o", data)
-    assert (answer.code, answer.out, data.read_bytes()) == (2, "", before)
-    assert "is the table itself" in answer.err
+    for out, force, message in (
+        (data, ("--force",), "must not be one of the files that are read"),
+        (link, ("--force",), "must not be one of the files that are read"),
+        (other, (), "is there already. Add --force to replace it"),
+    ):
+        answer = run(command, model, data, option, out, *force)
+        assert (answer.code, answer.out) == (2, "")
+        assert message in answer.err
+    assert (data.read_bytes(), other.read_text()) == (before, "precious")
+    assert run(command, model, data, option, other, "--force").code == 0
+    assert other.read_text() != "precious"
 
 
 @pytest.mark.parametrize(
@@ -480,7 +554,7 @@ def test_writing_that_fails_leaves_the_old_file(run, model, data, tmp_path, monk
     out.write_text("precious")
     before = files(tmp_path)
     monkeypatch.setattr("os.replace", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
-    answer = run("impute", model, data, "-o", out)
+    answer = run("impute", model, data, "-o", out, "--force")
     assert (answer.code, answer.out) == (2, "")
     assert out.read_text() == "precious"
     assert files(tmp_path) == before

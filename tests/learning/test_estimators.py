@@ -5,6 +5,7 @@ import sys
 import traceback
 from copy import copy
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -167,6 +168,28 @@ def test_learning_that_fails_is_warned_about(model, monkeypatch):
         copy(model).fit(PAIRS)
 
 
+def test_doubts_about_what_was_learned_are_warned_about(model, monkeypatch):
+    doubtful = replace(model.fitted_, history={**model.history_, "solved": np.full(80, 0.25)})
+    monkeypatch.setattr("plefka.sklearn.learner.fit", lambda *_, **__: doubtful)
+    with pytest.warns(ConvergenceWarning, match="Most rows could not be solved in the last epoch"):
+        copy(model).fit(PAIRS)
+
+
+def test_an_interruption_ends_more_than_the_estimator(model, monkeypatch):
+    interrupted = replace(model.fitted_, stopped=pf.Stopped.INTERRUPTED)
+    monkeypatch.setattr("plefka.sklearn.learner.fit", lambda *_, **__: interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        copy(model).fit(PAIRS)
+
+
+def test_the_rows_held_out_keep_their_weights(model, monkeypatch):
+    seen = {}
+    monkeypatch.setattr("plefka.sklearn.learner.fit", lambda *_, **options: seen.update(options) or model.fitted_)
+    X = np.repeat(PAIRS, 4, axis=0)
+    copy(model).set_params(validation_fraction=0.5).fit(X, sample_weight=np.where(X[:, 0] == 1, 3.0, 1.0))
+    np.testing.assert_array_equal(seen["validation_weights"], np.where(seen["validation"][:, 2] == 1, 3.0, 1.0))
+
+
 def test_rows_that_are_not_solved_are_warned_about(model):
     hasty = copy(model).set_params(method="SJJ[max_steps=1]")
     with pytest.warns(ConvergenceWarning, match="2 of 2 rows: ran out of steps"):
@@ -208,15 +231,30 @@ def test_values_may_be_missing_when_learning():
     )
 
 
-def test_a_column_may_be_missing_altogether():
-    X, _ = pairs()
+@pytest.mark.parametrize("kind", [BeliefNetworkModel, BeliefNetworkClassifier])
+def test_a_column_without_a_value_is_refused(kind):
+    X, y = pairs()
     X[:, 3] = np.nan
-    assert np.isfinite(BeliefNetworkModel(**LEARNED, epochs=2).fit(X).score(PAIRS))
+    with pytest.raises(ValueError, match="Every column of X must have a value somewhere; always missing: 3"):
+        kind(**LEARNED, epochs=2).fit(X, y)
+
+
+def test_a_network_that_does_not_solve_a_row_cannot_win_it(classifier, monkeypatch):
+    """A free energy without a bottom has an ln P as high as you like."""
+    first = classifier.networks_[0]
+
+    def infer(network, rows):
+        solved = network is not first
+        return SimpleNamespace(log_likelihood=np.array([-2.0 if solved else 1e3]), converged=np.array([solved]))
+
+    monkeypatch.setattr(classifier, "_infer", infer, raising=False)
+    np.testing.assert_allclose(classifier.predict_proba(PAIRS[:1]), [[0, 1]])
 
 
 def test_a_row_that_no_network_solves_is_left_to_the_prior(classifier, monkeypatch):
     class Unsolved:
         log_likelihood = np.array([np.nan])
+        converged = np.array([False])
 
     monkeypatch.setattr(classifier, "_infer", lambda network, rows: Unsolved, raising=False)
     np.testing.assert_allclose(classifier.predict_proba(PAIRS[:1]), [[0.5, 0.5]])

@@ -4,15 +4,19 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
+from typing import Any
 
+import jax
 import numpy as np
 import optax
 import pytest
 import scipy.sparse as sp
 
 import plefka as pf
+from plefka.learning.fitted import ABOVE_ZERO
 from plefka.learning.patterns import as_patterns
-from plefka.progress import uninterrupted
+from plefka.progress import interruptible, uninterrupted
 from tests.learning.bars import BARS, SOURCE_ENTROPY
 
 
@@ -120,6 +124,22 @@ def test_absent_edges_stay_absent():
     assert np.all(learned.weights[1][masks[1] == 1] != start.weights[1][masks[1] == 1])
 
 
+def test_masks_remove_edges_that_were_there():
+    masks = [np.ones((3, 2)), np.eye(4, 3)]
+    fitted = pf.fit(small("sigmoid"), ROWS, masks=masks, epochs=1)
+    assert np.all(fitted.network.weights[1][masks[1] == 0] == 0)
+
+
+@pytest.mark.parametrize("form", [np.stack, lambda stack: [sp.csr_array(W) for W in stack]])
+def test_every_network_of_a_stack_keeps_its_own_graph(form):
+    """All edges together would be a cycle."""
+    stack = [np.array([[0, 0, 0], [1.0, 0, 0], [0, 0, 0]]), np.array([[0, 1.0, 0], [0, 0, 0], [1.0, 0, 0]])]
+    rows = np.array([[np.nan, 1, 0], [np.nan, 0, 0], [np.nan, 1, 1]])
+    learned = pf.fit(pf.BeliefNetwork(form(stack), np.zeros((2, 3))), rows, epochs=2).network
+    for W, found in zip(stack, learned.storage.to_sparse(), strict=True):
+        np.testing.assert_array_equal(found.toarray() != 0, W != 0)
+
+
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
 def test_a_matrix_keeps_its_graph(form):
     W = np.array([[0, 0, 0], [0.5, 0, 0], [0.3, -0.4, 0]])
@@ -164,6 +184,14 @@ def test_validation_stops_and_the_best_network_is_returned():
     np.testing.assert_allclose(fitted.network.bias, again.network.bias, rtol=1e-12)
 
 
+def test_validation_rows_have_weights_and_may_lack_a_column():
+    held_out = np.array([[0, 1, 1, np.nan], [1, 1, 0, np.nan]])
+    run = {"network": small("sigmoid"), "rows": ROWS, "epochs": 1}
+    weighted = pf.fit(**run, validation=held_out, validation_weights=[2, 1])
+    repeated = pf.fit(**run, validation=held_out[[0, 0, 1]])
+    np.testing.assert_allclose(weighted.history["validation"], repeated.history["validation"], rtol=1e-12)
+
+
 def test_a_callback_sees_every_epoch_and_may_stop():
     seen = []
 
@@ -185,6 +213,79 @@ def test_an_interruption_returns_what_was_learned():
     fitted = pf.fit(small("sigmoid"), ROWS, epochs=100, callback=stop)
     assert fitted.stopped is pf.Stopped.INTERRUPTED
     np.testing.assert_array_equal(fitted.network.bias, pf.fit(small("sigmoid"), ROWS, epochs=4).network.bias)
+
+
+def test_an_interruption_that_is_swallowed_still_stops():
+    def swallow(entry):
+        with suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+
+    fitted = pf.fit(small("sigmoid"), ROWS, epochs=100, callback=swallow)
+    assert (fitted.stopped, fitted.epochs) == (pf.Stopped.INTERRUPTED, 1)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_second_interruption_comes_at_once():
+    with interruptible() as check:
+        signal.raise_signal(signal.SIGINT)
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        with pytest.raises(KeyboardInterrupt):
+            check()
+
+
+# ---- what cannot be learned ------------------------------------------------------------------------------------------
+
+
+def test_estimates_that_no_probability_allows_are_no_success():
+    """G22 is unbounded below, and learning finds out."""
+    run = {"network": small("sigmoid"), "rows": ROWS, "method": "G22", "optimizer": optax.adam(0.2)}
+    early, late = pf.fit(**run, epochs=27), pf.fit(**run, epochs=100)
+    assert early.history["objective"][-1] > 0
+    assert early.warnings == [ABOVE_ZERO]
+    assert late.stopped is pf.Stopped.NOT_FINITE
+    assert not late.sound
+    assert np.all(np.isfinite(late.network.bias))
+    assert np.nanmax(late.history["objective"]) < 1
+
+
+def probit_with_an_impossible_row():
+    """S = (1, 1) has probability 0, and the slope of ln 0 is no number."""
+    log_on = jax.scipy.stats.norm.logcdf
+    activation = pf.Custom(log_on=log_on, log_off=lambda x: log_on(-x), name="probit")
+    return pf.BeliefNetwork([[0, 0], [-1e200, 0]], [0.0, 0.0], activation)
+
+
+def test_a_row_that_cannot_be_solved_leaves_the_others_alone():
+    rows = np.array([[1, 1], [0, 1], [0, 0.0]])
+    fitted = pf.fit(probit_with_an_impossible_row(), rows, "G11", epochs=3)
+    others = pf.fit(probit_with_an_impossible_row(), rows[1:], "G11", epochs=3)
+    assert fitted.stopped is pf.Stopped.EPOCHS
+    np.testing.assert_allclose(fitted.history["solved"], 2 / 3)
+    np.testing.assert_allclose(fitted.history["objective"], others.history["objective"], atol=0.01)
+
+
+def test_a_validation_row_that_fails_does_not_help():
+    rows, network = np.array([[0, 1], [0, 0.0]]), probit_with_an_impossible_row()
+    good, failing = (
+        pf.fit(network, rows, "G11", epochs=1, validation=np.vstack([rows, row])).history["validation"][0]
+        for row in ([0.0, 1.0], [1.0, 1.0])
+    )
+    assert failing <= good
+    alone = pf.fit(network, rows, "G11", epochs=1, validation=[[1.0, 1.0]])
+    assert alone.history["validation"][0] == -np.inf
+
+
+def test_a_bad_start_does_not_stop_the_others():
+    good = small("sigmoid")
+    weights = [np.stack([W, W * 1e200]) for W in good.weights]
+    stack = pf.BeliefNetwork.layered(weights, [np.stack([h, h]) for h in np.split(good.bias, [2, 5])])
+    fitted = pf.fit(stack, ROWS, epochs=5)
+    assert fitted.stopped is pf.Stopped.EPOCHS
+    np.testing.assert_array_equal(fitted.sound, [True, False])
+    np.testing.assert_allclose(fitted.network.bias[0], pf.fit(good, ROWS, epochs=5).network.bias, rtol=1e-9)
+    np.testing.assert_array_equal(fitted.network.bias[1], good.bias)
+    assert all(warning.startswith("1 of 2 networks: ") for warning in fitted.warnings)
 
 
 # ---- checkpoints -----------------------------------------------------------------------------------------------------
@@ -244,6 +345,11 @@ def test_a_finished_run_is_only_read(tmp_path):
         ({"rows": ROWS[:2]}, "rows must be"),
         ({"method": "G11"}, "method must be 'G11'; got 'G12'"),
         ({"optimizer": optax.sgd(0.1)}, "optimizer must be"),
+        ({"optimizer": optax.adam(0.07)}, "optimizer's steps must be"),
+        ({"l1": 0.1}, "l1 must be 0.1; got 0.0"),
+        ({"l2": 0.1}, "l2 must be 0.1; got 0.0"),
+        ({"tol": 1e-3}, "tol must be 0.001; got 0.0001"),
+        ({"frozen": "bias"}, "masks or frozen must be"),
     ],
 )
 def test_a_checkpoint_of_another_run_is_refused_and_kept(tmp_path, other, reason):
@@ -254,6 +360,42 @@ def test_a_checkpoint_of_another_run_is_refused_and_kept(tmp_path, other, reason
     with pytest.raises(pf.errors.InvalidFile, match=f"run.npz.*belongs to another run: {reason}.*Nothing was changed"):
         pf.fit(checkpoint=path, **run)
     assert path.read_bytes() == before
+
+
+def test_epochs_count_those_of_the_checkpoint(tmp_path):
+    path = tmp_path / "run.npz"
+    pf.fit(small("sigmoid"), ROWS, epochs=3, checkpoint=path)
+    with pytest.raises(pf.errors.InvalidInput, match=r"must be 3 or more to go on from .*run\.npz'; got 2"):
+        pf.fit(small("sigmoid"), ROWS, epochs=2, checkpoint=path)
+
+
+def test_what_a_checkpoint_cannot_do_is_known_before_the_first_epoch(tmp_path):
+    seen = []
+    with pytest.raises(pf.errors.InvalidFile, match=r"the folder '.*nowhere' must be there"):
+        pf.fit(small("sigmoid"), ROWS, epochs=2, checkpoint=tmp_path / "nowhere" / "run.npz", callback=seen.append)
+    assert not seen
+
+    def is_written(entry):
+        assert (tmp_path / "run.npz").exists()
+
+    seed: Any = np.int64(3)
+    pf.fit(small("sigmoid"), ROWS, epochs=1, seed=seed, checkpoint=tmp_path / "run.npz", callback=is_written)
+
+
+MOVES = ((True, False), True)  # of the weights in two blocks, and the bias
+OPTIMIZERS = {
+    "masked": optax.masked(optax.adam(0.1), MOVES),
+    "bool": optax.apply_if_finite(optax.sgd(0.1), 3),
+    "key": optax.chain(optax.add_noise(0.1, 0.5, key=jax.random.key(0)), optax.sgd(0.1)),
+}
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_any_state_of_an_optimiser_learns_and_resumes(tmp_path, name):
+    arguments = {"network": small("sigmoid"), "rows": ROWS, "optimizer": OPTIMIZERS[name]}
+    for epochs in (1, 3):
+        resumed = pf.fit(**arguments, epochs=epochs, checkpoint=tmp_path / "run.npz")
+    np.testing.assert_array_equal(resumed.network.bias, pf.fit(**arguments, epochs=3).network.bias)
 
 
 @pytest.mark.parametrize("damage", [lambda b: b[: len(b) // 2], lambda b: b"no archive", lambda b: b""])
@@ -299,6 +441,12 @@ def test_bad_rows_are_refused(rows, message):
         ({"masks": [np.ones((3, 2))]}, r"masks must be arrays of the shapes \(3, 2\), \(4, 3\)"),
         ({"frozen": ((np.ones((3, 2)), np.ones((4, 3))), np.ones(9))}, "nothing to learn"),
         ({"validation": [[0, 1, 0.5, 1]]}, "validation must be 0, 1 or nan"),
+        ({"validation": ROWS, "validation_weights": [1, 2]}, "validation_weights must be 4 numbers"),
+        ({"validation_weights": [1, 2]}, "validation_weights are for the rows in validation"),
+        ({"optimizer": "adam"}, "optimizer must have the functions init and update.*got 'adam'"),
+        ({"seed": 2**64}, r"seed must be a whole number from 0 to 2\^63 - 1; got"),
+        ({"seed": 0.5}, "seed must be a whole number"),
+        ({"checkpoint_every": -1}, "checkpoint_every must be a number of 0 or more; got -1"),
     ],
 )
 def test_bad_options_are_refused(options, message):

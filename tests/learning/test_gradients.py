@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import plefka as pf
-from plefka.learning.fitting import _plan, careful
+from plefka.learning.epochs import careful
+from plefka.learning.fitting import _plan
 from plefka.learning.patterns import as_patterns
 from plefka.learning.step import solved
 from plefka.precision import precision

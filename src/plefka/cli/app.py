@@ -15,6 +15,8 @@ from plefka.cli.sample import sample
 from plefka.cli.show import show
 from plefka.errors import PlefkaError
 
+NO_MEMORY = "there is not enough memory for this; take fewer rows, a smaller network or another method."
+
 # Plain help: rich would take longer to import than all the rest.
 app = typer.Typer(name="plefka", rich_markup_mode=None, pretty_exceptions_enable=False)
 for command in (infer, compare, sample, fit, score, impute, show, demo):
@@ -38,7 +40,7 @@ def plefka(
 ) -> None:
     """Inference in networks of binary units: belief networks with sigmoid, noisy-or and other activations.
 
-    Exit code: 0, 1 if a method did not converge, 2 for bad input.
+    Exit code: 0, 1 if a method did not converge or learn, 2 for bad input, 130 after Ctrl-C.
     """
     if context.invoked_subcommand is None:
         print(context.get_help(), file=sys.stderr)
@@ -53,7 +55,11 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return _complain(str(error))
     except OSError as error:
         return _complain(f"{error.filename}: {error.strerror}." if error.filename else f"{error}.")
+    except MemoryError:
+        return _complain(NO_MEMORY)
     except Exception as error:
+        if "RESOURCE_EXHAUSTED" in str(error):  # JAX's words for it
+            return _complain(NO_MEMORY)
         # Usage errors have this method in every version of typer, but not one common class to import.
         if not hasattr(error, "format_message"):
             raise

@@ -58,14 +58,14 @@ def known(path: Path, by_suffix: dict[str, Callable]) -> Any:
 
 
 def _read_csv(path: Path) -> tuple[Names, "np.ndarray"]:
-    """A first line of anything but 0, 1 and missing is a header."""
+    """A first line without 0 and 1 is a header."""
     import numpy as np
 
     try:
         with open(path, newline="", encoding="utf-8-sig") as file:
             lines = _lines(csv.reader(file))
             number, first = next(lines, (0, []))
-            has_header = any(_number(word) is None for word in first)
+            has_header = _is_header(first)
             names = [word.strip() for word in first] if has_header else None
             if not has_header and first:
                 lines = _again(number, first, lines)
@@ -73,6 +73,18 @@ def _read_csv(path: Path) -> tuple[Names, "np.ndarray"]:
     except (UnicodeDecodeError, csv.Error) as error:
         raise ValueError(f"cannot be read as CSV: {error}.") from error
     return names, np.array(rows, np.float32).reshape(len(rows), len(first))
+
+
+def _is_header(first: list[str]) -> bool:
+    """Whether the first line has names; a row with a slip in it must not vanish as a header."""
+    words = [word for word in first if _number(word) is None]
+    states = [word for word in first if _number(word) in (0, 1)]
+    if words and states:
+        raise ValueError(
+            f"line 1 must be names of columns, or 0, 1 and empty (missing) throughout; got {words[0]!r} beside "
+            f"{states[0]!r}. Correct the value, or rename the columns."
+        )
+    return bool(words)
 
 
 def _lines(reader: Any) -> Iterator[tuple[int, list[str]]]:
@@ -189,8 +201,10 @@ def units_of(network: "BeliefNetwork", table: Table) -> "np.ndarray":
     """The unit of every column: by name, or those of the bottom layer, or all, where columns have no names."""
     import numpy as np
 
+    from plefka.learning.patterns import has_names
+
     width = table.values.shape[1]
-    if table.names is not None:
+    if table.names is not None and has_names(network, table.names):
         return _units_by_name(network, table)
     visible = network.layers[-1] if network.layers else network.size
     if width not in (visible, network.size):
@@ -212,12 +226,12 @@ def _units_by_name(network: "BeliefNetwork", table: Table) -> "np.ndarray":
     return np.array([position[name] for name in table.names or ()])
 
 
-def evidence_of(network: "BeliefNetwork", table: Table) -> "np.ndarray":
-    """The rows with a column for every unit; nan where a unit has none."""
+def evidence_of(network: "BeliefNetwork", units: "np.ndarray", values: Any) -> "np.ndarray":
+    """Some rows of a table with a column for every unit; nan where a unit has none."""
     import numpy as np
 
-    rows = np.full((len(table.values), network.size), NAN)
-    rows[:, units_of(network, table)] = table.values
+    rows = np.full((len(values), network.size), NAN)
+    rows[:, units] = values
     return rows
 
 
@@ -267,3 +281,14 @@ def check_target(path: Path) -> None:
         raise InvalidFile(f"{path}: the folder {str(path.parent)!r} must be there. Make it, or name another.")
     if path.is_dir():
         raise InvalidFile(f"{path}: must be the name of a file; it is a folder.")
+
+
+def check_new(path: Path, inputs: Iterable[Path], *, force: bool) -> None:
+    """What is read is never overwritten, and any other file only on request."""
+    check_target(path)
+    if not path.exists():
+        return
+    if any(given.exists() and path.samefile(given) for given in inputs):
+        raise InvalidFile(f"{path}: must not be one of the files that are read. Name another file.")
+    if not force:
+        raise InvalidFile(f"{path}: is there already. Add --force to replace it, or name another file.")

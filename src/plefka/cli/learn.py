@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from plefka.cli import INTERRUPTED, options, output
-from plefka.cli.data_files import WRITERS, Table, check_target, evidence_of, known, read_table, units_of, write_table
+from plefka.cli.data_files import (
+    WRITERS,
+    Table,
+    check_new,
+    check_target,
+    evidence_of,
+    known,
+    read_table,
+    units_of,
+    write_table,
+)
 from plefka.errors import InvalidFile, InvalidInput, listed
 
 if TYPE_CHECKING:
@@ -20,8 +30,8 @@ if TYPE_CHECKING:
     from plefka.learning.scoring import Score
     from plefka.methods import Method
     from plefka.networks.belief import BeliefNetwork
-    from plefka.solution import Solution
 
+BLOCK = 2**13  # rows that are filled at once
 ENOUGH = 2**16  # rows whose frequencies the visible units start from
 DID_NOT_LEARN = 1
 
@@ -32,6 +42,7 @@ Scheme = Annotated[
     typer.Option("--method", "-m", metavar="METHOD", help="SJJ for sigmoid networks and G12 for others unless given."),
 ]
 Seed = Annotated[int, typer.Option("--seed", "-s", min=0, help="The same seed gives the same result.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace the file that is written if it is there.")]
 
 
 # ---- fit -------------------------------------------------------------------------------------------------------------
@@ -55,7 +66,7 @@ def fit(
     plot: Annotated[Path | None, typer.Option(metavar="PICTURE", help="Draw the history.")] = None,
     features: Annotated[Path | None, typer.Option(metavar="PICTURE", help="Draw the weights of hidden units.")] = None,
     shape: Annotated[str | None, typer.Option(metavar="8x8", help="Of the images in --features.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the file that --out names.")] = False,
+    force: Force = False,
     json: options.Json = False,
 ) -> None:
     """Learn a network from a table."""
@@ -64,7 +75,9 @@ def fit(
     from plefka.learning.patterns import as_patterns
 
     hidden = sizes(layers, "--layers")
-    _check_targets(out, force, checkpoint, [plot, features])
+    _check_targets(out, data, force, checkpoint, [plot, features])
+    if shape and not features:
+        raise InvalidInput("--shape is for the images that --features draws; add --features PICTURE, or leave it out.")
     chosen = _method(pf.parse_method(method) if method else None, _activation(activation))
     optimizer = _adam(learning_rate)
     keep_compiled()
@@ -76,7 +89,7 @@ def fit(
         network, train, chosen, optimizer=optimizer, epochs=epochs, batch_size=batch_size, seed=seed, l1=l1, l2=l2,
         validation=held_out, patience=patience, checkpoint=checkpoint,
     )  # fmt: skip
-    _refuse_nothing(fitted, out)
+    _refuse_nothing(fitted, network, out)
     pf.save(fitted.network, out)
     if plot:
         pf.plots.history(fitted, plot)
@@ -94,22 +107,30 @@ def sizes(text: str, option: str) -> tuple[int, ...]:
     return tuple(int(size) for size in text.split("x"))
 
 
-def _check_targets(out: Path, force: bool, checkpoint: Path | None, pictures: list[Path | None]) -> None:
+def _check_targets(out: Path, data: Path, force: bool, checkpoint: Path | None, pictures: list[Path | None]) -> None:
     """All that could fail after hours of learning is tried before."""
     from plefka.formats import FORMATS
 
     if out.suffix.lower() not in FORMATS:
         raise InvalidFile(f"{out}: the name of a network must end with {' or '.join(FORMATS)}.")
-    for path in (out, checkpoint, *pictures):
-        if path is not None:
-            check_target(path)
-    if out.exists() and not force:
-        raise InvalidFile(f"{out}: is there already. Add --force to replace it, or name another file.")
+    targets = [path for path in (out, checkpoint, *pictures) if path is not None]
+    for path in targets:
+        check_target(path)
+    _check_different(targets)
+    check_new(out, [data], force=force)
     if any(pictures):
         from plefka import plots
 
         for path in filter(None, pictures):
             plots.check_name(path)
+
+
+def _check_different(targets: list[Path]) -> None:
+    """Two outputs of one name would overwrite each other."""
+    places = [path.resolve() for path in targets]
+    twice = next((path for k, path in enumerate(targets) if places[k] in places[:k]), None)
+    if twice is not None:
+        raise InvalidFile(f"{twice}: every output must have a file of its own; two options name this one.")
 
 
 def _activation(name: str) -> "Activation":
@@ -171,15 +192,17 @@ def start(table: Table, rows: Any, hidden: tuple[int, ...], activation: str, see
     return pf.BeliefNetwork(net.storage, net.bias, net.activation, [*above, *visible], layers=net.layers)
 
 
-def _refuse_nothing(fitted: "Fitted", out: Path) -> None:
-    """Neither a network that has learned nothing nor one of no numbers is worth a file."""
+def _refuse_nothing(fitted: "Fitted", start: "BeliefNetwork", out: Path) -> None:
+    """A network that has learned nothing is not worth a file."""
     import numpy as np
+
+    from plefka.learning.fitted import Stopped
 
     if fitted.epochs == 0:
         print(f"plefka: interrupted before the first epoch was done; {out} was not written.", file=sys.stderr)
         raise typer.Exit(INTERRUPTED)
-    if not all(np.all(np.isfinite(part)) for part in fitted.network.storage.leaves()):
-        print(f"plefka: {fitted.stopped.value}. {out} was not written.", file=sys.stderr)
+    if fitted.stopped is Stopped.NOT_FINITE and np.array_equal(fitted.network.bias, start.bias):
+        print(f"plefka: {fitted.stopped.value}. Nothing was learned, and {out} was not written.", file=sys.stderr)
         raise typer.Exit(DID_NOT_LEARN)
 
 
@@ -205,6 +228,7 @@ def _fit_content(fitted: "Fitted", patterns: "Patterns", data: Path, out: Path) 
         "validation": float(history["validation"][kept]),
         "stopped": fitted.stopped.name.lower(),
         "message": fitted.stopped.value,
+        "warnings": fitted.warnings,
         "history": {name: column.tolist() for name, column in history.items()},
     }
 
@@ -230,9 +254,11 @@ def _end(fitted: "Fitted") -> None:
     from plefka.learning.fitted import Stopped
 
     codes = {Stopped.INTERRUPTED: INTERRUPTED, Stopped.NOT_FINITE: DID_NOT_LEARN}
-    if fitted.stopped in codes:
-        print(f"plefka: {fitted.stopped.value}.", file=sys.stderr)
-        raise typer.Exit(codes[fitted.stopped])
+    code = codes.get(fitted.stopped, DID_NOT_LEARN if fitted.warnings else 0)
+    for sentence in [fitted.stopped.value] if fitted.stopped in codes else fitted.warnings:
+        print(f"plefka: {sentence}.", file=sys.stderr)
+    if code:
+        raise typer.Exit(code)
 
 
 # ---- score -----------------------------------------------------------------------------------------------------------
@@ -244,22 +270,33 @@ def score(
     seed: Seed = 0,
     samples: Annotated[int, typer.Option(min=2, help="For each row, where sampling is needed.")] = 1000,
     rows: Annotated[Path | None, typer.Option(metavar="OUT.csv", help="Write ln P of every row.")] = None,
+    force: Force = False,
     json: options.Json = False,
 ) -> None:
     """ln P of the rows of a table, exact where affordable."""
-    import plefka as pf
     from plefka.cli.source import read_network
+    from plefka.learning.patterns import patterns_of
+    from plefka.learning.scoring import score_patterns
 
     if rows is not None:
         known(rows, {".csv": write_table})
-        check_target(rows)
+        check_new(rows, [data, Path(model)], force=force)
     network, table = read_network(model), read_table(data)
-    found = pf.score(network, evidence_of(network, table), seed=seed, num_samples=samples)
+    _check_single(network, model, "score")
+    patterns = patterns_of(network, table.values, units_of(network, table))
+    found = score_patterns(network, patterns, None, seed, samples)
     if rows is not None:
         columns = _columns(found)
         write_table(rows, columns, _stacked(columns))
     content = _score_content(found, model, data)
     output.print_json(content) if json else _print_score(content, rows)
+
+
+def _check_single(network: "BeliefNetwork", model: str, command: str) -> None:
+    if network.stack is not None:
+        raise InvalidFile(
+            f"{model}: {command} takes one network; got a stack of {network.stack}. Save one of them by itself."
+        )
 
 
 def _columns(found: "Score") -> dict[str, Any]:
@@ -316,15 +353,18 @@ def impute(
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FILLED", help=".csv, .parquet or .npy.")],
     method: Scheme = None,
     probabilities: Annotated[bool, typer.Option("--probabilities", help="Fill in P(on | row), not 0 or 1.")] = False,
+    force: Force = False,
     json: options.Json = False,
 ) -> None:
     """Fill the missing entries of a table."""
     from plefka.cli.source import read_network
     from plefka.methods import parse_method
 
-    _check_filled(out, data)
+    known(out, WRITERS)
+    check_new(out, [data, Path(model)], force=force)
     given = parse_method(method) if method else None
     network, table = read_network(model), read_table(data)
+    _check_single(network, model, "impute")
     chosen = _method(given, network.activation)
     values, content = _filled(network, table, chosen, probabilities)
     names = table.names or (None if out.suffix.lower() == ".csv" else _names(network, table))
@@ -336,13 +376,6 @@ def impute(
         raise typer.Exit(output.DID_NOT_CONVERGE)
 
 
-def _check_filled(out: Path, data: Path) -> None:
-    known(out, WRITERS)
-    check_target(out)
-    if out.exists() and data.exists() and out.samefile(data):
-        raise InvalidFile(f"{out}: is the table itself. Name another file, so that one can see what was missing.")
-
-
 def _names(network: "BeliefNetwork", table: Table) -> list[str]:
     return [network.names[unit] for unit in units_of(network, table)]
 
@@ -350,7 +383,7 @@ def _names(network: "BeliefNetwork", table: Table) -> list[str]:
 def _filled(
     network: "BeliefNetwork", table: Table, method: "Method", probabilities: bool
 ) -> tuple["np.ndarray", dict[str, Any]]:
-    """The table without gaps, and how that went. Only rows with gaps are solved."""
+    """The table without gaps, and how that went. Only rows with gaps are solved, block by block."""
     import numpy as np
 
     import plefka as pf
@@ -359,17 +392,16 @@ def _filled(
     missing = np.isnan(values)
     gaps = np.flatnonzero(missing.any(axis=1))
     content = {"rows": len(values), "missing": int(missing.sum()), "rows_with_gaps": len(gaps), "not_converged": 0}
-    if len(gaps):
-        solution = pf.infer(network, evidence_of(network, table._replace(values=values[gaps])), method)
+    failed = []
+    for first in range(0, len(gaps), BLOCK):
+        block = gaps[first : first + BLOCK]
+        solution = pf.infer(network, evidence_of(network, units, values[block]), method)
         means = solution.means[:, units]
-        values[gaps] = np.where(missing[gaps], means if probabilities else means > 0.5, values[gaps])
-        content |= _doubts(solution)
+        values[block] = np.where(missing[block], means if probabilities else means > 0.5, values[block])
+        failed += [status.value for status in solution.status[~solution.converged]]
+    if failed:
+        content |= {"not_converged": len(failed), "message": f"{len(failed)} rows: {failed[0]}"}
     return values if probabilities else values.astype(np.int8), content
-
-
-def _doubts(solution: "Solution") -> dict[str, Any]:
-    failed = [status.value for status in solution.status if status.name != "CONVERGED"]
-    return {"not_converged": len(failed), "message": f"{len(failed)} rows: {failed[0]}"} if failed else {}
 
 
 def _print_impute(content: dict[str, Any]) -> None:

@@ -11,18 +11,27 @@ import numpy as np
 from plefka.errors import InvalidFile
 from plefka.formats.archive import Archive
 from plefka.formats.atomic import write
+from plefka.precision import is_key
 
-FORMAT = 1
+FORMAT = 2
 
 
 def save(path: Path, fingerprint: dict, state: Any, history: dict[str, list]) -> None:
     """Write all leaves of the state and the history, as a whole or not at all."""
-    arrays: dict[str, Any] = {f"leaf{k}": np.asarray(leaf) for k, leaf in enumerate(jax.tree.leaves(state))}
+    arrays: dict[str, Any] = {f"leaf{k}": _plain(leaf) for k, leaf in enumerate(jax.tree.leaves(state))}
     arrays |= {f"history_{name}": np.asarray(column, float) for name, column in history.items()}
     arrays |= {"format": np.int64(FORMAT), "fingerprint": np.array(json.dumps(fingerprint, sort_keys=True))}
     file = io.BytesIO()
     np.savez(file, **arrays)
     write(path, file.getvalue())
+
+
+def check_place(path: Path) -> None:
+    """A folder that is not there is found before hours of learning."""
+    if not path.parent.is_dir():
+        raise InvalidFile(
+            f"checkpoint {str(path)!r}: the folder {str(path.parent)!r} must be there. Make it, or name another."
+        )
 
 
 def load(path: Path, fingerprint: dict, like: Any, columns: tuple[str, ...]) -> tuple[Any, dict[str, list]]:
@@ -33,7 +42,7 @@ def load(path: Path, fingerprint: dict, like: Any, columns: tuple[str, ...]) -> 
             raise InvalidFile(f"must be a checkpoint of format {FORMAT}; got {archive.whole('format')}.")
         _compare(json.loads(archive.text("fingerprint")), fingerprint)
         leaves, structure = jax.tree.flatten(like)
-        found = [_leaf(archive, f"leaf{k}", np.asarray(leaf)) for k, leaf in enumerate(leaves)]
+        found = [_leaf(archive, f"leaf{k}", leaf) for k, leaf in enumerate(leaves)]
         history = {name: list(archive.numbers(f"history_{name}", _any(archive, name), "numbers")) for name in columns}
     except (InvalidFile, ValueError) as error:
         raise InvalidFile(
@@ -46,8 +55,18 @@ def _any(archive: Archive, name: str) -> tuple[None, ...]:
     return (None,) * len(archive.shape(f"history_{name}"))
 
 
-def _leaf(archive: Archive, name: str, like: np.ndarray) -> np.ndarray:
+def _plain(leaf: Any) -> np.ndarray:
+    """Numbers that an archive knows; keys of random numbers as what they consist of, and true as 1."""
+    array = np.asarray(jax.random.key_data(leaf) if is_key(leaf) else leaf)
+    return array if array.dtype.kind in "fiu" else array.astype(float)
+
+
+def _leaf(archive: Archive, name: str, like: Any) -> Any:
     """An array of the type and shape that the run has."""
+    if is_key(like):
+        data = _leaf(archive, name, _plain(like))
+        return jax.random.wrap_key_data(data, impl=jax.random.key_impl(like))
+    like = np.asarray(like)
     if like.dtype.kind in "iu":
         return archive.indices(name, like.shape, "whole numbers").astype(like.dtype)
     return archive.numbers(name, like.shape, "numbers").astype(like.dtype)

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from plefka.solution import ROUNDING
+
 if TYPE_CHECKING:
     from plefka.methods import Method
     from plefka.networks.belief import BeliefNetwork
@@ -19,12 +21,21 @@ class Stopped(Enum):
     CALLBACK = "the callback asked for it"
     INTERRUPTED = "it was interrupted; the network is what had been learned so far"
     NOT_FINITE = (
-        "no row could be solved any more, or the parameters left the finite numbers; use a smaller step, "
-        "as in optimizer=optax.adam(0.01), or a first order method such as G12"
+        "no row could be solved any more, or the parameters left the finite numbers; the network is the last that "
+        "could be used; use a smaller step, as in optimizer=optax.adam(0.01), or a first order method such as G12"
     )
 
 
-COLUMNS = ("epoch", "objective", "log_likelihood", "validation", "converged", "seconds")
+ABOVE_ZERO = (
+    "ln P per row is above 0, which no probability allows: learning has found where the estimate is wrong; "
+    "use a bound (SJJ) or a first order method such as G12"
+)
+UNSOLVED = (
+    "most rows could not be solved in the last epoch; use a first order method such as G12, or a smaller step, "
+    "as in optimizer=optax.adam(0.01)"
+)
+NOT_SOUND = "some parameters left the finite numbers, and the last that could be used were kept; use a smaller step"
+COLUMNS = ("epoch", "objective", "log_likelihood", "validation", "solved", "converged", "seconds")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -32,10 +43,14 @@ class Fitted:
     """- `network`: the network with the learned parameters.
     - `history`: arrays with an entry for each epoch (of a stack, a row with an entry for each network):
         `epoch`; `objective`, the method's estimate of ln P per row as it was during the epoch; `log_likelihood`, the
-        exact one after it, nan where that costs too much; `validation`, the estimate on the validation rows;
-        `converged`, the share of rows that were solved to `tol` in the few evaluations that a step has; `seconds`
-        since the start.
-    - `stopped`: why it ended. `optimizer_state`: to go on from.
+        exact one after it, nan where that costs too much; `validation`, the estimate on the validation rows, where one
+        that could not be solved counts as the worst, or as coin tosses where that is less; `solved`, the share of rows
+        that could be learned from, as their free energy is that of some probability; `converged`,
+        the share that was solved to `tol` in the few evaluations that a step has; `seconds` since the start.
+    - `stopped`: why it ended. `warnings`: what speaks against the network although learning came to its end.
+    - `optimizer_state`: what the optimiser remembers after the last epoch. With validation rows the network may be that
+        of an earlier epoch, and the two do not belong together. To go on with a run use a checkpoint.
+    - `sound`: False for a network that had to be left at the last parameters that could be used; of a stack, for each.
     """
 
     network: "BeliefNetwork"
@@ -43,17 +58,37 @@ class Fitted:
     stopped: Stopped
     method: "Method"
     optimizer_state: Any
+    sound: Any = True
 
     @property
     def epochs(self) -> int:
         """How many epochs were done."""
         return len(self.history["epoch"])
 
+    @property
+    def warnings(self) -> list[str]:
+        """Sentences, none where all is well."""
+        if not self.epochs:
+            return []
+        last = {name: column[-1] for name, column in self.history.items()}
+        kept = np.fmax.reduce(self.history["validation"], axis=0)
+        found = {
+            ABOVE_ZERO: (last["objective"] > ROUNDING) | (kept > ROUNDING),
+            UNSOLVED: last["solved"] < 0.5,
+            NOT_SOUND: ~np.asarray(self.sound),
+        }
+        return [_said_of(sentence, np.atleast_1d(doubtful)) for sentence, doubtful in found.items() if np.any(doubtful)]
+
     def __repr__(self) -> str:
         if not self.epochs:
             return f"<Fitted by {self.method}: no epoch done, {self.stopped.name.lower()}>"
-        last = np.max(self.history["objective"][-1])
+        last = np.fmax.reduce(np.atleast_1d(self.history["objective"][-1]))
         kind = "best objective" if self.network.stack is not None else "objective"
         return (
             f"<Fitted by {self.method}: {self.epochs} epochs, {kind} {last:.4f} per row, {self.stopped.name.lower()}>"
         )
+
+
+def _said_of(sentence: str, doubtful: np.ndarray) -> str:
+    """With the number of networks that it is about, where there are several."""
+    return sentence if len(doubtful) == 1 else f"{np.count_nonzero(doubtful)} of {len(doubtful)} networks: {sentence}"

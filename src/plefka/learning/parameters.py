@@ -28,6 +28,7 @@ class Parametrisation(eqx.Module):
     groups: Any  # int, of one network: equal numbers from 1 on are shared, 0 is alone
     positive: bool = eqx.field(static=True)
     num_groups: int = eqx.field(static=True)
+    zeros_are_absent: bool = eqx.field(static=True)  # each network of a stack has edges of its own
 
     def free(self, parameters: Any) -> Any:
         """The numbers to start from."""
@@ -38,7 +39,14 @@ class Parametrisation(eqx.Module):
         if self.num_groups:
             free = _shared(free, self.groups, self.num_groups)
         values = jax.tree.map(softplus, free) if self.positive else free
-        return jax.tree.map(jnp.where, self.moves, values, fixed)
+        return jax.tree.map(jnp.where, self._moves_of(fixed), values, fixed)
+
+    def _moves_of(self, fixed: Any) -> Any:
+        """Without the edges that this network starts without: to learn one could close a cycle."""
+        if not self.zeros_are_absent:
+            return self.moves
+        weights, bias = self.moves
+        return jax.tree.map(lambda move, w: move & (w != 0), weights, fixed[0]), bias
 
     def weights_that_move(self, parameters: Any) -> list:
         """The weights, without biases, that penalties are for; zero where they do not move."""
@@ -67,10 +75,19 @@ def parametrisation(network: "BeliefNetwork", masks: Any, frozen: Any, shared: A
             raise InvalidInput("shared must be whole numbers: 0 for a parameter of its own, 1, 2, ... for groups.")
     found = Parametrisation(
         jax.tree.map(np.asarray, moves), groups, low == 0.0,
-        max(int(np.max(g, initial=0)) for g in jax.tree.leaves(groups)),
+        max(int(np.max(g, initial=0)) for g in jax.tree.leaves(groups)), network.layers is None,
     )  # fmt: skip
     _check(network, found)
     return found
+
+
+def masked(network: "BeliefNetwork", masks: Any) -> "BeliefNetwork":
+    """The network without the edges that the masks leave out."""
+    if masks is None:
+        return network
+    weights, bias = network.parameters
+    kept = _like(_of_one_network(network)[0], masks, "masks")
+    return network.with_parameters((_both(lambda w, keep: np.where(keep, w, 0.0), weights, kept), bias))
 
 
 def _check(network: "BeliefNetwork", rules: Parametrisation) -> None:
@@ -89,7 +106,7 @@ def _of_one_network(network: "BeliefNetwork") -> Any:
 
 
 def _edges(network: "BeliefNetwork", one: Any) -> Any:
-    """Where parameters exist: in a square matrix zeros are no edges, and learning one could close a cycle."""
+    """Where parameters exist in any network: zeros in a square matrix are no edges."""
     everything = jax.tree.map(lambda p: np.ones(np.shape(p), bool), one)
     if isinstance(network.storage, Blocks) and network.storage.is_dense:
         W = np.asarray(network.storage.weights[0])

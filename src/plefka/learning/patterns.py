@@ -53,15 +53,28 @@ class Patterns:
         return rows
 
 
-def as_patterns(network: "BeliefNetwork", rows: Any, weights: Any = None, what: str = "rows") -> Patterns:
-    """From an array (a memory map too) or a DataFrame of 0, 1 and nan to patterns."""
+def as_patterns(
+    network: "BeliefNetwork", rows: Any, weights: Any = None, what: str = "rows", *, every_column: bool = False
+) -> Patterns:
+    """From an array (a memory map too) or a DataFrame of 0, 1 and nan to patterns.
+
+    `every_column`: one without a single value is an error, as nothing could be learned about it.
+    """
     table, units = _table(network, rows, what)
+    return patterns_of(network, table, units, weights, what, every_column=every_column)
+
+
+def patterns_of(
+    network: "BeliefNetwork", table: Any, units: np.ndarray, weights: Any = None, what: str = "rows",
+    *, every_column: bool = False,
+) -> Patterns:  # fmt: skip
+    """From a table, read in blocks, and the unit of each of its columns to patterns."""
     if len(table) == 0:
         raise InvalidInput(f"{what} must not be empty; got an array of shape {table.shape}.")
-    weights = _weights(weights, len(table))
+    weights = _weights(weights, len(table), "weights" if what == "rows" else f"{what}_weights")
     values = np.concatenate([_encoded(table, first, units, network.names, what) for first in _blocks(table)])
     seen = (values != MISSING).any(axis=0)
-    if len(units) < network.size and not seen.all():
+    if every_column and len(units) < network.size and not seen.all():
         missing = [network.names[unit] for unit in units[~seen]]
         raise InvalidInput(
             f"every column of {what} must have a value somewhere; always missing: {listed(missing)}. "
@@ -80,13 +93,25 @@ def _blocks(table: Any) -> Iterator[int]:
 def _table(network: "BeliefNetwork", rows: Any, what: str) -> tuple[Any, np.ndarray]:
     """The numbers, and the unit of every column."""
     if hasattr(rows, "columns"):
-        return rows.to_numpy(dtype=float, na_value=np.nan), _units_by_name(network, rows.columns, what)
+        table = rows.to_numpy(dtype=float, na_value=np.nan)
+        if not has_names(network, rows.columns):
+            return table, _units_by_position(network, table.shape, what)
+        return table, _units_by_name(network, rows.columns, what)
     table = rows if isinstance(rows, np.ndarray) else np.asarray(rows)
+    return table, _units_by_position(network, table.shape, what)
+
+
+def has_names(network: "BeliefNetwork", columns: Any) -> bool:
+    """Columns that are merely counted, as those of a DataFrame without names, are no names of units without names."""
+    return network.given_names is not None or list(map(str, columns)) != list(map(str, range(len(columns))))
+
+
+def _units_by_position(network: "BeliefNetwork", shape: tuple[int, ...], what: str) -> np.ndarray:
     visible = network.layers[-1] if network.layers else network.size
-    if table.ndim != 2 or table.shape[1] not in (visible, network.size):
+    if len(shape) != 2 or shape[1] not in (visible, network.size):
         either = f"{visible} columns (the bottom layer) or {network.size}" if network.layers else f"{visible} columns"
-        raise InvalidInput(f"{what} must have {either}, one for each visible unit; got shape {table.shape}.")
-    return table, np.arange(network.size - table.shape[1], network.size)
+        raise InvalidInput(f"{what} must have {either}, one for each visible unit; got shape {shape}.")
+    return np.arange(network.size - shape[1], network.size)
 
 
 def _units_by_name(network: "BeliefNetwork", columns: Any, what: str) -> np.ndarray:
@@ -102,12 +127,12 @@ def _units_by_name(network: "BeliefNetwork", columns: Any, what: str) -> np.ndar
     return np.array([position[name] for name in names], int)
 
 
-def _weights(weights: Any, count: int) -> np.ndarray:
+def _weights(weights: Any, count: int, what: str) -> np.ndarray:
     if weights is None:
         return np.ones(count)
     weights = np.asarray(weights, float)
     if weights.shape != (count,) or not np.all(np.isfinite(weights)) or weights.min() < 0 or weights.sum() <= 0:
-        raise InvalidInput(f"weights must be {count} numbers that are not negative, one for each row, and not all 0.")
+        raise InvalidInput(f"{what} must be {count} numbers that are not negative, one for each row, and not all 0.")
     return weights
 
 

@@ -16,10 +16,13 @@ from plefka.learning import likelihood
 from plefka.learning.patterns import Patterns, as_patterns
 from plefka.methods import MeanField, Method, parse_method
 from plefka.networks.belief import BeliefNetwork
+from plefka.networks.states import fields, open_for_states
 from plefka.networks.storage import Storage
 from plefka.posterior import chunks
 from plefka.precision import precision
 from plefka.progress import progress
+from plefka.seeds import as_seed
+from plefka.solution import Status
 
 AFFORDABLE = 2**33  # multiply-adds of the sum over all states: half a minute
 MOST_NUMBERS = 2**22  # of a chunk of rows
@@ -35,6 +38,9 @@ class Score:
     - `bound`: what the log-likelihood is not below, by `method` where that is a bound, else the mean logarithm of the
         weights, a bound up to its own sampling error. None where exact.
     - `effective`: how many samples carry the estimate of each row; None where exact.
+    - `which`: the estimate that each row has; equal rows share one.
+
+    A row that cannot happen has -inf.
     """
 
     log_likelihood: np.ndarray
@@ -43,6 +49,7 @@ class Score:
     bound: np.ndarray | None
     effective: np.ndarray | None
     method: Method | None
+    which: np.ndarray
 
     @property
     def mean(self) -> float:
@@ -51,8 +58,9 @@ class Score:
 
     @property
     def mean_error(self) -> float:
-        """The sampling error of the mean; equal rows share one estimate."""
-        return float(np.sqrt(np.sum(self.standard_error**2)) / len(self.standard_error))
+        """The sampling error of the mean; equal rows share one estimate, and so their errors add up."""
+        shared = np.bincount(self.which, self.standard_error)
+        return float(np.sqrt(np.sum(shared**2)) / len(self.which))
 
     def __repr__(self) -> str:
         if self.is_exact:
@@ -80,7 +88,16 @@ def score(
     """
     if network.stack is not None:
         raise InvalidInput("score takes one network; take them from the stack one by one.")
-    patterns = as_patterns(network, rows)
+    return score_patterns(network, as_patterns(network, rows), method, seed, num_samples, exact=exact)
+
+
+def score_patterns(
+    network: BeliefNetwork, patterns: Patterns, method: str | Method | None, seed: int | None, num_samples: int,
+    *, exact: bool | None = None,
+) -> Score:  # fmt: skip
+    """The score of rows that were read already."""
+    chosen = _scheme(network, method)
+    _check_sampling(seed, num_samples)
     possible = likelihood.applies(network, patterns) and likelihood.work(network, patterns) <= AFFORDABLE
     if exact is True and not possible:
         raise InvalidInput(
@@ -90,37 +107,59 @@ def score(
     if possible and exact is not False:
         return _exact(network, patterns)
     if seed is None:
-        raise InvalidInput(
-            f"2^{len(patterns.latent)} states are too many to sum, and importance sampling needs a seed; add seed=0."
-        )
+        why = "exact=False asks" if possible else f"2^{len(patterns.latent)} states are too many to sum, which asks"
+        raise InvalidInput(f"{why} for importance sampling, and that needs a seed; add seed=0.")
+    return _sampled(network, patterns, chosen, as_seed(seed), num_samples)
+
+
+def _scheme(network: BeliefNetwork, method: str | Method | None) -> MeanField:
+    """The scheme to sample from, checked where the sum is exact too: a slip should not depend on the data."""
     sigmoid = isinstance(network.activation, Sigmoid)
-    return _sampled(network, patterns, parse_method(method or ("SJJ" if sigmoid else "G12")), seed, num_samples)
+    chosen = parse_method(method or ("SJJ" if sigmoid else "G12"))
+    if not isinstance(chosen, MeanField):
+        raise InvalidInput(f"importance sampling draws from the solution of a scheme such as G12; got {chosen}.")
+    chosen.check(network)
+    return chosen
+
+
+def _check_sampling(seed: int | None, num_samples: int) -> None:
+    if seed is not None:
+        as_seed(seed)
+    if not isinstance(num_samples, int | np.integer) or num_samples < 2:
+        raise InvalidInput(f"num_samples must be a whole number of 2 or more; got {num_samples!r}.")
 
 
 def _exact(network: BeliefNetwork, patterns: Patterns) -> Score:
     with precision("float64"):
-        found = np.asarray(likelihood.exact(network, patterns))[patterns.which]
-    return Score(found, np.zeros(len(found)), True, None, None, None)
+        found = likelihood.exact(network, patterns)[patterns.which]
+    return Score(found, np.zeros(len(found)), True, None, None, None, patterns.which)
 
 
-def _sampled(network: BeliefNetwork, patterns: Patterns, method: Method, seed: int, num_samples: int) -> Score:
-    if not isinstance(method, MeanField):
-        raise InvalidInput(f"importance sampling draws from the solution of a scheme such as G12; got {method}.")
-    parts = []
+def _sampled(network: BeliefNetwork, patterns: Patterns, method: MeanField, seed: int, num_samples: int) -> Score:
     pieces = chunks(len(patterns), max(1, MOST_NUMBERS // network.size))
-    for number, index in progress(list(enumerate(pieces)), "sampling"):
-        rows = patterns.rows(index)
-        solution = infer(network, rows, method)
-        with precision("float64"):
-            key = jax.random.fold_in(jax.random.key(seed), number)
-            weights = _weights(
-                network.storage, network.bias, network.activation, rows, solution.means, key, num_samples=num_samples
-            )
-            value, error, effective, mean = map(np.asarray, _summary(weights))
-        parts.append((value, error, effective, solution.log_likelihood if method.is_bound else mean))
+    parts = [
+        _sampled_chunk(network, patterns.rows(index), method, seed, number, num_samples)
+        for number, index in progress(list(enumerate(pieces)), "sampling")
+    ]
     joined = [np.concatenate(part)[: len(patterns)][patterns.which] for part in zip(*parts, strict=True)]
     value, error, effective, bound = joined
-    return Score(value, error, False, bound, effective, method)
+    return Score(value, error, False, bound, effective, method, patterns.which)
+
+
+def _sampled_chunk(
+    network: BeliefNetwork, rows: np.ndarray, method: MeanField, seed: int, number: int, num_samples: int
+) -> tuple:
+    """(estimate, error, effective samples, bound) of some rows; what cannot happen is known without sampling."""
+    solution = infer(network, rows, method)
+    impossible = solution.status == Status.IMPOSSIBLE
+    means = np.where(impossible[:, None], 0.5, solution.means)
+    with precision("float64"):
+        key = jax.random.fold_in(jax.random.key(seed), number)
+        weights = _weights(network.storage, network.bias, network.activation, rows, means, key, num_samples=num_samples)
+        value, error, effective, mean = map(np.asarray, _summary(weights))
+    bound = solution.log_likelihood if method.is_bound else mean
+    found = ((value, -np.inf), (error, 0.0), (effective, 0.0), (bound, -np.inf))
+    return tuple(np.where(impossible, instead, part) for part, instead in found)
 
 
 @partial(jax.jit, static_argnames=("num_samples",))
@@ -129,13 +168,14 @@ def _weights(storage: Storage, bias, activation: Activation, rows, means, key, *
     problem: Problem = pose(
         storage, jnp.asarray(bias), activation, jnp.asarray(rows), 1, pairs=False, prune=True
     )  # barren units are summed out by leaving them out
+    edges = open_for_states(storage)
     u = (1 - WIDER) * jnp.asarray(means).T + WIDER / 2
     log_u, log_not_u = jnp.log(u), jnp.log1p(-u)
 
     def one(key):
         draw = jax.random.bernoulli(key, u)
         S = jnp.where(problem.free, draw, problem.values)
-        x = activation.clip(problem.h + problem.weights.field_of(S))
+        x = fields(edges, problem.h, activation, S)
         joint = jnp.where(S == 1, activation.log_on(x), activation.log_off(x))
         drawn = jnp.where(problem.free, jnp.where(draw, log_u, log_not_u), 0.0)
         return jnp.sum(jnp.where(problem.counted > 0, joint, 0.0) - drawn, axis=0)
@@ -147,7 +187,8 @@ def _summary(log_weights):
     """ln of the mean weight, its standard error, the effective number of samples, and the mean of ln."""
     count = len(log_weights)
     value = jax.scipy.special.logsumexp(log_weights, axis=0) - jnp.log(count)
-    relative = jnp.exp(log_weights - value)
-    error = relative.std(0, ddof=1) / jnp.sqrt(count)
-    effective = count / jnp.mean(relative**2, axis=0)
+    found = jnp.isfinite(value)  # else no sample was possible, and nothing is known
+    relative = jnp.exp(log_weights - jnp.where(found, value, 0.0))
+    error = jnp.where(found, relative.std(0, ddof=1) / jnp.sqrt(count), jnp.inf)
+    effective = jnp.where(found, count / jnp.where(found, jnp.mean(relative**2, axis=0), 1.0), 0.0)
     return value, error, effective, log_weights.mean(0)

@@ -15,7 +15,7 @@ from plefka.free_energies.problem import Problem, pose, predict
 from plefka.free_energies.taylor import negative_entropy
 from plefka.learning.parameters import Parametrisation
 from plefka.networks.storage import Storage
-from plefka.solvers.loop import CONVERGED, OUT_OF_STEPS, Policy, minimise
+from plefka.solvers.loop import CONVERGED, DIVERGED, IMPOSSIBLE, OUT_OF_STEPS, Ending, Policy, minimise
 
 
 class Plan(eqx.Module):
@@ -46,6 +46,7 @@ class Outcome(NamedTuple):
     log_likelihood: Any  # the sum of counts x estimate over the rows that were solved
     counted: Any  # their counts
     converged: Any  # the counts of those that converged
+    lowest: Any  # the lowest estimate of a row that was solved
     theta: Any  # the solutions, (rows, head)
 
 
@@ -63,23 +64,35 @@ def solved(plan: Plan, parameters: Any, rows: Any, theta: Any) -> tuple[Any, Any
     start = jnp.where(problem.searched, theta.T, 0.0)
     frozen = jax.lax.stop_gradient(problem)
     ending = minimise(frozen, plan.functional.energy, plan.policy, start, plan.tol, plan.max_steps)
-    theta = jax.lax.stop_gradient(ending.point.theta)
+    theta, status = jax.lax.stop_gradient(ending.point.theta), _judged(ending)
     u = predict(frozen, problem.means(theta))  # barren units too, for the derivative by weights of 0
+    u = jnp.where(usable(status), u, 0.0)  # 0 times a slope that is no number would be no number
     G = plan.functional.energy(problem, u) + jnp.where(problem.free, negative_entropy(u), 0.0).sum(0)
-    return G, ending.status, theta.T
+    return G, status, theta.T
+
+
+def _judged(ending: Ending) -> Any:
+    """The status, where a row on its way to what no probability allows has diverged, though steps ran out first."""
+    falling = (ending.status == OUT_OF_STEPS) & (ending.point.G < IMPOSSIBLE)
+    return jnp.where(falling, DIVERGED, ending.status)
+
+
+def usable(status: Any) -> Any:
+    """Where a row may be learned from: it is solved, or on its way, and the next epoch goes on from there."""
+    return (status == CONVERGED) | (status == OUT_OF_STEPS)
 
 
 def _objective(free, plan: Plan, fixed, rows, counts, share, theta):
     """Minus the penalised log-likelihood of a batch per row; rows without a solution do not count."""
     parameters = plan.rules.parameters(free, fixed)
     G, status, theta = solved(plan, parameters, rows, theta)
-    usable = (status == CONVERGED) | (status == OUT_OF_STEPS)
-    counted = jnp.where(usable, counts, 0.0)
-    total = jnp.where(usable, G, 0.0) @ counted
+    counted = jnp.where(usable(status), counts, 0.0)
+    total = jnp.where(counted > 0, G, 0.0) @ counted
+    lowest = -jnp.where(counted > 0, G, -jnp.inf).max()
     moving = plan.rules.weights_that_move(parameters)
     penalty = plan.l1 * sum(jnp.abs(w).sum() for w in moving) + 0.5 * plan.l2 * sum((w**2).sum() for w in moving)
     converged = jnp.where(status == CONVERGED, counts, 0.0).sum()
-    return total / share + penalty, Outcome(-total, counted.sum(), converged, theta)
+    return total / share + penalty, Outcome(-total, counted.sum(), converged, lowest, theta)
 
 
 def _step(state: State, plan: Plan, fixed, rows, counts, share, theta, *, optimizer) -> tuple[State, Outcome]:

@@ -13,7 +13,8 @@ def find_cycle(weights: sp.csr_array) -> list[int] | None:
     loops = children[children == parents]
     if loops.size:
         return [int(loops[0])]
-    _, component = connected_components(weights, directed=True, connection="strong")
+    edges = sp.csr_array((np.ones(len(children)), (children, parents)), shape=weights.shape)  # no stored zeros
+    _, component = connected_components(edges, directed=True, connection="strong")
     size = np.bincount(component)
     if size.max() == 1:
         return None

@@ -66,6 +66,7 @@ class BeliefNetworkClassifier(ClassifierMixin, Learner):
         X, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
         check_classification_targets(y)
         X, weights = self._binary(X), self._weighted(X, sample_weight)
+        self._check_seen(X, weights)
         X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
         self.classes_, members = np.unique(y, return_inverse=True)
         self.class_prior_ = self._prior(np.bincount(members, weights))
@@ -95,8 +96,9 @@ class BeliefNetworkClassifier(ClassifierMixin, Learner):
         """ln P(class) + ln P(row | class), (rows, classes)."""
         check_is_fitted(self)
         rows = self._rows(X, reset=False)
-        log_likelihood = np.column_stack([self._infer(network, rows).log_likelihood for network in self.networks_])
-        solved = np.isfinite(log_likelihood)  # a row that no network could solve is left to the prior
+        solutions = [self._infer(network, rows) for network in self.networks_]
+        log_likelihood = np.column_stack([solution.log_likelihood for solution in solutions])
+        solved = np.column_stack([solution.converged for solution in solutions])  # without any, the prior decides
         log_likelihood = np.where(solved, log_likelihood, np.where(solved.any(axis=1, keepdims=True), -np.inf, 0.0))
         with np.errstate(divide="ignore"):
             return log_likelihood + np.log(self.class_prior_)

@@ -15,6 +15,7 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from plefka.activations import Activation, Sigmoid, as_activation
 from plefka.ensembles import around
+from plefka.errors import listed
 from plefka.inference import infer
 from plefka.learning.fitted import Fitted, Stopped
 from plefka.learning.fitting import adam, fit
@@ -103,6 +104,15 @@ class Learner(BaseEstimator):
             )
         return X
 
+    def _check_seen(self, X: np.ndarray, weights: np.ndarray) -> None:
+        """Nothing could be learned about a column without a value."""
+        unseen = np.flatnonzero(np.isnan(X[weights > 0]).all(axis=0))
+        if len(unseen):
+            raise ValueError(
+                f"Every column of X must have a value somewhere; always missing: {listed(unseen)}. "
+                "Leave these columns out."
+            )
+
     def _weighted(self, X: np.ndarray, sample_weight: Any) -> np.ndarray:
         return np.asarray(_check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True))
 
@@ -131,22 +141,29 @@ class Learner(BaseEstimator):
     def _learn(self, X: np.ndarray, weights: np.ndarray, seed: int) -> Fitted:
         """A network from scratch. Rows without weight are as good as absent."""
         X, weights = X[weights > 0], weights[weights > 0]
-        validation = None
+        held_out = None, None
         if self.validation_fraction is not None:
             split: Any = train_test_split(X, weights, test_size=self.validation_fraction, random_state=seed)
-            X, validation, weights = split[:3]
+            X, weights, held_out = split[0], split[2], (split[1], split[3])
         network = self._start(X, weights, seed)
-        return self._fitted(network, X, weights, seed, epochs=self.epochs, validation=validation)
+        return self._fitted(network, X, weights, seed, epochs=self.epochs, held_out=held_out)
 
-    def _fitted(self, network, X, weights, seed: int, *, epochs: int, validation=None, memory=None) -> Fitted:
+    def _fitted(self, network, X, weights, seed: int, *, epochs: int, held_out=(None, None), memory=None) -> Fitted:
         """The network after some epochs, with an optimiser that goes on from its memory."""
+        validation, validation_weights = held_out
         fitted = fit(
             network, evidence(network, X), self._method(), weights=weights, optimizer=self._optimizer(memory),
             epochs=epochs, batch_size=self.batch_size, seed=seed, patience=self.patience, l1=self.l1, l2=self.l2,
-            validation=None if validation is None else evidence(network, validation), verbose=bool(self.verbose),
+            validation=None if validation is None else evidence(network, validation),
+            validation_weights=validation_weights, verbose=bool(self.verbose),
         )  # fmt: skip
-        if fitted.stopped in (Stopped.NOT_FINITE, Stopped.INTERRUPTED):
+        if fitted.stopped is Stopped.INTERRUPTED:
+            raise KeyboardInterrupt  # whoever searches a grid wants the whole search to end
+        if fitted.stopped is Stopped.NOT_FINITE:
             warnings.warn(f"Learning stopped early: {fitted.stopped.value}.", ConvergenceWarning, stacklevel=3)
+        else:
+            for warning in fitted.warnings:
+                warnings.warn(f"{warning[0].upper()}{warning[1:]}.", ConvergenceWarning, stacklevel=3)
         return fitted
 
     def _optimizer(self, memory: Any) -> "_GoesOn":

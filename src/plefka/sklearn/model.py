@@ -46,8 +46,10 @@ class BeliefNetworkModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Dens
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "BeliefNetworkModel":
         """Learn a network from scratch."""
         rows = self._rows(X, reset=True)
+        weights = self._weighted(rows, sample_weight)
+        self._check_seen(rows, weights)
         self._first_seed = self._seed()
-        fitted = self._learn(rows, self._weighted(rows, sample_weight), self._first_seed)
+        fitted = self._learn(rows, weights, self._first_seed)
         return self._keep(fitted, fitted.history)
 
     @_fit_context(prefer_skip_nested_validation=True)

@@ -1,0 +1,266 @@
+"""The epochs of learning: all batches once, what came of it, and whether to go on."""
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from plefka.errors import InvalidInput
+from plefka.learning import checkpoint as files
+from plefka.learning import likelihood
+from plefka.learning.fingerprint import fingerprint
+from plefka.learning.fitted import COLUMNS, Fitted, Stopped
+from plefka.learning.patterns import Patterns, batches
+from plefka.learning.step import Outcome, Plan, State, evaluate, step
+from plefka.networks.belief import BeliefNetwork
+from plefka.precision import is_key, to_numpy
+from plefka.progress import interruptible, progress, uninterrupted
+from plefka.solvers.monotone import Monotone
+
+if TYPE_CHECKING:
+    from plefka.learning.fitting import Run
+
+AFFORDABLE = 2**25  # multiply-adds for the exact log-likelihood after an epoch
+ENOUGH_STEPS = 300  # for validation rows, which start from nothing
+MOST_STARTS = 2**25  # numbers that are kept to start the next epoch from
+STORED = np.float32
+
+
+def careful(plan: Plan) -> Plan:
+    """The same, but every row is solved to the end from wherever it starts."""
+    return replace(plan, policy=Monotone(), max_steps=ENOUGH_STEPS)
+
+
+class Loop:
+    """The epochs: their state, their history, and when to end."""
+
+    asked = False  # by the callback, to stop
+    before = 0.0  # seconds of earlier sittings
+
+    def __init__(self, run: "Run", epochs, patience, callback, path, every, verbose):
+        self.run, self.epochs, self.patience, self.callback = run, epochs, patience, callback
+        self.path, self.every, self.verbose = path, every, verbose
+        self.lead = () if run.network.stack is None else (run.network.stack,)
+        free = run.plan.rules.free(run.network.parameters)
+        init = jax.vmap(run.optimizer.init) if self.lead else run.optimizer.init
+        self.state = self.sound = State(free, to_numpy(init(free)))  # sound: the last that is known to be of use
+        self.alive = np.ones(self.lead, bool)
+        self.starts = _Starts(run.patterns, self.lead)
+        self.head = run.patterns.head(run.network.layers)
+        self.best = (np.full(self.lead, -np.inf), free, np.zeros(self.lead, int))  # value, parameters, epochs since
+        self.history: dict[str, list] = {name: [] for name in COLUMNS}
+        network, patterns = run.network, run.patterns
+        self.exact = likelihood.applies(network, patterns) and likelihood.work(network, patterns) <= AFFORDABLE
+        self.written = self.start = time.monotonic()
+
+    def learn(self) -> Fitted:
+        self._open_checkpoint()
+        stopped = self._reason_to_stop()
+        epochs = range(len(self.history["epoch"]), self.epochs)
+        try:
+            with interruptible() as check:
+                for epoch in progress(epochs, self._label) if self.verbose else epochs:
+                    if stopped is not None:
+                        break
+                    self._epoch(epoch, check)
+                    stopped = self._reason_to_stop()
+                    self._save(force=False)
+                    check()
+        except KeyboardInterrupt:
+            stopped = Stopped.INTERRUPTED
+        self._save(force=True)
+        return self._fitted(stopped or Stopped.EPOCHS)
+
+    # ---- an epoch ----------------------------------------------------------------------------------------------------
+
+    def _epoch(self, epoch: int, check: Callable[[], None]) -> None:
+        """All batches once. The state changes at the end, so that an interruption leaves whole epochs."""
+        state, outcomes, solutions = self._batches(epoch, check)
+        during = self._during(outcomes)
+        state, sound, alive = self._judged(state, during["objective"])
+        entry = {"epoch": epoch + 1, **during, **self._after(state, check)}
+        entry["seconds"] = time.monotonic() - self.start + self.before
+        with uninterrupted():
+            self.state, self.sound, self.alive = state, sound, alive
+            for index, theta in solutions:
+                self.starts.write(index, theta)
+            for name, value in entry.items():
+                self.history[name].append(value)
+            self._watch(entry["validation"])
+        if self.callback is not None and self.callback(dict(entry)):
+            self.asked = True
+
+    def _batches(self, epoch: int, check: Callable[[], None]) -> tuple[State, list[Outcome], list]:
+        """The state after a step for every batch, what the batches have shown, and where their rows were solved."""
+        run, state = self.run, self.state
+        pieces = batches(run.patterns, run.batch_size, run.seed, epoch)
+        share = run.patterns.total / len(pieces)
+        outcomes, solutions = [], []
+        for index, counts in pieces:
+            rows = run.patterns.rows(index)
+            theta = self.starts.read(index, self.head)
+            state, outcome = step(
+                state, run.plan, run.network.parameters, rows, counts, share, theta, optimizer=run.optimizer
+            )
+            real = np.count_nonzero(counts > 0)  # spare places come last
+            solutions.append((index[:real], np.asarray(outcome.theta, STORED)[..., :real, :]))
+            outcomes.append(outcome._replace(theta=None))
+            check()
+        return to_numpy(state), outcomes, solutions
+
+    def _during(self, outcomes: list[Outcome]) -> dict:
+        """What the batches have shown together."""
+        total, counted, converged = (sum(np.asarray(o[k]) for o in outcomes) for k in range(3))
+        rows = self.run.patterns.total
+        with np.errstate(divide="ignore", invalid="ignore"):
+            objective = total / counted
+        return {"objective": objective, "solved": counted / rows, "converged": converged / rows}
+
+    def _judged(self, state: State, objective: Any) -> tuple[State, State, Any]:
+        """Network by network: go on, or stay for ever where the last parameters of use were."""
+        usable, finite = np.isfinite(objective), _finite(state.free, self.lead)
+        alive = self.alive & usable & finite
+        stay = _choose(usable | ~self.alive, self.state, self.sound)
+        return _choose(alive, state, stay), _choose(alive, self.state, self.sound), alive
+
+    def _after(self, state: State, check: Callable[[], None]) -> dict:
+        """What is known of the parameters at the end of an epoch."""
+        run, unknown = self.run, np.full(self.lead, np.nan)
+        found = {"log_likelihood": unknown, "validation": unknown}
+        if self.exact:
+            rows = np.asarray(likelihood.exact(self._network(state.free), run.patterns))
+            found["log_likelihood"] = rows @ run.patterns.counts / run.patterns.total
+        if run.held_out is not None:
+            found["validation"] = self._validation(state, run.held_out, check)
+        return found
+
+    def _validation(self, state: State, held_out: Patterns, check: Callable[[], None]) -> Any:
+        """The method's estimate on the validation rows. One that fails must not make the others' mean look better:
+        it counts as the worst of them, or as coin tosses where that is less.
+        """
+        run, found = self.run, []
+        for index, counts in batches(held_out, run.batch_size, 0, 0):
+            rows = held_out.rows(index)
+            theta = np.zeros((*self.lead, len(index), held_out.head(run.network.layers)))
+            found.append(evaluate(state.free, careful(run.plan), run.network.parameters, rows, counts, theta))
+            check()
+        total, counted = (sum(np.asarray(o[k]) for o in found) for k in range(2))
+        lowest = np.minimum(np.min([o.lowest for o in found], axis=0), -len(held_out.units) * np.log(2))
+        failed = np.maximum(held_out.total - counted, 0.0)
+        return np.where(counted > 0, (total + np.where(counted > 0, lowest, 0.0) * failed) / held_out.total, -np.inf)
+
+    # ---- going on, or not --------------------------------------------------------------------------------------------
+
+    def _watch(self, validation: Any) -> None:
+        """Remember the parameters that were best on the validation rows, network by network."""
+        if self.run.held_out is None:
+            return
+        value, free, since = self.best
+        better = np.asarray(validation > value)
+        self.best = (np.where(better, validation, value), _choose(better, self.state.free, free),
+                     np.where(better, 0, since + 1))  # fmt: skip
+
+    def _reason_to_stop(self) -> Stopped | None:
+        if not self.history["epoch"]:
+            return None
+        if not np.any(self.alive):
+            return Stopped.NOT_FINITE
+        if self.asked:
+            return Stopped.CALLBACK
+        if self.run.held_out is not None and np.all(self.best[2] >= self.patience):
+            return Stopped.VALIDATION
+        return None
+
+    def _network(self, free: Any) -> BeliefNetwork:
+        parameters = self.run.plan.rules.parameters
+        fixed = self.run.network.parameters
+        found = (jax.vmap(parameters) if self.lead else parameters)(free, fixed)
+        return self.run.network.with_parameters(to_numpy(found))
+
+    def _fitted(self, stopped: Stopped) -> Fitted:
+        best = self.run.held_out is not None and self.history["epoch"]
+        network = self._network(self.best[1] if best else self.state.free)
+        history = {name: np.array(column, int if name == "epoch" else float) for name, column in self.history.items()}
+        return Fitted(network, history, stopped, self.run.method, self.state.optimizer, np.array(self.alive))
+
+    def _label(self) -> str:
+        if not self.history["objective"]:
+            return f"learning by {self.run.method}"
+        best = np.fmax.reduce(np.atleast_1d(self.history["objective"][-1]))
+        return f"learning by {self.run.method}, {best:.4f} per row"
+
+    # ---- checkpoints -------------------------------------------------------------------------------------------------
+
+    def _everything(self) -> tuple:
+        return self.state, self.sound, self.alive, self.starts.theta, self.best
+
+    def _open_checkpoint(self) -> None:
+        """Go on from the file, or write it a first time: what could fail after hours of learning fails before."""
+        if self.path is None:
+            return
+        files.check_place(self.path)
+        self.fingerprint = fingerprint(self.run, self.state)
+        if self.path.exists():
+            self._resume(self.path)
+        else:
+            self._save(force=True)
+
+    def _resume(self, path: Path) -> None:
+        found, self.history = files.load(path, self.fingerprint, self._everything(), COLUMNS)
+        done = len(self.history["epoch"])
+        if done > self.epochs:
+            raise InvalidInput(
+                f"epochs counts those of the checkpoint too, and must be {done} or more to go on from {str(path)!r}; "
+                f"got {self.epochs}."
+            )
+        self.state, self.sound, self.alive, self.starts.theta, self.best = found
+        self.before = float(self.history["seconds"][-1]) if done else 0.0
+
+    def _save(self, *, force: bool) -> None:
+        now = time.monotonic()
+        if self.path is not None and (force or now - self.written >= self.every):
+            files.save(self.path, self.fingerprint, self._everything(), self.history)
+            self.written = time.monotonic()
+
+
+def _choose(mask: Any, new: Any, old: Any) -> Any:
+    """Network by network the new tree where the mask is true, else the old one."""
+    if np.ndim(mask) == 0:
+        return new if mask else old
+
+    def one(new, old):
+        wide = mask.reshape(mask.shape + (1,) * (np.ndim(new) - mask.ndim))
+        return (jnp.where if is_key(new) else np.where)(wide, new, old)
+
+    return jax.tree.map(one, new, old)
+
+
+def _finite(tree: Any, lead: tuple[int, ...]) -> Any:
+    """Whether all numbers are finite, network by network."""
+    leaves = [np.isfinite(leaf).reshape(*lead, -1).all(axis=-1) for leaf in jax.tree.leaves(tree)]
+    return np.all(leaves, axis=0)
+
+
+class _Starts:
+    """The solutions of the last epoch, for the units that are hidden in every row."""
+
+    def __init__(self, patterns: Patterns, lead: tuple[int, ...]):
+        self.latent, self.lead = patterns.latent, lead
+        shape = (*lead, len(patterns), len(self.latent))
+        self.theta = np.zeros(shape if np.prod(shape) <= MOST_STARTS else (*lead, 0, len(self.latent)), STORED)
+
+    def read(self, index: np.ndarray, head: int) -> np.ndarray:
+        theta = np.zeros((*self.lead, len(index), head))
+        if self.theta.shape[-2]:
+            theta[..., self.latent] = self.theta[..., index, :]
+        return theta
+
+    def write(self, index: np.ndarray, theta: np.ndarray) -> None:
+        if self.theta.shape[-2]:
+            found = theta[..., self.latent]
+            self.theta[..., index, :] = np.where(np.isfinite(found), found, 0.0)

@@ -1,0 +1,62 @@
+"""What a run of learning is made of, so that a checkpoint goes on only with what it began with."""
+
+import hashlib
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from plefka import __version__
+
+if TYPE_CHECKING:
+    from plefka.learning.fitting import Run
+    from plefka.learning.step import State
+
+STEPS = 3  # of the optimiser; enough to tell its step size and its memory
+
+
+def fingerprint(run: "Run", state: "State") -> dict:
+    """A name and a value for every setting that the result depends on; `state` is the one before the first step."""
+    held_out, rules = run.held_out, run.plan.rules
+    return {
+        "version": __version__,
+        "network": repr(run.network),
+        "start": digest((run.network.parameters, run.network.activation)),
+        "method": str(run.method),
+        "rows": digest((run.patterns.values, run.patterns.counts, run.patterns.units)),
+        "validation": None if held_out is None else digest((held_out.values, held_out.counts, held_out.units)),
+        "optimizer": str(jax.tree.structure(state.optimizer)),
+        "optimizer's steps": moves(run.optimizer, state, stacked=run.plan.stacked),
+        "batch_size": int(run.batch_size),
+        "seed": run.seed,
+        "l1": run.plan.l1,
+        "l2": run.plan.l2,
+        "tol": run.plan.tol,
+        "masks or frozen": digest(rules.moves),
+        "shared": digest(rules.groups),
+    }
+
+
+def digest(tree: Any) -> str:
+    """Equal only for equal arrays."""
+    return hashlib.sha256(b"".join(np.ascontiguousarray(x).tobytes() for x in jax.tree.leaves(tree))).hexdigest()
+
+
+def moves(optimizer: Any, state: "State", *, stacked: bool) -> str:
+    """How far the optimiser would go on a gradient that is always the same: a step size hides in no structure."""
+    return " ".join(f"{size:.6g}" for size in np.asarray(_sizes(state, optimizer=optimizer, stacked=stacked)))
+
+
+@partial(jax.jit, static_argnames=("optimizer", "stacked"))
+def _sizes(state: "State", *, optimizer: Any, stacked: bool) -> Any:
+    free, memory = state
+    gradient = jax.tree.map(lambda p: 0.01 * jnp.cos(jnp.arange(p.size, dtype=p.dtype)).reshape(p.shape), free)
+    update = jax.vmap(optimizer.update) if stacked else optimizer.update
+    found = []
+    for _ in range(STEPS):
+        updates, memory = update(gradient, memory, free)
+        free = jax.tree.map(jnp.add, free, updates)
+        found.append(sum(jnp.abs(u).sum() for u in jax.tree.leaves(updates)))
+    return jnp.stack(found)
