@@ -255,6 +255,15 @@ def test_missing_values_are_empty_or_nan(tmp_path):
     np.testing.assert_array_equal(table.values, [[1, NAN, 0], [NAN, NAN, 1], [0, 1, 1]])
 
 
+def test_numbered_columns_have_no_names(tmp_path):
+    """What pandas writes above columns that nobody named."""
+    path = tmp_path / "data.csv"
+    path.write_text("0,1,2\n1,0,1\n")
+    table = read_table(path)
+    assert table.names is None
+    np.testing.assert_array_equal(table.values, [[1, 0, 1]])
+
+
 def test_a_single_column_may_have_gaps(tmp_path):
     path = tmp_path / "data.csv"
     path.write_text("a\n1\n\n0\n")

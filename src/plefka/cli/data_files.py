@@ -58,16 +58,17 @@ def known(path: Path, by_suffix: dict[str, Callable]) -> Any:
 
 
 def _read_csv(path: Path) -> tuple[Names, "np.ndarray"]:
-    """A first line without 0 and 1 is a header."""
+    """A first line without 0 and 1 is a header, and so is 0, 1, 2, ..., which numbers columns without naming them."""
     import numpy as np
 
     try:
         with open(path, newline="", encoding="utf-8-sig") as file:
             lines = _lines(csv.reader(file))
             number, first = next(lines, (0, []))
-            has_header = _is_header(first)
+            numbered = len(first) > 2 and [word.strip() for word in first] == [str(k) for k in range(len(first))]
+            has_header = not numbered and _is_header(first)
             names = [word.strip() for word in first] if has_header else None
-            if not has_header and first:
+            if not has_header and not numbered and first:
                 lines = _again(number, first, lines)
             rows = [_row(number, words, names or range(len(first))) for number, words in lines]
     except (UnicodeDecodeError, csv.Error) as error:
