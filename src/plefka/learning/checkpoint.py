@@ -10,7 +10,7 @@ import numpy as np
 
 from plefka.errors import InvalidFile
 from plefka.formats.archive import Archive
-from plefka.formats.atomic import write
+from plefka.atomic import write
 
 FORMAT = 1
 
