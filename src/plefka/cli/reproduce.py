@@ -11,6 +11,7 @@ from plefka.cli import INTERRUPTED, output
 from plefka.errors import InvalidInput, nearest
 
 if TYPE_CHECKING:
+    from plefka.experiments.report import Section
     from plefka.experiments.settings import Experiment
 
 PARTS = ("table1", "table2", "figures", "learning", "misprints", "variants", "policies", "all")
@@ -36,8 +37,10 @@ def reproduce(
         chosen = _experiments(wanted, quick, networks, seed)
         _compute(chosen, out, quick)
         rows = {experiment.name: store.read_one(out, experiment) for experiment in chosen}
-    _print(rows)
-    print(f"The report is in {' and '.join(map(str, render.write(rows, out)))}.")
+    sections = render.sections(rows)
+    paths = render.write(rows, out, sections)
+    _print(sections)
+    print(f"The report is in {' and '.join(map(str, paths))}.")
 
 
 def _part(name: str) -> str:
@@ -70,12 +73,11 @@ def _compute(chosen: "list[Experiment]", folder: Path, quick: bool) -> None:
             raise typer.Exit(INTERRUPTED) from None
 
 
-def _print(rows) -> None:
+def _print(sections: "list[Section]") -> None:
     """The tables without their explanations, which are in the report."""
-    from plefka.experiments.render import sections
     from plefka.experiments.report import Table
 
-    for section in sections(rows):
+    for section in sections:
         for part in section.parts:
             if isinstance(part, Table):
                 keep = [k for k, name in enumerate(part.header) if name != "why"]

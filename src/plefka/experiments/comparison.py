@@ -132,7 +132,7 @@ def variants(cell: Cell, everything: Mapping[str, Rows]) -> Iterator[Variant]:
 
 def _label(key: Key) -> str:
     """What is different about it."""
-    _, _, biases = key.ensemble.partition(", ")
+    _, _, biases = key.ensemble.partition("], ")
     options = key.method.partition("[")[2].rstrip("]")
     if "policy=paper" in options:
         return "the paper's policy, over the networks where it converged"

@@ -5,9 +5,10 @@ A block is written as a whole, so that an interrupted run loses what it did sinc
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from plefka.experiments.as_printed import NAME, AsPrinted
 from plefka.experiments.networks import draw, observe
 from plefka.experiments.settings import Column, Experiment, Learning, Study
 from plefka.experiments.store import Store
+from plefka.methods import MeanField, Method
 from plefka.progress import progress
 
 Advance = Callable[[], Any]
@@ -60,7 +62,7 @@ def _solve(study: Study, column: Column, first: int, advance: Advance) -> dict[s
     rows, state, log_z = observe(networks, column.observed)
     parts = []
     for method in column.methods:
-        found = pf.infer(networks, rows, AsPrinted() if method == NAME else method)
+        found = pf.infer(networks, rows, _method(method, study.max_steps))
         parts.append(_columns(found, log_z, {"method": method, "network": np.arange(first, first + count)}))
         advance()
     joined = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
@@ -70,6 +72,10 @@ def _solve(study: Study, column: Column, first: int, advance: Advance) -> dict[s
         "state": np.tile(state.astype(np.int8), len(column.methods)),
         **joined,
     }
+
+
+def _method(name: str, max_steps: int) -> Method:
+    return replace(AsPrinted() if name == NAME else cast(MeanField, pf.parse_method(name)), max_steps=max_steps)
 
 
 def _columns(found: pf.Solution, log_z: np.ndarray, head: dict[str, Any]) -> dict[str, np.ndarray]:

@@ -49,7 +49,7 @@ def histogram(errors: Mapping[str, np.ndarray], printed: Mapping[str, float | No
         if printed[name] is not None:
             axes.axvline(printed[name], color=INK, linewidth=1.4, linestyle="--")
     axes.set(xlim=(low, high), ylim=(0, 1.04 * tallest), ylabel="networks", xlabel="E")
-    axes.xaxis.set_major_locator(MaxNLocator(5))
+    axes.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
     axes.set_title(" and ".join(errors), loc="left", fontsize=11, fontweight="bold", color=INK)
     if len(errors) > 1:
         axes.legend(loc="best", frameon=False, fontsize=9, labelcolor=INK)
@@ -69,7 +69,7 @@ def curves(epochs: np.ndarray, by_method: Mapping[str, np.ndarray], ceiling: flo
     figure, axes = _canvas((6.4, 4.4))
     keep = np.unique(np.linspace(0, len(epochs) - 1, 60).astype(int))
     for (name, values), colour, style in zip(by_method.items(), SERIES, STYLES, strict=False):
-        lines = axes.plot(epochs[keep], values[keep], color=colour, linestyle=style, linewidth=0.9, alpha=0.75)
+        lines = axes.plot(epochs[keep], values[keep], color=colour, linestyle=style, linewidth=1.1, alpha=0.8)
         lines[0].set_label(name)
     _draw_ceiling(axes, ceiling)
     axes.set(xlabel="epoch", ylabel="exact ln P per pattern, nats")
@@ -95,7 +95,7 @@ def dots(by_method: Mapping[str, np.ndarray], ceiling: float) -> str:
 def _draw_ceiling(axes: Axes, ceiling: float) -> None:
     axes.axhline(ceiling, color=INK, linewidth=1.2, linestyle=(0, (5, 3)))
     axes.annotate(
-        f"ceiling {ceiling:.3f}", (0.01, ceiling), (0, -11), ("axes fraction", "data"), "offset points",
+        f"ceiling {ceiling:.3f}".replace("-", "\N{MINUS SIGN}"), (0.01, ceiling), (0, -11), ("axes fraction", "data"), "offset points",
         fontsize=8.5, color=INK,
     )  # fmt: skip
 

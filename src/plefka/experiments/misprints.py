@@ -24,8 +24,8 @@ ABOUT = (
 )
 
 
-def study(networks: int, block: int, seed: int) -> Study:
-    return Study("misprints", COLUMNS, networks, block, seed)
+def study(networks: int, block: int, max_steps: int, seed: int) -> Study:
+    return Study("misprints", COLUMNS, networks, block, max_steps, seed)
 
 
 def render(everything: Mapping[str, Rows]) -> Section:

@@ -16,12 +16,14 @@ class Size:
     tables: int  # networks in each column
     studies: int  # networks beside the tables
     policies: int
+    max_steps: int  # of a solve in the tables
+    study_steps: int  # and beside them
     starts: int
     epochs: int
 
 
-FULL = Size(tables=10_000, studies=2000, policies=1000, starts=10, epochs=500)
-QUICK = Size(tables=500, studies=500, policies=100, starts=3, epochs=40)
+FULL = Size(10_000, 2000, 1000, max_steps=1000, study_steps=300, starts=10, epochs=500)
+QUICK = Size(500, 130, 130, max_steps=300, study_steps=100, starts=3, epochs=40)
 
 
 def with_networks(size: Size, networks: int) -> Size:
@@ -34,11 +36,11 @@ def with_networks(size: Size, networks: int) -> Size:
 def experiments(parts: Iterable[str], size: Size, seed: int) -> list[Experiment]:
     """The experiments that the parts of the paper need, each once and in its order."""
     everything: dict[str, Experiment] = {
-        "table1": table1.study(size.tables, min(BLOCK, size.tables), seed),
-        "table2": table2.study(size.tables, min(BLOCK, size.tables), seed),
-        "misprints": misprints.study(size.studies, min(BLOCK, size.studies), seed),
-        "variants": variants.study(size.studies, min(BLOCK, size.studies), seed),
-        "policies": policies.study(size.policies, min(BLOCK, size.policies), seed),
+        "table1": table1.study(size.tables, min(BLOCK, size.tables), size.max_steps, seed),
+        "table2": table2.study(size.tables, min(BLOCK, size.tables), size.max_steps, seed),
+        "misprints": misprints.study(size.studies, min(BLOCK, size.studies), size.study_steps, seed),
+        "variants": variants.study(size.studies, min(BLOCK, size.studies), size.study_steps, seed),
+        "policies": policies.study(size.policies, min(BLOCK, size.policies), size.study_steps, seed),
         "learning": learning.settings(size.starts, size.epochs, seed),
     }
     wanted = {name for part in parts for name in PARTS[part]}

@@ -9,7 +9,7 @@ from plefka.experiments.settings import Column, Study
 from plefka.experiments.store import Rows
 from plefka.experiments.summary import percent, signed, summaries
 
-PAPER = "[max_steps=300,policy=paper]"
+PAPER = "[policy=paper]"
 COLUMNS = tuple(
     Column(column.ensemble, column.observed, tuple(m for method in column.methods for m in (method, method + PAPER)))
     for column in (*table1.COLUMNS, *table2.COLUMNS)
@@ -17,13 +17,13 @@ COLUMNS = tuple(
 ABOUT = (
     "The paper iterates the fixed point equations plainly and, when the means go back and forth between two points, "
     "starts again from the best point between them. The default policy of plefka never lets the free energy rise, and "
-    "so cannot cycle. Steps are evaluations of the free energy, 300 at most for the paper's policy, without those of "
-    "its search between two points. Where few solves converge, their mean is over the easy networks."
+    "so cannot cycle. Steps are evaluations of the free energy, without those of the search between two "
+    "points, and limited for both. Where few solves converge, their mean is over the easy networks."
 )
 
 
-def study(networks: int, block: int, seed: int) -> Study:
-    return Study("policies", COLUMNS, networks, block, seed)
+def study(networks: int, block: int, max_steps: int, seed: int) -> Study:
+    return Study("policies", COLUMNS, networks, block, max_steps, seed)
 
 
 def render(everything: Mapping[str, Rows]) -> Section:

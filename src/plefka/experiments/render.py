@@ -32,11 +32,11 @@ def sections(everything: Mapping[str, Rows]) -> list[Section]:
     return [render(everything) for needed, render in SECTIONS if any(name in everything for name in needed)]
 
 
-def write(everything: Mapping[str, Rows], folder: Path) -> list[Path]:
+def write(everything: Mapping[str, Rows], folder: Path, found: list[Section] | None = None) -> list[Path]:
     """report.html, which needs nothing else, and report.md with its drawings."""
     if not everything:
         raise InvalidInput(f"{folder}: there are no rows to draw. Run plefka reproduce --out {folder} first.")
-    found = sections(everything)
+    found = sections(everything) if found is None else found
     arguments = (TITLE, _about(), found, _origin(everything))
     drawings = folder / markdown.FOLDER
     drawings.mkdir(parents=True, exist_ok=True)

@@ -54,6 +54,7 @@ class Study:
     columns: tuple[Column, ...]
     networks: int
     block: int
+    max_steps: int  # of a solve; what has not converged by then hardly ever does
     seed: int
 
 

@@ -27,7 +27,7 @@ KEY = b"plefka"
 PACKAGES = ("jax", "jaxlib", "numpy", "scipy", "optax")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Rows:
     """What an experiment computed: columns of equal length, the settings, and where it comes from."""
 

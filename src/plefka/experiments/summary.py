@@ -1,6 +1,7 @@
 """Numbers about rows: means with their standard errors, over the solves that converged."""
 
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -34,6 +35,7 @@ class Summary:
         return f"{signed(self.mean, decimals)} ± {self.standard_error:.{decimals}f}"
 
 
+@cache
 def summaries(rows: Rows) -> dict[Key, Summary]:
     """One for each column of the table and each method, in the order of the settings."""
     found = {}

@@ -17,8 +17,8 @@ ABOUT = (
 )
 
 
-def study(networks: int, block: int, seed: int) -> Study:
-    return Study("table1", COLUMNS, networks, block, seed)
+def study(networks: int, block: int, max_steps: int, seed: int) -> Study:
+    return Study("table1", COLUMNS, networks, block, max_steps, seed)
 
 
 def render(everything: Mapping[str, Rows]) -> Section:

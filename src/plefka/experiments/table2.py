@@ -16,8 +16,8 @@ ABOUT = (
 )
 
 
-def study(networks: int, block: int, seed: int) -> Study:
-    return Study("table2", COLUMNS, networks, block, seed)
+def study(networks: int, block: int, max_steps: int, seed: int) -> Study:
+    return Study("table2", COLUMNS, networks, block, max_steps, seed)
 
 
 def render(everything: Mapping[str, Rows]) -> Section:

@@ -36,8 +36,8 @@ def _columns() -> Iterator[Column]:
 COLUMNS = tuple(_columns())
 
 
-def study(networks: int, block: int, seed: int) -> Study:
-    return Study("variants", COLUMNS, networks, block, seed)
+def study(networks: int, block: int, max_steps: int, seed: int) -> Study:
+    return Study("variants", COLUMNS, networks, block, max_steps, seed)
 
 
 def render(everything: Mapping[str, Rows]) -> Section:
