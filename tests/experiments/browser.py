@@ -53,7 +53,9 @@ class Browser:
     def open(self, address: str, width: int, height: int, scheme: str) -> None:
         """Load a page at a size, in a colour scheme, and wait until it is there."""
         self.events.clear()
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600)
+        self.call(
+            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600
+        )
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
         self.call("Page.navigate", url=address)
         deadline = time.monotonic() + PATIENCE

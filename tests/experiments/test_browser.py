@@ -20,16 +20,18 @@ CUT_OFF = """
   for (const element of document.querySelectorAll('body *')) {
     if (element.closest('thead') && getComputedStyle(element.closest('thead')).position === 'absolute') continue;
     const box = element.getBoundingClientRect();
-    if (box.width && (box.right > wide + 1 || box.left < -1)) found.push([element.tagName, element.textContent.slice(0, 40)]);
+    const words = element.textContent.slice(0, 40);
+    if (box.width && (box.right > wide + 1 || box.left < -1)) found.push([element.tagName, words]);
     if (!(element instanceof SVGElement) && element.clientWidth && element.scrollWidth > element.clientWidth + 1)
-      found.push([element.tagName, 'overflows', element.textContent.slice(0, 40)]);
+      found.push([element.tagName, 'overflows', words]);
   }
   for (const drawing of document.querySelectorAll('svg')) {
     const outer = drawing.getBoundingClientRect();
     if (outer.width < 100 || outer.height < 60) found.push(['svg', outer.width, outer.height]);
     for (const text of drawing.querySelectorAll('text')) {
       const box = text.getBoundingClientRect();
-      if (box.left < outer.left - 1 || box.right > outer.right + 1 || box.top < outer.top - 1 || box.bottom > outer.bottom + 1)
+      const beside = box.left < outer.left - 1 || box.right > outer.right + 1;
+      if (beside || box.top < outer.top - 1 || box.bottom > outer.bottom + 1)
         found.push(['svg text', text.textContent]);
     }
   }

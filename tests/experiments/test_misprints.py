@@ -21,18 +21,18 @@ def sigma(x: float) -> float:
 
 
 def printed_76(w, M, u, N):
-    """The three sums of (76), unit by unit, with the brackets closed as stated in as_printed."""
+    """The three sums of (76), with q for its l and the brackets closed as stated in as_printed."""
     total = 0.0
     for i in range(N):
-        for l in range(i):
-            total += w[i, l] * u[l] * (1 - u[l]) * (M[l] * (u[i] - sigma(M[l])) + w[i, l] * u[i] * (1 - u[i]))
+        for q in range(i):
+            total += w[i, q] * u[q] * (1 - u[q]) * (M[q] * (u[i] - sigma(M[q])) + w[i, q] * u[i] * (1 - u[i]))
         for j in range(N):
             for k in range(min(i, j)):
                 v = u[k] * (1 - u[k])
                 total += w[j, k] * w[i, k] * v * (u[i] - sigma(M[i])) * (u[j] - sigma(M[j]))
         for j in range(i + 1, N):
-            for l in range(i + 1, N):
-                inner = w[l, i] * (u[l] - sigma(M[l])) + M[i]
+            for q in range(i + 1, N):
+                inner = w[q, i] * (u[q] - sigma(M[q])) + M[i]
                 total -= inner * (u[j] - sigma(M[j])) * w[j, i] * u[i] * (1 - u[i])
     return total
 
@@ -57,7 +57,8 @@ def printed_77(w, M, u, N):
 
 @pytest.mark.parametrize("activation", ENDS)
 def test_the_printed_terms_are_those_sums(activation):
-    stack = pf.ensembles.layered((2, 4, 6), *ENDS[activation], 1, 5, activation)
+    low, high = ENDS[activation]
+    stack = pf.ensembles.layered((2, 4, 6), low, high, 1, 5, activation)
     net = pf.BeliefNetwork.layered([W[0] for W in stack.weights], np.split(stack.bias[0], [2, 6]), activation)
     row = np.r_[np.full(6, np.nan), [0, 1, 1, 0, 1, 0]]
     u = np.where(np.isnan(row), np.random.default_rng(0).uniform(0.1, 0.9, 12), row)

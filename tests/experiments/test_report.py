@@ -51,14 +51,16 @@ def test_the_page_needs_nothing_else(drawn):
     assert "@import" not in page
     links = re.findall(r'(?:src|href)="([^"#][^"]*)"', page)
     assert set(links) == {"data:,"}
-    assert page.count('role="img"') == page.count("aria-label=\"Histogram") + page.count('aria-label="Exact')
+    assert page.count('role="img"') == page.count('aria-label="Histogram') + page.count('aria-label="Exact')
     ids = re.findall(r'\bid="([^"]+)"', page)
     assert len(ids) == len(set(ids))
 
 
 def test_the_page_is_well_formed(drawn):
     class Checker(HTMLParser):
-        open: list[str] = []
+        def __init__(self):
+            super().__init__()
+            self.open: list[str] = []
 
         def handle_starttag(self, tag, attrs):
             if tag not in ("meta", "link", "br"):
@@ -102,7 +104,7 @@ def test_nothing_in_a_report_is_markup():
 
 
 def test_without_rows_the_command_to_run_is_named(tmp_path):
-    with pytest.raises(ValueError, match="there are no rows to draw. Run plefka reproduce"):
+    with pytest.raises(ValueError, match=r"there are no rows to draw\. Run plefka reproduce"):
         render.write(store.read(tmp_path), tmp_path)
 
 

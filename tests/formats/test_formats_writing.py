@@ -9,8 +9,8 @@ import pytest
 from format_zoo import SUFFIXES, ZOO, assert_same, lower
 
 import plefka as pf
-from plefka.errors import InvalidFile, InvalidInput, InvalidNetwork
 from plefka import atomic
+from plefka.errors import InvalidFile, InvalidInput, InvalidNetwork
 from plefka.formats import load, save
 from plefka.formats.stored import check_storable
 from plefka.networks.blocks import Blocks

@@ -24,7 +24,9 @@ def reproduce(
     quick: Annotated[bool, typer.Option("--quick", help="Fewer networks, starts and epochs: two minutes.")] = False,
     networks: Annotated[int | None, typer.Option(min=2, help="In each column; 10,000 unless given.")] = None,
     seed: Annotated[int, typer.Option("--seed", "-s", min=0, help="The same seed gives the same rows.")] = 0,
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="For rows and report.")] = Path("reproduction"),
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="For rows and report.")] = Path(
+        "reproduction"
+    ),
     redraw: Annotated[bool, typer.Option("--redraw", help="Only draw the report again from the rows in DIR.")] = False,
 ) -> None:
     """The paper's tables and figures, computed anew."""

@@ -1,1 +1,4 @@
-"""The paper's experiments again: a frozen configuration, a compute that writes rows, and a render that only reads them."""
+"""The paper's experiments again, section 4: a frozen configuration for each, a compute that writes rows, and a render.
+
+Only `compute` and what it imports need JAX; everything that draws a report reads rows.
+"""

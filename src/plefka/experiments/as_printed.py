@@ -1,4 +1,4 @@
-"""Equations (76) and (77) to the letter: what the paper prints as G22. For comparison only; docs/misprints.md has the right one.
+"""Equations (76) and (77) to the letter: what the paper prints as G22. docs/misprints.md has the right one.
 
 As printed, the brackets do not balance. This is the reading with the fewest changes:
 

@@ -29,7 +29,9 @@ def _claim(words: str, holds: bool, numbers: str) -> Claim:
 
 def _table1(rows: Rows) -> Iterator[Claim]:
     found = {(cell.key.ensemble, cell.key.method): cell for cell in cells(rows)}
-    small = [cell for (name, method), cell in found.items() if name == "sigmoid [-1, 1]" and method in ("G11", "G12", "SJJ")]
+    small = [
+        cell for (name, method), cell in found.items() if name == "sigmoid [-1, 1]" and method in ("G11", "G12", "SJJ")
+    ]
     yield _claim(
         f"Table 1, [-1, 1]: G11, G12 and SJJ within {SMALL} of the printed means",
         all(abs(cell.difference) <= SMALL for cell in small),

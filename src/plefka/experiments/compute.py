@@ -5,6 +5,7 @@ A block is written as a whole, so that an interrupted run loses what it did sinc
 
 import time
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -37,14 +38,13 @@ def complete(experiment: Experiment, folder: Path) -> None:
     store = Store(folder, experiment)
     blocks = BLOCKS[type(experiment)](experiment, store.folder)
     missing = [block for block in blocks if not store.has(block.name)]
-    steps = progress(range(1 + sum(block.steps for block in missing)), experiment.name)
-    advance = partial(next, steps, None)
-    advance()
-    for block in missing:
-        start = time.monotonic()
-        columns = block.compute(advance)
-        store.write(block.name, columns, time.monotonic() - start, len(blocks))
-    steps.close()
+    with closing(progress(range(1 + sum(block.steps for block in missing)), experiment.name)) as steps:
+        advance = partial(next, steps, None)
+        advance()
+        for block in missing:
+            start = time.monotonic()
+            columns = block.compute(advance)
+            store.write(block.name, columns, time.monotonic() - start, len(blocks))
 
 
 def _study_blocks(study: Study, folder: Path) -> list[Block]:

@@ -3,6 +3,7 @@
 import io
 import re
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +28,12 @@ VARIABLES = {
 }  # fmt: skip
 SERIES = (FIRST, SECOND, THIRD, FOURTH)
 STYLES = ("-", "--", ":", "-.")
-SETTINGS = {"svg.fonttype": "none", "svg.hashsalt": "plefka", "font.family": "DejaVu Sans", "axes.unicode_minus": True}
+SETTINGS: Any = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "plefka",
+    "font.family": "DejaVu Sans",
+    "axes.unicode_minus": True,
+}
 FONTS = "font-family: 'DejaVu Sans', Verdana, sans-serif"
 BINS = 60
 TAIL = 0.002  # of the networks may lie outside of a histogram, on either side
@@ -46,8 +52,9 @@ def histogram(errors: Mapping[str, np.ndarray], printed: Mapping[str, float | No
         axes.stairs(counts, edges, fill=True, color=colour, alpha=0.35, label=name)
         axes.stairs(counts, edges, color=colour, linewidth=1.0)
         axes.axvline(float(np.mean(values)), color=colour, linewidth=1.6)
-        if printed[name] is not None:
-            axes.axvline(printed[name], color=INK, linewidth=1.4, linestyle="--")
+        theirs = printed[name]
+        if theirs is not None:
+            axes.axvline(theirs, color=INK, linewidth=1.4, linestyle="--")
     axes.set(xlim=(low, high), ylim=(0, 1.04 * tallest), ylabel="networks", xlabel="E")
     axes.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
     axes.set_title(" and ".join(errors), loc="left", fontsize=11, fontweight="bold", color=INK)
@@ -94,10 +101,9 @@ def dots(by_method: Mapping[str, np.ndarray], ceiling: float) -> str:
 
 def _draw_ceiling(axes: Axes, ceiling: float) -> None:
     axes.axhline(ceiling, color=INK, linewidth=1.2, linestyle=(0, (5, 3)))
-    axes.annotate(
-        f"ceiling {ceiling:.3f}".replace("-", "\N{MINUS SIGN}"), (0.01, ceiling), (0, -11), ("axes fraction", "data"), "offset points",
-        fontsize=8.5, color=INK,
-    )  # fmt: skip
+    label = f"ceiling {ceiling:.3f}".replace("-", "\N{MINUS SIGN}")
+    place: Any = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
+    axes.annotate(label, (0.01, ceiling), (0, -11), fontsize=8.5, color=INK, **place)
 
 
 def _canvas(size: tuple[float, float]) -> tuple[Figure, Axes]:

@@ -36,9 +36,7 @@ def _caption(entry: Mapping[str, Any]) -> str:
 
 def _panel(entry: Mapping[str, Any], schemes: list[str], everything: Mapping[str, Rows]) -> Panel | None:
     table, ensemble, observed = entry["table"], entry["ensemble"], entry["observed"]
-    parts = {
-        scheme: everything[table].where(ensemble=ensemble, observed=observed, method=scheme) for scheme in schemes
-    }
+    parts = {scheme: everything[table].where(ensemble=ensemble, observed=observed, method=scheme) for scheme in schemes}
     errors = {scheme: part["error"][part["status"] == "converged"].astype(float) for scheme, part in parts.items()}
     if not all(map(len, errors.values())):
         return None

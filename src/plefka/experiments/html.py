@@ -65,7 +65,8 @@ def _table(table: Table) -> str:
     body = "\n".join(_row(table.header, row, numeric) for row in table.rows)
     return (
         f'<table role="table">\n<caption>{escape(table.caption)}</caption>\n'
-        f'<thead role="rowgroup"><tr role="row">{head}</tr></thead>\n<tbody role="rowgroup">\n{body}\n</tbody>\n</table>'
+        f'<thead role="rowgroup"><tr role="row">{head}</tr></thead>\n'
+        f'<tbody role="rowgroup">\n{body}\n</tbody>\n</table>'
     )
 
 

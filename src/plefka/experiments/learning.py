@@ -27,7 +27,8 @@ def render(everything: Mapping[str, Rows]) -> Section:
         f"1 x 8 x 16 networks learn {rows.settings['patterns']:,} images of bars in {rows.settings['epochs']} epochs, "
         f"from {rows.settings['starts']} starts each. The ceiling in the plots is minus the entropy of the bars, "
         f"{signed(CEILING, 3)} nats per pattern, what the true model would reach; a model that knows how often each of "
-        f"these very images was drawn would reach {signed(of_these_images(rows), 3)}. Learning raises the scheme's own estimate; what is shown is the exact ln P."
+        f"these very images was drawn would reach {signed(of_these_images(rows), 3)}. "
+        "Learning raises the scheme's own estimate; what is shown is the exact ln P."
     )
     return Section("Figure 10: learning bars", [Text(about), Text(verdict(rows)), _table(rows), *_figures(rows)])
 
@@ -44,7 +45,7 @@ def history(rows: Rows, activation: str, method: str) -> tuple[np.ndarray, np.nd
 
 
 def by_method(rows: Rows, activation: str) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    methods = dict((name, methods) for name, methods in rows.settings["schemes"])[activation]
+    methods = next(methods for name, methods in rows.settings["schemes"] if name == activation)
     there = set(rows.where(activation=activation)["method"])
     return {method: history(rows, activation, method) for method in methods if method in there}
 

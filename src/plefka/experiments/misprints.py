@@ -17,9 +17,10 @@ COLUMNS = tuple(
 )
 ABOUT = (
     "The second order terms of (76) and (77) cannot be evaluated to the letter: brackets do not balance, and w_il with "
-    "l > i would be zero. The reading here has the fewest changes: the bracket that (76) leaves open ends after σ(M_l), "
-    "the one that (77) lacks begins before u_i / f_i − 1, w_il with l > i is read as w_li, and everything else stands as "
-    "printed, σ(M_l) for σ(M_i) and log(1 + e^M) for the noisy-or's logit included. It is added to the right G12. "
+    "l > i would be zero. The reading here has the fewest changes: the bracket that (76) leaves open ends after "
+    "σ(M_l), the one that (77) lacks begins before u_i / f_i − 1, w_il with l > i is read as w_li, and everything else "
+    "stands as printed, σ(M_l) for σ(M_i) and log(1 + e^M) for the noisy-or's logit included. It is added to the right "
+    "G12. "
     "All schemes solve the same networks, the first ones of the tables above. Mended, (76) and (77) are G221."
 )
 

@@ -28,9 +28,7 @@ QUICK = Size(500, 130, 130, max_steps=300, study_steps=100, starts=3, epochs=40)
 
 def with_networks(size: Size, networks: int) -> Size:
     """Tables of so many networks, and nothing beside them larger than that."""
-    return replace(
-        size, tables=networks, studies=min(size.studies, networks), policies=min(size.policies, networks)
-    )
+    return replace(size, tables=networks, studies=min(size.studies, networks), policies=min(size.policies, networks))
 
 
 def experiments(parts: Iterable[str], size: Size, seed: int) -> list[Experiment]:

@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from plefka import __version__
+from plefka import __version__, atomic
 from plefka.errors import InvalidFile, MissingExtra
 from plefka.experiments.settings import digest, spelled
-from plefka import atomic
 
 try:
     import pyarrow as pa
@@ -80,11 +79,12 @@ def _encoded(columns: dict[str, Any], about: dict[str, Any]) -> bytes:
     table = table.replace_schema_metadata({KEY: json.dumps(about).encode()})
     floats = [field.name for field in table.schema if pa.types.is_floating(field.type)]
     others = [field.name for field in table.schema if field.name not in floats]
+    encodings: dict[str, Any] = {
+        "use_dictionary": others,
+        "column_encoding": dict.fromkeys(floats, "BYTE_STREAM_SPLIT"),
+    }
     file = io.BytesIO()
-    pq.write_table(
-        table, file, compression="zstd", compression_level=9, use_dictionary=others,
-        column_encoding=dict.fromkeys(floats, "BYTE_STREAM_SPLIT"),
-    )  # fmt: skip
+    pq.write_table(table, file, compression="zstd", compression_level=9, **encodings)
     return file.getvalue()
 
 

@@ -5,9 +5,9 @@ from os import PathLike
 from pathlib import Path
 from typing import NamedTuple
 
+from plefka import atomic
 from plefka.activations import Activation, as_activation
 from plefka.errors import InvalidFile, InvalidInput, nearest
-from plefka import atomic
 from plefka.formats import native_json, native_npz
 from plefka.formats.stored import GivenActivation, check_storable
 from plefka.networks.belief import BeliefNetwork
