@@ -15,6 +15,7 @@ OBSERVED = {
     "likeliest": "visible state with the largest ln Z",
     "unlikeliest": "visible state with the smallest ln Z",
 }
+SHORT = {"off": "", "likeliest": ", largest ln Z", "unlikeliest": ", smallest ln Z"}
 SURPRISE = 3  # standard errors
 EQUATION = {"table1": "(76)", "table2": "(77)"}
 

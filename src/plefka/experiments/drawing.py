@@ -2,7 +2,7 @@
 
 import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,8 @@ FONTS = "font-family: 'DejaVu Sans', Verdana, sans-serif"
 BINS = 60
 TAIL = 0.002  # of the networks may lie outside of a histogram, on either side
 PANEL = (4.3, 3.0)  # inches
+ROOM = 0.4  # nats above the ceiling
+TICKS = (-4, -5, -6, -8, -10, -15, -20, -30, -50, -100, -200, -500, -1000)  # nats
 
 
 def histogram(errors: Mapping[str, np.ndarray], printed: Mapping[str, float | None]) -> str:
@@ -79,8 +81,9 @@ def curves(epochs: np.ndarray, by_method: Mapping[str, np.ndarray], ceiling: flo
         lines = axes.plot(epochs[keep], values[keep], color=colour, linestyle=style, linewidth=1.1, alpha=0.8)
         lines[0].set_label(name)
     _draw_ceiling(axes, ceiling)
+    _stretch(axes, ceiling, by_method.values())
     axes.set(xlabel="epoch", ylabel="exact ln P per pattern, nats")
-    axes.legend(loc="lower right", frameon=False, fontsize=9, labelcolor=INK, ncols=2)
+    axes.legend(loc="lower right", bbox_to_anchor=(1, 1), frameon=False, fontsize=9, labelcolor=INK, ncols=4)
     axes.set_title("while learning", loc="left", fontsize=11, fontweight="bold", color=INK)
     return to_svg(figure)
 
@@ -93,10 +96,23 @@ def dots(by_method: Mapping[str, np.ndarray], ceiling: float) -> str:
         axes.plot(spread, values, "o", color=colour, markersize=5, alpha=0.8)
         axes.plot([place - 0.3, place + 0.3], [np.mean(values)] * 2, color=INK, linewidth=1.6)
     _draw_ceiling(axes, ceiling)
+    _stretch(axes, ceiling, by_method.values())
     axes.set_xticks(range(len(by_method)), list(by_method))
     axes.set(xlim=(-0.6, len(by_method) - 0.4), ylabel="exact ln P per pattern, nats")
     axes.set_title("in the end", loc="left", fontsize=11, fontweight="bold", color=INK)
     return to_svg(figure)
+
+
+def _stretch(axes: Axes, ceiling: float, values: Iterable[np.ndarray]) -> None:
+    """A logarithmic scale of the distance below the ceiling, so that bad starts do not hide the good ones."""
+    top = ceiling + ROOM
+    axes.set_yscale(
+        "function", functions=(lambda y: -np.log(np.maximum(top - y, 1e-3)), lambda z: top - np.exp(-np.asarray(z)))
+    )
+    low, high = (float(end) for end in np.quantile(np.concatenate([part.ravel() for part in values]), [0, 1]))
+    axes.set_ylim(low - 0.1 * (top - low), max(ceiling, high) + 0.25 * ROOM)
+    shown = [tick for tick in TICKS if low - 0.1 * (top - low) <= tick < ceiling]
+    axes.set_yticks(shown, [f"{tick}".replace("-", "\N{MINUS SIGN}") for tick in shown])
 
 
 def _draw_ceiling(axes: Axes, ceiling: float) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from plefka.experiments import table1, table2
-from plefka.experiments.comparison import OBSERVED
+from plefka.experiments.comparison import SHORT
 from plefka.experiments.printed import decimals, printed_mean
 from plefka.experiments.report import Section, Table, Text
 from plefka.experiments.settings import Column, Study
@@ -37,7 +37,7 @@ def render(everything: Mapping[str, Rows]) -> Section:
         printed = printed_mean(table, key.ensemble, key.observed, "G22" if key.method == AS_PRINTED else key.method)
         rows.append(
             (
-                f"{key.ensemble}, {OBSERVED[key.observed]}",
+                f"{key.ensemble}{SHORT[key.observed]}",
                 key.method,
                 "" if printed is None else signed(printed, decimals(table)),
                 ours.spelled(4),

@@ -11,14 +11,13 @@ from pathlib import Path
 from plefka import atomic
 from plefka.errors import InvalidInput
 from plefka.experiments import claims, learning, markdown, misprints, policies, store, table1, table2
-from plefka.experiments.comparison import cells
+from plefka.experiments.comparison import SHORT, cells
 from plefka.experiments.printed import decimals
 from plefka.experiments.report import Section, Table
 from plefka.experiments.store import Rows
 from plefka.experiments.summary import signed
 
 MARKED = re.compile(r"(<!-- rows: (?P<name>[\w ]+) -->\n).*?(\n<!-- end of rows -->)", flags=re.DOTALL)
-OBSERVED = {"off": "", "likeliest": ", max", "unlikeliest": ", min"}
 
 
 def filled(text: str, everything: Mapping[str, Rows]) -> str:
@@ -40,7 +39,7 @@ def means(everything: Mapping[str, Rows]) -> str:
         for cell in cells(everything[table]):
             digits = decimals(table)
             theirs = "" if cell.printed is None else f" ({signed(cell.printed, digits)})"
-            column = by_column.setdefault(f"{cell.key.ensemble}{OBSERVED[cell.key.observed]}", {})
+            column = by_column.setdefault(f"{cell.key.ensemble}{SHORT[cell.key.observed]}", {})
             column[cell.key.method] = f"{signed(cell.ours.mean, digits)}{theirs}"
     schemes = table1.METHODS
     rows = [(name, *(column.get(scheme, "") for scheme in schemes)) for name, column in by_column.items()]

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from plefka.experiments import table1, table2
-from plefka.experiments.comparison import OBSERVED
+from plefka.experiments.comparison import SHORT
 from plefka.experiments.report import Section, Table, Text
 from plefka.experiments.settings import Column, Study
 from plefka.experiments.store import Rows
@@ -33,7 +33,7 @@ def render(everything: Mapping[str, Rows]) -> Section:
         if not key.method.endswith(PAPER):
             theirs = found.get(key._replace(method=key.method + PAPER))
             if theirs is not None:
-                rows.append(_row(f"{key.ensemble}, {OBSERVED[key.observed]}", key.method, ours, theirs))
+                rows.append(_row(f"{key.ensemble}{SHORT[key.observed]}", key.method, ours, theirs))
     networks = next(iter(found.values())).networks
     header = (
         "networks", "scheme", "converged: monotone", "converged: paper", "met a cycle", "restarts per network",

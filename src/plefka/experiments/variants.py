@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from plefka.experiments import table1, table2
-from plefka.experiments.comparison import OBSERVED, Cell, Variant, cells, closest, variants
+from plefka.experiments.comparison import SHORT, Cell, Variant, cells, closest, variants
 from plefka.experiments.printed import decimals
 from plefka.experiments.report import Section, Table, Text
 from plefka.experiments.settings import Column, Study
@@ -58,7 +58,7 @@ def _rows(cell: Cell, tried: list[Variant]) -> list[tuple[str, ...]]:
     digits = decimals(cell.table)
     return [
         (
-            f"{cell.key.ensemble}, {OBSERVED[cell.key.observed]}",
+            f"{cell.key.ensemble}{SHORT[cell.key.observed]}",
             cell.key.method,
             signed(cell.printed or 0.0, digits),
             variant.label,
