@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 STAMP := $(VENV)/installed
 
-.PHONY: demo test check format bench docs clean
+.PHONY: demo test check format bench docs pages clean
 
 demo: $(STAMP)-all
 	$(BIN)/plefka demo --out demo
@@ -28,6 +28,10 @@ bench: $(STAMP)-check
 docs: $(STAMP)-docs $(STAMP)-check
 	$(BIN)/python -m pytest docs/tutorials
 	$(BIN)/mkdocs build --strict
+
+pages: $(STAMP)-check
+	$(BIN)/plefka reproduce --redraw --out results
+	$(BIN)/python -m plefka.experiments.pages results README.md docs/reproduction.md
 
 clean:
 	rm -rf $(VENV) demo site .pytest_cache .hypothesis .ruff_cache

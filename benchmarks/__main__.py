@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 
 from benchmarks.measure import Row, machine
-from plefka.formats import atomic
+from plefka import atomic
 from plefka.tables import text_table
 
 SUITES = ("core", "learning")

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from plefka import atomic
 from plefka.errors import InvalidInput, MissingExtra
-from plefka.formats import atomic
 from plefka.learning.fitted import Fitted
 from plefka.networks.belief import BeliefNetwork
 from plefka.solution import Solution

@@ -4,7 +4,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TextIO, TypeVar
 
@@ -14,12 +14,16 @@ PAUSE = {True: 0.1, False: 10.0}  # between two updates, on a terminal and in a 
 WIDTH = 30
 
 
-def progress(items: Sequence[Item], label: str | Callable[[], str], stream: TextIO | None = None) -> Iterator[Item]:
+def progress(
+    items: Sequence[Item], label: str | Callable[[], str], stream: TextIO | None = None
+) -> Generator[Item, None, None]:
     """The same items, with a bar on standard error once a second has passed; a label may change as it goes."""
     return _tracked(items, len(items), label, stream or sys.stderr)
 
 
-def _tracked(items: Iterable[Item], total: int, label: str | Callable[[], str], stream: TextIO) -> Iterator[Item]:
+def _tracked(
+    items: Iterable[Item], total: int, label: str | Callable[[], str], stream: TextIO
+) -> Generator[Item, None, None]:
     start = time.monotonic()
     terminal, shown, last = stream.isatty(), False, 0.0
     try:

@@ -9,8 +9,9 @@ import pytest
 from format_zoo import SUFFIXES, ZOO, assert_same, lower
 
 import plefka as pf
+from plefka import atomic
 from plefka.errors import InvalidFile, InvalidInput, InvalidNetwork
-from plefka.formats import atomic, load, save
+from plefka.formats import load, save
 from plefka.formats.stored import check_storable
 from plefka.networks.blocks import Blocks
 
@@ -32,7 +33,7 @@ def interrupt(*args):
 @pytest.mark.parametrize(
     ("target", "failure"),
     [
-        ("plefka.formats.atomic._write_through", half_write),
+        ("plefka.atomic._write_through", half_write),
         ("os.fsync", fail),
         ("os.replace", fail),
         ("os.fsync", interrupt),

@@ -11,6 +11,7 @@ from plefka.cli.compare import compare
 from plefka.cli.demo import demo
 from plefka.cli.infer import infer
 from plefka.cli.learn import fit, impute, score
+from plefka.cli.reproduce import reproduce
 from plefka.cli.sample import sample
 from plefka.cli.show import show
 from plefka.errors import PlefkaError
@@ -19,7 +20,7 @@ NO_MEMORY = "there is not enough memory for this; take fewer rows, a smaller net
 
 # Plain help: rich would take longer to import than all the rest.
 app = typer.Typer(name="plefka", rich_markup_mode=None, pretty_exceptions_enable=False)
-for command in (infer, compare, sample, fit, score, impute, show, demo):
+for command in (infer, compare, sample, fit, score, impute, show, demo, reproduce):
     app.command()(command)
 
 

@@ -271,7 +271,7 @@ WRITERS = {".csv": encode_csv, ".parquet": _encode_parquet, ".npy": _encode_npy}
 
 def write_table(path: Path, names: Iterable[str] | None, values: "np.ndarray") -> None:
     """Write a table in the format that the suffix says, as a whole or not at all."""
-    from plefka.formats import atomic
+    from plefka import atomic
 
     atomic.write(path, known(path, WRITERS)(names, values))
 

@@ -5,9 +5,10 @@ from os import PathLike
 from pathlib import Path
 from typing import NamedTuple
 
+from plefka import atomic
 from plefka.activations import Activation, as_activation
 from plefka.errors import InvalidFile, InvalidInput, nearest
-from plefka.formats import atomic, native_json, native_npz
+from plefka.formats import native_json, native_npz
 from plefka.formats.stored import GivenActivation, check_storable
 from plefka.networks.belief import BeliefNetwork
 

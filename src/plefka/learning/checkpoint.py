@@ -8,9 +8,9 @@ from typing import Any
 import jax
 import numpy as np
 
+from plefka.atomic import write
 from plefka.errors import InvalidFile
 from plefka.formats.archive import Archive
-from plefka.formats.atomic import write
 from plefka.precision import is_key
 
 FORMAT = 2

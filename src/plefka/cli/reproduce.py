@@ -1,0 +1,88 @@
+"""`plefka reproduce`: the tables and figures of the paper again, beside what was printed."""
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from plefka.cli import INTERRUPTED, output
+from plefka.errors import InvalidInput, nearest
+
+if TYPE_CHECKING:
+    from plefka.experiments.report import Section
+    from plefka.experiments.settings import Experiment
+
+PARTS = ("table1", "table2", "figures", "learning", "misprints", "variants", "policies", "all")
+# A quick run compiles for longer than it computes; XLA reads this when JAX starts.
+COMPILE_FAST = "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"
+
+
+def reproduce(
+    parts: Annotated[list[str] | None, typer.Argument(metavar="[PART]...", help=f"{', '.join(PARTS)}.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer networks, starts and epochs: two minutes.")] = False,
+    networks: Annotated[int | None, typer.Option(min=2, help="In each column; 10,000 unless given.")] = None,
+    seed: Annotated[int, typer.Option("--seed", "-s", min=0, help="The same seed gives the same rows.")] = 0,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="For rows and report.")] = Path(
+        "reproduction"
+    ),
+    redraw: Annotated[bool, typer.Option("--redraw", help="Only draw the report again from the rows in DIR.")] = False,
+) -> None:
+    """The paper's tables and figures, computed anew."""
+    from plefka.experiments import render, store
+
+    wanted = [_part(part) for part in parts or ["all"]]
+    if redraw:
+        rows = store.read(out)
+    else:
+        chosen = _experiments(wanted, quick, networks, seed)
+        _compute(chosen, out, quick)
+        rows = {experiment.name: store.read_one(out, experiment) for experiment in chosen}
+    sections = render.sections(rows)
+    paths = render.write(rows, out, sections)
+    _print(sections)
+    print(f"The report is in {' and '.join(map(str, paths))}.")
+
+
+def _part(name: str) -> str:
+    if name not in PARTS:
+        raise InvalidInput(f"there is no part {name!r}; there are {', '.join(PARTS)}." + nearest(name, PARTS))
+    return name
+
+
+def _experiments(parts: list[str], quick: bool, networks: int | None, seed: int) -> "list[Experiment]":
+    from plefka.experiments import plan
+
+    size = plan.QUICK if quick else plan.FULL
+    return plan.experiments(parts, size if networks is None else plan.with_networks(size, networks), seed)
+
+
+def _compute(chosen: "list[Experiment]", folder: Path, quick: bool) -> None:
+    """What is missing, block by block; an interruption says how to go on."""
+    if quick:
+        os.environ.setdefault("XLA_FLAGS", COMPILE_FAST)
+    from plefka.cli.cache import keep_compiled
+    from plefka.experiments.compute import complete
+
+    keep_compiled()
+    for experiment in chosen:
+        print(f"{experiment.name} ...", file=sys.stderr, flush=True)
+        try:
+            complete(experiment, folder)
+        except KeyboardInterrupt:
+            print(f"plefka: interrupted; {folder} keeps what is done. The same command goes on.", file=sys.stderr)
+            raise typer.Exit(INTERRUPTED) from None
+
+
+def _print(sections: "list[Section]") -> None:
+    """The tables without their explanations, which are in the report."""
+    from plefka.experiments.report import Table
+
+    for section in sections:
+        for part in section.parts:
+            if isinstance(part, Table):
+                keep = [k for k, name in enumerate(part.header) if name != "why"]
+                shown = [[row[k] for k in keep] for row in part.rows]
+                output.print_table([part.header[k] for k in keep], shown, part.caption)
+                print()

@@ -1,0 +1,106 @@
+"""In short: what the numbers say about the paper's claims and ours, each line computed from the rows."""
+
+from collections.abc import Iterator, Mapping
+
+from plefka.experiments import learning
+from plefka.experiments.comparison import Cell, cells
+from plefka.experiments.report import Section, Table
+from plefka.experiments.store import Rows
+from plefka.experiments.summary import signed
+
+SMALL = 0.0003  # how close small weights should come to Table 1
+NOTABLE = 0.02  # a printed mean above this
+SHARE = 0.25  # should come out within this share of it
+Claim = tuple[str, str, str]
+
+
+def render(everything: Mapping[str, Rows]) -> Section:
+    claims = [
+        *(_table1(everything["table1"]) if "table1" in everything else ()),
+        *(_table2(everything["table2"]) if "table2" in everything else ()),
+        *(_learning(everything["learning"]) if "learning" in everything else ()),
+    ]
+    return Section("In short", [Table("What should hold, and whether it does", ("claim", "holds", "numbers"), claims)])
+
+
+def _claim(words: str, holds: bool, numbers: str) -> Claim:
+    return words, "yes" if holds else "no", numbers
+
+
+def _table1(rows: Rows) -> Iterator[Claim]:
+    found = {(cell.key.ensemble, cell.key.method): cell for cell in cells(rows)}
+    small = [
+        cell for (name, method), cell in found.items() if name == "sigmoid [-1, 1]" and method in ("G11", "G12", "SJJ")
+    ]
+    yield _claim(
+        f"Table 1, [-1, 1]: G11, G12 and SJJ within {SMALL} of the printed means",
+        all(abs(cell.difference) <= SMALL for cell in small),
+        _differences(small, 5),
+    )
+    right = found["sigmoid [-1, 1]", "G22"]
+    yield _claim(
+        "Table 1, [-1, 1]: the right G22 beats the printed one",
+        abs(right.ours.mean) < abs(right.printed or 0.0),
+        f"{signed(right.ours.mean, 4)} against {signed(right.printed or 0.0, 4)}",
+    )
+    yield from _same("Table 1, [-5, 5]", [[found["sigmoid [-5, 5]", method] for method in ("G11", "G12")]])
+
+
+def _differences(some: list[Cell], digits: int) -> str:
+    return ", ".join(f"{cell.key.method} {signed(cell.difference, digits)}" for cell in some)
+
+
+def _same(where: str, columns: list[list[Cell]]) -> Iterator[Claim]:
+    """Order and sign, and the size where it is worth mentioning."""
+    every = [cell for column in columns for cell in column]
+    pairs = ", ".join(
+        f"{cell.key.method} {signed(cell.ours.mean, 4)} ({signed(cell.printed or 0.0, 4)})" for cell in every
+    )
+    holds = all(map(_in_order, columns))
+    yield _claim(f"{where}: G11 and G12 in the paper's order, with its signs (in brackets: the paper)", holds, pairs)
+    notable = [cell for cell in every if abs(cell.printed or 0.0) > NOTABLE]
+    shares = [(cell.key.method, cell.difference / (cell.printed or 1.0)) for cell in notable]
+    yield _claim(
+        f"{where}: G11 and G12 within {100 * SHARE:.0f} % of the printed means above {NOTABLE} in size",
+        all(abs(share) <= SHARE for _, share in shares),
+        ", ".join(f"{method} {'+' if share > 0 else ''}{signed(100 * share, 0)} %" for method, share in shares),
+    )
+
+
+def _in_order(column: list[Cell]) -> bool:
+    ours, printed = [cell.ours.mean for cell in column], [cell.printed or 0.0 for cell in column]
+    order = sorted(range(len(column)), key=ours.__getitem__) == sorted(range(len(column)), key=printed.__getitem__)
+    return order and all(a * b > 0 for a, b in zip(ours, printed, strict=True))
+
+
+def _table2(rows: Rows) -> Iterator[Claim]:
+    by_column: dict[tuple[str, str], dict[str, Cell]] = {}
+    for cell in cells(rows):
+        by_column.setdefault((cell.key.ensemble, cell.key.observed), {})[cell.key.method] = cell
+    columns = list(by_column.values())
+    yield _claim(
+        "Table 2: G221 beats the printed G22 in all columns",
+        all(abs(column["G221"].ours.mean) < abs(column["G22"].printed or 0.0) for column in columns),
+        _against(columns, lambda column: column["G22"].printed or 0.0),
+    )
+    wins = sum(abs(column["G221"].ours.mean) < abs(column["G12"].ours.mean) for column in columns)
+    yield _claim(
+        "Table 2: G221 beats G12 in three columns at least",
+        wins >= 3,
+        f"in {wins} of {len(columns)}: " + _against(columns, lambda column: column["G12"].ours.mean),
+    )
+    yield from _same("Table 2", [[column["G11"], column["G12"]] for column in columns])
+
+
+def _against(columns: list[dict[str, Cell]], other) -> str:
+    return ", ".join(f"{signed(column['G221'].ours.mean, 4)} against {signed(other(column), 4)}" for column in columns)
+
+
+def _learning(rows: Rows) -> Iterator[Claim]:
+    ends = {method: float(values.mean()) for method, values in learning.final(rows, "sigmoid").items()}
+    if "SJJ" in ends and len(ends) > 1:
+        yield _claim(
+            "Figure 10: SJJ learns worse than every other scheme",
+            ends["SJJ"] <= min(ends.values()),
+            ", ".join(f"{method} {signed(value, 3)}" for method, value in ends.items()),
+        )

@@ -1,0 +1,168 @@
+"""Our means beside the printed ones, and why they differ where they do."""
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from plefka.experiments.printed import decimals, printed_mean
+from plefka.experiments.report import Table
+from plefka.experiments.store import Rows
+from plefka.experiments.summary import Key, Summary, percent, signed, summaries
+
+OBSERVED = {
+    "off": "bottom layer off",
+    "likeliest": "visible state with the largest ln Z",
+    "unlikeliest": "visible state with the smallest ln Z",
+}
+SHORT = {"off": "", "likeliest": ", largest ln Z", "unlikeliest": ", smallest ln Z"}
+SURPRISE = 3  # standard errors
+EQUATION = {"table1": "(76)", "table2": "(77)"}
+
+
+class Cell(NamedTuple):
+    """A mean of a table, ours and theirs."""
+
+    table: str
+    key: Key
+    ours: Summary
+    printed: float | None
+
+    @property
+    def difference(self) -> float:
+        return float("nan") if self.printed is None else self.ours.mean - self.printed
+
+    @property
+    def is_surprising(self) -> bool:
+        return self.printed is not None and abs(self.difference) > SURPRISE * self.ours.standard_error
+
+
+class Variant(NamedTuple):
+    """The same column and scheme under other assumptions."""
+
+    label: str
+    summary: Summary
+    elsewhere: float | None = None  # the mean of the default policy on the networks where this one converged
+
+
+def cells(rows: Rows) -> list[Cell]:
+    """All means of a table."""
+    found = summaries(rows).items()
+    return [Cell(rows.name, key, ours, printed_mean(rows.name, *key)) for key, ours in found]
+
+
+def tables(rows: Rows, everything: Mapping[str, Rows]) -> Iterator[Table]:
+    """One for each column of the paper's table."""
+    by_column: dict[tuple[str, str], list[Cell]] = {}
+    for cell in cells(rows):
+        by_column.setdefault((cell.key.ensemble, cell.key.observed), []).append(cell)
+    header = ("scheme", "paper", "ours ± standard error", "converged", "difference", "why")
+    for (ensemble, observed), column in by_column.items():
+        caption = f"{ensemble}, {OBSERVED[observed]}: mean of 𝓔 over {column[0].ours.networks:,} networks"
+        yield Table(caption, header, [_row(cell, everything) for cell in column])
+
+
+def _row(cell: Cell, everything: Mapping[str, Rows]) -> tuple[str, ...]:
+    ours, digits = cell.ours, decimals(cell.table)
+    if cell.printed is None:
+        return (cell.key.method, "", ours.spelled(digits + 1), percent(ours.converged), "", "not in the paper")
+    return (
+        cell.key.method,
+        signed(cell.printed, digits),
+        ours.spelled(digits + 1),
+        percent(ours.converged),
+        f"{signed(cell.difference, digits + 1)} ({abs(cell.difference) / ours.standard_error:.1f} SE)",
+        explain(cell, everything) if cell.is_surprising else "",
+    )
+
+
+def explain(cell: Cell, everything: Mapping[str, Rows]) -> str:
+    """A sentence about a difference of more than three standard errors, drawn from what else was computed."""
+    rounding = 0.5 * 10.0 ** -decimals(cell.table)
+    of_both = np.sqrt(2) * cell.ours.standard_error
+    if abs(cell.difference) <= SURPRISE * of_both + rounding:
+        return "The printed mean is rounded and has a standard error of its own; with both, this is no difference."
+    if cell.key.method == "G22":
+        return _explain_second_order(cell, everything)
+    return _explain_by_variants(cell, everything)
+
+
+def _explain_second_order(cell: Cell, everything: Mapping[str, Rows]) -> str:
+    closer = "closer to the truth" if abs(cell.ours.mean) < abs(cell.printed or 0.0) else "farther from the truth"
+    sentence = f"{EQUATION[cell.table]} is misprinted; the right G22 is {closer} than what was printed"
+    printed = _find(everything, "misprints", cell.key._replace(method="G22 as printed"))
+    if printed is None:
+        return f"{sentence}."
+    digits = decimals(cell.table)
+    far = abs(printed.mean - (cell.printed or 0.0)) > SURPRISE * printed.standard_error
+    which = "which is not what was printed either" if far else "as was printed"
+    letter = f"{signed(printed.mean, digits)} ({percent(printed.converged)} converged)"
+    return f"{sentence}. To the letter it gives {letter}, {which}."
+
+
+def _find(everything: Mapping[str, Rows], name: str, key: Key) -> Summary | None:
+    return summaries(everything[name]).get(key) if name in everything else None
+
+
+def _explain_by_variants(cell: Cell, everything: Mapping[str, Rows]) -> str:
+    tried = list(variants(cell, everything))
+    if not tried:
+        return "Other starts, policies and biases have not been tried; plefka reproduce variants policies does."
+    digits = decimals(cell.table)
+    best = closest(cell, tried)
+    how = f"{best.label} ({signed(best.summary.mean, digits)}, {percent(best.summary.converged)} converged)"
+    if not is_closer(cell, best):
+        return f"Not explained: none of {len(tried)} variants comes notably closer to the paper; the nearest is {how}."
+    sentence = f"The paper does not say all it assumed. Of {len(tried)} variants, the closest is {how}"
+    if best.elsewhere is None:
+        return f"{sentence}."
+    return f"{sentence}; on these networks alone the default policy has {signed(best.elsewhere, digits)}."
+
+
+def is_closer(cell: Cell, variant: Variant) -> bool:
+    """Whether a variant is nearer to the printed mean than the table by more than chance."""
+    chance = SURPRISE * np.hypot(variant.summary.standard_error, cell.ours.standard_error)
+    return abs(variant.summary.mean - (cell.printed or 0.0)) + chance < abs(cell.difference)
+
+
+def closest(cell: Cell, tried: list[Variant]) -> Variant:
+    """The variant whose mean is nearest to the printed one."""
+    return min(tried, key=lambda variant: abs(variant.summary.mean - (cell.printed or 0.0)))
+
+
+def variants(cell: Cell, everything: Mapping[str, Rows]) -> Iterator[Variant]:
+    """The same weights and scheme with other starts, another policy or other biases, where such rows are there."""
+    weights = cell.key.ensemble
+    for name in ("variants", "policies"):
+        for key, found in summaries(everything[name]).items() if name in everything else ():
+            scheme = key.method.partition("[")[0]
+            same = key.ensemble.partition(", biases")[0] == weights and key.observed == cell.key.observed
+            if same and scheme == cell.key.method and found.converged and key != cell.key:
+                yield Variant(_label(key), found, _elsewhere(everything[name], key))
+
+
+def _elsewhere(rows: Rows, key: Key) -> float | None:
+    """Whether a policy is better or its networks are easier: the other policy's mean on the same ones."""
+    if "policy=paper" not in key.method:
+        return None
+    both = [
+        rows.where(ensemble=key.ensemble, observed=key.observed, method=method)
+        for method in (key.method, key.method.partition("[")[0])
+    ]
+    theirs, ours = (
+        {k: e for k, e, s in zip(p["network"], p["error"], p["status"], strict=True) if s == "converged"} for p in both
+    )
+    shared = [error for network, error in ours.items() if network in theirs]
+    return float(np.mean(shared)) if shared else None
+
+
+def _label(key: Key) -> str:
+    """What is different about it."""
+    _, _, biases = key.ensemble.partition("], ")
+    options = key.method.partition("[")[2].rstrip("]")
+    if "policy=paper" in options:
+        return "the paper's policy, over the networks where it converged"
+    if "restarts" in options:
+        count = options.partition("restarts=")[2].partition(",")[0]
+        return f"the lowest free energy of {int(count) + 1} starts"
+    return biases

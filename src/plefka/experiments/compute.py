@@ -1,0 +1,107 @@
+"""From settings to rows: every block that is not there yet, one after the other.
+
+A block is written as a whole, so that an interrupted run loses what it did since the last one, and goes on there.
+"""
+
+import time
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+
+import plefka as pf
+from plefka.experiments import learn_bars
+from plefka.experiments.as_printed import NAME, AsPrinted
+from plefka.experiments.networks import draw, observe
+from plefka.experiments.settings import Column, Experiment, Learning, Study
+from plefka.experiments.store import Store
+from plefka.methods import MeanField, Method
+from plefka.progress import progress
+
+Advance = Callable[[], Any]
+
+
+class Block(NamedTuple):
+    """A file to be: its name, how many steps of progress it is, and what computes its columns."""
+
+    name: str
+    steps: int
+    compute: Callable[[Advance], dict[str, Any]]
+
+
+def complete(experiment: Experiment, folder: Path) -> None:
+    """Compute the blocks that are missing."""
+    store = Store(folder, experiment)
+    blocks = BLOCKS[type(experiment)](experiment, store.folder)
+    missing = [block for block in blocks if not store.has(block.name)]
+    with closing(progress(range(1 + sum(block.steps for block in missing)), experiment.name)) as steps:
+        advance = partial(next, steps, None)
+        advance()
+        for block in missing:
+            start = time.monotonic()
+            columns = block.compute(advance)
+            store.write(block.name, columns, time.monotonic() - start, len(blocks))
+
+
+def _study_blocks(study: Study, folder: Path) -> list[Block]:
+    return [
+        Block(f"{number}-{first:05}", len(column.methods), partial(_solve, study, column, first))
+        for number, column in enumerate(study.columns)
+        for first in range(0, study.networks, study.block)
+    ]
+
+
+def _solve(study: Study, column: Column, first: int, advance: Advance) -> dict[str, Any]:
+    """A block of networks by every method of its column: a row for each network and method."""
+    count = min(study.block, study.networks - first)
+    networks = draw(column.ensemble, study.seed, first, count)
+    rows, state, log_z = observe(networks, column.observed)
+    parts = []
+    for method in column.methods:
+        found = pf.infer(networks, rows, _method(method, study.max_steps))
+        parts.append(_columns(found, log_z, {"method": method, "network": np.arange(first, first + count)}))
+        advance()
+    joined = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    return {
+        "ensemble": np.full(len(joined["network"]), column.ensemble.name),
+        "observed": np.full(len(joined["network"]), column.observed),
+        "state": np.tile(state.astype(np.int8), len(column.methods)),
+        **joined,
+    }
+
+
+def _method(name: str, max_steps: int) -> Method:
+    return replace(AsPrinted() if name == NAME else cast(MeanField, pf.parse_method(name)), max_steps=max_steps)
+
+
+def _columns(found: pf.Solution, log_z: np.ndarray, head: dict[str, Any]) -> dict[str, np.ndarray]:
+    """What is kept of a solution; seven digits are enough for all that is drawn from it."""
+    return {
+        "method": np.full(len(log_z), head["method"]),
+        "network": head["network"].astype(np.int32),
+        "log_z": log_z.astype(np.float32),
+        "error": (found.log_likelihood / log_z - 1).astype(np.float32),  # (62)
+        "status": np.array([status.name.lower() for status in found.status]),
+        "steps": np.asarray(found.num_steps, np.int32),
+        "cycles": np.asarray(found.num_cycles, np.int32),
+    }
+
+
+def _learning_blocks(learning: Learning, folder: Path) -> list[Block]:
+    return [
+        Block(f"{activation}-{method}", learning.epochs, partial(_learn, learning, activation, method, folder))
+        for activation, methods in learning.schemes
+        for method in methods
+    ]
+
+
+def _learn(learning: Learning, activation: str, method: str, folder: Path, advance: Advance) -> dict[str, Any]:
+    folder.mkdir(parents=True, exist_ok=True)
+    return learn_bars.learn(learning, activation, method, folder / f"{activation}-{method}.checkpoint.npz", advance)
+
+
+BLOCKS: dict[type, Callable[..., list[Block]]] = {Study: _study_blocks, Learning: _learning_blocks}

@@ -1,0 +1,154 @@
+"""Rows to drawings: SVG with text that stays text, in colours that a page can exchange for its dark ones."""
+
+import io
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from plefka.errors import MissingExtra
+
+try:
+    import matplotlib
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+    from matplotlib.ticker import MaxNLocator
+except ImportError as error:
+    raise MissingExtra("matplotlib", "plots", "drawing") from error
+
+# Every colour is the name of a variable on the page; the values are those on white paper.
+INK, QUIET, GRID, FIRST, SECOND, THIRD, FOURTH = (
+    "#1b2733", "#4d5b69", "#d5dbe1", "#0b6e8a", "#b3470b", "#7a3e9d", "#3d7a1f"
+)  # fmt: skip
+VARIABLES = {
+    INK: "--ink", QUIET: "--quiet", GRID: "--grid",
+    FIRST: "--first", SECOND: "--second", THIRD: "--third", FOURTH: "--fourth",
+}  # fmt: skip
+SERIES = (FIRST, SECOND, THIRD, FOURTH)
+STYLES = ("-", "--", ":", "-.")
+SETTINGS: Any = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "plefka",
+    "font.family": "DejaVu Sans",
+    "axes.unicode_minus": True,
+}
+FONTS = "font-family: 'DejaVu Sans', Verdana, sans-serif"
+BINS = 60
+TAIL = 0.002  # of the networks may lie outside of a histogram, on either side
+PANEL = (4.3, 3.0)  # inches
+ROOM = 0.4  # nats above the ceiling
+TICKS = (-4, -5, -6, -8, -10, -15, -20, -30, -50, -100, -200, -500, -1000)  # nats
+
+
+def histogram(errors: Mapping[str, np.ndarray], printed: Mapping[str, float | None]) -> str:
+    """The errors of one scheme or of several, with our means (solid) and the printed ones (dashed)."""
+    figure, axes = _canvas(PANEL)
+    low, high = _limits(list(errors.values()), [mean for mean in printed.values() if mean is not None])
+    edges = np.linspace(low, high, BINS + 1)
+    tallest = 0
+    for (name, values), colour in zip(errors.items(), SERIES, strict=False):
+        counts = np.histogram(values, edges)[0]
+        tallest = max(tallest, counts.max())
+        axes.stairs(counts, edges, fill=True, color=colour, alpha=0.35, label=name)
+        axes.stairs(counts, edges, color=colour, linewidth=1.0)
+        axes.axvline(float(np.mean(values)), color=colour, linewidth=1.6)
+        theirs = printed[name]
+        if theirs is not None:
+            axes.axvline(theirs, color=INK, linewidth=1.4, linestyle="--")
+    axes.set(xlim=(low, high), ylim=(0, 1.04 * tallest), ylabel="networks", xlabel="E")
+    axes.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
+    axes.set_title(" and ".join(errors), loc="left", fontsize=11, fontweight="bold", color=INK)
+    if len(errors) > 1:
+        axes.legend(loc="best", frameon=False, fontsize=9, labelcolor=INK)
+    return to_svg(figure)
+
+
+def _limits(parts: Sequence[np.ndarray], marks: Sequence[float]) -> tuple[float, float]:
+    """Where nearly all values are, and the marks."""
+    ends = [np.quantile(part, [TAIL, 1 - TAIL]) for part in parts if len(part)]
+    low, high = min([*(end[0] for end in ends), *marks, 0.0]), max([*(end[1] for end in ends), *marks, 0.0])
+    room = 0.03 * (high - low) or 1e-3
+    return low - room, high + room
+
+
+def curves(epochs: np.ndarray, by_method: Mapping[str, np.ndarray], ceiling: float) -> str:
+    """Exact ln P per pattern against the epoch: (epochs, starts) for each method, a line for each start."""
+    figure, axes = _canvas((6.4, 4.4))
+    keep = np.unique(np.linspace(0, len(epochs) - 1, 60).astype(int))
+    for (name, values), colour, style in zip(by_method.items(), SERIES, STYLES, strict=False):
+        lines = axes.plot(epochs[keep], values[keep], color=colour, linestyle=style, linewidth=1.1, alpha=0.8)
+        lines[0].set_label(name)
+    _draw_ceiling(axes, ceiling)
+    _stretch(axes, ceiling, by_method.values())
+    axes.set(xlabel="epoch", ylabel="exact ln P per pattern, nats")
+    axes.legend(loc="lower right", bbox_to_anchor=(1, 1), frameon=False, fontsize=9, labelcolor=INK, ncols=4)
+    axes.set_title("while learning", loc="left", fontsize=11, fontweight="bold", color=INK)
+    return to_svg(figure)
+
+
+def dots(by_method: Mapping[str, np.ndarray], ceiling: float) -> str:
+    """Exact ln P per pattern in the end: a dot for each start, a line for the mean."""
+    figure, axes = _canvas((6.4, 4.4))
+    for place, ((_, values), colour) in enumerate(zip(by_method.items(), SERIES, strict=False)):
+        spread = place + np.linspace(-0.18, 0.18, len(values)) if len(values) > 1 else np.array([place])
+        axes.plot(spread, values, "o", color=colour, markersize=5, alpha=0.8)
+        axes.plot([place - 0.3, place + 0.3], [np.mean(values)] * 2, color=INK, linewidth=1.6)
+    _draw_ceiling(axes, ceiling)
+    _stretch(axes, ceiling, by_method.values())
+    axes.set_xticks(range(len(by_method)), list(by_method))
+    axes.set(xlim=(-0.6, len(by_method) - 0.4), ylabel="exact ln P per pattern, nats")
+    axes.set_title("in the end", loc="left", fontsize=11, fontweight="bold", color=INK)
+    return to_svg(figure)
+
+
+def _stretch(axes: Axes, ceiling: float, values: Iterable[np.ndarray]) -> None:
+    """A logarithmic scale of the distance below the ceiling, so that bad starts do not hide the good ones."""
+    top = ceiling + ROOM
+    axes.set_yscale(
+        "function", functions=(lambda y: -np.log(np.maximum(top - y, 1e-3)), lambda z: top - np.exp(-np.asarray(z)))
+    )
+    low, high = (float(end) for end in np.quantile(np.concatenate([part.ravel() for part in values]), [0, 1]))
+    axes.set_ylim(low - 0.1 * (top - low), max(ceiling, high) + 0.25 * ROOM)
+    shown = [tick for tick in TICKS if low - 0.1 * (top - low) <= tick < ceiling]
+    axes.set_yticks(shown, [f"{tick}".replace("-", "\N{MINUS SIGN}") for tick in shown])
+
+
+def _draw_ceiling(axes: Axes, ceiling: float) -> None:
+    axes.axhline(ceiling, color=INK, linewidth=1.2, linestyle=(0, (5, 3)))
+    label = f"ceiling {ceiling:.3f}".replace("-", "\N{MINUS SIGN}")
+    place: Any = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
+    axes.annotate(label, (0.01, ceiling), (0, -11), fontsize=8.5, color=INK, **place)
+
+
+def _canvas(size: tuple[float, float]) -> tuple[Figure, Axes]:
+    figure = Figure(figsize=size, layout=ConstrainedLayoutEngine(w_pad=0.06, h_pad=0.06))
+    axes = figure.add_subplot()
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.spines[["left", "bottom"]].set_color(QUIET)
+    axes.tick_params(color=QUIET, labelcolor=INK, labelsize=9)
+    axes.xaxis.label.set_color(INK)
+    axes.yaxis.label.set_color(INK)
+    axes.grid(axis="y", color=GRID, linewidth=0.8)
+    axes.set_axisbelow(True)
+    return figure, axes
+
+
+def to_svg(figure: Figure) -> str:
+    """The drawing alone, to stand in a page or, with a header, in a file: the same for the same rows."""
+    content = io.StringIO()
+    with matplotlib.rc_context(SETTINGS):
+        figure.savefig(content, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    svg = content.getvalue()
+    svg = svg[svg.index("<svg") :].strip()
+    svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg, flags=re.DOTALL)
+    return re.sub(r"\n\s*", "\n", svg).replace("font-family: 'DejaVu Sans'", FONTS)
+
+
+def with_variables(svg: str, prefix: str) -> str:
+    """For a page: colours by their variables, and names of parts that no other drawing on the page has."""
+    for colour, variable in VARIABLES.items():
+        svg = svg.replace(colour, f"var({variable})")
+    svg = re.sub(r'\bid="([^"]+)"', rf'id="{prefix}-\1"', svg)
+    return re.sub(r'(url\(#|href="#)', rf"\g<1>{prefix}-", svg)

@@ -1,0 +1,87 @@
+"""Numbers in other pages, written from the rows: `python -m plefka.experiments.pages RESULTS PAGE...`.
+
+A page says `<!-- rows: NAME -->` and `<!-- end of rows -->`, and what stands between is replaced.
+"""
+
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from plefka import atomic
+from plefka.errors import InvalidInput
+from plefka.experiments import claims, learning, markdown, misprints, policies, store, table1, table2
+from plefka.experiments.comparison import SHORT, cells
+from plefka.experiments.printed import decimals
+from plefka.experiments.report import Section, Table
+from plefka.experiments.store import Rows
+from plefka.experiments.summary import signed
+
+MARKED = re.compile(r"(<!-- rows: (?P<name>[\w ]+) -->\n).*?(\n<!-- end of rows -->)", flags=re.DOTALL)
+
+
+def filled(text: str, everything: Mapping[str, Rows]) -> str:
+    """The page with the numbers that the rows have now."""
+
+    def replaced(match: re.Match[str]) -> str:
+        name = match["name"]
+        if name not in CONTENT:
+            raise InvalidInput(f"rows must be one of {', '.join(CONTENT)}; got {name!r}.")
+        return f"{match[1]}\n{CONTENT[name](everything)}\n{match[3]}"
+
+    return MARKED.sub(replaced, text)
+
+
+def means(everything: Mapping[str, Rows]) -> str:
+    """Both tables in one: ours, and the paper's in brackets."""
+    by_column: dict[str, dict[str, str]] = {}
+    for table in ("table1", "table2"):
+        for cell in cells(everything[table]):
+            digits = decimals(table)
+            theirs = "" if cell.printed is None else f" ({signed(cell.printed, digits)})"
+            column = by_column.setdefault(f"{cell.key.ensemble}{SHORT[cell.key.observed]}", {})
+            column[cell.key.method] = f"{signed(cell.ours.mean, digits)}{theirs}"
+    schemes = table1.METHODS
+    rows = [(name, *(column.get(scheme, "") for scheme in schemes)) for name, column in by_column.items()]
+    return markdown.table(Table("", ("networks", *(f"`{scheme}`" for scheme in schemes)), rows))
+
+
+def _tables(section: Section) -> str:
+    tables = [part for part in section.parts if isinstance(part, Table)]
+    return "\n\n".join(f"**{part.caption}**\n\n{markdown.table(part)}" for part in tables)
+
+
+def origin(everything: Mapping[str, Rows]) -> str:
+    """Which run it is."""
+    rows = everything["table1"]
+    seconds = sum(each.provenance["seconds"] for each in everything.values())
+    where = rows.provenance["machine"]
+    return (
+        f"Seed {rows.settings['seed']}, plefka {rows.provenance['version']}, {rows.provenance['last'][:10]}; "
+        f"{seconds / 60:.0f} minutes in all on {where['cores']} cores ({where['processor']})."
+    )
+
+
+CONTENT: dict[str, Callable[[Mapping[str, Rows]], str]] = {
+    "means": means,
+    "claims": lambda everything: _tables(claims.render(everything)),
+    "table1": lambda everything: _tables(table1.render(everything)),
+    "table2": lambda everything: _tables(table2.render(everything)),
+    "learning": lambda everything: _tables(learning.render(everything)),
+    "verdict": lambda everything: learning.verdict(everything["learning"]),
+    "misprints": lambda everything: _tables(misprints.render(everything)),
+    "policies": lambda everything: _tables(policies.render(everything)),
+    "origin": origin,
+}
+
+
+def main(arguments: Sequence[str]) -> int:
+    folder, *pages = map(Path, arguments)
+    everything = store.read(folder)
+    for page in pages:
+        atomic.write(page, filled(page.read_text(encoding="utf-8"), everything).encode())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,57 @@
+"""What `plefka reproduce` computes: the parts of the paper, in full or quick."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from plefka.experiments import learning, misprints, policies, table1, table2, variants
+from plefka.experiments.settings import Experiment
+
+BLOCK = 2000  # networks: two chunks, one for each of two cores
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much of everything."""
+
+    tables: int  # networks in each column
+    studies: int  # networks beside the tables
+    policies: int
+    max_steps: int  # of a solve in the tables
+    study_steps: int  # and beside them
+    starts: int
+    epochs: int
+
+
+FULL = Size(10_000, 2000, 1000, max_steps=1000, study_steps=300, starts=10, epochs=500)
+QUICK = Size(500, 130, 130, max_steps=300, study_steps=100, starts=3, epochs=40)
+
+
+def with_networks(size: Size, networks: int) -> Size:
+    """Tables of so many networks, and nothing beside them larger than that."""
+    return replace(size, tables=networks, studies=min(size.studies, networks), policies=min(size.policies, networks))
+
+
+def experiments(parts: Iterable[str], size: Size, seed: int) -> list[Experiment]:
+    """The experiments that the parts of the paper need, each once and in its order."""
+    everything: dict[str, Experiment] = {
+        "table1": table1.study(size.tables, min(BLOCK, size.tables), size.max_steps, seed),
+        "table2": table2.study(size.tables, min(BLOCK, size.tables), size.max_steps, seed),
+        "misprints": misprints.study(size.studies, min(BLOCK, size.studies), size.study_steps, seed),
+        "variants": variants.study(size.studies, min(BLOCK, size.studies), size.study_steps, seed),
+        "policies": policies.study(size.policies, min(BLOCK, size.policies), size.study_steps, seed),
+        "learning": learning.settings(size.starts, size.epochs, seed),
+    }
+    wanted = {name for part in parts for name in PARTS[part]}
+    return [experiment for name, experiment in everything.items() if name in wanted]
+
+
+PARTS: dict[str, tuple[str, ...]] = {
+    "table1": ("table1",),
+    "table2": ("table2",),
+    "figures": ("table1", "table2"),
+    "misprints": ("misprints",),
+    "variants": ("variants",),
+    "policies": ("policies",),
+    "learning": ("learning",),
+    "all": ("table1", "table2", "misprints", "variants", "policies", "learning"),
+}

@@ -1,0 +1,58 @@
+"""The paper's fixed point policy and the monotone one, side by side on the same networks."""
+
+from collections.abc import Mapping
+
+from plefka.experiments import table1, table2
+from plefka.experiments.comparison import SHORT
+from plefka.experiments.report import Section, Table, Text
+from plefka.experiments.settings import Column, Study
+from plefka.experiments.store import Rows
+from plefka.experiments.summary import percent, signed, summaries
+
+PAPER = "[policy=paper]"
+COLUMNS = tuple(
+    Column(column.ensemble, column.observed, tuple(m for method in column.methods for m in (method, method + PAPER)))
+    for column in (*table1.COLUMNS, *table2.COLUMNS)
+)
+ABOUT = (
+    "The paper iterates the fixed point equations plainly and, when the means go back and forth between two points, "
+    "starts again from the best point between them. The default policy of plefka never lets the free energy rise, and "
+    "so cannot cycle. Steps are evaluations of the free energy, without those of the search between two "
+    "points, and limited for both. Where few solves converge, their mean is over the easy networks."
+)
+
+
+def study(networks: int, block: int, max_steps: int, seed: int) -> Study:
+    return Study("policies", COLUMNS, networks, block, max_steps, seed)
+
+
+def render(everything: Mapping[str, Rows]) -> Section:
+    found = summaries(everything["policies"])
+    rows = []
+    for key, ours in found.items():
+        if not key.method.endswith(PAPER):
+            theirs = found.get(key._replace(method=key.method + PAPER))
+            if theirs is not None:
+                rows.append(_row(f"{key.ensemble}{SHORT[key.observed]}", key.method, ours, theirs))
+    networks = next(iter(found.values())).networks
+    header = (
+        "networks", "scheme", "converged: monotone", "converged: paper", "met a cycle", "restarts per network",
+        "steps: monotone", "steps: paper", "mean of 𝓔: monotone", "mean of 𝓔: paper",
+    )  # fmt: skip
+    caption = f"The two policies on {networks:,} networks of each kind; cycles and restarts are of the paper's"
+    return Section("The fixed point policies", [Text(ABOUT), Table(caption, header, rows)])
+
+
+def _row(column: str, method: str, ours, theirs) -> tuple[str, ...]:
+    return (
+        column,
+        method,
+        percent(ours.converged),
+        percent(theirs.converged),
+        percent(theirs.cycled),
+        f"{theirs.cycles:.1f}",
+        f"{ours.steps:.1f}",
+        f"{theirs.steps:.1f}",
+        signed(ours.mean, 4),
+        signed(theirs.mean, 4) if theirs.converged else "",
+    )

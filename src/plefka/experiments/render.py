@@ -1,0 +1,78 @@
+"""From rows to the report. Nothing is computed here but means, and JAX is not needed."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from plefka import atomic
+from plefka.errors import InvalidInput
+from plefka.experiments import claims, figures, html, learning, markdown, misprints, policies, table1, table2, variants
+from plefka.experiments.printed import paper
+from plefka.experiments.report import Figure, Section
+from plefka.experiments.store import Rows
+
+TITLE = "The paper again"
+HEADER = '<?xml version="1.0" encoding="utf-8"?>\n'
+WHITE = '<rect width="100%" height="100%" fill="#ffffff"/>'
+
+# Each section and the experiments of which it needs one at least.
+SECTIONS: tuple[tuple[tuple[str, ...], Callable[[Mapping[str, Rows]], Section]], ...] = (
+    (("table1", "table2", "learning"), claims.render),
+    (("table1",), table1.render),
+    (("table2",), table2.render),
+    (("table1", "table2"), figures.render),
+    (("learning",), learning.render),
+    (("misprints",), misprints.render),
+    (("policies",), policies.render),
+    (("variants",), variants.render),
+)
+
+
+def sections(everything: Mapping[str, Rows]) -> list[Section]:
+    """All that the rows allow."""
+    return [render(everything) for needed, render in SECTIONS if any(name in everything for name in needed)]
+
+
+def write(everything: Mapping[str, Rows], folder: Path, found: list[Section] | None = None) -> list[Path]:
+    """report.html, which needs nothing else, and report.md with its drawings."""
+    if not everything:
+        raise InvalidInput(f"{folder}: there are no rows to draw. Run plefka reproduce --out {folder} first.")
+    found = sections(everything) if found is None else found
+    arguments = (TITLE, _about(), found, _origin(everything))
+    drawings = folder / markdown.FOLDER
+    drawings.mkdir(parents=True, exist_ok=True)
+    for figure in (part for section in found for part in section.parts if isinstance(part, Figure)):
+        for name, panel in zip(markdown.names(figure), figure.panels, strict=True):
+            atomic.write(drawings / name, (HEADER + _on_white(panel.svg)).encode())
+    paths = [folder / "report.html", folder / "report.md"]
+    for path, make in zip(paths, (html.page, markdown.page), strict=True):
+        atomic.write(path, make(*arguments).encode())
+    return paths
+
+
+def _on_white(svg: str) -> str:
+    """In a file a drawing does not know the colours around it, and brings its paper."""
+    end = svg.index(">", svg.index("<svg")) + 1
+    return svg[:end] + WHITE + svg[end:] + "\n"
+
+
+def _about() -> list[str]:
+    return [
+        "Every table and figure of the experiments in section 4 of the paper, computed anew by plefka, beside what was "
+        "printed; with the right second order and what the misprints cost.",
+        f"The paper: {paper()['title']}.",
+    ]
+
+
+def _origin(everything: Mapping[str, Rows]) -> list[str]:
+    return [_origin_of(rows) for rows in everything.values()]
+
+
+def _origin_of(rows: Rows) -> str:
+    about, where = rows.provenance, rows.provenance["machine"]
+    packages = ", ".join(f"{name} {version}" for name, version in where["packages"].items())
+    state = "" if rows.complete else " Not all blocks are there yet."
+    return (
+        f"{rows.name}: {len(next(iter(rows.columns.values()))):,} rows, seed {rows.settings['seed']}, settings "
+        f"{about['hash']}, plefka {about['version']}, {about['last']}, {about['seconds']:.0f} s on "
+        f"{where['processor']}, {where['cores']} cores, {where['system']}, Python {where['python']}, {packages}.{state}"
+    )

@@ -1,0 +1,89 @@
+"""Frozen configurations: what is computed, in full, so that equal settings mean equal rows."""
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol
+
+from plefka import __version__
+
+LAYERS = (2, 4, 6)
+
+
+@dataclass(frozen=True)
+class Ensemble:
+    """Random networks: weights uniform in [low, high], and biases too unless they have a range of their own."""
+
+    activation: str
+    low: float
+    high: float
+    biases: tuple[float, float] | None = None
+
+    @property
+    def name(self) -> str:
+        own = f", biases {_range(*self.biases)}" if self.biases else ""
+        return f"{self.weights_name}{own}"
+
+    @property
+    def weights_name(self) -> str:
+        """The name of those that draw biases like weights."""
+        return f"{self.activation.replace('_', '-')} {_range(self.low, self.high)}"
+
+
+def _range(low: float, high: float) -> str:
+    return f"[{low:g}, {high:g}]" if low < high else f"all {low:g}"
+
+
+@dataclass(frozen=True)
+class Column:
+    """An ensemble, what is observed of the bottom layer, and the methods to try.
+
+    `observed` is `off` (all units), or `likeliest` or `unlikeliest`: the state with the largest or smallest ln Z.
+    """
+
+    ensemble: Ensemble
+    observed: str
+    methods: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Study:
+    """Columns of random networks, each solved by its methods; a block of networks is written at a time."""
+
+    name: str
+    columns: tuple[Column, ...]
+    networks: int
+    block: int
+    max_steps: int  # of a solve; what has not converged by then hardly ever does
+    seed: int
+
+
+@dataclass(frozen=True)
+class Learning:
+    """Figure 10: bars learned from several starts at once; a block is one activation and one method."""
+
+    name: str
+    schemes: tuple[tuple[str, tuple[str, ...]], ...]  # by activation
+    layers: tuple[int, ...]
+    patterns: int
+    starts: int
+    epochs: int
+    seed: int
+
+
+class Experiment(Protocol):
+    """What both have: a name, and fields that say everything else."""
+
+    @property
+    def name(self) -> str: ...
+
+
+def spelled(experiment: Any) -> dict[str, Any]:
+    """The settings as they go into files: plain JSON."""
+    return json.loads(json.dumps(asdict(experiment)))
+
+
+def digest(experiment: Any) -> str:
+    """A name for the settings and the version that computes them: another one for every change."""
+    text = json.dumps({"version": __version__, **spelled(experiment)}, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]

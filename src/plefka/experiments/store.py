@@ -1,0 +1,159 @@
+"""Rows on disk: DIR/rows/NAME-HASH/BLOCK.parquet, each file written as a whole, with its provenance inside."""
+
+import io
+import json
+import os
+import platform
+import time
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from plefka import __version__, atomic
+from plefka.errors import InvalidFile, MissingExtra
+from plefka.experiments.settings import digest, spelled
+
+try:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+except ImportError as error:
+    raise MissingExtra("pyarrow", "data", "keeping the rows of an experiment") from error
+
+KEY = b"plefka"
+PACKAGES = ("jax", "jaxlib", "numpy", "scipy", "optax")
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """What an experiment computed: columns of equal length, the settings, and where it comes from."""
+
+    name: str
+    settings: dict[str, Any]
+    columns: dict[str, np.ndarray]
+    provenance: dict[str, Any]  # version, machine, dates of the first and the last block, seconds in all
+    complete: bool
+
+    def where(self, **values: Any) -> dict[str, np.ndarray]:
+        """The columns of those rows that have these values."""
+        keep = np.ones(len(next(iter(self.columns.values()))), bool)
+        for name, value in values.items():
+            keep &= self.columns[name] == value
+        return {name: column[keep] for name, column in self.columns.items()}
+
+
+class Store:
+    """The blocks of one experiment."""
+
+    def __init__(self, folder: Path, experiment: Any):
+        self.experiment = experiment
+        self.folder = folder / "rows" / f"{experiment.name}-{digest(experiment)}"
+
+    def path(self, block: str) -> Path:
+        return self.folder / f"{block}.parquet"
+
+    def has(self, block: str) -> bool:
+        return self.path(block).exists()
+
+    def write(self, block: str, columns: dict[str, Any], seconds: float, num_blocks: int) -> None:
+        """One block, under its name only once it is whole."""
+        about = {
+            "experiment": self.experiment.name,
+            "settings": spelled(self.experiment),
+            "hash": digest(self.experiment),
+            "block": block,
+            "blocks": num_blocks,
+            "version": __version__,
+            "machine": machine(),
+            "date": time.strftime("%Y-%m-%d %H:%M:%S %z"),
+            "seconds": round(seconds, 3),
+        }
+        self.folder.mkdir(parents=True, exist_ok=True)
+        atomic.write(self.path(block), _encoded(columns, about))
+
+
+def _encoded(columns: dict[str, Any], about: dict[str, Any]) -> bytes:
+    table = pa.table({name: _array(column) for name, column in columns.items()})
+    table = table.replace_schema_metadata({KEY: json.dumps(about).encode()})
+    floats = [field.name for field in table.schema if pa.types.is_floating(field.type)]
+    others = [field.name for field in table.schema if field.name not in floats]
+    encodings: dict[str, Any] = {
+        "use_dictionary": others,
+        "column_encoding": dict.fromkeys(floats, "BYTE_STREAM_SPLIT"),
+    }
+    file = io.BytesIO()
+    pq.write_table(table, file, compression="zstd", compression_level=9, **encodings)
+    return file.getvalue()
+
+
+def _array(column: Any) -> Any:
+    """Numbers as they are, words with each word kept once."""
+    column = np.asarray(column)
+    return pa.array(column) if column.dtype.kind in "iufb" else pa.array(column.tolist()).dictionary_encode()
+
+
+def read(folder: Path) -> dict[str, Rows]:
+    """Of every experiment in a folder the newest complete set of rows, or else the newest at all."""
+    sets = [_read_set(path) for path in sorted((folder / "rows").glob("*-*")) if any(path.glob("*.parquet"))]
+    sets.sort(key=lambda rows: (rows.complete, rows.provenance["last"]))
+    return {rows.name: rows for rows in sets}
+
+
+def read_one(folder: Path, experiment: Any) -> Rows:
+    """The rows that belong to these very settings."""
+    return _read_set(Store(folder, experiment).folder)
+
+
+def _read_set(folder: Path) -> Rows:
+    tables = [_read_block(path) for path in sorted(folder.glob("*.parquet"))]
+    about = [json.loads(table.schema.metadata[KEY]) for table in tables]
+    joined = pa.concat_tables([table.replace_schema_metadata(None) for table in tables], promote_options="permissive")
+    columns = {name: _numpy(joined.column(name)) for name in joined.column_names}
+    dates = sorted(entry["date"] for entry in about)
+    first = about[0]
+    provenance = {key: first[key] for key in ("version", "machine", "hash")}
+    provenance |= {"first": dates[0], "last": dates[-1], "seconds": sum(entry["seconds"] for entry in about)}
+    return Rows(first["experiment"], first["settings"], columns, provenance, len(about) == first["blocks"])
+
+
+def _read_block(path: Path) -> Any:
+    try:
+        table = pq.read_table(path)
+        json.loads(table.schema.metadata[KEY])
+        return table
+    except (pa.ArrowInvalid, OSError, KeyError, TypeError, ValueError) as error:
+        raise InvalidFile(f"{path}: cannot be read as rows of an experiment. Remove it and run again.") from error
+
+
+def _numpy(column: Any) -> np.ndarray:
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(pa.string())
+    return column.to_numpy()
+
+
+def machine() -> dict[str, Any]:
+    """What a number may depend on: nothing that says whose machine it is."""
+    return {
+        "system": f"{platform.system()} {platform.machine()}",
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+        "packages": {name: found for name in PACKAGES if (found := _version(name))},
+    }
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _processor() -> str:
+    try:
+        with open("/proc/cpuinfo") as lines:
+            return next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor()

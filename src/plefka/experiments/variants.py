@@ -1,0 +1,70 @@
+"""What the paper does not say: other starts and other biases, to see what comes closest to its numbers."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from plefka.experiments import table1, table2
+from plefka.experiments.comparison import SHORT, Cell, Variant, cells, closest, variants
+from plefka.experiments.printed import decimals
+from plefka.experiments.report import Section, Table, Text
+from plefka.experiments.settings import Column, Study
+from plefka.experiments.store import Rows
+from plefka.experiments.summary import percent, signed
+
+STARTS = "[restarts=4,seed=0]"
+BIASES = {
+    "sigmoid [-1, 1]": ((0, 0),),
+    "sigmoid [-5, 5]": ((0, 0), (-1, 1)),
+    "noisy-or [0, 0.25]": ((0.05, 0.05), (0, 1)),
+    "noisy-or [0.2, 0.8]": ((0, 0.25), (0, 1)),
+}
+PRINTED_SCHEMES = ("G11", "G12", "G22", "SJJ")
+ABOUT = (
+    "For each printed mean, the variants that were tried: biases from other ranges, the lowest free energy of five "
+    "starts, and the paper's own policy over the networks where it converged. The tables above refer to these."
+)
+
+
+def _columns() -> Iterator[Column]:
+    for column in (*table1.COLUMNS, *table2.COLUMNS):
+        schemes = tuple(method for method in column.methods if method in PRINTED_SCHEMES)
+        yield Column(column.ensemble, column.observed, tuple(scheme + STARTS for scheme in schemes))
+        for biases in BIASES[column.ensemble.name]:
+            yield Column(replace(column.ensemble, biases=biases), column.observed, schemes)
+
+
+COLUMNS = tuple(_columns())
+
+
+def study(networks: int, block: int, max_steps: int, seed: int) -> Study:
+    return Study("variants", COLUMNS, networks, block, max_steps, seed)
+
+
+def render(everything: Mapping[str, Rows]) -> Section:
+    rows = []
+    for table in ("table1", "table2"):
+        for cell in cells(everything[table]) if table in everything else ():
+            tried = list(variants(cell, everything)) if cell.printed is not None else []
+            if tried:
+                rows += _rows(cell, tried)
+    header = ("networks", "scheme", "paper", "variant", "mean of 𝓔 ± standard error", "converged", "closest")
+    caption = "Every variant beside the printed mean"
+    return Section("Variants: what the paper does not say", [Text(ABOUT), Table(caption, header, rows)])
+
+
+def _rows(cell: Cell, tried: list[Variant]) -> list[tuple[str, ...]]:
+    base = Variant("as in the tables", cell.ours)
+    best = closest(cell, [base, *tried])
+    digits = decimals(cell.table)
+    return [
+        (
+            f"{cell.key.ensemble}{SHORT[cell.key.observed]}",
+            cell.key.method,
+            signed(cell.printed or 0.0, digits),
+            variant.label,
+            variant.summary.spelled(digits + 1),
+            percent(variant.summary.converged),
+            "closest" if variant is best else "",
+        )
+        for variant in (base, *tried)
+    ]

@@ -1,0 +1,43 @@
+"""`plefka reproduce`: parts, sizes, and how it ends."""
+
+from tests.experiments import made_up
+
+
+def test_a_part_that_there_is_not(run):
+    answer = run("reproduce", "table3")
+    assert answer.code == 2
+    assert "there is no part 'table3'" in answer.err
+    assert "Did you mean 'table1'?" in answer.err or "Did you mean 'table2'?" in answer.err
+
+
+def test_tables_on_the_terminal_and_in_the_report(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    answer = run("reproduce", "table1", "--quick", "--networks", "6", "--out", "out")
+    assert answer.code == 0, answer.err
+    assert "sigmoid [-5, 5], bottom layer off: mean of 𝓔 over 6 networks" in answer.out
+    assert "The report is in out/report.html and out/report.md." in answer.out
+    assert (tmp_path / "out" / "report.html").exists()
+
+
+def test_redraw_computes_nothing(run, tmp_path, monkeypatch):
+    made_up.write(tmp_path)
+    monkeypatch.setattr("plefka.experiments.compute.complete", None)
+    answer = run("reproduce", "--redraw", "--out", tmp_path)
+    assert answer.code == 0, answer.err
+    assert "What should hold, and whether it does" in answer.out
+
+
+def test_an_interruption_says_how_to_go_on(run, tmp_path, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("plefka.experiments.compute.complete", interrupted)
+    answer = run("reproduce", "table1", "--networks", "4", "--out", tmp_path)
+    assert answer.code == 130
+    assert "The same command goes on." in answer.err
+
+
+def test_nothing_to_draw(run, tmp_path):
+    answer = run("reproduce", "--redraw", "--out", tmp_path)
+    assert answer.code == 2
+    assert "there are no rows to draw" in answer.err

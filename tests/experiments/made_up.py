@@ -1,0 +1,64 @@
+"""Rows that nobody computed: numbers from a seed in the shape of every experiment, to draw reports from."""
+
+from pathlib import Path
+
+import numpy as np
+
+from plefka.experiments import plan
+from plefka.experiments.printed import printed_mean
+from plefka.experiments.settings import Column, Learning, Study
+from plefka.experiments.store import Store
+
+NETWORKS = 40
+SIZE = plan.Size(NETWORKS, NETWORKS, NETWORKS, 10, 10, starts=3, epochs=12)
+
+
+def write(folder: Path, parts: tuple[str, ...] = ("all",)) -> None:
+    """A complete set of rows of every experiment."""
+    rng = np.random.default_rng(0)
+    for experiment in plan.experiments(parts, SIZE, 0):
+        store = Store(folder, experiment)
+        if isinstance(experiment, Study):
+            for number, column in enumerate(experiment.columns):
+                store.write(f"{number}-00000", _columns(column, rng), 1.0, len(experiment.columns))
+        if isinstance(experiment, Learning):
+            runs = [(activation, method) for activation, methods in experiment.schemes for method in methods]
+            for activation, method in runs:
+                store.write(f"{activation}-{method}", _history(experiment, activation, method, rng), 1.0, len(runs))
+
+
+def _columns(column: Column, rng: np.random.Generator) -> dict:
+    count = NETWORKS * len(column.methods)
+    means = [_middle(column, method) for method in column.methods]
+    return {
+        "ensemble": np.full(count, column.ensemble.name),
+        "observed": np.full(count, column.observed),
+        "state": np.zeros(count, np.int8),
+        "method": np.repeat(column.methods, NETWORKS),
+        "network": np.tile(np.arange(NETWORKS, dtype=np.int32), len(column.methods)),
+        "log_z": rng.uniform(-6, -3, count).astype(np.float32),
+        "error": (np.repeat(means, NETWORKS) + rng.normal(0, 0.01, count)).astype(np.float32),
+        "status": np.where(rng.random(count) < 0.9, "converged", "out_of_steps"),
+        "steps": rng.integers(5, 30, count).astype(np.int32),
+        "cycles": rng.integers(0, 3, count).astype(np.int32),
+    }
+
+
+def _middle(column: Column, method: str) -> float:
+    table = "table1" if column.ensemble.activation == "sigmoid" else "table2"
+    return printed_mean(table, column.ensemble.name, column.observed, method) or 0.01
+
+
+def _history(learning: Learning, activation: str, method: str, rng: np.random.Generator) -> dict:
+    count = learning.starts * learning.epochs
+    rise = np.repeat(np.linspace(-11, -5, learning.epochs), learning.starts) + rng.normal(0, 0.1, count)
+    return {
+        "activation": np.full(count, activation),
+        "method": np.full(count, method),
+        "start": np.tile(np.arange(learning.starts, dtype=np.int32), learning.epochs),
+        "epoch": np.repeat(np.arange(1, learning.epochs + 1, dtype=np.int32), learning.starts),
+        "objective": (rise - 0.1).astype(np.float32),
+        "log_likelihood": rise.astype(np.float32),
+        "converged": np.ones(count, np.float32),
+        "ceiling": np.full(count, -3.375, np.float32),
+    }

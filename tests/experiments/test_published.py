@@ -1,0 +1,66 @@
+"""The run in results/: small, complete, and the source of every number of it in other pages."""
+
+from pathlib import Path
+
+import pytest
+
+from plefka.experiments import pages, plan, render, store
+from plefka.experiments.comparison import cells
+from plefka.experiments.settings import Study
+
+ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "results"
+LIMIT = 5_000_000  # bytes
+
+
+@pytest.fixture(scope="module")
+def everything() -> dict[str, store.Rows]:
+    return store.read(RESULTS)
+
+
+def test_it_is_the_full_run(everything):
+    full = {experiment.name: experiment for experiment in plan.experiments(["all"], plan.FULL, 0)}
+    assert set(everything) == set(full)
+    assert all(rows.complete for rows in everything.values())
+    networks = {name: each.networks for name, each in full.items() if isinstance(each, Study)}
+    assert {name: everything[name].settings["networks"] for name in networks} == networks
+
+
+def test_it_is_small():
+    assert sum(path.stat().st_size for path in RESULTS.rglob("*") if path.is_file()) < LIMIT
+
+
+def test_no_machine_is_named(everything):
+    text = str([rows.provenance for rows in everything.values()])
+    assert "/" not in text.replace("n/a", "")
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/reproduction.md"])
+def test_the_numbers_in_the_pages_are_those_of_the_rows(page, everything):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    assert pages.MARKED.search(text)
+    assert pages.filled(text, everything) == text
+
+
+def test_the_report_is_that_of_the_rows(everything, tmp_path):
+    for path in render.write(everything, tmp_path):
+        assert path.read_text() == (RESULTS / path.name).read_text()
+
+
+def test_what_the_rows_must_show(everything):
+    """The claims of the paper that must come out, and ours."""
+    found = {cell.key: cell for table in ("table1", "table2") for cell in cells(everything[table])}
+    small = {key.method: cell for key, cell in found.items() if key.ensemble == "sigmoid [-1, 1]"}
+    assert all(abs(small[scheme].difference) <= 0.0003 for scheme in ("G11", "G12", "SJJ"))
+    assert abs(small["G22"].ours.mean) < 0.0029
+    noisy = [key for key in found if key.method == "G221" and key.ensemble.startswith("noisy-or")]
+    assert len(noisy) == 4
+    for key in noisy:
+        assert abs(found[key].ours.mean) < abs(found[key._replace(method="G22")].printed or 0.0)
+    wins = [abs(found[key].ours.mean) < abs(found[key._replace(method="G12")].ours.mean) for key in noisy]
+    assert sum(wins) >= 3
+
+
+def test_a_page_may_only_ask_for_what_there_is():
+    with pytest.raises(ValueError, match="rows must be one of means, claims"):
+        pages.filled("<!-- rows: nothing -->\nold\n<!-- end of rows -->", {})
