@@ -19,20 +19,12 @@ from sklearn.pipeline import make_pipeline
 
 import plefka as pf
 from benchmarks.measure import Row, best_of_both, peak_memory
+from plefka.experiments.learn_bars import bars
 from plefka.sklearn import BeliefNetworkClassifier
 
 SCHEMES = {"sigmoid": ("G11", "G12", "G22", "SJJ"), "noisy_or": ("G11", "G12", "G22", "G221")}
 CEILING = -3.379  # minus the entropy of the source of bars
 STARTS, EPOCHS = 10, 500
-
-
-def bars(seed: int, count: int = 2000) -> np.ndarray:
-    """4 x 4 images of either horizontal or vertical bars, each there with probability 1/2."""
-    rng = np.random.default_rng(seed)
-    pictures = np.repeat(rng.integers(0, 2, (count, 4, 1)), 4, axis=2)
-    vertical = rng.random(count) < 0.5
-    pictures[vertical] = pictures[vertical].transpose(0, 2, 1)
-    return pictures.reshape(count, 16).astype(float)
 
 
 def bars_by_every_scheme() -> Iterator[Row]:
