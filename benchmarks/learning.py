@@ -22,6 +22,7 @@ from sklearn.pipeline import make_pipeline
 
 import plefka as pf
 from benchmarks.measure import Row, best_of_both, peak_memory
+from plefka.experiments.learn_bars import bars
 from plefka.learning import likelihood
 from plefka.learning.fitting import STEP_SIZE
 from plefka.learning.patterns import as_patterns, batches
@@ -33,15 +34,6 @@ STARTS, EPOCHS, BATCH = 10, 500, 8
 THRESHOLD = 5  # of 16: pixels above it are black
 # Chosen with the threshold among 21 settings, by five-fold cross-validation inside the 1,000 rows to learn from.
 CHOSEN = {"layers": (4, 32), "method": "G12", "epochs": 60, "l2": 0.005}
-
-
-def bars(seed: int, count: int = 2000) -> np.ndarray:
-    """4 x 4 images of either horizontal or vertical bars, each there with probability 1/2."""
-    rng = np.random.default_rng(seed)
-    pictures = np.repeat(rng.integers(0, 2, (count, 4, 1)), 4, axis=2)
-    vertical = rng.random(count) < 0.5
-    pictures[vertical] = pictures[vertical].transpose(0, 2, 1)
-    return pictures.reshape(count, 16).astype(float)
 
 
 def bars_by_every_scheme() -> Iterator[Row]:

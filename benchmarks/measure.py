@@ -1,14 +1,11 @@
 """How the benchmarks measure: the best of a few runs, alternating, so that a noisy machine is noisy for both sides."""
 
-import os
-import platform
 import resource
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.metadata import version
 
-PACKAGES = ("jax", "jaxlib", "numpy", "scipy", "equinox")
+from plefka.experiments import provenance
 
 
 @dataclass(frozen=True)
@@ -55,19 +52,4 @@ def peak_memory() -> int:
 
 def machine() -> dict:
     """The machine's facts, for the record."""
-    return {
-        "platform": platform.platform(),
-        "processor": _processor(),
-        "cores": os.cpu_count(),
-        "python": platform.python_version(),
-        "packages": {package: version(package) for package in PACKAGES},
-        "date": time.strftime("%Y-%m-%d %H:%M:%S"),
-    }
-
-
-def _processor() -> str:
-    try:
-        with open("/proc/cpuinfo") as lines:
-            return next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
-        return platform.processor()
+    return {**provenance.machine(), "date": time.strftime("%Y-%m-%d %H:%M:%S")}

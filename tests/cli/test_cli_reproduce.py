@@ -1,6 +1,24 @@
 """`plefka reproduce`: parts, sizes, and how it ends."""
 
+import sys
+
 from tests.experiments import made_up
+
+from plefka.cli.reproduce import PARTS
+from plefka.experiments import plan
+
+
+def test_the_parts_on_the_command_line_are_those_of_the_plan():
+    assert set(PARTS) == set(plan.PARTS)
+
+
+def test_without_pyarrow_the_extra_is_named(run, monkeypatch, tmp_path):
+    for name in [name for name in sys.modules if name.startswith("plefka.experiments")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    answer = run("reproduce", "--redraw", "--out", tmp_path)
+    assert answer.code == 2
+    assert "pip install 'plefka[data]'" in answer.err
 
 
 def test_a_part_that_there_is_not(run):

@@ -12,7 +12,7 @@ from plefka.experiments.settings import Learning
 SIDE = 4
 
 
-def bars(seed: int, count: int) -> np.ndarray:
+def bars(seed: int, count: int = 2000) -> np.ndarray:
     """4 x 4 images of either horizontal or vertical bars, each of the four there with probability 1/2."""
     rng = np.random.default_rng(seed)
     images = np.repeat(rng.integers(0, 2, (count, SIDE, 1)), SIDE, axis=2)

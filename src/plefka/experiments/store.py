@@ -2,11 +2,8 @@
 
 import io
 import json
-import os
-import platform
 import time
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +11,7 @@ import numpy as np
 
 from plefka import __version__, atomic
 from plefka.errors import InvalidFile, MissingExtra
+from plefka.experiments.provenance import machine
 from plefka.experiments.settings import digest, spelled
 
 try:
@@ -23,7 +21,6 @@ except ImportError as error:
     raise MissingExtra("pyarrow", "data", "keeping the rows of an experiment") from error
 
 KEY = b"plefka"
-PACKAGES = ("jax", "jaxlib", "numpy", "scipy", "optax")
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,29 +128,3 @@ def _numpy(column: Any) -> np.ndarray:
     if pa.types.is_dictionary(column.type):
         column = column.cast(pa.string())
     return column.to_numpy()
-
-
-def machine() -> dict[str, Any]:
-    """What a number may depend on: nothing that says whose machine it is."""
-    return {
-        "system": f"{platform.system()} {platform.machine()}",
-        "processor": _processor(),
-        "cores": os.cpu_count(),
-        "python": platform.python_version(),
-        "packages": {name: found for name in PACKAGES if (found := _version(name))},
-    }
-
-
-def _version(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
-
-
-def _processor() -> str:
-    try:
-        with open("/proc/cpuinfo") as lines:
-            return next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
-        return platform.processor()
