@@ -1,5 +1,6 @@
 """Numbers about rows: means with their standard errors, over the solves that converged."""
 
+import math
 from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
@@ -31,7 +32,9 @@ class Summary:
     steps: float
 
     def spelled(self, decimals: int) -> str:
-        """'0.0155 ± 0.0001'."""
+        """'0.0155 ± 0.0001', with as many decimals more as the standard error needs to be seen."""
+        if 0 < self.standard_error < 1:
+            decimals = max(decimals, math.ceil(-math.log10(self.standard_error)))
         return f"{signed(self.mean, decimals)} ± {self.standard_error:.{decimals}f}"
 
 
