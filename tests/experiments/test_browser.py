@@ -9,7 +9,8 @@ from tests.experiments.browser import PROGRAM, browser
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="chromium is not installed")
 PAGE = (Path(__file__).parents[2] / "results" / "report.html").as_uri()  # test_published: it is what the code draws
-SIZES = {"desktop": (1280, 900), "phone": (360, 740)}
+SIZES = {"desktop": (1280, 900), "tablet": (1024, 768), "phone": (360, 740)}
+A4 = {"width": 673, "height": 1000, "deviceScaleFactor": 1, "mobile": False}  # between its margins, in pixels
 AA, AA_LARGE = 4.5, 3.0
 
 CUT_OFF = """
@@ -123,6 +124,8 @@ def test_it_prints(chromium):
     chromium.call("Emulation.setEmulatedMedia", media="print")
     paper = chromium.run("getComputedStyle(document.body).backgroundColor")
     assert paper == "rgb(255, 255, 255)"
+    chromium.call("Emulation.setDeviceMetricsOverride", **A4)
+    assert chromium.run("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
     chromium.call("Emulation.setEmulatedMedia", media="")
 
 
