@@ -10,7 +10,7 @@ STAMP := $(VENV)/installed
 demo: $(STAMP)-all
 	$(BIN)/plefka demo --out demo
 
-test: $(STAMP)-check
+test: $(STAMP)-test
 	$(BIN)/python -m pytest -n 2 --ignore docs/tutorials
 
 check: $(STAMP)-check
