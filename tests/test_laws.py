@@ -139,7 +139,7 @@ def networks(activation: str, low: float, high: float):
 ROW = np.array([np.nan, np.nan, np.nan, np.nan, 1, 0])
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(networks("sigmoid", -5, 5) | networks("noisy_or", 0, 2))
 def test_drawn_networks_obey_the_definitions(drawn):
     W, h, u, activation = drawn
@@ -154,7 +154,7 @@ def test_drawn_networks_obey_the_definitions(drawn):
         assert pf.free_energy(network, ROW, u, method, prune=False) == pytest.approx(definition, rel=1e-8, abs=1e-8)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(networks("sigmoid", -8, 8))
 def test_sjj_never_exceeds_the_truth_on_drawn_networks(drawn):
     W, h, _, _ = drawn
@@ -164,7 +164,7 @@ def test_sjj_never_exceeds_the_truth_on_drawn_networks(drawn):
     assert solution.log_likelihood <= slow.exact(network, ROW)[0] + 1e-10
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(networks("sigmoid", -8, 8) | networks("noisy_or", 0, 4))
 def test_drawn_networks_end_with_finite_numbers_and_a_status(drawn):
     W, h, _, activation = drawn
