@@ -19,15 +19,16 @@ from sybil import Example, Sybil
 from sybil.evaluators.python import PythonEvaluator
 from sybil.parsers.markdown import CodeBlockParser
 
+from plefka.cli.cache import COMPILE_FAST
+
 COMMAND = Path(sys.executable).with_name("plefka")
 CACHE = Path(__file__).parent / ".pytest_cache" / "plefka"
 PROMPT = "$ "
 LOOSELY = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 PATIENCE = 120  # seconds for one command
 
-# The tests compile hundreds of programs and run each of them briefly: compiling fast matters more than fast code.
-# XLA reads this when JAX starts, so it stands here, before any test is imported; commands run by the tests inherit it.
-os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false")
+# Before any test is imported, and with it JAX; commands run by the tests inherit it.
+os.environ.setdefault("XLA_FLAGS", COMPILE_FAST)
 
 
 def agree(shown: str, printed: str) -> bool:

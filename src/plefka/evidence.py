@@ -5,13 +5,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
 from plefka.activations import NoisyOr
 from plefka.errors import InvalidEvidence, listed, nearest
-from plefka.free_energies.problem import forwards
+from plefka.free_energies.problem import forwards, with_ancestors
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.storage import OpenStorage
 from plefka.precision import is_traced, precision
@@ -27,6 +26,8 @@ def as_rows(network: BeliefNetwork, evidence: Any) -> tuple[Any, bool]:
         rows = _from_frame(network, evidence.to_frame().T)[0]
     else:
         rows = _from_array(network, evidence)
+    if rows.shape[0] == 0:
+        raise InvalidEvidence(f"a batch of evidence must have a row; got shape {rows.shape}.")
     batched = rows.ndim == 2 or network.stack is not None
     rows = _one_per_network(network, rows[None] if rows.ndim == 1 else rows)
     if not is_traced(rows):
@@ -95,8 +96,6 @@ def _from_array(network: BeliefNetwork, evidence: Any) -> Any:
             f"an array of evidence has one column for each unit, shape ({network.size},) or (rows, {network.size}) "
             f"with nan for hidden units; got shape {rows.shape}."
         )
-    if rows.shape[0] == 0:
-        raise InvalidEvidence(f"a batch of evidence must have a row; got shape {rows.shape}.")
     return rows
 
 
@@ -169,7 +168,8 @@ def _unexplained(network: BeliefNetwork, rows: np.ndarray) -> np.ndarray:
     """Observed on, though neither its leak nor any parent that could be on can switch it on."""
     with precision("float64"):
         known = jnp.asarray(rows).T
-        known = jnp.where(_surely_off(network, known), 0.0, known)
+        surely_off = with_ancestors(_certain_edges(network), known == 0, jnp.isnan(known))
+        known = jnp.where(surely_off, 0.0, known)
         h = jnp.atleast_2d(jnp.asarray(network.bias)).T
         excitation = network.storage.map_weights(lambda w: jnp.maximum(jnp.asarray(w), 0)).open(1, 1.0)
 
@@ -191,20 +191,6 @@ def _contradicted(network: BeliefNetwork, rows: np.ndarray) -> np.ndarray:
 
         on = forwards(certain, jnp.zeros((network.size, 1)), surely_on, jnp.zeros(known.shape))
         return np.asarray((known == 0) & (certain.field_of(on) > 0)).T
-
-
-def _surely_off(network: BeliefNetwork, known: Any) -> Any:
-    """Hidden, and a certain cause of a unit that is observed off, or of another such cause."""
-    certain = _certain_edges(network)
-
-    def with_causes(state):
-        off, _ = state
-        causes = jax.vjp(certain.field_of, off)[1](off)[0] > 0
-        more = jnp.where(causes & jnp.isnan(known), 1.0, off)
-        return more, jnp.any(more != off)
-
-    off, _ = jax.lax.while_loop(lambda state: state[1], with_causes, ((known == 0) * 1.0, jnp.array(True)))
-    return (off == 1) & jnp.isnan(known)
 
 
 def _certain_edges(network: BeliefNetwork) -> OpenStorage:

@@ -6,9 +6,10 @@ from plefka.errors import InvalidInput
 from plefka.evidence import as_rows, impossible_rows
 from plefka.methods import Method, parse_method
 from plefka.networks.belief import BeliefNetwork
-from plefka.posterior import IMPOSSIBLE, Posterior
+from plefka.posterior import Posterior
 from plefka.precision import is_traced
 from plefka.solution import STATUS_CODES, InferenceFailed, Solution, Status
+from plefka.solvers.loop import IMPOSSIBLE
 
 DEFAULT_METHOD = "G12"
 

@@ -7,8 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-IMPOSSIBLE = 5  # the status of evidence that has probability zero; those before it are the loop's
-
 
 class Posterior(NamedTuple):
     """Arrays with one entry for each row: NumPy's outside a trace, JAX's inside one."""

@@ -10,6 +10,8 @@ import warnings
 from pathlib import Path
 
 VARIABLE = "PLEFKA_CACHE_DIR"
+# For XLA_FLAGS, which XLA reads when JAX starts: where programs are many and run briefly, compiling is what takes time.
+COMPILE_FAST = "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"
 
 
 def cache_folder() -> Path | None:

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from plefka.experiments.settings import Experiment
 
 PARTS = ("table1", "table2", "figures", "learning", "misprints", "variants", "policies", "all")
-# A quick run compiles for longer than it computes; XLA reads this when JAX starts.
-COMPILE_FAST = "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"
 
 
 def reproduce(
@@ -60,9 +58,10 @@ def _experiments(parts: list[str], quick: bool, networks: int | None, seed: int)
 
 def _compute(chosen: "list[Experiment]", folder: Path, quick: bool) -> None:
     """What is missing, block by block; an interruption says how to go on."""
+    from plefka.cli.cache import COMPILE_FAST, keep_compiled
+
     if quick:
         os.environ.setdefault("XLA_FLAGS", COMPILE_FAST)
-    from plefka.cli.cache import keep_compiled
     from plefka.experiments.compute import complete
 
     keep_compiled()

@@ -13,10 +13,10 @@ import numpy as np
 
 from plefka.errors import MethodDoesNotApply
 from plefka.networks.states import fields, log_terms, open_for_states
-from plefka.posterior import IMPOSSIBLE, Posterior, chunks
+from plefka.posterior import Posterior, chunks
 from plefka.precision import is_traced, precision, to_numpy
 from plefka.progress import progress
-from plefka.solvers.loop import CONVERGED
+from plefka.solvers.loop import CONVERGED, IMPOSSIBLE, NOT_FINITE
 
 if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
@@ -75,16 +75,21 @@ def _sum_blocks(network, rows, enumerated, leaf, index, block, states) -> Poster
 
 def _posterior(found: Posterior, rows: np.ndarray) -> Posterior:
     """Observed units are what was observed, and evidence that has probability zero has no posterior."""
-    impossible = ~np.isfinite(found.free_energy)
-    means = np.where(impossible[:, None], np.nan, np.clip(found.means, 0.0, 1.0))
+    failed = ~np.isfinite(found.free_energy)
+    means = np.where(failed[:, None], np.nan, np.clip(found.means, 0.0, 1.0))
     means = np.where(np.isnan(rows), means, rows).astype(found.means.dtype)
-    return found._replace(means=means, status=np.where(impossible, IMPOSSIBLE, found.status))
+    return found._replace(means=means, status=_status(found.free_energy, np.where))
+
+
+def _status(free_energy, where):
+    """A sum of nothing but zeros is impossible evidence; a sum that is no number came from such parameters."""
+    return where(free_energy == np.inf, IMPOSSIBLE, where(free_energy < np.inf, CONVERGED, NOT_FINITE))
 
 
 def _who_is_enumerated(network: "BeliefNetwork", rows: np.ndarray, prune: bool) -> tuple[np.ndarray, np.ndarray]:
     """Which hidden units must be enumerated, and which are barren leaves, row by row."""
     hidden = np.isnan(rows)
-    childless = np.asarray(network.storage.union().sum(axis=0)).ravel() == 0
+    childless = network.storage.num_children() == 0
     leaf = hidden & childless & prune
     return hidden & ~leaf, leaf
 
@@ -153,8 +158,7 @@ def _traced(network: "BeliefNetwork", rows: Any) -> Posterior:
     log_z, means = per_row(network.storage, jnp.asarray(network.bias), jnp.asarray(rows))
     zeros = jnp.zeros_like(log_z)
     steps = zeros.astype(int)
-    status = jnp.where(jnp.isfinite(log_z), CONVERGED, IMPOSSIBLE)
-    return Posterior(means, -log_z, status, steps, steps, zeros)
+    return Posterior(means, -log_z, _status(-log_z, jnp.where), steps, steps, zeros)
 
 
 def _weight(activation, x, S):

@@ -81,20 +81,30 @@ def head_of(layers: tuple[int, ...] | None, hidden: Bool[np.ndarray, " units"]) 
 def relevant(storage: Storage, observed: Bool[Array, "units rows"]) -> Bool[Array, "units rows"]:
     """The observed units and their ancestors; all others are barren: summed over, they add nothing."""
     edges = storage.indicator().open(1, 1.0)
-    dtype = jnp.zeros(()).dtype
+    childless = ~_parents(edges, jnp.ones(observed.shape, bool))
+    anything_barren = jnp.any(childless & ~observed)
+    return with_ancestors(edges, observed, needed=anything_barren) | ~anything_barren
 
-    def parents(units):
-        return jax.vjp(edges.field_of, units)[1](units)[0]
 
-    def with_parents(state):
+def with_ancestors(
+    edges: OpenStorage,
+    units: Bool[Array, "units rows"],
+    among: Bool[Array, "units rows"] | bool = True,
+    needed: Bool[Array, ""] | bool = True,
+) -> Bool[Array, "units rows"]:
+    """The units, and those that lead to them along edges of positive weight through units among the given ones."""
+
+    def step(state):
         found, _ = state
-        more = found | (parents(found.astype(dtype)) > 0)
+        more = found | (_parents(edges, found) & among)
         return more, jnp.any(more != found)
 
-    childless = parents(jnp.ones(observed.shape, dtype)) == 0
-    anything_barren = jnp.any(childless & ~observed)
-    found, _ = jax.lax.while_loop(lambda state: state[1], with_parents, (observed, anything_barren))
-    return found | ~anything_barren
+    return jax.lax.while_loop(lambda state: state[1], step, (units, jnp.asarray(needed)))[0]
+
+
+def _parents(edges: OpenStorage, units: Bool[Array, "units rows"]) -> Bool[Array, "units rows"]:
+    z = units.astype(jnp.zeros(()).dtype)
+    return jax.vjp(edges.field_of, z)[1](z)[0] > 0
 
 
 def forwards(

@@ -23,8 +23,7 @@ LEAST = -1e300  # for ln 0
 
 def applies(network: "BeliefNetwork", patterns: Patterns) -> bool:
     """Whether the units that are observed anywhere have no children, and the others are few."""
-    children = np.asarray(network.storage.union().sum(axis=0)).ravel()
-    return len(patterns.latent) <= MOST_LATENT and not np.any(children[patterns.units])
+    return len(patterns.latent) <= MOST_LATENT and not np.any(network.storage.num_children()[patterns.units])
 
 
 def work(network: "BeliefNetwork", patterns: Patterns) -> int:
@@ -47,12 +46,14 @@ def _of_some(network: "BeliefNetwork", patterns: Patterns, index: np.ndarray) ->
     stacked = network.stack is not None
     storage = network.storage.take(0) if stacked else network.storage
     arguments = (values == 1) * 1.0, (values == 0) * 1.0, patterns.latent, patterns.units
-    found = np.asarray(_exact(network.parameters, storage, network.activation, *arguments, stacked=stacked))
+    found = np.asarray(summed(network.parameters, storage, network.activation, *arguments, stacked=stacked))
     return np.where(found < LEAST / 2, -np.inf, found)
 
 
 @partial(jax.jit, static_argnames=("stacked",))
-def _exact(parameters, storage: Storage, activation: Activation, on, off, latent, units, *, stacked: bool):
+def summed(parameters, storage: Storage, activation: Activation, on, off, latent, units, *, stacked: bool):
+    """ln P of patterns by the units that are on and off in each, as a function of the parameters."""
+
     def one(parameters):
         weights, bias = parameters
         return _sum(storage.with_parameters(weights), jnp.asarray(bias), activation, on, off, latent, units)

@@ -16,7 +16,7 @@ from plefka.learning import likelihood
 from plefka.learning.patterns import Patterns, as_patterns
 from plefka.methods import MeanField, Method, parse_method
 from plefka.networks.belief import BeliefNetwork
-from plefka.networks.states import fields, open_for_states
+from plefka.networks.states import fields, log_terms, open_for_states
 from plefka.networks.storage import Storage
 from plefka.posterior import chunks
 from plefka.precision import precision
@@ -176,7 +176,7 @@ def _weights(storage: Storage, bias, activation: Activation, rows, means, key, *
         draw = jax.random.bernoulli(key, u)
         S = jnp.where(problem.free, draw, problem.values)
         x = fields(edges, problem.h, activation, S)
-        joint = jnp.where(S == 1, activation.log_on(x), activation.log_off(x))
+        joint = log_terms(activation, x, S)
         drawn = jnp.where(problem.free, jnp.where(draw, log_u, log_not_u), 0.0)
         return jnp.sum(jnp.where(problem.counted > 0, joint, 0.0) - drawn, axis=0)
 

@@ -15,7 +15,7 @@ from plefka.free_energies.problem import Problem, pose, predict
 from plefka.free_energies.taylor import negative_entropy
 from plefka.learning.parameters import Parametrisation
 from plefka.networks.storage import Storage
-from plefka.solvers.loop import CONVERGED, DIVERGED, IMPOSSIBLE, OUT_OF_STEPS, Ending, Policy, minimise
+from plefka.solvers.loop import CONVERGED, DIVERGED, LOWEST, OUT_OF_STEPS, Ending, Policy, minimise
 
 
 class Plan(eqx.Module):
@@ -73,7 +73,7 @@ def solved(plan: Plan, parameters: Any, rows: Any, theta: Any) -> tuple[Any, Any
 
 def _judged(ending: Ending) -> Any:
     """The status, where a row on its way to what no probability allows has diverged, though steps ran out first."""
-    falling = (ending.status == OUT_OF_STEPS) & (ending.point.G < IMPOSSIBLE)
+    falling = (ending.status == OUT_OF_STEPS) & (ending.point.G < LOWEST)
     return jnp.where(falling, DIVERGED, ending.status)
 
 

@@ -97,6 +97,10 @@ class Storage(eqx.Module):
     def union(self) -> sp.csr_array:
         """Where any network of a stack has an edge."""
 
+    def num_children(self) -> np.ndarray:
+        """Of every unit; in a stack, all that it has in some network."""
+        return np.asarray(self.union().sum(axis=0)).ravel()
+
     @property
     @abstractmethod
     def parameters(self) -> Any:

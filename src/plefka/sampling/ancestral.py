@@ -13,6 +13,7 @@ from plefka.free_energies.problem import forwards, relevant
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.states import fields, log_terms, open_for_states, settled
 from plefka.precision import is_traced, precision
+from plefka.seeds import as_seed
 
 MOST_HIDDEN_CAUSES = 20
 NUMBERS_AT_ONCE = 2**24
@@ -57,14 +58,12 @@ def sample(network: BeliefNetwork, seed: int, count: int, evidence: Any = None) 
     """
     if count < 1:
         raise InvalidInput(f"count must be at least 1; got {count}.")
-    if seed is None:
-        raise InvalidInput("sample needs a seed, a whole number, so that it can be repeated; got None.")
     if network.stack is not None:
         raise InvalidInput(f"sample draws from one network; got a stack of {network.stack}.")
     rows, batched = as_rows(network, evidence)
     if batched:
         raise InvalidInput(f"sample takes one row of evidence; got {len(rows)}.")
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(as_seed(seed))
     known = np.repeat(rows, count, axis=0)
     with precision("float64"):
         causes = np.flatnonzero(

@@ -16,8 +16,8 @@ from jaxtyping import Array, Float, Int
 from plefka.activations import log_one_plus, sigmoid
 from plefka.free_energies.problem import LARGEST_THETA, Problem
 
-RUNNING, CONVERGED, OUT_OF_STEPS, DIVERGED, NOT_FINITE = range(5)
-IMPOSSIBLE = -1.0  # no -ln P(evidence) is negative; an estimate may be, but not by this much
+RUNNING, CONVERGED, OUT_OF_STEPS, DIVERGED, NOT_FINITE, IMPOSSIBLE = range(6)  # the last is not the loop's to find
+LOWEST = -1.0  # no -ln P(evidence) is negative; an estimate may be, but not by this much
 BOTTOMLESS = -1e3  # per unit: a free energy this low will not come back
 
 
@@ -95,7 +95,7 @@ def minimise(problem: Problem, energy: Callable, policy: Policy, theta, tol, max
     def judge(point):
         settled = point.residual <= tol
         status = jnp.where(settled, CONVERGED, RUNNING)
-        status = jnp.where((settled & (point.G < IMPOSSIBLE)) | (bottom > point.G), DIVERGED, status)
+        status = jnp.where((settled & (point.G < LOWEST)) | (bottom > point.G), DIVERGED, status)
         return jnp.where(jnp.isfinite(point.G) & jnp.isfinite(point.residual), status, NOT_FINITE)
 
     def body(state):

@@ -53,9 +53,8 @@ class Monotone(Policy):
         settled = (point.slope > noise) | (trial.residual < WANDER * point.residual)
         kept = jnp.isfinite(trial.G) & jnp.isfinite(trial.residual) & lower & settled
 
-        cut = (
-            0.5 * promised / jnp.maximum(trial.G - point.G + promised, jnp.finfo(point.G.dtype).tiny)
-        )  # the parabola through what is known
+        bend = trial.G - point.G + promised  # of the parabola through what is known
+        cut = 0.5 * promised / jnp.maximum(bend, jnp.finfo(point.G.dtype).tiny)
         cut = jnp.where(jnp.isfinite(trial.G), jnp.clip(cut, SHORTEST_CUT, LONGEST), SHORTEST_CUT)
         eta = jnp.where(
             kept, jnp.minimum(1.0, GROWTH * memory.eta), jnp.where(memory.accelerated, memory.eta, cut * memory.eta)
