@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from plefka.activations import Custom as Custom
     from plefka.activations import NoisyOr as NoisyOr
     from plefka.activations import Sigmoid as Sigmoid
+    from plefka.evidence import Likelihood as Likelihood
     from plefka.examples import example as example
     from plefka.formats import load as load
     from plefka.formats import save as save
@@ -34,6 +35,7 @@ _HOME = {
     "Custom": "plefka.activations",
     "Fitted": "plefka.learning.fitted",
     "InferenceFailed": "plefka.solution",
+    "Likelihood": "plefka.evidence",
     "METHODS": "plefka.methods",
     "NoisyOr": "plefka.activations",
     "Score": "plefka.learning.scoring",

@@ -1,50 +1,145 @@
 """From what users have (nothing, a dictionary, an array, a DataFrame) to rows: a number per unit, nan where hidden."""
 
+import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple, cast
 
 import jax.numpy as jnp
 import numpy as np
 
 from plefka.activations import NoisyOr
 from plefka.errors import InvalidEvidence, listed, nearest
-from plefka.free_energies.problem import forwards, with_ancestors
+from plefka.networks.arrows import forwards, with_ancestors
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.storage import OpenStorage
 from plefka.precision import is_traced, precision
 
 
+@dataclass(frozen=True)
+class Likelihood:
+    """Soft evidence: how probable what was seen is if the unit is on, and if it is off. Only their ratio moves means.
+
+    `{"fever": Likelihood(on=0.9, off=0.2)}` is a thermometer that shows fever in 90 of 100 patients who have it, and in
+    20 of 100 who have not.
+    """
+
+    on: float
+    off: float
+
+    def __post_init__(self):
+        for value in (self.on, self.off):
+            if not isinstance(value, int | float | np.number) or not 0 <= value < math.inf:
+                raise InvalidEvidence(f"a Likelihood has two numbers of 0 or more; got on={self.on}, off={self.off}.")
+        if self.on == self.off == 0:
+            raise InvalidEvidence("what was seen must be possible in one state at least; got a Likelihood of 0 and 0.")
+
+    @property
+    def is_hard(self) -> bool:
+        """Whether it leaves one state only."""
+        return self.on == 0 or self.off == 0
+
+
+class Evidence(NamedTuple):
+    """Rows of evidence, of one network or one for each network of a stack.
+
+    Soft evidence multiplies the weight of a state S by exp(offset + sum_i tilt_i S_i).
+    """
+
+    rows: Any  # (B, n): 0, 1, or nan where hidden
+    tilt: Any = None  # (B, n), or None where there is no soft evidence
+    offset: Any = None  # (B,)
+    batched: bool = False
+
+    def take(self, index: Any) -> "Evidence":
+        """Some of the rows."""
+        return self._replace(
+            rows=self.rows[index],
+            tilt=None if self.tilt is None else self.tilt[index],
+            offset=None if self.offset is None else self.offset[index],
+        )
+
+    @property
+    def informed(self) -> Any:
+        """Where something is known of a unit, for certain or not."""
+        seen = self.rows == self.rows
+        return seen if self.tilt is None else seen | (self.tilt != 0)
+
+
 def as_rows(network: BeliefNetwork, evidence: Any) -> tuple[Any, bool]:
-    """Rows (B, n) with nan for hidden units, and whether a batch was asked for."""
+    """Rows (B, n) of certain evidence with nan for hidden units, and whether a batch was asked for."""
+    found = as_evidence(network, evidence)
+    if found.tilt is not None:
+        raise InvalidEvidence("evidence must be 0 or 1 here; got a Likelihood. Soft evidence is for infer.")
+    return found.rows, found.batched
+
+
+def as_evidence(network: BeliefNetwork, evidence: Any) -> Evidence:
+    """What is known of the units, row by row, checked."""
+    if isinstance(evidence, Evidence):
+        return evidence
     if evidence is None or isinstance(evidence, Mapping):
-        rows = _from_mapping(network, evidence or {})
+        found = _from_mapping(network, evidence or {})
+    elif isinstance(evidence, Sequence) and len(evidence) > 0 and isinstance(evidence[0], Mapping):
+        found = _joined([_from_mapping(network, row) for row in evidence])
     elif hasattr(evidence, "columns"):
-        rows = _from_frame(network, evidence)
+        found = _from_frame(network, evidence)
     elif hasattr(evidence, "index") and hasattr(evidence, "items"):  # a Series: one row of a DataFrame
-        rows = _from_frame(network, evidence.to_frame().T)[0]
+        found = _from_frame(network, cast(Any, evidence).to_frame().T).take(0)
     else:
-        rows = _from_array(network, evidence)
-    if rows.shape[0] == 0:
-        raise InvalidEvidence(f"a batch of evidence must have a row; got shape {rows.shape}.")
-    batched = rows.ndim == 2 or network.stack is not None
-    rows = _one_per_network(network, rows[None] if rows.ndim == 1 else rows)
-    if not is_traced(rows):
-        _check_values(network, rows)
+        found = Evidence(_from_array(network, evidence))
+    if found.rows.shape[0] == 0:
+        raise InvalidEvidence(f"a batch of evidence must have a row; got shape {found.rows.shape}.")
+    batched = found.rows.ndim == 2 or network.stack is not None
+    found = _one_per_network(network, found if found.rows.ndim == 2 else found.take(None))
+    if not is_traced(found.rows):
+        _check_values(network, found.rows)
         if not batched and not is_traced(network):
-            _check_possible(network, rows)
-    return rows, batched
+            _check_possible(network, found.rows)
+    return found._replace(batched=batched)
 
 
-def _from_mapping(network: BeliefNetwork, evidence: Mapping) -> np.ndarray:
-    row = np.full(network.size, np.nan)
+def _from_mapping(network: BeliefNetwork, evidence: Mapping) -> Evidence:
+    row, odds = np.full(network.size, np.nan), _Odds((network.size,))
+    seen = set()
     for unit, state in evidence.items():
         position = network.index(unit)
-        if not np.isnan(row[position]):
+        if position in seen:
             raise InvalidEvidence(f"unit {network.names[position]!r} is observed twice, by name and by index.")
-        row[position] = _state(unit, state)
-    return row
+        seen.add(position)
+        row[position] = odds.read(position, state) if isinstance(state, Likelihood) else _state(unit, state)
+    return odds.with_rows(row)
+
+
+class _Odds:
+    """Soft evidence as it is being read."""
+
+    def __init__(self, shape: tuple[int, ...]):
+        self.tilt, self.offset, self.any = np.zeros(shape), np.zeros(shape[:-1]), False
+
+    def read(self, at: Any, likelihood: Likelihood) -> float:
+        """The state of the unit: nan, or what is left where one state is excluded."""
+        self.any = True
+        row = at[:-1] if isinstance(at, tuple) else ()
+        if likelihood.is_hard:
+            self.offset[row] += math.log(likelihood.on + likelihood.off)
+            return float(likelihood.on > 0)
+        self.tilt[at] = math.log(likelihood.on) - math.log(likelihood.off)
+        self.offset[row] += math.log(likelihood.off)
+        return math.nan
+
+    def with_rows(self, rows: np.ndarray) -> Evidence:
+        return Evidence(rows, self.tilt, self.offset) if self.any else Evidence(rows)
+
+
+def _joined(parts: list[Evidence]) -> Evidence:
+    rows = np.stack([part.rows for part in parts])
+    if all(part.tilt is None for part in parts):
+        return Evidence(rows)
+    tilt = [np.zeros(rows.shape[1]) if part.tilt is None else part.tilt for part in parts]
+    return Evidence(rows, np.stack(tilt), np.array([0.0 if part.offset is None else part.offset for part in parts]))
 
 
 def _state(unit: Any, state: Any) -> float:
@@ -54,12 +149,13 @@ def _state(unit: Any, state: Any) -> float:
         number = np.nan
     if number not in (0.0, 1.0):
         raise InvalidEvidence(
-            f"the state of unit {unit!r} must be 0 or 1; got {state!r}. Leave a unit out to keep it hidden."
+            f"the state of unit {unit!r} must be 0 or 1; got {state!r}. Leave a unit out to keep it hidden, "
+            "or give a Likelihood(on, off) where what was seen is not certain."
         )
     return number
 
 
-def _from_frame(network: BeliefNetwork, frame: Any) -> np.ndarray:
+def _from_frame(network: BeliefNetwork, frame: Any) -> Evidence:
     positions = {name: position for position, name in enumerate(network.names)}
     unknown = [str(column) for column in frame.columns if str(column) not in positions]
     if unknown:
@@ -70,20 +166,24 @@ def _from_frame(network: BeliefNetwork, frame: Any) -> np.ndarray:
     repeated = [name for name, count in Counter(map(str, frame.columns)).items() if count > 1]
     if repeated:
         raise InvalidEvidence(f"a DataFrame has one column for each unit; this column is there twice: {repeated[0]}.")
-    rows = np.full((len(frame), network.size), np.nan)
+    rows, odds = np.full((len(frame), network.size), np.nan), _Odds((len(frame), network.size))
     for column in frame.columns:
-        rows[:, positions[str(column)]] = _numbers(frame[column].to_numpy(), column)
-    return rows
+        unit = positions[str(column)]
+        rows[:, unit] = _numbers(frame[column].to_numpy(), column, unit, odds)
+    return odds.with_rows(rows)
 
 
-def _numbers(values: Any, column: Any) -> np.ndarray:
+def _numbers(values: Any, column: Any, unit: int, odds: _Odds) -> np.ndarray:
     if values.dtype != object:
         with suppress(ValueError):
             return values.astype(float)
     found = np.empty(len(values))
     for row, value in enumerate(values):
         try:
-            found[row] = np.nan if value is None or type(value).__name__ in ("NAType", "NaTType") else value
+            if isinstance(value, Likelihood):
+                found[row] = odds.read((row, unit), value)
+            else:
+                found[row] = np.nan if value is None or type(value).__name__ in ("NAType", "NaTType") else value
         except (TypeError, ValueError):
             raise InvalidEvidence(f"the states of unit {str(column)!r} must be 0, 1 or nan; got {value!r}.") from None
     return found
@@ -111,16 +211,18 @@ def _numbers_in_array(evidence: Any) -> np.ndarray:
         ) from None
 
 
-def _one_per_network(network: BeliefNetwork, rows: Any) -> Any:
+def _one_per_network(network: BeliefNetwork, evidence: Evidence) -> Evidence:
     """A stack takes one row for all networks, or one row for each."""
+    rows = evidence.rows
     if network.stack is None or rows.shape[0] == network.stack:
-        return rows
+        return evidence
     if rows.shape[0] != 1:
         raise InvalidEvidence(
             f"a stack of {network.stack} networks takes one row of evidence, or {network.stack}; got {rows.shape[0]}."
         )
-    broadcast = jnp.broadcast_to if is_traced(rows) else np.broadcast_to
-    return broadcast(rows, (network.stack, network.size))
+    if is_traced(rows):
+        return Evidence(jnp.broadcast_to(rows, (network.stack, network.size)))
+    return evidence.take(np.zeros(network.stack, int))
 
 
 def _check_values(network: BeliefNetwork, rows: np.ndarray) -> None:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from plefka.errors import InvalidInput
-from plefka.evidence import as_rows, impossible_rows
+from plefka.evidence import as_evidence, impossible_rows
 from plefka.methods import Method, parse_method
 from plefka.networks.belief import BeliefNetwork
 from plefka.posterior import Posterior
@@ -36,9 +36,12 @@ def infer(
     if not isinstance(network, BeliefNetwork):
         raise InvalidInput(f"network must be a BeliefNetwork; got {type(network).__name__}.")
     method = parse_method(method)
-    rows, batched = as_rows(network, evidence)
+    given = as_evidence(network, evidence)
+    rows, batched = given.rows, given.batched
     method.check(network)
-    found = method.posterior(network, rows, prune=prune, dtype=dtype)
+    found = method.posterior(network, given, prune=prune, dtype=dtype)
+    if given.offset is not None:
+        found = found._replace(free_energy=found.free_energy - given.offset)
     if batched and not is_traced(network, rows):
         found = _without(found, rows, impossible_rows(network, rows))
     solution = _solution(network, rows, method, found, batched)

@@ -1,20 +1,23 @@
 """Mean-field methods behind `infer`: chunks of rows through one compiled solve, starting point after starting point."""
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from plefka.activations import Sigmoid
+from plefka.evidence import Evidence
 from plefka.free_energies.functional import Functional
-from plefka.free_energies.problem import head_of, pose, predict
+from plefka.free_energies.problem import head_of, known, pose, predict
 from plefka.free_energies.sjj import SaulJaakkolaJordan
 from plefka.free_energies.taylor import Taylor
 from plefka.methods import MeanField, does_not_apply
 from plefka.posterior import Posterior, chunks, on_all_cores
 from plefka.precision import is_traced, precision, to_numpy
+from plefka.reductions import rounds_of, sums_out
 from plefka.solvers.implicit import differentiable
 from plefka.solvers.loop import CONVERGED, NOT_FINITE, Policy, minimise
 from plefka.solvers.monotone import Monotone
@@ -53,23 +56,17 @@ def check(method: MeanField, network: "BeliefNetwork") -> None:
         raise does_not_apply(method, f"it would sum over {pairs}, and {MOST_PAIRS:,} is the most", "G221")
 
 
-def posterior(method: MeanField, network: "BeliefNetwork", rows: Any, *, prune: bool, dtype: str) -> Posterior:
+def posterior(method: MeanField, network: "BeliefNetwork", evidence: Evidence, *, prune: bool, dtype: str) -> Posterior:
     """Solve every row, from every starting point, and keep the lowest free energy that converged."""
-    if method.functional.needs_pairs:
-        network = _with_pairs(network)
-    solve = _traced if is_traced(network, rows) else partial(_in_chunks, dtype=dtype)
+    storage = network.storage.prepared(pairs=method.functional.needs_pairs, fans=method.functional.needs_fans)
+    network = eqx.tree_at(lambda net: net.storage, network, storage)
+    solve = _traced if is_traced(network, evidence.rows) else partial(_in_chunks, dtype=dtype)
     best = None
-    for start in _starts(method, rows.shape):
-        found = solve(method, network, rows, start, prune)
+    for start in _starts(method, evidence.rows.shape):
+        found = solve(method, network, evidence, start, prune)
         best = found if best is None else _better(best, found)
     assert best is not None
     return best
-
-
-def _with_pairs(network: "BeliefNetwork") -> "BeliefNetwork":
-    import equinox as eqx
-
-    return eqx.tree_at(lambda net: net.storage, network, network.storage.with_pairs())
 
 
 def _starts(method: MeanField, shape: tuple[int, int]):
@@ -90,20 +87,23 @@ def _better(a: Posterior, b: Posterior) -> Posterior:
     return Posterior(*chosen)._replace(num_steps=a.num_steps + b.num_steps, num_cycles=a.num_cycles + b.num_cycles)
 
 
-def _in_chunks(method, network, rows, start, prune, *, dtype) -> Posterior:
-    storage = network.storage
+def _in_chunks(method, network, evidence: Evidence, start, prune, *, dtype) -> Posterior:
+    storage, rows = network.storage, evidence.rows
     work = method.functional.row_work(
         network.size, storage.num_edges, storage.num_pairs() if method.functional.needs_pairs else 0
     )
+    if prune and sums_out(network.activation):
+        work = max(work, storage.num_edges)
     head = head_of(network.layers, np.isnan(rows).any(axis=0))
 
     def solve(index) -> Posterior:
         stacked = network.stack is not None
         piece = storage.take(index) if stacked else storage
         bias = network.bias[index] if stacked else network.bias
+        tilt = None if evidence.tilt is None else evidence.tilt[index]
         with precision(dtype):
             found = _compiled(
-                piece, bias, network.activation, rows[index], start[index], method.tol, method.max_steps,
+                piece, bias, network.activation, rows[index], tilt, start[index], method.tol, method.max_steps,
                 functional=method.functional, policy=POLICIES[method.policy], prune=prune, head=head,
             )  # fmt: skip
             return to_numpy(found)
@@ -112,30 +112,38 @@ def _in_chunks(method, network, rows, start, prune, *, dtype) -> Posterior:
     return Posterior.joined(on_all_cores(solve, pieces), len(rows))
 
 
-def _traced(method, network, rows, start, prune) -> Posterior:
+def _traced(method, network, evidence: Evidence, start, prune) -> Posterior:
     """Inside a trace of the user's: in its precision, and with derivatives; the jit remembers what was traced."""
     return _compiled(
-        network.storage, network.bias, network.activation, rows, start, method.tol, method.max_steps,
-        functional=method.functional, policy=POLICIES[method.policy], prune=prune, traced=True,
+        network.storage, network.bias, network.activation, evidence.rows, evidence.tilt, start,
+        method.tol, method.max_steps, functional=method.functional, policy=POLICIES[method.policy], prune=prune,
+        traced=True, rounds=rounds_of(network),
     )  # fmt: skip
 
 
 def _solve(
-    storage, bias, activation, rows, start, tol, max_steps, *, functional, policy, prune, head=None, traced=False
-) -> Posterior:
+    storage, bias, activation, rows, tilt, start, tol, max_steps,
+    *, functional, policy, prune, head=None, traced=False, rounds=None,
+) -> Posterior:  # fmt: skip
     degree = functional.powers(activation)
     rows, bias = jnp.asarray(rows, jnp.zeros(()).dtype), jnp.asarray(bias)
-    problem = pose(storage, bias, activation, rows, degree, pairs=functional.needs_pairs, prune=prune, head=head)
+    tilt = None if tilt is None else jnp.asarray(tilt, rows.dtype)
+    problem = pose(
+        storage, bias, activation, rows, degree,
+        pairs=functional.needs_pairs, prune=prune, tilt=tilt, head=head, rounds=rounds,
+    )  # fmt: skip
+    given = known(storage, bias, activation, rows, tilt)
     theta = jnp.where(problem.searched, jnp.asarray(start, rows.dtype).T[: problem.head], 0.0)
     frozen = jax.lax.stop_gradient(problem)
     tol = jnp.maximum(jnp.asarray(tol, rows.dtype), REACHABLE * jnp.finfo(rows.dtype).eps)
     ending = minimise(frozen, functional.energy, policy, theta, tol, max_steps)
     if traced:
-        means, G = differentiable(problem, functional, ending.point)
+        means, G = differentiable(problem, given, functional, ending.point, rounds)
     else:
-        means, G = predict(problem, problem.means(ending.point.theta)), ending.point.G
+        means = functional.with_summed(problem, given, problem.means(ending.point.theta))
+        means, G = predict(problem, means), ending.point.G
     status = jnp.where(jnp.isnan(means).any(0), NOT_FINITE, ending.status)
     return Posterior(means.T, G, status, ending.steps, ending.cycles, ending.point.residual)
 
 
-_compiled = jax.jit(_solve, static_argnames=("functional", "policy", "prune", "head", "traced"))
+_compiled = jax.jit(_solve, static_argnames=("functional", "policy", "prune", "head", "traced", "rounds"))

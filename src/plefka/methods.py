@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from plefka.errors import InvalidMethod, MethodDoesNotApply, nearest
 
 if TYPE_CHECKING:
+    from plefka.evidence import Evidence
     from plefka.networks.belief import BeliefNetwork
     from plefka.posterior import Posterior
 
@@ -32,7 +33,7 @@ class Method:
     def check(self, network: "BeliefNetwork") -> None:
         """Refuse a network that the method cannot serve, before computing, and name one that can."""
 
-    def posterior(self, network: "BeliefNetwork", rows: Any, *, prune: bool, dtype: str) -> "Posterior":
+    def posterior(self, network: "BeliefNetwork", evidence: "Evidence", *, prune: bool, dtype: str) -> "Posterior":
         """Means and ln P(evidence) for every row."""
         raise InvalidMethod(f"{self.name} is not a whole method.")
 
@@ -94,10 +95,10 @@ class MeanField(Method):
 
         check(self, network)
 
-    def posterior(self, network: "BeliefNetwork", rows: Any, *, prune: bool, dtype: str) -> "Posterior":
+    def posterior(self, network: "BeliefNetwork", evidence: "Evidence", *, prune: bool, dtype: str) -> "Posterior":
         from plefka.mean_field import posterior
 
-        return posterior(self, network, rows, prune=prune, dtype=dtype)
+        return posterior(self, network, evidence, prune=prune, dtype=dtype)
 
 
 @dataclass(frozen=True)
@@ -108,10 +109,10 @@ class Exact(Method):
     def is_bound(self) -> bool:
         return True
 
-    def posterior(self, network: "BeliefNetwork", rows: Any, *, prune: bool, dtype: str) -> "Posterior":
+    def posterior(self, network: "BeliefNetwork", evidence: "Evidence", *, prune: bool, dtype: str) -> "Posterior":
         from plefka.exact.enumeration import posterior
 
-        return posterior(network, rows, prune=prune, dtype=dtype)
+        return posterior(network, evidence, prune=prune, dtype=dtype)
 
 
 SCHEMES = ("G10", "G11", "G12", "G13", "G14", "G21", "G22", "G221", "G212", "SJJ")

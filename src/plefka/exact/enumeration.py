@@ -1,6 +1,6 @@
 """Exact inference by enumeration: the sum over all states of the hidden units, in blocks so that memory stays flat.
 
-Barren units are summed out by hand where nothing depends on them: a hidden unit without children is on with probability
+Units that can be summed out by hand are (see reductions.py). A hidden unit without children is on with probability
 f(field), so that only its parents need be enumerated.
 """
 
@@ -12,10 +12,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from plefka.errors import MethodDoesNotApply
+from plefka.evidence import Evidence
+from plefka.free_energies.problem import known
 from plefka.networks.states import fields, log_terms, open_for_states
 from plefka.posterior import Posterior, chunks
 from plefka.precision import is_traced, precision, to_numpy
 from plefka.progress import progress
+from plefka.reductions import recovered, reduced, sums_out
 from plefka.solvers.loop import CONVERGED, IMPOSSIBLE, NOT_FINITE
 
 if TYPE_CHECKING:
@@ -33,42 +36,99 @@ class Tally(NamedTuple):
     top: Any
     total: Any
     values: Any
+    slopes: Any  # d ln P / dh of every unit, or None where nothing was summed out
 
 
-def posterior(network: "BeliefNetwork", rows: Any, *, prune: bool, dtype: str) -> Posterior:
+def posterior(network: "BeliefNetwork", evidence: Evidence, *, prune: bool, dtype: str) -> Posterior:
     """ln P(evidence) and all posterior means, exactly."""
-    if is_traced(network, rows):
-        return _traced(network, rows)
+    if is_traced(network, evidence.rows):
+        return _traced(network, evidence)
     parts = []
     with precision(dtype):
-        enumerated, leaf = _who_is_enumerated(network, rows, prune)
-        bits = enumerated.sum(1)
-        _refuse_too_many(network, rows, int(bits.max(initial=0)))
-        states = 2 ** int(bits.max(initial=0))
+        task = _task(network, evidence, prune)
+        bits = most_bits(task)
+        _refuse_too_many(network, bits)
+        states = 2**bits
         block = min(BLOCK, states)
-        for index in chunks(len(rows), max(1, WORK // (block * network.size))):
-            parts.append(_sum_blocks(network, rows, enumerated, leaf, index, block, states))
-    return _posterior(Posterior.joined(parts, len(rows)), rows)
+        for index in chunks(len(task.rows), max(1, WORK // (block * network.size))):
+            parts.append(_sum_blocks(network, task, index, block, states))
+        return _posterior(Posterior.joined(parts, len(task.rows)), evidence.rows)
 
 
-def _sum_blocks(network, rows, enumerated, leaf, index, block, states) -> Posterior:
+class Task(NamedTuple):
+    """What is enumerated, row by row; arrays are (rows, units)."""
+
+    rows: np.ndarray
+    tilt: np.ndarray
+    bias: np.ndarray
+    constant: np.ndarray  # (rows,)
+    enumerated: np.ndarray
+    leaf: np.ndarray  # barren, and without children: only its chance is wanted
+    summed: np.ndarray  # summed out beforehand
+
+    @property
+    def counted(self) -> np.ndarray:
+        """Whose probability is part of that of a state."""
+        return ~self.leaf & ~self.summed
+
+    def take(self, index) -> "Task":
+        return Task(*(field[index] for field in self))
+
+
+def most_bits(task: Task) -> int:
+    """How many units must be enumerated in the row that has most of them."""
+    return int(task.enumerated.sum(1).max(initial=0))
+
+
+def _task(network: "BeliefNetwork", evidence: Evidence, prune: bool) -> Task:
+    rows = np.asarray(evidence.rows)
+    tilt = np.zeros(rows.shape) if evidence.tilt is None else evidence.tilt
+    bias, constant, summed = np.broadcast_to(network.bias, rows.shape), np.zeros(len(rows)), np.zeros(rows.shape, bool)
+    if prune and sums_out(network.activation):
+        left = _reduced(network.storage, network.bias, network.activation, rows, tilt)
+        bias, constant, summed = (np.asarray(field).T for field in (left.h, left.constant, left.summed))
+    hidden = np.isnan(rows) & ~summed
+    leaf = hidden & (network.storage.num_children() == 0) & (tilt == 0) & prune
+    return Task(np.where(summed, 0.0, rows), tilt, bias, constant, hidden & ~leaf, leaf, summed)
+
+
+@jax.jit
+def _reduced(storage, bias, activation, rows, tilt):
+    return reduced(known(storage, bias, activation, rows, tilt), prune=True, keep_barren=True)
+
+
+@jax.jit
+def _recovered(storage, bias, activation, rows, tilt, slope):
+    given = known(storage, bias, activation, rows, tilt)
+    return recovered(given, slope.T, keep_barren=True).T
+
+
+def _sum_blocks(network, task: Task, index, block, states) -> Posterior:
     stacked = network.stack is not None
     storage = network.storage.take(index) if stacked else network.storage
-    bias = network.bias[index] if stacked else network.bias
-    rank = np.where(enumerated, np.cumsum(enumerated, axis=1) - 1, -1)[index]
-    limit = 2.0 ** enumerated.sum(1)[index]
-    tally = Tally(np.full(len(limit), -np.inf), np.zeros(len(limit)), np.zeros(rank.shape))
+    task = task.take(index)
+    rank = np.where(task.enumerated, np.cumsum(task.enumerated, axis=1) - 1, -1)
+    limit = 2.0 ** task.enumerated.sum(1)
+    nothing = np.zeros(rank.shape)
+    tally = Tally(np.full(len(limit), -np.inf), np.zeros(len(limit)), nothing, nothing if task.summed.any() else None)
     firsts = range(0, states, block * BLOCKS_AT_ONCE)
     for first in progress(firsts, f"enumerating {states:,} states"):
         count = min(BLOCKS_AT_ONCE, (states - first) // block)
         tally = _compiled(
-            storage, bias, network.activation, rows[index], rank, leaf[index], limit, first, count, tally,
+            storage, network.activation, task.rows, task.tilt, task.bias, rank, task.leaf, task.counted,
+            limit, first, count, tally,
             block=block, stacked=stacked,
         )  # fmt: skip
     tally = to_numpy(tally)
     with np.errstate(divide="ignore", invalid="ignore"):
         means = tally.values / tally.total[:, None]
-        free_energy = -(tally.top + np.log(tally.total))
+        free_energy = -(tally.top + np.log(tally.total)) - task.constant
+        if tally.slopes is not None:
+            slopes = tally.slopes / tally.total[:, None]
+            bias = network.bias[index] if stacked else network.bias
+            known = np.where(task.summed, np.nan, task.rows)
+            found = _recovered(storage, bias, network.activation, known, task.tilt, slopes)
+            means = np.where(task.summed, np.asarray(found), means)
     zeros = np.zeros(len(limit))
     return Posterior(means, free_energy, np.full(len(limit), CONVERGED), zeros.astype(int), zeros.astype(int), zeros)
 
@@ -86,15 +146,7 @@ def _status(free_energy, where):
     return where(free_energy == np.inf, IMPOSSIBLE, where(free_energy < np.inf, CONVERGED, NOT_FINITE))
 
 
-def _who_is_enumerated(network: "BeliefNetwork", rows: np.ndarray, prune: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Which hidden units must be enumerated, and which are barren leaves, row by row."""
-    hidden = np.isnan(rows)
-    childless = network.storage.num_children() == 0
-    leaf = hidden & childless & prune
-    return hidden & ~leaf, leaf
-
-
-def _refuse_too_many(network: "BeliefNetwork", rows: np.ndarray, bits: int) -> None:
+def _refuse_too_many(network: "BeliefNetwork", bits: int) -> None:
     if bits > MOST_HIDDEN:
         raise MethodDoesNotApply(
             f"exact does not apply: it would sum over 2^{bits} = {2.0**bits:.3g} states of the hidden units, and "
@@ -103,7 +155,9 @@ def _refuse_too_many(network: "BeliefNetwork", rows: np.ndarray, bits: int) -> N
         )
 
 
-def _tally(storage, bias, activation, row, rank, leaf, limit, first, count, tally: Tally, *, block: int) -> Tally:
+def _tally(
+    storage, activation, row, tilt, bias, rank, leaf, counted, limit, first, count, tally: Tally, *, block: int
+) -> Tally:  # fmt: skip
     """Add `count` blocks of states, from state number `first` on, for one row of one network."""
     weights = open_for_states(storage)
 
@@ -112,40 +166,52 @@ def _tally(storage, bias, activation, row, rank, leaf, limit, first, count, tall
         S = jnp.where(rank[:, None] >= 0, (number >> jnp.maximum(rank, 0)[:, None]) & 1, row[:, None])
         S = jnp.where(leaf[:, None], 0.0, S)
         x = fields(weights, bias[:, None], activation, S)
-        log_weight = jnp.where(leaf[:, None], 0.0, log_terms(activation, x, S)).sum(0)
+        log_weight = (jnp.where(counted[:, None], log_terms(activation, x, S), 0.0) + tilt[:, None] * S).sum(0)
         log_weight = jnp.where(number < limit, log_weight, -jnp.inf)
         top = jnp.maximum(tally.top, log_weight.max())
         safe = jnp.where(jnp.isfinite(top), top, 0.0)
         old, weight = jnp.exp(tally.top - safe), jnp.exp(log_weight - safe)
         values = jnp.where(leaf[:, None], activation.probability(x), S) @ weight
-        return Tally(top, tally.total * old + weight.sum(), tally.values * old + values)
+        slopes = tally.slopes
+        if slopes is not None:
+            slopes = slopes * old + jnp.where(counted, _slopes(activation, x, S, weight) @ weight, 0.0)
+        return Tally(top, tally.total * old + weight.sum(), tally.values * old + values, slopes)
 
     return jax.lax.fori_loop(0, count, add, tally)
 
 
+def _slopes(activation, x, S, weight):
+    """What each unit adds to d ln P(S) / dh; nothing in states that cannot be."""
+    x = jnp.where(weight > 0, x, 1.0)
+    return jnp.where(weight > 0, jax.grad(lambda x: log_terms(activation, x, S).sum())(x), 0.0)
+
+
 @partial(jax.jit, static_argnames=("block", "stacked"))
-def _compiled(storage, bias, activation, rows, rank, leaf, limit, first, count, tally, *, block, stacked):
-    axis = 0 if stacked else None
-    over_storage = jax.tree.map(lambda _: axis, storage)
-    per_row = jax.vmap(partial(_tally, block=block), in_axes=(over_storage, axis, None, 0, 0, 0, 0, None, None, 0))
-    return per_row(storage, bias, activation, rows, rank, leaf, limit, first, count, tally)
+def _compiled(
+    storage, activation, rows, tilt, bias, rank, leaf, counted, limit, first, count, tally, *, block, stacked
+):
+    over_storage = jax.tree.map(lambda _: 0 if stacked else None, storage)
+    axes = (over_storage, None, 0, 0, 0, 0, 0, 0, 0, None, None, 0)
+    per_row = jax.vmap(partial(_tally, block=block), in_axes=axes)
+    return per_row(storage, activation, rows, tilt, bias, rank, leaf, counted, limit, first, count, tally)
 
 
-def _traced(network: "BeliefNetwork", rows: Any) -> Posterior:
+def _traced(network: "BeliefNetwork", evidence: Evidence) -> Posterior:
     """Inside a trace of the user's: all states of all units that may be hidden, those against the evidence left out."""
-    n = network.size
+    n, rows = network.size, evidence.rows
+    tilt = jnp.zeros(rows.shape) if evidence.tilt is None else evidence.tilt
     free = np.ones(n, bool) if is_traced(rows) else np.isnan(np.asarray(rows)).any(0)
-    _refuse_too_many(network, rows, int(free.sum()))
+    _refuse_too_many(network, int(free.sum()))
     rank = np.where(free, np.cumsum(free) - 1, -1)
     number = np.arange(2 ** int(free.sum()))
     S = np.where(rank[:, None] >= 0, (number >> np.maximum(rank, 0)[:, None]) & 1, 0)
 
-    def one(storage, bias, row):
+    def one(storage, bias, row, tilt):
         states = jnp.where(rank[:, None] >= 0, S, row[:, None]).astype(jnp.zeros(()).dtype)
         x = fields(open_for_states(storage), bias[:, None], network.activation, states)
         fits = jnp.all(jnp.isnan(row)[:, None] | (states == row[:, None]), axis=0)
         log_weight, factor = _weight(network.activation, x, states)
-        log_weight = jnp.where(fits, log_weight, -jnp.inf)
+        log_weight = jnp.where(fits, log_weight + tilt @ states, -jnp.inf)
         top = jax.lax.stop_gradient(jnp.max(log_weight, where=factor > 0, initial=-jnp.inf))
         top = jnp.where(jnp.isfinite(top), top, 0.0)
         weight = factor * jnp.exp(log_weight - top)
@@ -154,8 +220,8 @@ def _traced(network: "BeliefNetwork", rows: Any) -> Posterior:
 
     axis = 0 if network.stack is not None else None
     over_storage = jax.tree.map(lambda _: axis, network.storage)
-    per_row = jax.vmap(one, in_axes=(over_storage, axis, 0))
-    log_z, means = per_row(network.storage, jnp.asarray(network.bias), jnp.asarray(rows))
+    per_row = jax.vmap(one, in_axes=(over_storage, axis, 0, 0))
+    log_z, means = per_row(network.storage, jnp.asarray(network.bias), jnp.asarray(rows), tilt)
     zeros = jnp.zeros_like(log_z)
     steps = zeros.astype(int)
     return Posterior(means, -log_z, _status(-log_z, jnp.where), steps, steps, zeros)

@@ -52,11 +52,11 @@ class PrintedSecondOrder(Functional):
     def row_work(self, size: int, num_edges: int, num_pairs: int) -> int:
         return size + size**2
 
-    def energy(self, problem: Problem, u: Float[Array, "units rows"]) -> Float[Array, " rows"]:
+    def network_energy(self, problem: Problem, u: Float[Array, "units rows"]) -> Float[Array, " rows"]:
         W = dense(problem.weights, u.shape[1])
         x = problem.activation.off_poles(jnp.einsum("ijr,jr->ir", W, u) + problem.h)
         second = sigmoid_sums if isinstance(problem.activation, Sigmoid) else noisy_or_sums
-        return RIGHT_G12.energy(problem, u) - 0.5 * second(W, x, u)
+        return RIGHT_G12.network_energy(problem, u) - 0.5 * second(W, x, u)
 
 
 def dense(weights, rows: int) -> Float[Array, "units units rows"]:

@@ -8,12 +8,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from plefka.errors import InvalidInput
-from plefka.evidence import as_rows
+from plefka.evidence import as_evidence
 from plefka.free_energies.problem import pose
 from plefka.free_energies.taylor import negative_entropy
 from plefka.methods import MeanField, Method, does_not_apply, parse_method
 from plefka.networks.belief import BeliefNetwork
 from plefka.precision import is_traced, precision
+from plefka.reductions import rounds_of
 
 
 def free_energy(
@@ -35,7 +36,8 @@ def free_energy(
     method = parse_method(method)
     if not isinstance(method, MeanField):
         raise does_not_apply(method, "it has no free energy as a function of the means", "a scheme such as G12")
-    rows, batched = as_rows(network, evidence)
+    found = as_evidence(network, evidence)
+    rows, batched = found.rows, found.batched
     method.check(network)
     traced = is_traced(network, rows, means)
     u = jnp.asarray(means) if traced else np.asarray(means, dtype=float)
@@ -46,24 +48,34 @@ def free_energy(
     if u.ndim == 2 and len(rows) > 1 and len(u) not in (1, len(rows)):
         raise InvalidInput(f"there must be equally many; got {len(u)} rows of means and {len(rows)} rows of evidence.")
     batched = batched or u.ndim == 2
-    storage = network.storage.with_pairs() if method.functional.needs_pairs else network.storage
-    arguments = (storage, network.bias, network.activation, rows, jnp.atleast_2d(u) if traced else np.atleast_2d(u))
+    storage = network.storage.prepared(pairs=method.functional.needs_pairs, fans=method.functional.needs_fans)
+    arguments = (
+        storage,
+        network.bias,
+        network.activation,
+        rows,
+        found.tilt,
+        jnp.atleast_2d(u) if traced else np.atleast_2d(u),
+    )
     if traced:
-        G = _compiled(*arguments, functional=method.functional, prune=prune)
+        G = _compiled(*arguments, functional=method.functional, prune=prune, rounds=rounds_of(network))
         return G if batched else G[0]
     with precision(dtype):
         G = np.asarray(_compiled(*arguments, functional=method.functional, prune=prune))
+        G = G if found.offset is None else G - found.offset
     return G if batched else G[0].item()
 
 
-def _evaluate(storage, bias, activation, rows, u, *, functional, prune):
-    rows = jnp.asarray(rows)
-    if u.shape[0] != rows.shape[0]:
-        rows = jnp.broadcast_to(rows, (max(u.shape[0], rows.shape[0]), rows.shape[1]))
-    degree = functional.powers(activation)
-    problem = pose(storage, jnp.asarray(bias), activation, rows, degree, pairs=functional.needs_pairs, prune=prune)
-    u = jnp.where(jnp.isnan(rows).T, jnp.asarray(u).T, problem.values)
+def _evaluate(storage, bias, activation, rows, tilt, u, *, functional, prune, rounds=None):
+    count = max(u.shape[0], rows.shape[0])
+    rows = jnp.broadcast_to(jnp.asarray(rows), (count, rows.shape[1]))
+    tilt = None if tilt is None else jnp.broadcast_to(jnp.asarray(tilt), rows.shape)
+    problem = pose(
+        storage, jnp.asarray(bias), activation, rows, functional.powers(activation),
+        pairs=functional.needs_pairs, prune=prune, tilt=tilt, rounds=rounds,
+    )  # fmt: skip
+    u = jnp.where(problem.free, jnp.asarray(u).T, problem.values)
     return functional.energy(problem, u) + jnp.where(problem.free, negative_entropy(u), 0.0).sum(0)
 
 
-_compiled = partial(jax.jit, static_argnames=("functional", "prune"))(_evaluate)
+_compiled = partial(jax.jit, static_argnames=("functional", "prune", "rounds"))(_evaluate)

@@ -3,10 +3,13 @@
 from abc import abstractmethod
 
 import equinox as eqx
+import jax
+import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from plefka.activations import Activation
 from plefka.free_energies.problem import Problem
+from plefka.reductions import Given, recovered, sums_out
 
 
 class Functional(eqx.Module):
@@ -22,6 +25,11 @@ class Functional(eqx.Module):
         """Whether all pairs of units that share a child come in."""
         return False
 
+    @property
+    def needs_fans(self) -> bool:
+        """Whether all parents of a unit come in together."""
+        return False
+
     @abstractmethod
     def powers(self, activation: Activation) -> int:
         """The highest power of a weight in the formulas."""
@@ -31,9 +39,30 @@ class Functional(eqx.Module):
         """How many numbers are held at once for one row."""
 
     @abstractmethod
+    def network_energy(self, problem: Problem, u: Float[Array, "units rows"]) -> Float[Array, " rows"]:
+        """What the units of the network add to G at the means u, for every row."""
+
+    def smooth_network_energy(self, problem: Problem, u: Float[Array, "units rows"]) -> Float[Array, " rows"]:
+        """The same, for second derivatives."""
+        return self.network_energy(problem, u)
+
     def energy(self, problem: Problem, u: Float[Array, "units rows"]) -> Float[Array, " rows"]:
         """G - G_0 at the means u, for every row."""
+        return self.network_energy(problem, u) + problem.offset(u)
 
     def smooth_energy(self, problem: Problem, u: Float[Array, "units rows"]) -> Float[Array, " rows"]:
         """The same, for second derivatives."""
-        return self.energy(problem, u)
+        return self.smooth_network_energy(problem, u) + problem.offset(u)
+
+    def with_summed(self, problem: Problem, given: Given, u: Float[Array, "units rows"], rounds: int | None = None):
+        """The means u, and those of the units that were summed out, which follow from dG/dh."""
+        if not sums_out(given.activation):
+            return u
+
+        def follow(u):
+            def energy(h):
+                return self.smooth_energy(eqx.tree_at(lambda p: p.h, problem, h), u).sum()
+
+            return jnp.where(problem.summed, recovered(given, -jax.grad(energy)(problem.h), rounds=rounds), u)
+
+        return jax.lax.cond(jnp.any(problem.summed), follow, lambda u: u, u)

@@ -26,11 +26,11 @@ class SaulJaakkolaJordan(Functional):
     def row_work(self, size: int, num_edges: int, num_pairs: int) -> int:
         return size + num_edges  # a tilted mean for every edge
 
-    def energy(self, problem: Problem, u: Float[Array, "units rows"]) -> Float[Array, " rows"]:
+    def network_energy(self, problem: Problem, u: Float[Array, "units rows"]) -> Float[Array, " rows"]:
         x = problem.h + problem.weights.field_of(u)
         return _bound(problem, u, x, jax.lax.stop_gradient(best_xi(problem, u, x)))  # dG / dxi = 0 there
 
-    def smooth_energy(self, problem: Problem, u: Float[Array, "units rows"]) -> Float[Array, " rows"]:
+    def smooth_network_energy(self, problem: Problem, u: Float[Array, "units rows"]) -> Float[Array, " rows"]:
         """The same, for second derivatives: the best xi moves with the means, as one more Newton step says."""
         x = problem.h + problem.weights.field_of(u)
         xi = jax.lax.stop_gradient(best_xi(problem, u, x))

@@ -36,7 +36,7 @@ class Taylor(Functional):
     def row_work(self, size: int, num_edges: int, num_pairs: int) -> int:
         return size + (num_pairs if self.needs_pairs else 0)
 
-    def energy(self, problem: Problem, u: Float[Array, "units rows"]) -> Float[Array, " rows"]:
+    def network_energy(self, problem: Problem, u: Float[Array, "units rows"]) -> Float[Array, " rows"]:
         W, h, r = problem.weights, problem.h, problem.counted
         curved = self.needs_pairs and not problem.activation.has_linear_log_odds
         v = u * (1 - u)  # variance of a binary unit

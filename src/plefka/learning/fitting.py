@@ -160,7 +160,7 @@ def _plan(network, method, rules, l1, l2, tol) -> Plan:
     policy = POLICY if method.policy == "monotone" else POLICIES[method.policy]
     stacked = network.stack is not None
     storage = network.storage.take(0) if stacked else network.storage
-    storage = storage.with_pairs() if method.functional.needs_pairs else storage
+    storage = storage.prepared(pairs=method.functional.needs_pairs, fans=method.functional.needs_fans)
     return Plan(
         storage, network.activation, parametrisation(network, *rules), float(l1), float(l2), float(tol),
         method.functional, policy, min(method.max_steps, MOST_STEPS), stacked,

@@ -178,7 +178,7 @@ def _weights(storage: Storage, bias, activation: Activation, rows, means, key, *
         x = fields(edges, problem.h, activation, S)
         joint = log_terms(activation, x, S)
         drawn = jnp.where(problem.free, jnp.where(draw, log_u, log_not_u), 0.0)
-        return jnp.sum(jnp.where(problem.counted > 0, joint, 0.0) - drawn, axis=0)
+        return jnp.sum(jnp.where(problem.counted > 0, joint, 0.0) - drawn, axis=0) - problem.offset(S)
 
     return jax.lax.map(one, jax.random.split(key, num_samples))
 

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Array, Float
 
+from plefka.networks.fans import BlockFans
 from plefka.networks.storage import OpenStorage, Storage
 
 Span = tuple[int, int]
@@ -53,7 +54,10 @@ class Blocks(Storage):
         powers = tuple(tuple(W**k for W in rows_last) for k in range(1, degree + 1))
         return OpenBlocks(powers, children, parents, self.size)
 
-    def with_pairs(self) -> "Blocks":
+    def depth(self) -> int:
+        return super().depth() if self.is_dense else len(self.weights)
+
+    def prepared(self, *, pairs: bool = False, fans: bool = False) -> "Blocks":
         return self
 
     def num_pairs(self) -> int:
@@ -134,6 +138,10 @@ class OpenBlocks(OpenStorage):
 
         sums = [one(*block) for block in zip(self.powers[0], self.children, self.parents, strict=True)]
         return [self._place(list(term), terms[0]) for term in zip(*sums, strict=True)]
+
+    def fans(self):
+        tables = (jnp.swapaxes(W if W.ndim == 3 else W[:, :, None], 0, 1) for W in self.powers[0])
+        return BlockFans(tuple(tables), self.children, self.parents)
 
     def _place(self, sums, like):
         """The sums of all blocks, put where their children are, and zeros for the units above them."""

@@ -5,7 +5,7 @@ child and by parent, so that the transposed sums, which is what a gradient is ma
 """
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import equinox as eqx
@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from jaxtyping import Array, Float, Int
 
 from plefka.errors import MethodDoesNotApply
+from plefka.networks.fans import EdgeFans, FanTables, list_fans
 from plefka.networks.incidence import Incidence, Index
 from plefka.networks.storage import OpenStorage, Storage
 from plefka.precision import is_traced
@@ -41,6 +42,7 @@ class Edges(Storage):
     parent: Incidence
     size: int = eqx.field(static=True)
     pairs: Pairs | None = None
+    listed_fans: FanTables | None = None
 
     @classmethod
     def from_scipy(cls, weights) -> "Edges":
@@ -73,23 +75,25 @@ class Edges(Storage):
     def open(self, degree: int, certain: float, *, pairs: bool = False) -> "OpenEdges":
         w = jnp.asarray(self.values)
         w = jnp.where(jnp.isinf(w), certain, w).T  # edges first, then networks
-        child, parent, listed = jax.tree.map(jnp.asarray, (self.child, self.parent, self.pairs))
+        child, parent, listed, fans = jax.tree.map(jnp.asarray, (self.child, self.parent, self.pairs, self.listed_fans))
         if pairs and listed is None:
-            raise MethodDoesNotApply(
-                "the pairs of units of a sparse network cannot be listed while its edges are traced. "
-                "Close over the network and trace its parameters only (network.with_parameters), or use G221."
-            )
+            raise _not_listed("the pairs of units", "G221")
         return OpenEdges(
             w,
             Side(child.lanes(w), child.lanes(parent.unit), child),
             Side(parent.lanes(w), parent.lanes(child.unit), parent),
             listed if pairs else None,
+            fans,
         )
 
-    def with_pairs(self) -> "Edges":
-        if self.pairs is not None or is_traced(self.child.unit):
+    def prepared(self, *, pairs: bool = False, fans: bool = False) -> "Edges":
+        if is_traced(self.child.unit):
             return self
-        return self._with(self.values, _remembered_pairs(self))
+        return self._with(
+            self.values,
+            _remembered(self, _list_pairs) if pairs and self.pairs is None else self.pairs,
+            _remembered(self, list_fans) if fans and self.listed_fans is None else self.listed_fans,
+        )
 
     def num_pairs(self) -> int:
         return int(np.sum(np.bincount(np.asarray(self.child.unit), minlength=self.size).astype(float) ** 2))
@@ -97,15 +101,15 @@ class Edges(Storage):
     def map_weights(self, function) -> "Edges":
         return self.with_parameters(function(self.values))
 
-    def _with(self, values, pairs: Pairs | None) -> "Edges":
-        return Edges(values=values, child=self.child, parent=self.parent, size=self.size, pairs=pairs)
+    def _with(self, values, pairs: Pairs | None, fans: FanTables | None) -> "Edges":
+        return Edges(values=values, child=self.child, parent=self.parent, size=self.size, pairs=pairs, listed_fans=fans)
 
     @property
     def parameters(self):
         return self.values
 
     def with_parameters(self, weights) -> "Edges":
-        return self._with(weights, self.pairs)
+        return self._with(weights, self.pairs, self.listed_fans)
 
     def take(self, networks) -> "Edges":
         return self.map_weights(lambda values: values[networks])
@@ -149,6 +153,14 @@ class OpenEdges(OpenStorage):
     by_child: Side
     by_parent: Side
     pairs: Pairs | None
+    listed_fans: FanTables | None
+
+    def fans(self):
+        if self.listed_fans is None:
+            raise _not_listed("the parents of every unit", "G12")
+        return EdgeFans(
+            tuple(map(_with_columns, self.listed_fans.fill(self.values))), self.listed_fans, self.by_parent.incidence
+        )
 
     def power_sums(self, *terms):
         return list(_power_sums(self.by_child.weights, self.by_child, self.by_parent, terms))
@@ -166,6 +178,10 @@ class OpenEdges(OpenStorage):
         P = jax.ops.segment_sum(along, q.of_edge, q.low.shape[0])
         P += jax.ops.segment_sum(common, q.of_child, q.low.shape[0], indices_are_sorted=True)
         return jnp.sum(v[q.low] * v[q.high] * P**2, axis=0)
+
+
+def _with_columns(w):
+    return w if w.ndim > 2 else w[:, :, None]
 
 
 def _with_rows(w):
@@ -220,18 +236,25 @@ def _weight_gradient(w, other, owner, terms, cotangents):
 _power_sums.defvjp(_forward, _backward)
 
 
-_PAIRS: dict[int, tuple[weakref.ref, Pairs]] = {}
+_LISTED: dict[tuple[int, Callable], tuple[weakref.ref, Any]] = {}
 
 
-def _remembered_pairs(edges: Edges) -> Pairs:
-    """The pairs depend on the edges alone, so they are listed once for as long as the edges live."""
-    key = id(edges.child.unit)
-    known = _PAIRS.get(key)
+def _remembered(edges: Edges, listing: Callable) -> Any:
+    """What depends on the edges alone is listed once for as long as the edges live."""
+    key = (id(edges.child.unit), listing)
+    known = _LISTED.get(key)
     if known is None or known[0]() is not edges.child.unit:
-        watch = weakref.ref(edges.child.unit, lambda _: _PAIRS.pop(key, None))
+        watch = weakref.ref(edges.child.unit, lambda _: _LISTED.pop(key, None))
         ends = np.asarray(edges.child.unit), np.asarray(edges.parent.unit)
-        known = _PAIRS[key] = (watch, _list_pairs(*ends, edges.size))
+        known = _LISTED[key] = (watch, listing(*ends, edges.size))
     return known[1]
+
+
+def _not_listed(what: str, instead: str) -> MethodDoesNotApply:
+    return MethodDoesNotApply(
+        f"{what} of a sparse network cannot be listed while its edges are traced. "
+        f"Close over the network and trace its parameters only (network.with_parameters), or use {instead}."
+    )
 
 
 def _list_pairs(child: np.ndarray, parent: np.ndarray, size: int) -> Pairs:

@@ -15,6 +15,10 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Array, Float
 
+from plefka.networks.fans import Fans
+from plefka.networks.graph import longest_path
+from plefka.precision import is_traced
+
 
 class OpenStorage(eqx.Module):
     """Weights made ready for products; work and memory are proportional to the edges."""
@@ -41,6 +45,10 @@ class OpenStorage(eqx.Module):
     def map_edges(self, function: Callable, *terms: Float[Array, "units rows"]) -> list[Float[Array, "units rows"]]:
         """sum_j of each of function(w_ij, child terms..., parent terms...); `terms` are child, parent, child, ..."""
 
+    @abstractmethod
+    def fans(self) -> Fans:
+        """The same weights, with all parents of a child together."""
+
     def field_of(self, z: Float[Array, "units rows"]) -> Float[Array, "units rows"]:
         """sum_j w_ij z_j."""
         return self.power_sums(z)[0]
@@ -66,8 +74,8 @@ class Storage(eqx.Module):
         """Ready for powers up to `degree`; infinite weights count as `certain`."""
 
     @abstractmethod
-    def with_pairs(self) -> "Storage":
-        """The same weights with whatever `pair_sum` needs to have been looked up beforehand."""
+    def prepared(self, *, pairs: bool = False, fans: bool = False) -> "Storage":
+        """The same weights with whatever `pair_sum` and `fans` need to have been looked up beforehand."""
 
     @abstractmethod
     def num_pairs(self) -> int:
@@ -96,6 +104,10 @@ class Storage(eqx.Module):
     @abstractmethod
     def union(self) -> sp.csr_array:
         """Where any network of a stack has an edge."""
+
+    def depth(self) -> int:
+        """How many edges the longest path has; where weights are traced, how many it could have."""
+        return self.size - 1 if is_traced(self) else longest_path(self.union())
 
     def num_children(self) -> np.ndarray:
         """Of every unit; in a stack, all that it has in some network."""

@@ -9,7 +9,7 @@ import numpy as np
 from plefka.errors import InvalidEvidence, InvalidInput
 from plefka.evidence import as_rows
 from plefka.exact.enumeration import log_weights
-from plefka.free_energies.problem import forwards, relevant
+from plefka.networks.arrows import forwards, relevant
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.states import fields, log_terms, open_for_states, settled
 from plefka.precision import is_traced, precision

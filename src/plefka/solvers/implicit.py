@@ -9,25 +9,29 @@ from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 from jax.scipy.sparse.linalg import cg
+from jaxtyping import Array
 
 from plefka.free_energies.functional import Functional
-from plefka.free_energies.problem import Problem, differs, predict, prediction
+from plefka.free_energies.problem import Problem, predict, prediction
 from plefka.free_energies.taylor import negative_entropy
+from plefka.networks.arrows import settled_along
+from plefka.reductions import Given
 from plefka.solvers.loop import Point
 
 LINEAR_TOLERANCE = 1e-10
 
 
-def differentiable(problem: Problem, functional: Functional, point: Point) -> tuple:
+def differentiable(
+    problem: Problem, given: Given, functional: Functional, point: Point, rounds: int | None
+) -> tuple[Array, Array]:
     """The means and the free energy at the solution, as functions of everything in the problem."""
     theta = jax.lax.stop_gradient(point.theta)
     # With u held fixed, G has the derivatives of the minimum. A barren unit has its predicted mean: an edge of weight 0
     # that leads from it adds nothing to G, but to the derivative by that weight.
     u = jax.lax.stop_gradient(predict(problem, problem.means(theta)))
     G = functional.energy(problem, u) + jnp.where(problem.free, negative_entropy(u), 0.0).sum(0)
-    return _predicted(
-        problem, jnp.where(problem.free, _stationary(functional.smooth_energy, problem, u), problem.values)
-    ), G
+    found = jnp.where(problem.free, _stationary(functional.smooth_energy, problem, u), problem.values)
+    return _predicted(problem, functional.with_summed(problem, given, found, rounds)), G
 
 
 def _slope(energy: Callable, problem: Problem, u):
@@ -56,23 +60,11 @@ def _stationary(energy: Callable, problem: Problem, u):
 def _predicted(problem: Problem, u):
     """The means with barren units predicted forwards, differentiated backwards along the same arrows."""
 
-    def once(problem, u, values):
+    def once(arguments, values):
+        problem, u = arguments
         return prediction(problem, u)(problem.h + problem.weights.field_of(values))
 
-    def backward(saved, by_values):
-        problem, u, values = saved
-        _, pull_back = jax.vjp(once, problem, u, values)
-
-        def step(state):
-            total, _ = state
-            new = by_values + pull_back(total)[2]
-            return new, jnp.any(differs(new, total))
-
-        total, _ = jax.lax.while_loop(lambda state: state[1], step, (by_values, jnp.array(True)))
-        return (*pull_back(total)[:2], None)
-
-    values = jax.lax.stop_gradient(predict(jax.lax.stop_gradient(problem), jax.lax.stop_gradient(u)))
-    return _with_derivative(lambda problem, u, values: values, backward)(problem, u, values)
+    return settled_along(once, (problem, u), jax.lax.stop_gradient(u))
 
 
 def _with_derivative(function: Callable, backward: Callable) -> Callable:

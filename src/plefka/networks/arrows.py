@@ -1,0 +1,104 @@
+"""Along the arrows: what follows from parent to child, and who leads to whom."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from plefka.networks.storage import OpenStorage, Storage
+
+
+def relevant(storage: Storage, informed: Bool[Array, "units rows"]) -> Bool[Array, "units rows"]:
+    """The units of which something is known, and their ancestors; all others are barren: summed over, they add nothing.
+
+    Something is known of a unit that is observed, or of which there is soft evidence.
+    """
+    edges = storage.indicator().open(1, 1.0)
+    childless = ~parents_of(edges, jnp.ones(informed.shape, bool))
+    anything_barren = jnp.any(childless & ~informed)
+    return with_ancestors(edges, informed, needed=anything_barren) | ~anything_barren
+
+
+def with_ancestors(
+    edges: OpenStorage,
+    units: Bool[Array, "units rows"],
+    among: Bool[Array, "units rows"] | bool = True,
+    needed: Bool[Array, ""] | bool = True,
+) -> Bool[Array, "units rows"]:
+    """The units, and those that lead to them along edges of positive weight through units among the given ones."""
+
+    def step(state):
+        found, _ = state
+        more = found | (parents_of(edges, found) & among)
+        return more, jnp.any(more != found)
+
+    return jax.lax.while_loop(lambda state: state[1], step, (units, jnp.asarray(needed)))[0]
+
+
+def parents_of(edges: OpenStorage, units: Bool[Array, "units rows"]) -> Bool[Array, "units rows"]:
+    """The units with an edge of positive weight to one of the given ones."""
+    return from_children(edges, units) > 0
+
+
+def from_children(edges: OpenStorage, values: Array) -> Float[Array, "units rows"]:
+    """sum_i w_ij z_i: what a unit has from its children."""
+    z = values.astype(jnp.zeros(()).dtype)
+    return jax.vjp(edges.field_of, z)[1](z)[0]
+
+
+def forwards(
+    weights: OpenStorage,
+    h: Float[Array, "units #rows"],
+    rule: Callable,
+    start: Float[Array, "units rows"],
+    needed: Bool[Array, ""] | bool = True,
+) -> Float[Array, "units rows"]:
+    """Apply `rule` (from fields to the values of units) along the arrows, from the parents to the children.
+
+    All units are updated together until nothing changes: as many times as the longest path has edges.
+    """
+    return _settle(lambda values: rule(h + weights.field_of(values)), start, needed)
+
+
+def settled_along(
+    once: Callable, arguments: Any, start: Float[Array, "units rows"], rounds: int | None = None
+) -> Array:
+    """values = once(arguments, values), by repetition, where the values of a unit follow from those of its parents.
+
+    Its reverse derivative is settled in the same way, against the arrows. For derivatives of derivatives pass `rounds`,
+    as many as the longest path has edges.
+    """
+    if rounds is not None:
+        return jax.lax.scan(lambda values, _: (once(arguments, values), None), start, length=rounds)[0]
+
+    @jax.custom_vjp
+    def settled(arguments, start):
+        return _settle(lambda values: once(arguments, values), start)
+
+    def forward(arguments, start):
+        values = settled(arguments, start)
+        return values, (arguments, values)
+
+    def backward(saved, by_values):
+        _, pull_back = jax.vjp(once, *saved)
+        total = _settle(lambda total: by_values + pull_back(total)[1], by_values)
+        return pull_back(total)[0], jnp.zeros_like(total)
+
+    settled.defvjp(forward, backward)
+    return settled(arguments, start)
+
+
+def _settle(once: Callable, start: Array, needed: Bool[Array, ""] | bool = True) -> Array:
+    def step(state):
+        values, _ = state
+        new = once(values)
+        return new, jnp.any(differs(new, values))
+
+    return jax.lax.while_loop(lambda state: state[1], step, (start, jnp.asarray(needed)))[0]
+
+
+def differs(new: Float[Array, "units rows"], old: Float[Array, "units rows"]) -> Bool[Array, "units rows"]:
+    """Where something has changed; what is not a number stays so."""
+    return (new != old) & ~(jnp.isnan(new) & jnp.isnan(old))

@@ -1,0 +1,156 @@
+"""Fans: a child with all of its parents at once, for what is not a sum over edges.
+
+A fan is a table whose columns are children and whose positions are their parents. A layer is one fan, all columns of
+which share their parents; the children of a sparse network are grouped by how many parents they have. An edge of weight
+0 is none, so that fans can be filled up.
+"""
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from plefka.networks.incidence import Incidence, Index
+
+WIDTHS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32)  # and twice those of the last two, and so on
+Table = Float[Array, "positions columns rows"]
+Columns = Float[Array, "columns rows"]
+
+
+class Fans(eqx.Module):
+    """All fans of a network, ready for products: arrays are (positions, columns, rows)."""
+
+    weights: tuple[Float[Array, "positions columns #rows"], ...]
+
+    @abstractmethod
+    def parents(self, z: Float[Array, "units rows"]) -> list[Float[Array, "positions #columns rows"]]:
+        """z of the parents, fan by fan; with a single column where all children of a fan share them."""
+
+    @abstractmethod
+    def children(self, z: Float[Array, "units #rows"]) -> list[Float[Array, "columns #rows"]]:
+        """z of the children, fan by fan."""
+
+    @abstractmethod
+    def to_children(
+        self, columns: Sequence[Columns], otherwise: Float[Array, "units rows"]
+    ) -> Float[Array, "units rows"]:
+        """From fans to units; `otherwise` for units that have no parents."""
+
+    @abstractmethod
+    def to_parents(self, tables: Sequence[Table]) -> Float[Array, "units rows"]:
+        """The sum over the edges that lead from a unit."""
+
+    def map(self, function: Callable, *terms: Sequence[Any]) -> list[Any]:
+        """function(weights, terms...) of every fan."""
+        return [function(*fan) for fan in zip(self.weights, *terms, strict=True)]
+
+
+class BlockFans(Fans):
+    """The fans of dense blocks: spans of children and of parents."""
+
+    child_spans: tuple[tuple[int, int], ...] = eqx.field(static=True)
+    parent_spans: tuple[tuple[int, int], ...] = eqx.field(static=True)
+
+    def parents(self, z):
+        return [z[slice(*span), None] for span in self.parent_spans]
+
+    def children(self, z):
+        return [z[slice(*span)] for span in self.child_spans]
+
+    def to_children(self, columns, otherwise):
+        pieces, at = [], 0
+        for piece, (first, last) in zip(columns, self.child_spans, strict=True):
+            pieces += [otherwise[at:first], piece]
+            at = last
+        return jnp.concatenate([*pieces, otherwise[at:]])
+
+    def to_parents(self, tables):
+        sums = zip(tables, self.parent_spans, strict=True)
+        total = jnp.zeros((self._size(), tables[0].shape[-1]), tables[0].dtype)
+        for table, span in sums:
+            total = total.at[slice(*span)].add(table.sum(1))
+        return total
+
+    def _size(self) -> int:
+        return max(last for _, last in self.child_spans)
+
+
+class FanTable(eqx.Module):
+    """Which edges, parents and children one fan of a sparse network has."""
+
+    edge: Index  # (positions, columns); the number of edges stands for none
+    parent: Index  # (positions, columns)
+    child: Index  # (columns,)
+
+
+class FanTables(eqx.Module):
+    """The fans of a sparse network, without weights."""
+
+    tables: tuple[FanTable, ...]
+    place: Index  # of every unit in the columns of all fans; behind them where it has no parents
+    slot: Index  # of every edge in the tables of all fans
+
+    def fill(self, by_edge: Float[Array, "edge *rows"]) -> list[Float[Array, "positions columns *rows"]]:
+        """From edges to fans, with zero where there is no edge."""
+        padded = jnp.concatenate([by_edge, jnp.zeros_like(by_edge[:1])])
+        return [padded[table.edge] for table in self.tables]
+
+    def to_edges(self, tables: Sequence[Table]) -> Float[Array, "edge rows"]:
+        """From fans to edges."""
+        return jnp.concatenate([table.reshape(-1, table.shape[-1]) for table in tables])[self.slot]
+
+
+class EdgeFans(Fans):
+    """The fans of a list of edges."""
+
+    listed: FanTables
+    parent: Incidence
+
+    def parents(self, z):
+        return [z[table.parent] for table in self.listed.tables]
+
+    def children(self, z):
+        return [z[table.child] for table in self.listed.tables]
+
+    def to_children(self, columns, otherwise):
+        if not columns:
+            return otherwise
+        found = jnp.concatenate([*columns, jnp.zeros_like(columns[0][:1])])[self.listed.place]
+        return jnp.where((self.listed.place < sum(map(len, columns)))[:, None], found, otherwise)
+
+    def to_parents(self, tables):
+        return self.parent.collect(self.listed.to_edges(tables))
+
+
+def list_fans(child: np.ndarray, parent: np.ndarray, size: int) -> FanTables:
+    """The fans of edges that are sorted by child."""
+    counts = np.bincount(child, minlength=size)
+    starts = np.cumsum(counts) - counts
+    widths = np.array(_widths(int(counts.max(initial=0))))
+    group = np.where(counts > 0, np.searchsorted(widths, counts), -1)
+    place, slot = np.full(size, -1), np.zeros(len(child), int)
+    tables, columns, slots = [], 0, 0
+    for k in np.unique(group[group >= 0]):
+        units = np.flatnonzero(group == k)
+        position = np.arange(int(widths[k]))[:, None]
+        there = position < counts[units]
+        edge = np.where(there, starts[units] + position, len(child))
+        at = slots + np.arange(edge.size).reshape(edge.shape)
+        slot[edge[there]] = at[there]
+        place[units] = columns + np.arange(len(units))
+        padded = np.append(parent, 0)
+        tables.append(FanTable(*(a.astype(np.int32) for a in (edge, padded[edge], units))))
+        columns, slots = columns + len(units), slots + edge.size
+    place = np.where(place < 0, columns, place)
+    return FanTables(tuple(tables), place.astype(np.int32), slot.astype(np.int32))
+
+
+def _widths(most: int) -> list[int]:
+    widths: list[int] = list(WIDTHS)
+    while widths[-1] < most:
+        widths += [2 * widths[-2], 2 * widths[-1]]
+    return widths
