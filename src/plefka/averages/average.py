@@ -1,0 +1,103 @@
+"""What every way of averaging offers: the averages of log forms and of probabilities, and their leave-one-out forms.
+
+A *fan* is a table of units and their parents: column c is a child, position j one of its parents. `w` is (positions,
+columns, 1 or rows) with zeros where there is no edge, `u` is (positions, columns, rows) or (positions, 1, rows) where
+all columns share their parents, and `h` is (columns, 1 or rows). The field of a child is x = h + sum_j w_j S_j, and its
+parents S_j are independent with means u_j.
+"""
+
+from abc import abstractmethod
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+Weights = Float[Array, "positions columns _"]
+Means = Float[Array, "positions _ rows"]
+Bias = Float[Array, "columns _"]
+Columns = Float[Array, "columns rows"]
+Edges = Float[Array, "positions columns rows"]
+Pair = tuple[Edges, Edges]
+
+
+class Average(eqx.Module):
+    """Averages over independent parents, for the columns of a fan."""
+
+    @property
+    @abstractmethod
+    def is_exact(self) -> bool:
+        """Whether the averages are those of the model, up to a rounding of 1e-9."""
+
+    @abstractmethod
+    def logs(self, w: Weights, u: Means, h: Bias) -> tuple[Columns, Columns]:
+        """<log_on(x)> and <log_off(x)>."""
+
+    @abstractmethod
+    def chances(self, w: Weights, u: Means, h: Bias) -> tuple[Columns, Columns]:
+        """ln <f(x)> and ln <1 - f(x)>, to all their digits."""
+
+    @abstractmethod
+    def messages(self, w: Weights, u: Edges, h: Bias, log_ratio: Columns) -> tuple[Edges, Columns, Columns]:
+        """What each child tells each of its parents, and the two `chances` of the child.
+
+        log_ratio is ln n(1) - ln n(0) of the child, infinite where it is observed. With F_k^s the average of f over the
+        other parents where parent k is s, the message is
+        ln[n(1) F_k^1 + n(0) (1 - F_k^1)] - ln[n(1) F_k^0 + n(0) (1 - F_k^0)].
+        """
+
+    def curvatures(self, w: Weights, u: Means, h: Bias, a: Columns, b: Columns, shared: bool) -> Float[Array, "..."]:
+        """d^2 / du_j du_l of a <log_on> + b <log_off>, zero for j = l.
+
+        (positions, positions, columns, rows); where the columns share their parents, summed over the columns.
+        """
+        own = of_edges(u, w)
+
+        def slope(u):
+            _, back = jax.vjp(lambda u: self.logs(w, u, h), u)
+            return back((a, b))[0]
+
+        def row(direction):
+            return jax.jvp(slope, (own,), (jnp.broadcast_to(direction[:, None, None], own.shape),))[1]
+
+        H = off_diagonal(jax.lax.map(row, jnp.eye(len(w), dtype=own.dtype)))
+        return H.sum(2) if shared else H
+
+    def slopes(self, w: Weights, u: Means, h: Bias) -> Edges:
+        """d<log_on>/du_j - d<log_off>/du_j, for every edge."""
+        (on, _), back = jax.vjp(lambda u: self.logs(w, u, h), of_edges(u, w))
+        return back((jnp.ones_like(on), -jnp.ones_like(on)))[0]
+
+
+def of_edges(u: Means, w: Weights) -> Edges:
+    """The parents' means, once for every edge."""
+    return jnp.broadcast_to(u, (*w.shape[:2], u.shape[2]))
+
+
+def off_diagonal(H: Float[Array, "positions positions ..."]) -> Float[Array, "positions positions ..."]:
+    """The same without the second derivatives by one and the same parent."""
+    others = 1 - jnp.eye(len(H), dtype=H.dtype)
+    return H * others.reshape(others.shape + (1,) * (H.ndim - 2))
+
+
+def message(off: Pair, on: Pair, log_ratio: Columns) -> Edges:
+    """ln[n(1) F^1 + n(0) (1 - F^1)] - ln[n(1) F^0 + n(0) (1 - F^0)]; nothing is said where both are impossible.
+
+    `off` and `on` are ln F and ln(1 - F) where the parent is off and where it is on.
+    """
+    for_on = jnp.minimum(log_ratio, 0.0)  # divided by the larger of n(1) and n(0)
+    for_off = jnp.minimum(-log_ratio, 0.0)
+
+    def heard(log_f, log_rest):
+        return jnp.logaddexp(log_f + for_on, log_rest + for_off)
+
+    one, zero = heard(*on), heard(*off)
+    silent = (one == zero) | (jnp.isneginf(one) & jnp.isneginf(zero))
+    return jnp.where(silent, 0.0, one - jnp.where(silent, 0.0, zero))
+
+
+def mean_field(w: Weights, u: Means, h: Bias) -> Columns:
+    """h + sum_j w_j u_j; a product of matrices where all rows and columns share what they can."""
+    if w.shape[2] == 1 and u.shape[1] == 1:
+        return h + w[:, :, 0].T @ u[:, 0]
+    return h + jnp.sum(w * u, axis=0)

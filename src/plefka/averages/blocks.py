@@ -1,0 +1,92 @@
+"""Loops that keep the work in cache: blocks of columns outside, chunks of nodes inside."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+BLOCK = 2**17  # numbers that are worked on at once
+
+
+def map_columns(function: Callable, share: int, *arrays) -> Any:
+    """function(*arrays) by blocks of columns, which are the last axis but one of all arrays and results.
+
+    `share` numbers are worked on for one column. An array with a single column belongs to all of them. Columns that are
+    added to fill the last block are zero: no edges.
+    """
+    columns, parts, rejoined = blocks_of(share, arrays)
+    if parts is None:
+        return function(*arrays)
+    results = jax.lax.map(lambda part: function(*rejoined(part)), parts)
+    return jax.tree.map(lambda x: join(x, columns), results)
+
+
+def sum_columns(function: Callable, share: int, *arrays) -> Any:
+    """The sum of function(*arrays) over blocks of columns."""
+    _, parts, rejoined = blocks_of(share, arrays)
+    if parts is None:
+        return function(*arrays)
+    like = jax.eval_shape(lambda: function(*rejoined(tuple(x[0] for x in parts))))
+    start = jnp.zeros(like.shape, like.dtype)
+    return jax.lax.scan(lambda total, part: (total + function(*rejoined(part)), None), start, parts)[0]
+
+
+def blocks_of(share: int, arrays: tuple) -> tuple:
+    """How many columns there are, the blocks of the arrays that have them, and how to put in those that do not."""
+    columns = max(x.shape[-2] for x in arrays)
+    blocks = min(columns, -(-columns * share // BLOCK))
+    if blocks <= 1:
+        return columns, None, None
+    width = -(-columns // blocks)
+    blocks = -(-columns // width)
+    own = [x.shape[-2] == columns for x in arrays]
+
+    def rejoined(part):
+        mine = iter(part)
+        return tuple(next(mine) if is_own else x for x, is_own in zip(arrays, own, strict=True))
+
+    return columns, tuple(split(x, blocks, width) for x, is_own in zip(arrays, own, strict=True) if is_own), rejoined
+
+
+def split(x, blocks: int, width: int):
+    """(..., columns, rows) as (blocks, ..., width, rows), with zeros behind."""
+    padding = [(0, 0)] * (x.ndim - 2) + [(0, blocks * width - x.shape[-2]), (0, 0)]
+    x = jnp.pad(x, padding).reshape(*x.shape[:-2], blocks, width, x.shape[-1])
+    return jnp.moveaxis(x, -3, 0)
+
+
+def join(x, columns: int):
+    """(blocks, ..., width, rows) as (..., columns, rows)."""
+    x = jnp.moveaxis(x, 0, -3)
+    return x.reshape(*x.shape[:-3], -1, x.shape[-1])[..., :columns, :]
+
+
+def chunks(nodes: int, share: int) -> tuple[int, int]:
+    """How many chunks of nodes there are, and how many nodes are in each; a node works on `share` numbers."""
+    size = min(nodes, max(1, BLOCK // max(share, 1)))
+    count = -(-nodes // size)
+    return count, -(-nodes // count)
+
+
+def in_chunks(values: np.ndarray, count: int, size: int) -> np.ndarray:
+    """The values at the nodes as (count, size), with zeros behind."""
+    return np.pad(values, (0, count * size - len(values))).reshape(count, size)
+
+
+def tree(multiply: Callable, parts: tuple) -> tuple:
+    """The product over axis 1 of factors that are given by their parts, by halving."""
+    while (size := parts[0].shape[1]) > 1:
+        half = size // 2
+        last = tuple(x[:, 2 * half :] for x in parts)
+        parts = multiply(tuple(x[:, :half] for x in parts), tuple(x[:, half : 2 * half] for x in parts))
+        if size % 2:
+            parts = tuple(jnp.concatenate([x, y], axis=1) for x, y in zip(parts, last, strict=True))
+    return tuple(x[:, 0] for x in parts)
+
+
+def sum_to(shape: tuple[int, ...], x):
+    """The sums over the axes along which an array of this shape was repeated."""
+    repeated = tuple(axis for axis, size in enumerate(shape) if size != x.shape[axis])
+    return x.sum(repeated, keepdims=True)

@@ -1,0 +1,28 @@
+"""Which way of averaging suits an activation and a number of parents."""
+
+from plefka.activations import Activation, NoisyOr, Sigmoid
+from plefka.averages.average import Average
+from plefka.averages.enumerated import Enumerated
+from plefka.averages.exponentials import Exponentials
+from plefka.averages.fourier import Fourier
+from plefka.averages.gauss_hermite import GaussHermite
+
+FEW = 5  # parents whose states are fewer than the nodes of a quadrature
+MOST = 12  # parents whose states can be summed over
+
+
+def choose(activation: Activation, positions: int, reach: float, leak: float) -> Average:
+    """The cheapest average that is as good as exact, or else the normal one.
+
+    `reach` is the largest |h| + sum_j |w_j| of a unit, which matters for the sigmoid, and `leak` the smallest h, which
+    matters for noisy-or.
+    """
+    if positions <= FEW:
+        return Enumerated(activation)
+    if isinstance(activation, Sigmoid):
+        average = Fourier(reach)
+        states_are_fewer = positions <= MOST and 2**positions < positions * len(average.rule.nodes.t)
+        return Enumerated(activation) if states_are_fewer else average
+    if isinstance(activation, NoisyOr):
+        return Exponentials(leak)
+    return Enumerated(activation) if positions <= MOST else GaussHermite(activation)

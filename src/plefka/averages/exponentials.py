@@ -1,0 +1,194 @@
+"""Averages for noisy-or: log_on as a sum of exponentials of the field, whose averages are products over the parents.
+
+log_off(x) = -x is linear, and 1 - f(x) = exp(-x) is such a product itself. For log_on,
+
+    -ln(1 - exp(-x)) ~ sum_k c_k exp(-t_k x)   for x >= leak,
+    <exp(-t x)> = exp(-t h) prod_j (1 - u_j + u_j exp(-t w_j))
+"""
+
+from collections.abc import Callable
+from functools import cache, partial
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.custom_derivatives import SymbolicZero
+
+from plefka.activations import log_noisy_or
+from plefka.averages.average import Average, mean_field, message, of_edges, off_diagonal
+from plefka.averages.blocks import chunks, in_chunks, map_columns, sum_columns, sum_to, tree
+
+FIRST, RATIO, LAST = 10, 1.44, 30.0  # t = 1, 2, ..., FIRST, then by RATIO up to LAST / leak: within 2e-10
+SMALLEST_LEAK = 1e-12
+
+
+@cache
+def exponentials(leak: float) -> tuple[np.ndarray, np.ndarray]:
+    """The t_k and c_k: least squares on a logarithmic grid, with rates as dense as the digits ask for."""
+    leak = min(max(leak, SMALLEST_LEAK), 1.0)
+    octaves = int(np.ceil(np.log(LAST / leak / FIRST) / np.log(RATIO)))
+    t = np.r_[np.arange(1.0, FIRST), np.geomspace(FIRST, LAST / leak, octaves + 1)]
+    x = np.geomspace(leak, 45.0, 12 * len(t))
+    c = np.linalg.lstsq(np.exp(-np.outer(x, t)), -np.log(-np.expm1(-x)), rcond=1e-15)[0]
+    return t, c
+
+
+class Exponentials(Average):
+    """Sums of products, for fields of at least `leak`."""
+
+    leak: float = eqx.field(static=True, converter=float)
+
+    @property
+    def is_exact(self):
+        return True
+
+    def logs(self, w, u, h):
+        sums = map_columns(partial(minus_log_on, self.leak), len(w) * u.shape[2], w, u, h)
+        return -sums, -mean_field(w, u, h)
+
+    def chances(self, w, u, h):
+        x = h + jnp.sum(equivalent(w, u), axis=0)
+        return log_noisy_or(x), -x
+
+    def messages(self, w, u, h, log_ratio):
+        """All terms are positive, so that nothing cancels where one of them is left out of a sum."""
+        terms = equivalent(w, of_edges(u, w))
+        off = h + all_but_one(terms)
+        on = off + w
+        x = h + terms.sum(0)
+        return message((log_noisy_or(off), -off), (log_noisy_or(on), -on), log_ratio), log_noisy_or(x), -x
+
+    def curvatures(self, w, u, h, a, b, shared):
+        work = len(w) * u.shape[2]
+        if shared:
+            return off_diagonal(sum_columns(partial(summed_curvatures, self.leak), work, w, u, h, a))
+        return off_diagonal(map_columns(partial(own_curvatures, self.leak), len(w) * work, w, u, h, a))
+
+    def slopes(self, w, u, h):
+        slopes = partial(sum_and_slopes, self.leak, False)
+        return w - map_columns(lambda *fan: slopes(*fan)[2], len(w) * u.shape[2], w, u, h)
+
+
+def equivalent(w, u):
+    """-ln(1 - u (1 - exp(-w))): the weight of a parent that is always on and does the same to <1 - f>."""
+    return -jnp.log1p(u * jnp.expm1(-w))
+
+
+def all_but_one(terms):
+    """The sum over all other positions, for each position."""
+    none = jnp.zeros_like(terms[:1])
+    before = jnp.concatenate([none, jnp.cumsum(terms[:-1], axis=0)])
+    after = jnp.concatenate([none, jnp.cumsum(terms[:0:-1], axis=0)])[::-1]
+    return before + after
+
+
+@jax.custom_jvp
+def products(f):
+    """The product over the positions, and the product of all but one of the factors for each of them."""
+    P = tree(multiply, (f,))[0]
+    return P, P[:, None] / f
+
+
+@products.defjvp
+def _(primals, tangents):
+    """No factor is in its own leave-one-out product: the derivative by it is left out, not subtracted."""
+    (f,), (df,) = primals, tangents
+    P, L = products(f)
+    return (P, L), ((L * df).sum(1), L * jnp.moveaxis(all_but_one(jnp.moveaxis(df / f, 1, 0)), 0, 1))
+
+
+def multiply(x: tuple, y: tuple) -> tuple:
+    return (x[0] * y[0],)
+
+
+class Chunk(NamedTuple):
+    """Some nodes: z = exp(-t w), the factors f = 1 + u (z - 1), P = <exp(-t x)>, and P without each of its factors."""
+
+    z: jax.Array
+    f: jax.Array
+    P: jax.Array
+    without: jax.Array
+
+
+def walk(leak: float, visit: Callable, total, w, u, h):
+    """total = visit(total, chunk, t, c), over all nodes."""
+    t, c = exponentials(leak)
+    count, size = chunks(len(t), len(w) * h.shape[0] * u.shape[2])
+    smallest = jnp.finfo(u.dtype).tiny ** (1 / 3)  # so that a factor can be taken out of a product again
+
+    def step(total, node):
+        t, c = (x[:, None, None] for x in node)
+        z = jnp.exp(-t[:, None] * w)
+        f = 1 + u * (z - 1)
+        f = f + jax.lax.stop_gradient(jnp.maximum(smallest - f, 0.0))
+        alone = jnp.exp(-t * h)
+        P, L = products(f)
+        return visit(total, Chunk(z, f, alone * P, alone[:, None] * L), t, c), None
+
+    nodes = tuple(jnp.asarray(in_chunks(x, count, size), u.dtype) for x in (t, c))
+    if count == 1:
+        return step(total, tuple(x[0] for x in nodes))[0]
+    return jax.lax.scan(step, total, nodes)[0]
+
+
+@partial(jax.custom_vjp, nondiff_argnums=(0,))
+def minus_log_on(leak: float, w, u, h):
+    """<-ln(1 - exp(-x))> = sum_k c_k P_k."""
+
+    def visit(total, chunk, t, c):
+        return total + (c * chunk.P).sum(0)
+
+    return walk(leak, visit, jnp.zeros((h.shape[0], u.shape[2]), u.dtype), w, u, h)
+
+
+def sum_and_slopes(leak: float, by_w: bool, w, u, h):
+    """The same with its derivatives by h, u and w, in one pass: a factor is taken out of P by division."""
+
+    def visit(total, chunk, t, c):
+        by_h, by_u = -c * t * chunk.P, c[:, None] * chunk.without * (chunk.z - 1)
+        sums = [total[0] + (c * chunk.P).sum(0), total[1] + by_h.sum(0), total[2] + by_u.sum(0)]
+        if by_w:
+            sums.append(total[3] - (u * (c * t)[:, None] * chunk.without * chunk.z).sum(0))
+        return tuple(sums)
+
+    column = jnp.zeros((h.shape[0], u.shape[2]), u.dtype)
+    edge = jnp.zeros((*w.shape[:2], u.shape[2]), u.dtype)
+    return walk(leak, visit, (column, column, edge, edge) if by_w else (column, column, edge), w, u, h)
+
+
+def _forward(leak: float, w, u, h):
+    one_pass = jax.checkpoint(partial(sum_and_slopes, leak, w.perturbed))
+    value, by_h, by_u, *by_w = one_pass(w.value, u.value, h.value)
+    return value, (by_w[0] if by_w else None, by_u, by_h, w.value, u.value, h.value)
+
+
+def _backward(leak: float, residuals, slope):
+    by_w, by_u, by_h, w, u, h = residuals
+    if isinstance(slope, SymbolicZero):
+        return jnp.zeros_like(w), jnp.zeros_like(u), jnp.zeros_like(h)
+    return (
+        jnp.zeros_like(w) if by_w is None else sum_to(w.shape, by_w * slope),
+        sum_to(u.shape, by_u * slope),
+        sum_to(h.shape, by_h * slope),
+    )
+
+
+minus_log_on.defvjp(_forward, _backward, symbolic_zeros=True)
+
+
+def summed_curvatures(leak: float, w, u, h, a):
+    def visit(total, chunk, t, c):
+        r = (chunk.z - 1) / chunk.f
+        return total - jnp.einsum("njcr,nlcr->jlr", r, (c * a * chunk.P)[:, None] * r)
+
+    return walk(leak, visit, jnp.zeros((len(w), len(w), u.shape[2]), u.dtype), w, u, h)
+
+
+def own_curvatures(leak: float, w, u, h, a):
+    def visit(total, chunk, t, c):
+        r = (chunk.z - 1) / chunk.f
+        return total - jnp.einsum("njcr,nlcr->jlcr", r, (c * a * chunk.P)[:, None] * r)
+
+    return walk(leak, visit, jnp.zeros((len(w), len(w), h.shape[0], u.shape[2]), u.dtype), w, u, h)
