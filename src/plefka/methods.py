@@ -45,6 +45,11 @@ class Method:
         return f"{self.name}[{','.join(options)}]" if options else self.name
 
 
+def _check_positive(tol: float) -> None:
+    if not tol > 0:
+        raise InvalidMethod(f"tol must be positive; got {tol}.")
+
+
 @dataclass(frozen=True)
 class MeanField(Method):
     """A free energy of the means, minimised: the schemes of the paper, and SJJ.
@@ -62,8 +67,7 @@ class MeanField(Method):
     seed: int | None = None
 
     def __post_init__(self):
-        if not self.tol > 0:
-            raise InvalidMethod(f"tol must be positive; got {self.tol}.")
+        _check_positive(self.tol)
         if self.max_steps < 1 or self.restarts < 0:
             raise InvalidMethod(
                 f"max_steps >= 1 and restarts >= 0 must hold; got {self.max_steps} and {self.restarts}."
@@ -102,6 +106,36 @@ class MeanField(Method):
 
 
 @dataclass(frozen=True)
+class Bethe(Method):
+    """Loopy belief propagation: exact where the network has no loops, and an estimate elsewhere.
+
+    - `tol`: the largest change of a mean that a further sweep may still make.
+    - `max_steps`: sweeps, in each of which every factor sends all its messages, at most.
+    - `damping`: the share of old messages that is kept in the first sweep; from then on it adapts.
+    """
+
+    tol: float = 1e-8
+    max_steps: int = 1000
+    damping: float = 0.0
+
+    def __post_init__(self):
+        _check_positive(self.tol)
+        if self.max_steps < 1:
+            raise InvalidMethod(f"max_steps >= 1 must hold; got {self.max_steps}.")
+        if not 0 <= self.damping < 1:
+            raise InvalidMethod(f"0 <= damping < 1 must hold; got {self.damping}.")
+
+    @property
+    def is_bound(self) -> bool:
+        return False
+
+    def posterior(self, network: "BeliefNetwork", evidence: "Evidence", *, prune: bool, dtype: str) -> "Posterior":
+        from plefka.belief_propagation.posterior import posterior
+
+        return posterior(self, network, evidence, prune=prune, dtype=dtype)
+
+
+@dataclass(frozen=True)
 class Exact(Method):
     """The sum over all states of the hidden units."""
 
@@ -116,7 +150,11 @@ class Exact(Method):
 
 
 SCHEMES = ("G10", "G11", "G12", "G13", "G14", "G21", "G22", "G221", "G212", "SJJ")
-METHODS: dict[str, Method] = {"exact": Exact("exact"), **{name: MeanField(name) for name in SCHEMES}}
+METHODS: dict[str, Method] = {
+    "exact": Exact("exact"),
+    **{name: MeanField(name) for name in SCHEMES},
+    "bethe": Bethe("bethe"),
+}
 
 
 def parse_method(method: str | Method) -> Method:

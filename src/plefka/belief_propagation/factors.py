@@ -1,0 +1,128 @@
+"""The factors P(unit | parents) of a network with its evidence, and the messages they send.
+
+The factor of unit c tells c the odds F / (1 - F), F = <f(x_c)> under the cavity means of its parents, and tells parent
+k how much likelier it makes everything below (see Average.messages). The cavity of a parent is the sum of all log-odds
+that it hears, without those of this factor. A unit that is not free hears nothing: it has its value.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from plefka.activations import Sigmoid
+from plefka.averages import Average, choose
+from plefka.averages.range import Range
+from plefka.belief_propagation.log_odds import LogOdds, certain_part, chance, finite_part, of_state
+from plefka.free_energies.problem import Problem
+from plefka.networks.fans import Fans
+
+Units = Float[Array, "units rows"]
+Rows = Float[Array, " rows"]
+Table = Float[Array, "positions columns rows"]
+Means = Float[Array, "positions #columns rows"]
+
+
+class Messages(eqx.Module):
+    """Log-odds: what every factor tells its unit, and what it tells each of its parents, fan by fan."""
+
+    own: Units
+    up: tuple[Table, ...]
+
+
+class Chances(eqx.Module):
+    """ln <f> and ln <1 - f> of every unit under its parents."""
+
+    on: Units
+    off: Units
+
+
+class Factors(eqx.Module):
+    """All factors of a problem, by fans."""
+
+    problem: Problem
+    fans: Fans
+    averages: tuple[Average, ...]
+
+    @classmethod
+    def of(cls, problem: Problem, fans: Fans, fields: Range) -> "Factors":
+        """Fans of weights among which a certain edge is a very large number."""
+        averages = (choose(problem.activation, len(w), fields.reach, fields.leak) for w in fans.weights)
+        return cls(problem, fans, tuple(averages))
+
+    @property
+    def h(self) -> Units:
+        """The biases, for every row."""
+        return jnp.broadcast_to(self.problem.h, self.problem.free.shape)
+
+    @property
+    def counted(self) -> Bool[Array, "units rows"]:
+        """Whose factor there is."""
+        return self.problem.counted > 0
+
+    def silence(self) -> Messages:
+        """Before anything is said."""
+        rows, dtype = self.h.shape[1], self.h.dtype
+        up = self.fans.map(lambda w: jnp.zeros((*w.shape[:2], rows), dtype))
+        return Messages(jnp.zeros_like(self.h), tuple(up))
+
+    def hear(self, messages: Messages) -> LogOdds:
+        """All that is said to every unit."""
+        free, tilt = self.problem.free, self.problem.tilt
+        finite = self._collected(messages, finite_part)
+        finite = jnp.where(free, finite if tilt is None else finite + tilt, of_state(self.problem.values))
+        if isinstance(self.problem.activation, Sigmoid):  # never certain
+            return LogOdds(finite, None)
+        return LogOdds(finite, self._collected(messages, certain_part))
+
+    def _collected(self, messages: Messages, part) -> Units:
+        tables = [part(up) for up in messages.up]
+        return part(messages.own) + (self.fans.to_parents(tables) if any(map(len, tables)) else 0.0)
+
+    def cavities(self, messages: Messages, heard: LogOdds) -> list[Table]:
+        """What the parents tell the factors of their children."""
+        certain = [None] * len(messages.up) if heard.certain is None else self.fans.parents(heard.certain)
+        parents = zip(self.fans.parents(heard.finite), certain, messages.up, strict=True)
+        return [LogOdds(finite, sure).without(up) for finite, sure, up in parents]
+
+    def answer(self, messages: Messages, heard: LogOdds) -> tuple[Messages, Units]:
+        """What all factors say when they have heard the messages, and ln of the sum over all states of each."""
+        from_below = heard.without(messages.own)
+        cavities = self.cavities(messages, heard)
+        free, counted = self.fans.parents(self.problem.free), self.fans.children(self.counted)
+        columns = zip(cavities, self.fans.children(self.h), self.fans.children(from_below), free, counted, strict=True)
+        found = [_said(*fan, *column) for fan, column in zip(self._averaged(), columns, strict=True)]
+        chances = self._of_units([fan[1:] for fan in found])
+        own = jnp.where(self.problem.free, chances.on - chances.off, 0.0)
+        return Messages(own, tuple(fan[0] for fan in found)), self.log_sums(chances, from_below)
+
+    def chances(self, means: Sequence[Means]) -> Chances:
+        """Of all units, from the means of their parents."""
+        fans = zip(self._averaged(), means, self.fans.children(self.h), strict=True)
+        return self._of_units([average.chances(w, u, h) for (average, w), u, h in fans])
+
+    def log_sums(self, chances: Chances, from_below: Units) -> Units:
+        """ln[(1 - F) n(0) + F n(1)] of every factor, with the larger of n(0) and n(1) one."""
+        on = chances.on + jnp.minimum(from_below, 0.0)
+        off = chances.off + jnp.minimum(-from_below, 0.0)
+        return jnp.where(self.counted, jnp.logaddexp(on, off), 0.0)
+
+    def _averaged(self) -> list[tuple[Average, Any]]:
+        return list(zip(self.averages, self.fans.weights, strict=True))
+
+    def _of_units(self, columns: Sequence[tuple[Any, Any]]) -> Chances:
+        """From fans to units; a unit without parents has the chances of its bias."""
+        f, x = self.problem.activation, self.problem.activation.clip(self.h)
+        on = self.fans.to_children([column[0] for column in columns], f.log_on(x))
+        return Chances(on, self.fans.to_children([column[1] for column in columns], f.log_off(x)))
+
+
+def _said(average: Average, w, cavity: Table, h, from_below, free, counted) -> tuple[Table, Any, Any]:
+    """The messages to the parents, where someone is there to speak and to hear, and the chances of the children."""
+    u = chance(cavity)
+    if len(w) == 0:
+        return cavity, *average.chances(w, u, h)
+    up, on, off = average.messages(w, u, h, from_below)
+    return jnp.where(free & counted, up, 0.0), on, off

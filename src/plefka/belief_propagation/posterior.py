@@ -1,0 +1,121 @@
+"""Belief propagation behind `infer`: chunks of rows through one compiled program, as many as fit into memory."""
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from plefka.averages.range import Range, range_of
+from plefka.belief_propagation.factors import Factors, Messages, Units
+from plefka.belief_propagation.free_energy import log_likelihood, slope
+from plefka.belief_propagation.log_odds import chance
+from plefka.belief_propagation.sweeps import propagate
+from plefka.errors import MethodDoesNotApply
+from plefka.evidence import Evidence
+from plefka.free_energies.problem import known, pose
+from plefka.mean_field import MOST_NUMBERS, REACHABLE
+from plefka.methods import Bethe
+from plefka.networks.arrows import settled_along
+from plefka.networks.states import open_for_states
+from plefka.posterior import Posterior, chunks, on_all_cores
+from plefka.precision import is_traced, precision, to_numpy
+from plefka.reductions import Given, recovered, rounds_of, sums_out
+from plefka.solvers.loop import IMPOSSIBLE, NOT_FINITE
+
+if TYPE_CHECKING:
+    from plefka.networks.belief import BeliefNetwork
+
+
+def posterior(method: Bethe, network: "BeliefNetwork", evidence: Evidence, *, prune: bool, dtype: str) -> Posterior:
+    """Send messages until they settle, in every row."""
+    network = eqx.tree_at(lambda net: net.storage, network, network.storage.prepared(fans=True))
+    options = method.damping, method.tol, method.max_steps
+    if is_traced(network, evidence.rows):
+        return _compiled(
+            network.storage, network.bias, network.activation, evidence.rows, evidence.tilt, *options,
+            fields=range_of(network), prune=prune, rounds=rounds_of(network),
+        )  # fmt: skip
+    return _in_chunks(network, evidence, options, prune, dtype)
+
+
+def _in_chunks(network: "BeliefNetwork", evidence: Evidence, options, prune: bool, dtype: str) -> Posterior:
+    storage, rows = network.storage, evidence.rows
+    stacked = network.stack is not None
+    solve = partial(_compiled, fields=range_of(network), prune=prune)
+
+    def part(index) -> Posterior:
+        piece = storage.take(index) if stacked else storage
+        bias = network.bias[index] if stacked else network.bias
+        tilt = None if evidence.tilt is None else evidence.tilt[index]
+        with precision(dtype):
+            return to_numpy(solve(piece, bias, network.activation, rows[index], tilt, *options))
+
+    pieces = chunks(len(rows), max(1, MOST_NUMBERS // max(storage.num_edges, network.size)))
+    return Posterior.joined(on_all_cores(part, pieces), len(rows))
+
+
+def _solve(
+    storage, bias, activation, rows, tilt, damping, tol, max_steps,
+    *, fields: Range, prune: bool, rounds: int | None = None,
+) -> Posterior:  # fmt: skip
+    rows, bias = jnp.asarray(rows, jnp.zeros(()).dtype), jnp.asarray(bias)
+    tilt = None if tilt is None else jnp.asarray(tilt, rows.dtype)
+    problem = pose(storage, bias, activation, rows, 1, pairs=False, prune=prune, tilt=tilt, rounds=rounds)
+    factors = Factors.of(problem, open_for_states(storage).fans(), fields)
+    tol = jnp.maximum(jnp.asarray(tol, rows.dtype), REACHABLE * jnp.finfo(rows.dtype).eps)
+    fixed = jax.lax.stop_gradient(factors)
+    ending = propagate(fixed, damping, tol, max_steps)
+    messages = jax.lax.stop_gradient(ending.messages)
+    log_z = log_likelihood(factors, messages)
+    means = _means(fixed, jax.lax.stop_gradient(known(storage, bias, activation, rows, tilt)), messages, rounds)
+    impossible = ending.status == IMPOSSIBLE
+    means = jnp.where(impossible & problem.free, jnp.nan, means)
+    wrong = ~impossible & (jnp.isnan(means).any(0) | jnp.isnan(log_z))
+    status = jnp.where(wrong, NOT_FINITE, ending.status)
+    G = jnp.where(impossible, jnp.inf, -log_z)
+    steps = ending.steps
+    return Posterior(_constant(means).T, G, status, steps, jnp.zeros_like(steps), ending.residual)
+
+
+_compiled = jax.jit(_solve, static_argnames=("fields", "prune", "rounds"))
+
+
+def _means(factors: Factors, given: Given, messages: Messages, rounds: int | None) -> Units:
+    """The beliefs of all units: those that were summed out follow from ln Z, and barren ones from their parents."""
+    problem = factors.problem
+    means = jnp.where(problem.free, chance(factors.hear(messages).total), problem.values)
+    if sums_out(problem.activation):
+        means = jax.lax.cond(
+            jnp.any(problem.summed),
+            lambda: jnp.where(problem.summed, recovered(given, slope(factors, messages), rounds=rounds), means),
+            lambda: means,
+        )
+    return jax.lax.cond(jnp.any(~problem.known), lambda: _predicted(factors, means), lambda: means)
+
+
+def _predicted(factors: Factors, means: Units) -> Units:
+    """The means with those of barren units, F under the means of their parents, along the arrows."""
+    is_known = factors.problem.known
+
+    def once(_, values):
+        return jnp.where(is_known, means, jnp.exp(factors.chances(factors.fans.parents(values)).on))
+
+    return settled_along(once, None, means)
+
+
+@jax.custom_vjp
+def _constant(means):
+    return means
+
+
+def _refuse(_, __):
+    raise MethodDoesNotApply(
+        "bethe does not apply: the derivatives of its means are not computed, only those of log_likelihood. "
+        "Use a mean-field method such as G12 instead."
+    )
+
+
+_constant.defvjp(lambda means: (means, None), _refuse)
