@@ -35,23 +35,32 @@ class Enumerated(Average):
 
     def chances(self, w, u, h):
         def averages(x, u):
-            return fold(log_mix, self._table(x), u)
+            P, top = self._table(x, u)
+            return tuple(logarithm(fold(weigh, (P,), u)[0]) + top)
 
         return over_states(averages, log_mix, w, u, h)
 
     def messages(self, w, u, h, log_ratio):
         def told(w, u, h, log_ratio):
-            table = self._table(fields(w, h))
-            pairs = leave_one_out(table, of_edges(u, w))
-            off, on = (tuple(jnp.concatenate([pair[s][k] for pair in pairs]) for k in (0, 1)) for s in (0, 1))
-            chances = fold(log_mix, tuple(jnp.concatenate(both) for both in zip(*pairs[0], strict=True)), u[:1])
-            return message(off, on, log_ratio), *chances
+            u = of_edges(u, w)
+            P, top = self._table(fields(w, h), u)
+            halves = jnp.stack(leave_one_out(P, u), axis=1)  # where the parent is off and on, parents, f and 1 - f
+            off, on = logarithm(halves) + top
+            chances = logarithm(weigh(u[0], halves[0, 0], halves[1, 0])) + top
+            return message((off[:, 0], off[:, 1]), (on[:, 0], on[:, 1]), log_ratio), *chances
 
         return map_columns(jax.checkpoint(told), 2 ** len(w) * u.shape[2], w, u, h, log_ratio)
 
-    def _table(self, x):
-        x = self.activation.clip(x)
-        return self.activation.log_on(x), self.activation.log_off(x)
+    def _table(self, x, u):
+        """f and 1 - f in every state, divided by exp(top), the largest that counts; (states, 2, columns, rows)."""
+        inside = self.activation.clip(x)
+        impossible = jnp.isneginf(jnp.stack([self.activation.log_on(inside), self.activation.log_off(inside)], axis=1))
+        x = self.activation.off_poles(x)
+        logs = jnp.stack([self.activation.log_on(x), self.activation.log_off(x)], axis=1)
+        top = jax.lax.stop_gradient(fold(likelier, (jnp.where(impossible, -jnp.inf, logs),), u)[0])
+        top = jnp.where(jnp.isfinite(top), top, 0.0)
+        P = jnp.exp(jnp.minimum(logs - top, LARGEST_GAP if u.dtype == jnp.float64 else LARGEST_GAP_SINGLE))
+        return P - jax.lax.stop_gradient(jnp.where(impossible, P, 0.0)), top  # zero, with the slope of f
 
 
 def over_states(averages: Callable, mixture: Callable, w, u, h):
@@ -79,28 +88,44 @@ def fields(w, h):
 
 
 def fold(mixture: Callable, tables: tuple, u) -> tuple:
-    """The averages of tables over the states, (columns, rows)."""
+    """The averages of tables over the states, (..., columns, rows)."""
     for mean in u:
         half = tables[0].shape[0] // 2
         tables = tuple(mixture(mean, x[:half], x[half:]) for x in tables)
-    shape = jnp.broadcast_shapes(tables[0].shape, (1, 1, u.shape[2]))[1:]
+    shape = (*tables[0].shape[1:-1], max(tables[0].shape[-1], u.shape[2]))
     return tuple(jnp.broadcast_to(x[0], shape) for x in tables)
 
 
-def leave_one_out(tables: tuple, u) -> list[tuple]:
-    """For every parent the averages (where it is off, where it is on) over all others, each with one state in front.
+def leave_one_out(table, u) -> list:
+    """For every parent the averages over all others, with two states in front: where it is off and where it is on.
 
     One half of the parents is averaged out before the other half is looked at, and so on.
     """
     if len(u) == 1:
-        return [tuple(tuple(x[s : s + 1] for x in tables) for s in (0, 1))]
+        return [table]
     half = len(u) // 2
-    first, second = tables, tables
+    first, second = table, table
     for mean in u[:half]:
-        second = tuple(log_mix(mean, *jnp.split(x, 2)) for x in second)
+        second = weigh(mean, *jnp.split(second, 2))
     for mean in u[half:][::-1]:
-        first = tuple(log_mix(mean, x[::2], x[1::2]) for x in first)
+        first = weigh(mean, first[::2], first[1::2])
     return leave_one_out(first, u[:half]) + leave_one_out(second, u[half:])
+
+
+def weigh(u, off, on):
+    """(1 - u) off + u on, in which nothing cancels."""
+    return (1 - u) * off + u * on
+
+
+def likelier(u, off, on):
+    """The larger of ln[(1 - u) exp(off)] and ln[u exp(on)]."""
+    return jnp.maximum(jnp.log1p(-u) + off, jnp.log(u) + on)
+
+
+def logarithm(P):
+    """ln P, with a slope of zero where P is zero."""
+    possible = P > 0
+    return jnp.where(possible, jnp.log(jnp.where(possible, P, 1.0)), -jnp.inf)
 
 
 def mix(u, off, on):
