@@ -26,6 +26,21 @@ class Diagnosis(NamedTuple):
     causes: np.ndarray  # which units they are
 
 
+def two_layer(seed: int, causes: int, findings: int) -> tuple[pf.BeliefNetwork, np.ndarray]:
+    """A network with certain edges and findings without leak, and evidence that can happen, on some causes too."""
+    rng = np.random.default_rng(seed)
+    weights = rng.exponential(1.0, (findings, causes)) * (rng.random((findings, causes)) < 0.6)
+    weights = np.where((weights > 0) & (rng.random(weights.shape) < 0.15), np.inf, weights)
+    leak = rng.uniform(0.01, 0.2, findings) * (rng.random(findings) < 0.6)
+    bias = rng.uniform(0.01, 0.5, causes)
+    state = (rng.random(causes) < -np.expm1(-bias)) * 1.0
+    state[rng.integers(causes)] = 1.0
+    x = leak + np.where(state == 1, weights, 0.0).sum(1)
+    row = np.concatenate([state, rng.random(findings) < -np.expm1(-x)])
+    seen = np.concatenate([rng.random(causes) < 0.15, rng.random(findings) > 0.2])
+    return pf.BeliefNetwork.layered([weights], [bias, leak], "noisy_or"), np.where(seen, row, np.nan)
+
+
 def exact_two_layer(network: pf.BeliefNetwork, row: np.ndarray, most: int = MOST_ENTRIES) -> tuple[float, np.ndarray]:
     """ln P(evidence) and the probability of every unit to be on; hidden units are roots, or have no children."""
     weights, bias = network.storage.to_sparse().toarray(), np.asarray(network.bias)

@@ -80,7 +80,7 @@ class Open(NamedTuple):
     def backwards(self, after: np.ndarray, before: np.ndarray, chance: Chances, slopes: "Slopes") -> np.ndarray:
         stay, go = after.reshape(2, -1)
         table = chance.stay[self.finding] * stay + chance.go[self.finding] * go
-        slopes.stay[self.finding] = (stay - go) @ before / (table @ before)
+        slopes.stay[self.finding] = np.sum((stay - go) * before) / np.sum(table * before)
         return table
 
 
@@ -98,7 +98,7 @@ class Mix(NamedTuple):
     def backwards(self, after: np.ndarray, before: np.ndarray, chance: Chances, slopes: "Slopes") -> np.ndarray:
         on = chance.on[self.cause] * _transposed(after, self.on)
         table = on + chance.off[self.cause] * _transposed(after, self.off)
-        slopes.means[self.cause] = on @ before / (table @ before)
+        slopes.means[self.cause] = np.sum(on * before) / np.sum(table * before)
         return table
 
 

@@ -1,29 +1,39 @@
-"""The bound as a function of the rates, one for each finding that is transformed; the other findings are exact.
+"""The bound with some findings transformed, as a function of where, and the other findings exact.
 
-    ln P <= constant + sum_i [rate_i leak_i - conjugate(rate_i)]
-                     + sum_j ln(exp(log_on_j + sum_i a_ij) + exp(log_off_j)) + ln P(exact findings on)
+For a finding that is on, follow the tangent of ln f from its leak up to the field x where it touches, and ln f itself
+from there on. That curve is concave and nowhere below ln f, so that what several causes add to it is at most the sum of
+what each adds alone:
 
-with a_ij = rate_i w_ij, or, where that is less, the room that is left up to ln f = 0: a cause that fills it alone makes
-the bound of f one, whatever the other causes do. So certain edges have a finite bound too.
+    ln f(leak + sum_j w_j S_j) <= base + sum_j a_j S_j,   a_j = rate w_j for leak + w_j <= x, else ln f(leak + w_j) - base
+                                                          base = ln f(x) - rate (x - leak),  rate = (ln f)'(x)
+
+Jaakkola and Jordan take the tangent for all fields, a_j = rate w_j, which is infinite for a certain edge and never less.
+With it the causes are independent again:
+
+    ln P <= constant + sum_i base_i + sum_j ln(exp(log_on_j + sum_i a_ij) + exp(log_off_j)) + ln P(exact findings on)
+
+where the causes of the exact findings have the changed odds. An inhibitor adds a_j when it is off.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
+from plefka.bounds.descent import descend
 from plefka.bounds.open_findings import Effect, Plan, plan
-from plefka.bounds.two_layers import Edges, TwoLayers, log_noisy_or
+from plefka.bounds.two_layers import TwoLayers, log_noisy_or
 
-LIMIT = 60.0  # of the numbers y that spell rates
-MAX_STEPS = 300
-LONGEST = 30.0  # how far an edge counts in the rates to begin with
+MAX_STEPS = 500
+TOLERANCE = 1e-7
+NEAREST, FARTHEST = -60.0, 10.0  # of ln(x - leak)
+LONGEST = 30.0  # how far an edge counts in the fields to begin with
 
 
 @dataclass(frozen=True)
 class Found:
-    """The rates that were found, the posterior means of the causes under them, and the bound."""
+    """ln(x - leak) of every transformed finding, the posterior means of the causes under them, and the bound."""
 
-    y: np.ndarray
+    z: np.ndarray
     means: np.ndarray
     bound: float
     converged: bool
@@ -34,78 +44,77 @@ class Transformed:
     """A two-layer network with some findings exact and the others transformed."""
 
     def __init__(self, problem: TwoLayers, exact: list[int]):
-        self.problem = problem
-        self.exact = exact
+        self.problem, self.exact = problem, exact
         self.soft = np.setdiff1d(np.arange(len(problem.leak)), exact)
         self.leak = problem.leak[self.soft]
         edges = problem.edges.take(np.isin(problem.edges.child, self.soft))
-        self.edges = edges._replace(child=np.searchsorted(self.soft, edges.child))
-        self.reach = self.leak[self.edges.child] + np.abs(self.edges.weight)  # the field with one cause alone
+        self.finding, self.cause = np.searchsorted(self.soft, edges.child), edges.parent
+        self.size, self.when_on = np.abs(edges.weight), edges.weight > 0
+        self.reach = self.leak[self.finding] + self.size  # the field with one cause alone
         self.top = problem.family.log_on(self.reach)
-        self.highest = np.minimum(problem.family.y_of_slope(self.leak), LIMIT)
         self.plan = exact_plan(problem, exact) if exact else None
 
-    def bound(self, y: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-        """The bound at some rates, its gradient, and the means of the causes."""
-        family, edges = self.problem.family, self.edges
-        base, a, slope = self._exponents(y)
-        on = self.problem.log_on + _by_cause(edges, np.where(edges.weight > 0, a, 0.0), self.problem)
-        off = self.problem.log_off + _by_cause(edges, np.where(edges.weight < 0, a, 0.0), self.problem)
+    def bound(self, z: np.ndarray) -> tuple[float, np.ndarray]:
+        """The bound where the tangents touch at x = leak + exp(z), and its gradient."""
+        value, means = self._bound_and_means(z)
+        t = np.exp(np.clip(z, NEAREST, FARTHEST))
+        added = self._by_finding(self._acting(means) * np.minimum(self.size, t[self.finding]))
+        slope = self.problem.family.rate_slope(self.leak + t) * t * (added - t)
+        return value, np.where((z > NEAREST) & (z < FARTHEST), slope, 0.0)
+
+    def _bound_and_means(self, z: np.ndarray) -> tuple[float, np.ndarray]:
+        base, a = self._exponents(z)
+        on = self.problem.log_on + self._by_cause(np.where(self.when_on, a, 0.0))
+        off = self.problem.log_off + self._by_cause(np.where(self.when_on, 0.0, a))
         log_z = np.logaddexp(on, off)
         means, log_p = np.exp(on - log_z), 0.0
         if self.plan is not None:
             log_p, means = self.plan.log_all_on(means)
-        acting = np.where(edges.weight > 0, means[edges.parent], 1 - means[edges.parent])
-        by_rate = self.leak - family.slope(y) + np.bincount(edges.child, acting * slope, len(self.leak))
-        value = self.problem.constant + base.sum() + log_z.sum() + log_p
-        return float(value), by_rate * family.d_rate(y), means
+        return float(self.problem.constant + base.sum() + log_z.sum() + log_p), means
 
-    def _exponents(self, y: np.ndarray):
-        """What a finding has with no cause; what each edge adds to it, and the derivative of that by the rate."""
-        family, edges = self.problem.family, self.edges
-        rate, touch = family.rate(y), family.slope(y)
-        base = rate * self.leak - family.conjugate(y)
-        size = np.abs(edges.weight)
-        straight = self.reach <= touch[edges.child]
-        a = np.where(straight, rate[edges.child] * np.where(straight, size, 0.0), self.top - base[edges.child])
-        return base, a, np.minimum(size, (touch - self.leak)[edges.child])
+    def _exponents(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """What a finding has without any cause, and what each edge adds to it."""
+        t = np.exp(np.clip(z, NEAREST, FARTHEST))
+        x = self.leak + t
+        rate = self.problem.family.rate(x)
+        base = self.problem.family.log_on(x) - rate * t
+        straight = self.reach <= x[self.finding]
+        along = rate[self.finding] * np.where(straight, self.size, 0.0)
+        return base, np.where(straight, along, self.top - base[self.finding])
+
+    def _acting(self, means: np.ndarray) -> np.ndarray:
+        """The chance that the cause of an edge is in the state in which it adds to the field."""
+        return np.where(self.when_on, means[self.cause], 1 - means[self.cause])
+
+    def _by_finding(self, values: np.ndarray) -> np.ndarray:
+        return np.bincount(self.finding, values, len(self.leak))
+
+    def _by_cause(self, values: np.ndarray) -> np.ndarray:
+        return np.bincount(self.cause, values, len(self.problem.log_on))
 
     def start(self) -> np.ndarray:
-        """The rates that are best if every cause is as probable as before the findings."""
-        edges, problem = self.edges, self.problem
-        on = np.exp(problem.log_on - np.logaddexp(problem.log_on, problem.log_off))
-        acting = np.where(edges.weight > 0, on[edges.parent], 1 - on[edges.parent])
-        added = np.bincount(edges.child, acting * np.minimum(np.abs(edges.weight), LONGEST), len(self.leak))
-        return np.clip(problem.family.y_of_slope(self.leak + added), -LIMIT, self.highest)
+        """Tangents at the mean fields that the findings have while nothing is known of them."""
+        on = np.exp(self.problem.log_on - np.logaddexp(self.problem.log_on, self.problem.log_off))
+        added = self._by_finding(self._acting(on) * np.minimum(self.size, LONGEST))
+        return np.log(np.maximum(added, np.exp(NEAREST)))
 
-    def minimise(self, y: np.ndarray) -> Found:
-        """The lowest bound that a search from these rates finds; it is never above the one it starts from."""
-        if y.size == 0:
-            value, _, means = self.bound(y)
-            return Found(y, means, value, True, 1)
-        from scipy.optimize import minimize
-
-        found = minimize(
-            lambda y: self.bound(y)[:2], y, jac=True, method="L-BFGS-B", bounds=[(-LIMIT, high) for high in self.highest],
-            options={"maxiter": MAX_STEPS, "ftol": 1e-13, "gtol": 1e-7},
-        )  # fmt: skip
-        value, _, means = self.bound(found.x)
-        return Found(found.x, means, value, bool(found.success), int(found.nfev) + 1)
+    def minimise(self, z: np.ndarray) -> Found:
+        """The lowest bound that a search from here finds; it is never above the one it starts from."""
+        lowest = descend(self.bound, z, MAX_STEPS, TOLERANCE)
+        _, means = self._bound_and_means(lowest.at)
+        return Found(lowest.at, means, lowest.value, lowest.converged, lowest.num_steps)
 
     def costs(self, found: Found) -> np.ndarray:
-        """How much lower the bound would be if a transformed finding were exact, for each, taking causes as independent."""
-        edges = self.edges
-        base, a, _ = self._exponents(found.y)
-        means = np.clip(found.means, 1e-300, 1 - 1e-16)
-        log_odds = (np.log(means) - np.log1p(-means))[edges.parent] * np.sign(edges.weight) - a
-        acting = 1 / (1 + np.exp(-log_odds))  # without what this finding says of the cause
-        bounded = base + np.bincount(edges.child, np.log1p(acting * np.expm1(np.minimum(a, 700.0))), len(self.leak))
-        stay = np.log1p(acting * np.expm1(-np.abs(edges.weight)))
-        return bounded - log_noisy_or(self.leak - np.bincount(edges.child, stay, len(self.leak)))
+        """How much lower the bound of a noisy-or network would be with one more finding exact, for each of them.
 
-
-def _by_cause(edges: Edges, values: np.ndarray, problem: TwoLayers) -> np.ndarray:
-    return np.bincount(edges.parent, values, len(problem.log_on))
+        Causes count as independent, which they are as long as no finding is exact.
+        """
+        base, a = self._exponents(found.z)
+        means = np.clip(self._acting(found.means), 1e-300, 1 - 1e-16)
+        acting = 1 / (1 + np.exp(a) * (1 - means) / means)  # without what this finding says of the cause
+        bounded = base - self._by_finding(np.log1p(-means * -np.expm1(-a)))
+        stay = self._by_finding(np.log1p(acting * np.expm1(-self.size)))
+        return bounded - log_noisy_or(self.leak - stay)
 
 
 def exact_plan(problem: TwoLayers, exact: list[int]) -> Plan:

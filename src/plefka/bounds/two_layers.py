@@ -28,43 +28,37 @@ def softplus(y):
 
 @dataclass(frozen=True)
 class Family:
-    """An activation by its logarithms, and by ln f(x) <= rate x - conjugate(rate), with equality at one rate for each x.
-
-    Rates are spelled by a number y without limits; `slope` is conjugate'(rate), the field where the bound is tight.
-    """
+    """An activation whose logarithm is concave: `rate` is the derivative of ln f, and `rate_slope` that of the rate."""
 
     log_on: Callable
     log_off: Callable
-    log_off_is_linear: bool
-    lowest: float
     rate: Callable
-    d_rate: Callable
-    conjugate: Callable
-    slope: Callable
-    y_of_slope: Callable
+    rate_slope: Callable
+    log_off_is_linear: bool
+    lowest: float  # of its fields
+
+
+def _odds_against(x):
+    """1 / (exp(x) - 1), for large fields too."""
+    with np.errstate(divide="ignore"):
+        return np.exp(-x) / -np.expm1(-x)
 
 
 NOISY_OR = Family(
     log_on=log_noisy_or,
     log_off=np.negative,
+    rate=_odds_against,
+    rate_slope=lambda x: -_odds_against(x) * (1 + _odds_against(x)),
     log_off_is_linear=True,
     lowest=0.0,
-    rate=np.exp,
-    d_rate=np.exp,
-    conjugate=lambda y: softplus(y) + np.exp(y) * softplus(-y),  # (rate + 1) ln(rate + 1) - rate ln rate
-    slope=lambda y: softplus(-y),
-    y_of_slope=lambda x: -np.log(np.expm1(np.clip(x, 1e-30, 50.0))),
 )
 SIGMOID = Family(
     log_on=lambda x: -softplus(-x),
     log_off=lambda x: -softplus(x),
+    rate=lambda x: np.exp(-softplus(x)),
+    rate_slope=lambda x: -np.exp(-softplus(x) - softplus(-x)),
     log_off_is_linear=False,
     lowest=-np.inf,
-    rate=lambda y: np.exp(-softplus(-y)),
-    d_rate=lambda y: np.exp(-softplus(-y) - softplus(y)),
-    conjugate=lambda y: softplus(y) - y * np.exp(-softplus(-y)),  # the entropy of a unit with this mean
-    slope=np.negative,
-    y_of_slope=np.negative,
 )
 FAMILIES = {NoisyOr: NOISY_OR, Sigmoid: SIGMOID}
 

@@ -52,7 +52,8 @@ def upper_bound(
         raise InvalidInput(f"exact_findings must be 0 or more; got {exact_findings}.")
     row, tilt = _per_unit(network, row, "row"), _per_unit(network, 0.0 if tilt is None else tilt, "tilt")
     if applies(network, row, tilt) is None:
-        return _two_layers(reduced(network, row, tilt), exact_findings)
+        problem = reduced(network, row, tilt)
+        return _two_layers(problem, exact_findings if problem.family.log_off_is_linear else 0)
     if np.isnan(row).sum() <= MOST_ENUMERATED and not tilt.any():
         return _enumerated(network, row)
     return Upper(_best_case(network, row, tilt), True, "every observed unit at its best", 0)
@@ -87,9 +88,9 @@ def _two_layers(problem: TwoLayers, most: int) -> Upper:
     found = relaxed.minimise(relaxed.start())
     bound, steps = found.bound, found.num_steps
     while len(relaxed.exact) < most and (finding := _costliest(relaxed, found)) is not None:
-        y = found.y[relaxed.soft != finding]
+        z = found.z[relaxed.soft != finding]
         relaxed = Transformed(problem, [*relaxed.exact, finding])
-        found = relaxed.minimise(y)
+        found = relaxed.minimise(z)
         bound, steps = min(bound, found.bound), steps + found.num_steps
     method = f"Jaakkola-Jordan, {len(relaxed.exact)} of {len(problem.leak)} findings exact"
     return Upper(bound, found.converged, method, steps)
@@ -102,7 +103,7 @@ def _exact_from_the_start(problem: TwoLayers, most: int) -> list[int]:
 
 
 def _fits(problem: TwoLayers, findings: list[int]) -> bool:
-    return problem.family.log_off_is_linear and exact_plan(problem, findings).most_open <= MOST_OPEN
+    return exact_plan(problem, findings).most_open <= MOST_OPEN
 
 
 def _costliest(relaxed: Transformed, found: Found) -> int | None:
