@@ -9,10 +9,10 @@ from tests.polytrees import LOG_OFF, LOG_ON, STEP, exact, polytree
 KINDS = ("sigmoid", "noisy_or", "probit")
 
 
-def enumerated(network, row, tilt=0.0):
+def enumerated(network, row, tilt: float | np.ndarray = 0.0):
     """ln P(evidence) and the means, by the definition."""
     S = (np.arange(2**row.size)[:, None] >> np.arange(row.size)) & 1
-    S = S[((S == row) | np.isnan(row)).all(1)]
+    S = S[((row == S) | np.isnan(row)).all(1)]
     W = network.storage.to_sparse().toarray()
     x = network.bias + np.where(S[:, None, :] == 1, W, 0.0).sum(-1)
     name = network.activation.name

@@ -81,7 +81,7 @@ def diagnosed(weights: np.ndarray, bias: np.ndarray, row: np.ndarray) -> Diagnos
 
 
 def closing_order(touches: np.ndarray) -> list[int]:
-    """The order of closing the findings that keeps the fewest open at once, by a beam search over sets of closed ones."""
+    """The order of closing findings that keeps the fewest open at once, by a beam search over sets of closed ones."""
     near = _near(touches)
     beam = {0: (0, ())}
     for _ in range(len(near)):
@@ -136,7 +136,7 @@ def _eliminate(diagnosis: Diagnosis, order: list[int]) -> tuple[float, np.ndarra
     """The table through all causes, then back with the chance that each of its entries still ends with all lit."""
     table, done, passed = Table((), np.ones(())), np.zeros(len(diagnosis.prior), bool), []
     for finding in order:
-        causes = np.flatnonzero((diagnosis.dark[finding] < 1) & ~done)
+        causes = np.flatnonzero((diagnosis.dark[finding] < 1) & ~done).tolist()
         table = _opened(table, {finding, *np.flatnonzero((diagnosis.dark[:, causes] < 1).any(1)).tolist()}, diagnosis)
         for cause in causes:
             passed.append((cause, table))
@@ -170,7 +170,7 @@ def _mixed(table: Table, cause: int, diagnosis: Diagnosis) -> np.ndarray:
 def _lit(table: Table, cause: int, diagnosis: Diagnosis, *, backwards: bool = False) -> np.ndarray:
     """What becomes of the table when the cause is on; backwards, what becomes of the chances of the entries."""
     entries = table.entries
-    for finding in np.flatnonzero(diagnosis.dark[:, cause] < 1):
+    for finding in np.flatnonzero(diagnosis.dark[:, cause] < 1).tolist():
         dark, axis = diagnosis.dark[finding, cause], table.axis(finding)
         step = np.array([[dark, 0.0], [1 - dark, 1.0]])
         entries = np.moveaxis(np.tensordot(step.T if backwards else step, entries, axes=(1, axis)), 0, axis)
@@ -195,7 +195,7 @@ def _way_back(diagnosis: Diagnosis, passed: list) -> np.ndarray:
 
 
 def _like(chance: Table, table: Table, diagnosis: Diagnosis) -> Table:
-    """The chances on the axes of a table, in their order; findings that were not open then are summed over their leak."""
+    """The chances on the axes of a table, in their order; findings not open yet are summed over their leak."""
     for finding in set(chance.open).difference(table.open):
         dark = diagnosis.leak[finding]
         entries = np.tensordot(chance.entries, np.array([dark, 1 - dark]), axes=(chance.axis(finding), 0))

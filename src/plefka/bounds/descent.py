@@ -14,16 +14,17 @@ MEMORY = 10
 LONGEST_STEP = 3.0
 ENOUGH = 1e-4  # the share of the expected descent that a step must make
 HALVINGS = 30
-SMALL = 1e-10  # a descent by less, relative to the value, is none
+SMALL = 1e-9  # a descent by less, relative to the value, is none
 IDLE = 3  # steps of such a descent after which there is nothing more to find
 
 
 class Point(NamedTuple):
-    """A place, with the function's value and gradient there."""
+    """A place, with the function's value and gradient there, and a guess of the diagonal of its Hessian."""
 
     at: np.ndarray
     value: float
     slope: np.ndarray
+    curvature: np.ndarray  # about how fast each slope changes
 
 
 class Lowest(NamedTuple):
@@ -36,14 +37,17 @@ class Lowest(NamedTuple):
 
 
 def descend(
-    function: Callable[[np.ndarray], tuple[float, np.ndarray]], at: np.ndarray, max_steps: int, tol: float
+    function: Callable[[np.ndarray], tuple[float, np.ndarray, np.ndarray]], at: np.ndarray, max_steps: int, tol: float
 ) -> Lowest:
-    """From `at` downwards, until no slope is above `tol` or no step makes a difference; function -> value, gradient."""
+    """From `at` downwards, until no slope is above `tol` or no step makes a difference.
+
+    The function returns its value, its gradient, and positive guesses of the second derivatives.
+    """
     here, memory, steps, idle = Point(at, *function(at)), deque(maxlen=MEMORY), 1, 0
     while np.abs(here.slope).max(initial=0.0) > tol and idle < IDLE:
         if steps >= max_steps:
             return Lowest(here.at, here.value, False, steps)
-        there, tried = _step(function, here, _direction(here.slope, memory))
+        there, tried = _step(function, here, _direction(here, memory))
         steps += tried
         _remember(memory, there.at - here.at, there.slope - here.slope)
         idle = idle + 1 if here.value - there.value <= SMALL * (1 + abs(here.value)) else 0
@@ -69,15 +73,21 @@ def _remember(memory: deque, moved: np.ndarray, changed: np.ndarray) -> None:
         memory.append((moved, changed, curvature))
 
 
-def _direction(slope: np.ndarray, memory: deque) -> np.ndarray:
-    """Minus the slope times the inverse of the curvature that the last steps met; not too far."""
-    direction, shares = -slope, []
+def _direction(here: Point, memory: deque) -> np.ndarray:
+    """Downwards: minus the slope times the inverse of the curvature that the last steps met; not too far."""
+    direction = np.clip(_newton(here, memory), -LONGEST_STEP, LONGEST_STEP)
+    if direction @ here.slope < 0:
+        return direction
+    memory.clear()
+    return np.clip(-here.slope / here.curvature, -LONGEST_STEP, LONGEST_STEP)
+
+
+def _newton(here: Point, memory: deque) -> np.ndarray:
+    direction, shares = -here.slope, []
     for moved, changed, curvature in reversed(memory):
         shares.append(moved @ direction / curvature)
         direction = direction - shares[-1] * changed
-    if memory:
-        _, changed, curvature = memory[-1]
-        direction = direction * curvature / (changed @ changed)
+    direction = direction / here.curvature
     for (moved, changed, curvature), share in zip(memory, reversed(shares), strict=True):
         direction = direction + (share - changed @ direction / curvature) * moved
-    return direction * min(1.0, LONGEST_STEP / np.abs(direction).max())
+    return direction

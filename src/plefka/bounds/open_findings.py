@@ -11,7 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-SMALLEST = 1e-20  # smaller chances count as this: never too low, and no entry of a table underflows
+LOST = -690.0  # ln of more than all entries of a table, whose sum is one, can lose by underflow
+SMALLEST = 1e-300
+MOST_CERTAIN = 1 - 1e-16  # the largest chance below one
 MOST_OPEN = 14  # findings that are open at once: tables of 16,384 entries
 
 
@@ -33,7 +35,7 @@ class Switch(NamedTuple):
 
     @classmethod
     def of(cls, stride: int, strength: float) -> "Switch":
-        return cls(stride, np.exp(-strength), max(-np.expm1(-strength), SMALLEST))
+        return cls(stride, np.exp(-strength), -np.expm1(-strength))
 
     def apply(self, table: np.ndarray) -> None:
         view = table.reshape(-1, 2, self.stride)
@@ -80,7 +82,7 @@ class Open(NamedTuple):
     def backwards(self, after: np.ndarray, before: np.ndarray, chance: Chances, slopes: "Slopes") -> np.ndarray:
         stay, go = after.reshape(2, -1)
         table = chance.stay[self.finding] * stay + chance.go[self.finding] * go
-        slopes.stay[self.finding] = np.sum((stay - go) * before) / np.sum(table * before)
+        slopes.stay[self.finding] = np.sum((stay - go) * before) / max(np.sum(table * before), SMALLEST)
         return table
 
 
@@ -98,7 +100,7 @@ class Mix(NamedTuple):
     def backwards(self, after: np.ndarray, before: np.ndarray, chance: Chances, slopes: "Slopes") -> np.ndarray:
         on = chance.on[self.cause] * _transposed(after, self.on)
         table = on + chance.off[self.cause] * _transposed(after, self.off)
-        slopes.means[self.cause] = np.sum(on * before) / np.sum(table * before)
+        slopes.means[self.cause] = np.sum(on * before) / max(np.sum(table * before), SMALLEST)
         return table
 
 
@@ -132,33 +134,35 @@ class Plan:
     steps: list[Open | Mix | Close]
     most_open: int
 
-    def log_all_on(self, on: np.ndarray) -> tuple[float, np.ndarray]:
-        """ln P(all findings on) and the posterior means of the causes, which are on with probability `on` before."""
-        chance = self._chances(on)
-        table, tables, log_p = np.ones(1), [], 0.0
+    def log_all_on(self, on: np.ndarray, off: np.ndarray) -> tuple[float, np.ndarray]:
+        """ln P(all findings on) and the posterior means of the causes, given their chances to be on and to be off.
+
+        A probability of less than 1e-300 may come out as too large, and never as too small.
+        """
+        chance = self._chances(on, off)
+        table, tables, log_p, lost = np.ones(1), [], 0.0, LOST
         for step in self.steps:
             tables.append(table)
             table = step.forwards(table, chance)
             total = table.sum()
             if total == 0:
-                return -np.inf, on
+                return lost, on
             table, log_p = table / total, log_p + np.log(total)
-        return log_p, self._means(tables, chance)
+            lost = np.logaddexp(lost, log_p + LOST)
+        return np.logaddexp(log_p, lost), self._means(tables, chance)
 
-    def _chances(self, on: np.ndarray) -> Chances:
-        on, off = np.maximum(on, SMALLEST), np.maximum(1 - on, SMALLEST)
+    def _chances(self, on: np.ndarray, off: np.ndarray) -> Chances:
         exponent = self.leak.copy()
         for effect in self.own:
-            exponent[effect.finding] -= np.log(_stay(effect, on, off))
-        go = -np.expm1(-exponent)
-        return Chances(on, off, np.exp(-exponent), np.where(exponent > 0, np.maximum(go, SMALLEST), 0.0))
+            exponent[effect.finding] += _field(effect, on, off)
+        return Chances(on, off, np.exp(-exponent), -np.expm1(-exponent))
 
     def _means(self, tables: list[np.ndarray], chance: Chances) -> np.ndarray:
         slopes = Slopes(chance.on.copy(), np.zeros(len(self.leak)))
         after = np.ones(1)
         for step, before in zip(reversed(self.steps), reversed(tables), strict=True):
             after = step.backwards(after, before, chance, slopes)
-            after /= after.max()
+            after = after / max(after.max(), SMALLEST)
         for effect in self.own:
             slopes.means[effect.cause] += self._learned(effect, chance, slopes)
         return slopes.means
@@ -167,14 +171,14 @@ class Plan:
         """d ln P / d log-odds of a cause of one finding: how far its mean moves."""
         on, off = chance.on[effect.cause], chance.off[effect.cause]
         change = np.expm1(-effect.strength) * (1 if effect.when_on else -1)
-        share = chance.stay[effect.finding] / _stay(effect, chance.on, chance.off)
+        share = chance.stay[effect.finding] * np.exp(_field(effect, chance.on, chance.off))
         return on * off * change * share * slopes.stay[effect.finding]
 
 
-def _stay(effect: Effect, on: np.ndarray, off: np.ndarray) -> float:
-    """The chance that a cause does not switch its finding on."""
-    acts, rests = (on, off) if effect.when_on else (off, on)
-    return rests[effect.cause] + acts[effect.cause] * np.exp(-effect.strength)
+def _field(effect: Effect, on: np.ndarray, off: np.ndarray) -> float:
+    """-ln of the chance that a cause does not switch its finding on: what it adds to the leak."""
+    acting = (on if effect.when_on else off)[effect.cause]
+    return -np.log1p(max(acting * np.expm1(-effect.strength), -MOST_CERTAIN))
 
 
 def plan(leak: np.ndarray, effects: Sequence[Effect]) -> Plan:

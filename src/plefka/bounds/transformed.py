@@ -4,11 +4,12 @@ For a finding that is on, follow the tangent of ln f from its leak up to the fie
 from there on. That curve is concave and nowhere below ln f, so that what several causes add to it is at most the sum of
 what each adds alone:
 
-    ln f(leak + sum_j w_j S_j) <= base + sum_j a_j S_j,   a_j = rate w_j for leak + w_j <= x, else ln f(leak + w_j) - base
-                                                          base = ln f(x) - rate (x - leak),  rate = (ln f)'(x)
+    ln f(leak + sum_j w_j S_j) <= base + sum_j a_j S_j,    base = ln f(x) - rate (x - leak),  rate = (ln f)'(x),
+                                                           a_j = rate w_j where leak + w_j <= x,
+                                                                 ln f(leak + w_j) - base beyond
 
-Jaakkola and Jordan take the tangent for all fields, a_j = rate w_j, which is infinite for a certain edge and never less.
-With it the causes are independent again:
+Jaakkola and Jordan take the tangent for all fields, a_j = rate w_j, which is never less, and infinite for a certain
+edge. The causes are then independent again:
 
     ln P <= constant + sum_i base_i + sum_j ln(exp(log_on_j + sum_i a_ij) + exp(log_off_j)) + ln P(exact findings on)
 
@@ -26,6 +27,7 @@ from plefka.bounds.two_layers import TwoLayers, log_noisy_or
 MAX_STEPS = 500
 TOLERANCE = 1e-7
 NEAREST, FARTHEST = -60.0, 10.0  # of ln(x - leak)
+FLATTEST = 1e-12
 LONGEST = 30.0  # how far an edge counts in the fields to begin with
 
 
@@ -54,13 +56,14 @@ class Transformed:
         self.top = problem.family.log_on(self.reach)
         self.plan = exact_plan(problem, exact) if exact else None
 
-    def bound(self, z: np.ndarray) -> tuple[float, np.ndarray]:
-        """The bound where the tangents touch at x = leak + exp(z), and its gradient."""
+    def bound(self, z: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        """The bound where the tangents touch at x = leak + exp(z), its gradient, and about its second derivatives."""
         value, means = self._bound_and_means(z)
         t = np.exp(np.clip(z, NEAREST, FARTHEST))
         added = self._by_finding(self._acting(means) * np.minimum(self.size, t[self.finding]))
-        slope = self.problem.family.rate_slope(self.leak + t) * t * (added - t)
-        return value, np.where((z > NEAREST) & (z < FARTHEST), slope, 0.0)
+        curvature = -self.problem.family.rate_slope(self.leak + t) * t**2  # where the means do not depend on z
+        slope = np.where((z > NEAREST) & (z < FARTHEST), curvature * (1 - added / t), 0.0)
+        return value, slope, np.maximum(curvature, FLATTEST)
 
     def _bound_and_means(self, z: np.ndarray) -> tuple[float, np.ndarray]:
         base, a = self._exponents(z)
@@ -69,7 +72,7 @@ class Transformed:
         log_z = np.logaddexp(on, off)
         means, log_p = np.exp(on - log_z), 0.0
         if self.plan is not None:
-            log_p, means = self.plan.log_all_on(means)
+            log_p, means = self.plan.log_all_on(means, np.exp(off - log_z))
         return float(self.problem.constant + base.sum() + log_z.sum() + log_p), means
 
     def _exponents(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -111,7 +114,8 @@ class Transformed:
         """
         base, a = self._exponents(found.z)
         means = np.clip(self._acting(found.means), 1e-300, 1 - 1e-16)
-        acting = 1 / (1 + np.exp(a) * (1 - means) / means)  # without what this finding says of the cause
+        log_odds = np.log(means) - np.log1p(-means) - a  # without what this finding says of the cause
+        acting = np.exp(-np.logaddexp(0, -log_odds))
         bounded = base - self._by_finding(np.log1p(-means * -np.expm1(-a)))
         stay = self._by_finding(np.log1p(acting * np.expm1(-self.size)))
         return bounded - log_noisy_or(self.leak - stay)

@@ -123,7 +123,8 @@ def relevant_units(network: "BeliefNetwork", row: np.ndarray, tilt: np.ndarray) 
 
 def edges_of(network: "BeliefNetwork") -> Edges:
     W = network.storage.to_sparse().tocoo()
-    return Edges(*W.coords, W.data, network.size).take(W.data != 0)
+    child, parent = W.coords
+    return Edges(child, parent, W.data, network.size).take(W.data != 0)
 
 
 def hidden_child(network: "BeliefNetwork", row: np.ndarray, tilt: np.ndarray) -> int | None:

@@ -34,9 +34,7 @@ class Upper:
     num_steps: int
 
 
-def upper_bound(
-    network: "BeliefNetwork", row: Any, tilt: Any = None, *, exact_findings: int = EXACT_FINDINGS
-) -> Upper:
+def upper_bound(network: "BeliefNetwork", row: Any, tilt: Any = None, *, exact_findings: int = EXACT_FINDINGS) -> Upper:
     """An upper bound of ln P(evidence), or with soft evidence of ln sum_S P(S, evidence) exp(sum_i tilt_i S_i).
 
     **Arguments:**
