@@ -20,7 +20,7 @@ from plefka.errors import InvalidEvidence, InvalidInput
 if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
 
-EXACT_FINDINGS = 8
+EXACT_FINDINGS = 12
 MOST_ENUMERATED = 14
 
 
