@@ -8,11 +8,24 @@ from typing import Any
 import pytest
 
 BESIDE = Path(__file__).parents[2] / "shared" / "data"
+MISSING = "there is no {}: real networks do not come with the library; PLEFKA_DATA names their folder"
 
 
 def read_json(name: str) -> Any:
     """The content of a file of the folder; without it, the test is skipped."""
-    path = Path(os.environ.get("PLEFKA_DATA") or BESIDE) / name
+    path = _folder() / name
     if not path.is_file():
-        pytest.skip(f"there is no {path}: real networks do not come with the library; PLEFKA_DATA names their folder")
+        pytest.skip(MISSING.format(path))
     return json.loads(path.read_text(encoding="utf-8"))
+
+
+def names_in(kind: str) -> list[str]:
+    """All files of one kind, without their ending; without the folder, the test is skipped."""
+    path = _folder() / kind
+    if not path.is_dir():
+        pytest.skip(MISSING.format(path))
+    return sorted(file.stem for file in path.glob("*.json"))
+
+
+def _folder() -> Path:
+    return Path(os.environ.get("PLEFKA_DATA") or BESIDE)

@@ -71,6 +71,11 @@ def _solution(network: BeliefNetwork, rows: Any, method: Method, found: Posterio
     means, log_likelihood, status, steps, residual, cycles, observed = fields
     return Solution(
         means=means, log_likelihood=log_likelihood, status=status, num_steps=steps, residual=residual,
-        num_restarts=getattr(method, "restarts", 0), num_cycles=cycles, is_bound=method.is_bound, method=method,
-        names=network.names, observed=observed,
+        num_restarts=getattr(method, "restarts", 0), num_cycles=cycles, is_bound=_bound(method, found), method=method,
+        names=network.names, observed=observed, notes=found.about.notes if found.about else (),
     )  # fmt: skip
+
+
+def _bound(method: Method, found: Posterior) -> bool:
+    said = found.about.is_bound if found.about else None
+    return method.is_bound if said is None else said

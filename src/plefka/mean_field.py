@@ -1,7 +1,7 @@
 """Mean-field methods behind `infer`: chunks of rows through one compiled solve, starting point after starting point."""
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import equinox as eqx
 import jax
@@ -14,11 +14,12 @@ from plefka.free_energies.functional import Functional
 from plefka.free_energies.problem import head_of, known, pose, predict
 from plefka.free_energies.sjj import SaulJaakkolaJordan
 from plefka.free_energies.taylor import Taylor
+from plefka.free_energies.untruncated import Untruncated
 from plefka.methods import MeanField, does_not_apply
-from plefka.posterior import Posterior, chunks, on_all_cores
+from plefka.posterior import About, Posterior, chunks, on_all_cores
 from plefka.precision import is_traced, precision, to_numpy
 from plefka.reductions import rounds_of, sums_out
-from plefka.solvers.implicit import differentiable
+from plefka.solvers.implicit import after, differentiable
 from plefka.solvers.loop import CONVERGED, NOT_FINITE, Policy, minimise
 from plefka.solvers.monotone import Monotone
 from plefka.solvers.paper import Paper
@@ -33,6 +34,8 @@ FUNCTIONALS: dict[str, Functional] = {
     "G221": Taylor(2, 2, 1),
     "G212": Taylor(2, 1, 2),
     "SJJ": SaulJaakkolaJordan(),
+    "G1": Untruncated(1),
+    "G2": Untruncated(2),
 }
 POLICIES: dict[str, Policy] = {"monotone": Monotone(), "paper": Paper()}
 MOST_PAIRS = 200_000_000  # what fits in memory for one row
@@ -56,17 +59,41 @@ def check(method: MeanField, network: "BeliefNetwork") -> None:
         raise does_not_apply(method, f"it would sum over {pairs}, and {MOST_PAIRS:,} is the most", "G221")
 
 
+class Scheme(NamedTuple):
+    """The functional that is minimised, and the one that is evaluated at the minimum, where that is another one."""
+
+    solved: Functional
+    evaluated: Functional | None = None
+
+    def prepare(self, network: "BeliefNetwork") -> "BeliefNetwork":
+        """The network with all that the functionals look up."""
+        last = self.evaluated or self.solved
+        storage = network.storage.prepared(
+            pairs=last.needs_pairs or self.solved.needs_pairs, fans=last.needs_fans or self.solved.needs_fans
+        )
+        return eqx.tree_at(lambda net: net.storage, network, storage)
+
+
+def scheme_of(method: MeanField, network: "BeliefNetwork") -> Scheme:
+    """What a method minimises and evaluates on a network."""
+    last = method.functional.fitted(network)
+    if method.solved_by == method.name:
+        return Scheme(last)
+    return Scheme(functional_of(method.solved_by).fitted(network), last)
+
+
 def posterior(method: MeanField, network: "BeliefNetwork", evidence: Evidence, *, prune: bool, dtype: str) -> Posterior:
     """Solve every row, from every starting point, and keep the lowest free energy that converged."""
-    storage = network.storage.prepared(pairs=method.functional.needs_pairs, fans=method.functional.needs_fans)
-    network = eqx.tree_at(lambda net: net.storage, network, storage)
+    scheme = scheme_of(method, network)
+    network = scheme.prepare(network)
     solve = _traced if is_traced(network, evidence.rows) else partial(_in_chunks, dtype=dtype)
     best = None
     for start in _starts(method, evidence.rows.shape):
-        found = solve(method, network, evidence, start, prune)
+        found = solve(method, scheme, network, evidence, start, prune)
         best = found if best is None else _better(best, found)
     assert best is not None
-    return best
+    last = scheme.evaluated or scheme.solved
+    return best._replace(about=About(is_bound=last.is_bound, notes=last.notes))
 
 
 def _starts(method: MeanField, shape: tuple[int, int]):
@@ -83,15 +110,14 @@ def _better(a: Posterior, b: Posterior) -> Posterior:
     use = jnp.where if is_traced(a, b) else np.where
     done_a, done_b = a.status == CONVERGED, b.status == CONVERGED
     b_wins = (done_b & ~done_a) | ((done_a == done_b) & (b.free_energy < a.free_energy))
-    chosen = [use(b_wins[:, None] if x.ndim == 2 else b_wins, y, x) for x, y in zip(a, b, strict=True)]
+    chosen = [use(b_wins[:, None] if x.ndim == 2 else b_wins, y, x) for x, y in zip(a.arrays, b.arrays, strict=True)]
     return Posterior(*chosen)._replace(num_steps=a.num_steps + b.num_steps, num_cycles=a.num_cycles + b.num_cycles)
 
 
-def _in_chunks(method, network, evidence: Evidence, start, prune, *, dtype) -> Posterior:
+def _in_chunks(method, scheme: Scheme, network, evidence: Evidence, start, prune, *, dtype) -> Posterior:
     storage, rows = network.storage, evidence.rows
-    work = method.functional.row_work(
-        network.size, storage.num_edges, storage.num_pairs() if method.functional.needs_pairs else 0
-    )
+    last = scheme.evaluated or scheme.solved
+    work = last.row_work(network.size, storage.num_edges, storage.num_pairs() if last.needs_pairs else 0)
     if prune and sums_out(network.activation):
         work = max(work, storage.num_edges)
     head = head_of(network.layers, np.isnan(rows).any(axis=0))
@@ -104,7 +130,7 @@ def _in_chunks(method, network, evidence: Evidence, start, prune, *, dtype) -> P
         with precision(dtype):
             found = _compiled(
                 piece, bias, network.activation, rows[index], tilt, start[index], method.tol, method.max_steps,
-                functional=method.functional, policy=POLICIES[method.policy], prune=prune, head=head,
+                scheme=scheme, policy=POLICIES[method.policy], prune=prune, head=head,
             )  # fmt: skip
             return to_numpy(found)
 
@@ -112,25 +138,26 @@ def _in_chunks(method, network, evidence: Evidence, start, prune, *, dtype) -> P
     return Posterior.joined(on_all_cores(solve, pieces), len(rows))
 
 
-def _traced(method, network, evidence: Evidence, start, prune) -> Posterior:
+def _traced(method, scheme: Scheme, network, evidence: Evidence, start, prune) -> Posterior:
     """Inside a trace of the user's: in its precision, and with derivatives; the jit remembers what was traced."""
     return _compiled(
         network.storage, network.bias, network.activation, evidence.rows, evidence.tilt, start,
-        method.tol, method.max_steps, functional=method.functional, policy=POLICIES[method.policy], prune=prune,
+        method.tol, method.max_steps, scheme=scheme, policy=POLICIES[method.policy], prune=prune,
         traced=True, rounds=rounds_of(network),
     )  # fmt: skip
 
 
 def _solve(
     storage, bias, activation, rows, tilt, start, tol, max_steps,
-    *, functional, policy, prune, head=None, traced=False, rounds=None,
+    *, scheme, policy, prune, head=None, traced=False, rounds=None,
 ) -> Posterior:  # fmt: skip
+    functional, last = scheme.solved, scheme.evaluated or scheme.solved
     degree = functional.powers(activation)
     rows, bias = jnp.asarray(rows, jnp.zeros(()).dtype), jnp.asarray(bias)
     tilt = None if tilt is None else jnp.asarray(tilt, rows.dtype)
     problem = pose(
         storage, bias, activation, rows, degree,
-        pairs=functional.needs_pairs, prune=prune, tilt=tilt, head=head, rounds=rounds,
+        pairs=last.needs_pairs, prune=prune, tilt=tilt, head=head, rounds=rounds,
     )  # fmt: skip
     given = known(storage, bias, activation, rows, tilt)
     theta = jnp.where(problem.searched, jnp.asarray(start, rows.dtype).T[: problem.head], 0.0)
@@ -138,12 +165,14 @@ def _solve(
     tol = jnp.maximum(jnp.asarray(tol, rows.dtype), REACHABLE * jnp.finfo(rows.dtype).eps)
     ending = minimise(frozen, functional.energy, policy, theta, tol, max_steps)
     if traced:
-        means, G = differentiable(problem, given, functional, ending.point, rounds)
+        means, G = differentiable(problem, given, scheme, ending.point, rounds)
     else:
-        means = functional.with_summed(problem, given, problem.means(ending.point.theta))
-        means, G = predict(problem, means), ending.point.G
-    status = jnp.where(jnp.isnan(means).any(0), NOT_FINITE, ending.status)
+        means, G = problem.means(ending.point.theta), ending.point.G
+        if scheme.evaluated is not None:
+            G, means = after(problem, scheme, means)
+        means = predict(problem, last.with_summed(problem, given, means))
+    status = jnp.where(jnp.isnan(means).any(0) | jnp.isnan(G), NOT_FINITE, ending.status)
     return Posterior(means.T, G, status, ending.steps, ending.cycles, ending.point.residual)
 
 
-_compiled = jax.jit(_solve, static_argnames=("functional", "policy", "prune", "head", "traced", "rounds"))
+_compiled = jax.jit(_solve, static_argnames=("scheme", "policy", "prune", "head", "traced", "rounds"))

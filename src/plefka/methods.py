@@ -40,7 +40,9 @@ class Method:
     def __str__(self) -> str:
         plain = METHODS[self.name]
         options = [
-            f"{f.name}={getattr(self, f.name)}" for f in fields(self) if getattr(self, f.name) != getattr(plain, f.name)
+            f"{f.name}={_spelled(getattr(self, f.name))}"
+            for f in fields(self)
+            if getattr(self, f.name) != getattr(plain, f.name)
         ]
         return f"{self.name}[{','.join(options)}]" if options else self.name
 
@@ -85,10 +87,15 @@ class MeanField(Method):
 
     @property
     def functional(self):
-        """The free energy that is minimised."""
+        """The free energy of the answer."""
         from plefka.mean_field import functional_of
 
         return functional_of(self.name)
+
+    @property
+    def solved_by(self) -> str:
+        """The scheme whose free energy is minimised."""
+        return self.name
 
     @property
     def is_bound(self) -> bool:
@@ -103,6 +110,17 @@ class MeanField(Method):
         from plefka.mean_field import posterior
 
         return posterior(self, network, evidence, prune=prune, dtype=dtype)
+
+
+@dataclass(frozen=True)
+class SecondOrder(MeanField):
+    """G1 and the second order, at the solution of G1, or solved for itself (`G2[solve=yes]`)."""
+
+    solve: bool = False
+
+    @property
+    def solved_by(self) -> str:
+        return self.name if self.solve else "G1"
 
 
 @dataclass(frozen=True)
@@ -153,6 +171,8 @@ SCHEMES = ("G10", "G11", "G12", "G13", "G14", "G21", "G22", "G221", "G212", "SJJ
 METHODS: dict[str, Method] = {
     "exact": Exact("exact"),
     **{name: MeanField(name) for name in SCHEMES},
+    "G1": MeanField("G1"),
+    "G2": SecondOrder("G2"),
     "bethe": Bethe("bethe"),
 }
 
@@ -186,11 +206,22 @@ def _option(method: Method, text: str) -> tuple[str, Any]:
     try:
         return key, _READ[known[key]](value)
     except ValueError:
-        kind = "number" if known[key] is float else "whole number"
-        raise InvalidMethod(f"{key} must be a {kind}; got {value!r}.") from None
+        kind = _KINDS.get(known[key], "a whole number")
+        raise InvalidMethod(f"{key} must be {kind}; got {value!r}.") from None
 
 
-_READ = {float: float, int: int, str: str, int | None: int}
+def _spelled(value: Any) -> str:
+    return ("no", "yes")[value] if isinstance(value, bool) else str(value)
+
+
+def _yes_or_no(text: str) -> bool:
+    if text not in ("yes", "no"):
+        raise ValueError
+    return text == "yes"
+
+
+_READ = {float: float, int: int, str: str, int | None: int, bool: _yes_or_no}
+_KINDS = {float: "a number", bool: "yes or no"}
 
 
 def does_not_apply(method: Method, why: str, instead: str) -> MethodDoesNotApply:

@@ -3,9 +3,19 @@
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+
+
+@dataclass(frozen=True)
+class About:
+    """What an answer is, beyond its numbers."""
+
+    is_bound: bool | None = None  # None: what the method says of itself
+    notes: tuple[str, ...] = ()  # sentences for the user: what was chosen, what was approximated
+    proposals: Any = None  # a mixture of factorial distributions near the posterior: log-weights (rows, k), means
 
 
 class Posterior(NamedTuple):
@@ -17,11 +27,17 @@ class Posterior(NamedTuple):
     num_steps: Any
     num_cycles: Any
     residual: Any
+    about: Any = None
+
+    @property
+    def arrays(self) -> tuple:
+        """All fields but what it is about."""
+        return self[:-1]
 
     @classmethod
     def joined(cls, parts: list["Posterior"], count: int) -> "Posterior":
         """The rows of all parts, without the padding behind the last of them."""
-        return cls(*(np.concatenate(field)[:count] for field in zip(*parts, strict=True)))
+        return cls(*(np.concatenate(field)[:count] for field in zip(*(part.arrays for part in parts), strict=True)))
 
 
 # The batch sizes that are ever compiled. Large ones are no powers of two: with units on the first axis and rows on the

@@ -61,6 +61,7 @@ class Solution:
     - `status`, `converged`, `num_steps`, `residual`: how the solver ended, and by how much a further step would
         change the means at most.
     - `num_restarts`: how many further starting points were tried.
+    - `notes`: how it was computed, where that was chosen or approximated for this network.
     - `warnings`: what speaks against an answer although it converged.
     """
 
@@ -75,6 +76,7 @@ class Solution:
     method: "Method"
     names: tuple[str, ...]
     observed: Any
+    notes: tuple[str, ...] = ()
 
     @property
     def free_energy(self) -> Any:

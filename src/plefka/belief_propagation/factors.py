@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from plefka.activations import Sigmoid
-from plefka.averages import Average, choose
+from plefka.averages import Average
 from plefka.averages.range import Range
 from plefka.belief_propagation.log_odds import LogOdds, certain_part, chance, finite_part, of_state
 from plefka.free_energies.problem import Problem
@@ -49,7 +49,7 @@ class Factors(eqx.Module):
     @classmethod
     def of(cls, problem: Problem, fans: Fans, fields: Range) -> "Factors":
         """Fans of weights among which a certain edge is a very large number."""
-        averages = (choose(problem.activation, len(w), fields.reach, fields.leak) for w in fans.weights)
+        averages = (fields.average(problem.activation, len(w)) for w in fans.weights)
         return cls(problem, fans, tuple(averages))
 
     @property

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from plefka.averages.range import Range, range_of
+from plefka.averages.range import Range, range_for
 from plefka.belief_propagation.factors import Factors, Messages, Units
 from plefka.belief_propagation.free_energy import log_likelihood, slope
 from plefka.belief_propagation.log_odds import chance
@@ -36,7 +36,7 @@ def posterior(method: Bethe, network: "BeliefNetwork", evidence: Evidence, *, pr
     if is_traced(network, evidence.rows):
         return _compiled(
             network.storage, network.bias, network.activation, evidence.rows, evidence.tilt, *options,
-            fields=range_of(network), prune=prune, rounds=rounds_of(network),
+            fields=range_for(network), prune=prune, rounds=rounds_of(network),
         )  # fmt: skip
     return _in_chunks(network, evidence, options, prune, dtype)
 
@@ -44,7 +44,7 @@ def posterior(method: Bethe, network: "BeliefNetwork", evidence: Evidence, *, pr
 def _in_chunks(network: "BeliefNetwork", evidence: Evidence, options, prune: bool, dtype: str) -> Posterior:
     storage, rows = network.storage, evidence.rows
     stacked = network.stack is not None
-    solve = partial(_compiled, fields=range_of(network), prune=prune)
+    solve = partial(_compiled, fields=range_for(network), prune=prune)
 
     def part(index) -> Posterior:
         piece = storage.take(index) if stacked else storage

@@ -48,7 +48,8 @@ def free_energy(
     if u.ndim == 2 and len(rows) > 1 and len(u) not in (1, len(rows)):
         raise InvalidInput(f"there must be equally many; got {len(u)} rows of means and {len(rows)} rows of evidence.")
     batched = batched or u.ndim == 2
-    storage = network.storage.prepared(pairs=method.functional.needs_pairs, fans=method.functional.needs_fans)
+    functional = method.functional.fitted(network)
+    storage = network.storage.prepared(pairs=functional.needs_pairs, fans=functional.needs_fans)
     arguments = (
         storage,
         network.bias,
@@ -58,10 +59,10 @@ def free_energy(
         jnp.atleast_2d(u) if traced else np.atleast_2d(u),
     )
     if traced:
-        G = _compiled(*arguments, functional=method.functional, prune=prune, rounds=rounds_of(network))
+        G = _compiled(*arguments, functional=functional, prune=prune, rounds=rounds_of(network))
         return G if batched else G[0]
     with precision(dtype):
-        G = np.asarray(_compiled(*arguments, functional=method.functional, prune=prune))
+        G = np.asarray(_compiled(*arguments, functional=functional, prune=prune))
         G = G if found.offset is None else G - found.offset
     return G if batched else G[0].item()
 

@@ -1,6 +1,7 @@
 """What a free energy is to a solver: a functional of the means with a price."""
 
 from abc import abstractmethod
+from typing import TYPE_CHECKING
 
 import equinox as eqx
 import jax
@@ -11,9 +12,21 @@ from plefka.activations import Activation
 from plefka.free_energies.problem import Problem
 from plefka.reductions import Given, recovered, sums_out
 
+if TYPE_CHECKING:
+    from plefka.networks.belief import BeliefNetwork
+
 
 class Functional(eqx.Module):
     """G = G_0 + energy; subclasses are the schemes."""
+
+    def fitted(self, network: "BeliefNetwork") -> "Functional":
+        """The functional with whatever it must know of the network before computing."""
+        return self
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a user should know of how it was computed."""
+        return ()
 
     @property
     @abstractmethod

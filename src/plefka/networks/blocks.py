@@ -54,6 +54,15 @@ class Blocks(Storage):
         powers = tuple(tuple(W**k for W in rows_last) for k in range(1, degree + 1))
         return OpenBlocks(powers, children, parents, self.size)
 
+    def has_parents(self) -> np.ndarray:
+        found = np.zeros(self.size, bool)
+        for W, span in zip(self.weights, self.children, strict=True):
+            found[slice(*span)] = np.any(np.asarray(W) != 0, axis=(-1,) if W.ndim == 2 else (0, -1))
+        return found
+
+    def most_parents(self) -> int:
+        return max((W.shape[-1] for W in self.weights), default=0)
+
     def depth(self) -> int:
         return super().depth() if self.is_dense else len(self.weights)
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
@@ -43,6 +44,21 @@ class Fans(eqx.Module):
     @abstractmethod
     def to_parents(self, tables: Sequence[Table]) -> Float[Array, "units rows"]:
         """The sum over the edges that lead from a unit."""
+
+    @property
+    def shared(self) -> bool:
+        """Whether all children of a fan have their parents in common."""
+        return False
+
+    @abstractmethod
+    def pair_sum(
+        self, v: Float[Array, "units rows"], along: Sequence[Table], common: Sequence[Array]
+    ) -> Float[Array, " rows"]:
+        """sum over pairs i, j of v_i v_j P_ij^2, where P_ij is made of edges and of what common children add.
+
+        `common` is (positions, positions, rows) summed over the columns of a fan where they share their parents, and
+        (positions, positions, columns, rows) where not.
+        """
 
     def map(self, function: Callable, *terms: Sequence[Any]) -> list[Any]:
         """function(weights, terms...) of every fan."""
@@ -78,6 +94,22 @@ class BlockFans(Fans):
     def _size(self) -> int:
         return max(last for _, last in self.child_spans)
 
+    @property
+    def shared(self):
+        return True
+
+    def pair_sum(self, v, along, common):
+        total = 0.0
+        for edge, pairs, child, parent in zip(along, common, self.child_spans, self.parent_spans, strict=True):
+            below, above = v[slice(*child)], v[slice(*parent)]
+            if child == parent:  # a dense network: a pair can be parent and child, and have common children too
+                P = edge + jnp.swapaxes(edge, 0, 1) + pairs
+                total += 0.5 * jnp.einsum("ir,jr,ijr->r", above, above, P**2)
+            else:
+                total += jnp.einsum("jr,cr,jcr->r", above, below, edge**2)
+                total += 0.5 * jnp.einsum("ir,jr,ijr->r", above, above, pairs**2)
+        return jnp.asarray(total)
+
 
 class FanTable(eqx.Module):
     """Which edges, parents and children one fan of a sparse network has."""
@@ -93,6 +125,8 @@ class FanTables(eqx.Module):
     tables: tuple[FanTable, ...]
     place: Index  # of every unit in the columns of all fans; behind them where it has no parents
     slot: Index  # of every edge in the tables of all fans
+    first: Index  # of every edge as the first and as the second one of a pair: their sum is the place of the pair
+    second: Index  # in the tables (positions, positions, columns) of all fans
 
     def fill(self, by_edge: Float[Array, "edge *rows"]) -> list[Float[Array, "positions columns *rows"]]:
         """From edges to fans, with zero where there is no edge."""
@@ -109,6 +143,7 @@ class EdgeFans(Fans):
 
     listed: FanTables
     parent: Incidence
+    pairs: Any = None  # those of the edges, where they were listed
 
     def parents(self, z):
         return [z[table.parent] for table in self.listed.tables]
@@ -125,6 +160,14 @@ class EdgeFans(Fans):
     def to_parents(self, tables):
         return self.parent.collect(self.listed.to_edges(tables))
 
+    def pair_sum(self, v, along, common):
+        q = self.pairs
+        flat = jnp.concatenate([table.reshape(-1, table.shape[-1]) for table in common])
+        by_child = flat[self.listed.first[q.first] + self.listed.second[q.second]]
+        P = jax.ops.segment_sum(self.listed.to_edges(along), q.of_edge, q.low.shape[0])
+        P += jax.ops.segment_sum(by_child, q.of_child, q.low.shape[0], indices_are_sorted=True)
+        return jnp.sum(v[q.low] * v[q.high] * P**2, axis=0)
+
 
 def list_fans(child: np.ndarray, parent: np.ndarray, size: int) -> FanTables:
     """The fans of edges that are sorted by child."""
@@ -132,21 +175,24 @@ def list_fans(child: np.ndarray, parent: np.ndarray, size: int) -> FanTables:
     starts = np.cumsum(counts) - counts
     widths = np.array(_widths(int(counts.max(initial=0))))
     group = np.where(counts > 0, np.searchsorted(widths, counts), -1)
-    place, slot = np.full(size, -1), np.zeros(len(child), int)
-    tables, columns, slots = [], 0, 0
+    place, (slot, first, second) = np.full(size, -1), np.zeros((3, len(child)), int)
+    tables, columns, slots, pairs = [], 0, 0, 0
     for k in np.unique(group[group >= 0]):
         units = np.flatnonzero(group == k)
         position = np.arange(int(widths[k]))[:, None]
         there = position < counts[units]
         edge = np.where(there, starts[units] + position, len(child))
         at = slots + np.arange(edge.size).reshape(edge.shape)
+        column = np.broadcast_to(np.arange(len(units)), edge.shape)
         slot[edge[there]] = at[there]
+        first[edge[there]] = (pairs + position * edge.size + column)[there]
+        second[edge[there]] = (position * len(units) + 0 * column)[there]
         place[units] = columns + np.arange(len(units))
         padded = np.append(parent, 0)
         tables.append(FanTable(*(a.astype(np.int32) for a in (edge, padded[edge], units))))
-        columns, slots = columns + len(units), slots + edge.size
+        columns, slots, pairs = columns + len(units), slots + edge.size, pairs + len(position) * edge.size
     place = np.where(place < 0, columns, place)
-    return FanTables(tuple(tables), place.astype(np.int32), slot.astype(np.int32))
+    return FanTables(tuple(tables), place.astype(np.int32), slot.astype(np.int32), first, second)
 
 
 def _widths(most: int) -> list[int]:

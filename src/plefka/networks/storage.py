@@ -109,6 +109,14 @@ class Storage(eqx.Module):
         """How many edges the longest path has; where weights are traced, how many it could have."""
         return self.size - 1 if is_traced(self) else longest_path(self.union())
 
+    def most_parents(self) -> int:
+        """Of any unit."""
+        return int(np.diff(self.union().indptr).max(initial=0))
+
+    def has_parents(self) -> np.ndarray:
+        """Which units have any; in a stack, in some network."""
+        return np.diff(self.union().indptr) > 0
+
     def num_children(self) -> np.ndarray:
         """Of every unit; in a stack, all that it has in some network."""
         return np.asarray(self.union().sum(axis=0)).ravel()

@@ -5,12 +5,14 @@ change by (1 + H V)^-1 dT/dp, with H the Hessian of R and V the variances; only 
 """
 
 from collections.abc import Callable
+from typing import Protocol, cast
 
 import jax
 import jax.numpy as jnp
 from jax.scipy.sparse.linalg import cg
 from jaxtyping import Array
 
+from plefka.activations import sigmoid
 from plefka.free_energies.functional import Functional
 from plefka.free_energies.problem import Problem, predict, prediction
 from plefka.free_energies.taylor import negative_entropy
@@ -21,17 +23,72 @@ from plefka.solvers.loop import Point
 LINEAR_TOLERANCE = 1e-10
 
 
+class Scheme(Protocol):
+    """What was minimised, and what is evaluated at the minimum."""
+
+    @property
+    def solved(self) -> Functional: ...
+
+    @property
+    def evaluated(self) -> Functional | None: ...
+
+
 def differentiable(
-    problem: Problem, given: Given, functional: Functional, point: Point, rounds: int | None
+    problem: Problem, given: Given, scheme: Scheme, point: Point, rounds: int | None
 ) -> tuple[Array, Array]:
     """The means and the free energy at the solution, as functions of everything in the problem."""
     theta = jax.lax.stop_gradient(point.theta)
     # With u held fixed, G has the derivatives of the minimum. A barren unit has its predicted mean: an edge of weight 0
     # that leads from it adds nothing to G, but to the derivative by that weight.
     u = jax.lax.stop_gradient(predict(problem, problem.means(theta)))
-    G = functional.energy(problem, u) + jnp.where(problem.free, negative_entropy(u), 0.0).sum(0)
-    found = jnp.where(problem.free, _stationary(functional.smooth_energy, problem, u), problem.values)
-    return _predicted(problem, functional.with_summed(problem, given, found, rounds)), G
+    found = jnp.where(problem.free, _stationary(scheme.solved.smooth_energy, problem, u), problem.values)
+    if scheme.evaluated is None:
+        G = scheme.solved.energy(problem, u) + entropy_term(problem, u)
+    else:
+        G, found = after(problem, scheme, found)
+    last = scheme.evaluated or scheme.solved
+    return _predicted(problem, last.with_summed(problem, given, found, rounds)), G
+
+
+def entropy_term(problem: Problem, u) -> Array:
+    """G_0."""
+    return jnp.where(problem.free, negative_entropy(u), 0.0).sum(0)
+
+
+def after(problem: Problem, scheme: Scheme, u) -> tuple[Array, Array]:
+    """The other free energy at the minimum u of the first, and the means that go with it.
+
+    These are the derivatives of that free energy by the units' log-odds, with u following: u moves by the response
+    (1 / v + H)^-1 of the first free energy to the slope of what the other one adds.
+    """
+    first, last = scheme.solved.smooth_energy, cast(Functional, scheme.evaluated).smooth_energy
+
+    def added(u):
+        return (last(problem, u) - first(problem, u)).sum()
+
+    slope = jnp.where(problem.free, jax.grad(added)(u), 0.0)
+    root = jnp.sqrt(jnp.where(problem.free, u * (1 - u), 0.0))
+    change = root * _response(first, problem, u, -root * slope)
+    return last(problem, u) + entropy_term(problem, u), _moved(problem, u, change)
+
+
+def _moved(problem: Problem, u, change):
+    """u + change, by a step in theta, so that it stays between 0 and 1."""
+    v = jnp.where(problem.free, u * (1 - u), 1.0)
+    inner = problem.free & (v > 0)
+    safe = jnp.where(inner, u, 0.5)
+    theta = jnp.log(safe) - jnp.log1p(-safe) + jnp.where(inner, change / jnp.where(inner, v, 1.0), 0.0)
+    return jnp.where(inner, sigmoid(theta), u)
+
+
+def _response(energy: Callable, problem: Problem, u, z):
+    """(1 + V^1/2 H V^1/2)^-1 z, by products with H only."""
+    root = jnp.sqrt(jnp.where(problem.free, u * (1 - u), 0.0))
+
+    def hessian(z):
+        return jax.grad(lambda w: jnp.vdot(_slope(energy, problem, w), z))(u)
+
+    return cg(lambda z: z + root * hessian(root * z), z, tol=LINEAR_TOLERANCE)[0]
 
 
 def _slope(energy: Callable, problem: Problem, u):
@@ -46,11 +103,7 @@ def _stationary(energy: Callable, problem: Problem, u):
         problem, u = saved
         root = jnp.sqrt(jnp.where(problem.free, u * (1 - u), 0.0))
 
-        def hessian(z):
-            return jax.grad(lambda w: jnp.vdot(_slope(energy, problem, w), z))(u)
-
-        # (1 + V H)^-1 V by_means, made symmetric
-        share, _ = cg(lambda z: z + root * hessian(root * z), root * by_means, tol=LINEAR_TOLERANCE)
+        share = _response(energy, problem, u, root * by_means)  # (1 + V H)^-1 V by_means, made symmetric
         _, pull_back = jax.vjp(lambda p: -_slope(energy, p, u), problem)
         return *pull_back(root * share), None
 

@@ -1,0 +1,55 @@
+"""How far the fields of a network go: what a quadrature has to cover."""
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from plefka.averages.average import Average
+from plefka.averages.choice import FEW, choose
+from plefka.precision import is_traced
+
+if TYPE_CHECKING:
+    from plefka.activations import Activation
+    from plefka.networks.belief import BeliefNetwork
+
+GRID = 1.2  # reaches are rounded up to powers of it, so that few programs are compiled
+LEAST_REACH = 8.0
+USUAL_LEAK = 0.1
+REACH_IN_A_TRACE, LEAK_IN_A_TRACE = 60.0, 1e-4  # where weights are not known
+
+
+class Range(NamedTuple):
+    """The largest |field| of any state, and the smallest leak of a unit with parents; both rounded outwards."""
+
+    reach: float = REACH_IN_A_TRACE
+    leak: float = LEAK_IN_A_TRACE
+
+    def average(self, activation: "Activation", positions: int) -> Average:
+        """The way of averaging over so many parents."""
+        return choose(activation, positions, self.reach, self.leak)
+
+
+def range_of(network: "BeliefNetwork") -> Range:
+    """The range of a network, or of all networks of a stack; a usual one where weights are traced."""
+    if is_traced(network):
+        return Range()
+    with np.errstate(over="ignore"):
+        low, high = (network.bias + part for part in network.storage.extreme_sums())
+    reach = np.max(np.maximum(np.abs(low), np.abs(high)), initial=0.0)
+    bias = np.atleast_2d(network.bias)[:, network.storage.has_parents()]
+    leak = bias[bias > 0].min(initial=USUAL_LEAK)
+    return Range(_up(float(reach)), 10.0 ** math.floor(math.log10(leak)))
+
+
+def range_for(network: "BeliefNetwork") -> Range:
+    """The range that averages over the parents must cover; a usual one where all of them are sums over states."""
+    if network.storage.most_parents() <= FEW:
+        return Range()
+    return range_of(network)
+
+
+def _up(reach: float) -> float:
+    if reach <= LEAST_REACH or not math.isfinite(reach):
+        return LEAST_REACH
+    return LEAST_REACH * GRID ** math.ceil(math.log(reach / LEAST_REACH) / math.log(GRID) - 1e-9)

@@ -1,0 +1,1 @@
+"""Bounds of ln P(evidence) from above."""

@@ -1,0 +1,129 @@
+"""The bound with some findings transformed, as a function of where, and the other findings exact.
+
+For a finding that is on, follow the tangent of ln f from its leak up to the field x where it touches, and ln f itself
+from there on. That curve is concave and nowhere below ln f, so that what several causes add to it is at most the sum of
+what each adds alone:
+
+    ln f(leak + sum_j w_j S_j) <= base + sum_j a_j S_j,    base = ln f(x) - rate (x - leak),  rate = (ln f)'(x),
+                                                           a_j = rate w_j where leak + w_j <= x,
+                                                                 ln f(leak + w_j) - base beyond
+
+Jaakkola and Jordan take the tangent for all fields, a_j = rate w_j, which is never less, and infinite for a certain
+edge. The causes are then independent again:
+
+    ln P <= constant + sum_i base_i + sum_j ln(exp(log_on_j + sum_i a_ij) + exp(log_off_j)) + ln P(exact findings on)
+
+where the causes of the exact findings have the changed odds. An inhibitor adds a_j when it is off.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from plefka.bounds.descent import descend
+from plefka.bounds.open_findings import Effect, Plan, plan
+from plefka.bounds.two_layers import TwoLayers, log_noisy_or
+
+MAX_STEPS = 500
+TOLERANCE = 1e-7
+NEAREST, FARTHEST = -60.0, 10.0  # of ln(x - leak)
+FLATTEST = 1e-12
+LONGEST = 30.0  # how far an edge counts in the fields to begin with
+
+
+@dataclass(frozen=True)
+class Found:
+    """ln(x - leak) of every transformed finding, the posterior means of the causes under them, and the bound."""
+
+    z: np.ndarray
+    means: np.ndarray
+    bound: float
+    converged: bool
+    num_steps: int
+
+
+class Transformed:
+    """A two-layer network with some findings exact and the others transformed."""
+
+    def __init__(self, problem: TwoLayers, exact: list[int]):
+        self.problem, self.exact = problem, exact
+        self.soft = np.setdiff1d(np.arange(len(problem.leak)), exact)
+        self.leak = problem.leak[self.soft]
+        edges = problem.edges.take(np.isin(problem.edges.child, self.soft))
+        self.finding, self.cause = np.searchsorted(self.soft, edges.child), edges.parent
+        self.size, self.when_on = np.abs(edges.weight), edges.weight > 0
+        self.reach = self.leak[self.finding] + self.size  # the field with one cause alone
+        self.top = problem.family.log_on(self.reach)
+        self.plan = exact_plan(problem, exact) if exact else None
+
+    def bound(self, z: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        """The bound where the tangents touch at x = leak + exp(z), its gradient, and about its second derivatives."""
+        value, means = self._bound_and_means(z)
+        t = np.exp(np.clip(z, NEAREST, FARTHEST))
+        added = self._by_finding(self._acting(means) * np.minimum(self.size, t[self.finding]))
+        curvature = -self.problem.family.rate_slope(self.leak + t) * t**2  # where the means do not depend on z
+        slope = np.where((z > NEAREST) & (z < FARTHEST), curvature * (1 - added / t), 0.0)
+        return value, slope, np.maximum(curvature, FLATTEST)
+
+    def _bound_and_means(self, z: np.ndarray) -> tuple[float, np.ndarray]:
+        base, a = self._exponents(z)
+        on = self.problem.log_on + self._by_cause(np.where(self.when_on, a, 0.0))
+        off = self.problem.log_off + self._by_cause(np.where(self.when_on, 0.0, a))
+        log_z = np.logaddexp(on, off)
+        means, log_p = np.exp(on - log_z), 0.0
+        if self.plan is not None:
+            log_p, means = self.plan.log_all_on(means, np.exp(off - log_z))
+        return float(self.problem.constant + base.sum() + log_z.sum() + log_p), means
+
+    def _exponents(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """What a finding has without any cause, and what each edge adds to it."""
+        t = np.exp(np.clip(z, NEAREST, FARTHEST))
+        x = self.leak + t
+        rate = self.problem.family.rate(x)
+        base = self.problem.family.log_on(x) - rate * t
+        straight = self.reach <= x[self.finding]
+        along = rate[self.finding] * np.where(straight, self.size, 0.0)
+        return base, np.where(straight, along, self.top - base[self.finding])
+
+    def _acting(self, means: np.ndarray) -> np.ndarray:
+        """The chance that the cause of an edge is in the state in which it adds to the field."""
+        return np.where(self.when_on, means[self.cause], 1 - means[self.cause])
+
+    def _by_finding(self, values: np.ndarray) -> np.ndarray:
+        return np.bincount(self.finding, values, len(self.leak))
+
+    def _by_cause(self, values: np.ndarray) -> np.ndarray:
+        return np.bincount(self.cause, values, len(self.problem.log_on))
+
+    def start(self) -> np.ndarray:
+        """Tangents at the mean fields that the findings have while nothing is known of them."""
+        on = np.exp(self.problem.log_on - np.logaddexp(self.problem.log_on, self.problem.log_off))
+        added = self._by_finding(self._acting(on) * np.minimum(self.size, LONGEST))
+        return np.log(np.maximum(added, np.exp(NEAREST)))
+
+    def minimise(self, z: np.ndarray) -> Found:
+        """The lowest bound that a search from here finds; it is never above the one it starts from."""
+        lowest = descend(self.bound, z, MAX_STEPS, TOLERANCE)
+        _, means = self._bound_and_means(lowest.at)
+        return Found(lowest.at, means, lowest.value, lowest.converged, lowest.num_steps)
+
+    def costs(self, found: Found) -> np.ndarray:
+        """How much lower the bound of a noisy-or network would be with one more finding exact, for each of them.
+
+        Causes count as independent, which they are as long as no finding is exact.
+        """
+        base, a = self._exponents(found.z)
+        means = np.clip(self._acting(found.means), 1e-300, 1 - 1e-16)
+        log_odds = np.log(means) - np.log1p(-means) - a  # without what this finding says of the cause
+        acting = np.exp(-np.logaddexp(0, -log_odds))
+        bounded = base - self._by_finding(np.log1p(-means * -np.expm1(-a)))
+        stay = self._by_finding(np.log1p(acting * np.expm1(-self.size)))
+        return bounded - log_noisy_or(self.leak - stay)
+
+
+def exact_plan(problem: TwoLayers, exact: list[int]) -> Plan:
+    """The order in which the exact findings are summed over; they are numbered by their place in the list."""
+    edges = problem.edges.take(np.isin(problem.edges.child, exact))
+    place = {finding: k for k, finding in enumerate(exact)}
+    columns = zip(edges.child.tolist(), edges.parent.tolist(), edges.weight.tolist(), strict=True)
+    return plan(problem.leak[exact], [Effect(place[i], j, abs(w), w > 0) for i, j, w in columns])

@@ -1,0 +1,101 @@
+"""Plefka's expansion without Taylor: the energy's average itself, over independent parents (docs/beyond.md).
+
+G1 = G_0 + <E>                                                    a bound, (37), as tight as its form allows
+G2 = G1 - 1/2 sum_{i<j} v_i v_j (d^2 <E> / du_i du_j)^2           the second order, by pairs
+"""
+
+from typing import TYPE_CHECKING
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from plefka.activations import Activation
+from plefka.averages.range import Range, range_of
+from plefka.free_energies.functional import Functional
+from plefka.free_energies.problem import Problem
+from plefka.networks.fans import Fans
+
+if TYPE_CHECKING:
+    from plefka.networks.belief import BeliefNetwork
+
+
+class Untruncated(Functional):
+    """G1, or G2 with its pairs."""
+
+    order: int = eqx.field(static=True)
+    range: Range = eqx.field(static=True, default=Range())
+    exact_averages: bool = eqx.field(static=True, default=True)
+
+    def fitted(self, network: "BeliefNetwork") -> "Untruncated":
+        most = int(network.storage.most_parents())
+        found = range_of(network)
+        return Untruncated(self.order, found, found.average(network.activation, most).is_exact)
+
+    @property
+    def is_bound(self) -> bool:
+        return self.order == 1 and self.exact_averages
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return () if self.exact_averages else (GAUSSIAN,)
+
+    @property
+    def needs_fans(self) -> bool:
+        return True
+
+    @property
+    def needs_pairs(self) -> bool:
+        return self.order == 2
+
+    def powers(self, activation: Activation) -> int:
+        return 1
+
+    def row_work(self, size: int, num_edges: int, num_pairs: int) -> int:
+        return size + 4 * num_edges + num_pairs
+
+    def network_energy(self, problem: Problem, u: Float[Array, "units rows"]) -> Float[Array, " rows"]:
+        fans = problem.weights.fans()
+        on, off = self._logs(problem, fans, u)
+        E = -(problem.counted * (u * on + (1 - u) * off)).sum(0)
+        return E if self.order == 1 else E - 0.5 * self.pairs(problem, u, u * (1 - u))
+
+    def _logs(self, problem: Problem, fans: Fans, u):
+        """<log_on> and <log_off> of every unit."""
+        f = problem.activation
+        h = jnp.broadcast_to(f.off_poles(problem.h), u.shape)
+
+        def average(w, u, h):
+            return self.range.average(f, len(w)).logs(w, u, h)
+
+        found = fans.map(average, fans.parents(u), fans.children(h))
+        on, off = ([pair[k] for pair in found] for k in (0, 1))
+        return fans.to_children(on, f.log_on(h)), fans.to_children(off, f.log_off(h))
+
+    def pairs(self, problem: Problem, u, v):
+        """sum_{i<j} v_i v_j (d^2 <E> / du_i du_j)^2, with the derivatives at u."""
+        fans, f = problem.weights.fans(), problem.activation
+        r, h = problem.counted, jnp.broadcast_to(f.off_poles(problem.h), u.shape)
+        terms = (fans.parents(u), fans.children(h))
+
+        def along(w, u, h, counted):
+            return counted * self.range.average(f, len(w)).slopes(w, u, h)
+
+        def common(w, u, h, a, b):
+            return self.range.average(f, len(w)).curvatures(w, u, h, a, b, fans.shared)
+
+        edges = fans.map(along, *terms, fans.children(r))
+        shared = fans.map(common, *terms, fans.children(r * u), fans.children(r * (1 - u)))
+        return fans.pair_sum(v, edges, shared)
+
+    def shares(self, problem: Problem, u):
+        """What each unit contributes to the pairs, all of its pairs counted: sum_j v_i v_j (d^2 <E> / du_i du_j)^2."""
+        v = u * (1 - u)
+        return v * jax.grad(lambda v: self.pairs(problem, u, v).sum())(v)
+
+
+GAUSSIAN = (
+    "units with more than 12 parents were averaged as if their fields were normal, so that this is an estimate; "
+    "check it with solution.check(seed=0)"
+)
