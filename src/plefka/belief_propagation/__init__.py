@@ -1,1 +1,1 @@
-"""Loopy belief propagation on the factors P(unit | parents), with messages that cost as much as the parents are many."""
+"""Loopy belief propagation on the factors P(unit | parents), with messages that cost one step for each parent."""

@@ -12,8 +12,8 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from plefka.activations import Sigmoid
-from plefka.averages import Average
+from plefka.activations import Activation, NoisyOr, Sigmoid
+from plefka.averages import Average, Exponentials
 from plefka.averages.range import Range
 from plefka.belief_propagation.log_odds import LogOdds, certain_part, chance, finite_part, of_state
 from plefka.free_energies.problem import Problem
@@ -23,6 +23,11 @@ Units = Float[Array, "units rows"]
 Rows = Float[Array, " rows"]
 Table = Float[Array, "positions columns rows"]
 Means = Float[Array, "positions #columns rows"]
+
+
+def average_of(activation: Activation, positions: int, fields: Range) -> Average:
+    """How the averages over so many parents are taken; for noisy-or those of messages are products, however many."""
+    return Exponentials(1.0) if isinstance(activation, NoisyOr) else fields.average(activation, positions)
 
 
 class Messages(eqx.Module):
@@ -49,7 +54,7 @@ class Factors(eqx.Module):
     @classmethod
     def of(cls, problem: Problem, fans: Fans, fields: Range) -> "Factors":
         """Fans of weights among which a certain edge is a very large number."""
-        averages = (fields.average(problem.activation, len(w)) for w in fans.weights)
+        averages = (average_of(problem.activation, len(w), fields) for w in fans.weights)
         return cls(problem, fans, tuple(averages))
 
     @property

@@ -6,8 +6,8 @@ state, Z_i = Z_ia = 1 + exp(-theta) for every factor a, and
 
     ln Z = sum_c ln[(1 - F_c) n_c(0) + F_c n_c(1)] + sum_(k, c) {ln[1 + exp(-cavity_kc)] - ln[1 + exp(-theta_k)]}
 
-with k the parents of c, all in the scaled messages. Nothing is large here unless it is so in ln Z. At a fixed point ln Z
-is stationary in the messages: its derivatives are those at fixed messages.
+with k the parents of c, all in the scaled messages. Nothing is large here unless it is so in ln Z. At a fixed point
+ln Z is stationary in the messages: its derivatives are those at fixed messages.
 """
 
 import equinox as eqx
@@ -21,28 +21,33 @@ from plefka.belief_propagation.log_odds import chance
 
 def log_likelihood(factors: Factors, messages: Messages) -> Rows:
     """ln Z at these messages, for every row."""
-    problem = factors.problem
+    problem, factors = factors.problem, _off_poles(factors)
     heard = factors.hear(messages)
-    theta = heard.total
-    on = theta > 0
     cavities = factors.cavities(messages, heard)
     chances = factors.chances([chance(cavity) for cavity in cavities])
-    from_below = heard.without(messages.own)
-    # of the two, log_sums scales to 1 the larger; here it shall be the state that the unit is likelier in
-    scale = jnp.where(on, jnp.minimum(from_below, 0.0), jnp.minimum(-from_below, 0.0))
-    total = (factors.log_sums(chances, from_below) - jnp.where(factors.counted, scale, 0.0)).sum(0)
-    for cavity, above, is_on in zip(cavities, factors.fans.parents(theta), factors.fans.parents(on), strict=True):
+    theta, from_below = heard.total, heard.without(messages.own)
+    on = theta > 0
+    # log_sums has the larger of n(0) and n(1) scaled to 1; here it shall be that of the likelier state
+    scale = jnp.where(factors.counted, jnp.minimum(jnp.where(on, from_below, -from_below), 0.0), 0.0)
+    total = (factors.log_sums(chances, from_below) - scale).sum(0) + problem.constant
+    for cavity, parent, is_on in zip(cavities, factors.fans.parents(theta), factors.fans.parents(on), strict=True):
         sign = jnp.where(is_on, -1.0, 1.0)
-        total += (softplus(sign * cavity) - softplus(sign * above)).sum((0, 1))
-    if problem.tilt is not None:
-        total += jnp.where(on & factors.counted, problem.tilt, 0.0).sum(0)
-    return total + problem.constant
+        total += (softplus(sign * cavity) - softplus(sign * parent)).sum((0, 1))
+    return total if problem.tilt is None else total + jnp.where(on & factors.counted, problem.tilt, 0.0).sum(0)
 
 
-def slope(factors: Factors, messages: Messages) -> Units:
-    """d ln Z / dh at fixed messages."""
+def _off_poles(factors: Factors) -> Factors:
+    """Where a unit cannot be on, ln F has a pole: a field that small changes nothing, and keeps all slopes finite."""
+    h = factors.problem.h
+    raised = h + jax.lax.stop_gradient(factors.problem.activation.off_poles(h) - h)
+    return eqx.tree_at(lambda f: f.problem.h, factors, raised)
 
-    def total(h):
-        return log_likelihood(eqx.tree_at(lambda f: f.problem.h, factors, h), messages).sum()
 
-    return jax.grad(total)(factors.problem.h)
+def with_slope(factors: Factors, messages: Messages) -> tuple[Rows, Units]:
+    """ln Z and d ln Z / dh at fixed messages."""
+
+    def at(h):
+        return log_likelihood(eqx.tree_at(lambda f: f.problem.h, factors, h), messages)
+
+    log_z, back = jax.vjp(at, factors.h)
+    return log_z, back(jnp.ones_like(log_z))[0]

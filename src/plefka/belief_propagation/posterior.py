@@ -1,26 +1,28 @@
 """Belief propagation behind `infer`: chunks of rows through one compiled program, as many as fit into memory."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 
+from plefka.activations import NoisyOr
 from plefka.averages.range import Range, range_for
-from plefka.belief_propagation.factors import Factors, Messages, Units
-from plefka.belief_propagation.free_energy import log_likelihood, slope
+from plefka.belief_propagation.factors import Factors, Messages, Rows, Units, average_of
+from plefka.belief_propagation.free_energy import log_likelihood, with_slope
 from plefka.belief_propagation.log_odds import chance
 from plefka.belief_propagation.sweeps import propagate
 from plefka.errors import MethodDoesNotApply
 from plefka.evidence import Evidence
 from plefka.free_energies.problem import known, pose
+from plefka.free_energies.untruncated import GAUSSIAN
 from plefka.mean_field import MOST_NUMBERS, REACHABLE
 from plefka.methods import Bethe
 from plefka.networks.arrows import settled_along
 from plefka.networks.states import open_for_states
-from plefka.posterior import Posterior, chunks, on_all_cores
+from plefka.posterior import About, Posterior, chunks, on_all_cores
 from plefka.precision import is_traced, precision, to_numpy
 from plefka.reductions import Given, recovered, rounds_of, sums_out
 from plefka.solvers.loop import IMPOSSIBLE, NOT_FINITE
@@ -32,19 +34,21 @@ if TYPE_CHECKING:
 def posterior(method: Bethe, network: "BeliefNetwork", evidence: Evidence, *, prune: bool, dtype: str) -> Posterior:
     """Send messages until they settle, in every row."""
     network = eqx.tree_at(lambda net: net.storage, network, network.storage.prepared(fans=True))
+    fields = Range() if isinstance(network.activation, NoisyOr) else range_for(network)
+    solve = partial(_compiled, fields=fields, prune=prune)
     options = method.damping, method.tol, method.max_steps
     if is_traced(network, evidence.rows):
-        return _compiled(
-            network.storage, network.bias, network.activation, evidence.rows, evidence.tilt, *options,
-            fields=range_for(network), prune=prune, rounds=rounds_of(network),
-        )  # fmt: skip
-    return _in_chunks(network, evidence, options, prune, dtype)
+        parts = network.storage, network.bias, network.activation, evidence.rows, evidence.tilt
+        found = solve(*parts, *options, rounds=rounds_of(network))
+    else:
+        found = _in_chunks(solve, network, evidence, options, dtype)
+    is_exact = average_of(network.activation, network.storage.most_parents(), fields).is_exact
+    return found._replace(about=About(notes=() if is_exact else (GAUSSIAN,)))
 
 
-def _in_chunks(network: "BeliefNetwork", evidence: Evidence, options, prune: bool, dtype: str) -> Posterior:
+def _in_chunks(solve: Callable, network: "BeliefNetwork", evidence: Evidence, options, dtype: str) -> Posterior:
     storage, rows = network.storage, evidence.rows
     stacked = network.stack is not None
-    solve = partial(_compiled, fields=range_for(network), prune=prune)
 
     def part(index) -> Posterior:
         piece = storage.take(index) if stacked else storage
@@ -66,34 +70,35 @@ def _solve(
     problem = pose(storage, bias, activation, rows, 1, pairs=False, prune=prune, tilt=tilt, rounds=rounds)
     factors = Factors.of(problem, open_for_states(storage).fans(), fields)
     tol = jnp.maximum(jnp.asarray(tol, rows.dtype), REACHABLE * jnp.finfo(rows.dtype).eps)
-    fixed = jax.lax.stop_gradient(factors)
-    ending = propagate(fixed, damping, tol, max_steps)
+    ending = propagate(jax.lax.stop_gradient(factors), damping, tol, max_steps)
     messages = jax.lax.stop_gradient(ending.messages)
-    log_z = log_likelihood(factors, messages)
-    means = _means(fixed, jax.lax.stop_gradient(known(storage, bias, activation, rows, tilt)), messages, rounds)
+    given = known(storage, bias, activation, rows, tilt)
+    log_z, means = _with_summed(factors, given, messages, rounds)
+    means = jax.lax.stop_gradient(_predicted(factors, means))
     impossible = ending.status == IMPOSSIBLE
-    means = jnp.where(impossible & problem.free, jnp.nan, means)
+    means = jnp.where(impossible & jnp.isnan(given.known), jnp.nan, means)
     wrong = ~impossible & (jnp.isnan(means).any(0) | jnp.isnan(log_z))
     status = jnp.where(wrong, NOT_FINITE, ending.status)
     G = jnp.where(impossible, jnp.inf, -log_z)
-    steps = ending.steps
-    return Posterior(_constant(means).T, G, status, steps, jnp.zeros_like(steps), ending.residual)
+    return Posterior(_constant(means).T, G, status, ending.steps, jnp.zeros_like(ending.steps), ending.residual)
 
 
 _compiled = jax.jit(_solve, static_argnames=("fields", "prune", "rounds"))
 
 
-def _means(factors: Factors, given: Given, messages: Messages, rounds: int | None) -> Units:
-    """The beliefs of all units: those that were summed out follow from ln Z, and barren ones from their parents."""
+def _with_summed(factors: Factors, given: Given, messages: Messages, rounds: int | None) -> tuple[Rows, Units]:
+    """ln Z and the beliefs; those of units that were summed out follow from ln Z."""
     problem = factors.problem
     means = jnp.where(problem.free, chance(factors.hear(messages).total), problem.values)
-    if sums_out(problem.activation):
-        means = jax.lax.cond(
-            jnp.any(problem.summed),
-            lambda: jnp.where(problem.summed, recovered(given, slope(factors, messages), rounds=rounds), means),
-            lambda: means,
-        )
-    return jax.lax.cond(jnp.any(~problem.known), lambda: _predicted(factors, means), lambda: means)
+    if not sums_out(problem.activation):
+        return log_likelihood(factors, messages), means
+    log_z, slope = with_slope(factors, messages)
+
+    def follow(slope):
+        return jnp.where(problem.summed, recovered(given, slope, rounds=rounds), means)
+
+    slope = jax.lax.stop_gradient(slope)
+    return log_z, jax.lax.cond(jnp.any(problem.summed), follow, lambda _: means, slope)
 
 
 def _predicted(factors: Factors, means: Units) -> Units:
@@ -103,7 +108,7 @@ def _predicted(factors: Factors, means: Units) -> Units:
     def once(_, values):
         return jnp.where(is_known, means, jnp.exp(factors.chances(factors.fans.parents(values)).on))
 
-    return settled_along(once, None, means)
+    return jax.lax.cond(jnp.any(~is_known), lambda means: settled_along(once, None, means), lambda means: means, means)
 
 
 @jax.custom_vjp

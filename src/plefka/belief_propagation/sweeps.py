@@ -7,14 +7,13 @@ direction, and shrinks where the beliefs turn back.
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Int
 
 from plefka.belief_propagation.factors import Factors, Messages, Rows, Units
 from plefka.belief_propagation.log_odds import LogOdds, chance
 from plefka.solvers.loop import CONVERGED, IMPOSSIBLE, NOT_FINITE, OUT_OF_STEPS, RUNNING
 
 GROW, SHRINK, SMALLEST_SHARE = 1.15, 0.6, 0.02
-
 
 
 class State(eqx.Module):
