@@ -170,7 +170,7 @@ def _solve(
         means, G = problem.means(ending.point.theta), ending.point.G
         if scheme.evaluated is not None:
             G, means = after(problem, scheme, means)
-        means = predict(problem, last.with_summed(problem, given, means))
+        means = predict(problem, last.with_summed(problem, given, means), last.chance)
     status = jnp.where(jnp.isnan(means).any(0) | jnp.isnan(G), NOT_FINITE, ending.status)
     return Posterior(means.T, G, status, ending.steps, ending.cycles, ending.point.residual)
 

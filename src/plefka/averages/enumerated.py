@@ -5,6 +5,7 @@ table is folded, one parent after another: (1 - u) times the half where it is of
 """
 
 from collections.abc import Callable
+from itertools import combinations
 
 import jax
 import jax.numpy as jnp
@@ -13,6 +14,7 @@ from plefka.activations import Activation
 from plefka.averages.average import Average, message, of_edges
 from plefka.averages.blocks import BLOCK, map_columns
 
+FEW = 6  # parents whose pairs are looked at one by one
 LARGEST_GAP = 690.0  # exp of this is still a number
 LARGEST_GAP_SINGLE = 80.0
 
@@ -49,6 +51,20 @@ class Enumerated(Average):
 
         return map_columns(jax.checkpoint(told), 2 ** len(w) * u.shape[2], w, u, h, log_ratio)
 
+    def curvatures(self, w, u, h, a, b, shared):
+        """The second differences of the table, averaged over the states of all other parents."""
+        if len(w) > FEW:
+            return super().curvatures(w, u, h, a, b, shared)
+        x = self.activation.off_poles(fields(w, h))
+        table = a * self.activation.log_on(x) + b * self.activation.log_off(x)
+        table = table.reshape((2,) * len(w) + table.shape[1:])
+        nothing = jnp.zeros(table.shape[-2:], table.dtype)
+        H = [[nothing] * len(w) for _ in w]
+        for j, k in combinations(range(len(w)), 2):
+            H[j][k] = H[k][j] = _second_difference(table, u, j, k)
+        found = jnp.stack([jnp.stack(row) for row in H])
+        return found.sum(2) if shared else found
+
     def _table(self, x):
         x = self.activation.clip(x)
         return self.activation.log_on(x), self.activation.log_off(x)
@@ -68,6 +84,14 @@ def over_states(averages: Callable, mixture: Callable, w, u, h):
         return fold(mixture, parts, u[:high])
 
     return map_columns(jax.checkpoint(one), 2**low * rows, w, u, h)
+
+
+def _second_difference(table, u, j: int, k: int):
+    """Over parents j and k of a table with an axis for each parent."""
+    for parent in reversed(range(len(u))):  # from the last axis on, so that those in front stay where they are
+        off, on = jnp.take(table, 0, axis=parent), jnp.take(table, 1, axis=parent)
+        table = on - off if parent in (j, k) else mix(u[parent], off, on)
+    return table
 
 
 def fields(w, h):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from plefka.averages.average import Average
-from plefka.averages.choice import choose
+from plefka.averages.choice import FEW, choose
 from plefka.precision import is_traced
 
 if TYPE_CHECKING:
@@ -40,6 +40,13 @@ def range_of(network: "BeliefNetwork") -> Range:
     bias = np.atleast_2d(network.bias)[:, network.storage.has_parents()]
     leak = bias[bias > 0].min(initial=USUAL_LEAK)
     return Range(_up(float(reach)), 10.0 ** math.floor(math.log10(leak)))
+
+
+def range_for(network: "BeliefNetwork") -> Range:
+    """The range that averages over the parents must cover; a usual one where all of them are sums over states."""
+    if network.storage.most_parents() <= FEW:
+        return Range()
+    return range_of(network)
 
 
 def _up(reach: float) -> float:
