@@ -175,4 +175,5 @@ def _solve(
     return Posterior(means.T, G, status, ending.steps, ending.cycles, ending.point.residual)
 
 
+solve_traced = partial(_solve, traced=True)
 _compiled = jax.jit(_solve, static_argnames=("scheme", "policy", "prune", "head", "traced", "rounds"))
