@@ -65,8 +65,7 @@ def enumerated_case(case: Case, activation: Activation) -> Case:
 
 
 CASES = {
-    "sigmoid": sigmoid_case(2.0),
-    "sigmoid, large weights": sigmoid_case(15.0),
+    "sigmoid": sigmoid_case(15.0),
     "sigmoid, small weights": sigmoid_case(0.2, 0.2),
     "noisy-or": noisy_or_case(0.1),
     "noisy-or, small leak": noisy_or_case(1e-6),
@@ -103,9 +102,9 @@ def answers(average: Average, w, u, h) -> dict:
         "second": jax.grad(along, (0, 1, 2))(w, u, h),
         "chances": average.chances(w, u, h),
         "chance slopes": jax.grad(lambda u: average.chances(w, u, h)[0].sum())(u),
-        "messages": average.messages(w, own, h, LOG_RATIO),
-        "curvatures": average.curvatures(w, own, h, WEIGHTS[0], WEIGHTS[1], False),
-        "shared curvatures": average.curvatures(w, u, h, WEIGHTS[0], WEIGHTS[1], True),
+        "messages": average.messages(w, own, h, jnp.asarray(LOG_RATIO)),
+        "curvatures": average.curvatures(w, own, h, jnp.asarray(WEIGHTS[0]), jnp.asarray(WEIGHTS[1]), False),
+        "shared curvatures": average.curvatures(w, u, h, jnp.asarray(WEIGHTS[0]), jnp.asarray(WEIGHTS[1]), True),
         "slopes": average.slopes(w, u, h),
     }
 
@@ -244,11 +243,11 @@ def test_blocks_of_columns_and_chunks_of_nodes_change_nothing(monkeypatch):
 
 def test_the_normal_law_is_near_for_many_small_weights():
     rng = np.random.default_rng(6)
-    fan = Fan(rng.normal(0, 0.3, (13, 2, 1)), rng.random((13, 1, 1)), rng.normal(size=(2, 1)))
+    fan = Fan(*map(jnp.asarray, (rng.normal(0, 0.3, (13, 2, 1)), rng.random((13, 1, 1)), rng.normal(size=(2, 1)))))
     normal, exact = GaussHermite(SIGMOID), Fourier(10.0)
     assert not normal.is_exact
     assert exact.is_exact
-    own = np.broadcast_to(fan.u, (13, 2, 1))
+    own = jnp.broadcast_to(fan.u, (13, 2, 1))
     both = [jax.jit(average.messages)(fan.w, own, fan.h, np.array([[1.0], [-np.inf]])) for average in (normal, exact)]
     for near, right in zip(*both, strict=True):
         np.testing.assert_allclose(near, right, atol=5e-3)
@@ -285,7 +284,7 @@ def test_nothing_drawn_is_not_a_number(w, u, h):
 
 
 def test_single_precision_is_finite():
-    for name in ("sigmoid", "noisy-or", "sigmoid, enumerated"):
+    for name in ("sigmoid, small weights", "noisy-or", "sigmoid, enumerated"):
         with jax.enable_x64(False):
             fan = (np.asarray(x, np.float32) for x in CASES[name].fan)
             logs = jax.jit(CASES[name].average.logs)(*fan)

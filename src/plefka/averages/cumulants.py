@@ -15,7 +15,7 @@ from numpy.polynomial import Polynomial
 
 MOST_TERMS = 24
 TARGET = 1e-10  # of the quadrature
-CACHE = 2**14  # weights whose powers fit into the second cache
+CACHE = 2**13  # weights whose powers stay near the processor
 WIDEST_ERROR = 0.5  # of ln Psi at any node, beyond which it may grow
 
 
