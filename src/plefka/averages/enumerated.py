@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 
 from plefka.activations import Activation
-from plefka.averages.average import Average, message, of_edges
+from plefka.averages.average import Average, message
 from plefka.averages.blocks import BLOCK, map_columns
 
 FEW = 6  # parents whose pairs are looked at one by one
@@ -31,23 +31,23 @@ class Enumerated(Average):
     def logs(self, w, u, h):
         def averages(x, u):
             x = self.activation.off_poles(x)
-            return fold(mix, (self.activation.log_on(x), self.activation.log_off(x)), u)
+            return average(jnp.stack([self.activation.log_on(x), self.activation.log_off(x)]), u)
 
-        return over_states(averages, mix, w, u, h)
+        on, off = over_states(averages, average, w, u, h)
+        return on, off
 
     def chances(self, w, u, h):
-        def averages(x, u):
-            return fold(log_mix, self._table(x), u)
-
-        return over_states(averages, log_mix, w, u, h)
+        on, off = over_states(lambda x, u: log_average(self._table(x), u), log_average, w, u, h)
+        return on, off
 
     def messages(self, w, u, h, log_ratio):
         def told(w, u, h, log_ratio):
             table = self._table(fields(w, h))
-            pairs = leave_one_out(table, of_edges(u, w))
-            off, on = (tuple(jnp.concatenate([pair[s][k] for pair in pairs]) for k in (0, 1)) for s in (0, 1))
-            chances = fold(log_mix, tuple(jnp.concatenate(both) for both in zip(*pairs[0], strict=True)), u[:1])
-            return message(off, on, log_ratio), *chances
+            scale = largest(table, u)
+            pairs = jnp.stack(leave_one_out(relative(table, scale), u), axis=2)  # (on or off, state, position, ...)
+            (on0, on1), (off0, off1) = jnp.log(pairs) + scale[:, None, None]
+            log_on, log_off = jnp.log(mix(u[0], pairs[:, 0, 0], pairs[:, 1, 0])) + scale
+            return message((on0, off0), (on1, off1), log_ratio), log_on, log_off
 
         return map_columns(jax.checkpoint(told), 2 ** len(w) * u.shape[2], w, u, h, log_ratio)
 
@@ -66,14 +66,15 @@ class Enumerated(Average):
         return found.sum(2) if shared else found
 
     def _table(self, x):
+        """log_on and log_off in every state."""
         x = self.activation.clip(x)
-        return self.activation.log_on(x), self.activation.log_off(x)
+        return jnp.stack([self.activation.log_on(x), self.activation.log_off(x)])
 
 
 def over_states(averages: Callable, mixture: Callable, w, u, h):
     """averages(fields, u) by blocks of columns, and by blocks of states where there are many for one column."""
     rows = u.shape[2]
-    low = min(len(w), max(1, (BLOCK // rows).bit_length() - 1))  # so many parents are folded at once
+    low = min(len(w), max(1, (BLOCK // rows).bit_length() - 1))  # so many parents are averaged over at once
     high = len(w) - low
 
     def one(w, u, h):
@@ -81,7 +82,7 @@ def over_states(averages: Callable, mixture: Callable, w, u, h):
             return averages(fields(w, h), u)
         above = fields(w[:high], h)
         parts = jax.lax.map(jax.checkpoint(lambda h: averages(fields(w[high:], h), u[high:])), above)
-        return fold(mixture, parts, u[:high])
+        return mixture(jnp.moveaxis(parts, 0, 1), u[:high])
 
     return map_columns(jax.checkpoint(one), 2**low * rows, w, u, h)
 
@@ -102,41 +103,53 @@ def fields(w, h):
     return x
 
 
-def fold(mixture: Callable, tables: tuple, u) -> tuple:
-    """The averages of tables over the states, (columns, rows)."""
+def average(table, u):
+    """The average of a table (..., states, columns, rows) over the states."""
+    return fold(mix, table, u)
+
+
+def log_average(table, u):
+    """ln <exp(table)>, with finite derivatives by u up to 0 and 1."""
+    scale = largest(table, u)
+    return jnp.log(fold(mix, relative(table, scale), u)) + scale
+
+
+def largest(table, u):
+    """The largest table + ln probability of a state: the scale of <exp(table)>."""
+    log_mix = fold(lambda u, off, on: jnp.maximum(jnp.log1p(-u) + off, jnp.log(u) + on), table, u)
+    return jax.lax.stop_gradient(jnp.where(jnp.isfinite(log_mix), log_mix, 0.0))
+
+
+def relative(table, scale):
+    """exp(table - scale), also where a state without probability would be far above the scale."""
+    gap = LARGEST_GAP if table.dtype == jnp.float64 else LARGEST_GAP_SINGLE
+    return jnp.exp(jnp.minimum(table - scale[:, None], gap))
+
+
+def fold(mixture: Callable, table, u):
+    """One parent after another, from the first on: (..., states, columns, rows) to (..., columns, rows)."""
     for mean in u:
-        half = tables[0].shape[0] // 2
-        tables = tuple(mixture(mean, x[:half], x[half:]) for x in tables)
-    shape = jnp.broadcast_shapes(tables[0].shape, (1, 1, u.shape[2]))[1:]
-    return tuple(jnp.broadcast_to(x[0], shape) for x in tables)
+        off, on = jnp.split(table, 2, axis=1)
+        table = mixture(mean, off, on)
+    return jnp.broadcast_to(table[:, 0], (*table.shape[:1], *table.shape[2:-1], u.shape[2]))
 
 
-def leave_one_out(tables: tuple, u) -> list[tuple]:
-    """For every parent the averages (where it is off, where it is on) over all others, each with one state in front.
+def leave_one_out(table, u) -> list:
+    """For every parent the averages (..., off and on, columns, rows) over all others.
 
     One half of the parents is averaged out before the other half is looked at, and so on.
     """
     if len(u) == 1:
-        return [tuple(tuple(x[s : s + 1] for x in tables) for s in (0, 1))]
+        return [jnp.broadcast_to(table, (*table.shape[:-1], u.shape[2]))]
     half = len(u) // 2
-    first, second = tables, tables
+    first, second = table, table
     for mean in u[:half]:
-        second = tuple(log_mix(mean, *jnp.split(x, 2)) for x in second)
+        second = mix(mean, *jnp.split(second, 2, axis=1))
     for mean in u[half:][::-1]:
-        first = tuple(log_mix(mean, x[::2], x[1::2]) for x in first)
+        first = mix(mean, first[:, ::2], first[:, 1::2])
     return leave_one_out(first, u[:half]) + leave_one_out(second, u[half:])
 
 
 def mix(u, off, on):
     """(1 - u) off + u on."""
-    return off + u * (on - off)
-
-
-def log_mix(u, off, on):
-    """ln[(1 - u) exp(off) + u exp(on)], for u up to 0 and 1, with finite derivatives by u."""
-    gap = LARGEST_GAP if u.dtype == jnp.float64 else LARGEST_GAP_SINGLE
-    scale = jax.lax.stop_gradient(jnp.logaddexp(jnp.log1p(-u) + off, jnp.log(u) + on))
-    scale = jnp.where(jnp.isfinite(scale), scale, 0.0)
-    total = (1 - u) * jnp.exp(jnp.minimum(off - scale, gap)) + u * jnp.exp(jnp.minimum(on - scale, gap))
-    possible = total > 0
-    return jnp.where(possible, scale + jnp.log(jnp.where(possible, total, 1.0)), -jnp.inf)
+    return (1 - u) * off + u * on
