@@ -6,6 +6,7 @@ import tests.typecheck as typecheck  # the hook looks its checker up by name
 
 CORE = (
     "activations",
+    "averages",
     "free_energies",
     "networks.blocks",
     "networks.edges",

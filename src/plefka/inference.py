@@ -1,12 +1,13 @@
 """The one verb: infer(network, evidence, method) -> Solution."""
 
+from dataclasses import replace
 from typing import Any
 
 from plefka.errors import InvalidInput
-from plefka.evidence import as_evidence, impossible_rows
+from plefka.evidence import Evidence, as_evidence, impossible_rows
 from plefka.methods import Method, parse_method
 from plefka.networks.belief import BeliefNetwork
-from plefka.posterior import Posterior
+from plefka.posterior import About, Posterior
 from plefka.precision import is_traced
 from plefka.solution import STATUS_CODES, InferenceFailed, Solution, Status
 from plefka.solvers.loop import IMPOSSIBLE
@@ -21,6 +22,7 @@ def infer(
     *,
     prune: bool = True,
     throw: bool = True,
+    check: bool | int = False,
     dtype: str = "float64",
 ) -> Solution:
     """Posterior means and ln P(evidence) of a network, or of every network of a stack.
@@ -31,6 +33,7 @@ def infer(
     - `method`: `exact`, a scheme such as `G12`, `G22` or `SJJ`, with options in brackets: `G12[tol=1e-10]`.
     - `prune`: leave out the energy of units that are neither observed nor ancestors of observed ones.
     - `throw`: raise `InferenceFailed` where a single inference does not converge; a batch says it in `status`.
+    - `check`: True, or a seed: check the answer by importance sampling, see `Solution.check`; True is seed 0.
     - `dtype`: "float64", or "float32" on request; inside a trace of the user's, the precision is that of the trace.
     """
     if not isinstance(network, BeliefNetwork):
@@ -44,9 +47,11 @@ def infer(
         found = found._replace(free_energy=found.free_energy - given.offset)
     if batched and not is_traced(network, rows):
         found = _without(found, rows, impossible_rows(network, rows))
-    solution = _solution(network, rows, method, found, batched)
+    solution = _solution(network, given, method, found, prune)
     if throw and not batched and not is_traced(found) and solution.status is not Status.CONVERGED:
         raise InferenceFailed(solution)
+    if check is not False and not is_traced(found):
+        return replace(solution, checked=solution.check(seed=0 if check is True else check))
     return solution
 
 
@@ -59,23 +64,21 @@ def _without(found: Posterior, rows: Any, impossible: Any) -> Posterior:
     return found._replace(means=means, free_energy=G, status=status)
 
 
-def _solution(network: BeliefNetwork, rows: Any, method: Method, found: Posterior, batched: bool) -> Solution:
+def _solution(network: BeliefNetwork, given: Evidence, method: Method, found: Posterior, prune: bool) -> Solution:
     import numpy as np
 
+    rows, about = given.rows, found.about or About()
     traced = is_traced(found, rows)
     status = found.status if traced else np.array(STATUS_CODES, dtype=object)[found.status - 1]
     observed = rows == rows
     fields = (found.means, -found.free_energy, status, found.num_steps, found.residual, found.num_cycles, observed)
-    if not batched:
+    if not given.batched:
         fields = tuple(field[0] if field is status or traced or field.ndim > 1 else field[0].item() for field in fields)
     means, log_likelihood, status, steps, residual, cycles, observed = fields
     return Solution(
         means=means, log_likelihood=log_likelihood, status=status, num_steps=steps, residual=residual,
-        num_restarts=getattr(method, "restarts", 0), num_cycles=cycles, is_bound=_bound(method, found), method=method,
-        names=network.names, observed=observed, notes=found.about.notes if found.about else (),
+        num_restarts=getattr(method, "restarts", 0), num_cycles=cycles, method=method,
+        is_bound=method.is_bound if about.is_bound is None else about.is_bound,
+        names=network.names, observed=observed, notes=about.notes,
+        network=network, evidence=given, prune=prune, proposals=about.proposals,
     )  # fmt: skip
-
-
-def _bound(method: Method, found: Posterior) -> bool:
-    said = found.about.is_bound if found.about else None
-    return method.is_bound if said is None else said

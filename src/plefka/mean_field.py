@@ -170,9 +170,10 @@ def _solve(
         means, G = problem.means(ending.point.theta), ending.point.G
         if scheme.evaluated is not None:
             G, means = after(problem, scheme, means)
-        means = predict(problem, last.with_summed(problem, given, means))
+        means = predict(problem, last.with_summed(problem, given, means), last.chance)
     status = jnp.where(jnp.isnan(means).any(0) | jnp.isnan(G), NOT_FINITE, ending.status)
     return Posterior(means.T, G, status, ending.steps, ending.cycles, ending.point.residual)
 
 
+solve_traced = partial(_solve, traced=True)
 _compiled = jax.jit(_solve, static_argnames=("scheme", "policy", "prune", "head", "traced", "rounds"))

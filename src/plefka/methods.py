@@ -5,7 +5,7 @@
 """
 
 import re
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from plefka.errors import InvalidMethod, MethodDoesNotApply, nearest
@@ -39,11 +39,13 @@ class Method:
 
     def __str__(self) -> str:
         plain = METHODS[self.name]
-        options = [
-            f"{f.name}={_spelled(getattr(self, f.name))}"
-            for f in fields(self)
-            if getattr(self, f.name) != getattr(plain, f.name)
-        ]
+        options = []
+        for f in fields(self):
+            value = getattr(self, f.name)
+            if f.metadata.get("in_front"):
+                options.insert(0, str(value))
+            elif f.metadata.get("always") or value != getattr(plain, f.name):
+                options.append(f"{f.name}={_spelled(value)}")
         return f"{self.name}[{','.join(options)}]" if options else self.name
 
 
@@ -167,6 +169,43 @@ class Exact(Method):
         return posterior(network, evidence, prune=prune, dtype=dtype)
 
 
+@dataclass(frozen=True)
+class Conditioned(Method):
+    """The sum over all states of k units, chosen by their share in the second order or named, the rest by `inner`.
+
+    - `k`: how many units are chosen, row by row.
+    - `units`: their names instead, as in `conditioned[G2,units=a+b+c]`.
+    """
+
+    inner: Method = field(default=SecondOrder("G2"), metadata={"in_front": True})
+    k: int = field(default=3, metadata={"always": True})
+    units: str = ""
+
+    def __post_init__(self):
+        if not 0 <= self.k <= MOST_CONDITIONED:
+            raise InvalidMethod(f"k must be a whole number from 0 to {MOST_CONDITIONED}; got {self.k}.")
+        count = len(self.units.split("+")) if self.units else self.k
+        if count > MOST_CONDITIONED:
+            raise InvalidMethod(f"at most {MOST_CONDITIONED} units can be conditioned on; got {count}.")
+        if self.units and self.k != count:
+            object.__setattr__(self, "k", count)
+
+    @property
+    def is_bound(self) -> bool:
+        return self.inner.is_bound
+
+    def check(self, network: "BeliefNetwork") -> None:
+        self.inner.check(network)
+        if not self.units:
+            METHODS["G2"].check(network)
+
+    def posterior(self, network: "BeliefNetwork", evidence: "Evidence", *, prune: bool, dtype: str) -> "Posterior":
+        from plefka.conditioning import posterior
+
+        return posterior(self, network, evidence, prune=prune, dtype=dtype)
+
+
+MOST_CONDITIONED = 12  # 2^12 problems for each row
 SCHEMES = ("G10", "G11", "G12", "G13", "G14", "G21", "G22", "G221", "G212", "SJJ")
 METHODS: dict[str, Method] = {
     "exact": Exact("exact"),
@@ -174,6 +213,7 @@ METHODS: dict[str, Method] = {
     "G1": MeanField("G1"),
     "G2": SecondOrder("G2"),
     "bethe": Bethe("bethe"),
+    "conditioned": Conditioned("conditioned"),
 }
 
 
@@ -189,25 +229,42 @@ def parse_method(method: str | Method) -> Method:
     if name not in METHODS:
         raise InvalidMethod(f"there is no method {name!r}; there are {', '.join(METHODS)}." + nearest(name, METHODS))
     given: dict[str, Any] = {}
-    for text in filter(str.strip, options.split(",")):
-        key, value = _option(METHODS[name], text)
+    for position, text in enumerate(filter(str.strip, _split(options))):
+        key, value = _option(METHODS[name], text.strip(), position)
         if key in given:
             raise InvalidMethod(f"{key} is given twice in {method!r}.")
         given[key] = value
     return replace(METHODS[name], **given)
 
 
-def _option(method: Method, text: str) -> tuple[str, Any]:
+def _split(options: str) -> list[str]:
+    """At the commas that are not inside further brackets."""
+    parts, depth = [""], 0
+    for letter in options:
+        depth += (letter == "[") - (letter == "]")
+        if letter == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return parts
+
+
+def _option(method: Method, text: str, position: int) -> tuple[str, Any]:
     key, equals, value = (part.strip() for part in text.partition("="))
-    known = {f.name: f.type for f in fields(method) if f.name != "name"}
+    known = {f.name: f for f in fields(method) if f.name != "name"}
+    in_front = next((f.name for f in known.values() if f.metadata.get("in_front")), None)
+    if position == 0 and in_front and (not equals or "[" in key):
+        key, equals, value = in_front, "=", text
     if not equals or key not in known:
         choices = f"options of {method.name}: {', '.join(known)}" if known else f"{method.name} has no options"
         raise InvalidMethod(f"{text.strip()!r} is not an option; {choices}." + nearest(key, known))
+    kind = known[key].type
     try:
-        return key, _READ[known[key]](value)
+        return key, _READ[kind](value)
+    except InvalidMethod:
+        raise
     except ValueError:
-        kind = _KINDS.get(known[key], "a whole number")
-        raise InvalidMethod(f"{key} must be {kind}; got {value!r}.") from None
+        raise InvalidMethod(f"{key} must be {_KINDS.get(kind, 'a whole number')}; got {value!r}.") from None
 
 
 def _spelled(value: Any) -> str:
@@ -220,7 +277,7 @@ def _yes_or_no(text: str) -> bool:
     return text == "yes"
 
 
-_READ = {float: float, int: int, str: str, int | None: int, bool: _yes_or_no}
+_READ = {float: float, int: int, str: str, int | None: int, bool: _yes_or_no, Method: parse_method}
 _KINDS = {float: "a number", bool: "yes or no"}
 
 

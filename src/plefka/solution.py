@@ -62,6 +62,7 @@ class Solution:
         change the means at most.
     - `num_restarts`: how many further starting points were tried.
     - `notes`: how it was computed, where that was chosen or approximated for this network.
+    - `checked`: what `infer(..., check=True)` found, see `check`.
     - `warnings`: what speaks against an answer although it converged.
     """
 
@@ -77,6 +78,11 @@ class Solution:
     names: tuple[str, ...]
     observed: Any
     notes: tuple[str, ...] = ()
+    network: Any = None
+    evidence: Any = None
+    prune: bool = True
+    proposals: Any = None
+    checked: Any = None
 
     @property
     def free_energy(self) -> Any:
@@ -100,6 +106,31 @@ class Solution:
         above = np.atleast_1d(self.converged & (np.asarray(self.log_likelihood) > ROUNDING))
         found = [[ABOVE_ZERO] if doubtful else [] for doubtful in above]
         return found if self.is_batch else found[0]
+
+    def check(self, *, seed: int, num_samples: int | None = None) -> Any:
+        """Draw states from the solution and weigh them by the network: ln P(evidence) and means with their errors.
+
+        The verdict says in words whether they can be believed, and whether they contradict the solution. Of a batch, a
+        list with one `Check` for each row.
+        """
+        from plefka.sampling.checking import check
+
+        return check(self, seed, num_samples)
+
+    def covariance(self) -> np.ndarray:
+        """cov(S_i, S_j | evidence) by linear response, (n, n); for free energies, and a single row."""
+        from plefka.response import covariance
+
+        return covariance(self)
+
+    def covariance_product(self, vector: Any) -> np.ndarray:
+        """covariance() @ vector, without forming the matrix."""
+        from plefka.response import product
+
+        z = np.asarray(vector, float)
+        if z.shape != (len(self.names),):
+            raise InvalidInput(f"vector must have one number for each unit, ({len(self.names)},); got {z.shape}.")
+        return product(self, z)
 
     def marginals(self) -> dict[str, Any]:
         """{name: P(on | evidence)}; of a batch, {name: one for each row}."""

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-BLOCK = 2**17  # numbers that are worked on at once
+BLOCK = 2**16  # numbers that are worked on at once
 
 
 def map_columns(function: Callable, share: int, *arrays) -> Any:

@@ -1,5 +1,7 @@
 """Which way of averaging suits an activation and a number of parents."""
 
+from math import inf
+
 from plefka.activations import Activation, NoisyOr, Sigmoid
 from plefka.averages.average import Average
 from plefka.averages.enumerated import Enumerated
@@ -11,16 +13,16 @@ FEW = 5  # parents whose states are fewer than the nodes of a quadrature
 MOST = 12  # parents whose states can be summed over
 
 
-def choose(activation: Activation, positions: int, reach: float, leak: float) -> Average:
+def choose(activation: Activation, positions: int, reach: float, leak: float, largest: float = inf) -> Average:
     """The cheapest average that is as good as exact, or else the normal one.
 
-    `reach` is the largest |h| + sum_j |w_j| of a unit, which matters for the sigmoid, and `leak` the smallest h, which
-    matters for noisy-or.
+    `reach` is the largest |h| + sum_j |w_j| of a unit and `largest` the largest |w_j|, which matter for the sigmoid;
+    `leak` is the smallest h, which matters for noisy-or.
     """
     if positions <= FEW:
         return Enumerated(activation)
     if isinstance(activation, Sigmoid):
-        average = Fourier(reach)
+        average = Fourier(reach, largest)
         states_are_fewer = positions <= MOST and 2**positions < positions * len(average.rule.nodes.t)
         return Enumerated(activation) if states_are_fewer else average
     if isinstance(activation, NoisyOr):

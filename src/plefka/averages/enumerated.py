@@ -5,14 +5,16 @@ table is folded, one parent after another: (1 - u) times the half where it is of
 """
 
 from collections.abc import Callable
+from itertools import combinations
 
 import jax
 import jax.numpy as jnp
 
 from plefka.activations import Activation
-from plefka.averages.average import Average, message, of_edges
+from plefka.averages.average import Average, message
 from plefka.averages.blocks import BLOCK, map_columns
 
+FEW = 6  # parents whose pairs are looked at one by one
 LARGEST_GAP = 690.0  # exp of this is still a number
 LARGEST_GAP_SINGLE = 80.0
 
@@ -29,44 +31,50 @@ class Enumerated(Average):
     def logs(self, w, u, h):
         def averages(x, u):
             x = self.activation.off_poles(x)
-            return fold(mix, (self.activation.log_on(x), self.activation.log_off(x)), u)
+            return average(jnp.stack([self.activation.log_on(x), self.activation.log_off(x)]), u)
 
-        return over_states(averages, mix, w, u, h)
+        on, off = over_states(averages, average, w, u, h)
+        return on, off
 
     def chances(self, w, u, h):
-        def averages(x, u):
-            P, top = self._table(x, u)
-            return tuple(logarithm(fold(weigh, (P,), u)[0]) + top)
-
-        return over_states(averages, log_mix, w, u, h)
+        on, off = over_states(lambda x, u: log_average(self._table(x), u), log_average, w, u, h)
+        return on, off
 
     def messages(self, w, u, h, log_ratio):
         def told(w, u, h, log_ratio):
-            u = of_edges(u, w)
-            P, top = self._table(fields(w, h), u)
-            halves = jnp.stack(leave_one_out(P, u), axis=1)  # where the parent is off and on, parents, f and 1 - f
-            off, on = logarithm(halves) + top
-            chances = logarithm(weigh(u[0], halves[0, 0], halves[1, 0])) + top
-            return message((off[:, 0], off[:, 1]), (on[:, 0], on[:, 1]), log_ratio), *chances
+            table = self._table(fields(w, h))
+            scale = largest(table, u)
+            pairs = jnp.stack(leave_one_out(relative(table, scale), u), axis=2)  # (on or off, state, position, ...)
+            (on0, on1), (off0, off1) = jnp.log(pairs) + scale[:, None, None]
+            log_on, log_off = jnp.log(mix(u[0], pairs[:, 0, 0], pairs[:, 1, 0])) + scale
+            return message((on0, off0), (on1, off1), log_ratio), log_on, log_off
 
         return map_columns(jax.checkpoint(told), 2 ** len(w) * u.shape[2], w, u, h, log_ratio)
 
-    def _table(self, x, u):
-        """f and 1 - f in every state, divided by exp(top), the largest that counts; (states, 2, columns, rows)."""
-        inside = self.activation.clip(x)
-        impossible = jnp.isneginf(jnp.stack([self.activation.log_on(inside), self.activation.log_off(inside)], axis=1))
-        x = self.activation.off_poles(x)
-        logs = jnp.stack([self.activation.log_on(x), self.activation.log_off(x)], axis=1)
-        top = jax.lax.stop_gradient(fold(likelier, (jnp.where(impossible, -jnp.inf, logs),), u)[0])
-        top = jnp.where(jnp.isfinite(top), top, 0.0)
-        P = jnp.exp(jnp.minimum(logs - top, LARGEST_GAP if u.dtype == jnp.float64 else LARGEST_GAP_SINGLE))
-        return P - jax.lax.stop_gradient(jnp.where(impossible, P, 0.0)), top  # zero, with the slope of f
+    def curvatures(self, w, u, h, a, b, shared):
+        """The second differences of the table, averaged over the states of all other parents."""
+        if len(w) > FEW:
+            return super().curvatures(w, u, h, a, b, shared)
+        x = self.activation.off_poles(fields(w, h))
+        table = a * self.activation.log_on(x) + b * self.activation.log_off(x)
+        table = table.reshape((2,) * len(w) + table.shape[1:])
+        nothing = jnp.zeros(table.shape[-2:], table.dtype)
+        H = [[nothing] * len(w) for _ in w]
+        for j, k in combinations(range(len(w)), 2):
+            H[j][k] = H[k][j] = _second_difference(table, u, j, k)
+        found = jnp.stack([jnp.stack(row) for row in H])
+        return found.sum(2) if shared else found
+
+    def _table(self, x):
+        """log_on and log_off in every state."""
+        x = self.activation.clip(x)
+        return jnp.stack([self.activation.log_on(x), self.activation.log_off(x)])
 
 
 def over_states(averages: Callable, mixture: Callable, w, u, h):
     """averages(fields, u) by blocks of columns, and by blocks of states where there are many for one column."""
     rows = u.shape[2]
-    low = min(len(w), max(1, (BLOCK // rows).bit_length() - 1))  # so many parents are folded at once
+    low = min(len(w), max(1, (BLOCK // rows).bit_length() - 1))  # so many parents are averaged over at once
     high = len(w) - low
 
     def one(w, u, h):
@@ -74,9 +82,17 @@ def over_states(averages: Callable, mixture: Callable, w, u, h):
             return averages(fields(w, h), u)
         above = fields(w[:high], h)
         parts = jax.lax.map(jax.checkpoint(lambda h: averages(fields(w[high:], h), u[high:])), above)
-        return fold(mixture, parts, u[:high])
+        return mixture(jnp.moveaxis(parts, 0, 1), u[:high])
 
     return map_columns(jax.checkpoint(one), 2**low * rows, w, u, h)
+
+
+def _second_difference(table, u, j: int, k: int):
+    """Over parents j and k of a table with an axis for each parent."""
+    for parent in reversed(range(len(u))):  # from the last axis on, so that those in front stay where they are
+        off, on = jnp.take(table, 0, axis=parent), jnp.take(table, 1, axis=parent)
+        table = on - off if parent in (j, k) else mix(u[parent], off, on)
+    return table
 
 
 def fields(w, h):
@@ -87,57 +103,53 @@ def fields(w, h):
     return x
 
 
-def fold(mixture: Callable, tables: tuple, u) -> tuple:
-    """The averages of tables over the states, (..., columns, rows)."""
+def average(table, u):
+    """The average of a table (..., states, columns, rows) over the states."""
+    return fold(mix, table, u)
+
+
+def log_average(table, u):
+    """ln <exp(table)>, with finite derivatives by u up to 0 and 1."""
+    scale = largest(table, u)
+    return jnp.log(fold(mix, relative(table, scale), u)) + scale
+
+
+def largest(table, u):
+    """The largest table + ln probability of a state: the scale of <exp(table)>."""
+    log_mix = fold(lambda u, off, on: jnp.maximum(jnp.log1p(-u) + off, jnp.log(u) + on), table, u)
+    return jax.lax.stop_gradient(jnp.where(jnp.isfinite(log_mix), log_mix, 0.0))
+
+
+def relative(table, scale):
+    """exp(table - scale), also where a state without probability would be far above the scale."""
+    gap = LARGEST_GAP if table.dtype == jnp.float64 else LARGEST_GAP_SINGLE
+    return jnp.exp(jnp.minimum(table - scale[:, None], gap))
+
+
+def fold(mixture: Callable, table, u):
+    """One parent after another, from the first on: (..., states, columns, rows) to (..., columns, rows)."""
     for mean in u:
-        half = tables[0].shape[0] // 2
-        tables = tuple(mixture(mean, x[:half], x[half:]) for x in tables)
-    shape = (*tables[0].shape[1:-1], max(tables[0].shape[-1], u.shape[2]))
-    return tuple(jnp.broadcast_to(x[0], shape) for x in tables)
+        off, on = jnp.split(table, 2, axis=1)
+        table = mixture(mean, off, on)
+    return jnp.broadcast_to(table[:, 0], (*table.shape[:1], *table.shape[2:-1], u.shape[2]))
 
 
 def leave_one_out(table, u) -> list:
-    """For every parent the averages over all others, with two states in front: where it is off and where it is on.
+    """For every parent the averages (..., off and on, columns, rows) over all others.
 
     One half of the parents is averaged out before the other half is looked at, and so on.
     """
     if len(u) == 1:
-        return [table]
+        return [jnp.broadcast_to(table, (*table.shape[:-1], u.shape[2]))]
     half = len(u) // 2
     first, second = table, table
     for mean in u[:half]:
-        second = weigh(mean, *jnp.split(second, 2))
+        second = mix(mean, *jnp.split(second, 2, axis=1))
     for mean in u[half:][::-1]:
-        first = weigh(mean, first[::2], first[1::2])
+        first = mix(mean, first[:, ::2], first[:, 1::2])
     return leave_one_out(first, u[:half]) + leave_one_out(second, u[half:])
-
-
-def weigh(u, off, on):
-    """(1 - u) off + u on, in which nothing cancels."""
-    return (1 - u) * off + u * on
-
-
-def likelier(u, off, on):
-    """The larger of ln[(1 - u) exp(off)] and ln[u exp(on)]."""
-    return jnp.maximum(jnp.log1p(-u) + off, jnp.log(u) + on)
-
-
-def logarithm(P):
-    """ln P, with a slope of zero where P is zero."""
-    possible = P > 0
-    return jnp.where(possible, jnp.log(jnp.where(possible, P, 1.0)), -jnp.inf)
 
 
 def mix(u, off, on):
     """(1 - u) off + u on."""
-    return off + u * (on - off)
-
-
-def log_mix(u, off, on):
-    """ln[(1 - u) exp(off) + u exp(on)], for u up to 0 and 1, with finite derivatives by u."""
-    gap = LARGEST_GAP if u.dtype == jnp.float64 else LARGEST_GAP_SINGLE
-    scale = jax.lax.stop_gradient(jnp.logaddexp(jnp.log1p(-u) + off, jnp.log(u) + on))
-    scale = jnp.where(jnp.isfinite(scale), scale, 0.0)
-    total = (1 - u) * jnp.exp(jnp.minimum(off - scale, gap)) + u * jnp.exp(jnp.minimum(on - scale, gap))
-    possible = total > 0
-    return jnp.where(possible, scale + jnp.log(jnp.where(possible, total, 1.0)), -jnp.inf)
+    return (1 - u) * off + u * on

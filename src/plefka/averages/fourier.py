@@ -23,6 +23,7 @@ from jax.custom_derivatives import SymbolicZero
 
 from plefka.averages.average import Average, mean_field, message, of_edges, off_diagonal
 from plefka.averages.blocks import chunks, in_chunks, map_columns, sum_columns, sum_to, tree
+from plefka.averages.cumulants import log_psi, num_terms, power_sums
 from plefka.free_energies.sjj import log_odds, log_tilt
 
 SMALLEST_INTEGRAL = 1e-17  # what cannot be told from zero
@@ -58,9 +59,10 @@ def midpoints(rule: Rule) -> Nodes:
 
 
 class Fourier(Average):
-    """Quadrature of the characteristic function, for fields with |x| up to `reach`."""
+    """Quadrature of the characteristic function, for fields with |x| up to `reach` and weights up to `largest`."""
 
     reach: float = eqx.field(static=True, converter=float)
+    largest: float = eqx.field(static=True, converter=float, default=np.inf)
 
     @property
     def is_exact(self):
@@ -75,10 +77,22 @@ class Fourier(Average):
         """Probabilities want more digits, and 1 / cosh has its poles twice as near."""
         return Rule(self.reach, 64.0, 10.5)
 
+    @property
+    def terms(self) -> int | None:
+        """How many cumulants give the logarithms, where the weights are small enough for them."""
+        return num_terms(self.rule.nodes.t, self.rule.nodes.log_cosh, self.reach, self.largest)
+
     def logs(self, w, u, h):
         half = mean_field(w, u, h) / 2
-        even = np.log(2) + map_columns(partial(log_cosh, self.rule), len(w) * u.shape[2], w, u, h)
+        even = np.log(2) + self._log_cosh(w, u, h)
         return half - even, -half - even
+
+    def _log_cosh(self, w, u, h):
+        rows = u.shape[2]
+        if self.terms is None:
+            return map_columns(partial(log_cosh, self.rule), len(w) * rows, w, u, h)
+        from_sums = jax.checkpoint(partial(log_cosh_from_sums, self.rule))
+        return map_columns(from_sums, len(self.rule.nodes.t) * rows, power_sums(self.terms, w, u), h)
 
     def chances(self, w, u, h):
         chances = jax.checkpoint(partial(tilted_chances, self.tilted_rule))
@@ -208,6 +222,13 @@ def _log_cosh_backward(rule: Rule, residuals, slope):
 log_cosh.defvjp(_log_cosh_forward, _log_cosh_backward, symbolic_zeros=True)
 
 
+def log_cosh_from_sums(rule: Rule, X, h):
+    """The same from the power sums of small weights, differentiated automatically."""
+    real, imaginary = log_psi(rule.nodes.t.astype(X.dtype), X, h)
+    q = rule.nodes.log_cosh.astype(X.dtype)[:, None, None]
+    return (q * (1 - jnp.exp(real) * jnp.cos(imaginary))).sum(0)
+
+
 def ratios(chunk: Chunk, u):
     """y / f with y = exp(is) - 1: what a derivative by u puts in the place of a factor."""
     return (chunk.cos - 1) * (1 - 2 * u) / chunk.square, chunk.sin / chunk.square
@@ -297,20 +318,26 @@ def tilted_messages(rule: Rule, w, u, h, log_ratio):
         for cost, (odds, evens), old in zip(costs, integrals, best, strict=True):
             value = cost + jnp.log(jnp.maximum(constant + odd * odds + even * evens, SMALLEST_INTEGRAL))
             found.append(
-                tuple(better(cost, value, *pair, serves) for pair, serves in zip(old, (for_on, for_off), strict=True))
+                tuple(better(serves, (cost, value), pair) for pair, serves in zip(old, (for_on, for_off), strict=True))
             )
         return tuple(found), None
 
     start = tuple(((x, -x), (x, -x)) for x in (column, edge, edge))
     (whole, off, on), _ = jax.lax.scan(step, start, jnp.asarray(TILTS, u.dtype))
-    log_f, off, on = (tuple(jnp.minimum(value, 0.0) for _, value in pair) for pair in (whole, off, on))
-    return message(off, on, log_ratio), *log_f
+    log_f, log_off, log_on = (values_of(pair) for pair in (whole, off, on))
+    return message(log_off, log_on, log_ratio), *log_f
 
 
-def better(cost, value, old_cost, old_value, serves):
-    """The value whose tilt costs less."""
-    new = (serves > 0) & (cost < old_cost)
-    return jnp.where(new, cost, old_cost), jnp.where(new, value, old_value)
+def better(serves, new: tuple, old: tuple) -> tuple:
+    """The pair (cost, value) whose tilt costs less."""
+    chosen = (serves > 0) & (new[0] < old[0])
+    return jnp.where(chosen, new[0], old[0]), jnp.where(chosen, new[1], old[1])
+
+
+def values_of(pair: tuple) -> tuple:
+    """ln <f> and ln <1 - f>, without rounding above one."""
+    (_, log_f), (_, log_rest) = pair
+    return jnp.minimum(log_f, 0.0), jnp.minimum(log_rest, 0.0)
 
 
 def left_out(rule: Rule, w, u, h):

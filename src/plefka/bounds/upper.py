@@ -111,9 +111,10 @@ def _costliest(relaxed: Transformed, found: Found) -> int | None:
 
 
 def _enumerated(network: "BeliefNetwork", row: np.ndarray) -> Upper:
+    from plefka.evidence import Evidence
     from plefka.exact.enumeration import posterior
 
-    free_energy = posterior(network, row[None], prune=True, dtype="float64").free_energy
+    free_energy = posterior(network, Evidence(row[None]), prune=True, dtype="float64").free_energy
     return Upper(-float(free_energy[0]), True, "exact", 0)
 
 

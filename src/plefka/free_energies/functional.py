@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from plefka.activations import Activation
-from plefka.free_energies.problem import Problem
+from plefka.free_energies.problem import Problem, mean_field_chance
 from plefka.reductions import Given, recovered, sums_out
 
 if TYPE_CHECKING:
@@ -66,6 +66,10 @@ class Functional(eqx.Module):
     def smooth_energy(self, problem: Problem, u: Float[Array, "units rows"]) -> Float[Array, " rows"]:
         """The same, for second derivatives."""
         return self.smooth_network_energy(problem, u) + problem.offset(u)
+
+    def chance(self, problem: Problem, u: Float[Array, "units rows"]) -> Float[Array, "units rows"]:
+        """How probable each unit is when its parents have the means u: what barren units are predicted by."""
+        return mean_field_chance(problem, u)
 
     def with_summed(self, problem: Problem, given: Given, u: Float[Array, "units rows"], rounds: int | None = None):
         """The means u, and those of the units that were summed out, which follow from dG/dh."""

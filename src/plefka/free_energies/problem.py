@@ -3,12 +3,13 @@
 from collections.abc import Callable
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from plefka.activations import CERTAIN_FIELD, Activation, sigmoid
-from plefka.networks.arrows import forwards
+from plefka.networks.arrows import settled_along
 from plefka.networks.storage import OpenStorage, Storage
 from plefka.reductions import Given, reduced
 
@@ -96,17 +97,26 @@ def head_of(layers: tuple[int, ...] | None, hidden: Bool[np.ndarray, " units"]) 
     return len(hidden) if above == 0 or hidden[above:].any() else above
 
 
-def prediction(problem: Problem, u: Float[Array, "units rows"]) -> Callable:
-    """The rule by which a barren unit follows from its field, f(x); all others keep their means u."""
-    activation, known = problem.activation, problem.known
-
-    def rule(x):
-        x = jnp.where(known, 1.0, x)  # where f does not matter, no pole of it shall either
-        return jnp.where(known, u, activation.probability(activation.clip(x)))
-
-    return rule
+def mean_field_chance(problem: Problem, u: Float[Array, "units rows"]) -> Float[Array, "units rows"]:
+    """f at the mean field: how probable a unit is when its parents have these means, as the paper would say."""
+    f, x = problem.activation, problem.h + problem.weights.field_of(u)
+    return f.probability(
+        f.clip(jnp.where(problem.known, 1.0, x))
+    )  # where f does not matter, no pole of it shall either
 
 
-def predict(problem: Problem, u: Float[Array, "units rows"]) -> Float[Array, "units rows"]:
-    """The means with barren units predicted forwards from those of their parents."""
-    return forwards(problem.weights, problem.h, prediction(problem, u), u, jnp.any(~problem.known))
+def predict(
+    problem: Problem,
+    u: Float[Array, "units rows"],
+    chance: Callable = mean_field_chance,
+) -> Float[Array, "units rows"]:
+    """The means with barren units predicted forwards from those of their parents; differentiable."""
+
+    def once(arguments, values):
+        problem, u = arguments
+        return jnp.where(problem.known, u, chance(problem, values))
+
+    def along(problem, u):
+        return settled_along(once, (problem, u), jax.lax.stop_gradient(u))
+
+    return jax.lax.cond(jnp.any(~problem.known), along, lambda _, u: u, problem, u)

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from plefka.activations import Activation
-from plefka.averages.range import Range, range_of
+from plefka.averages.range import Range, range_for
 from plefka.free_energies.functional import Functional
 from plefka.free_energies.problem import Problem
 from plefka.networks.fans import Fans
@@ -29,9 +29,10 @@ class Untruncated(Functional):
     exact_averages: bool = eqx.field(static=True, default=True)
 
     def fitted(self, network: "BeliefNetwork") -> "Untruncated":
-        most = int(network.storage.most_parents())
-        found = range_of(network)
-        return Untruncated(self.order, found, found.average(network.activation, most).is_exact)
+        found = range_for(network)
+        return Untruncated(
+            self.order, found, found.average(network.activation, network.storage.most_parents()).is_exact
+        )
 
     @property
     def is_bound(self) -> bool:
@@ -72,6 +73,16 @@ class Untruncated(Functional):
         found = fans.map(average, fans.parents(u), fans.children(h))
         on, off = ([pair[k] for pair in found] for k in (0, 1))
         return fans.to_children(on, f.log_on(h)), fans.to_children(off, f.log_off(h))
+
+    def chance(self, problem: Problem, u: Float[Array, "units rows"]) -> Float[Array, "units rows"]:
+        """<f(x)>: exact where the parents are independent."""
+        fans, f = problem.weights.fans(), problem.activation
+        h = jnp.broadcast_to(f.clip(problem.h), u.shape)
+
+        def average(w, u, h):
+            return jnp.exp(self.range.average(f, len(w)).chances(w, u, h)[0])
+
+        return fans.to_children(fans.map(average, fans.parents(u), fans.children(h)), f.probability(h))
 
     def pairs(self, problem: Problem, u, v):
         """sum_{i<j} v_i v_j (d^2 <E> / du_i du_j)^2, with the derivatives at u."""

@@ -14,9 +14,8 @@ from jaxtyping import Array
 
 from plefka.activations import sigmoid
 from plefka.free_energies.functional import Functional
-from plefka.free_energies.problem import Problem, predict, prediction
+from plefka.free_energies.problem import Problem, predict
 from plefka.free_energies.taylor import negative_entropy
-from plefka.networks.arrows import settled_along
 from plefka.reductions import Given
 from plefka.solvers.loop import Point
 
@@ -40,14 +39,14 @@ def differentiable(
     theta = jax.lax.stop_gradient(point.theta)
     # With u held fixed, G has the derivatives of the minimum. A barren unit has its predicted mean: an edge of weight 0
     # that leads from it adds nothing to G, but to the derivative by that weight.
-    u = jax.lax.stop_gradient(predict(problem, problem.means(theta)))
+    u = jax.lax.stop_gradient(predict(problem, problem.means(theta), scheme.solved.chance))
     found = jnp.where(problem.free, _stationary(scheme.solved.smooth_energy, problem, u), problem.values)
     if scheme.evaluated is None:
         G = scheme.solved.energy(problem, u) + entropy_term(problem, u)
     else:
         G, found = after(problem, scheme, found)
     last = scheme.evaluated or scheme.solved
-    return _predicted(problem, last.with_summed(problem, given, found, rounds)), G
+    return predict(problem, last.with_summed(problem, given, found, rounds), last.chance), G
 
 
 def entropy_term(problem: Problem, u) -> Array:
@@ -108,16 +107,6 @@ def _stationary(energy: Callable, problem: Problem, u):
         return *pull_back(root * share), None
 
     return _with_derivative(lambda problem, u: u, backward)(problem, u)
-
-
-def _predicted(problem: Problem, u):
-    """The means with barren units predicted forwards, differentiated backwards along the same arrows."""
-
-    def once(arguments, values):
-        problem, u = arguments
-        return prediction(problem, u)(problem.h + problem.weights.field_of(values))
-
-    return settled_along(once, (problem, u), jax.lax.stop_gradient(u))
 
 
 def _with_derivative(function: Callable, backward: Callable) -> Callable:

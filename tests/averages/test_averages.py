@@ -1,0 +1,298 @@
+"""Every way of averaging against the sum over all states of the parents."""
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+import plefka as pf
+from plefka.activations import Activation, NoisyOr, Sigmoid
+from plefka.averages import Average, Enumerated, Exponentials, Fourier, GaussHermite, choose
+from plefka.averages.blocks import map_columns
+from tests.averages import brute
+
+POSITIONS, COLUMNS, ROWS = 7, 3, 2
+LOG_RATIO: Any = np.array([[0.3, -2.0], [np.inf, -np.inf], [50.0, -0.5]])
+SIGMOID, NOISY_OR = Sigmoid(), NoisyOr()
+
+
+class Fan(NamedTuple):
+    w: Any
+    u: Any
+    h: Any
+
+
+class Case(NamedTuple):
+    average: Average
+    fan: Fan
+    logs: object
+    slopes: object
+
+
+def reach(fan: Fan) -> float:
+    return float((np.abs(fan.h) + np.abs(fan.w).sum(0)).max())
+
+
+def some_fan(scale: float, low: float, high: float, seed: int) -> Fan:
+    """Weights of some scale, means from 0 to 1, and one edge that is not there."""
+    rng = np.random.default_rng(seed)
+    w = scale * rng.uniform(low, high, (POSITIONS, COLUMNS, 1))
+    w[2, 1] = 0
+    u = rng.random((POSITIONS, 1, ROWS))
+    u[0, 0], u[1], u[3] = (0, 1), 1e-300, 0.5
+    return Fan(w, u, rng.uniform(0.5 * low, high, (COLUMNS, 1)))
+
+
+def sigmoid_case(scale: float, largest: float = np.inf) -> Case:
+    fan = some_fan(scale, -1, 1, 0)
+    return Case(Fourier(reach(fan), largest), fan, brute.log_sigmoid, brute.sigmoid_slopes)
+
+
+def noisy_or_case(leak: float) -> Case:
+    fan = some_fan(1, 0, 1, 1)
+    fan = fan._replace(h=leak * (1 + fan.h))
+    return Case(Exponentials(fan.h.min()), fan, brute.log_noisy_or, brute.noisy_or_slopes)
+
+
+def enumerated_case(case: Case, activation: Activation) -> Case:
+    return case._replace(average=Enumerated(activation))
+
+
+CASES = {
+    "sigmoid": sigmoid_case(15.0),
+    "sigmoid, small weights": sigmoid_case(0.2, 0.2),
+    "noisy-or": noisy_or_case(0.1),
+    "noisy-or, small leak": noisy_or_case(1e-6),
+    "sigmoid, enumerated": enumerated_case(sigmoid_case(2.0), SIGMOID),
+    "noisy-or, enumerated": enumerated_case(noisy_or_case(1e-3), NOISY_OR),
+}
+EVERY = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+WEIGHTS: Any = np.random.default_rng(9).normal(size=(2, COLUMNS, ROWS))
+DIRECTION = np.random.default_rng(8).normal(size=(POSITIONS, 1, ROWS))
+
+
+@pytest.fixture(autouse=True)
+def double():
+    with jax.enable_x64(True):
+        yield
+
+
+def weighted(average, w, u, h):
+    on, off = average.logs(w, u, h)
+    return (WEIGHTS[0] * on + WEIGHTS[1] * off).sum()
+
+
+@partial(jax.jit, static_argnums=0)
+def answers(average: Average, w, u, h) -> dict:
+    """All that an average says of a fan, compiled once."""
+
+    def along(w, u, h):
+        return jnp.vdot(jax.grad(weighted, 2)(average, w, u, h), DIRECTION)
+
+    own = jnp.broadcast_to(u, (POSITIONS, COLUMNS, ROWS))
+    return {
+        "logs": average.logs(w, u, h),
+        "gradient": jax.grad(weighted, (1, 2, 3))(average, w, u, h),
+        "second": jax.grad(along, (0, 1, 2))(w, u, h),
+        "chances": average.chances(w, u, h),
+        "chance slopes": jax.grad(lambda u: average.chances(w, u, h)[0].sum())(u),
+        "messages": average.messages(w, own, h, jnp.asarray(LOG_RATIO)),
+        "curvatures": average.curvatures(w, own, h, jnp.asarray(WEIGHTS[0]), jnp.asarray(WEIGHTS[1]), False),
+        "shared curvatures": average.curvatures(w, u, h, jnp.asarray(WEIGHTS[0]), jnp.asarray(WEIGHTS[1]), True),
+        "slopes": average.slopes(w, u, h),
+    }
+
+
+def told(case: Case) -> dict:
+    return jax.tree.map(np.asarray, answers(case.average, *case.fan))
+
+
+@EVERY
+def test_logs_are_sums_over_all_states(case):
+    np.testing.assert_allclose(told(case)["logs"], brute.average(case.logs, *case.fan), atol=1e-9)
+
+
+@EVERY
+def test_gradients_are_those_of_the_sum(case):
+    w, u, h = case.fan
+    by_w, by_u, by_h = told(case)["gradient"]
+    a = WEIGHTS[:, None]
+    np.testing.assert_allclose(by_u, (a * brute.slopes(case.logs, w, u, h)).sum((0, 2))[:, None], rtol=1e-8, atol=2e-9)
+    slope = (WEIGHTS * brute.average(case.slopes, w, u, h)).sum((0, 2))[:, None]
+    np.testing.assert_allclose(by_h, slope, rtol=1e-8, atol=5e-9)
+    on = np.stack([u[j] * brute.average(case.slopes, w, brute.at(u, (j, 1)), h) for j in range(POSITIONS)], axis=1)
+    np.testing.assert_allclose(by_w, (a * on).sum((0, -1))[..., None], rtol=1e-8, atol=5e-9)
+
+
+@EVERY
+def test_second_derivatives_are_those_of_the_sum(case):
+    w, u, h = case.fan
+    H = (WEIGHTS[:, None, None] * brute.curvatures(case.logs, w, u, h)).sum(0)
+    np.testing.assert_allclose(told(case)["curvatures"], H, rtol=1e-8, atol=2e-9)
+    np.testing.assert_allclose(told(case)["shared curvatures"], H.sum(2), rtol=1e-8, atol=5e-9)
+    by_w, by_u, by_h = told(case)["second"]
+    np.testing.assert_allclose(by_u[:, 0], np.einsum("jlcr,lr->jr", H, DIRECTION[:, 0]), rtol=1e-7, atol=1e-8)
+    a, v = WEIGHTS[:, None], DIRECTION
+    expected = (a * v * brute.slopes(case.slopes, w, u, h)).sum((0, 1, 3))[:, None]
+    np.testing.assert_allclose(by_h, expected, rtol=1e-6, atol=1e-7)
+    for j in range(POSITIONS):
+        there = w, brute.at(u, (j, 1)), h
+        slopes = u[j] * (np.delete(v, j, 0) * np.delete(brute.slopes(case.slopes, *there), j, 1)).sum(1)
+        expected = (WEIGHTS * (slopes + v[j] * brute.average(case.slopes, *there))).sum((0, 2))[:, None]
+        np.testing.assert_allclose(by_w[j], expected, rtol=1e-6, atol=1e-7)
+
+
+@EVERY
+def test_slopes_are_differences_of_slopes(case):
+    on, off = brute.slopes(case.logs, *case.fan)
+    np.testing.assert_allclose(told(case)["slopes"], on - off, rtol=1e-8, atol=2e-9)
+
+
+@EVERY
+def test_chances_are_sums_over_all_states(case):
+    np.testing.assert_allclose(np.exp(told(case)["chances"]), brute.chances(case.logs, *case.fan), rtol=1e-9)
+    w, u, h = case.fan
+    by_u = brute.slopes(lambda x: np.exp(case.logs(x)), w, u, h)[0] / brute.chances(case.logs, w, u, h)[0]
+    np.testing.assert_allclose(told(case)["chance slopes"][:, 0], by_u.sum(1), rtol=1e-7, atol=1e-9)
+
+
+@EVERY
+def test_messages_are_sums_over_all_states_of_the_others(case):
+    w, u, h = case.fan
+    messages, *chances = told(case)["messages"]
+    np.testing.assert_allclose(messages, brute.messages(case.logs, w, u, h, LOG_RATIO), rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(chances, told(case)["chances"], rtol=1e-9, atol=1e-12)
+
+
+def test_twelve_parents_and_fields_up_to_sixty():
+    rng = np.random.default_rng(3)
+    fan = Fan(rng.uniform(-9, 9, (12, 2, 1)), rng.random((12, 1, 1)), np.array([[5.0], [-5.0]]))
+    average = Fourier(reach(fan))
+    assert average.reach > 40
+    np.testing.assert_allclose(jax.jit(average.logs)(*fan), brute.average(brute.log_sigmoid, *fan), atol=1e-9)
+
+
+def deep(h: float) -> Fan:
+    """A child that is hardly ever on, with six parents that do little, and one that does much but is hardly ever on."""
+    w = np.r_[np.linspace(-1, 1, 6), -h][:, None, None] * np.ones((1, 2, 1))
+    u = np.r_[np.linspace(0.1, 0.9, 6), 1e-13][:, None, None]
+    return Fan(w * np.array([1, -1])[:, None], u, np.array([[h], [-h]]))
+
+
+@pytest.mark.parametrize("h", [-20.0, -28.0, -40.0])
+def test_tiny_chances_keep_their_digits(h):
+    fan = deep(h)
+    average = Fourier(60.0)
+    expected = np.log(brute.chances(brute.log_sigmoid, *fan))
+    np.testing.assert_allclose(jax.jit(average.chances)(*fan), expected, atol=1e-9)
+    assert expected.min() < -18
+    own = np.broadcast_to(fan.u, (7, 2, 1))
+    ratio = np.array([[np.inf], [-np.inf]])
+    said = jax.jit(average.messages)(fan.w, own, fan.h, ratio)[0]
+    np.testing.assert_allclose(said, brute.messages(brute.log_sigmoid, *fan, ratio), atol=1e-9)
+
+
+def test_certain_edges_are_certain():
+    fan = Fan(np.array([[[np.inf]], [[1.0]], [[0.0]]]), np.array([[[0.25]], [[1.0]], [[0.5]]]), np.array([[0.1]]))
+    for average in (Exponentials(0.1), Enumerated(NOISY_OR)):
+        on, off = jax.jit(average.chances)(*fan)
+        assert np.exp(off) == pytest.approx(0.75 * np.exp(-1.1))
+        assert np.exp(on) == pytest.approx(1 - 0.75 * np.exp(-1.1))
+        heard_off, *_ = jax.jit(average.messages)(*fan, np.array([[-np.inf]]))
+        np.testing.assert_allclose(heard_off[:, 0, 0], [-np.inf, -1, 0], atol=1e-12)
+        heard_on, *_ = jax.jit(average.messages)(*fan, np.array([[np.inf]]))
+        np.testing.assert_allclose(heard_on[0, 0, 0], -np.log1p(-np.exp(-1.1)))
+        assert heard_on[2, 0, 0] == 0
+
+
+def test_impossible_evidence_says_nothing_about_the_parents():
+    fan = Fan(np.array([[[0.7]], [[0.0]]]), np.array([[[0.0]], [[0.5]]]), np.array([[0.0]]))
+    for average in (Exponentials(0.1), Enumerated(NOISY_OR)):
+        messages, on, off = jax.jit(average.messages)(*fan, np.array([[np.inf]]))
+        np.testing.assert_array_equal(messages[:, 0, 0], [np.inf, 0])
+        assert (on, off) == (-np.inf, 0)
+
+
+@pytest.mark.parametrize("average", [Fourier(8.0), Exponentials(0.1), Enumerated(SIGMOID)], ids=type)
+def test_positions_without_an_edge_change_nothing(average):
+    w, u, h = some_fan(1, 0, 1, 5)
+    h = h + 0.1
+    wider = np.concatenate([w, np.zeros_like(w[:2])]), np.concatenate([u, [[[0.3, 1.0]], [[0.0, 0.5]]]]), h
+    for name in ("logs", "chances"):
+        here, there = (jax.jit(getattr(average, name))(*fan) for fan in ((w, u, h), wider))
+        np.testing.assert_allclose(here, there, rtol=1e-13)
+
+
+def test_blocks_of_columns_and_chunks_of_nodes_change_nothing(monkeypatch):
+    fan = CASES["sigmoid"].fan
+    average = CASES["sigmoid"].average
+    whole = told(CASES["sigmoid"])
+    monkeypatch.setattr("plefka.averages.blocks.BLOCK", 40)
+    np.testing.assert_allclose(jax.jit(average.logs)(*fan), whole["logs"], rtol=1e-13)
+    parts = jax.jit(partial(average.curvatures, shared=True))(*fan, *WEIGHTS)
+    np.testing.assert_allclose(parts, whole["shared curvatures"], atol=1e-13)
+    doubled = map_columns(lambda w, u: w[0] * u[0], 14, fan.w, fan.u)
+    np.testing.assert_allclose(doubled, fan.w[0] * fan.u[0])
+
+
+def test_the_normal_law_is_near_for_many_small_weights():
+    rng = np.random.default_rng(6)
+    fan = Fan(*map(jnp.asarray, (rng.normal(0, 0.3, (13, 2, 1)), rng.random((13, 1, 1)), rng.normal(size=(2, 1)))))
+    normal, exact = GaussHermite(SIGMOID), Fourier(10.0)
+    assert not normal.is_exact
+    assert exact.is_exact
+    own = jnp.broadcast_to(fan.u, (13, 2, 1))
+    both = [jax.jit(average.messages)(fan.w, own, fan.h, np.array([[1.0], [-np.inf]])) for average in (normal, exact)]
+    for near, right in zip(*both, strict=True):
+        np.testing.assert_allclose(near, right, atol=5e-3)
+    slopes = [jax.jit(jax.grad(lambda u, a=a: a.logs(fan.w, u, fan.h)[0].sum()))(fan.u) for a in (normal, exact)]
+    np.testing.assert_allclose(*slopes, atol=2e-2)
+
+
+@partial(jax.jit, static_argnums=0)
+def anything(average, w, u, h):
+    own = jnp.broadcast_to(u, (*w.shape[:2], u.shape[2]))
+    slopes = jax.grad(lambda u: sum(x.sum() for x in average.logs(w, u, h)))(u)
+    return average.logs(w, u, h), slopes, average.chances(w, u, h), average.messages(w, own, h, jnp.full_like(h, 0.5))
+
+
+CORNERS = st.sampled_from([0.0, 1.0, 0.5, 1e-300]) | st.floats(0, 1)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    arrays(float, (6, 2, 1), elements=st.floats(-1000, 1000, allow_subnormal=False)),
+    arrays(float, (6, 1, 1), elements=CORNERS),
+    arrays(float, (2, 1), elements=st.floats(-50, 50)),
+)
+def test_nothing_drawn_is_not_a_number(w, u, h):
+    with jax.enable_x64(True):
+        positive = np.abs(w), u, np.abs(h) + 1e-3
+        for average, fan in (
+            (Fourier(60.0), (w, u, h)),
+            (Exponentials(1e-3), positive),
+            (Enumerated(SIGMOID), (w, u, h)),
+        ):
+            for leaf in jax.tree.leaves(anything(average, *fan)):
+                assert not np.isnan(leaf).any()
+
+
+def test_single_precision_is_finite():
+    for name in ("sigmoid, small weights", "noisy-or", "sigmoid, enumerated"):
+        with jax.enable_x64(False):
+            fan = (np.asarray(x, np.float32) for x in CASES[name].fan)
+            logs = jax.jit(CASES[name].average.logs)(*fan)
+        np.testing.assert_allclose(logs, told(CASES[name])["logs"], atol=1e-4)
+
+
+def test_the_choice_follows_the_activation_and_the_number_of_parents():
+    probit = pf.Custom(lambda x: 0.5 + jnp.arctan(x) / np.pi)
+    kinds = [(SIGMOID, 3), (SIGMOID, 30), (NOISY_OR, 30), (probit, 12), (probit, 13)]
+    chosen = [type(choose(activation, positions, 5.0, 0.1)) for activation, positions in kinds]
+    assert chosen == [Enumerated, Fourier, Exponentials, Enumerated, GaussHermite]
