@@ -27,6 +27,8 @@ from plefka.averages.cumulants import log_psi, num_terms, power_sums
 from plefka.free_energies.sjj import log_odds, log_tilt
 
 SMALLEST_INTEGRAL = 1e-17  # what cannot be told from zero
+DECIDED = 5.0  # log-odds from which one state of a child matters more than the other
+MOST_REGRET = 9.0  # ln of the digits that may be lost, of 15
 
 
 class Nodes(NamedTuple):
@@ -99,7 +101,7 @@ class Fourier(Average):
         return map_columns(chances, len(w) * u.shape[2], w, u, h)
 
     def messages(self, w, u, h, log_ratio):
-        told = partial(tilted_messages, self.tilted_rule)
+        told = partial(messages_and_chances, self.tilted_rule)
         return map_columns(told, len(w) * u.shape[2], w, u, h, log_ratio)
 
     def curvatures(self, w, u, h, a, b, shared):
@@ -286,9 +288,89 @@ def tilted_chances(rule: Rule, w, u, h):
     odd, even = walk(rule, visit, weights, (nothing, nothing), w, tilted(best * side / 2 * w, u), h)
     integral = jnp.where(best == 1, even, 0.5 + (1 - best) * side * odd)
     cost = jnp.take_along_axis(costs, best[None], axis=0)[0]
+    return in_logs(cost, integral, side)
+
+
+class Plan(NamedTuple):
+    """By which tilt the messages of each column are computed: from <f> where side is 1, from <1 - f> where it is -1."""
+
+    side: jax.Array  # (columns, rows)
+    best: jax.Array  # (columns, rows): the tilt is side times 0, 1/2 or 1
+    cost: jax.Array  # (columns, rows): ln M(a), and the same without a parent that is off, and that is on
+    without_off: jax.Array
+    without_on: jax.Array
+    regret: jax.Array  # (columns, rows): ln of the digits lost, at most, because all parents share a tilt
+
+
+def plan(w, u, h, log_ratio) -> Plan:
+    """The tilt that serves all parents of a column best.
+
+    Where the child is almost decided, only one of <f> and <1 - f> matters; elsewhere it is the smaller of them that
+    tells both to all their digits.
+    """
+    smaller = jnp.where(mean_field(w, u, h) > 0, -1.0, 1.0)
+    side = jnp.where(jnp.abs(log_ratio) > DECIDED, jnp.sign(log_ratio), smaller).astype(u.dtype)
+    a = np.array([0.0, 0.5, 1.0]).reshape(3, 1, 1) * side
+    moments = [log_moment(tilt, w, u, h) for tilt in a]
+    whole, off = jnp.stack([m for m, _ in moments]), jnp.stack([m - terms for m, terms in moments])
+    on = off + a[:, None] * w
+    regrets = jnp.maximum(*((cost - cost.min(0)).max(1) for cost in (off, on)))
+    best = jnp.argmin(regrets, axis=0)
+    cost = (jnp.take_along_axis(x, best[None], axis=0)[0] for x in (whole, regrets))
+    edges = (jnp.take_along_axis(x, best[None, None], axis=0)[0] for x in (off, on))
+    whole, regret = cost
+    return Plan(side, best, whole, *edges, regret)
+
+
+def shared_messages(rule: Rule, w, u, h, log_ratio, plan: Plan):
+    """The messages in one walk, all parents of a column by the same tilt."""
+    side, best = plan.side, plan.best
+    even_too, odd_too = jnp.where(best == 1, 1.0, 0.0), jnp.where(best == 1, 0.0, (1 - best) * side)
+
+    def visit(total, chunk, odd, even):
+        a, b = even * even_too, odd * odd_too
+        Cr, Ci = rotate(chunk.Psi, (a, -b))  # Re C is the integrand
+        scale = 1 / chunk.square
+        (fr, fi), without = chunk.f, (Cr[:, None] * scale, Ci[:, None] * scale)
+        off = without[0] * fr + without[1] * fi
+        on = without[0] * (u_tilted + (1 - u_tilted) * chunk.cos) - without[1] * (1 - u_tilted) * chunk.sin
+        return total[0] + Cr.sum(0), total[1] + off.sum(0), total[2] + on.sum(0)
+
+    u_tilted = tilted(best * side / 2 * w, u)
+    start = jnp.zeros_like(side), jnp.zeros_like(u), jnp.zeros_like(u)
+    integrals = walk(rule, visit, (rule.nodes.odd, rule.nodes.even), start, w, u_tilted, h)
+    constant = jnp.where(best == 1, 0.0, 0.5)
+    costs = plan.cost, plan.without_off, plan.without_on
+    found = [in_logs(cost, constant + total, side) for cost, total in zip(costs, integrals, strict=True)]
+    return message(found[1], found[2], log_ratio), *found[0]
+
+
+def in_logs(cost, integral, side):
+    """ln <f> and ln <1 - f>, from the one on this side."""
     near = jnp.minimum(cost + jnp.log(jnp.maximum(integral, SMALLEST_INTEGRAL)), -SMALLEST_INTEGRAL)
     far = jnp.log(-jnp.expm1(near))
     return jnp.where(side > 0, near, far), jnp.where(side > 0, far, near)
+
+
+def messages_and_chances(rule: Rule, w, u, h, log_ratio):
+    """Messages by one tilt for each column where that keeps their digits, and by one for each parent where not."""
+    u = of_edges(u, w)
+    found = plan(w, u, h, log_ratio)
+
+    def together():
+        said, *chances = shared_messages(rule, w, u, h, log_ratio, found)
+        smaller = jnp.where(mean_field(w, u, h) > 0, -1.0, 1.0)
+        vague = (found.side != smaller) & jnp.isfinite(log_ratio)  # of an observed child only one chance matters
+        better = jax.lax.cond(
+            jnp.any(vague),
+            lambda: tuple(map(partial(jnp.where, vague), tilted_chances(rule, w, u, h), chances)),
+            lambda: tuple(chances),
+        )
+        return said, *better
+
+    return jax.lax.cond(
+        jnp.any(found.regret > MOST_REGRET), lambda: tilted_messages(rule, w, u, h, log_ratio), together
+    )
 
 
 # tilt; whether it serves <f> and <1 - f>; how they follow from the odd and the even integral: constant, odd, even.
