@@ -316,10 +316,9 @@ def plan(w, u, h, log_ratio) -> Plan:
     on = off + a[:, None] * w
     regrets = jnp.maximum(*((cost - cost.min(0)).max(1) for cost in (off, on)))
     best = jnp.argmin(regrets, axis=0)
-    cost = (jnp.take_along_axis(x, best[None], axis=0)[0] for x in (whole, regrets))
-    edges = (jnp.take_along_axis(x, best[None, None], axis=0)[0] for x in (off, on))
-    whole, regret = cost
-    return Plan(side, best, whole, *edges, regret)
+    off, on = (jnp.take_along_axis(x, best[None, None], axis=0)[0] for x in (off, on))
+    cost, regret = (jnp.take_along_axis(x, best[None], axis=0)[0] for x in (whole, regrets))
+    return Plan(side, best, cost, off, on, regret)
 
 
 def shared_messages(rule: Rule, w, u, h, log_ratio, plan: Plan):

@@ -1,0 +1,229 @@
+"""Belief propagation: exact without loops, as good as is known of it with loops, and the same however it is called."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import plefka as pf
+from plefka.errors import InvalidMethod, MethodDoesNotApply
+from plefka.evidence import as_evidence
+from plefka.experiments.networks import observe
+from plefka.solution import Status
+from plefka.solvers.loop import IMPOSSIBLE
+from tests import polytrees, zoo
+
+SIZE = 10
+NOTHING = pf.Likelihood(on=1.0, off=1.0)  # soft evidence that says nothing: the program for soft evidence serves all
+
+
+def stack(networks) -> pf.BeliefNetwork:
+    """Small networks as one dense stack, filled up with units that nothing leads to: all stacks share a program."""
+    W, h = np.zeros((len(networks), SIZE, SIZE)), np.full((len(networks), SIZE), 0.5)
+    for k, network in enumerate(networks):
+        W[k, : network.size, : network.size] = sp.csr_array(network.storage.to_sparse()).toarray()
+        h[k, : network.size] = network.bias
+    return pf.BeliefNetwork(W, h, networks[0].activation)
+
+
+def tree_of(activation: str, seed: int, certain: float = 0.0) -> tuple[pf.BeliefNetwork, dict]:
+    """A network without loops, and evidence that can happen, some of it soft."""
+    network, row = polytrees.polytree(seed, 3, SIZE, activation, certain=certain)
+    rng = np.random.default_rng(seed)
+    evidence: dict = {unit: state for unit, state in enumerate(row) if state == state}
+    soft = next((unit for unit in rng.permutation(SIZE) if unit not in evidence), None)
+    if soft is not None:
+        evidence[int(soft)] = pf.Likelihood(on=rng.uniform(0.1, 1), off=rng.uniform(0.1, 1))
+    return network, evidence
+
+
+def assert_same(found, right, **tolerance):
+    np.testing.assert_allclose(found.log_likelihood, right.log_likelihood, **tolerance)
+    np.testing.assert_allclose(found.means, right.means, **tolerance)
+
+
+# ---- no loops: exact -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("activation", ["sigmoid", "noisy_or", "probit"])
+def test_exact_without_loops(activation):
+    certain = 0.2 if activation == "noisy_or" else 0.0
+    trees, evidence = zip(*(tree_of(activation, seed, certain) for seed in range(32)), strict=True)
+    networks = stack(trees)
+    found, right = (pf.infer(networks, list(evidence), method) for method in ("bethe", "exact"))
+    assert found.converged.all()
+    assert_same(found, right, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("activation", ["sigmoid", "noisy_or"])
+def test_exact_with_three_hundred_parents(activation):
+    network, row = polytrees.polytree(1, 300, 320, activation, certain=0.01 if activation == "noisy_or" else 0.0)
+    found = pf.infer(network, row, "bethe")
+    log_p, means = polytrees.exact(network, row)
+    assert found.log_likelihood == pytest.approx(log_p, abs=1e-9)
+    np.testing.assert_allclose(found.means, means, atol=1e-9)
+
+
+# ---- noisy-or at its limits ------------------------------------------------------------------------------------------
+
+
+def noisy_or(edges: dict[tuple[int, int], float], bias: list[float]) -> pf.BeliefNetwork:
+    W = np.zeros((len(bias), len(bias)))
+    for (child, parent), weight in edges.items():
+        W[child, parent] = weight
+    return pf.BeliefNetwork(W, bias, "noisy_or")
+
+
+def solved(cases: list[tuple[pf.BeliefNetwork, dict]], method: str):
+    """All cases in one stack, of a size whose program is there already."""
+    networks, evidence = zip(*(cases * 10)[:20], strict=True)
+    rows = [{SIZE - 1: NOTHING} | row for row in evidence]
+    return pf.infer(stack(networks), rows, method)
+
+
+def test_tiny_probabilities_keep_their_digits():
+    tiny = 1e-12
+    cases = [
+        (noisy_or({(2, 0): 1.0, (2, 1): 0.5}, [tiny, 3 * tiny, tiny]), {2: 1}),
+        (noisy_or({(1, 0): 1.0, (2, 1): 2.0, (3, 1): 0.1}, [tiny, tiny, tiny, tiny]), {2: 1, 3: 0}),
+        (noisy_or({(2, 0): 1.0, (2, 1): 0.5, (3, 1): 2.0, (4, 2): 1.0}, [tiny] * 5), {4: 1}),
+    ]
+    found, right = (solved(cases, method) for method in ("bethe", "exact"))
+    np.testing.assert_allclose(found.means, right.means, rtol=1e-9)
+    np.testing.assert_allclose(found.log_likelihood, right.log_likelihood, rtol=1e-9)
+
+
+def test_certain_edges_and_units_without_leak():
+    certain = np.inf
+    cases = [
+        (noisy_or({(2, 0): certain, (2, 1): certain, (3, 1): 0.7}, [0.2, 0.1, 0.0, 0.0]), {2: 1, 3: 0}),
+        (noisy_or({(2, 0): certain, (2, 1): 0.4, (3, 1): certain}, [0.2, 0.1, 0.0, 0.3]), {2: 0, 3: 1}),
+        (noisy_or({(1, 0): 0.4, (2, 1): 0.3, (3, 2): certain}, [0.2, 0.0, 0.0, 0.0]), {3: 1}),  # all must be on
+    ]
+    found, right = (solved(cases, method) for method in ("bethe", "exact"))
+    assert found.converged.all()
+    assert_same(found, right, atol=1e-12)
+    np.testing.assert_array_equal(found.means[2, :4], 1)
+
+
+def test_what_cannot_be_is_found_out_by_the_messages():
+    """One finding needs a cause that is on, the other needs all of its causes off."""
+    network = noisy_or({(2, 0): 1.0, (2, 1): 1.0, (3, 0): np.inf, (3, 1): np.inf}, [0.5, 0.5, 0.0, 0.1])
+    rows = [{2: 1, 3: 0, SIZE - 1: NOTHING}, {2: 1, 3: 1, SIZE - 1: NOTHING}] * 10
+    networks = stack([network] * 20)
+    found = pf.METHODS["bethe"].posterior(networks, as_evidence(networks, rows), prune=True, dtype="float64")
+    assert (found.status[::2] == IMPOSSIBLE).all()
+    assert np.isposinf(found.free_energy[::2]).all()
+    assert np.isfinite(found.free_energy[1::2]).all()
+    assert set(pf.infer(networks, rows, "bethe").status) == {Status.IMPOSSIBLE, Status.CONVERGED}
+
+
+# ---- loops: as good as is known --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("activation", "low", "high", "observed", "mean_error"),
+    [
+        ("sigmoid", -1, 1, "off", 0.0005),
+        ("sigmoid", -5, 5, "off", 0.006),
+        ("noisy_or", 0, 0.25, "likeliest", 0.0),
+        ("noisy_or", 0, 0.25, "unlikeliest", 0.0042),
+        ("noisy_or", 0.2, 0.8, "likeliest", 0.0057),
+        ("noisy_or", 0.2, 0.8, "unlikeliest", 0.0016),
+    ],
+)
+def test_ensembles_of_the_paper(activation, low, high, observed, mean_error):
+    """E = -G / ln Z - 1; what an independent prototype measured, within the error of 500 networks."""
+    networks = pf.ensembles.layered((2, 4, 6), low, high, 500, 1, activation)
+    rows, _, log_z = observe(networks, observed)
+    found = pf.infer(networks, rows, "bethe")
+    assert found.converged.all()
+    error = np.abs(found.log_likelihood / log_z - 1)
+    assert abs(error.mean() - mean_error) < 4 * error.std() / np.sqrt(len(error)) + 1e-4
+    assert found.num_steps.max() <= 200
+
+
+# ---- the same, however it is called ----------------------------------------------------------------------------------
+
+LAYERED = zoo.layered((3, 4), -2, 2, "sigmoid", 1)
+ROW = np.array([np.nan, np.nan, np.nan, 1, 0, np.nan, 1])
+
+
+def test_dense_is_sparse_is_layered_is_a_batch():
+    single = pf.infer(LAYERED, ROW, "bethe")
+    for network in (zoo.as_dense(LAYERED), zoo.as_edges(LAYERED)):
+        other = pf.infer(network, ROW, "bethe")
+        assert_same(other, single, rtol=1e-12)
+        assert other.num_steps == single.num_steps
+    rows = np.stack([ROW, np.where(np.isnan(ROW), ROW, 1 - ROW), np.full(7, np.nan)])
+    batch = pf.infer(LAYERED, rows, "bethe")
+    np.testing.assert_allclose(batch.means[0], single.means, rtol=1e-12)
+    assert batch.log_likelihood[0] == pytest.approx(single.log_likelihood, rel=1e-12)
+    assert batch.num_steps[0] == single.num_steps
+    assert batch.log_likelihood[2] == pytest.approx(0.0, abs=1e-12)
+
+
+def test_nothing_but_barren_units_is_predicted_exactly():
+    """Of a network without loops, with nothing observed, all means are those of the prior."""
+    network, _ = polytrees.polytree(7, 3, 7, "sigmoid")
+    _, means = polytrees.exact(network, np.full(7, np.nan))
+    found = pf.infer(zoo.as_dense(network), None, "bethe")
+    np.testing.assert_allclose(found.means, means, atol=1e-12)
+    assert found.log_likelihood == 0
+
+
+def test_units_without_any_edges():
+    for weights in (np.zeros((2, 2)), sp.csr_array((2, 2))):
+        found = pf.infer(pf.BeliefNetwork(weights, [1.0, -2.0]), {0: 0}, "bethe")
+        assert found.log_likelihood == pytest.approx(-np.logaddexp(0, 1))
+        assert found.means[1] == pytest.approx(1 / (1 + np.exp(2)))
+    found = pf.infer(pf.BeliefNetwork.layered([], [[1.0, -2.0]]), {0: 0}, "bethe")
+    assert found.log_likelihood == pytest.approx(-np.logaddexp(0, 1))
+
+
+# ---- inside a trace --------------------------------------------------------------------------------------------------
+
+
+def log_likelihood(parameters, network, row, method):
+    return pf.infer(network.with_parameters(parameters), row, method, throw=False).log_likelihood
+
+
+@pytest.mark.parametrize("activation", ["sigmoid", "noisy_or"])
+def test_derivatives_of_the_log_likelihood_are_exact_without_loops(activation):
+    with jax.enable_x64(True):
+        tree, row = polytrees.polytree(3, 3, 6, activation)
+        network = zoo.as_dense(tree)
+        by_bethe, by_exact = (
+            jax.jit(jax.grad(lambda p, method=method: log_likelihood(p, network, row, method)))(network.parameters)
+            for method in ("bethe", "exact")
+        )
+        np.testing.assert_allclose(by_bethe[1], by_exact[1], atol=1e-9)
+        edges = network.weights != 0  # an edge that is none closes a loop
+        np.testing.assert_allclose(by_bethe[0][0][edges], by_exact[0][0][edges], atol=1e-9)
+
+
+def test_derivatives_of_means_are_refused():
+    with pytest.raises(MethodDoesNotApply, match="derivatives of its means"):
+        jax.grad(lambda h: pf.infer(LAYERED.with_parameters((LAYERED.parameters[0], h)), ROW, "bethe").means[0])(
+            jnp.asarray(LAYERED.bias)
+        )
+
+
+# ---- spelling --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", ["bethe", "bethe[damping=0.3]", "bethe[tol=1e-10,max_steps=20,damping=0.5]"])
+def test_spelling_reads_back(text):
+    method = pf.parse_method(text)
+    assert str(method) == text
+    assert pf.parse_method(str(method)) == method
+    assert not method.is_bound
+
+
+@pytest.mark.parametrize(
+    ("text", "message"), [("tol=0", "tol must be positive"), ("max_steps=0", "max_steps"), ("damping=1", "damping < 1")]
+)
+def test_options_that_cannot_be(text, message):
+    with pytest.raises(InvalidMethod, match=message):
+        pf.parse_method(f"bethe[{text}]")
