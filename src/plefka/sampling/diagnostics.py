@@ -1,0 +1,80 @@
+"""How far to believe what was drawn, by ArviZ: the only place that imports it."""
+
+import numpy as np
+
+from plefka.errors import MissingExtra
+
+SAME = 1e-12  # a spread up to which draws are the same number
+FEWEST_IN_TAIL = 5  # what a fit of the tail needs
+NEGLIGIBLE = 0.01  # of all weight
+
+
+def _arviz():
+    try:
+        from arviz_stats.base import array_stats
+    except ImportError as error:
+        raise MissingExtra("arviz-stats", "sampling", "judging samples") from error
+    return array_stats
+
+
+def of_chains(draws: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rank-normalised split R-hat, effective sample size and standard error of the mean, of draws (..., chains, draws).
+
+    What never changes has R-hat 1, or infinity where chains are stuck in different places.
+    """
+    arviz = _arviz()
+    shape, count = draws.shape[:-2], draws.shape[-1] * draws.shape[-2]
+    r_hat, size, error = np.ones(shape), np.full(shape, float(count)), np.zeros(shape)
+    within = np.ptp(draws, axis=-1).max(axis=-1, initial=0.0) > SAME
+    between = np.ptp(draws.mean(axis=-1), axis=-1) > SAME
+    stuck = between & ~within
+    r_hat[stuck], size[stuck] = np.inf, 1.0
+    error[stuck] = draws.mean(axis=-1).std(axis=-1, ddof=1)[stuck] / np.sqrt(draws.shape[-2])
+    moving = draws[within]
+    if len(moving):
+        with np.errstate(all="ignore"):
+            r_hat[within] = arviz.rhat(moving)
+            size[within] = arviz.ess(moving, method="mean")
+            error[within] = moving.std(axis=(-2, -1), ddof=1) / np.sqrt(size[within])
+    return r_hat, size, error
+
+
+def smoothed(log_weights: np.ndarray) -> tuple[np.ndarray, float]:
+    """Pareto-smoothed logarithms of weights (draws,), on their own scale, and the shape k of their tail.
+
+    k is -inf where the largest weights are one and the same number, drawn again and again: states of a small network
+    come in few weights. It is inf where fewer draws than a tail needs carry a part of the weight that matters.
+    """
+    finite = np.isfinite(log_weights)
+    if not finite.any():
+        return log_weights, np.inf
+    floor = np.where(finite, log_weights, log_weights[finite].min() - 700.0)
+    tail = _tail(floor)
+    if tail < FEWEST_IN_TAIL:
+        return log_weights, _without_tail(floor, tail)
+    draws = len(floor)
+    with np.errstate(all="ignore"):
+        lifted, k = _arviz().psislw(-floor, r_eff=9 * draws / (tail + 0.5) ** 2)
+    if not np.isfinite(k):
+        return log_weights, np.inf
+    order = np.argsort(floor)
+    below = order[-tail - 1]  # is not smoothed, and so tells the scale
+    return np.where(finite, np.asarray(lifted) + (floor[below] - lifted[below]), -np.inf), float(k)
+
+
+def _tail(log_weights: np.ndarray) -> int:
+    """How many of the largest weights are the tail: about 3 sqrt(draws), and none that equals the first below it."""
+    draws = len(log_weights)
+    ordered = np.sort(log_weights)[::-1]
+    usual = int(min(draws / 5 - 1, 3 * np.sqrt(draws)))
+    above = int(np.sum(ordered > ordered[usual] + SAME))
+    if above >= FEWEST_IN_TAIL or ordered[0] <= ordered[usual] + SAME:
+        return above
+    lower = int(np.sum(ordered >= ordered[usual] - SAME))  # all that equal the first below count as tail
+    return lower if lower < draws / 5 else above
+
+
+def _without_tail(log_weights: np.ndarray, tail: int) -> float:
+    w = np.exp(log_weights - log_weights.max())
+    share = np.sort(w)[len(w) - tail :].sum() / w.sum()
+    return np.inf if share > NEGLIGIBLE else -np.inf
