@@ -52,12 +52,13 @@ def smoothed(log_weights: np.ndarray) -> tuple[np.ndarray, float]:
     tail = _tail(floor)
     if tail < FEWEST_IN_TAIL:
         return log_weights, _without_tail(floor, tail)
-    draws = len(floor)
+    order, draws = np.argsort(floor), len(floor)
+    if np.ptp(floor[order[-tail:]]) <= SAME:
+        return log_weights, -np.inf
     with np.errstate(all="ignore"):
         lifted, k = _arviz().psislw(-floor, r_eff=9 * draws / (tail + 0.5) ** 2)
     if not np.isfinite(k):
         return log_weights, np.inf
-    order = np.argsort(floor)
     below = order[-tail - 1]  # is not smoothed, and so tells the scale
     return np.where(finite, np.asarray(lifted) + (floor[below] - lifted[below]), -np.inf), float(k)
 

@@ -102,13 +102,16 @@ class Sampler:
         )
 
 
-def _factor(activation: Activation, x, on, S, counted, likelihood, beta, floor, certain: bool):
-    if certain:
-        x = jnp.where(on > 0.5, jnp.inf, x)
-    logs = log_terms(activation, activation.clip(x), S)
-    logs = jnp.where(logs > LEAST, logs, LEAST)
-    logs = jnp.where(likelihood, jnp.maximum(beta * logs, floor), logs)
-    return jnp.where(counted, logs, 0.0)
+class Scale(NamedTuple):
+    """How much of a factor's logarithm counts: max(share times it, floor); (units, rows, 1)."""
+
+    share: Any
+    floor: Any
+
+
+def _scale(problem: Problem, beta) -> Scale:
+    share = jnp.where(problem.likelihood, beta, 1.0) * problem.counted
+    return Scale(share, jnp.where(problem.likelihood, _floor(beta), LEAST))
 
 
 def _floor(beta):
@@ -116,9 +119,16 @@ def _floor(beta):
     return jnp.maximum(-beta / jnp.maximum(1 - beta, 1e-300), LEAST)
 
 
+def _factor(activation: Activation, x, on, S, certain: bool):
+    if certain:
+        x = jnp.where(on > 0.5, jnp.inf, x)
+    logs = log_terms(activation, activation.clip(x), S)
+    return jnp.where(logs > LEAST, logs, LEAST)
+
+
 def _factors(activation, problem: Problem, state: State, beta, certain):
-    args = (problem.counted, problem.likelihood, beta, _floor(beta), certain)
-    return _factor(activation, state.x, state.on, state.S, *args)
+    scale = _scale(problem, beta)
+    return jnp.maximum(scale.share * _factor(activation, state.x, state.on, state.S, certain), scale.floor)
 
 
 def _leaning(problem: Problem, beta):
@@ -161,8 +171,7 @@ def _advance(activation, problem, tables, state, ladder, reach, key, first, coun
 
 def _visit_all(activation, problem, table: Visits, state: State, L, beta, reach, key, certain):
     chance = jax.random.uniform(key, (*table.units.shape, *state.S.shape[1:]))
-    floor, tilt = _floor(beta), _leaning(problem, beta)
-    free, counted, likelihood = problem.free, problem.counted, problem.likelihood
+    scale, tilt, free = _scale(problem, beta), _leaning(problem, beta), problem.free
 
     def step(g, carry):
         S, x, on, L, probability = carry
@@ -171,8 +180,9 @@ def _visit_all(activation, problem, table: Visits, state: State, L, beta, reach,
         sign = 1 - 2 * s
         field = x[c] + table.weights[g] * sign[:, None]
         sure = on[c] + table.certain[g] * sign[:, None] if certain else 0.0
-        new = _factor(activation, field, sure, below, counted[c], likelihood[c], beta, floor, certain)
-        own = _factor(activation, x[j], on[j], 1 - s, counted[j], False, beta, floor, certain)
+        new = jnp.maximum(scale.share[c] * _factor(activation, field, sure, below, certain), scale.floor[c])
+        new = jax.lax.optimization_barrier(new)  # it is used twice, and would be computed as often
+        own = _factor(activation, x[j], on[j], 1 - s, certain)
         odds = sign * (own - L[j] + reach * (new - old).sum(1)) + reach * tilt[j]
         p = sigmoid(odds)
         flip = ((chance[g] < p) != (s == 1)) & free[j]
