@@ -14,15 +14,16 @@ import numpy as np
 from plefka.errors import InvalidInput
 from plefka.posterior import chunks
 from plefka.precision import precision
-from plefka.progress import progress
+from plefka.progress import interruptible, progress
 from plefka.sampling.sweeps import SWEEPS_AT_ONCE, Sampler, State
-from plefka.sampling.target import LEAST, Target, target
+from plefka.sampling.target import LEAST, target
 from plefka.seeds import as_seed
 
 if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
 
-MOST_NUMBERS = 2**22  # in one array of a chunk of rows
+MOST_NUMBERS = 2**20  # in one array of a chunk of rows
+TOGETHER = 8  # runs at once: as many as Gibbs sampling has chains, so that both share a compiled sweep
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,9 +56,9 @@ def anneal(
     seed = as_seed(seed)
     weights = []
     with precision("float64"):
-        for number, (part, count) in enumerate(targets(network, rows, tilt, runs)):
+        for number, (part, count) in enumerate(targets(network, rows, tilt, TOGETHER)):
             key = jax.random.fold_in(jax.random.key(seed), number)
-            found = runs_of(Sampler(part), runs, ladder(temperatures), key)[0]
+            found = runs_of(Sampler(part), runs, TOGETHER, ladder(temperatures), key)[0]
             weights.append(found[:count])
     return summary(np.concatenate(weights))
 
@@ -85,17 +86,26 @@ def ladder(temperatures: int) -> np.ndarray:
     return np.linspace(0, 1, temperatures + 1) ** 2
 
 
-def runs_of(sampler: Sampler, runs: int, betas: np.ndarray, key) -> tuple[np.ndarray, np.ndarray]:
-    """ln weight of all runs (rows, runs), and the states (m, rows, runs) in which they end."""
-    forwards, upwards = jax.random.split(key)
-    state = from_prior(sampler, runs, forwards)
-    firsts = range(0, len(betas) - 1, SWEEPS_AT_ONCE)
-    for first in progress(firsts, "annealing"):
-        state, _ = sampler.advance(state, betas[first : first + SWEEPS_AT_ONCE + 1], upwards, first)
-        jax.block_until_ready(state.S)
-    gain = np.asarray(state.gain)
-    impossible = (gain < LEAST / 2) | (sampler.target.constant < LEAST / 2)[:, None]
-    return np.where(impossible, -np.inf, gain + sampler.target.constant[:, None]), sampler.states(state)
+def runs_of(sampler: Sampler, runs: int, together: int, betas: np.ndarray, key) -> tuple[np.ndarray, np.ndarray]:
+    """ln weight of all runs (rows, runs), and the states (m, rows, together) in which the first of them end."""
+    batches = -(-runs // together)
+    blocks = [(batch, first) for batch in range(batches) for first in range(0, len(betas) - 1, SWEEPS_AT_ONCE)]
+    gains, ends, state, upwards = [], None, None, key
+    with interruptible() as check:
+        for batch, first in progress(blocks, "annealing"):
+            if state is None:
+                forwards, upwards = jax.random.split(jax.random.fold_in(key, batch))
+                state = from_prior(sampler, together, forwards)
+            state, _ = sampler.advance(state, betas[first : first + SWEEPS_AT_ONCE + 1], upwards, first)
+            if first + SWEEPS_AT_ONCE >= len(betas) - 1:
+                gains.append(np.asarray(state.gain))
+                ends = sampler.states(state) if ends is None else ends
+                state = None
+            check()
+    gain, constant = np.concatenate(gains, axis=1)[:, :runs], sampler.target.constant[:, None]
+    impossible = (gain < LEAST / 2) | (constant < LEAST / 2)
+    assert ends is not None
+    return np.where(impossible, -np.inf, gain + constant), ends
 
 
 def from_prior(sampler: Sampler, columns: int, key) -> State:

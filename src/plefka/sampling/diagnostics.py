@@ -42,19 +42,20 @@ def of_chains(draws: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def smoothed(log_weights: np.ndarray) -> tuple[np.ndarray, float]:
     """Pareto-smoothed logarithms of weights (draws,), on their own scale, and the shape k of their tail.
 
-    k is -inf where the largest weights are one and the same number, drawn again and again: states of a small network
-    come in few weights. It is inf where fewer draws than a tail needs carry a part of the weight that matters.
+    States of a small network come in few weights, each drawn again and again: where these make up the tail, nothing is
+    smoothed and k is -inf. Where draws that came up rarely matter but are too few for a fit, k is inf.
     """
     finite = np.isfinite(log_weights)
     if not finite.any():
         return log_weights, np.inf
     floor = np.where(finite, log_weights, log_weights[finite].min() - 700.0)
-    tail = _tail(floor)
-    if tail < FEWEST_IN_TAIL:
-        return log_weights, _without_tail(floor, tail)
     order, draws = np.argsort(floor), len(floor)
-    if np.ptp(floor[order[-tail:]]) <= SAME:
+    usual = int(min(draws / 5 - 1, 3 * np.sqrt(draws)))
+    if _rare_share(floor, order[-usual:]) <= NEGLIGIBLE:
         return log_weights, -np.inf
+    tail = int(np.sum(floor > floor[order[-usual - 1]] + SAME))  # none of it equals the first below it
+    if tail < FEWEST_IN_TAIL or np.ptp(floor[order[-tail:]]) <= SAME:
+        return log_weights, np.inf
     with np.errstate(all="ignore"):
         lifted, k = _arviz().psislw(-floor, r_eff=9 * draws / (tail + 0.5) ** 2)
     if not np.isfinite(k):
@@ -63,19 +64,8 @@ def smoothed(log_weights: np.ndarray) -> tuple[np.ndarray, float]:
     return np.where(finite, np.asarray(lifted) + (floor[below] - lifted[below]), -np.inf), float(k)
 
 
-def _tail(log_weights: np.ndarray) -> int:
-    """How many of the largest weights are the tail: about 3 sqrt(draws), and none that equals the first below it."""
-    draws = len(log_weights)
-    ordered = np.sort(log_weights)[::-1]
-    usual = int(min(draws / 5 - 1, 3 * np.sqrt(draws)))
-    above = int(np.sum(ordered > ordered[usual] + SAME))
-    if above >= FEWEST_IN_TAIL or ordered[0] <= ordered[usual] + SAME:
-        return above
-    lower = int(np.sum(ordered >= ordered[usual] - SAME))  # all that equal the first below count as tail
-    return lower if lower < draws / 5 else above
-
-
-def _without_tail(log_weights: np.ndarray, tail: int) -> float:
+def _rare_share(log_weights: np.ndarray, tail: np.ndarray) -> float:
+    """The part of all weight that draws of the tail have whose weight came up fewer times than a fit needs."""
     w = np.exp(log_weights - log_weights.max())
-    share = np.sort(w)[len(w) - tail :].sum() / w.sum()
-    return np.inf if share > NEGLIGIBLE else -np.inf
+    _, value, times = np.unique(log_weights[tail].round(9), return_inverse=True, return_counts=True)
+    return float(w[tail][times[value] < FEWEST_IN_TAIL].sum() / w.sum())

@@ -1,5 +1,6 @@
 """Barren units, after the others were sampled: drawn from the parents to the children, and averaged before the draw."""
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import jax
@@ -12,7 +13,7 @@ from plefka.networks.states import fields, open_for_states, settled
 if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
 
-MOST_DRAWS, FEWEST_DRAWS = 4096, 1024
+MOST_DRAWS, FEWEST_DRAWS = 4096, 512
 MOST_NUMBERS = 2**22  # in one array
 
 
@@ -24,6 +25,7 @@ def num_draws(size: int) -> int:
 def predicted(network: "BeliefNetwork", known: np.ndarray, seed) -> tuple[np.ndarray, np.ndarray]:
     """The mean of P(on | parents) over states (draws, n) of one network, nan where barren, and its standard error."""
     rng = np.random.default_rng(seed)
+    passed_on = bool(network.storage.num_children()[np.isnan(known[0])].any())
     piece = 1
     while 2 * piece * network.size <= MOST_NUMBERS and 2 * piece <= len(known):
         piece *= 2
@@ -31,16 +33,18 @@ def predicted(network: "BeliefNetwork", known: np.ndarray, seed) -> tuple[np.nda
     count = len(known) // piece * piece
     for first in range(0, count, piece):
         part = known[first : first + piece]
+        chance = rng.random(part.shape) if passed_on else part
         p = np.asarray(
-            _compiled(network.storage, network.bias, network.activation, part, rng.random(part.shape))
+            _compiled(network.storage, network.bias, network.activation, part, chance, passed_on=passed_on)
         )
         total, squares = total + p.sum(0), squares + (p**2).sum(0)
     mean = total / count
     return mean, np.sqrt(np.maximum(squares / count - mean**2, 0) / count)
 
 
-@jax.jit
-def _compiled(storage, bias, activation, known, chance):
+@partial(jax.jit, static_argnames=("passed_on",))
+def _compiled(storage, bias, activation, known, chance, *, passed_on: bool):
+    """`passed_on`: whether a barren unit has children; otherwise none needs to be drawn."""
     weights, h = open_for_states(storage), jnp.asarray(bias)[:, None]
     known, chance = known.T, chance.T
 
@@ -48,5 +52,6 @@ def _compiled(storage, bias, activation, known, chance):
         on = chance < activation.probability(settled(activation, x))
         return jnp.where(jnp.isnan(known), on * 1.0, known)
 
-    S = forwards(weights, h, rule, jnp.zeros(known.shape))
+    start = jnp.nan_to_num(known)
+    S = forwards(weights, h, rule, start) if passed_on else start
     return activation.probability(fields(weights, h, activation, S)).T

@@ -91,7 +91,7 @@ def sample_posterior(method: "Gibbs", network: "BeliefNetwork", rows: Any, tilt:
         raise does_not_apply(method, "it cannot run inside a trace of JAX", "G12")
     parts, first = [], 0
     with precision("float64"):
-        for part, count in targets(network, rows, tilt, max(method.runs, method.chains)):
+        for part, count in targets(network, rows, tilt, method.chains):
             key = jax.random.fold_in(jax.random.key(method.seed or 0), first)
             found = _sample(method, part, key)
             parts.append(_of_network(network, rows, part, found, range(first, first + count), method.seed))
@@ -112,8 +112,8 @@ class _Chains:
 def _sample(method: "Gibbs", part: Target, key) -> _Chains:
     sampler = Sampler(part)
     up, along = jax.random.split(key)
-    log_weights, ends = runs_of(sampler, method.runs, ladder(method.temperatures), up)
-    state = sampler.state(ends[:, :, np.arange(method.chains) % method.runs])
+    log_weights, ends = runs_of(sampler, method.runs, method.chains, ladder(method.temperatures), up)
+    state = sampler.state(ends)
     per, kept = _kept(method.sweeps, part.size * part.num_rows * method.chains)
     averages, states, done = [], [], 0
     with interruptible() as check:
@@ -179,7 +179,8 @@ def _of_network(network: "BeliefNetwork", rows: np.ndarray, part: Target, found:
 
 def _spread(row: np.ndarray, units: np.ndarray, states: np.ndarray, count: int) -> np.ndarray:
     """`count` states of the network, evenly from those kept (kept, units, chains); barren units are nan."""
-    drawn = np.moveaxis(states, 1, -1).reshape(-1, len(units))
+    kept, _, chains = states.shape
+    drawn = np.moveaxis(states, 1, -1).reshape(kept * chains, len(units))
     chosen = np.linspace(0, len(drawn) - 1, count).round().astype(int)
     known = np.repeat(row[None], count, axis=0)
     known[:, units] = drawn[chosen]

@@ -32,7 +32,8 @@ NUM_SAMPLES = 4096
 GOOD, USABLE = 0.5, 0.7  # shapes of the tail of the weights
 INTERVAL = 1.96  # standard errors
 SMALL = 0.1  # nats: a tenth of a probability, which is no reason to distrust an estimate
-WIDER, DEFENSIVE, UNDECIDED = 0.02, 0.05, 0.02
+WIDER, UNDECIDED = 0.02, 0.02  # how far means are moved towards the prior, and the prior towards 1/2
+DEFENSIVE, FLIPS = 0.1, 2.0  # the share of draws that look around, and how many units they flip on average
 SMALLEST = 16  # units, so that all small networks share what is compiled
 
 
@@ -107,7 +108,8 @@ def _about_draws(check: Check) -> str:
             "out states that matter. Raise num_samples, condition on more units, or use gibbs."
         )
     grade = "good" if check.pareto_k < GOOD else "usable"
-    return f"{number} ({grade}: Pareto k = {check.pareto_k:.2f}, {drawn})."
+    tail = f"Pareto k = {check.pareto_k:.2f}" if np.isfinite(check.pareto_k) else "no tail of rare weights"
+    return f"{number} ({grade}: {tail}, {drawn})."
 
 
 def _about_estimate(check: Check) -> str:
@@ -187,17 +189,19 @@ def _mixture(network: "BeliefNetwork", proposals: Proposals) -> Proposals:
 
 
 def widened(network: "BeliefNetwork", row: np.ndarray, proposals: Proposals) -> Proposals:
-    """The same distributions, each a little closer to the prior, and a defensive one half-way to it.
+    """The same distributions, each a little closer to the prior, and a part of each that looks around.
 
-    The prior means are those predicted from the parents' means, and moved towards 1/2 themselves.
+    The prior means are those predicted from the parents' means. The part that looks around flips two units on
+    average: it covers a small network altogether, and the neighbours of what a large one would draw.
     """
     log_alpha, u = _mixture(network, proposals)
+    row = np.asarray(row, float)
     with precision("float64"):
-        prior = np.asarray(_prior(network.storage, network.bias, network.activation, np.asarray(row, float)))
+        prior = np.asarray(_prior(network.storage, network.bias, network.activation, row))
     prior = (1 - UNDECIDED) * prior + UNDECIDED / 2
-    average = np.exp(log_alpha) @ u
-    wide = np.vstack([(1 - WIDER) * u + WIDER * prior, [(average + prior) / 2]])
-    return np.append(log_alpha + np.log1p(-DEFENSIVE), np.log(DEFENSIVE)), wide
+    rate = min(1.0, 2 * FLIPS / max(1, np.sum(target(network, row[None]).free)))
+    near, around = (1 - WIDER) * u + WIDER * prior, (1 - rate) * u + rate / 2
+    return np.concatenate([log_alpha + np.log1p(-DEFENSIVE), log_alpha + np.log(DEFENSIVE)]), np.vstack([near, around])
 
 
 @jax.jit

@@ -18,7 +18,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from plefka.activations import Activation, sigmoid
-from plefka.networks.states import log_terms
 from plefka.sampling.target import LEAST, Target
 from plefka.sampling.visits import Visits, padded, visits
 
@@ -122,7 +121,8 @@ def _floor(beta):
 def _factor(activation: Activation, x, on, S, certain: bool):
     if certain:
         x = jnp.where(on > 0.5, jnp.inf, x)
-    logs = log_terms(activation, activation.clip(x), S)
+    x = activation.clip(x)
+    logs = jnp.where(S == 1, activation.log_on(x), activation.log_off(x))                           # (4)
     return jnp.where(logs > LEAST, logs, LEAST)
 
 

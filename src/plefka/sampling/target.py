@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
 
 LEAST = -1e10  # stands for ln 0: exp of it is 0, and differences of two of them are numbers
+DENSE = 0.05  # the share of edges from which a product with the full matrix is faster
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,18 +61,20 @@ class Target:
         return np.isinf(self.weight)
 
     @cached_property
-    def finite(self) -> list[sp.csr_array]:
+    def finite(self) -> list:
         """The finite weights as a matrix (child, parent): one for all rows, or one for each."""
         return self._matrices(np.where(self.is_certain, 0.0, self.weight))
 
     @cached_property
-    def certain(self) -> list[sp.csr_array]:
+    def certain(self) -> list:
         """1 for every edge of probability one."""
         return self._matrices(self.is_certain * 1.0)
 
-    def _matrices(self, values: np.ndarray) -> list[sp.csr_array]:
+    def _matrices(self, values: np.ndarray) -> list:
         where, shape = (self.child, self.parent), (self.size, self.size)
-        return [sp.csr_array((column, where), shape=shape) for column in values.T]
+        matrices = [sp.csr_array((column, where), shape=shape) for column in values.T]
+        full = len(self.child) > DENSE * self.size**2 and len(matrices) == 1
+        return [matrix.toarray() for matrix in matrices] if full else matrices
 
     def fields(self, S: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Of states (m, rows, columns): the fields without edges of probability one, and how many of these are on."""
@@ -80,9 +83,10 @@ class Target:
         return x, on
 
 
-def _times(matrices: list[sp.csr_array], S: np.ndarray) -> np.ndarray:
+def _times(matrices: list, S: np.ndarray) -> np.ndarray:
+    units, rows, columns = S.shape
     if len(matrices) == 1:
-        return np.asarray(matrices[0] @ S.reshape(len(S), -1)).reshape(S.shape)
+        return np.asarray(matrices[0] @ S.reshape(units, rows * columns)).reshape(S.shape)
     return np.stack([matrix @ S[:, row] for row, matrix in enumerate(matrices)], axis=1)
 
 
