@@ -146,7 +146,7 @@ class Gibbs(Method):
     def check(self, network: "BeliefNetwork") -> None:
         if self.seed is None:
             raise MethodDoesNotApply(
-                f"{self.name} does not apply without a seed: it draws random numbers. Add one, as in {self.name}[seed=0]."
+                f"{self.name} does not apply without a seed, as it is random. Add one, as in {self.name}[seed=0]."
             )
 
     def posterior(self, network: "BeliefNetwork", rows: Any, *, prune: bool, dtype: str) -> "Posterior":
@@ -158,8 +158,11 @@ class Gibbs(Method):
 
 
 SCHEMES = ("G10", "G11", "G12", "G13", "G14", "G21", "G22", "G221", "G212", "SJJ")
-METHODS: dict[str, Method] = {"exact": Exact("exact"), **{name: MeanField(name) for name in SCHEMES},
-    "gibbs": Gibbs("gibbs")}
+METHODS: dict[str, Method] = {
+    "exact": Exact("exact"),
+    **{name: MeanField(name) for name in SCHEMES},
+    "gibbs": Gibbs("gibbs"),
+}
 
 
 def parse_method(method: str | Method) -> Method:

@@ -1,6 +1,7 @@
 """Gibbs sampling and annealing against the sum over all states."""
 
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -44,9 +45,7 @@ def test_rows_with_different_evidence_are_sampled_side_by_side():
     rows = np.stack([row, 1 - row, np.where(np.arange(8) == 0, 1, np.nan), np.full(8, np.nan), np.zeros(8)])
     found, exact = sample_posterior(GIBBS, network, rows), pf.infer(network, rows, "exact")
     assert (np.abs(found.means - exact.means) <= FAR * found.means_error + 1e-12).all()
-    assert (
-        np.abs(found.log_likelihood - exact.log_likelihood) <= FAR * found.log_likelihood_error + 1e-12
-    ).all()
+    assert (np.abs(found.log_likelihood - exact.log_likelihood) <= FAR * found.log_likelihood_error + 1e-12).all()
     assert found.log_likelihood[3] == 0
     assert found.log_likelihood_error[4] == 0
 
@@ -111,23 +110,28 @@ def test_chains_that_cannot_move_are_told_from_chains_that_need_not():
 
 
 def test_advice_by_what_is_wrong():
-    fine = [np.zeros((1, 2))] * 2 + [np.zeros(1)] * 2
-    good = Sampled(*fine, np.array([30.0]), np.array([1.0]), np.array([900.0]), np.array([True]))
-    few = Sampled(*fine, np.array([2.0]), np.array([1.0]), np.array([900.0]), np.array([True]))
-    stuck = Sampled(*fine, np.array([2.0]), np.array([1.0]), np.array([900.0]), np.array([False]))
-    assert good.advice() == ""
-    assert "temperatures" in few.advice()
-    assert "no state of positive probability" in stuck.advice()
+    def sampled(runs: float, possible: bool) -> Sampled:
+        one, means = np.ones(1), np.zeros((1, 2))
+        return Sampled(means, means, -one, one, runs * one, one, 900 * one, np.array([possible]))
+
+    assert sampled(30, True).advice() == ""
+    assert "temperatures" in sampled(2, True).advice()
+    assert "no state of positive probability" in sampled(30, False).advice()
+
+
+def compiled() -> int:
+    advance: Any = sweeps._advance
+    return advance._cache_size()
 
 
 def test_a_second_call_compiles_nothing():
     network, row = CASES["sigmoid, layered"]
     method = Gibbs("gibbs", seed=1, sweeps=60, burn=10)
     sample_posterior(method, network, row[None])
-    before = sweeps._advance._cache_size()  # pyright: ignore[reportFunctionMemberAccess]
+    before = compiled()
     sample_posterior(method, zoo.dense(9, -2, 2, "sigmoid", 4), np.where(np.arange(9) > 6, 1, np.nan)[None])
     sample_posterior(Gibbs("gibbs", seed=5, sweeps=40, burn=0, temperatures=9), network, 1 - row[None])
-    assert sweeps._advance._cache_size() == before  # pyright: ignore[reportFunctionMemberAccess]
+    assert compiled() == before
 
 
 # ---- annealing -------------------------------------------------------------------------------------------------------
@@ -165,10 +169,13 @@ def test_units_visited_together_share_no_factor():
     network = pf.BeliefNetwork(sp.tril(W, -1), np.zeros(300))
     row = np.where(np.arange(300) >= 150, 1.0, np.nan)
     part = target(network, row[None])
-    adjacent = np.eye(part.size) + sp.csr_array((np.ones(len(part.child)), (part.child, part.parent)), shape=(part.size,) * 2).toarray()
+    adjacent = (
+        np.eye(part.size)
+        + sp.csr_array((np.ones(len(part.child)), (part.child, part.parent)), shape=(part.size,) * 2).toarray()
+    )
     visited = []
     for table in visits(part):
-        for step in table.units[: table.count]:
+        for step in table.units[: table.num_steps]:
             together = step[step < part.size]
             assert (adjacent[:, together].sum(1) <= 1).all()
             visited += together.tolist()
@@ -233,7 +240,7 @@ def test_inside_a_trace_it_does_not_apply():
 
 
 def test_without_arviz_the_extra_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "arviz_stats.base", None)
+    monkeypatch.setitem(sys.modules, "arviz_stats.base.array", None)
     network, row = CASES["sigmoid, layered"]
     with pytest.raises(MissingExtra, match=r"plefka\[sampling\]"):
         sample_posterior(Gibbs("gibbs", seed=1, sweeps=60, burn=0), network, row[None])

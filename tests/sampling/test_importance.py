@@ -1,5 +1,7 @@
 """The importance check: it covers the truth as often as it says, and knows when it does not."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -50,8 +52,7 @@ def test_the_interval_covers_the_truth_as_often_as_it_says():
     solved, exact = pf.infer(stack, row, "G12"), pf.infer(stack, row, "exact")
     networks = [zoo.network_of(stack, k) for k in range(100)]
     checks = [
-        check(network, row, None, proposal(network, row, solved.means[k]), seed=k)
-        for k, network in enumerate(networks)
+        check(network, row, None, proposal(network, row, solved.means[k]), seed=k) for k, network in enumerate(networks)
     ]
     assert all(found.reliable for found in checks)
     covered = [low <= truth <= high for (low, high), truth in zip(
@@ -161,9 +162,10 @@ def test_a_second_check_compiles_nothing():
     network = zoo.ZOO["sigmoid, layered"]
     row = zoo.some_evidence(network)
     checked(network, row)
-    before = importance._sum_of_logs._cache_size()
+    compiled: Any = importance._sum_of_logs
+    before = compiled._cache_size()
     checked(zoo.ZOO["sigmoid, sparse, large weights"], 1 - row)
-    assert importance._sum_of_logs._cache_size() == before
+    assert compiled._cache_size() == before
 
 
 BAD = {

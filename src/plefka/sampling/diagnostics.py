@@ -1,5 +1,7 @@
 """How far to believe what was drawn, by ArviZ: the only place that imports it."""
 
+from typing import Any
+
 import numpy as np
 
 from plefka.errors import MissingExtra
@@ -9,9 +11,9 @@ FEWEST_IN_TAIL = 5  # what a fit of the tail needs
 NEGLIGIBLE = 0.01  # of all weight
 
 
-def _arviz():
+def _arviz() -> Any:
     try:
-        from arviz_stats.base import array_stats
+        from arviz_stats.base.array import array_stats
     except ImportError as error:
         raise MissingExtra("arviz-stats", "sampling", "judging samples") from error
     return array_stats

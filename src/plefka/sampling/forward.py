@@ -34,9 +34,7 @@ def predicted(network: "BeliefNetwork", known: np.ndarray, seed) -> tuple[np.nda
     for first in range(0, count, piece):
         part = known[first : first + piece]
         chance = rng.random(part.shape) if passed_on else part
-        p = np.asarray(
-            _compiled(network.storage, network.bias, network.activation, part, chance, passed_on=passed_on)
-        )
+        p = np.asarray(_compiled(network.storage, network.bias, network.activation, part, chance, passed_on=passed_on))
         total, squares = total + p.sum(0), squares + (p**2).sum(0)
     mean = total / count
     return mean, np.sqrt(np.maximum(squares / count - mean**2, 0) / count)

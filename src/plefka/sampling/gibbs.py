@@ -127,7 +127,7 @@ def _sample(method: "Gibbs", part: Target, key) -> _Chains:
                 state = sampler.state(sampler.states(state))
             done += sweeps
             check()
-    possible = (sampler.log_weight(state) > LEAST / 2).all(axis=1)
+    possible = np.all(sampler.log_weight(state) > LEAST / 2, axis=1)
     return _Chains(np.stack(averages), np.stack(states), log_weights, possible)
 
 

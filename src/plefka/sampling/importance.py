@@ -1,8 +1,8 @@
 """The importance check: draws from a solution, weighted by what the network says of them.
 
-With S drawn from q, ln Z = ln < exp(-E(S)) / q(S) >. Here q is the factorial distribution of a solution, or a mixture of
-some, made a little wider so that no cause is excluded. The shape k of the weights' Pareto tail says whether the average
-is to be believed: below 0.5 it is good, below 0.7 usable.
+With S drawn from q, ln Z = ln < exp(-E(S)) / q(S) >. Here q is the factorial distribution of a solution, or a mixture
+of some, made a little wider so that no cause is excluded. The shape k of the weights' Pareto tail says whether the
+average is to be believed: below 0.5 it is good, below 0.7 usable.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import jax
 import jax.numpy as jnp
 import numpy as np
-from scipy.special import logsumexp
 
 from plefka.errors import InvalidInput
 from plefka.free_energies.problem import forwards
@@ -183,9 +182,9 @@ def _mixture(network: "BeliefNetwork", proposals: Proposals) -> Proposals:
         raise InvalidInput(
             f"proposals are ln weights (M,) and means (M, {network.size}); got shapes {log_alpha.shape} and {u.shape}."
         )
-    if not ((u >= 0) & (u <= 1)).all() or not np.isfinite(logsumexp(log_alpha)):
+    if not ((u >= 0) & (u <= 1)).all() or not np.isfinite(np.logaddexp.reduce(log_alpha)):
         raise InvalidInput("proposals are ln weights, not all of them -inf, and means between 0 and 1; got others.")
-    return log_alpha - logsumexp(log_alpha), u
+    return log_alpha - np.logaddexp.reduce(log_alpha), u
 
 
 def widened(network: "BeliefNetwork", row: np.ndarray, proposals: Proposals) -> Proposals:
@@ -220,12 +219,12 @@ def _weighted(part: Target, log_alpha, u, rng, count: int) -> tuple[np.ndarray, 
     u = np.where(free, u, known)
     component = rng.choice(len(log_alpha), size=count, p=np.exp(log_alpha))
     S = (rng.random((count, part.size)) < u[component]).T * 1.0
-    log_q = logsumexp(log_alpha[:, None] + _log_density(u[:, free], S[free]), axis=0)
+    log_q = np.logaddexp.reduce(log_alpha[:, None] + _log_density(u[:, free], S[free]), axis=0)
     return S, _log_weight(part, S) - log_q
 
 
 def _log_density(u: np.ndarray, S: np.ndarray) -> np.ndarray:
-    """sum_i S_i ln u_i + (1 - S_i) ln(1 - u_i), for every component and draw; ln 0 as LEAST, so that 0 times it is 0."""
+    """sum_i S_i ln u_i + (1 - S_i) ln(1 - u_i), for every component and draw; ln 0 is LEAST, as 0 times it is 0."""
     with np.errstate(divide="ignore"):
         log_on, log_off = np.maximum(np.log(u), LEAST), np.maximum(np.log1p(-u), LEAST)
     return (log_on - log_off) @ S + log_off.sum(axis=1, keepdims=True)

@@ -51,7 +51,8 @@ class Sampler:
         self.size = max(SMALLEST, padded(target.size + 1))
         self.tables = visits(target)
         self.certain = bool(target.is_certain.any())
-        self.problem = Problem(*map(self._pad, (target.free, target.counted, target.observed, target.tilt)))
+        pad = self._pad
+        self.problem = Problem(pad(target.free), pad(target.counted), pad(target.observed), pad(target.tilt))
 
     def _pad(self, z: np.ndarray) -> np.ndarray:
         return np.concatenate([z, np.zeros((self.size - len(z), *z.shape[1:]), z.dtype)])[:, :, None]
@@ -60,8 +61,8 @@ class Sampler:
         """From states (m, rows, columns) to all that is known about them."""
         rest = np.zeros((self.size - len(S), *S.shape[1:]))
         x, on = self.target.fields(S)
-        gain = np.zeros(S.shape[1:]) if gain is None else gain
-        return State(*(np.concatenate([z, rest]) for z in (S, x, on)), gain)
+        S, x, on = (np.concatenate([z, rest]) for z in (S, x, on))
+        return State(S, x, on, np.zeros(S.shape[1:]) if gain is None else gain)
 
     def states(self, state: State) -> np.ndarray:
         """The states (m, rows, columns) without the padding."""
@@ -122,7 +123,7 @@ def _factor(activation: Activation, x, on, S, certain: bool):
     if certain:
         x = jnp.where(on > 0.5, jnp.inf, x)
     x = activation.clip(x)
-    logs = jnp.where(S == 1, activation.log_on(x), activation.log_off(x))                           # (4)
+    logs = jnp.where(S == 1, activation.log_on(x), activation.log_off(x))  # (4)
     return jnp.where(logs > LEAST, logs, LEAST)
 
 
@@ -195,7 +196,7 @@ def _visit_all(activation, problem, table: Visits, state: State, L, beta, reach,
         return S, x, on, L, probability.at[g].set(p)
 
     start = (state.S, state.x, state.on, L, jnp.zeros_like(chance))
-    S, x, on, L, probability = jax.lax.fori_loop(0, table.count, step, start)
+    S, x, on, L, probability = jax.lax.fori_loop(0, table.num_steps, step, start)
     return state._replace(S=S, x=x, on=on), L, probability
 
 

@@ -23,7 +23,7 @@ class Visits(NamedTuple):
     children: np.ndarray  # (steps, together, children)
     weights: np.ndarray  # (steps, together, children, rows or 1, 1), the finite ones
     certain: np.ndarray  # the same, 1 for an edge of probability one
-    count: int  # steps that are there; the rest is padding
+    num_steps: int  # steps that are there; the rest is padding
 
 
 def padded(count: int) -> int:
