@@ -6,8 +6,9 @@ product of the ratios of weights is an unbiased estimate of P(evidence), whether
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import equinox as eqx
 import jax
 import numpy as np
 
@@ -68,15 +69,14 @@ def targets(network: "BeliefNetwork", rows: np.ndarray, tilt: np.ndarray | None,
     most = max(1, MOST_NUMBERS // (columns * network.size))
     left = len(rows)
     for index in chunks(len(rows), most):
-        piece = _take(network, index) if network.stack is not None else network
+        piece = taken(network, index) if network.stack is not None else network
         part = target(piece, rows[index], None if tilt is None else np.asarray(tilt)[index])
         yield part, min(left, part.num_rows)
         left -= part.num_rows
 
 
-def _take(network: "BeliefNetwork", index) -> "BeliefNetwork":
-    import equinox as eqx
-
+def taken(network: "BeliefNetwork", index: Any) -> "BeliefNetwork":
+    """Some networks of a stack, or one of them."""
     parts = network.storage.take(index), network.bias[index]
     return eqx.tree_at(lambda net: (net.storage, net.bias), network, parts)
 

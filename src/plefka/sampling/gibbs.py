@@ -16,7 +16,7 @@ from plefka.posterior import Posterior
 from plefka.precision import is_traced, precision
 from plefka.progress import interruptible, progress
 from plefka.sampling import diagnostics
-from plefka.sampling.annealing import ladder, runs_of, summary, targets
+from plefka.sampling.annealing import ladder, runs_of, summary, taken, targets
 from plefka.sampling.forward import num_draws, predicted
 from plefka.sampling.sweeps import SWEEPS_AT_ONCE, Sampler, State
 from plefka.sampling.target import LEAST, Target
@@ -149,32 +149,36 @@ def _sweep(sampler: Sampler, state: State, sweeps: int, key, done: int) -> tuple
     return state, total
 
 
-def _of_network(network: "BeliefNetwork", rows: np.ndarray, part: Target, found: _Chains, places: range, seed):
+def _of_network(
+    network: "BeliefNetwork", rows: np.ndarray, part: Target, found: _Chains, places: range, seed
+) -> Sampled:
     """From the units that were sampled to all units, and from draws to what they tell."""
-    annealed = summary(found.log_weights)
-    means, errors = rows[places.start : places.stop].copy(), np.zeros((len(places), network.size))
-    r_hat, samples = np.ones(len(places)), np.full(len(places), np.inf)
-    for k, row in enumerate(places):
-        free = np.flatnonzero(part.free[:, k])
-        units = part.units[free]
-        draws = np.moveaxis(found.averages[:, free, k], 0, -1)  # (units, chains, kept)
-        means[k, units] = draws.mean(axis=(1, 2))
-        if len(free):
-            worst, sizes, errors[k, units] = diagnostics.of_chains(draws)
-            r_hat[k], samples[k] = worst.max(), sizes.min()
-        barren = np.isnan(means[k])
-        if barren.any():
-            states = _spread(rows[row], units, found.states[:, free, k], num_draws(network.size))
-            single = network if network.stack is None else _single(network, row)
-            mean, error = predicted(single, states, (seed, row))
-            means[k, barren], errors[k, barren] = mean[barren], error[barren]
-    possible = found.possible[: len(places)]
-    means[~possible] = np.where(np.isnan(rows[places.start : places.stop][~possible]), np.nan, means[~possible])
-    count = len(places)
+    told = [_of_row(network, rows[row], part, found, k, (seed, row)) for k, row in enumerate(places)]
+    means, errors, r_hat, samples = (np.array(field) for field in zip(*told, strict=True))
+    possible, annealed = found.possible[: len(places)], summary(found.log_weights[: len(places)])
+    means = np.where(possible[:, None] | ~np.isnan(rows[places.start : places.stop]), means, np.nan)
     return Sampled(
-        means, errors, annealed.log_likelihood[:count], annealed.standard_error[:count],
-        annealed.effective_runs[:count], r_hat, samples, possible,
+        means, errors, annealed.log_likelihood, annealed.standard_error, annealed.effective_runs, r_hat, samples,
+        possible,
     )  # fmt: skip
+
+
+def _of_row(network: "BeliefNetwork", row: np.ndarray, part: Target, found: _Chains, k: int, seed: tuple) -> tuple:
+    """Means, their errors, the largest R-hat and the smallest sample size of row k of a target."""
+    means, errors, r_hat, samples = row.copy(), np.zeros(len(row)), 1.0, np.inf
+    free = np.flatnonzero(part.free[:, k])
+    units = part.units[free]
+    if len(free):
+        draws = np.moveaxis(found.averages[:, free, k], 0, -1)  # (units, chains, kept)
+        means[units] = draws.mean(axis=(1, 2))
+        all_r_hat, sizes, errors[units] = diagnostics.of_chains(draws)
+        r_hat, samples = all_r_hat.max(), sizes.min()
+    barren = np.isnan(means)
+    if barren.any():
+        states = _spread(row, units, found.states[:, free, k], num_draws(network.size))
+        mean, error = predicted(network if network.stack is None else taken(network, seed[1]), states, seed)
+        means[barren], errors[barren] = mean[barren], error[barren]
+    return means, errors, r_hat, samples
 
 
 def _spread(row: np.ndarray, units: np.ndarray, states: np.ndarray, count: int) -> np.ndarray:
@@ -185,10 +189,3 @@ def _spread(row: np.ndarray, units: np.ndarray, states: np.ndarray, count: int) 
     known = np.repeat(row[None], count, axis=0)
     known[:, units] = drawn[chosen]
     return known
-
-
-def _single(network: "BeliefNetwork", row: int) -> "BeliefNetwork":
-    import equinox as eqx
-
-    parts = network.storage.take(row), network.bias[row]
-    return eqx.tree_at(lambda net: (net.storage, net.bias), network, parts)

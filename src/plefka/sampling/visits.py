@@ -79,7 +79,7 @@ def _split(units: np.ndarray, colour: np.ndarray, wide: int) -> list[np.ndarray]
 def _cheapest(free, colour, degree, largest) -> list[tuple[np.ndarray, int, int]]:
     """Where to cut between few and many children, and how many units to visit together, by counting cells."""
     best, least = [], np.inf
-    deep = min(8, largest)
+    deep = 1
     while True:
         few = degree[free] <= deep
         parts = [_widest(free[few], colour, deep), _widest(free[~few], colour, largest)]
