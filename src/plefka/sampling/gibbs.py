@@ -177,7 +177,8 @@ def _of_row(network: "BeliefNetwork", row: np.ndarray, part: Target, found: _Cha
     if barren.any():
         states = _spread(row, units, found.states[:, free, k], num_draws(network.size))
         mean, error = predicted(network if network.stack is None else taken(network, seed[1]), states, seed)
-        means[barren], errors[barren] = mean[barren], error[barren]
+        fewer = np.sqrt(max(1.0, len(states) / samples))  # states of a chain resemble each other
+        means[barren], errors[barren] = mean[barren], error[barren] * fewer
     return means, errors, r_hat, samples
 
 
