@@ -7,7 +7,7 @@ import pytest
 import plefka as pf
 
 NAMES = ("cloudy", "sprinkler", "rain", "wet", "slippery", "tracks")
-METHODS = list(pf.METHODS)
+METHODS = [name for name in pf.METHODS if name != "gibbs"]  # which is random, and has tests of its own
 nan = np.nan
 
 

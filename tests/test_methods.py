@@ -18,12 +18,17 @@ OPTIONS = {
     "policy": ("paper",),
     "restarts": (3,),
 }
+GIBBS_OPTIONS = ("sweeps", "burn", "chains", "temperatures", "runs", "seed")
 
 
 def variants(name):
     """The method as it is, with each option alone, and with all of them together."""
     yield pf.METHODS[name]
     if not isinstance(pf.METHODS[name], MeanField):
+        return
+    if name == "gibbs":
+        yield from (dataclasses.replace(pf.METHODS[name], **{option: 77}) for option in GIBBS_OPTIONS)
+        yield dataclasses.replace(pf.METHODS[name], **dict.fromkeys(GIBBS_OPTIONS, 99))
         return
     for option, values in OPTIONS.items():
         yield from (dataclasses.replace(pf.METHODS[name], **{option: value, "seed": 7}) for value in values)

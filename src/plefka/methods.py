@@ -206,6 +206,51 @@ class Conditioned(Method):
 
 
 MOST_CONDITIONED = 12  # 2^12 problems for each row
+
+
+@dataclass(frozen=True)
+class Gibbs(Method):
+    """Gibbs sampling of the means, and annealed importance sampling of ln P(evidence).
+
+    - `sweeps`, `burn`: sweeps of every chain that count, and those before them that do not.
+    - `chains`: how many chains there are, to be compared with each other.
+    - `temperatures`, `runs`: steps of the annealing from the prior to the posterior, and how often it is run.
+    - `seed`: where the random numbers start; there is no default.
+    """
+
+    sweeps: int = 2000
+    burn: int = 500
+    chains: int = 8
+    temperatures: int = 200
+    runs: int = 64
+    seed: int | None = None
+
+    def __post_init__(self):
+        least = {"sweeps": 10, "burn": 0, "chains": 2, "temperatures": 1, "runs": 2}
+        for option, value in least.items():
+            if getattr(self, option) < value:
+                raise InvalidMethod(f"{option} must be {value} or more; got {getattr(self, option)}.")
+        if self.seed is not None and self.seed < 0:
+            raise InvalidMethod(f"seed must be a whole number of 0 or more; got {self.seed}.")
+
+    @property
+    def is_bound(self) -> bool:
+        return False
+
+    def check(self, network: "BeliefNetwork") -> None:
+        if self.seed is None:
+            raise MethodDoesNotApply(
+                f"{self.name} does not apply without a seed, as it is random. Add one, as in {self.name}[seed=0]."
+            )
+
+    def posterior(self, network: "BeliefNetwork", evidence: "Evidence", *, prune: bool, dtype: str) -> "Posterior":
+        """In float64 and without barren units, whatever is asked for: both change nothing but the work."""
+        from plefka.sampling.gibbs import posterior
+
+        self.check(network)
+        return posterior(self, network, evidence.rows, evidence.tilt)
+
+
 SCHEMES = ("G10", "G11", "G12", "G13", "G14", "G21", "G22", "G221", "G212", "SJJ")
 METHODS: dict[str, Method] = {
     "exact": Exact("exact"),
@@ -214,6 +259,7 @@ METHODS: dict[str, Method] = {
     "G2": SecondOrder("G2"),
     "bethe": Bethe("bethe"),
     "conditioned": Conditioned("conditioned"),
+    "gibbs": Gibbs("gibbs"),
 }
 
 

@@ -5,16 +5,17 @@ table is folded, one parent after another: (1 - u) times the half where it is of
 """
 
 from collections.abc import Callable
-from itertools import combinations
+from itertools import product
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from plefka.activations import Activation
-from plefka.averages.average import Average, message
+from plefka.averages.average import Average, message, of_edges, off_diagonal
 from plefka.averages.blocks import BLOCK, map_columns
 
-FEW = 6  # parents whose pairs are looked at one by one
+SMALLEST_MEAN = 1e-150  # the product of the inverses of two such is still a number
 LARGEST_GAP = 690.0  # exp of this is still a number
 LARGEST_GAP_SINGLE = 80.0
 
@@ -52,18 +53,18 @@ class Enumerated(Average):
         return map_columns(jax.checkpoint(told), 2 ** len(w) * u.shape[2], w, u, h, log_ratio)
 
     def curvatures(self, w, u, h, a, b, shared):
-        """The second differences of the table, averaged over the states of all other parents."""
-        if len(w) > FEW:
-            return super().curvatures(w, u, h, a, b, shared)
-        x = self.activation.off_poles(fields(w, h))
-        table = a * self.activation.log_on(x) + b * self.activation.log_off(x)
-        table = table.reshape((2,) * len(w) + table.shape[1:])
-        nothing = jnp.zeros(table.shape[-2:], table.dtype)
-        H = [[nothing] * len(w) for _ in w]
-        for j, k in combinations(range(len(w)), 2):
-            H[j][k] = H[k][j] = _second_difference(table, u, j, k)
-        found = jnp.stack([jnp.stack(row) for row in H])
-        return found.sum(2) if shared else found
+        """<T d_j d_l> with T = a log_on + b log_off and d = 1 / u where the parent is on, -1 / (1 - u) where off."""
+
+        def one(w, u, h, a, b):
+            u = jnp.clip(of_edges(u, w), SMALLEST_MEAN, 1 - jnp.finfo(u.dtype).epsneg)
+            x = self.activation.off_poles(fields(w, h))
+            T = a * self.activation.log_on(x) + b * self.activation.log_off(x)
+            S = np.array(list(product((0, 1), repeat=len(w))))[:, :, None, None]  # the first parent varies slowest
+            d = jnp.where(S == 1, 1 / u, -1 / (1 - u))
+            return jnp.einsum("scr,sjcr,slcr->jlcr", T * jnp.where(S == 1, u, 1 - u).prod(1), d, d)
+
+        H = off_diagonal(map_columns(one, 2 ** len(w) * len(w) * u.shape[2], w, u, h, a, b))
+        return H.sum(2) if shared else H
 
     def _table(self, x):
         """log_on and log_off in every state."""
@@ -85,14 +86,6 @@ def over_states(averages: Callable, mixture: Callable, w, u, h):
         return mixture(jnp.moveaxis(parts, 0, 1), u[:high])
 
     return map_columns(jax.checkpoint(one), 2**low * rows, w, u, h)
-
-
-def _second_difference(table, u, j: int, k: int):
-    """Over parents j and k of a table with an axis for each parent."""
-    for parent in reversed(range(len(u))):  # from the last axis on, so that those in front stay where they are
-        off, on = jnp.take(table, 0, axis=parent), jnp.take(table, 1, axis=parent)
-        table = on - off if parent in (j, k) else mix(u[parent], off, on)
-    return table
 
 
 def fields(w, h):

@@ -15,19 +15,21 @@ if TYPE_CHECKING:
 
 GRID = 1.2  # reaches are rounded up to powers of it, so that few programs are compiled
 LEAST_REACH = 8.0
+SMALLEST_WEIGHT = 1e-3
 USUAL_LEAK = 0.1
 REACH_IN_A_TRACE, LEAK_IN_A_TRACE = 60.0, 1e-4  # where weights are not known
 
 
 class Range(NamedTuple):
-    """The largest |field| of any state, and the smallest leak of a unit with parents; both rounded outwards."""
+    """The largest field of any state, the least leak of a unit with parents, the largest weight, rounded."""
 
     reach: float = REACH_IN_A_TRACE
     leak: float = LEAK_IN_A_TRACE
+    largest: float = math.inf  # of the weights
 
     def average(self, activation: "Activation", positions: int) -> Average:
         """The way of averaging over so many parents."""
-        return choose(activation, positions, self.reach, self.leak)
+        return choose(activation, positions, self.reach, self.leak, self.largest)
 
 
 def range_of(network: "BeliefNetwork") -> Range:
@@ -39,7 +41,8 @@ def range_of(network: "BeliefNetwork") -> Range:
     reach = np.max(np.maximum(np.abs(low), np.abs(high)), initial=0.0)
     bias = np.atleast_2d(network.bias)[:, network.storage.has_parents()]
     leak = bias[bias > 0].min(initial=USUAL_LEAK)
-    return Range(_up(float(reach)), 10.0 ** math.floor(math.log10(leak)))
+    largest = max((np.abs(w).max(initial=0.0) for w in network.storage.leaves()), default=0.0)
+    return Range(_up(float(reach)), 10.0 ** math.floor(math.log10(leak)), _up(float(largest), SMALLEST_WEIGHT))
 
 
 def range_for(network: "BeliefNetwork") -> Range:
@@ -49,7 +52,7 @@ def range_for(network: "BeliefNetwork") -> Range:
     return range_of(network)
 
 
-def _up(reach: float) -> float:
-    if reach <= LEAST_REACH or not math.isfinite(reach):
-        return LEAST_REACH
-    return LEAST_REACH * GRID ** math.ceil(math.log(reach / LEAST_REACH) / math.log(GRID) - 1e-9)
+def _up(number: float, least: float = LEAST_REACH) -> float:
+    if number <= least or not math.isfinite(number):
+        return least if number <= least else number
+    return least * GRID ** math.ceil(math.log(number / least) / math.log(GRID) - 1e-9)

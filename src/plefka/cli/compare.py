@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from plefka.solution import Solution
 
 Answer = TypeVar("Answer")
-REDUNDANT = ("G10",)  # the first order term averages to zero, so that it is G11
+REDUNDANT = ("G10", "gibbs")  # the first order term averages to zero, so that it is G11; and gibbs needs a seed
 HEADER = ("method", "ln P(evidence)", "error", "worst mean", "bound?", "status", "steps", "time")
 
 

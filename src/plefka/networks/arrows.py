@@ -9,6 +9,8 @@ from jaxtyping import Array, Bool, Float
 
 from plefka.networks.storage import OpenStorage, Storage
 
+ROUNDING = 8.0  # in units of the last digit
+
 
 def relevant(storage: Storage, informed: Bool[Array, "units rows"]) -> Bool[Array, "units rows"]:
     """The units of which something is known, and their ancestors; all others are barren: summed over, they add nothing.
@@ -100,5 +102,7 @@ def _settle(once: Callable, start: Array, needed: Bool[Array, ""] | bool = True)
 
 
 def differs(new: Float[Array, "units rows"], old: Float[Array, "units rows"]) -> Bool[Array, "units rows"]:
-    """Where something has changed; what is not a number stays so."""
-    return (new != old) & ~(jnp.isnan(new) & jnp.isnan(old))
+    """Where something has changed by more than rounding; what is not a number stays so."""
+    rounding = ROUNDING * jnp.finfo(new.dtype).eps * jnp.maximum(jnp.abs(new), jnp.abs(old))
+    changed = (new != old) & ~(jnp.abs(new - old) <= rounding)
+    return changed & ~(jnp.isnan(new) & jnp.isnan(old))

@@ -1,0 +1,231 @@
+"""The importance check: it covers the truth as often as it says, and knows when it does not."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import plefka as pf
+from plefka.errors import InvalidInput
+from plefka.sampling import importance
+from plefka.sampling.diagnostics import of_chains, smoothed
+from plefka.sampling.importance import check, check_rows, widened
+from tests import zoo
+from tests.sampling import cases
+
+FAR = 4.5
+
+
+def proposal(network, row, means):
+    return widened(network, row, (np.zeros(1), means[None]))
+
+
+def checked(network, row, method="G12", seed=0, **options):
+    solution = pf.infer(network, row, method, throw=False)
+    options = {"estimate": solution.log_likelihood, "is_bound": solution.is_bound} | options
+    return check(network, row, None, proposal(network, row, solution.means), seed=seed, **options)
+
+
+@pytest.mark.parametrize("name", zoo.ZOO)
+def test_the_check_agrees_with_enumeration(name):
+    network = zoo.ZOO[name]
+    row = zoo.some_evidence(network)
+    found, exact = checked(network, row, seed=4), pf.infer(network, row, "exact")
+    assert found.reliable
+    assert abs(found.log_likelihood - exact.log_likelihood) < FAR * found.standard_error
+    assert (np.abs(found.means - exact.means) <= FAR * found.means_error + 1e-12).all()
+    assert 100 < found.effective_samples <= found.num_samples
+
+
+@pytest.mark.parametrize("make", [cases.without_leak, cases.with_certain_edges])
+def test_impossible_draws_have_no_weight(make):
+    network, row = make()
+    exact = pf.infer(network, row, "exact")
+    found = check(network, row, None, proposal(network, row, exact.means), seed=0)
+    assert abs(found.log_likelihood - exact.log_likelihood) < FAR * found.standard_error
+    assert (np.abs(found.means - exact.means) <= FAR * found.means_error + 1e-12).all()
+
+
+def test_the_interval_covers_the_truth_as_often_as_it_says():
+    stack = pf.ensembles.layered((2, 4, 6), -1, 1, 100, 8, "sigmoid")
+    row = np.array([np.nan] * 6 + [0.0] * 6)
+    solved, exact = pf.infer(stack, row, "G12"), pf.infer(stack, row, "exact")
+    networks = [zoo.network_of(stack, k) for k in range(100)]
+    checks = [
+        check(network, row, None, proposal(network, row, solved.means[k]), seed=k) for k, network in enumerate(networks)
+    ]
+    assert all(found.reliable for found in checks)
+    covered = [low <= truth <= high for (low, high), truth in zip(
+        (found.interval for found in checks), exact.log_likelihood, strict=True
+    )]  # fmt: skip
+    assert sum(covered) >= 88
+    errors = np.array([found.standard_error for found in checks])
+    z = (np.array([found.log_likelihood for found in checks]) - exact.log_likelihood) / errors
+    assert z.std() == pytest.approx(1, abs=0.3)
+
+
+def test_a_mixture_is_a_better_proposal_than_one_of_its_parts():
+    """Two causes that explain each other away: one mean-field solution sits in one of the two modes."""
+    W = np.zeros((3, 3))
+    W[2, :2] = 8.0
+    network = pf.BeliefNetwork(W, np.array([-5.0, -5.0, -9.0]))
+    row = np.array([np.nan, np.nan, 1.0])
+    one, other = np.array([0.99, 0.01, 1.0]), np.array([0.01, 0.99, 1.0])
+    both = (np.log([0.5, 0.5]), np.stack([one, other]))
+    exact = pf.infer(network, row, "exact").log_likelihood
+    single = check(network, row, None, proposal(network, row, one), seed=0)
+    mixed = check(network, row, None, widened(network, row, both), seed=0)
+    assert mixed.effective_samples > 3 * single.effective_samples
+    assert abs(mixed.log_likelihood - exact) < FAR * mixed.standard_error
+
+
+def test_a_tilt_is_soft_evidence():
+    network = zoo.dense(5, -1, 1, "sigmoid", 3)
+    tilt = np.array([0.5, -1.0, 0.0, 1.0, -0.4])
+    row = np.array([np.nan, np.nan, np.nan, np.nan, 1.0])
+    larger, constant = cases.with_virtual_children(network, tilt)
+    exact = pf.infer(larger, np.r_[row, np.ones(5)], "exact")
+    found = check(network, row, tilt, proposal(network, row, exact.means[:5]), seed=0)
+    assert abs(found.log_likelihood + constant - exact.log_likelihood) < FAR * found.standard_error
+    assert (np.abs(found.means - exact.means[:5]) <= FAR * found.means_error + 1e-12).all()
+
+
+def test_nothing_hidden_is_exact():
+    network = zoo.ZOO["sigmoid, layered"]
+    row = np.ones(network.size)
+    found = checked(network, row)
+    assert found.log_likelihood == pytest.approx(network.log_joint(row), abs=1e-12)
+    assert (found.standard_error, found.pareto_k) == (0, -np.inf)
+    assert found.trusted
+    assert "same weight" in found.verdict
+
+
+def test_nothing_observed_is_exact_too_and_barren_units_are_predicted():
+    network = zoo.ZOO["sigmoid, layered"]
+    row = np.full(network.size, np.nan)
+    found, exact = checked(network, row, estimate=0.0), pf.infer(network, row, "exact")
+    assert (found.log_likelihood, found.standard_error) == (0, 0)
+    assert found.trusted
+    assert (np.abs(found.means - exact.means) <= FAR * found.means_error + 1e-12).all()
+
+
+def test_proposals_that_miss_the_posterior_are_found_out():
+    network, row = cases.without_leak()
+    found = check(network, row, None, (np.zeros(1), np.zeros((1, 8))), seed=0)
+    assert found.log_likelihood == -np.inf
+    assert not found.trusted
+    assert "misses" in found.verdict
+
+
+def test_verdicts_in_words():
+    network = zoo.ZOO["sigmoid, layered"]
+    row = zoo.some_evidence(network)
+    truth = pf.infer(network, row, "exact").log_likelihood
+    verdicts = {
+        "within the interval": (truth, False, True),
+        "close to it": (truth + 0.06, False, True),
+        "a better method": (truth + 0.5, False, False),
+        "as a bound may": (truth - 0.5, True, True),
+        "no bound may": (truth + 0.5, True, False),
+    }
+    for words, (estimate, is_bound, trusted) in verdicts.items():
+        found = checked(network, row, estimate=estimate, is_bound=is_bound)
+        assert words in found.verdict
+        assert found.trusted is trusted
+    assert "estimate" not in checked(network, row, estimate=None).verdict
+
+
+def test_a_heavy_tail_is_not_to_be_believed():
+    network = zoo.dense(12, -6, 6, "sigmoid", 9)
+    row = np.where(np.arange(12) > 8, 1.0, np.nan)
+    means = np.where(np.isnan(row), 1 - np.round(pf.infer(network, row, "exact").means), row)
+    found = check(network, row, None, (np.zeros(1), np.clip(means, 0.01, 0.99)[None]), seed=0, estimate=-3.0)
+    assert found.pareto_k > importance.USABLE
+    assert not found.trusted
+    assert "Not to be believed" in found.verdict
+
+
+def test_rows_are_checked_one_by_one_and_the_seed_decides():
+    network = zoo.ZOO["sigmoid, layered"]
+    rows = np.stack([zoo.some_evidence(network), np.ones(network.size)])
+    solved = pf.infer(network, rows)
+    proposals = [proposal(network, row, u) for row, u in zip(rows, solved.means, strict=True)]
+    first, again = (
+        check_rows(network, rows, None, proposals, seed=2, estimate=solved.log_likelihood) for _ in range(2)
+    )
+    assert first[0].log_likelihood == again[0].log_likelihood
+    assert first[0].log_likelihood != checked(network, rows[0], seed=7).log_likelihood
+    assert first[1].standard_error == 0
+
+
+def test_a_second_check_compiles_nothing():
+    network = zoo.ZOO["sigmoid, layered"]
+    row = zoo.some_evidence(network)
+    checked(network, row)
+    compiled: Any = importance._sum_of_logs
+    before = compiled._cache_size()
+    checked(zoo.ZOO["sigmoid, sparse, large weights"], 1 - row)
+    assert compiled._cache_size() == before
+
+
+BAD = {
+    "one row": lambda net, row, q: check(net, np.stack([row, row]), None, q, seed=0),
+    "means between 0 and 1": lambda net, row, q: check(net, row, None, (q[0], q[1] + 1), seed=0),
+    "ln weights": lambda net, row, q: check(net, row, None, (q[0], q[1][:, :3]), seed=0),
+    "num_samples": lambda net, row, q: check(net, row, None, q, seed=0, num_samples=3),
+    "seed": lambda net, row, q: check(net, row, None, q, seed=-1),
+    "tilt": lambda net, row, q: check(net, row, np.full(row.shape, np.nan), q, seed=0),
+}
+
+
+@pytest.mark.parametrize("message", BAD)
+def test_bad_input(message):
+    network = zoo.ZOO["sigmoid, layered"]
+    row = zoo.some_evidence(network)
+    with pytest.raises(InvalidInput, match=message):
+        BAD[message](network, row, proposal(network, row, np.full(network.size, 0.5)))
+
+
+def test_a_stack_is_refused():
+    stack = pf.ensembles.layered((2, 3), -1, 1, 2, 0)
+    with pytest.raises(InvalidInput, match="stack"):
+        check(stack, np.zeros(5), None, (np.zeros(1), np.zeros((1, 5))), seed=0)
+
+
+# ---- what is made of draws -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shape", [0.3, 0.9])
+def test_the_shape_of_a_tail_is_found(shape):
+    rng = np.random.default_rng(0)
+    log_w = np.log1p(rng.pareto(1 / shape, 20_000))
+    assert smoothed(log_w)[1] == pytest.approx(shape, abs=0.15)
+
+
+def test_smoothing_keeps_the_scale_of_the_weights():
+    log_w = np.random.default_rng(0).normal(100, 0.5, 5000)
+    lifted, k = smoothed(log_w)
+    assert k < 0.5
+    assert np.exp(lifted - 100).mean() == pytest.approx(np.exp(log_w - 100).mean(), rel=0.01)
+
+
+def test_weights_that_come_in_few_sizes_have_no_tail_unless_one_is_rare_and_large():
+    rng = np.random.default_rng(0)
+    assert smoothed(np.zeros(1000))[1] == -np.inf
+    assert smoothed(rng.choice([0.0, 1.0], 1000))[1] == -np.inf
+    assert smoothed(np.r_[np.zeros(998), 0.5, 0.5])[1] == -np.inf
+    assert smoothed(np.repeat(rng.normal(size=100), 10))[1] == -np.inf
+    assert smoothed(np.r_[np.zeros(998), 5.0, 5.0])[1] == np.inf
+    assert smoothed(np.r_[np.full(900, -np.inf), rng.normal(size=100)])[1] < 0.7
+    assert smoothed(np.full(1000, -np.inf))[1] == np.inf
+
+
+def test_chains_that_agree_and_chains_that_do_not():
+    rng = np.random.default_rng(0)
+    apart = rng.normal(size=(1, 4, 200)) + np.arange(4)[:, None]
+    draws = np.concatenate([rng.normal(size=(1, 4, 200)), apart, np.ones((1, 4, 200)), np.ones((1, 4, 200))])
+    draws[3] *= np.arange(4)[:, None]
+    r_hat, size, error = of_chains(draws)
+    assert r_hat[0] < 1.02 < 1.5 < r_hat[1]
+    assert (r_hat[2], r_hat[3], error[2], size[3]) == (1, np.inf, 0, 1)
+    assert error[0] == pytest.approx(1 / np.sqrt(800), rel=0.3)
