@@ -105,8 +105,7 @@ def fields(w, h):
 def fold(mixture: Callable, tables: tuple, u) -> tuple:
     """The averages of tables over the states, (columns, rows)."""
     for mean in u:
-        half = tables[0].shape[0] // 2
-        tables = tuple(mixture(mean, x[:half], x[half:]) for x in tables)
+        tables = tuple(mixture(mean, *jnp.split(x, 2)) for x in tables)  # by slices, XLA's derivatives are wrong
     shape = jnp.broadcast_shapes(tables[0].shape, (1, 1, u.shape[2]))[1:]
     return tuple(jnp.broadcast_to(x[0], shape) for x in tables)
 
