@@ -68,7 +68,7 @@ def choose(method: Conditioned, network: "BeliefNetwork", evidence: Evidence, pr
 def shares(network: "BeliefNetwork", evidence: Evidence, prune: bool, dtype: str) -> np.ndarray:
     """What each unit contributes to the second order at the solution of G1, (rows, units)."""
     first = parse_method("G1").posterior(network, evidence, prune=prune, dtype=dtype)
-    functional = Untruncated(2).fitted(network)
+    functional = Untruncated(2).fitted(network, evidence, prune=prune)
     storage = network.storage.prepared(pairs=True, fans=True)
     parts = []
     work = functional.row_work(network.size, storage.num_edges, storage.num_pairs())

@@ -111,14 +111,27 @@ class MeanField(Method):
 
 
 @dataclass(frozen=True)
-class SecondOrder(MeanField):
-    """G1 and the second order, at the solution of G1, or solved for itself (`G2[solve=yes]`)."""
+class HigherOrder(MeanField):
+    """G1 and the orders above it, at the solution of G1, or solved for itself (`G3[solve=yes]`)."""
 
     solve: bool = False
 
     @property
     def solved_by(self) -> str:
         return self.name if self.solve else "G1"
+
+
+@dataclass(frozen=True)
+class SecondOrder(HigherOrder):
+    """G1 and the second order: its pairs, or in small networks the whole of it (`G2[full=yes]`)."""
+
+    full: bool = False
+
+    @property
+    def functional(self):
+        from plefka.free_energies.orders import Orders
+
+        return Orders(2) if self.full else super().functional
 
 
 @dataclass(frozen=True)
@@ -178,6 +191,8 @@ METHODS: dict[str, Method] = {
     **{name: MeanField(name) for name in SCHEMES},
     "G1": MeanField("G1"),
     "G2": SecondOrder("G2"),
+    "G3": HigherOrder("G3"),
+    "G4": HigherOrder("G4"),
     "conditioned": Conditioned("conditioned"),
 }
 

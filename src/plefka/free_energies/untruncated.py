@@ -18,6 +18,7 @@ from plefka.free_energies.problem import Problem
 from plefka.networks.fans import Fans
 
 if TYPE_CHECKING:
+    from plefka.evidence import Evidence
     from plefka.networks.belief import BeliefNetwork
 
 
@@ -28,7 +29,7 @@ class Untruncated(Functional):
     range: Range = eqx.field(static=True, default=Range())
     exact_averages: bool = eqx.field(static=True, default=True)
 
-    def fitted(self, network: "BeliefNetwork") -> "Untruncated":
+    def fitted(self, network: "BeliefNetwork", evidence: "Evidence", *, prune: bool) -> "Untruncated":
         found = range_for(network)
         return Untruncated(
             self.order, found, found.average(network.activation, network.storage.most_parents()).is_exact
