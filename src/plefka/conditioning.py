@@ -68,6 +68,11 @@ def choose(method: Conditioned, network: "BeliefNetwork", evidence: Evidence, pr
 def shares(network: "BeliefNetwork", evidence: Evidence, prune: bool, dtype: str) -> np.ndarray:
     """What each unit contributes to the second order at the solution of G1, (rows, units)."""
     first = parse_method("G1").posterior(network, evidence, prune=prune, dtype=dtype)
+    return shares_at(first.means, network, evidence, prune, dtype)
+
+
+def shares_at(means: np.ndarray, network: "BeliefNetwork", evidence: Evidence, prune: bool, dtype: str) -> np.ndarray:
+    """What each unit contributes to the second order at these means, (rows, units)."""
     functional = Untruncated(2).fitted(network, evidence, prune=prune)
     storage = network.storage.prepared(pairs=True, fans=True)
     parts = []
@@ -78,7 +83,7 @@ def shares(network: "BeliefNetwork", evidence: Evidence, prune: bool, dtype: str
         with precision(dtype):
             found = _shares(
                 storage.take(index) if stacked else storage, network.bias[index] if stacked else network.bias,
-                network.activation, some.rows, some.tilt, first.means[index], functional=functional, prune=prune,
+                network.activation, some.rows, some.tilt, means[index], functional=functional, prune=prune,
             )  # fmt: skip
         parts.append(np.asarray(found))
     return np.concatenate(parts)[: len(evidence.rows)]

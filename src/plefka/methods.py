@@ -184,6 +184,49 @@ class Conditioned(Method):
         return posterior(self, network, evidence, prune=prune, dtype=dtype)
 
 
+@dataclass(frozen=True)
+class Mixture(Method):
+    """A mixture of factorial distributions, optimised together: a lower bound that is never below that of G1.
+
+    - `components`: how many, as in `mixture[5]`.
+    - `tol`: the largest change of a mean that a further step may still make.
+    - `max_steps`: evaluations of the free energy, at most.
+    - `seed`: start from means that are drawn with it, and not from G1 with the most telling units held on and off.
+    """
+
+    components: int = field(default=5, metadata={"in_front": True})
+    tol: float = 1e-6
+    max_steps: int = 3000
+    seed: int | None = None
+
+    def __post_init__(self):
+        if not 1 <= self.components <= MOST_COMPONENTS:
+            raise InvalidMethod(
+                f"components must be a whole number from 1 to {MOST_COMPONENTS}; got {self.components}."
+            )
+        if not self.tol > 0:
+            raise InvalidMethod(f"tol must be positive; got {self.tol}.")
+        if self.max_steps < 1:
+            raise InvalidMethod(f"max_steps >= 1 must hold; got {self.max_steps}.")
+        if self.seed is not None and self.seed < 0:
+            raise InvalidMethod(f"seed must be a whole number of 0 or more; got {self.seed}.")
+
+    @property
+    def is_bound(self) -> bool:
+        return METHODS["G1"].is_bound
+
+    def check(self, network: "BeliefNetwork") -> None:
+        METHODS["G1"].check(network)
+        if self.seed is None and self.components > 1:
+            METHODS["G2"].check(network)
+
+    def posterior(self, network: "BeliefNetwork", evidence: "Evidence", *, prune: bool, dtype: str) -> "Posterior":
+        from plefka.mixture import posterior
+
+        return posterior(self, network, evidence, prune=prune, dtype=dtype)
+
+
+MOST_COMPONENTS = 64
 MOST_CONDITIONED = 12  # 2^12 problems for each row
 SCHEMES = ("G10", "G11", "G12", "G13", "G14", "G21", "G22", "G221", "G212", "SJJ")
 METHODS: dict[str, Method] = {
@@ -194,6 +237,7 @@ METHODS: dict[str, Method] = {
     "G3": HigherOrder("G3"),
     "G4": HigherOrder("G4"),
     "conditioned": Conditioned("conditioned"),
+    "mixture": Mixture("mixture"),
 }
 
 
