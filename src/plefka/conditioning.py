@@ -72,7 +72,12 @@ def shares(network: "BeliefNetwork", evidence: Evidence, prune: bool, dtype: str
     if lost.any():
         instead = parse_method("bethe").posterior(network, evidence, prune=prune, dtype=dtype)
         first = first._replace(means=np.where(lost[:, None], instead.means, first.means))
-    functional = Untruncated(2).fitted(network)
+    return shares_at(first.means, network, evidence, prune, dtype)
+
+
+def shares_at(means: np.ndarray, network: "BeliefNetwork", evidence: Evidence, prune: bool, dtype: str) -> np.ndarray:
+    """What each unit contributes to the second order at these means, (rows, units)."""
+    functional = Untruncated(2).fitted(network, evidence, prune=prune)
     storage = network.storage.prepared(pairs=True, fans=True)
     parts = []
     work = functional.row_work(network.size, storage.num_edges, storage.num_pairs())
@@ -82,7 +87,7 @@ def shares(network: "BeliefNetwork", evidence: Evidence, prune: bool, dtype: str
         with precision(dtype):
             found = _shares(
                 storage.take(index) if stacked else storage, network.bias[index] if stacked else network.bias,
-                network.activation, some.rows, some.tilt, first.means[index], functional=functional, prune=prune,
+                network.activation, some.rows, some.tilt, means[index], functional=functional, prune=prune,
             )  # fmt: skip
         parts.append(np.asarray(found))
     return np.concatenate(parts)[: len(evidence.rows)]
