@@ -4,8 +4,9 @@ For q(S) = sum_a alpha_a q_a(S), by Bishop, Lawrence, Jaakkola and Jordan (1998)
 
     G = sum_a alpha_a G1[q_a] - I,    I = sum_a alpha_a <ln(q_a / q)>_a  >=  sum_a alpha_a [ <ln r_a>_a - ln <r_a>_q ]
 
-for any r_a(S) > 0, as -ln x >= -lambda x + ln lambda + 1 with the best lambda, which is 1 / <x>. With exp(rho_a S) for r_a
-everything is a product over units, and each bracket is concave in rho_a. So G stays an upper bound of -ln P(evidence).
+for any r_a(S) > 0, as -ln x >= -lambda x + ln lambda + 1 with the best lambda, which is 1 / <x>. With exp(rho_a S) for
+r_a everything is a product over units, and each bracket is concave in rho_a. So G stays
+an upper bound of -ln P(evidence).
 """
 
 from collections.abc import Callable
