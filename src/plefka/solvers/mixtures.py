@@ -12,8 +12,14 @@ import jax.numpy as jnp
 from plefka.activations import sigmoid
 from plefka.free_energies.problem import LARGEST_THETA, Problem
 from plefka.free_energies.smoothing import (
-    Variables, component_means, entropies, free_energy, log_odds, tilted, unstacked,
-)  # fmt: skip
+    Variables,
+    component_means,
+    entropies,
+    free_energy,
+    log_odds,
+    tilted,
+    unstacked,
+)
 from plefka.solvers.loop import Point
 
 CLOSE = 1e-5  # log-odds whose difference is rounding, in part
