@@ -1,4 +1,4 @@
-"""`python -m benchmarks [core] [beyond] [learning] [reproduction] --out FOLDER`: run, print tables, and keep them as JSON."""
+"""`python -m benchmarks [core] [beyond] [learning] [reproduction] --out FOLDER`: run, print tables, keep them as JSON."""
 
 import argparse
 import json

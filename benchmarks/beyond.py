@@ -4,6 +4,7 @@ import multiprocessing
 import time
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 
 import jax
 import numpy as np
@@ -29,7 +30,7 @@ PRICE, MESSAGES = 4, 3  # G1 costs at most (nodes / 4) steps of G12, and bethe a
 def dense_sigmoid() -> tuple[pf.BeliefNetwork, np.ndarray]:
     """50x100x200 units whose fields spread by about 2, and a bottom layer drawn from the network."""
     rng, layers = np.random.default_rng(0), (50, 100, 200)
-    weights = [rng.uniform(-1, 1, (b, a)) * 2 * np.sqrt(6 / a) for a, b in zip(layers, layers[1:], strict=False)]
+    weights = [rng.uniform(-1, 1, (b, a)) * 2 * np.sqrt(6 / a) for a, b in pairwise(layers)]
     network = pf.BeliefNetwork.layered(weights, [rng.uniform(-1, 1, n) for n in layers])
     row = np.array(network.sample(1, 1)[0], float)
     row[: -layers[-1]] = np.nan

@@ -1,5 +1,6 @@
 """Laws of the methods beyond the paper: untruncated averages, conditioning, reductions, soft evidence, covariances."""
 
+from contextlib import suppress
 
 import jax
 import jax.numpy as jnp
@@ -118,16 +119,17 @@ def test_reductions_change_nothing_that_is_exact(activation):
     np.testing.assert_allclose(found.means[possible], right.means[possible], atol=1e-12)
 
 
-def test_g1_stays_a_bound_and_bethe_a_number_at_the_limits_of_noisy_or():
+def test_the_limits_of_noisy_or_have_answers_or_named_failures():
+    """G1 needs a leak where a unit may be on without a cause; bethe does not."""
     networks, evidence = random_cases("noisy_or")
     exact = pf.infer(networks, evidence, "exact")
     possible = np.isfinite(exact.log_likelihood)
-    for method in ("G1", "bethe"):
+    for method, failures in (("G1", {pf.Status.WITHOUT_LEAK}), ("bethe", set())):
         found = pf.infer(networks, evidence, method)
-        assert found.converged[possible].all()
-        assert np.isfinite(found.means[possible]).all()
-        assert {status.name for status in found.status[~possible]} == {"IMPOSSIBLE"}
-        if method == "G1":
+        assert set(found.status[possible]) == {pf.Status.CONVERGED} | failures
+        assert set(found.status[~possible]) == {pf.Status.IMPOSSIBLE}
+        assert np.isfinite(found.means[found.converged]).all()
+        if found.is_bound:
             assert (found.log_likelihood <= exact.log_likelihood + ROUNDING)[possible].all()
 
 
@@ -300,18 +302,15 @@ def extreme(activation: str):
 
 
 def assert_a_number_or_a_named_failure(network, evidence, method):
-    try:
+    with suppress(PlefkaError):
         found = pf.infer(network, evidence, method, throw=False)
-        if not found.converged:
-            assert isinstance(found.status, pf.Status)
-            return
-        assert not np.isnan(found.means).any()
-        assert not np.isnan(found.log_likelihood)
-        check = found.check(seed=0, num_samples=100)
-        assert not np.isnan(check.log_likelihood)
-        assert isinstance(check.verdict, str)
-    except PlefkaError as error:
-        assert error.args
+        assert isinstance(found.status, pf.Status)
+        if found.converged:
+            assert not np.isnan(found.means).any()
+            assert not np.isnan(found.log_likelihood)
+            check = found.check(seed=0, num_samples=100)
+            assert not np.isnan(check.log_likelihood)
+            assert isinstance(check.verdict, str)
 
 
 @settings(max_examples=15, deadline=None)
