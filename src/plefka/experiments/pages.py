@@ -10,7 +10,7 @@ from pathlib import Path
 
 from plefka import atomic
 from plefka.errors import InvalidInput
-from plefka.experiments import claims, learning, markdown, misprints, policies, store, table1, table2
+from plefka.experiments import claims, learning, markdown, methods, misprints, policies, store, table1, table2
 from plefka.experiments.comparison import SHORT, cells
 from plefka.experiments.printed import decimals
 from plefka.experiments.report import Section, Table
@@ -72,6 +72,10 @@ CONTENT: dict[str, Callable[[Mapping[str, Rows]], str]] = {
     "misprints": lambda everything: _tables(misprints.render(everything)),
     "policies": lambda everything: _tables(policies.render(everything)),
     "origin": origin,
+    "methods errors": methods.errors_table,
+    "methods means": methods.means_table,
+    "methods times": methods.times_table,
+    "methods origin": methods.origin,
 }
 
 

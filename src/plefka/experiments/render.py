@@ -5,7 +5,19 @@ from pathlib import Path
 
 from plefka import atomic
 from plefka.errors import InvalidInput
-from plefka.experiments import claims, figures, html, learning, markdown, misprints, policies, table1, table2, variants
+from plefka.experiments import (
+    claims,
+    figures,
+    html,
+    learning,
+    markdown,
+    methods,
+    misprints,
+    policies,
+    table1,
+    table2,
+    variants,
+)
 from plefka.experiments.printed import paper
 from plefka.experiments.report import Figure, Section
 from plefka.experiments.store import Rows
@@ -24,6 +36,7 @@ SECTIONS: tuple[tuple[tuple[str, ...], Callable[[Mapping[str, Rows]], Section]],
     (("misprints",), misprints.render),
     (("policies",), policies.render),
     (("variants",), variants.render),
+    (("methods",), methods.render),
 )
 
 
