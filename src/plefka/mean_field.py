@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from plefka.activations import Sigmoid
+from plefka.errors import listed
 from plefka.evidence import Evidence
 from plefka.free_energies.functional import Functional
 from plefka.free_energies.problem import head_of, known, pose, predict
@@ -20,7 +21,7 @@ from plefka.posterior import About, Posterior, chunks, on_all_cores
 from plefka.precision import is_traced, precision, to_numpy
 from plefka.reductions import rounds_of, sums_out
 from plefka.solvers.implicit import after, differentiable
-from plefka.solvers.loop import CONVERGED, NOT_FINITE, Policy, minimise
+from plefka.solvers.loop import CONVERGED, NOT_FINITE, WITHOUT_LEAK, Policy, minimise
 from plefka.solvers.monotone import Monotone
 from plefka.solvers.paper import Paper
 
@@ -93,7 +94,19 @@ def posterior(method: MeanField, network: "BeliefNetwork", evidence: Evidence, *
         best = found if best is None else _better(best, found)
     assert best is not None
     last = scheme.evaluated or scheme.solved
-    return best._replace(about=About(is_bound=last.is_bound, notes=last.notes))
+    notes = last.notes
+    if not is_traced(best) and len(best.status) == 1 and best.status[0] == WITHOUT_LEAK:
+        notes = (*notes, f"without leak: unit {_lacking(network, evidence, last, prune)}")
+    return best._replace(about=About(is_bound=last.is_bound, notes=notes))
+
+
+def _lacking(network: "BeliefNetwork", evidence: Evidence, functional: Functional, prune: bool) -> str:
+    """The units for lack of whose leak there is no answer."""
+    with precision("float64"):
+        tilt = None if evidence.tilt is None else jnp.asarray(evidence.tilt)
+        rows, bias = jnp.asarray(evidence.rows), jnp.asarray(network.bias)
+        problem = pose(network.storage, bias, network.activation, rows, 1, pairs=False, prune=prune, tilt=tilt)
+        return listed(repr(network.names[unit]) for unit in np.flatnonzero(functional.lacking(problem)[:, 0]))
 
 
 def _starts(method: MeanField, shape: tuple[int, int]):
@@ -172,6 +185,8 @@ def _solve(
             G, means = after(problem, scheme, means)
         means = predict(problem, last.with_summed(problem, given, means), last.chance)
     status = jnp.where(jnp.isnan(means).any(0) | jnp.isnan(G), NOT_FINITE, ending.status)
+    lacking = last.lacking(problem).any(0)
+    status, G = jnp.where(lacking, WITHOUT_LEAK, status), jnp.where(lacking, jnp.inf, G)
     return Posterior(means.T, G, status, ending.steps, ending.cycles, ending.point.residual)
 
 

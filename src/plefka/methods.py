@@ -251,8 +251,47 @@ class Gibbs(Method):
         return posterior(self, network, evidence.rows, evidence.tilt)
 
 
+class Seconds(float):
+    """A time, spelled 1s."""
+
+    def __new__(cls, value):
+        return super().__new__(cls, value.strip().removesuffix("s") if isinstance(value, str) else value)
+
+    def __str__(self) -> str:
+        return f"{float(self):g}s"
+
+
+ONE_SECOND = Seconds(1.0)
+
+
+@dataclass(frozen=True)
+class Auto(Method):
+    """Exact where that is affordable, otherwise the method and conditioning that checks favour within the budget.
+
+    - `budget`: how long a row may take, about, once compiled; a batch may take ten times as long in all.
+    - `exact`: `no` forbids exact inference.
+    """
+
+    budget: Seconds = field(default=ONE_SECOND)
+    exact: bool = True
+
+    def __post_init__(self):
+        if not 0 < self.budget < float("inf"):
+            raise InvalidMethod(f"budget must be a positive time, as in auto[budget=2s]; got {self.budget}.")
+
+    @property
+    def is_bound(self) -> bool:
+        return False
+
+    def posterior(self, network: "BeliefNetwork", evidence: "Evidence", *, prune: bool, dtype: str) -> "Posterior":
+        from plefka.choosing import posterior
+
+        return posterior(self, network, evidence, prune=prune, dtype=dtype)
+
+
 SCHEMES = ("G10", "G11", "G12", "G13", "G14", "G21", "G22", "G221", "G212", "SJJ")
 METHODS: dict[str, Method] = {
+    "auto": Auto("auto"),
     "exact": Exact("exact"),
     **{name: MeanField(name) for name in SCHEMES},
     "G1": MeanField("G1"),
@@ -323,8 +362,8 @@ def _yes_or_no(text: str) -> bool:
     return text == "yes"
 
 
-_READ = {float: float, int: int, str: str, int | None: int, bool: _yes_or_no, Method: parse_method}
-_KINDS = {float: "a number", bool: "yes or no"}
+_READ = {float: float, int: int, str: str, int | None: int, bool: _yes_or_no, Method: parse_method, Seconds: Seconds}
+_KINDS = {float: "a number", bool: "yes or no", Seconds: "a time such as 2s"}
 
 
 def does_not_apply(method: Method, why: str, instead: str) -> MethodDoesNotApply:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from plefka.activations import Activation
 from plefka.free_energies.problem import Problem, mean_field_chance
@@ -42,6 +42,10 @@ class Functional(eqx.Module):
     def needs_fans(self) -> bool:
         """Whether all parents of a unit come in together."""
         return False
+
+    def lacking(self, problem: Problem) -> Bool[Array, "units rows"]:
+        """The units for lack of whose leak the free energy is infinite."""
+        return jnp.zeros_like(problem.free)
 
     @abstractmethod
     def powers(self, activation: Activation) -> int:

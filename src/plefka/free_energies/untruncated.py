@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
-from plefka.activations import Activation
+from plefka.activations import Activation, NoisyOr
 from plefka.averages.range import Range, range_for
 from plefka.free_energies.functional import Functional
 from plefka.free_energies.problem import Problem
@@ -73,6 +73,15 @@ class Untruncated(Functional):
         found = fans.map(average, fans.parents(u), fans.children(h))
         on, off = ([pair[k] for pair in found] for k in (0, 1))
         return fans.to_children(on, f.log_on(h)), fans.to_children(off, f.log_off(h))
+
+    def lacking(self, problem: Problem) -> Bool[Array, "units rows"]:
+        """Where <log_on> is minus infinity: a noisy-or unit that may be on, with no leak and no parent that is on."""
+        if not isinstance(problem.activation, NoisyOr):
+            return jnp.zeros_like(problem.free)
+        sure = jnp.where(problem.free | ~problem.known, 0.0, problem.values)
+        lowest = problem.h + problem.weights.field_of(sure)
+        may_be_on = problem.free | (problem.values == 1)
+        return (problem.counted > 0) & may_be_on & (lowest <= 0)
 
     def chance(self, problem: Problem, u: Float[Array, "units rows"]) -> Float[Array, "units rows"]:
         """<f(x)>: exact where the parents are independent."""

@@ -16,7 +16,8 @@ from jaxtyping import Array, Float, Int
 from plefka.activations import log_one_plus, sigmoid
 from plefka.free_energies.problem import LARGEST_THETA, Problem
 
-RUNNING, CONVERGED, OUT_OF_STEPS, DIVERGED, NOT_FINITE, IMPOSSIBLE = range(6)  # the last is not the loop's to find
+# The last two are not the loop's to find.
+RUNNING, CONVERGED, OUT_OF_STEPS, DIVERGED, NOT_FINITE, IMPOSSIBLE, WITHOUT_LEAK = range(7)
 LOWEST = -1.0  # no -ln P(evidence) is negative; an estimate may be, but not by this much
 BOTTOMLESS = -1e3  # per unit: a free energy this low will not come back
 
