@@ -1,7 +1,10 @@
 """Error against time, both on logarithmic scales: a mark for each method, with its name beside it."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from plefka.experiments.drawing import FIRST, FOURTH, GRID, INK, QUIET, SECOND, THIRD, canvas, to_svg
 
@@ -23,7 +26,7 @@ Box = tuple[float, float, float, float]  # left, bottom, right, top
 
 
 class Mark(NamedTuple):
-    """A method: its name, seconds per network, mean of |E|, and what kind it is. `below`: the error is less than that."""
+    """A method: its name, seconds per network, mean of |E|, and its kind. `below`: the error is less than that."""
 
     label: str
     seconds: float
@@ -41,29 +44,52 @@ def error_against_time(
     axes.set(xlabel="time per network, in a batch", ylabel="mean of |E|")
     shown = {time: label for time, label in TIMES.items() if times[0] <= time <= times[1]}
     axes.set_xticks(list(shown), list(shown.values()))
+    axes.set_yticks(_ticks(*sizes), [_decimal(tick) for tick in _ticks(*sizes)])
     axes.minorticks_off()
     axes.set_title(title, loc="left", fontsize=10, fontweight="bold", color=INK)
-    _draw_front(axes, [mark for mark in marks if mark.family != "libDAI"])
+    front = _front([mark for mark in marks if mark.family != "libDAI"])
+    axes.plot([mark.seconds for mark in front], [mark.size for mark in front], color=GRID, linewidth=4, zorder=1)
     for mark in marks:
         colour, shape = FAMILIES[mark.family]
         axes.plot([mark.seconds], [mark.size], "v" if mark.below else shape, color=colour, markersize=5.5)
     figure.draw_without_rendering()  # from here on the axes know where they are
-    taken = [_around(axes, mark) for mark in marks]
+    taken = [_around(axes, mark) for mark in marks] + _along(axes, front)
     if exact is not None:
         axes.axvline(exact, color=QUIET, linewidth=1.0, linestyle=":")
-        taken.append(_name(figure, axes, Mark("exact", exact, sizes[0] * 1.25, "libDAI"), taken))
+        x, _ = _place(axes, Mark("", exact, sizes[0], ""))
+        taken.append((x - 1, 0.0, x + 1, 72 * SIZE[1]))
+        taken.append(_name(figure, axes, Mark("exact", exact, sizes[0] * 1.1, "libDAI"), taken))
     for mark in sorted(marks, key=lambda mark: mark.size):
         taken.append(_name(figure, axes, mark, taken))
     return to_svg(figure)
 
 
-def _draw_front(axes: Any, marks: Sequence[Mark]) -> None:
-    """A line through the marks of which none is both quicker and closer."""
+def _ticks(low: float, high: float) -> list[float]:
+    """Powers of ten, and twice and five times those where there are few."""
+    digits = (1, 2, 5) if high < 150 * low else (1,)
+    found = [digit * 10.0**power for power in range(-7, 1) for digit in digits]
+    return [tick for tick in found if low <= tick <= high]
+
+
+def _decimal(tick: float) -> str:
+    return f"{tick:.7f}".rstrip("0").lstrip("0")
+
+
+def _front(marks: Sequence[Mark]) -> list[Mark]:
+    """The marks of which none is both quicker and closer."""
     front: list[Mark] = []
     for mark in sorted(marks, key=lambda mark: mark.seconds):
         if not front or mark.size < front[-1].size:
             front.append(mark)
-    axes.plot([m.seconds for m in front], [m.size for m in front], color=GRID, linewidth=4, zorder=1)
+    return front
+
+
+def _along(axes: Any, front: Sequence[Mark]) -> list[Box]:
+    """Small boxes on the line through the front."""
+    places = [np.array(_place(axes, mark)) for mark in front]
+    steps = np.linspace(0.0, 1.0, 15)[1:-1]
+    points = [(1 - t) * a + t * b for a, b in pairwise(places) for t in steps]
+    return [(x - 1.5, y - 1.5, x + 1.5, y + 1.5) for x, y in points]
 
 
 def _place(axes: Any, mark: Mark) -> tuple[float, float]:
@@ -86,7 +112,7 @@ def _name(figure: Any, axes: Any, mark: Mark, taken: Sequence[Box]) -> Box:
     best = min(boxes, key=lambda box: sum(_overlap(box, other) for other in taken) + _outside(box, page))
     colour = FAMILIES[mark.family][0]
     style: Any = {"fontsize": LETTERS, "color": colour, "va": "bottom", "ha": "left"}
-    axes.annotate(mark.label, (best[0], best[1]), xycoords="figure points", **style)
+    axes.annotate(mark.label, (best[0], best[1]), xycoords="figure points", **style).set_in_layout(False)
     return best
 
 
@@ -107,6 +133,6 @@ def _overlap(a: Box, b: Box) -> float:
 
 def _outside(box: Box, page: Sequence[float]) -> float:
     """How much of a name would lie outside of the drawing, or on the labels of its axes."""
-    inside = (46.0, 34.0, page[0] - 2, page[1] - 20)
+    inside = (48.0, 36.0, page[0] - 2, page[1] - 20)
     area = (box[2] - box[0]) * (box[3] - box[1])
     return 10 * (area - _overlap(box, inside))
