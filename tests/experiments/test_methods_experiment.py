@@ -1,4 +1,4 @@
-"""Error against time: a tiny trial, against solves of single networks and sums over all states; and what is published."""
+"""Error against time: a tiny trial against solves of single networks and sums over states, and what is published."""
 
 from pathlib import Path
 
