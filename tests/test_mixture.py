@@ -102,6 +102,16 @@ def test_a_stack_is_bounded_network_by_network():
     assert np.all((found < exact + ROUNDING) & (found > first - ROUNDING))
 
 
+def test_an_effect_without_leak_is_no_trouble():
+    """The first order of such an effect is infinite where no cause is on for certain."""
+    leaky = zoo.ZOO["noisy-or, sparse"]
+    network = pf.BeliefNetwork(leaky.storage, np.append(leaky.bias[:-1], 0.0), leaky.activation)
+    row = zoo.some_evidence(network)
+    first, found = (pf.infer(network, row, method, throw=False) for method in ("G1", "mixture[2]"))
+    assert np.isfinite(found.means).all()
+    assert first.log_likelihood - ROUNDING <= found.log_likelihood <= slow.exact(network, row)[0] + ROUNDING
+
+
 # ---- the functional itself -------------------------------------------------------------------------------------------
 
 

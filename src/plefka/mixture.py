@@ -40,7 +40,13 @@ class Components(NamedTuple):
 
     def mean(self) -> np.ndarray:
         """That of the mixture, (rows, units)."""
-        return np.clip(np.einsum("rk,rkn->rn", softmax(self.log_share, axis=1), self.means), 0.0, 1.0)
+        return np.clip(np.einsum("rk,rkn->rn", _normalised(self.log_share, axis=1), self.means), 0.0, 1.0)
+
+
+def _normalised(log_share: np.ndarray, axis: int) -> np.ndarray:
+    """Shares that add up to one; equal ones where no component has any."""
+    lost = np.isneginf(log_share).all(axis, keepdims=True)
+    return softmax(np.where(lost, 0.0, log_share), axis)
 
 
 def posterior(method: Mixture, network: "BeliefNetwork", evidence: Evidence, *, prune: bool, dtype: str) -> Posterior:
@@ -117,7 +123,7 @@ def _split(G1, whole: Posterior, evidence: Evidence, count: int, shares) -> Comp
     leaves = [leaf(np.asarray(evidence.rows), whole)]
     while len(leaves) < count:
         tree = _Leaf(*(np.stack(field) for field in zip(*leaves, strict=True)))
-        gain = softmax(tree.log_z, axis=0) * tree.shares.sum(2)
+        gain = _normalised(tree.log_z, axis=0) * tree.shares.sum(2)
         which, row = gain.argmax(0), np.arange(gain.shape[1])
         unit, useful = tree.shares[which, row].argmax(1), gain.max(0) > 0
         off, on = (leaf(_held(tree.rows[which, row], unit, useful, state)) for state in (0, 1))
@@ -197,13 +203,14 @@ def _best(found: Posterior, whole: Posterior, others: list[tuple[np.ndarray, Com
     """Row by row the mixture with the lowest free energy; what was not optimised ended as G1 did."""
     G = np.stack([found.free_energy, *(G for G, _ in others)])
     G = np.where(np.isfinite(G), G, np.inf)
-    which, row = G.argmin(0), np.arange(G.shape[1])
+    lost, row = np.isinf(G).all(0), np.arange(G.shape[1])
+    which = np.where(lost, len(others), G.argmin(0))  # G1 says why
     mixtures = [found.about, *(mixture for _, mixture in others)]
     components = Components(*(np.stack([mixture[k] for mixture in mixtures])[which, row] for k in (0, 1)))
     optimised = which == 0
     return Posterior(
         np.where(optimised[:, None], found.means, components.mean()),
-        np.where(np.isfinite(G.min(0)), G.min(0), whole.free_energy),
+        np.where(lost, whole.free_energy, G.min(0)),
         np.where(optimised, found.status, whole.status),
         found.num_steps + whole.num_steps,
         found.num_cycles,
