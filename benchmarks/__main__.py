@@ -1,4 +1,4 @@
-"""`python -m benchmarks [core] [beyond] [learning] [reproduction] --out FOLDER`: run, print tables, keep them as JSON."""
+"""`python -m benchmarks [core] [beyond] [learning] [reproduction] --out FOLDER`: run, print tables, keep JSON."""
 
 import argparse
 import json
