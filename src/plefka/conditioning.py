@@ -6,6 +6,7 @@ over the 2^k states c of the chosen units, all solved as one batch. A bound insi
 with the largest share in the second order of Plefka's expansion at the solution of G1: what G1 does not see.
 """
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -72,7 +73,12 @@ def shares(network: "BeliefNetwork", evidence: Evidence, prune: bool, dtype: str
     if lost.any():
         instead = parse_method("bethe").posterior(network, evidence, prune=prune, dtype=dtype)
         first = first._replace(means=np.where(lost[:, None], instead.means, first.means))
-    functional = Untruncated(2).fitted(network)
+    return shares_at(first.means, network, evidence, prune, dtype)
+
+
+def shares_at(means: np.ndarray, network: "BeliefNetwork", evidence: Evidence, prune: bool, dtype: str) -> np.ndarray:
+    """What each unit contributes to the second order at these means, (rows, units)."""
+    functional = Untruncated(2).fitted(network, evidence, prune=prune)
     storage = network.storage.prepared(pairs=True, fans=True)
     parts = []
     work = functional.row_work(network.size, storage.num_edges, storage.num_pairs())
@@ -82,7 +88,7 @@ def shares(network: "BeliefNetwork", evidence: Evidence, prune: bool, dtype: str
         with precision(dtype):
             found = _shares(
                 storage.take(index) if stacked else storage, network.bias[index] if stacked else network.bias,
-                network.activation, some.rows, some.tilt, first.means[index], functional=functional, prune=prune,
+                network.activation, some.rows, some.tilt, means[index], functional=functional, prune=prune,
             )  # fmt: skip
         parts.append(np.asarray(found))
     return np.concatenate(parts)[: len(evidence.rows)]
@@ -138,9 +144,7 @@ def _mixed(inner: Posterior, superfluous: np.ndarray, shape: tuple[int, int]) ->
         inner.num_steps.reshape(shape).sum(axis=1),
         inner.num_cycles.reshape(shape).sum(axis=1),
         np.where(share > NEGLIGIBLE, inner.residual.reshape(shape), 0.0).max(axis=1),
-        About(inner.about.is_bound, inner.about.notes, (log_z, means))
-        if inner.about
-        else About(None, (), (log_z, means)),
+        replace(inner.about or About(), proposals=(log_z, means)),
     )
 
 
@@ -150,4 +154,4 @@ def _about(method: Conditioned, network: "BeliefNetwork", chosen: np.ndarray, pa
         names = [network.names[unit] for unit in chosen[0] if unit >= 0]
         notes = (f"conditioned on {', '.join(names) or 'nothing, as no unit is left to choose'}", *notes)
     proposals: Any = tuple(np.concatenate([part.proposals[k] for part in parts]) for k in (0, 1))
-    return About(method.inner.is_bound if parts[0].is_bound is None else parts[0].is_bound, notes, proposals)
+    return About(method.inner.is_bound if parts[0].is_bound is None else parts[0].is_bound, notes, proposals=proposals)

@@ -12,6 +12,7 @@ from plefka.activations import Sigmoid
 from plefka.errors import listed
 from plefka.evidence import Evidence
 from plefka.free_energies.functional import Functional
+from plefka.free_energies.orders import Orders
 from plefka.free_energies.problem import head_of, known, pose, predict
 from plefka.free_energies.sjj import SaulJaakkolaJordan
 from plefka.free_energies.taylor import Taylor
@@ -37,6 +38,8 @@ FUNCTIONALS: dict[str, Functional] = {
     "SJJ": SaulJaakkolaJordan(),
     "G1": Untruncated(1),
     "G2": Untruncated(2),
+    "G3": Orders(3),
+    "G4": Orders(4),
 }
 POLICIES: dict[str, Policy] = {"monotone": Monotone(), "paper": Paper()}
 MOST_PAIRS = 200_000_000  # what fits in memory for one row
@@ -75,17 +78,17 @@ class Scheme(NamedTuple):
         return eqx.tree_at(lambda net: net.storage, network, storage)
 
 
-def scheme_of(method: MeanField, network: "BeliefNetwork") -> Scheme:
+def scheme_of(method: MeanField, network: "BeliefNetwork", evidence: Evidence, *, prune: bool) -> Scheme:
     """What a method minimises and evaluates on a network."""
-    last = method.functional.fitted(network)
+    last = method.functional.fitted(network, evidence, prune=prune)
     if method.solved_by == method.name:
         return Scheme(last)
-    return Scheme(functional_of(method.solved_by).fitted(network), last)
+    return Scheme(functional_of(method.solved_by).fitted(network, evidence, prune=prune), last)
 
 
 def posterior(method: MeanField, network: "BeliefNetwork", evidence: Evidence, *, prune: bool, dtype: str) -> Posterior:
     """Solve every row, from every starting point, and keep the lowest free energy that converged."""
-    scheme = scheme_of(method, network)
+    scheme = scheme_of(method, network, evidence, prune=prune)
     network = scheme.prepare(network)
     solve = _traced if is_traced(network, evidence.rows) else partial(_in_chunks, dtype=dtype)
     best = None

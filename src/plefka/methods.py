@@ -115,8 +115,8 @@ class MeanField(Method):
 
 
 @dataclass(frozen=True)
-class SecondOrder(MeanField):
-    """G1 and the second order, at the solution of G1, or solved for itself (`G2[solve=yes]`)."""
+class HigherOrder(MeanField):
+    """G1 and the orders above it, at the solution of G1, or solved for itself (`G3[solve=yes]`)."""
 
     solve: bool = False
 
@@ -153,6 +153,19 @@ class Bethe(Method):
         from plefka.belief_propagation.posterior import posterior
 
         return posterior(self, network, evidence, prune=prune, dtype=dtype)
+
+
+@dataclass(frozen=True)
+class SecondOrder(HigherOrder):
+    """G1 and the second order: its pairs, or in small networks the whole of it (`G2[full=yes]`)."""
+
+    full: bool = False
+
+    @property
+    def functional(self):
+        from plefka.free_energies.orders import Orders
+
+        return Orders(2) if self.full else super().functional
 
 
 @dataclass(frozen=True)
@@ -205,6 +218,49 @@ class Conditioned(Method):
         return posterior(self, network, evidence, prune=prune, dtype=dtype)
 
 
+@dataclass(frozen=True)
+class Mixture(Method):
+    """A mixture of factorial distributions, optimised together: a lower bound that is never below that of G1.
+
+    - `components`: how many, as in `mixture[5]`.
+    - `tol`: the largest change of a mean that a further step may still make.
+    - `max_steps`: evaluations of the free energy, at most.
+    - `seed`: start from means that are drawn with it, and not from G1 with the most telling units held on and off.
+    """
+
+    components: int = field(default=5, metadata={"in_front": True})
+    tol: float = 1e-4
+    max_steps: int = 3000
+    seed: int | None = None
+
+    def __post_init__(self):
+        if not 1 <= self.components <= MOST_COMPONENTS:
+            raise InvalidMethod(
+                f"components must be a whole number from 1 to {MOST_COMPONENTS}; got {self.components}."
+            )
+        if not self.tol > 0:
+            raise InvalidMethod(f"tol must be positive; got {self.tol}.")
+        if self.max_steps < 1:
+            raise InvalidMethod(f"max_steps >= 1 must hold; got {self.max_steps}.")
+        if self.seed is not None and self.seed < 0:
+            raise InvalidMethod(f"seed must be a whole number of 0 or more; got {self.seed}.")
+
+    @property
+    def is_bound(self) -> bool:
+        return METHODS["G1"].is_bound
+
+    def check(self, network: "BeliefNetwork") -> None:
+        METHODS["G1"].check(network)
+        if self.seed is None and self.components > 1:
+            METHODS["G2"].check(network)
+
+    def posterior(self, network: "BeliefNetwork", evidence: "Evidence", *, prune: bool, dtype: str) -> "Posterior":
+        from plefka.mixture import posterior
+
+        return posterior(self, network, evidence, prune=prune, dtype=dtype)
+
+
+MOST_COMPONENTS = 64
 MOST_CONDITIONED = 12  # 2^12 problems for each row
 
 
@@ -296,8 +352,11 @@ METHODS: dict[str, Method] = {
     **{name: MeanField(name) for name in SCHEMES},
     "G1": MeanField("G1"),
     "G2": SecondOrder("G2"),
+    "G3": HigherOrder("G3"),
+    "G4": HigherOrder("G4"),
     "bethe": Bethe("bethe"),
     "conditioned": Conditioned("conditioned"),
+    "mixture": Mixture("mixture"),
     "gibbs": Gibbs("gibbs"),
 }
 

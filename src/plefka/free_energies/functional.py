@@ -13,14 +13,15 @@ from plefka.free_energies.problem import Problem, mean_field_chance
 from plefka.reductions import Given, recovered, sums_out
 
 if TYPE_CHECKING:
+    from plefka.evidence import Evidence
     from plefka.networks.belief import BeliefNetwork
 
 
 class Functional(eqx.Module):
     """G = G_0 + energy; subclasses are the schemes."""
 
-    def fitted(self, network: "BeliefNetwork") -> "Functional":
-        """The functional with whatever it must know of the network before computing."""
+    def fitted(self, network: "BeliefNetwork", evidence: "Evidence", *, prune: bool) -> "Functional":
+        """The functional with whatever it must know of the network and the evidence before computing."""
         return self
 
     @property

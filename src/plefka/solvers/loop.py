@@ -89,9 +89,13 @@ def nowhere(theta: Float[Array, "head rows"]) -> Point:
 
 
 def minimise(problem: Problem, energy: Callable, policy: Policy, theta, tol, max_steps) -> Ending:
-    """From theta downhill until the residual of every row is at most tol, or the row fails, or steps run out."""
-    evaluate = evaluator(problem, energy)
+    """From theta to a minimum of the free energy, or to what the policy makes of it."""
     bottom = BOTTOMLESS * (1 + problem.searched.sum(0))
+    return descend(evaluator(problem, energy), bottom, policy, theta, tol, max_steps)
+
+
+def descend(evaluate: Callable, bottom: Float[Array, " rows"], policy: Policy, theta, tol, max_steps) -> Ending:
+    """From theta downhill until the residual of every row is at most tol, or the row fails, or steps run out."""
 
     def judge(point):
         settled = point.residual <= tol
