@@ -141,9 +141,9 @@ def _with_error(value: float, error: float) -> str:
 
 def spelled_time(seconds: float) -> str:
     """Two digits are more than a shared machine can promise."""
-    value, unit = (seconds * 1e3, "ms") if seconds >= 0.995e-3 else (seconds * 1e6, "µs")
-    digits = max(0, 1 - math.floor(math.log10(value)))
-    return f"{round(value, 1 - math.floor(math.log10(value))):.{digits}f} {unit}"
+    rounded = float(f"{seconds:.1e}")
+    value, unit = (rounded * 1e3, "ms") if rounded >= 1e-3 else (rounded * 1e6, "µs")
+    return f"{value:.{1 if value < 9.95 else 0}f} {unit}"
 
 
 def figure(rows: Rows) -> Figure:
@@ -214,7 +214,8 @@ def _short(value: float) -> str:
     """Two digits, and none below a millionth."""
     if value < TINY:
         return "0"
-    return f"{value:.{max(3, 1 - math.floor(math.log10(value)))}f}".lstrip("0")
+    rounded = float(f"{value:.1e}")
+    return f"{value:.{max(3, 1 - math.floor(math.log10(rounded)))}f}".lstrip("0")
 
 
 def _grid(rows: Rows, cell: Callable[[dict[str, Any]], str], exact: bool = False) -> str:
