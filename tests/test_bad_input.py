@@ -198,7 +198,7 @@ BAD_EVIDENCE = {
 }
 
 BAD_METHODS = {
-    "unknown": (infer(clinic, method="G99"), "there is no method 'G99'; there are exact, G10,"),
+    "unknown": (infer(clinic, method="G99"), "there is no method 'G99'; there are auto, exact, G10,"),
     "lower case": (infer(clinic, method="g12"), "there is no method 'g12'.*Did you mean 'G12'?"),
     "misspelled": (infer(clinic, method="exat"), "there is no method 'exat'.*Did you mean 'exact'?"),
     "not a word": (infer(clinic, method=12), "spelled NAME or NAME[option=value,...]; got 12."),

@@ -17,7 +17,7 @@ from jaxtyping import Array, Float
 
 from plefka.networks.incidence import Incidence, Index
 
-WIDTHS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32)  # and twice those of the last two, and so on
+WIDTHS = (2, 5, 12, 32)  # and twice that, and so on: few of them, as each is compiled by itself
 Table = Float[Array, "positions columns rows"]
 Columns = Float[Array, "columns rows"]
 
@@ -198,5 +198,5 @@ def list_fans(child: np.ndarray, parent: np.ndarray, size: int) -> FanTables:
 def _widths(most: int) -> list[int]:
     widths: list[int] = list(WIDTHS)
     while widths[-1] < most:
-        widths += [2 * widths[-2], 2 * widths[-1]]
+        widths.append(2 * widths[-1])
     return widths
