@@ -5,7 +5,7 @@ change by (1 + H V)^-1 dT/dp, with H the Hessian of R and V the variances; only 
 """
 
 from collections.abc import Callable
-from typing import Protocol, cast
+from typing import Protocol, cast, runtime_checkable
 
 import jax
 import jax.numpy as jnp
@@ -22,6 +22,7 @@ from plefka.solvers.loop import Point
 LINEAR_TOLERANCE = 1e-10
 
 
+@runtime_checkable
 class Scheme(Protocol):
     """What was minimised, and what is evaluated at the minimum."""
 
