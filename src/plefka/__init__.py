@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from plefka.activations import Custom as Custom
     from plefka.activations import NoisyOr as NoisyOr
     from plefka.activations import Sigmoid as Sigmoid
+    from plefka.bounding.both import Bounds as Bounds
+    from plefka.bounding.both import bounds as bounds
     from plefka.evidence import Likelihood as Likelihood
     from plefka.examples import example as example
     from plefka.formats import load as load
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from plefka.methods import METHODS as METHODS
     from plefka.methods import parse_method as parse_method
     from plefka.networks.belief import BeliefNetwork as BeliefNetwork
+    from plefka.sampling.importance import Check as Check
     from plefka.solution import InferenceFailed as InferenceFailed
     from plefka.solution import Solution as Solution
     from plefka.solution import Status as Status
@@ -32,6 +35,8 @@ __version__ = "0.1.0"
 # Each public name and the module it is loaded from on first use, so that `import plefka` is quick.
 _HOME = {
     "BeliefNetwork": "plefka.networks.belief",
+    "Check": "plefka.sampling.importance",
+    "Bounds": "plefka.bounding.both",
     "Custom": "plefka.activations",
     "Fitted": "plefka.learning.fitted",
     "InferenceFailed": "plefka.solution",
@@ -43,6 +48,7 @@ _HOME = {
     "Solution": "plefka.solution",
     "Status": "plefka.solution",
     "Stopped": "plefka.learning.fitted",
+    "bounds": "plefka.bounding.both",
     "example": "plefka.examples",
     "fit": "plefka.learning.fitting",
     "free_energy": "plefka.free_energies.evaluate",

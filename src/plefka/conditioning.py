@@ -22,7 +22,7 @@ from plefka.free_energies.untruncated import Untruncated
 from plefka.methods import Conditioned, parse_method
 from plefka.posterior import About, Posterior, chunks
 from plefka.precision import is_traced, precision
-from plefka.solvers.loop import CONVERGED, IMPOSSIBLE
+from plefka.solvers.loop import CONVERGED, IMPOSSIBLE, WITHOUT_LEAK
 
 if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
@@ -68,7 +68,16 @@ def choose(method: Conditioned, network: "BeliefNetwork", evidence: Evidence, pr
 def shares(network: "BeliefNetwork", evidence: Evidence, prune: bool, dtype: str) -> np.ndarray:
     """What each unit contributes to the second order at the solution of G1, (rows, units)."""
     first = parse_method("G1").posterior(network, evidence, prune=prune, dtype=dtype)
-    functional = Untruncated(2).fitted(network)
+    lost = first.status == WITHOUT_LEAK
+    if lost.any():
+        instead = parse_method("bethe").posterior(network, evidence, prune=prune, dtype=dtype)
+        first = first._replace(means=np.where(lost[:, None], instead.means, first.means))
+    return shares_at(first.means, network, evidence, prune, dtype)
+
+
+def shares_at(means: np.ndarray, network: "BeliefNetwork", evidence: Evidence, prune: bool, dtype: str) -> np.ndarray:
+    """What each unit contributes to the second order at these means, (rows, units)."""
+    functional = Untruncated(2).fitted(network, evidence, prune=prune)
     storage = network.storage.prepared(pairs=True, fans=True)
     parts = []
     work = functional.row_work(network.size, storage.num_edges, storage.num_pairs())
@@ -78,7 +87,7 @@ def shares(network: "BeliefNetwork", evidence: Evidence, prune: bool, dtype: str
         with precision(dtype):
             found = _shares(
                 storage.take(index) if stacked else storage, network.bias[index] if stacked else network.bias,
-                network.activation, some.rows, some.tilt, first.means[index], functional=functional, prune=prune,
+                network.activation, some.rows, some.tilt, means[index], functional=functional, prune=prune,
             )  # fmt: skip
         parts.append(np.asarray(found))
     return np.concatenate(parts)[: len(evidence.rows)]
@@ -90,7 +99,7 @@ def _shares(storage, bias, activation, rows, tilt, means, *, functional, prune):
         storage, jnp.asarray(bias), activation, jnp.asarray(rows), 1, pairs=True, prune=prune,
         tilt=None if tilt is None else jnp.asarray(tilt),
     )  # fmt: skip
-    u = jnp.where(problem.free, jnp.asarray(means).T, problem.values)
+    u = jnp.where(problem.free, jnp.nan_to_num(jnp.asarray(means), nan=0.5).T, problem.values)
     return jnp.where(problem.free, functional.shares(problem, u), 0.0).T
 
 
@@ -119,7 +128,8 @@ def _networks(network: "BeliefNetwork", index: np.ndarray) -> "BeliefNetwork":
 
 
 def _mixed(inner: Posterior, superfluous: np.ndarray, shape: tuple[int, int]) -> Posterior:
-    impossible = superfluous | (inner.status == IMPOSSIBLE)
+    nothing = (inner.status == IMPOSSIBLE) | (inner.status == WITHOUT_LEAK)  # of a bound, the weakest one: zero
+    impossible = superfluous | nothing
     with np.errstate(invalid="ignore"):
         log_z = np.where(impossible, -np.inf, -inner.free_energy).reshape(shape)
         total = logsumexp(log_z, axis=1)
@@ -129,7 +139,7 @@ def _mixed(inner: Posterior, superfluous: np.ndarray, shape: tuple[int, int]) ->
     return Posterior(
         np.clip(np.einsum("rk,rkn->rn", share, means), 0.0, 1.0),
         -total,
-        np.where(np.isneginf(total), IMPOSSIBLE, status),
+        np.where(np.isneginf(total), inner.status.reshape(shape).max(axis=1), status),
         inner.num_steps.reshape(shape).sum(axis=1),
         inner.num_cycles.reshape(shape).sum(axis=1),
         np.where(share > NEGLIGIBLE, inner.residual.reshape(shape), 0.0).max(axis=1),

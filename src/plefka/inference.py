@@ -12,7 +12,7 @@ from plefka.precision import is_traced
 from plefka.solution import STATUS_CODES, InferenceFailed, Solution, Status
 from plefka.solvers.loop import IMPOSSIBLE
 
-DEFAULT_METHOD = "G12"
+DEFAULT_METHOD = "auto"
 
 
 def infer(
@@ -29,9 +29,11 @@ def infer(
 
     **Arguments:**
 
-    - `evidence`: None, {unit: 0 or 1}, an array (n,) or (B, n) with nan for hidden units, or a DataFrame.
-    - `method`: `exact`, a scheme such as `G12`, `G22` or `SJJ`, with options in brackets: `G12[tol=1e-10]`.
-    - `prune`: leave out the energy of units that are neither observed nor ancestors of observed ones.
+    - `evidence`: None, {unit: 0 or 1 or a Likelihood}, a list of such, an array (n,) or (B, n) with nan for hidden
+        units, or a DataFrame.
+    - `method`: `auto` chooses one and says which in `notes`; or `exact`, `G12`, `G2`, `bethe`, `conditioned[G2,k=3]`,
+        ..., with options in brackets: `G12[tol=1e-10]`.
+    - `prune`: first sum out all units for which that is easy and exact, barren ones among them.
     - `throw`: raise `InferenceFailed` where a single inference does not converge; a batch says it in `status`.
     - `check`: True, or a seed: check the answer by importance sampling, see `Solution.check`; True is seed 0.
     - `dtype`: "float64", or "float32" on request; inside a trace of the user's, the precision is that of the trace.

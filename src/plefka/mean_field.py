@@ -9,8 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from plefka.activations import Sigmoid
+from plefka.errors import listed
 from plefka.evidence import Evidence
 from plefka.free_energies.functional import Functional
+from plefka.free_energies.orders import Orders
 from plefka.free_energies.problem import head_of, known, pose, predict
 from plefka.free_energies.sjj import SaulJaakkolaJordan
 from plefka.free_energies.taylor import Taylor
@@ -20,7 +22,7 @@ from plefka.posterior import About, Posterior, chunks, on_all_cores
 from plefka.precision import is_traced, precision, to_numpy
 from plefka.reductions import rounds_of, sums_out
 from plefka.solvers.implicit import after, differentiable
-from plefka.solvers.loop import CONVERGED, NOT_FINITE, Policy, minimise
+from plefka.solvers.loop import CONVERGED, NOT_FINITE, WITHOUT_LEAK, Policy, minimise
 from plefka.solvers.monotone import Monotone
 from plefka.solvers.paper import Paper
 
@@ -36,6 +38,8 @@ FUNCTIONALS: dict[str, Functional] = {
     "SJJ": SaulJaakkolaJordan(),
     "G1": Untruncated(1),
     "G2": Untruncated(2),
+    "G3": Orders(3),
+    "G4": Orders(4),
 }
 POLICIES: dict[str, Policy] = {"monotone": Monotone(), "paper": Paper()}
 MOST_PAIRS = 200_000_000  # what fits in memory for one row
@@ -74,17 +78,17 @@ class Scheme(NamedTuple):
         return eqx.tree_at(lambda net: net.storage, network, storage)
 
 
-def scheme_of(method: MeanField, network: "BeliefNetwork") -> Scheme:
+def scheme_of(method: MeanField, network: "BeliefNetwork", evidence: Evidence, *, prune: bool) -> Scheme:
     """What a method minimises and evaluates on a network."""
-    last = method.functional.fitted(network)
+    last = method.functional.fitted(network, evidence, prune=prune)
     if method.solved_by == method.name:
         return Scheme(last)
-    return Scheme(functional_of(method.solved_by).fitted(network), last)
+    return Scheme(functional_of(method.solved_by).fitted(network, evidence, prune=prune), last)
 
 
 def posterior(method: MeanField, network: "BeliefNetwork", evidence: Evidence, *, prune: bool, dtype: str) -> Posterior:
     """Solve every row, from every starting point, and keep the lowest free energy that converged."""
-    scheme = scheme_of(method, network)
+    scheme = scheme_of(method, network, evidence, prune=prune)
     network = scheme.prepare(network)
     solve = _traced if is_traced(network, evidence.rows) else partial(_in_chunks, dtype=dtype)
     best = None
@@ -93,7 +97,19 @@ def posterior(method: MeanField, network: "BeliefNetwork", evidence: Evidence, *
         best = found if best is None else _better(best, found)
     assert best is not None
     last = scheme.evaluated or scheme.solved
-    return best._replace(about=About(is_bound=last.is_bound, notes=last.notes))
+    notes = last.notes
+    if not is_traced(best) and len(best.status) == 1 and best.status[0] == WITHOUT_LEAK:
+        notes = (*notes, f"without leak: unit {_lacking(network, evidence, last, prune)}")
+    return best._replace(about=About(is_bound=last.is_bound, notes=notes))
+
+
+def _lacking(network: "BeliefNetwork", evidence: Evidence, functional: Functional, prune: bool) -> str:
+    """The units for lack of whose leak there is no answer."""
+    with precision("float64"):
+        tilt = None if evidence.tilt is None else jnp.asarray(evidence.tilt)
+        rows, bias = jnp.asarray(evidence.rows), jnp.asarray(network.bias)
+        problem = pose(network.storage, bias, network.activation, rows, 1, pairs=False, prune=prune, tilt=tilt)
+        return listed(repr(network.names[unit]) for unit in np.flatnonzero(functional.lacking(problem)[:, 0]))
 
 
 def _starts(method: MeanField, shape: tuple[int, int]):
@@ -172,6 +188,8 @@ def _solve(
             G, means = after(problem, scheme, means)
         means = predict(problem, last.with_summed(problem, given, means), last.chance)
     status = jnp.where(jnp.isnan(means).any(0) | jnp.isnan(G), NOT_FINITE, ending.status)
+    lacking = last.lacking(problem).any(0)
+    status, G = jnp.where(lacking, WITHOUT_LEAK, status), jnp.where(lacking, jnp.inf, G)
     return Posterior(means.T, G, status, ending.steps, ending.cycles, ending.point.residual)
 
 

@@ -115,8 +115,8 @@ class MeanField(Method):
 
 
 @dataclass(frozen=True)
-class SecondOrder(MeanField):
-    """G1 and the second order, at the solution of G1, or solved for itself (`G2[solve=yes]`)."""
+class HigherOrder(MeanField):
+    """G1 and the orders above it, at the solution of G1, or solved for itself (`G3[solve=yes]`)."""
 
     solve: bool = False
 
@@ -153,6 +153,19 @@ class Bethe(Method):
         from plefka.belief_propagation.posterior import posterior
 
         return posterior(self, network, evidence, prune=prune, dtype=dtype)
+
+
+@dataclass(frozen=True)
+class SecondOrder(HigherOrder):
+    """G1 and the second order: its pairs, or in small networks the whole of it (`G2[full=yes]`)."""
+
+    full: bool = False
+
+    @property
+    def functional(self):
+        from plefka.free_energies.orders import Orders
+
+        return Orders(2) if self.full else super().functional
 
 
 @dataclass(frozen=True)
@@ -205,6 +218,49 @@ class Conditioned(Method):
         return posterior(self, network, evidence, prune=prune, dtype=dtype)
 
 
+@dataclass(frozen=True)
+class Mixture(Method):
+    """A mixture of factorial distributions, optimised together: a lower bound that is never below that of G1.
+
+    - `components`: how many, as in `mixture[5]`.
+    - `tol`: the largest change of a mean that a further step may still make.
+    - `max_steps`: evaluations of the free energy, at most.
+    - `seed`: start from means that are drawn with it, and not from G1 with the most telling units held on and off.
+    """
+
+    components: int = field(default=5, metadata={"in_front": True})
+    tol: float = 1e-6
+    max_steps: int = 3000
+    seed: int | None = None
+
+    def __post_init__(self):
+        if not 1 <= self.components <= MOST_COMPONENTS:
+            raise InvalidMethod(
+                f"components must be a whole number from 1 to {MOST_COMPONENTS}; got {self.components}."
+            )
+        if not self.tol > 0:
+            raise InvalidMethod(f"tol must be positive; got {self.tol}.")
+        if self.max_steps < 1:
+            raise InvalidMethod(f"max_steps >= 1 must hold; got {self.max_steps}.")
+        if self.seed is not None and self.seed < 0:
+            raise InvalidMethod(f"seed must be a whole number of 0 or more; got {self.seed}.")
+
+    @property
+    def is_bound(self) -> bool:
+        return METHODS["G1"].is_bound
+
+    def check(self, network: "BeliefNetwork") -> None:
+        METHODS["G1"].check(network)
+        if self.seed is None and self.components > 1:
+            METHODS["G2"].check(network)
+
+    def posterior(self, network: "BeliefNetwork", evidence: "Evidence", *, prune: bool, dtype: str) -> "Posterior":
+        from plefka.mixture import posterior
+
+        return posterior(self, network, evidence, prune=prune, dtype=dtype)
+
+
+MOST_COMPONENTS = 64
 MOST_CONDITIONED = 12  # 2^12 problems for each row
 
 
@@ -251,14 +307,56 @@ class Gibbs(Method):
         return posterior(self, network, evidence.rows, evidence.tilt)
 
 
+class Seconds(float):
+    """A time, spelled 1s."""
+
+    def __new__(cls, value):
+        return super().__new__(cls, value.strip().removesuffix("s") if isinstance(value, str) else value)
+
+    def __str__(self) -> str:
+        return f"{float(self):g}s"
+
+
+ONE_SECOND = Seconds(1.0)
+
+
+@dataclass(frozen=True)
+class Auto(Method):
+    """Exact where that is affordable, otherwise the method and conditioning that checks favour within the budget.
+
+    - `budget`: how long a row may take, about, once compiled; a batch may take ten times as long in all.
+    - `exact`: `no` forbids exact inference.
+    """
+
+    budget: Seconds = field(default=ONE_SECOND)
+    exact: bool = True
+
+    def __post_init__(self):
+        if not 0 < self.budget < float("inf"):
+            raise InvalidMethod(f"budget must be a positive time, as in auto[budget=2s]; got {self.budget}.")
+
+    @property
+    def is_bound(self) -> bool:
+        return False
+
+    def posterior(self, network: "BeliefNetwork", evidence: "Evidence", *, prune: bool, dtype: str) -> "Posterior":
+        from plefka.choosing import posterior
+
+        return posterior(self, network, evidence, prune=prune, dtype=dtype)
+
+
 SCHEMES = ("G10", "G11", "G12", "G13", "G14", "G21", "G22", "G221", "G212", "SJJ")
 METHODS: dict[str, Method] = {
+    "auto": Auto("auto"),
     "exact": Exact("exact"),
     **{name: MeanField(name) for name in SCHEMES},
     "G1": MeanField("G1"),
     "G2": SecondOrder("G2"),
+    "G3": HigherOrder("G3"),
+    "G4": HigherOrder("G4"),
     "bethe": Bethe("bethe"),
     "conditioned": Conditioned("conditioned"),
+    "mixture": Mixture("mixture"),
     "gibbs": Gibbs("gibbs"),
 }
 
@@ -323,8 +421,8 @@ def _yes_or_no(text: str) -> bool:
     return text == "yes"
 
 
-_READ = {float: float, int: int, str: str, int | None: int, bool: _yes_or_no, Method: parse_method}
-_KINDS = {float: "a number", bool: "yes or no"}
+_READ = {float: float, int: int, str: str, int | None: int, bool: _yes_or_no, Method: parse_method, Seconds: Seconds}
+_KINDS = {float: "a number", bool: "yes or no", Seconds: "a time such as 2s"}
 
 
 def does_not_apply(method: Method, why: str, instead: str) -> MethodDoesNotApply:

@@ -77,7 +77,7 @@ def _ingredients(solution: "Solution") -> tuple["BeliefNetwork", Evidence, Schem
     method = solution.method
     if not isinstance(method, MeanField):
         raise does_not_apply(method, "covariances follow from a free energy of the means, and it has none", "G1 or G12")
-    scheme = Scheme(scheme_of(method, solution.network).solved)
+    scheme = Scheme(scheme_of(method, solution.network, solution.evidence, prune=solution.prune).solved)
     return scheme.prepare(solution.network), solution.evidence, scheme, method
 
 

@@ -32,6 +32,10 @@ class Status(Enum):
         "the evidence is impossible: its probability is zero; correct it, give a unit that is observed on a leak, "
         "or make a certain edge less than certain"
     )
+    WITHOUT_LEAK = (
+        "has no finite answer, as a noisy-or unit that is on or hidden has no leak; give it one (a positive bias), "
+        "or use bethe, which needs none"
+    )
 
 
 ABOVE_ZERO = "ln P(evidence) above 0 cannot be the logarithm of a probability; compare with another method"
@@ -48,6 +52,7 @@ class InferenceFailed(PlefkaError):
         super().__init__(
             f"{solution.method} {solution.status.value}. "
             f"After {solution.num_steps} steps the residual is {solution.residual:.2g}. "
+            f"{''.join(f'{note[0].upper()}{note[1:]}. ' for note in solution.notes)}"
             "Pass throw=False to get the solution as it is."
         )
 

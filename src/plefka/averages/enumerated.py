@@ -122,7 +122,7 @@ def relative(table, scale):
 def fold(mixture: Callable, table, u):
     """One parent after another, from the first on: (..., states, columns, rows) to (..., columns, rows)."""
     for mean in u:
-        off, on = jnp.split(table, 2, axis=1)
+        off, on = jnp.split(table, 2, axis=1)  # by slices, XLA's derivatives are wrong
         table = mixture(mean, off, on)
     return jnp.broadcast_to(table[:, 0], (*table.shape[:1], *table.shape[2:-1], u.shape[2]))
 

@@ -75,6 +75,12 @@ class Task(NamedTuple):
         return Task(*(field[index] for field in self))
 
 
+def num_enumerated(network: "BeliefNetwork", evidence: Evidence, prune: bool) -> int:
+    """How many units would have to be enumerated in the row that has most of them."""
+    with precision("float64"):
+        return most_bits(_task(network, evidence, prune))
+
+
 def most_bits(task: Task) -> int:
     """How many units must be enumerated in the row that has most of them."""
     return int(task.enumerated.sum(1).max(initial=0))

@@ -6,21 +6,22 @@ from typing import TYPE_CHECKING
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from plefka.activations import Activation
 from plefka.free_energies.problem import Problem, mean_field_chance
 from plefka.reductions import Given, recovered, sums_out
 
 if TYPE_CHECKING:
+    from plefka.evidence import Evidence
     from plefka.networks.belief import BeliefNetwork
 
 
 class Functional(eqx.Module):
     """G = G_0 + energy; subclasses are the schemes."""
 
-    def fitted(self, network: "BeliefNetwork") -> "Functional":
-        """The functional with whatever it must know of the network before computing."""
+    def fitted(self, network: "BeliefNetwork", evidence: "Evidence", *, prune: bool) -> "Functional":
+        """The functional with whatever it must know of the network and the evidence before computing."""
         return self
 
     @property
@@ -42,6 +43,10 @@ class Functional(eqx.Module):
     def needs_fans(self) -> bool:
         """Whether all parents of a unit come in together."""
         return False
+
+    def lacking(self, problem: Problem) -> Bool[Array, "units rows"]:
+        """The units for lack of whose leak the free energy is infinite."""
+        return jnp.zeros_like(problem.free)
 
     @abstractmethod
     def powers(self, activation: Activation) -> int:

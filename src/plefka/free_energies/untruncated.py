@@ -9,15 +9,18 @@ from typing import TYPE_CHECKING
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
-from plefka.activations import Activation
+from plefka.activations import Activation, NoisyOr
+from plefka.averages.exponentials import Exponentials
+from plefka.averages.fourier import Fourier
 from plefka.averages.range import Range, range_for
 from plefka.free_energies.functional import Functional
 from plefka.free_energies.problem import Problem
 from plefka.networks.fans import Fans
 
 if TYPE_CHECKING:
+    from plefka.evidence import Evidence
     from plefka.networks.belief import BeliefNetwork
 
 
@@ -28,7 +31,7 @@ class Untruncated(Functional):
     range: Range = eqx.field(static=True, default=Range())
     exact_averages: bool = eqx.field(static=True, default=True)
 
-    def fitted(self, network: "BeliefNetwork") -> "Untruncated":
+    def fitted(self, network: "BeliefNetwork", evidence: "Evidence", *, prune: bool) -> "Untruncated":
         found = range_for(network)
         return Untruncated(
             self.order, found, found.average(network.activation, network.storage.most_parents()).is_exact
@@ -71,8 +74,32 @@ class Untruncated(Functional):
             return self.range.average(f, len(w)).logs(w, u, h)
 
         found = fans.map(average, fans.parents(u), fans.children(h))
+        if self.range == Range():
+            found = [
+                self._inside(f, w, h, pair) for w, h, pair in zip(fans.weights, fans.children(h), found, strict=True)
+            ]
         on, off = ([pair[k] for pair in found] for k in (0, 1))
         return fans.to_children(on, f.log_on(h)), fans.to_children(off, f.log_off(h))
+
+    def _inside(self, f: Activation, w, h, pair):
+        """The averages, or no numbers where the weights of a trace take a field out of the usual range."""
+        average = self.range.average(f, len(w))
+        if isinstance(average, Fourier):
+            outside = jnp.abs(h) + jnp.abs(w).sum(0) > self.range.reach
+        elif isinstance(average, Exponentials):
+            outside = h < self.range.leak
+        else:
+            return pair
+        return tuple(jnp.where(outside, jnp.nan, z) for z in pair)
+
+    def lacking(self, problem: Problem) -> Bool[Array, "units rows"]:
+        """Where <log_on> is minus infinity: a noisy-or unit that may be on, with no leak and no parent that is on."""
+        if not isinstance(problem.activation, NoisyOr):
+            return jnp.zeros_like(problem.free)
+        sure = jnp.where(problem.free | ~problem.known, 0.0, problem.values)
+        lowest = problem.h + problem.weights.field_of(sure)
+        may_be_on = problem.free | (problem.values == 1)
+        return (problem.counted > 0) & may_be_on & (lowest <= 0)
 
     def chance(self, problem: Problem, u: Float[Array, "units rows"]) -> Float[Array, "units rows"]:
         """<f(x)>: exact where the parents are independent."""

@@ -13,7 +13,7 @@ from plefka.learning.fitted import Fitted
 from plefka.learning.parameters import masked, parametrisation
 from plefka.learning.patterns import Patterns, as_patterns
 from plefka.learning.step import Plan
-from plefka.methods import MeanField, Method, parse_method
+from plefka.methods import HigherOrder, MeanField, Method, parse_method
 from plefka.networks.belief import BeliefNetwork
 from plefka.precision import precision
 from plefka.seeds import as_seed
@@ -123,6 +123,8 @@ class Run(NamedTuple):
             raise InvalidInput(f"network must be a BeliefNetwork; got {type(network).__name__}.")
         if not isinstance(method, MeanField):
             raise MethodDoesNotApply(f"{method} has no free energy to learn by. Use G12 instead.")
+        if isinstance(method, HigherOrder):
+            raise MethodDoesNotApply(f"{method} is not minimised by its means, or not in closed form. Use G1 instead.")
         method.check(network)
         network = masked(network, rules[0])
         seed = None if seed is None else as_seed(seed)

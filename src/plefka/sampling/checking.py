@@ -1,15 +1,17 @@
 """`Solution.check`: the importance check of what a method has found."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from plefka.errors import InvalidInput
+from plefka.evidence import Evidence
 from plefka.networks.belief import BeliefNetwork
 from plefka.precision import is_traced
 from plefka.sampling import importance
 
 if TYPE_CHECKING:
+    from plefka.posterior import Posterior
     from plefka.solution import Solution
 
 
@@ -18,32 +20,53 @@ def check(solution: "Solution", seed: int, num_samples: int | None) -> "importan
     if solution.network is None or is_traced(solution.network, solution.means):
         raise InvalidInput("a check is for a solution of infer, outside a trace.")
     count = importance.NUM_SAMPLES if num_samples is None else num_samples
-    if not solution.is_batch:
-        return _row(solution, 0, seed, count)
-    return [_row(solution, row, seed + row, count) for row in range(len(solution.means))]
+    estimates, means = np.atleast_1d(solution.log_likelihood), np.atleast_2d(solution.means)
+    found = [
+        _check(
+            solution.network, solution.evidence, row, _proposals(means, solution.proposals, row), float(estimates[row]),
+            is_bound=solution.is_bound, seed=seed + row, num_samples=count,
+        )
+        for row in range(len(means))
+    ]  # fmt: skip
+    return found if solution.is_batch else found[0]
 
 
-def _row(solution: "Solution", row: int, seed: int, num_samples: int) -> importance.Check:
-    network, given = solution.network, solution.evidence.take(row)
+def check_row(network: BeliefNetwork, evidence: Evidence, found: "Posterior", row: int, seed: int) -> importance.Check:
+    """The check of one row before there is a Solution; soft evidence counts without its offset."""
+    proposals = _proposals(found.means, found.about and found.about.proposals, row)
+    return _check(
+        network, evidence._replace(offset=None), row, proposals, float(-found.free_energy[row]),
+        is_bound=False, seed=seed, num_samples=importance.NUM_SAMPLES,
+    )  # fmt: skip
+
+
+def _check(
+    network: BeliefNetwork,
+    evidence: Evidence,
+    row: int,
+    proposals: importance.Proposals,
+    estimate: float,
+    *,
+    is_bound: bool,
+    seed: int,
+    num_samples: int,
+) -> importance.Check:
+    given = evidence.take(row)
     if network.stack is not None:
         network = BeliefNetwork(network.storage.take(row), network.bias[row], network.activation, layers=network.layers)
-    estimate = float(np.atleast_1d(solution.log_likelihood)[row])
     offset = 0.0 if given.offset is None else float(given.offset)
-    proposals = importance.widened(network, given.rows, _proposals(solution, row))
     found = importance.check(
-        network, given.rows, given.tilt, proposals, seed=seed, num_samples=num_samples,
-        estimate=estimate - offset, is_bound=solution.is_bound,
+        network, given.rows, given.tilt, importance.widened(network, given.rows, proposals), seed=seed,
+        num_samples=num_samples, estimate=estimate - offset, is_bound=is_bound,
     )  # fmt: skip
     return found.shifted(offset)
 
 
-def _proposals(solution: "Solution", row: int) -> importance.Proposals:
+def _proposals(means: np.ndarray, mixture: Any, row: int) -> importance.Proposals:
     """The mixture that the method has found, or its means alone; 1/2 where there is no number."""
-    if solution.proposals is None:
-        log_weights, means = np.zeros(1), np.atleast_2d(solution.means)[row][None]
-    else:
-        log_weights, means = (part[row] for part in solution.proposals)
-        log_weights, means = log_weights[np.isfinite(log_weights)], means[np.isfinite(log_weights)]
-        if not log_weights.size:
-            log_weights, means = np.zeros(1), np.full((1, len(solution.names)), 0.5)
-    return log_weights, np.where(np.isfinite(means), np.clip(means, 0.0, 1.0), 0.5)
+    log_weights, components = np.zeros(1), means[row][None]
+    if mixture is not None:
+        possible = np.isfinite(mixture[0][row])
+        if possible.any():
+            log_weights, components = mixture[0][row][possible], mixture[1][row][possible]
+    return log_weights, np.where(np.isfinite(components), np.clip(components, 0.0, 1.0), 0.5)

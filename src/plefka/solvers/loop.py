@@ -16,7 +16,8 @@ from jaxtyping import Array, Float, Int
 from plefka.activations import log_one_plus, sigmoid
 from plefka.free_energies.problem import LARGEST_THETA, Problem
 
-RUNNING, CONVERGED, OUT_OF_STEPS, DIVERGED, NOT_FINITE, IMPOSSIBLE = range(6)  # the last is not the loop's to find
+# The last two are not the loop's to find.
+RUNNING, CONVERGED, OUT_OF_STEPS, DIVERGED, NOT_FINITE, IMPOSSIBLE, WITHOUT_LEAK = range(7)
 LOWEST = -1.0  # no -ln P(evidence) is negative; an estimate may be, but not by this much
 BOTTOMLESS = -1e3  # per unit: a free energy this low will not come back
 
@@ -88,9 +89,13 @@ def nowhere(theta: Float[Array, "head rows"]) -> Point:
 
 
 def minimise(problem: Problem, energy: Callable, policy: Policy, theta, tol, max_steps) -> Ending:
-    """From theta downhill until the residual of every row is at most tol, or the row fails, or steps run out."""
-    evaluate = evaluator(problem, energy)
+    """From theta to a minimum of the free energy, or to what the policy makes of it."""
     bottom = BOTTOMLESS * (1 + problem.searched.sum(0))
+    return descend(evaluator(problem, energy), bottom, policy, theta, tol, max_steps)
+
+
+def descend(evaluate: Callable, bottom: Float[Array, " rows"], policy: Policy, theta, tol, max_steps) -> Ending:
+    """From theta downhill until the residual of every row is at most tol, or the row fails, or steps run out."""
 
     def judge(point):
         settled = point.residual <= tol

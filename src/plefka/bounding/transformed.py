@@ -20,9 +20,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plefka.bounds.descent import descend
-from plefka.bounds.open_findings import Effect, Plan, plan
-from plefka.bounds.two_layers import TwoLayers, log_noisy_or
+from plefka.bounding.descent import descend
+from plefka.bounding.open_findings import Effect, Plan, plan
+from plefka.bounding.two_layers import TwoLayers, log_noisy_or
 
 MAX_STEPS = 500
 TOLERANCE = 1e-7

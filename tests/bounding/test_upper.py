@@ -5,9 +5,9 @@ import pytest
 from scipy.optimize import approx_fprime
 
 import plefka as pf
-from plefka.bounds.transformed import Transformed
-from plefka.bounds.two_layers import reduced
-from plefka.bounds.upper import applies, upper_bound
+from plefka.bounding.transformed import Transformed
+from plefka.bounding.two_layers import reduced
+from plefka.bounding.upper import applies, upper_bound
 from plefka.errors import InvalidInput
 from tests.data import names_in
 from tests.test_polytrees import enumerated

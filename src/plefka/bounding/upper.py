@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plefka.bounds.open_findings import MOST_OPEN
-from plefka.bounds.transformed import Found, Transformed, exact_plan
-from plefka.bounds.two_layers import TwoLayers, edges_of, family_of, hidden_child, reduced
+from plefka.bounding.open_findings import MOST_OPEN
+from plefka.bounding.transformed import Found, Transformed, exact_plan
+from plefka.bounding.two_layers import TwoLayers, edges_of, family_of, hidden_child, reduced
 from plefka.errors import InvalidEvidence, InvalidInput
 
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""Bounds on ln P(evidence) from both sides."""

@@ -1,0 +1,66 @@
+"""`bounds`: the best lower and upper bounds of ln P(evidence) that are known, and who found them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from plefka.bounding.upper import upper_bound
+from plefka.errors import InvalidInput, MethodDoesNotApply
+from plefka.evidence import Evidence, as_evidence
+from plefka.exact.enumeration import num_enumerated
+from plefka.methods import parse_method
+from plefka.networks.belief import BeliefNetwork
+from plefka.solution import STATUS_CODES, Status
+
+LOWER = ("SJJ", "G1", "conditioned[G1,k=4]", "mixture[4]")
+AFFORDABLE = 16  # units that are enumerated, and the bounds meet
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """lower <= ln P(evidence) <= upper, up to rounding, and the method of each."""
+
+    lower: float
+    upper: float
+    lower_method: str
+    upper_method: str
+
+    @property
+    def gap(self) -> float:
+        """How far they are apart."""
+        return self.upper - self.lower
+
+
+def bounds(network: BeliefNetwork, evidence: Any = None) -> Bounds:
+    """ln P(evidence) from below and from above, of a single network and a single row."""
+    if not isinstance(network, BeliefNetwork):
+        raise InvalidInput(f"network must be a BeliefNetwork; got {type(network).__name__}.")
+    given = as_evidence(network, evidence)
+    if given.batched:
+        raise InvalidInput("bounds are for one network and one row of evidence; call it for each row.")
+    offset = 0.0 if given.offset is None else float(given.offset[0])
+    if num_enumerated(network, given, prune=True) <= AFFORDABLE:
+        exact = -float(parse_method("exact").posterior(network, given, prune=True, dtype="float64").free_energy[0])
+        return Bounds(exact + offset, exact + offset, "exact", "exact")
+    lower, by = _lower(network, given)
+    above = upper_bound(network, given.rows[0], None if given.tilt is None else given.tilt[0])
+    return Bounds(lower + offset, above.log_likelihood + offset, by, above.method)
+
+
+def _lower(network: BeliefNetwork, given: Evidence) -> tuple[float, str]:
+    """The highest of all lower bounds that apply; minus infinity where there is none."""
+    best, by = -np.inf, "no lower bound applies"
+    for name in LOWER:
+        method = parse_method(name)
+        try:
+            method.check(network)
+            found = method.posterior(network, given, prune=True, dtype="float64")
+        except MethodDoesNotApply:
+            continue
+        is_bound = method.is_bound if found.about is None or found.about.is_bound is None else found.about.is_bound
+        usable = STATUS_CODES[found.status[0] - 1] in (Status.CONVERGED, Status.OUT_OF_STEPS)
+        value = -float(found.free_energy[0])
+        if is_bound and usable and np.isfinite(value) and value > best:
+            best, by = value, str(method)
+    return best, by

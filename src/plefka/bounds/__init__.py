@@ -1,1 +1,0 @@
-"""Bounds of ln P(evidence) from above."""

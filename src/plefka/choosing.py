@@ -1,0 +1,128 @@
+"""`auto`: exact where that is affordable, otherwise belief propagation with as much conditioning as the budget allows.
+
+What an answer will cost is predicted from the network and the evidence, not measured, so that the same question always
+gets the same answer. A few rows are then checked by importance sampling: where the draws contradict belief propagation,
+the second order takes its place if it is closer to them.
+"""
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from plefka.errors import MissingExtra, PlefkaError
+from plefka.evidence import Evidence
+from plefka.exact.enumeration import MOST_HIDDEN, num_enumerated
+from plefka.free_energies.problem import pose
+from plefka.methods import Auto, Conditioned, Method, parse_method
+from plefka.posterior import About, Posterior
+from plefka.precision import is_traced, precision
+
+if TYPE_CHECKING:
+    from plefka.networks.belief import BeliefNetwork
+    from plefka.sampling.importance import Check
+
+IN_A_TRACE = "G1"
+FIRST, SECOND = "bethe", "G2"
+MOST_CONDITIONED = 8
+KEPT = 2  # units that are never conditioned on: with all of them it would be exact inference by another name
+FEW_PARENTS = 5
+STATES, PASSES_FEW, PASSES_MANY, RATE = 3.0, 1e3, 4e3, 2e8  # work for each edge, and how much of it a second holds
+BATCH = 10  # times the budget of a row is what all rows of a batch have together
+CHECKED = 4  # rows that are checked
+CLOSE = 5e-3  # nats that are no reason to look further
+
+
+def posterior(method: Auto, network: "BeliefNetwork", evidence: Evidence, *, prune: bool, dtype: str) -> Posterior:
+    """The answer of the method that was chosen, with a note that says which and why."""
+    options = {"prune": prune, "dtype": dtype}
+    if is_traced(network, evidence.rows):
+        found = parse_method(IN_A_TRACE).posterior(network, evidence, **options)
+        return _noted(found, parse_method(IN_A_TRACE), "inside a trace, where numbers cannot be looked at")
+    bits = num_enumerated(network, evidence, prune)
+    seconds = len(evidence.rows) * 2.0**bits * STATES * (network.num_edges + network.size) / RATE
+    if method.exact and bits <= MOST_HIDDEN and seconds <= _budget(method, evidence):
+        exact = parse_method("exact")
+        found = exact.posterior(network, evidence, **options)
+        return _noted(found, exact, f"2^{bits} states are affordable")
+    why = "exact was forbidden" if not method.exact else f"exact would sum over 2^{bits} states"
+    return _approximate(method, network, evidence, why, options)
+
+
+def _approximate(method: Auto, network: "BeliefNetwork", evidence: Evidence, why: str, options: dict) -> Posterior:
+    k = affordable(method, network, evidence, options["prune"])
+    first = _conditioned(FIRST, k)
+    found = first.posterior(network, evidence, **options)
+    rows, checks = _checks(network, evidence, found, options["prune"])
+    if not checks:
+        return _noted(found, first, why)
+    draws = np.array([check.log_likelihood for check in checks])
+    errors = np.array([check.standard_error for check in checks])
+    reliable = [check.reliable for check in checks]
+    verdict = f"{why}; on {sum(reliable)} of {len(checks)} checked rows draws are reliable"
+    if all(reliable) and _off(-found.free_energy[rows], draws) <= CLOSE + 2 * errors.mean():
+        return _noted(found, first, f"{verdict} and agree with it")
+    second = _conditioned(SECOND, k)
+    try:
+        second.check(network)
+        other = second.posterior(network, evidence, **options)
+    except PlefkaError:
+        return _noted(found, first, verdict)
+    closer = _off(-other.free_energy[rows], draws) < _off(-found.free_energy[rows], draws)
+    if all(reliable) and closer and (other.status[rows] == found.status[rows]).all():
+        return _noted(other, second, f"{verdict} and are closer to it than to {first}")
+    return _noted(found, first, verdict)
+
+
+def affordable(method: Auto, network: "BeliefNetwork", evidence: Evidence, prune: bool) -> int:
+    """How many units can be conditioned on within the budget, in every row."""
+    passes = PASSES_FEW if network.storage.most_parents() <= FEW_PARENTS else PASSES_MANY
+    seconds = len(evidence.rows) * passes * (network.num_edges + network.size) / RATE
+    room = int(np.floor(np.log2(max(_budget(method, evidence) / seconds, 1.0))))
+    return max(0, min(room, MOST_CONDITIONED, num_free(network, evidence, prune) - KEPT))
+
+
+def _budget(method: Auto, evidence: Evidence) -> float:
+    """For all rows together."""
+    return method.budget * min(len(evidence.rows), BATCH)
+
+
+def num_free(network: "BeliefNetwork", evidence: Evidence, prune: bool) -> int:
+    """How many units are left to be found, in the row that has most of them."""
+    with precision("float64"):
+        free = _free(network.storage, network.bias, network.activation, evidence.rows, evidence.tilt, prune=prune)
+        return int(np.asarray(free).sum(axis=0).max())
+
+
+@partial(jax.jit, static_argnames=("prune",))
+def _free(storage, bias, activation, rows, tilt, *, prune):
+    tilt = None if tilt is None else jnp.asarray(tilt)
+    return pose(storage, jnp.asarray(bias), activation, jnp.asarray(rows), 1, pairs=False, prune=prune, tilt=tilt).free
+
+
+def _conditioned(inner: str, k: int) -> Method:
+    return Conditioned("conditioned", inner=parse_method(inner), k=k) if k else parse_method(inner)
+
+
+def _checks(network, evidence: Evidence, found: Posterior, prune: bool) -> tuple[np.ndarray, list["Check"]]:
+    """Checks of a few rows, evenly spread; none where what they need is not installed."""
+    from plefka.sampling.checking import check_row
+
+    rows = np.unique(np.linspace(0, len(evidence.rows) - 1, CHECKED).astype(int))
+    try:
+        return rows, [check_row(network, evidence, found, row, seed=row) for row in rows]
+    except MissingExtra:
+        return rows, []
+
+
+def _off(estimates: np.ndarray, draws: np.ndarray) -> float:
+    return float(np.abs(estimates - draws).mean())
+
+
+def _noted(found: Posterior, chosen: Method, why: str) -> Posterior:
+    about = found.about or About(is_bound=chosen.is_bound)
+    bound = chosen.is_bound if about.is_bound is None else about.is_bound
+    notes = (f"auto chose {chosen}: {why}", *about.notes)
+    return found._replace(about=About(bound, notes, about.proposals))

@@ -1,0 +1,133 @@
+"""Plefka's expansion to the second, third and fourth order, whole: sums over all states, for small networks.
+
+With U what no single unit explains of the energy, and <.> the average over independent units with means u,
+
+G2 = G1 - <U^2> / 2
+G3 = G2 + <U^3> / 6
+G4 = G3 - (<U^4> - 3 <U^2>^2 - 3 sum_i v_i (d<U^2> / du_i)^2) / 24        with U itself held fixed in d<U^2> / du_i
+"""
+
+from typing import TYPE_CHECKING
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from plefka.activations import Activation
+from plefka.errors import MethodDoesNotApply
+from plefka.free_energies.functional import Functional
+from plefka.free_energies.problem import Problem, known
+from plefka.free_energies.untruncated import Untruncated
+from plefka.precision import is_traced, precision
+from plefka.reductions import reduced
+
+if TYPE_CHECKING:
+    from plefka.evidence import Evidence
+    from plefka.networks.belief import BeliefNetwork
+
+MOST_HIDDEN = 12  # 2^12 states of every row, held at once
+Table = Float[Array, "states rows"]  # bit k of a state's number is the state of the k-th free unit of the row
+
+
+class Orders(Functional):
+    """All orders up to this one."""
+
+    order: int = eqx.field(static=True)
+    bits: int = eqx.field(static=True, default=0)  # free units of the row that has most of them
+    first: Untruncated = Untruncated(1)
+
+    def fitted(self, network: "BeliefNetwork", evidence: "Evidence", *, prune: bool) -> "Orders":
+        bits = _most_free(network, evidence, prune)
+        if bits > MOST_HIDDEN:
+            raise MethodDoesNotApply(
+                f"G{self.order} does not apply: it would sum over 2^{bits} states of the hidden units, and "
+                f"2^{MOST_HIDDEN} is the most. Use G2 instead."
+            )
+        return Orders(self.order, bits, self.first.fitted(network, evidence, prune=prune))
+
+    @property
+    def is_bound(self) -> bool:
+        return False
+
+    @property
+    def needs_fans(self) -> bool:
+        return True
+
+    def powers(self, activation: Activation) -> int:
+        return 1
+
+    def row_work(self, size: int, num_edges: int, num_pairs: int) -> int:
+        return (size + num_edges) * 2**self.bits
+
+    def chance(self, problem: Problem, u: Float[Array, "units rows"]) -> Float[Array, "units rows"]:
+        return self.first.chance(problem, u)
+
+    def network_energy(self, problem: Problem, u: Float[Array, "units rows"]) -> Float[Array, " rows"]:
+        E, m = self._energies(problem, u), self._means(problem, u)
+        E1, slope = average(E, m), slopes(E, m)
+        U = E - E1 - linear(slope, m)
+        U2 = average(U**2, m)
+        G = E1 - U2 / 2
+        if self.order >= 3:
+            G += average(U**3, m) / 6
+        if self.order >= 4:
+            alone = (m * (1 - m) * slopes(U**2, m) ** 2).sum(0)
+            G -= (average(U**4, m) - 3 * U2**2 - 3 * alone) / 24
+        return G
+
+    def _energies(self, problem: Problem, u) -> Table:
+        """E of all states of the free units, the others as they are."""
+        rank = jnp.cumsum(problem.free, axis=0) - 1
+        f = problem.activation
+
+        def energy(number):
+            S = jnp.where(problem.free, (number >> jnp.maximum(rank, 0)) & 1, u)
+            x = f.off_poles(problem.h + problem.weights.field_of(S))
+            return -(problem.counted * (S * f.log_on(x) + (1 - S) * f.log_off(x))).sum(0)  # (4)
+
+        return jax.vmap(energy)(jnp.arange(2**self.bits))
+
+    def _means(self, problem: Problem, u) -> Float[Array, "bits rows"]:
+        """The means of the free units of every row; 0 behind the last of a row that has fewer."""
+        order = jnp.argsort(~problem.free, axis=0)[: self.bits]
+        there = jnp.take_along_axis(problem.free, order, axis=0)
+        return jnp.where(there, jnp.take_along_axis(u, order, axis=0), 0.0)
+
+
+def average(table: Table, m: Float[Array, "bits rows"]) -> Float[Array, " rows"]:
+    """The average over independent units with means m, unit by unit; linear in each of the means."""
+    for mean in m[::-1]:
+        off, on = jnp.split(table, 2)
+        table = (1 - mean) * off + mean * on
+    return table[0]
+
+
+def slopes(table: Table, m: Float[Array, "bits rows"]) -> Float[Array, "bits rows"]:
+    """d<table> / dm_i = <table (S_i - m_i)> / v_i."""
+    return jax.grad(lambda m: average(table, m).sum())(m)
+
+
+def linear(slope: Float[Array, "bits rows"], m: Float[Array, "bits rows"]) -> Table:
+    """sum_i slope_i (S_i - m_i) of all states."""
+    S = (np.arange(2 ** len(m))[:, None] >> np.arange(len(m))) & 1
+    return jnp.asarray(S, m.dtype) @ slope - (slope * m).sum(0)
+
+
+def _most_free(network: "BeliefNetwork", evidence: "Evidence", prune: bool) -> int:
+    """How many units are searched in the row that has most of them; all that may be where this is traced."""
+    rows = evidence.rows
+    if is_traced(rows):
+        return network.size
+    hidden = np.isnan(rows).sum(1)
+    if is_traced(network) or not prune or hidden.max() == 0:
+        return int(hidden.max())
+    with precision("float64"):
+        return int(_free(network.storage, network.bias, network.activation, rows, evidence.tilt).max())
+
+
+@jax.jit
+def _free(storage, bias, activation, rows, tilt):
+    given = known(storage, bias, activation, rows, tilt)
+    return (given.hidden & reduced(given, prune=True).counted).sum(0)

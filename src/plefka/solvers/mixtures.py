@@ -1,0 +1,71 @@
+"""The pull on a mixture: the natural gradient of its free energy, for the one loop and its policies.
+
+The means of component a and the shares are pulled as in a single mean field, in the metric of alpha_a q_a and of alpha.
+The smoothing is pulled to where the means of q, tilted by r_a, are those of q_a.
+"""
+
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+
+from plefka.activations import sigmoid
+from plefka.free_energies.problem import LARGEST_THETA, Problem
+from plefka.free_energies.smoothing import (
+    Variables,
+    component_means,
+    entropies,
+    free_energy,
+    log_odds,
+    tilted,
+    unstacked,
+)  # fmt: skip
+from plefka.solvers.loop import Point
+
+CLOSE = 1e-5  # log-odds whose difference is rounding, in part
+
+
+def mixture_evaluator(problem: Problem, energy: Callable, components: int) -> Callable:
+    """Stacked variables -> Point, by one evaluation of the components' energies and their gradients."""
+
+    def evaluate(x) -> Point:
+        at = unstacked(x, components).inside()
+        u, entropy = component_means(problem, at.theta), entropies(problem, at.theta)
+
+        def summed(u, phi):
+            G = free_energy(problem, energy, u, entropy, at.rho, phi)
+            return G.sum(), G
+
+        (by_u, by_phi), G = jax.grad(summed, (0, 1), has_aux=True)(u, at.phi)
+        log_alpha = jax.nn.log_softmax(at.phi, axis=0)
+        alpha = jnp.exp(log_alpha)[:, None]
+        on, off = tilted(u, at.rho, log_alpha)
+        target = Variables(
+            jnp.clip(-by_u / alpha, -LARGEST_THETA, LARGEST_THETA),
+            at.rho + log_odds(u, 1 - u) - log_odds(on, off),
+            at.phi - by_phi / alpha[:, 0],
+        )
+        return _point(problem, at, target.inside(), G, u, alpha, on, by_phi)
+
+    return evaluate
+
+
+def _point(problem: Problem, at: Variables, target: Variables, G, u, alpha, tilted_mean, by_phi) -> Point:
+    free = problem.searched
+    theta, rho = (jnp.where(free, new - old, 0.0) for new, old in ((target.theta, at.theta), (target.rho, at.rho)))
+    phi = target.phi - at.phi
+    pull = Variables(theta, rho, phi - (alpha[:, 0] * phi).sum(0))  # a common factor of the shares is no change
+    v = u * (1 - u)
+    metric = Variables(alpha * v, alpha * _between(u - tilted_mean, rho, v), alpha[:, 0])
+    x, pull, metric = at.stacked(), pull.stacked(), metric.stacked()
+    change = jnp.sqrt(metric) * pull
+    moved = jnp.where(free, alpha * jnp.abs(sigmoid(target.theta) - u), 0.0).sum(0).max(0)
+    smoothed = jnp.where(free, alpha * jnp.abs(u - tilted_mean), 0.0).sum(0).max(0)
+    residual = jnp.maximum(jnp.maximum(moved, smoothed), jnp.abs(by_phi).max(0))
+    return Point(x, G, pull, (change**2).sum(0), change, residual)
+
+
+def _between(difference, pull, v):
+    """The variance of a unit between two means whose log-odds differ by the pull."""
+    apart = jnp.abs(pull) > CLOSE
+    return jnp.where(apart, jnp.maximum(difference / jnp.where(apart, pull, 1.0), 0.0), v)
