@@ -32,6 +32,7 @@ docs: $(STAMP)-docs $(STAMP)-check
 pages: $(STAMP)-check
 	$(BIN)/plefka reproduce --redraw --out results
 	$(BIN)/python -m plefka.experiments.pages results README.md docs/reproduction.md
+	$(BIN)/python -m plefka.experiments.pages results/methods docs/choosing.md
 
 clean:
 	rm -rf $(VENV) demo site .pytest_cache .hypothesis .ruff_cache

@@ -125,4 +125,4 @@ def _noted(found: Posterior, chosen: Method, why: str) -> Posterior:
     about = found.about or About(is_bound=chosen.is_bound)
     bound = chosen.is_bound if about.is_bound is None else about.is_bound
     notes = (f"auto chose {chosen}: {why}", *about.notes)
-    return found._replace(about=About(bound, notes, about.proposals))
+    return found._replace(about=About(bound, notes, chosen.name == "exact", about.proposals))

@@ -6,6 +6,7 @@ over the 2^k states c of the chosen units, all solved as one batch. A bound insi
 with the largest share in the second order of Plefka's expansion at the solution of G1: what G1 does not see.
 """
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -143,9 +144,7 @@ def _mixed(inner: Posterior, superfluous: np.ndarray, shape: tuple[int, int]) ->
         inner.num_steps.reshape(shape).sum(axis=1),
         inner.num_cycles.reshape(shape).sum(axis=1),
         np.where(share > NEGLIGIBLE, inner.residual.reshape(shape), 0.0).max(axis=1),
-        About(inner.about.is_bound, inner.about.notes, (log_z, means))
-        if inner.about
-        else About(None, (), (log_z, means)),
+        replace(inner.about or About(), proposals=(log_z, means)),
     )
 
 
@@ -155,4 +154,4 @@ def _about(method: Conditioned, network: "BeliefNetwork", chosen: np.ndarray, pa
         names = [network.names[unit] for unit in chosen[0] if unit >= 0]
         notes = (f"conditioned on {', '.join(names) or 'nothing, as no unit is left to choose'}", *notes)
     proposals: Any = tuple(np.concatenate([part.proposals[k] for part in parts]) for k in (0, 1))
-    return About(method.inner.is_bound if parts[0].is_bound is None else parts[0].is_bound, notes, proposals)
+    return About(method.inner.is_bound if parts[0].is_bound is None else parts[0].is_bound, notes, proposals=proposals)

@@ -83,4 +83,5 @@ def _solution(network: BeliefNetwork, given: Evidence, method: Method, found: Po
         is_bound=method.is_bound if about.is_bound is None else about.is_bound,
         names=network.names, observed=observed, notes=about.notes,
         network=network, evidence=given, prune=prune, proposals=about.proposals,
+        is_exact=about.is_exact or method.name == "exact",
     )  # fmt: skip

@@ -229,7 +229,7 @@ class Mixture(Method):
     """
 
     components: int = field(default=5, metadata={"in_front": True})
-    tol: float = 1e-6
+    tol: float = 1e-4
     max_steps: int = 3000
     seed: int | None = None
 

@@ -1,8 +1,8 @@
 """Mixtures of factorial distributions, by Bishop, Lawrence, Jaakkola and Jordan (1998).
 
 All components are optimised together. They start from G1 with a few units held: the component in which G1 misses most
-is split, by holding the unit with the largest share in the second order off and on, until there are enough of them. Such a
-start is a bound already. The answer is the best of what is found, of the start and of G1 alone.
+is split, by holding the unit with the largest share in the second order off and on, until there are enough of them.
+Such a start is a bound already. The answer is the best of what is found, of the start and of G1 alone.
 """
 
 from functools import partial
@@ -75,7 +75,7 @@ def _shares(network: "BeliefNetwork", evidence: Evidence, means: np.ndarray, *, 
 
 
 def _about(first: About, components: Components) -> About:
-    return About(first.is_bound, first.notes, tuple(components))
+    return About(first.is_bound, first.notes, proposals=tuple(components))
 
 
 def _filled(one: Components, count: int) -> Components:

@@ -15,6 +15,7 @@ class About:
 
     is_bound: bool | None = None  # None: what the method says of itself
     notes: tuple[str, ...] = ()  # sentences for the user: what was chosen, what was approximated
+    is_exact: bool = False
     proposals: Any = None  # a mixture of factorial distributions near the posterior: log-weights (rows, k), means
 
 

@@ -159,4 +159,5 @@ def recovered(
         return found.h, found.constant
 
     (h, constant), pull_back = jax.vjp(left, jnp.zeros(given.known.shape, given.known.dtype))
-    return pull_back((jnp.broadcast_to(slope, h.shape).astype(h.dtype), jnp.ones_like(constant)))[0]
+    means = pull_back((jnp.broadcast_to(slope, h.shape).astype(h.dtype), jnp.ones_like(constant)))[0]
+    return jnp.clip(means, 0.0, 1.0)  # by rounding they may be outside

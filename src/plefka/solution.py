@@ -67,6 +67,7 @@ class Solution:
         change the means at most.
     - `num_restarts`: how many further starting points were tried.
     - `notes`: how it was computed, where that was chosen or approximated for this network.
+    - `is_exact`: whether it is ln P(evidence) itself, up to rounding.
     - `checked`: what `infer(..., check=True)` found, see `check`.
     - `warnings`: what speaks against an answer although it converged.
     """
@@ -87,6 +88,7 @@ class Solution:
     evidence: Any = None
     prune: bool = True
     proposals: Any = None
+    is_exact: bool = False
     checked: Any = None
 
     @property

@@ -7,6 +7,7 @@ import numpy as np
 
 from plefka.averages.average import Average
 from plefka.averages.choice import FEW, choose
+from plefka.averages.exponentials import SMALLEST_LEAK
 from plefka.precision import is_traced
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def range_of(network: "BeliefNetwork") -> Range:
         low, high = (network.bias + part for part in network.storage.extreme_sums())
     reach = np.max(np.maximum(np.abs(low), np.abs(high)), initial=0.0)
     bias = np.atleast_2d(network.bias)[:, network.storage.has_parents()]
-    leak = bias[bias > 0].min(initial=USUAL_LEAK)
+    leak = np.maximum(bias, SMALLEST_LEAK).min(initial=USUAL_LEAK)  # a unit without leak may gain any
     largest = max((np.abs(w).max(initial=0.0) for w in network.storage.leaves()), default=0.0)
     return Range(_up(float(reach)), 10.0 ** math.floor(math.log10(leak)), _up(float(largest), SMALLEST_WEIGHT))
 

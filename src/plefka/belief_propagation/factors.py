@@ -112,6 +112,7 @@ class Factors(eqx.Module):
         """ln[(1 - F) n(0) + F n(1)] of every factor, with the larger of n(0) and n(1) one."""
         on = chances.on + jnp.minimum(from_below, 0.0)
         off = chances.off + jnp.minimum(-from_below, 0.0)
+        on, off = (jnp.where(self.counted, log, 0.0) for log in (on, off))  # both may be -inf where nobody asks
         return jnp.where(self.counted, jnp.logaddexp(on, off), 0.0)
 
     def _averaged(self) -> list[tuple[Average, Any]]:

@@ -35,7 +35,9 @@ def compare(net: options.Network, evidence: options.Evidence = None, json: optio
     exact = trials["exact"].solution if "exact" in trials else None
     if json:
         methods = [_content(trial, exact) for trial in trials.values()]
-        output.print_json({"network": net, "evidence": observed, "methods": methods, "left_out": left_out})
+        output.print_json(
+            {"network": net, "evidence": output.as_json(observed), "methods": methods, "left_out": left_out}
+        )
     else:
         _print(observed, list(trials.values()), exact, left_out)
     output.exit_with([trial.solution for trial in trials.values()])
@@ -63,7 +65,7 @@ def try_all(solve: Callable[[str], Answer], label: str) -> tuple[dict[str, Answe
     return answers, left_out
 
 
-def _try(network: "BeliefNetwork", evidence: Mapping[str, int], method: str) -> Trial:
+def _try(network: "BeliefNetwork", evidence: Mapping[str, Any], method: str) -> Trial:
     import plefka as pf
 
     pf.infer(network, evidence, method, throw=False)  # the first call compiles

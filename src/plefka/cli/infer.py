@@ -7,17 +7,23 @@ import typer
 from plefka.cli import options, output
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from plefka.evidence import Likelihood
+    from plefka.sampling.importance import Check as Checked
     from plefka.solution import Solution
 
 Methods = Annotated[
     list[str] | None,
-    typer.Option(
-        "--method", "-m", metavar="METHOD", help="G12 (default), G22[tol=1e-10], exact, ...; may be repeated."
-    ),
+    typer.Option("--method", "-m", metavar="METHOD", help="auto (default), G12, bethe, exact, ...; may be repeated."),
 ]
 Rows = Annotated[
     str | None,
     typer.Option("--rows", metavar="FILE.csv", help="Evidence in rows: unit names in the header, empty = hidden."),
+]
+
+Check = Annotated[
+    bool, typer.Option("--check", help="Check every answer by importance sampling, and say whether to believe it.")
 ]
 
 
@@ -26,6 +32,7 @@ def infer(
     evidence: options.Evidence = None,
     method: Methods = None,
     rows: Rows = None,
+    check: Check = False,
     json: options.Json = False,
 ) -> None:
     """Posterior means and ln P(evidence)."""
@@ -36,9 +43,11 @@ def infer(
     network = read_network(net)
     observed = read_evidence(network, evidence)
     given = observed if rows is None else read_rows(network, rows, observed)
-    solutions = [pf.infer(network, given, **each, throw=False) for each in methods]
+    solutions = [pf.infer(network, given, **each, throw=False, check=check) for each in methods]
     if json:
-        output.print_json({"network": net, "evidence": observed, "solutions": [_content(s) for s in solutions]})
+        output.print_json(
+            {"network": net, "evidence": output.as_json(observed), "solutions": [_content(s) for s in solutions]}
+        )
     else:
         print(_heading(observed, rows))
         print()
@@ -48,6 +57,7 @@ def infer(
 
 def _content(solution: "Solution") -> dict[str, Any]:
     head = {"method": str(solution.method), "kind": output.kind(solution), "is_bound": solution.is_bound}
+    head = {**head, "notes": list(solution.notes)}
     rows = _row_contents(solution)
     return {**head, "rows": rows} if solution.is_batch else {**head, **rows[0]}
 
@@ -55,7 +65,8 @@ def _content(solution: "Solution") -> dict[str, Any]:
 def _row_contents(solution: "Solution") -> list[dict[str, Any]]:
     """One for each row of a batch, or the single one that there is."""
     s = solution
-    fields = (s.log_likelihood, s.status, s.num_steps, s.residual, s.warnings, s.means)
+    checks = (s.checked or [None] * len(s.means)) if s.is_batch else s.checked
+    fields = (s.log_likelihood, s.status, s.num_steps, s.residual, s.warnings, s.means, checks)
     return [
         {
             "log_likelihood": float(log_likelihood),
@@ -66,14 +77,27 @@ def _row_contents(solution: "Solution") -> list[dict[str, Any]]:
             "residual": float(residual),
             "num_restarts": s.num_restarts,
             "means": dict(zip(s.names, means.tolist(), strict=True)),
+            **({} if check is None else {"check": _check_content(check)}),
         }
-        for log_likelihood, status, num_steps, residual, warnings, means in zip(
+        for log_likelihood, status, num_steps, residual, warnings, means, check in zip(
             *(fields if s.is_batch else ([field] for field in fields)), strict=True
         )
     ]
 
 
-def _heading(observed: dict[str, int], rows: str | None) -> str:
+def _check_content(check: "Checked") -> dict[str, Any]:
+    return {
+        "log_likelihood": check.log_likelihood,
+        "standard_error": check.standard_error,
+        "pareto_k": check.pareto_k,
+        "effective_samples": check.effective_samples,
+        "num_samples": check.num_samples,
+        "trusted": check.trusted,
+        "verdict": check.verdict,
+    }
+
+
+def _heading(observed: "Mapping[str, int | Likelihood]", rows: str | None) -> str:
     if rows is None:
         return output.state_text(observed)
     return f"{output.state_text(observed)} in every row" if observed else f"observed: the rows of {rows}"
@@ -85,6 +109,7 @@ def _print(solutions: list["Solution"]) -> None:
             _print_batch(solution)
     else:
         _print_answers(solutions)
+        _print_notes(solutions)
         output.print_doubts(solutions)
         print()
         _print_means(solutions)
@@ -103,6 +128,14 @@ def _print_answers(solutions: list["Solution"]) -> None:
         for s in solutions
     ]
     output.print_table(("method", "ln P(evidence)", "bound?", "status", "steps", "residual"), rows)
+
+
+def _print_notes(solutions: list["Solution"]) -> None:
+    """How each was computed, and what its check says."""
+    for solution in solutions:
+        said = [*solution.notes, *([f"check: {solution.checked.verdict}"] if solution.checked else [])]
+        for note in said:
+            print(f"{solution.method}: {note}")
 
 
 def _print_means(solutions: list["Solution"]) -> None:
@@ -130,6 +163,11 @@ def _print_batch(solution: "Solution") -> None:
     header = ("row", "ln P(evidence)", "status", "steps", "most probable hidden units")
     output.print_table(header, rows, f"{solution.method} ({output.kind(solution)})")
     output.print_more(count, len(rows))
+    for note in solution.notes:
+        print(note)
+    if solution.checked:
+        trusted = sum(check.trusted for check in solution.checked)
+        print(f"check: {trusted:,} of {count:,} rows can be believed; --json has the verdict of each")
     output.print_doubts([solution])
     print()
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 if TYPE_CHECKING:
+    from plefka.evidence import Likelihood
     from plefka.solution import Solution, Status
 
 MOST_ROWS = 20
@@ -60,15 +61,27 @@ def _finite(content: Any) -> Any:
     return content
 
 
-def state_text(evidence: dict[str, int]) -> str:
-    """'observed: a=1, b=0'."""
-    states = ", ".join(f"{unit}={state}" for unit, state in evidence.items())
+def state_text(evidence: "Mapping[str, int | Likelihood]") -> str:
+    """'observed: a=1, b=0, c=0.9:0.2'."""
+    states = ", ".join(f"{unit}={_written(state)}" for unit, state in evidence.items())
     return f"observed: {states}" if states else "nothing observed"
+
+
+def _written(state: "int | Likelihood") -> str:
+    return str(state) if isinstance(state, int) else f"{state.on:g}:{state.off:g}"
+
+
+def as_json(evidence: "Mapping[str, int | Likelihood]") -> dict[str, Any]:
+    """The states of units; soft evidence as {"on": ..., "off": ...}."""
+    return {
+        unit: state if isinstance(state, int) else {"on": state.on, "off": state.off}
+        for unit, state in evidence.items()
+    }
 
 
 def kind(solution: "Solution") -> str:
     """'exact', 'lower bound' or 'estimate'."""
-    if solution.method.name == "exact":
+    if solution.is_exact:
         return "exact"
     return "lower bound" if solution.is_bound else "estimate"
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from plefka.experiments.report import Section
     from plefka.experiments.settings import Experiment
 
-PARTS = ("table1", "table2", "figures", "learning", "misprints", "variants", "policies", "all")
+PARTS = ("table1", "table2", "figures", "learning", "misprints", "variants", "policies", "methods", "all")
 
 
 def reproduce(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from plefka.cli.cache import keep_compiled
 from plefka.cli.data_files import WORDS
 from plefka.errors import InvalidEvidence, InvalidFile
+from plefka.evidence import Evidence, Likelihood, as_evidence
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,32 +29,64 @@ def read_network(source: str) -> "BeliefNetwork":
     return load(source)
 
 
-def read_evidence(network: "BeliefNetwork", options: Sequence[str] | None) -> dict[str, int]:
-    """{unit: 0 or 1} from ["a=1,b=0", "c=1"], checked against the network before work begins."""
-    from plefka.evidence import as_rows
-
-    observed: dict[str, str] = {}
+def read_evidence(network: "BeliefNetwork", options: Sequence[str] | None) -> "dict[str, int | Likelihood]":
+    """{unit: 0, 1 or a Likelihood} from ["a=1,b=0", "c=0.9:0.2"], checked against the network before work begins."""
+    texts: dict[str, str] = {}
     for unit, state in _assignments(options or ()):
-        if observed.setdefault(unit, state) != state:
-            raise InvalidEvidence(f"unit {unit!r} must have one state; got {observed[unit]} and {state}.")
-    as_rows(network, observed)
-    return {unit: int(float(state)) for unit, state in observed.items()}
+        if texts.setdefault(unit, state) != state:
+            raise InvalidEvidence(f"unit {unit!r} must have one state; got {texts[unit]} and {state}.")
+    observed = {unit: _state(unit, state) for unit, state in texts.items()}
+    as_evidence(network, observed)
+    return {unit: state if isinstance(state, Likelihood) else int(float(state)) for unit, state in observed.items()}
+
+
+def _state(unit: str, text: str) -> "str | Likelihood":
+    """0 or 1 as it is written, or ON:OFF, how probable what was seen is in either state."""
+    if ":" not in text:
+        return text
+    try:
+        on, off = map(float, text.split(":"))
+    except ValueError:
+        raise InvalidEvidence(
+            f"soft evidence is written UNIT=ON:OFF, two numbers, as in {unit}=0.9:0.2; got {unit}={text}."
+        ) from None
+    return Likelihood(on, off)
 
 
 def _assignments(options: Iterable[str]) -> Iterator[tuple[str, str]]:
     for text in (part.strip() for option in options for part in option.split(",")):
         unit, equals, state = (part.strip() for part in text.rpartition("="))
         if text and not (equals and unit and state):
-            raise InvalidEvidence(f"evidence is written UNIT=0 or UNIT=1, with commas between; got {text!r}.")
+            raise InvalidEvidence(
+                f"evidence is written UNIT=0 or UNIT=1, with commas between; got {text!r}. "
+                "Soft evidence is written UNIT=ON:OFF."
+            )
         if text:
             yield unit, state
 
 
-def read_rows(network: "BeliefNetwork", path: str, evidence: Mapping[str, int]) -> "np.ndarray":
+def read_rows(
+    network: "BeliefNetwork", path: str, evidence: "Mapping[str, int | Likelihood]"
+) -> "np.ndarray | Evidence":
     """One row of evidence for each line of a CSV file: names of units in the header, nothing for hidden ones.
 
-    `evidence` holds for every row.
+    `evidence` holds for every row, soft evidence too.
     """
+    hard = {unit: state for unit, state in evidence.items() if not isinstance(state, Likelihood)}
+    rows = _certain_rows(network, path, hard)
+    soft = as_evidence(network, {unit: state for unit, state in evidence.items() if isinstance(state, Likelihood)})
+    if soft.tilt is None:
+        return rows
+    for unit in evidence:
+        if unit not in hard and (rows[:, network.index(unit)] >= 0).any():
+            raise InvalidFile(f"{path}: unit {unit!r} has soft evidence on the command line, and states in the file.")
+    every = soft.take([0] * len(rows))
+    fixed = every.rows >= 0
+    rows[fixed] = every.rows[fixed]
+    return every._replace(rows=rows, batched=True)
+
+
+def _certain_rows(network: "BeliefNetwork", path: str, evidence: Mapping[str, int]) -> "np.ndarray":
     import numpy as np
 
     header, *lines = _read_csv(path)

@@ -188,8 +188,13 @@ def _tally(
 
 def _slopes(activation, x, S, weight):
     """What each unit adds to d ln P(S) / dh; nothing in states that cannot be."""
-    x = jnp.where(weight > 0, x, 1.0)
-    return jnp.where(weight > 0, jax.grad(lambda x: log_terms(activation, x, S).sum())(x), 0.0)
+    possible_on, possible_off = (weight > 0) & (S == 1), (weight > 0) & (S == 0)
+
+    def log_chance(x):
+        on = activation.log_on(jnp.where(possible_on, x, 1.0))  # no pole where it is off
+        return jnp.where(possible_on, on, activation.log_off(jnp.where(possible_off, x, 1.0))).sum()
+
+    return jnp.where(weight > 0, jax.grad(log_chance)(x), 0.0)
 
 
 @partial(jax.jit, static_argnames=("block", "stacked"))

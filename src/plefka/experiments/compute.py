@@ -14,10 +14,10 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 import plefka as pf
-from plefka.experiments import learn_bars
+from plefka.experiments import learn_bars, methods, trial
 from plefka.experiments.as_printed import NAME, AsPrinted
 from plefka.experiments.networks import draw, observe
-from plefka.experiments.settings import Column, Experiment, Learning, Study
+from plefka.experiments.settings import Column, Experiment, Learning, Study, Trial
 from plefka.experiments.store import Store
 from plefka.methods import MeanField, Method
 from plefka.progress import progress
@@ -104,4 +104,15 @@ def _learn(learning: Learning, activation: str, method: str, folder: Path, advan
     return learn_bars.learn(learning, activation, method, folder / f"{activation}-{method}.checkpoint.npz", advance)
 
 
-BLOCKS: dict[type, Callable[..., list[Block]]] = {Study: _study_blocks, Learning: _learning_blocks}
+def _trial_blocks(settings: Trial, folder: Path) -> list[Block]:
+    blocks = [(method, methods.served(settings, method)) for method in methods.METHODS]
+    return [
+        Block(method, len(numbers), partial(trial.measure, settings, method, numbers)) for method, numbers in blocks
+    ]
+
+
+BLOCKS: dict[type, Callable[..., list[Block]]] = {
+    Study: _study_blocks,
+    Learning: _learning_blocks,
+    Trial: _trial_blocks,
+}

@@ -44,7 +44,7 @@ TICKS = (-4, -5, -6, -8, -10, -15, -20, -30, -50, -100, -200, -500, -1000)  # na
 
 def histogram(errors: Mapping[str, np.ndarray], printed: Mapping[str, float | None]) -> str:
     """The errors of one scheme or of several, with our means (solid) and the printed ones (dashed)."""
-    figure, axes = _canvas(PANEL)
+    figure, axes = canvas(PANEL)
     low, high = _limits(list(errors.values()), [mean for mean in printed.values() if mean is not None])
     edges = np.linspace(low, high, BINS + 1)
     tallest = 0
@@ -75,7 +75,7 @@ def _limits(parts: Sequence[np.ndarray], marks: Sequence[float]) -> tuple[float,
 
 def curves(epochs: np.ndarray, by_method: Mapping[str, np.ndarray], ceiling: float) -> str:
     """Exact ln P per pattern against the epoch: (epochs, starts) for each method, a line for each start."""
-    figure, axes = _canvas((6.4, 4.4))
+    figure, axes = canvas((6.4, 4.4))
     keep = np.unique(np.linspace(0, len(epochs) - 1, 60).astype(int))
     for (name, values), colour, style in zip(by_method.items(), SERIES, STYLES, strict=False):
         lines = axes.plot(epochs[keep], values[keep], color=colour, linestyle=style, linewidth=1.1, alpha=0.8)
@@ -90,7 +90,7 @@ def curves(epochs: np.ndarray, by_method: Mapping[str, np.ndarray], ceiling: flo
 
 def dots(by_method: Mapping[str, np.ndarray], ceiling: float) -> str:
     """Exact ln P per pattern in the end: a dot for each start, a line for the mean."""
-    figure, axes = _canvas((6.4, 4.4))
+    figure, axes = canvas((6.4, 4.4))
     for place, ((_, values), colour) in enumerate(zip(by_method.items(), SERIES, strict=False)):
         spread = place + np.linspace(-0.18, 0.18, len(values)) if len(values) > 1 else np.array([place])
         axes.plot(spread, values, "o", color=colour, markersize=5, alpha=0.8)
@@ -122,7 +122,8 @@ def _draw_ceiling(axes: Axes, ceiling: float) -> None:
     axes.annotate(label, (0.01, ceiling), (0, -11), fontsize=8.5, color=INK, **place)
 
 
-def _canvas(size: tuple[float, float]) -> tuple[Figure, Axes]:
+def canvas(size: tuple[float, float]) -> tuple[Figure, Axes]:
+    """Empty axes in the manner of all drawings here."""
     figure = Figure(figsize=size, layout=ConstrainedLayoutEngine(w_pad=0.06, h_pad=0.06))
     axes = figure.add_subplot()
     axes.spines[["top", "right"]].set_visible(False)

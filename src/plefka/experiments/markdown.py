@@ -31,7 +31,8 @@ def _captioned(part: Table) -> str:
     return f"**{part.caption}**\n\n{table(part)}"
 
 
-def _figure(figure: Figure) -> str:
+def figure(figure: Figure) -> str:
+    """Its panels and caption, for other pages too."""
     pictures = [f"![{panel.alternative}]({FOLDER}/{name})" for name, panel in zip(names(figure), figure.panels)]
     return "\n".join([*pictures, "", f"*{figure.caption}*"])
 
@@ -41,4 +42,4 @@ def names(figure: Figure) -> list[str]:
     return [f"{figure.name}-{number}.svg" for number in range(1, len(figure.panels) + 1)]
 
 
-_PARTS = {Text: lambda text: text.words, Table: _captioned, Figure: _figure}
+_PARTS = {Text: lambda text: text.words, Table: _captioned, Figure: figure}

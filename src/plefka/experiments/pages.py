@@ -1,6 +1,7 @@
 """Numbers in other pages, written from the rows: `python -m plefka.experiments.pages RESULTS PAGE...`.
 
-A page says `<!-- rows: NAME -->` and `<!-- end of rows -->`, and what stands between is replaced.
+A page says `<!-- rows: NAME -->` and `<!-- end of rows -->`, and what stands between is replaced. Drawings that
+it shows are written into the folder `figures` beside it.
 """
 
 import re
@@ -10,13 +11,14 @@ from pathlib import Path
 
 from plefka import atomic
 from plefka.errors import InvalidInput
-from plefka.experiments import claims, learning, markdown, misprints, policies, store, table1, table2
+from plefka.experiments import claims, learning, markdown, methods, misprints, policies, render, store, table1, table2
 from plefka.experiments.comparison import SHORT, cells
 from plefka.experiments.printed import decimals
 from plefka.experiments.report import Section, Table
 from plefka.experiments.store import Rows
 from plefka.experiments.summary import signed
 
+FIGURE = "methods figure"
 MARKED = re.compile(r"(<!-- rows: (?P<name>[\w ]+) -->\n).*?(\n<!-- end of rows -->)", flags=re.DOTALL)
 
 
@@ -62,6 +64,11 @@ def origin(everything: Mapping[str, Rows]) -> str:
     )
 
 
+def panels(everything: Mapping[str, Rows]) -> str:
+    """The drawings of the experiment with the methods, side by side, and what they show."""
+    return markdown.figure(methods.figure(everything["methods"]))
+
+
 CONTENT: dict[str, Callable[[Mapping[str, Rows]], str]] = {
     "means": means,
     "claims": lambda everything: _tables(claims.render(everything)),
@@ -72,6 +79,11 @@ CONTENT: dict[str, Callable[[Mapping[str, Rows]], str]] = {
     "misprints": lambda everything: _tables(misprints.render(everything)),
     "policies": lambda everything: _tables(policies.render(everything)),
     "origin": origin,
+    "methods errors": methods.errors_table,
+    "methods means": methods.means_table,
+    "methods times": methods.times_table,
+    "methods origin": methods.origin,
+    FIGURE: panels,
 }
 
 
@@ -79,7 +91,10 @@ def main(arguments: Sequence[str]) -> int:
     folder, *pages = map(Path, arguments)
     everything = store.read(folder)
     for page in pages:
-        atomic.write(page, filled(page.read_text(encoding="utf-8"), everything).encode())
+        text = page.read_text(encoding="utf-8")
+        atomic.write(page, filled(text, everything).encode())
+        if f"rows: {FIGURE} " in text:
+            render.write_drawings(methods.figure(everything["methods"]), page.parent / markdown.FOLDER)
     return 0
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from plefka.experiments import learning, misprints, policies, table1, table2, variants
+from plefka.experiments import learning, methods, misprints, policies, table1, table2, variants
 from plefka.experiments.settings import Experiment
 
 BLOCK = 2000  # networks: two chunks, one for each of two cores
@@ -40,6 +40,7 @@ def experiments(parts: Iterable[str], size: Size, seed: int) -> list[Experiment]
         "variants": variants.study(size.studies, min(BLOCK, size.studies), size.study_steps, seed),
         "policies": policies.study(size.policies, min(BLOCK, size.policies), size.study_steps, seed),
         "learning": learning.settings(size.starts, size.epochs, seed),
+        "methods": methods.trial(size.studies, seed),
     }
     wanted = {name for part in parts for name in PARTS[part]}
     return [experiment for name, experiment in everything.items() if name in wanted]
@@ -53,5 +54,6 @@ PARTS: dict[str, tuple[str, ...]] = {
     "variants": ("variants",),
     "policies": ("policies",),
     "learning": ("learning",),
+    "methods": ("methods",),  # beyond the paper, and so no part of all
     "all": ("table1", "table2", "misprints", "variants", "policies", "learning"),
 }

@@ -5,7 +5,19 @@ from pathlib import Path
 
 from plefka import atomic
 from plefka.errors import InvalidInput
-from plefka.experiments import claims, figures, html, learning, markdown, misprints, policies, table1, table2, variants
+from plefka.experiments import (
+    claims,
+    figures,
+    html,
+    learning,
+    markdown,
+    methods,
+    misprints,
+    policies,
+    table1,
+    table2,
+    variants,
+)
 from plefka.experiments.printed import paper
 from plefka.experiments.report import Figure, Section
 from plefka.experiments.store import Rows
@@ -24,6 +36,7 @@ SECTIONS: tuple[tuple[tuple[str, ...], Callable[[Mapping[str, Rows]], Section]],
     (("misprints",), misprints.render),
     (("policies",), policies.render),
     (("variants",), variants.render),
+    (("methods",), methods.render),
 )
 
 
@@ -37,16 +50,21 @@ def write(everything: Mapping[str, Rows], folder: Path, found: list[Section] | N
     if not everything:
         raise InvalidInput(f"{folder}: there are no rows to draw. Run plefka reproduce --out {folder} first.")
     found = sections(everything) if found is None else found
+    folder.mkdir(parents=True, exist_ok=True)
     arguments = (TITLE, _about(), found, _origin(everything))
-    drawings = folder / markdown.FOLDER
-    drawings.mkdir(parents=True, exist_ok=True)
     for figure in (part for section in found for part in section.parts if isinstance(part, Figure)):
-        for name, panel in zip(markdown.names(figure), figure.panels, strict=True):
-            atomic.write(drawings / name, (HEADER + _on_white(panel.svg)).encode())
+        write_drawings(figure, folder / markdown.FOLDER)
     paths = [folder / "report.html", folder / "report.md"]
     for path, make in zip(paths, (html.page, markdown.page), strict=True):
         atomic.write(path, make(*arguments).encode())
     return paths
+
+
+def write_drawings(figure: Figure, folder: Path) -> None:
+    """A file for each panel."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, panel in zip(markdown.names(figure), figure.panels, strict=True):
+        atomic.write(folder / name, (HEADER + _on_white(panel.svg)).encode())
 
 
 def _on_white(svg: str) -> str:

@@ -71,8 +71,21 @@ class Learning:
     seed: int
 
 
+@dataclass(frozen=True)
+class Trial:
+    """Columns of fresh networks, solved by every method: how far off, and how long. A block is a method.
+
+    The methods are not among the settings, so that one more is added to those that are there.
+    """
+
+    name: str
+    columns: tuple[tuple[Ensemble, str], ...]  # and what is observed of the bottom layer
+    networks: int
+    seed: int  # of the first column; each further one has the next
+
+
 class Experiment(Protocol):
-    """What both have: a name, and fields that say everything else."""
+    """What all have: a name, and fields that say everything else."""
 
     @property
     def name(self) -> str: ...

@@ -112,7 +112,8 @@ def _read_set(folder: Path) -> Rows:
     first = about[0]
     provenance = {key: first[key] for key in ("version", "machine", "hash")}
     provenance |= {"first": dates[0], "last": dates[-1], "seconds": sum(entry["seconds"] for entry in about)}
-    return Rows(first["experiment"], first["settings"], columns, provenance, len(about) == first["blocks"])
+    wanted = max(entry["blocks"] for entry in about)  # of a trial, there are more with every new method
+    return Rows(first["experiment"], first["settings"], columns, provenance, len(about) == wanted)
 
 
 def _read_block(path: Path) -> Any:

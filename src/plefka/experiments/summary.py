@@ -44,7 +44,7 @@ def summaries(rows: Rows) -> dict[Key, Summary]:
     found = {}
     for column in rows.settings["columns"]:
         for method in column["methods"]:
-            key = Key(_name(column["ensemble"]), column["observed"], method)
+            key = Key(named(column["ensemble"]), column["observed"], method)
             part = rows.where(ensemble=key.ensemble, observed=key.observed, method=key.method)
             if len(part["error"]):
                 found[key] = summary(part)
@@ -67,7 +67,8 @@ def summary(part: dict[str, np.ndarray]) -> Summary:
     )
 
 
-def _name(ensemble: dict) -> str:
+def named(ensemble: dict) -> str:
+    """The name of an ensemble from the settings in a file."""
     from plefka.experiments.settings import Ensemble
 
     biases = ensemble["biases"]

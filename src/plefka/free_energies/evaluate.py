@@ -60,6 +60,7 @@ def free_energy(
     )
     if traced:
         G = _compiled(*arguments, functional=functional, prune=prune, rounds=rounds_of(network))
+        G = G if found.offset is None else G - found.offset
         return G if batched else G[0]
     with precision(dtype):
         G = np.asarray(_compiled(*arguments, functional=functional, prune=prune))

@@ -4,8 +4,9 @@ For q(S) = sum_a alpha_a q_a(S), by Bishop, Lawrence, Jaakkola and Jordan (1998)
 
     G = sum_a alpha_a G1[q_a] - I,    I = sum_a alpha_a <ln(q_a / q)>_a  >=  sum_a alpha_a [ <ln r_a>_a - ln <r_a>_q ]
 
-for any r_a(S) > 0, as -ln x >= -lambda x + ln lambda + 1 with the best lambda, which is 1 / <x>. With exp(rho_a S) for r_a
-everything is a product over units, and each bracket is concave in rho_a. So G stays an upper bound of -ln P(evidence).
+for any r_a(S) > 0, as -ln x >= -lambda x + ln lambda + 1: x is r_a q / (alpha_a q_a), and the best lambda_a is
+alpha_a / <r_a>_q. With r_a(S) = exp(rho_a S) everything is a product over units, and each bracket is concave in rho_a.
+So G stays an upper bound of -ln P(evidence).
 """
 
 from collections.abc import Callable
@@ -82,7 +83,7 @@ def information(u: Tables, rho: Tables, log_alpha: Shares) -> Float[Array, " row
 
 
 def tilted(u: Tables, rho: Tables, log_alpha: Shares) -> tuple[Tables, Tables]:
-    """The means of all units under q r_a / <r_a>_q, to be on and to be off; at the best rho_a they are those of q_a."""
+    """How probable units are to be on, and off, under q r_a / <r_a>_q; at the best rho_a, as probable as under q_a."""
     weight = jax.nn.softmax(log_alpha + log_smoothed(u, rho), axis=1)[:, :, None]
     weight = weight / (1 + u * jnp.expm1(rho)[:, None])
     return jnp.exp(rho) * (weight * u).sum(1), (weight * (1 - u)).sum(1)

@@ -158,9 +158,8 @@ class OpenEdges(OpenStorage):
     def fans(self):
         if self.listed_fans is None:
             raise _not_listed("the parents of every unit", "G12")
-        return EdgeFans(
-            tuple(map(_with_columns, self.listed_fans.fill(self.values))), self.listed_fans, self.by_parent.incidence
-        )
+        weights = tuple(map(_with_columns, self.listed_fans.fill(self.values)))
+        return EdgeFans(weights, self.listed_fans, self.by_parent.incidence, self.pairs)
 
     def power_sums(self, *terms):
         return list(_power_sums(self.by_child.weights, self.by_child, self.by_parent, terms))

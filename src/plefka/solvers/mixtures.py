@@ -19,7 +19,7 @@ from plefka.free_energies.smoothing import (
     log_odds,
     tilted,
     unstacked,
-)  # fmt: skip
+)
 from plefka.solvers.loop import Point
 
 CLOSE = 1e-5  # log-odds whose difference is rounding, in part
