@@ -28,7 +28,7 @@ from plefka.free_energies.sjj import log_odds, log_tilt
 
 SMALLEST_INTEGRAL = 1e-17  # what cannot be told from zero
 DECIDED = 5.0  # log-odds from which one state of a child matters more than the other
-MOST_REGRET = 9.0  # ln of the digits that may be lost, of 15
+MOST_REGRET = 7.0  # ln of what the error of a message may be multiplied with: three digits of twelve
 
 
 class Nodes(NamedTuple):
@@ -80,6 +80,11 @@ class Fourier(Average):
         return Rule(self.reach, 64.0, 10.5)
 
     @property
+    def message_rule(self) -> Rule:
+        """Twelve digits of a message are enough, as it is sent many times."""
+        return Rule(self.reach, 56.0, 9.3)
+
+    @property
     def terms(self) -> int | None:
         """How many cumulants give the logarithms, where the weights are small enough for them."""
         return num_terms(self.rule.nodes.t, self.rule.nodes.log_cosh, self.reach, self.largest)
@@ -101,7 +106,7 @@ class Fourier(Average):
         return map_columns(chances, len(w) * u.shape[2], w, u, h)
 
     def messages(self, w, u, h, log_ratio):
-        told = partial(messages_and_chances, self.tilted_rule)
+        told = partial(messages_and_chances, self.message_rule)
         return map_columns(told, len(w) * u.shape[2], w, u, h, log_ratio)
 
     def curvatures(self, w, u, h, a, b, shared):

@@ -74,13 +74,15 @@ def _solve(
     messages = jax.lax.stop_gradient(ending.messages)
     given = known(storage, bias, activation, rows, tilt)
     log_z, means = _with_summed(factors, given, messages, rounds)
-    means = jax.lax.stop_gradient(_predicted(factors, means))
+    means = _predicted(*jax.lax.stop_gradient((factors, means)))
     impossible = ending.status == IMPOSSIBLE
     means = jnp.where(impossible & jnp.isnan(given.known), jnp.nan, means)
     wrong = ~impossible & (jnp.isnan(means).any(0) | jnp.isnan(log_z))
     status = jnp.where(wrong, NOT_FINITE, ending.status)
     G = jnp.where(impossible, jnp.inf, -log_z)
-    return Posterior(_constant(means).T, G, status, ending.steps, jnp.zeros_like(ending.steps), ending.residual)
+    return Posterior(
+        _found_by(factors, means).T, G, status, ending.steps, jnp.zeros_like(ending.steps), ending.residual
+    )
 
 
 _compiled = jax.jit(_solve, static_argnames=("fields", "prune", "rounds"))
@@ -112,7 +114,8 @@ def _predicted(factors: Factors, means: Units) -> Units:
 
 
 @jax.custom_vjp
-def _constant(means):
+def _found_by(_: Factors, means: Units) -> Units:
+    """The means, which depend on all factors, though not in a way that is differentiated here."""
     return means
 
 
@@ -123,4 +126,4 @@ def _refuse(_, __):
     )
 
 
-_constant.defvjp(lambda means: (means, None), _refuse)
+_found_by.defvjp(lambda _, means: (means, None), _refuse)

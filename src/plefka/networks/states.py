@@ -29,5 +29,6 @@ def settled(activation: Activation, x: Float[Array, "units rows"]) -> Float[Arra
 def log_terms(
     activation: Activation, x: Float[Array, "units rows"], S: Float[Array, "units rows"]
 ) -> Float[Array, "units rows"]:
-    """S_i log_on(x_i) + (1 - S_i) log_off(x_i).                                                     (4)"""
-    return jnp.where(S == 1, activation.log_on(x), activation.log_off(x))
+    """S_i log_on(x_i) + (1 - S_i) log_off(x_i), where the one that does not count has no pole.            (4)"""
+    on = S == 1
+    return jnp.where(on, activation.log_on(jnp.where(on, x, 1.0)), activation.log_off(jnp.where(on, 1.0, x)))
