@@ -16,12 +16,12 @@ Out = Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="The folde
 
 WHAT_ONE_SEES = """\
 What one sees: limescale explains most of the trouble at once, so that the thermostat stays unlikely although the cup is
-lukewarm. G11, the simplest mean field, explains away too little; here each even order of the expansion (G12, then G14)
+lukewarm. G11, the simplest mean field, gives it too little credit; here each even order of the expansion (G12, then G14)
 comes closer to the truth. G21 repeats G11 and G221 repeats G12, because no two hidden units that matter here are parent
-and child. No method but the exact one is a bound here: an estimate may lie above ln P(findings).
+and child. G1 and the mixture are lower bounds; an estimate may lie above ln P(findings).
 
-These findings were chosen so that every method gives a sensible answer. With most others G13 does not, since an odd
-order is unbounded: plefka compare example:espresso --evidence lukewarm_cup=1"""
+These findings were chosen so that every method gives a sensible answer. With many others G13 does not, since an odd
+order is unbounded: plefka compare example:espresso --evidence slow_flow=1,low_pressure=1,sour_taste=0"""
 
 
 def demo(out: Out = Path("demo")) -> None:
