@@ -16,7 +16,7 @@ Out = Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="The folde
 
 WHAT_ONE_SEES = """\
 What one sees: limescale explains most of the trouble at once, so that the thermostat stays unlikely although the cup is
-lukewarm. G11, the simplest mean field, gives it too little credit; here each even order of the expansion (G12, then G14)
+lukewarm. G11, the simplest mean field, gives it too little credit; here each even order of the expansion (G12, G14)
 comes closer to the truth. G21 repeats G11 and G221 repeats G12, because no two hidden units that matter here are parent
 and child. G1 and the mixture are lower bounds; an estimate may lie above ln P(findings).
 
