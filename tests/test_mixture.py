@@ -21,6 +21,8 @@ OTHERS = {
 }
 ROUNDING = 1e-9
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_between_the_first_order_and_the_truth(name):

@@ -62,7 +62,7 @@ def sums_out(activation: Activation) -> bool:
 
 def rounds_of(network: "BeliefNetwork") -> int | None:
     """How often what units say must be handed on, at most, where derivatives of derivatives are wanted."""
-    return network.storage.depth() if sums_out(network.activation) else None
+    return network.storage.depth() + 1 if sums_out(network.activation) else None
 
 
 def reduced(

@@ -9,7 +9,7 @@ BAD = {
     "no state": (("infer", NET, "-e", "slow_flow"), "evidence is written UNIT=0 or UNIT=1"),
     "no unit": (("infer", NET, "-e", "=1"), "evidence is written UNIT=0 or UNIT=1"),
     "two states": (("compare", NET, "-e", "slow_flow=1,slow_flow=0"), "unit 'slow_flow' must have one state"),
-    "unknown method": (("infer", NET, "-m", "G23"), "Did you mean 'G22'?"),
+    "unknown method": (("infer", NET, "-m", "G23"), "Did you mean 'G3'?"),
     "unknown option of a method": (("infer", NET, "-m", "G12[tool=1]"), "Did you mean 'tol'?"),
     "does not apply": (("infer", NET, "-m", "SJJ"), "SJJ does not apply: its bound is for sigmoid networks"),
     "unknown example": (("show", "example:expresso"), "Did you mean 'espresso'?"),
