@@ -14,9 +14,10 @@ import numpy as np
 
 from plefka.errors import InvalidInput
 from plefka.evidence import Evidence
-from plefka.free_energies.problem import pose, predict
+from plefka.free_energies.problem import pose
 from plefka.mean_field import POLICIES, Scheme, scheme_of, solve_traced
 from plefka.methods import MeanField, does_not_apply
+from plefka.networks.arrows import relevant, settled_along
 from plefka.precision import is_traced, precision
 from plefka.reductions import rounds_of
 
@@ -36,39 +37,51 @@ def covariance(solution: "Solution") -> np.ndarray:
             "Use covariance_product(vector) instead."
         )
     C = _responses(solution, np.eye(n))
-    C = (C + C.T) / 2
-    barren = barren_units(solution)
-    C[barren, barren] = variances(solution)[barren]
-    return C
+    return (C + C.T) / 2
 
 
 def product(solution: "Solution", z: np.ndarray) -> np.ndarray:
-    """covariance @ z, without the matrix: one linear system, and one more for each barren unit where z is not 0."""
-    barren = np.flatnonzero(barren_units(solution) & (z != 0))
-    own = np.zeros((len(barren), len(z)))
-    own[np.arange(len(barren)), barren] = 1.0
-    found = _responses(solution, np.vstack([z, own]))
-    total = found[0].copy()
-    total[barren] += z[barren] * (variances(solution)[barren] - found[1:][np.arange(len(barren)), barren])
-    return total
-
-
-def variances(solution: "Solution") -> np.ndarray:
-    """u (1 - u): those of binary units, and so of barren ones, which have no free energy of their own."""
-    return solution.means * (1 - solution.means)
+    """covariance @ z, without the matrix: one linear system, and one more for each barren unit that leads to z."""
+    return _responses(solution, z[None])[0]
 
 
 def _responses(solution: "Solution", directions: np.ndarray) -> np.ndarray:
-    """cov(S, sum_j z_j S_j) for every row z of the directions."""
+    """cov(S, sum_j z_j S_j) for every row z of the directions.
+
+    Barren units have no free energy: they follow their parents, C = L (C of the others + D) L', and vary by D of their
+    own beside that, as much as it takes for a variance of u (1 - u).
+    """
     network, given, scheme, method = _ingredients(solution)
     tilt = np.zeros(given.rows.shape) if given.tilt is None else given.tilt
+
+    def products(directions, own):
+        with precision("float64"):
+            found = _products(
+                network.storage, network.bias, network.activation, given.rows, tilt, directions, own,
+                method.tol, method.max_steps, scheme=scheme, policy=POLICIES[method.policy], prune=solution.prune,
+                rounds=rounds_of(network),
+            )  # fmt: skip
+            return [np.asarray(array) for array in found]
+
+    own = np.zeros(network.size)
+    barren = _barren_above(solution, directions.any(axis=0))
+    if barren.size:
+        from_others, heard = products(np.eye(network.size)[barren], own)
+        missing = (solution.means * (1 - solution.means))[barren] - from_others[np.arange(len(barren)), barren]
+        own[barren] = np.linalg.solve(heard[:, barren] ** 2, missing)
+    return products(directions, own)[0]
+
+
+def _barren_above(solution: "Solution", units: np.ndarray) -> np.ndarray:
+    """Those of the units, and of their ancestors, of which the evidence says nothing."""
+    network, given = solution.network, solution.evidence
     with precision("float64"):
-        found = _products(
-            network.storage, network.bias, network.activation, given.rows, tilt, directions,
-            method.tol, method.max_steps, scheme=scheme, policy=POLICIES[method.policy], prune=solution.prune,
-            rounds=rounds_of(network),
+        problem = pose(
+            network.storage, jnp.asarray(network.bias), network.activation, jnp.asarray(given.rows), 1,
+            pairs=False, prune=solution.prune, tilt=None if given.tilt is None else jnp.asarray(given.tilt),
         )  # fmt: skip
-        return np.asarray(found)
+        above = relevant(network.storage, jnp.asarray(units)[:, None])
+        return np.flatnonzero(~problem.known & above)
 
 
 def _ingredients(solution: "Solution") -> tuple["BeliefNetwork", Evidence, Scheme, MeanField]:
@@ -83,8 +96,10 @@ def _ingredients(solution: "Solution") -> tuple["BeliefNetwork", Evidence, Schem
 
 @partial(jax.jit, static_argnames=("scheme", "policy", "prune", "rounds"))
 def _products(
-    storage, bias, activation, rows, tilt, directions, tol, max_steps, *, scheme, policy, prune, rounds
+    storage, bias, activation, rows, tilt, directions, own, tol, max_steps, *, scheme, policy, prune, rounds
 ):  # fmt: skip
+    """C z for every direction z, where `own` is D; and L' z, which is what z hears of the own variation of a unit."""
+
     def means(tilt):
         return solve_traced(
             storage, bias, activation, rows, tilt, jnp.zeros(rows.shape), tol, max_steps,
@@ -94,28 +109,22 @@ def _products(
     u, pull_back = jax.vjp(means, jnp.asarray(tilt))
     problem = pose(storage, jnp.asarray(bias), activation, jnp.asarray(rows), 1, pairs=False, prune=prune, tilt=tilt)
 
+    def along(change):
+        return _handed_on(problem, scheme.solved.chance, u.T, change)
+
     def one(z):
-        known = pull_back(z[None])[0].T
-        return _handed_on(problem, scheme.solved.chance, u.T, known)[:, 0]
+        heard = jax.vjp(along, jnp.zeros(u.T.shape))[1](z[:, None])[0]
+        return along(jnp.where(problem.known, pull_back(z[None])[0].T, own[:, None] * heard))[:, 0], heard[:, 0]
 
     return jax.lax.map(one, jnp.asarray(directions))
 
 
 def _handed_on(problem, chance, u, change):
-    """The change of all means when that of the units which are not barren is known: along the arrows."""
+    """The change of all means, along the arrows: of barren units their own, and what follows from their parents'."""
 
-    def linear(problem, change):
-        return jax.jvp(lambda u: chance(problem, u), (u,), (change,))[1]
+    def once(arguments, changes):
+        problem, u, change = arguments
+        following = jax.jvp(lambda u: chance(problem, u), (u,), (changes,))[1]
+        return change + jnp.where(problem.known, 0.0, following)
 
-    return predict(problem, change, linear)
-
-
-def barren_units(solution: "Solution") -> np.ndarray:
-    """The units of which the evidence says nothing."""
-    network, given = solution.network, solution.evidence
-    with precision("float64"):
-        problem = pose(
-            network.storage, jnp.asarray(network.bias), network.activation, jnp.asarray(given.rows), 1,
-            pairs=False, prune=solution.prune, tilt=None if given.tilt is None else jnp.asarray(given.tilt),
-        )  # fmt: skip
-        return np.asarray(~problem.known)[:, 0]
+    return settled_along(once, (problem, u, change), change)

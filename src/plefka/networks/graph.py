@@ -38,16 +38,11 @@ def _shortest_cycle_through(forwards: sp.csr_array, start: int) -> list[int]:
 
 def longest_path(weights: sp.csr_array) -> int:
     """How many edges the longest path of an acyclic graph has: units without a parent are taken away in rounds."""
-    children = sp.csc_array((np.ones(weights.nnz), weights.indices, weights.indptr), shape=weights.shape)
+    children = weights.tocsc()
     waiting = np.diff(weights.indptr)  # how many parents are still there
     level, length = np.flatnonzero(waiting == 0), -1
     while level.size:
-        below = (
-            np.bincount(children[:, level].indices, minlength=len(waiting))
-            if children.nnz
-            else np.zeros(len(waiting), int)
-        )
-        waiting = np.where(waiting == 0, -1, waiting)
-        waiting = waiting - below
+        waiting[level] = -1
+        waiting -= np.bincount(children[:, level].indices, minlength=len(waiting))
         level, length = np.flatnonzero(waiting == 0), length + 1
     return max(length, 0)
