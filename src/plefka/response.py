@@ -64,7 +64,7 @@ def _responses(solution: "Solution", directions: np.ndarray) -> np.ndarray:
             return [np.asarray(array) for array in found]
 
     own = np.zeros(network.size)
-    barren = _barren_above(solution, directions.any(axis=0))
+    barren = _barren_above(solution, np.asarray(directions.any(axis=0)))
     if barren.size:
         from_others, heard = products(np.eye(network.size)[barren], own)
         missing = (solution.means * (1 - solution.means))[barren] - from_others[np.arange(len(barren)), barren]
