@@ -254,12 +254,3 @@ def test_gradient_of_power_sums_by_the_weights(power):
         by_edge = gradient(jnp.asarray(weights.data), edges)
     child, parent = weights.nonzero()
     np.testing.assert_allclose(by_edge, by_matrix[child, parent], rtol=1e-10, atol=1e-12)
-
-
-@pytest.mark.parametrize("storage", ["dense", "sparse"])
-def test_the_depth_is_that_of_the_longest_path(storage):
-    W = np.zeros((6, 6))
-    W[[1, 2, 3, 5, 5], [0, 1, 2, 0, 4]] = 1.0
-    network = pf.BeliefNetwork(W if storage == "dense" else sp.csr_array(W), np.zeros(6))
-    assert network.storage.depth() == 3
-    assert pf.BeliefNetwork(np.zeros((2, 2)), np.zeros(2)).storage.depth() == 0

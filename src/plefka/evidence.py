@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
@@ -10,12 +10,10 @@ from typing import Any, NamedTuple, cast
 import jax.numpy as jnp
 import numpy as np
 
-from plefka.activations import NoisyOr
+from plefka.certainty import certain, impossibilities
 from plefka.errors import InvalidEvidence, listed, nearest
-from plefka.networks.arrows import forwards, with_ancestors
 from plefka.networks.belief import BeliefNetwork
-from plefka.networks.storage import OpenStorage
-from plefka.precision import is_traced, precision
+from plefka.precision import is_traced
 
 
 @dataclass(frozen=True)
@@ -237,64 +235,7 @@ def _check_values(network: BeliefNetwork, rows: np.ndarray) -> None:
 
 def _check_possible(network: BeliefNetwork, rows: np.ndarray) -> None:
     """Refuse evidence of probability zero, and say why it is that."""
-    for wrong, why, advice in _impossibilities(network, rows):
+    for wrong, why, advice in impossibilities(certain(network, rows)):
         if wrong.any():
             unit = network.names[np.argwhere(wrong)[0][1]]
             raise InvalidEvidence(f"the evidence is impossible: unit {unit!r} is {why}. {advice}.")
-
-
-def impossible_rows(network: BeliefNetwork, rows: np.ndarray) -> np.ndarray:
-    """The rows of a batch that are seen to have probability zero."""
-    found = np.zeros(len(rows), bool)
-    for wrong, _, _ in _impossibilities(network, rows):
-        found |= wrong.any(axis=1)
-    return found
-
-
-def _impossibilities(network: BeliefNetwork, rows: np.ndarray) -> Iterator[tuple[np.ndarray, str, str]]:
-    """A noisy-or unit without leak is on only if a cause is; and off only if no certain cause is on.
-
-    Which units of which rows are impossible, why, and what to do.
-    """
-    if not isinstance(network.activation, NoisyOr):
-        return
-    if np.any(network.bias == 0):
-        why = "observed on, but has no leak and no cause that could be on"
-        yield _unexplained(network, rows), why, "Give it a leak (a positive bias) or a possible cause"
-    if any(np.isinf(values).any() for values in network.storage.leaves()):
-        why = "observed off, but a cause that switches it on for certain is observed on"
-        yield _contradicted(network, rows), why, "Correct the evidence or make the edge less than certain"
-
-
-def _unexplained(network: BeliefNetwork, rows: np.ndarray) -> np.ndarray:
-    """Observed on, though neither its leak nor any parent that could be on can switch it on."""
-    with precision("float64"):
-        known = jnp.asarray(rows).T
-        surely_off = with_ancestors(_certain_edges(network), known == 0, jnp.isnan(known))
-        known = jnp.where(surely_off, 0.0, known)
-        h = jnp.atleast_2d(jnp.asarray(network.bias)).T
-        excitation = network.storage.map_weights(lambda w: jnp.maximum(jnp.asarray(w), 0)).open(1, 1.0)
-
-        def could_be_on(x):
-            return jnp.where(jnp.isnan(known), (x > 0) * 1.0, known)
-
-        on = forwards(excitation, h, could_be_on, jnp.zeros(known.shape))
-        return np.asarray((known == 1) & (h + excitation.field_of(on) <= 0)).T
-
-
-def _contradicted(network: BeliefNetwork, rows: np.ndarray) -> np.ndarray:
-    """Observed off, though an ancestor that is observed on switches it on for certain."""
-    with precision("float64"):
-        known = jnp.asarray(rows).T
-        certain = _certain_edges(network)
-
-        def surely_on(x):
-            return jnp.where(jnp.isnan(known), (x > 0) * 1.0, known)
-
-        on = forwards(certain, jnp.zeros((network.size, 1)), surely_on, jnp.zeros(known.shape))
-        return np.asarray((known == 0) & (certain.field_of(on) > 0)).T
-
-
-def _certain_edges(network: BeliefNetwork) -> OpenStorage:
-    """1 for an edge of probability one, 0 for all others."""
-    return network.storage.map_weights(lambda w: jnp.isinf(jnp.asarray(w)) * 1.0).open(1, 1.0)

@@ -3,8 +3,9 @@
 from dataclasses import replace
 from typing import Any
 
+from plefka.certainty import certain, with_certain
 from plefka.errors import InvalidInput
-from plefka.evidence import Evidence, as_evidence, impossible_rows
+from plefka.evidence import Evidence, as_evidence
 from plefka.methods import Method, parse_method
 from plefka.networks.belief import BeliefNetwork
 from plefka.posterior import About, Posterior
@@ -42,15 +43,17 @@ def infer(
         raise InvalidInput(f"network must be a BeliefNetwork; got {type(network).__name__}.")
     method = parse_method(method)
     given = as_evidence(network, evidence)
-    rows, batched = given.rows, given.batched
     method.check(network)
+    traced, observed = is_traced(network, given.rows), given.rows == given.rows
+    if prune and not traced:
+        given = with_certain(network, given)
     found = method.posterior(network, given, prune=prune, dtype=dtype)
     if given.offset is not None:
         found = found._replace(free_energy=found.free_energy - given.offset)
-    if batched and not is_traced(network, rows):
-        found = _without(found, rows, impossible_rows(network, rows))
-    solution = _solution(network, given, method, found, prune)
-    if throw and not batched and not is_traced(found) and solution.status is not Status.CONVERGED:
+    if given.batched and not traced:
+        found = _without(found, given.rows, certain(network, given.rows).impossible)
+    solution = _solution(network, given, observed, method, found, prune)
+    if throw and not given.batched and not is_traced(found) and solution.status is not Status.CONVERGED:
         raise InferenceFailed(solution)
     if check is not False and not is_traced(found):
         return replace(solution, checked=solution.check(seed=0 if check is True else check))
@@ -66,13 +69,14 @@ def _without(found: Posterior, rows: Any, impossible: Any) -> Posterior:
     return found._replace(means=means, free_energy=G, status=status)
 
 
-def _solution(network: BeliefNetwork, given: Evidence, method: Method, found: Posterior, prune: bool) -> Solution:
+def _solution(
+    network: BeliefNetwork, given: Evidence, observed: Any, method: Method, found: Posterior, prune: bool
+) -> Solution:
     import numpy as np
 
     rows, about = given.rows, found.about or About()
     traced = is_traced(found, rows)
     status = found.status if traced else np.array(STATUS_CODES, dtype=object)[found.status - 1]
-    observed = rows == rows
     fields = (found.means, -found.free_energy, status, found.num_steps, found.residual, found.num_cycles, observed)
     if not given.batched:
         fields = tuple(field[0] if field is status or traced or field.ndim > 1 else field[0].item() for field in fields)

@@ -20,7 +20,7 @@ from plefka.free_energies.untruncated import Untruncated
 from plefka.methods import MeanField, does_not_apply
 from plefka.posterior import About, Posterior, chunks, on_all_cores
 from plefka.precision import is_traced, precision, to_numpy
-from plefka.reductions import rounds_of, sums_out
+from plefka.reductions import sums_out
 from plefka.solvers.implicit import after, differentiable
 from plefka.solvers.loop import CONVERGED, NOT_FINITE, WITHOUT_LEAK, Policy, minimise
 from plefka.solvers.monotone import Monotone
@@ -159,13 +159,13 @@ def _traced(method, scheme: Scheme, network, evidence: Evidence, start, prune) -
     return _compiled(
         network.storage, network.bias, network.activation, evidence.rows, evidence.tilt, start,
         method.tol, method.max_steps, scheme=scheme, policy=POLICIES[method.policy], prune=prune,
-        traced=True, rounds=rounds_of(network),
+        traced=True,
     )  # fmt: skip
 
 
 def _solve(
     storage, bias, activation, rows, tilt, start, tol, max_steps,
-    *, scheme, policy, prune, head=None, traced=False, rounds=None,
+    *, scheme, policy, prune, head=None, traced=False,
 ) -> Posterior:  # fmt: skip
     functional, last = scheme.solved, scheme.evaluated or scheme.solved
     degree = functional.powers(activation)
@@ -173,7 +173,7 @@ def _solve(
     tilt = None if tilt is None else jnp.asarray(tilt, rows.dtype)
     problem = pose(
         storage, bias, activation, rows, degree,
-        pairs=last.needs_pairs, prune=prune, tilt=tilt, head=head, rounds=rounds,
+        pairs=last.needs_pairs, prune=prune, tilt=tilt, head=head,
     )  # fmt: skip
     given = known(storage, bias, activation, rows, tilt)
     theta = jnp.where(problem.searched, jnp.asarray(start, rows.dtype).T[: problem.head], 0.0)
@@ -181,7 +181,7 @@ def _solve(
     tol = jnp.maximum(jnp.asarray(tol, rows.dtype), REACHABLE * jnp.finfo(rows.dtype).eps)
     ending = minimise(frozen, functional.energy, policy, theta, tol, max_steps)
     if traced:
-        means, G = differentiable(problem, given, scheme, ending.point, rounds)
+        means, G = differentiable(problem, given, scheme, ending.point)
     else:
         means, G = problem.means(ending.point.theta), ending.point.G
         if scheme.evaluated is not None:
@@ -194,4 +194,4 @@ def _solve(
 
 
 solve_traced = partial(_solve, traced=True)
-_compiled = jax.jit(_solve, static_argnames=("scheme", "policy", "prune", "head", "traced", "rounds"))
+_compiled = jax.jit(_solve, static_argnames=("scheme", "policy", "prune", "head", "traced"))

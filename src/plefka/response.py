@@ -19,7 +19,6 @@ from plefka.mean_field import POLICIES, Scheme, scheme_of, solve_traced
 from plefka.methods import MeanField, does_not_apply
 from plefka.networks.arrows import relevant, settled_along
 from plefka.precision import is_traced, precision
-from plefka.reductions import rounds_of
 
 if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
@@ -59,7 +58,6 @@ def _responses(solution: "Solution", directions: np.ndarray) -> np.ndarray:
             found = _products(
                 network.storage, network.bias, network.activation, given.rows, tilt, directions, own,
                 method.tol, method.max_steps, scheme=scheme, policy=POLICIES[method.policy], prune=solution.prune,
-                rounds=rounds_of(network),
             )  # fmt: skip
             return [np.asarray(array) for array in found]
 
@@ -94,16 +92,16 @@ def _ingredients(solution: "Solution") -> tuple["BeliefNetwork", Evidence, Schem
     return scheme.prepare(solution.network), solution.evidence, scheme, method
 
 
-@partial(jax.jit, static_argnames=("scheme", "policy", "prune", "rounds"))
+@partial(jax.jit, static_argnames=("scheme", "policy", "prune"))
 def _products(
-    storage, bias, activation, rows, tilt, directions, own, tol, max_steps, *, scheme, policy, prune, rounds
+    storage, bias, activation, rows, tilt, directions, own, tol, max_steps, *, scheme, policy, prune
 ):  # fmt: skip
     """C z for every direction z, where `own` is D; and L' z, which is what z hears of the own variation of a unit."""
 
     def means(tilt):
         return solve_traced(
             storage, bias, activation, rows, tilt, jnp.zeros(rows.shape), tol, max_steps,
-            scheme=scheme, policy=policy, prune=prune, rounds=rounds,
+            scheme=scheme, policy=policy, prune=prune,
         ).means  # fmt: skip
 
     u, pull_back = jax.vjp(means, jnp.asarray(tilt))

@@ -24,7 +24,7 @@ from plefka.networks.arrows import settled_along
 from plefka.networks.states import open_for_states
 from plefka.posterior import About, Posterior, chunks, on_all_cores
 from plefka.precision import is_traced, precision, to_numpy
-from plefka.reductions import Given, recovered, rounds_of, sums_out
+from plefka.reductions import Given, recovered, sums_out
 from plefka.solvers.loop import IMPOSSIBLE, NOT_FINITE
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def posterior(method: Bethe, network: "BeliefNetwork", evidence: Evidence, *, pr
     options = method.damping, method.tol, method.max_steps
     if is_traced(network, evidence.rows):
         parts = network.storage, network.bias, network.activation, evidence.rows, evidence.tilt
-        found = solve(*parts, *options, rounds=rounds_of(network))
+        found = solve(*parts, *options)
     else:
         found = _in_chunks(solve, network, evidence, options, dtype)
     is_exact = average_of(network.activation, network.storage.most_parents(), fields).is_exact
@@ -63,17 +63,17 @@ def _in_chunks(solve: Callable, network: "BeliefNetwork", evidence: Evidence, op
 
 def _solve(
     storage, bias, activation, rows, tilt, damping, tol, max_steps,
-    *, fields: Range, prune: bool, rounds: int | None = None,
+    *, fields: Range, prune: bool,
 ) -> Posterior:  # fmt: skip
     rows, bias = jnp.asarray(rows, jnp.zeros(()).dtype), jnp.asarray(bias)
     tilt = None if tilt is None else jnp.asarray(tilt, rows.dtype)
-    problem = pose(storage, bias, activation, rows, 1, pairs=False, prune=prune, tilt=tilt, rounds=rounds)
+    problem = pose(storage, bias, activation, rows, 1, pairs=False, prune=prune, tilt=tilt)
     factors = Factors.of(problem, open_for_states(storage).fans(), fields)
     tol = jnp.maximum(jnp.asarray(tol, rows.dtype), REACHABLE * jnp.finfo(rows.dtype).eps)
     ending = propagate(jax.lax.stop_gradient(factors), damping, tol, max_steps)
     messages = jax.lax.stop_gradient(ending.messages)
     given = known(storage, bias, activation, rows, tilt)
-    log_z, means = _with_summed(factors, given, messages, rounds)
+    log_z, means = _with_summed(factors, given, messages)
     means = _predicted(*jax.lax.stop_gradient((factors, means)))
     impossible = ending.status == IMPOSSIBLE
     means = jnp.where(impossible & jnp.isnan(given.known), jnp.nan, means)
@@ -85,10 +85,10 @@ def _solve(
     )
 
 
-_compiled = jax.jit(_solve, static_argnames=("fields", "prune", "rounds"))
+_compiled = jax.jit(_solve, static_argnames=("fields", "prune"))
 
 
-def _with_summed(factors: Factors, given: Given, messages: Messages, rounds: int | None) -> tuple[Rows, Units]:
+def _with_summed(factors: Factors, given: Given, messages: Messages) -> tuple[Rows, Units]:
     """ln Z and the beliefs; those of units that were summed out follow from ln Z."""
     problem = factors.problem
     means = jnp.where(problem.free, chance(factors.hear(messages).total), problem.values)
@@ -97,7 +97,7 @@ def _with_summed(factors: Factors, given: Given, messages: Messages, rounds: int
     log_z, slope = with_slope(factors, messages)
 
     def follow(slope):
-        return jnp.where(problem.summed, recovered(given, slope, rounds=rounds), means)
+        return jnp.where(problem.summed, recovered(given, problem.reduced, slope), means)
 
     slope = jax.lax.stop_gradient(slope)
     return log_z, jax.lax.cond(jnp.any(problem.summed), follow, lambda _: means, slope)

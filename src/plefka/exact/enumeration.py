@@ -106,7 +106,7 @@ def _reduced(storage, bias, activation, rows, tilt):
 @jax.jit
 def _recovered(storage, bias, activation, rows, tilt, slope):
     given = known(storage, bias, activation, rows, tilt)
-    return recovered(given, slope.T, keep_barren=True).T
+    return recovered(given, reduced(given, prune=True, keep_barren=True), slope.T).T
 
 
 def _sum_blocks(network, task: Task, index, block, states) -> Posterior:

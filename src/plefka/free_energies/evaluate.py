@@ -14,7 +14,6 @@ from plefka.free_energies.taylor import negative_entropy
 from plefka.methods import MeanField, Method, does_not_apply, parse_method
 from plefka.networks.belief import BeliefNetwork
 from plefka.precision import is_traced, precision
-from plefka.reductions import rounds_of
 
 
 def free_energy(
@@ -59,7 +58,7 @@ def free_energy(
         jnp.atleast_2d(u) if traced else np.atleast_2d(u),
     )
     if traced:
-        G = _compiled(*arguments, functional=functional, prune=prune, rounds=rounds_of(network))
+        G = _compiled(*arguments, functional=functional, prune=prune)
         G = G if found.offset is None else G - found.offset
         return G if batched else G[0]
     with precision(dtype):
@@ -68,16 +67,16 @@ def free_energy(
     return G if batched else G[0].item()
 
 
-def _evaluate(storage, bias, activation, rows, tilt, u, *, functional, prune, rounds=None):
+def _evaluate(storage, bias, activation, rows, tilt, u, *, functional, prune):
     count = max(u.shape[0], rows.shape[0])
     rows = jnp.broadcast_to(jnp.asarray(rows), (count, rows.shape[1]))
     tilt = None if tilt is None else jnp.broadcast_to(jnp.asarray(tilt), rows.shape)
     problem = pose(
         storage, jnp.asarray(bias), activation, rows, functional.powers(activation),
-        pairs=functional.needs_pairs, prune=prune, tilt=tilt, rounds=rounds,
+        pairs=functional.needs_pairs, prune=prune, tilt=tilt,
     )  # fmt: skip
     u = jnp.where(problem.free, jnp.asarray(u).T, problem.values)
     return functional.energy(problem, u) + jnp.where(problem.free, negative_entropy(u), 0.0).sum(0)
 
 
-_compiled = partial(jax.jit, static_argnames=("functional", "prune", "rounds"))(_evaluate)
+_compiled = partial(jax.jit, static_argnames=("functional", "prune"))(_evaluate)

@@ -76,7 +76,7 @@ class Functional(eqx.Module):
         """How probable each unit is when its parents have the means u: what barren units are predicted by."""
         return mean_field_chance(problem, u)
 
-    def with_summed(self, problem: Problem, given: Given, u: Float[Array, "units rows"], rounds: int | None = None):
+    def with_summed(self, problem: Problem, given: Given, u: Float[Array, "units rows"]):
         """The means u, and those of the units that were summed out, which follow from dG/dh."""
         if not sums_out(given.activation):
             return u
@@ -85,6 +85,6 @@ class Functional(eqx.Module):
             def energy(h):
                 return self.smooth_energy(eqx.tree_at(lambda p: p.h, problem, h), u).sum()
 
-            return jnp.where(problem.summed, recovered(given, -jax.grad(energy)(problem.h), rounds=rounds), u)
+            return jnp.where(problem.summed, recovered(given, problem.reduced, -jax.grad(energy)(problem.h)), u)
 
         return jax.lax.cond(jnp.any(problem.summed), follow, lambda u: u, u)

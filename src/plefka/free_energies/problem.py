@@ -11,7 +11,7 @@ from jaxtyping import Array, Bool, Float
 from plefka.activations import CERTAIN_FIELD, Activation, sigmoid
 from plefka.networks.arrows import settled_along
 from plefka.networks.storage import OpenStorage, Storage
-from plefka.reductions import Given, reduced
+from plefka.reductions import Given, Reduced, reduced
 
 LARGEST_THETA = 700.0  # means stay at least 1e-304 above 0
 
@@ -34,6 +34,11 @@ class Problem(eqx.Module):
     def known(self) -> Bool[Array, "units rows"]:
         """Observed, summed out, or found by the solver; what is not is barren."""
         return self.free | (self.values != 0.5)
+
+    @property
+    def reduced(self) -> Reduced:
+        """What is left of the network."""
+        return Reduced(self.h, self.constant, self.summed, self.counted > 0)
 
     @property
     def searched(self) -> Bool[Array, "head rows"]:
@@ -64,14 +69,13 @@ def pose(
     prune: bool,
     tilt: Float[Array, "rows units"] | None = None,
     head: int | None = None,
-    rounds: int | None = None,
 ) -> Problem:
     """The problem of finding the hidden units of every row (nan) from the clamped ones.
 
     `head`: the units from there on are known to be observed in every row, and a solver leaves them alone.
     """
     given = known(storage, bias, activation, rows, tilt)
-    left = reduced(given, prune=prune, rounds=rounds)
+    left = reduced(given, prune=prune)
     return Problem(
         storage.open(degree, CERTAIN_FIELD, pairs=pairs),
         left.h,

@@ -46,18 +46,18 @@ def _bound(problem: Problem, u, x, xi):
 def log_average(problem: Problem, u, a):
     """ln <exp(a x)> = a h + sum_j ln(1 - u_j + u_j exp(a w_ij))."""
     theta = log_odds(u)
-    terms = problem.weights.map_edges(lambda w, a, _, u, theta: (log_tilt(a * w, u, theta),), a, u, a, theta)
+    terms = problem.weights.map_edges(lambda w, a, u, theta: (log_tilt(a * w, u, theta),), (a,), (u, theta))
     return a * problem.h + terms[0]
 
 
 def tilted(problem: Problem, u, a):
     """ln <exp(a x)> with its first and second derivative by a: the field's cumulants under tilted means."""
 
-    def terms(w, a, _, u, theta):
+    def terms(w, a, u, theta):
         p = tilted_mean(a * w, u, theta)
         return log_tilt(a * w, u, theta), w * p, w**2 * p * (1 - p)
 
-    value, slope, curvature = problem.weights.map_edges(terms, a, u, a, log_odds(u))
+    value, slope, curvature = problem.weights.map_edges(terms, (a,), (u, log_odds(u)))
     return a * problem.h + value, problem.h + slope, curvature
 
 

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from plefka.networks.storage import OpenStorage, Storage
+from plefka.networks.storage import Products, Storage
 
 ROUNDING = 8.0  # in units of the last digit
 
@@ -17,14 +17,14 @@ def relevant(storage: Storage, informed: Bool[Array, "units rows"]) -> Bool[Arra
 
     Something is known of a unit that is observed, or of which there is soft evidence.
     """
-    edges = storage.indicator().open(1, 1.0)
+    edges = storage.indicator().plain(1.0, informed.shape[1])
     childless = ~parents_of(edges, jnp.ones(informed.shape, bool))
     anything_barren = jnp.any(childless & ~informed)
     return with_ancestors(edges, informed, needed=anything_barren) | ~anything_barren
 
 
 def with_ancestors(
-    edges: OpenStorage,
+    edges: Products,
     units: Bool[Array, "units rows"],
     among: Bool[Array, "units rows"] | bool = True,
     needed: Bool[Array, ""] | bool = True,
@@ -39,19 +39,30 @@ def with_ancestors(
     return jax.lax.while_loop(lambda state: state[1], step, (units, jnp.asarray(needed)))[0]
 
 
-def parents_of(edges: OpenStorage, units: Bool[Array, "units rows"]) -> Bool[Array, "units rows"]:
+def parents_of(edges: Products, units: Bool[Array, "units rows"]) -> Bool[Array, "units rows"]:
     """The units with an edge of positive weight to one of the given ones."""
     return from_children(edges, units) > 0
 
 
-def from_children(edges: OpenStorage, values: Array) -> Float[Array, "units rows"]:
+def from_children(edges: Products, values: Array) -> Float[Array, "units rows"]:
     """sum_i w_ij z_i: what a unit has from its children."""
     z = values.astype(jnp.zeros(()).dtype)
     return jax.vjp(edges.field_of, z)[1](z)[0]
 
 
+def map_edges_up(
+    edges: Products, function: Callable, values: Float[Array, "units rows"], parents: tuple
+) -> Float[Array, "units rows"]:
+    """sum_i z_i function(w_ij, terms of the parent...): what a unit has from the values z of its children."""
+
+    def down(factor):
+        return edges.map_edges(lambda w, factor, *ends: (factor * function(w, *ends),), (), (factor, *parents))[0]
+
+    return jax.vjp(down, values)[1](values)[0]
+
+
 def forwards(
-    weights: OpenStorage,
+    weights: Products,
     h: Float[Array, "units #rows"],
     rule: Callable,
     start: Float[Array, "units rows"],
@@ -64,16 +75,11 @@ def forwards(
     return _settle(lambda values: rule(h + weights.field_of(values)), start, needed)
 
 
-def settled_along(
-    once: Callable, arguments: Any, start: Float[Array, "units rows"], rounds: int | None = None
-) -> Array:
+def settled_along(once: Callable, arguments: Any, start: Float[Array, "units rows"]) -> Array:
     """values = once(arguments, values), by repetition, where the values of a unit follow from those of its parents.
 
-    Its reverse derivative is settled in the same way, against the arrows. For derivatives of derivatives pass `rounds`,
-    as many as the longest path has edges.
+    Its reverse derivative is settled in the same way, against the arrows.
     """
-    if rounds is not None:
-        return jax.lax.scan(lambda values, _: (once(arguments, values), None), start, length=rounds)[0]
 
     @jax.custom_vjp
     def settled(arguments, start):
@@ -84,9 +90,12 @@ def settled_along(
         return values, (arguments, values)
 
     def backward(saved, by_values):
-        _, pull_back = jax.vjp(once, *saved)
-        total = _settle(lambda total: by_values + pull_back(total)[1], by_values)
-        return pull_back(total)[0], jnp.zeros_like(total)
+        def against(arguments, total):
+            saved, by_values = arguments
+            return by_values + jax.vjp(once, *saved)[1](total)[1]
+
+        total = settled_along(against, (saved, by_values), by_values)
+        return jax.vjp(once, *saved)[1](total)[0], jnp.zeros_like(total)
 
     settled.defvjp(forward, backward)
     return settled(arguments, start)

@@ -63,9 +63,6 @@ class Blocks(Storage):
     def most_parents(self) -> int:
         return max((W.shape[-1] for W in self.weights), default=0)
 
-    def depth(self) -> int:
-        return super().depth() if self.is_dense else len(self.weights)
-
     def prepared(self, *, pairs: bool = False, fans: bool = False) -> "Blocks":
         return self
 
@@ -136,17 +133,15 @@ class OpenBlocks(OpenStorage):
         products = [_multiply(W, z[first:last]) for W, (first, last) in zip(blocks, self.parents, strict=True)]
         return self._place(products, z)
 
-    def map_edges(self, function, *terms):
-        columns, rows = terms[::2], terms[1::2]
-
+    def map_edges(self, function, children, parents):
         def one(W, child, parent):
             W = W if W.ndim == 3 else W[:, :, None]
-            above = [z[slice(*child), None] for z in columns]
-            below = [z[None, slice(*parent)] for z in rows]
+            above = [z[slice(*child), None] for z in children]
+            below = [z[None, slice(*parent)] for z in parents]
             return [jnp.sum(term, axis=1) for term in function(W, *above, *below)]
 
         sums = [one(*block) for block in zip(self.powers[0], self.children, self.parents, strict=True)]
-        return [self._place(list(term), terms[0]) for term in zip(*sums, strict=True)]
+        return [self._place(list(term), parents[0]) for term in zip(*sums, strict=True)]
 
     def fans(self):
         tables = (jnp.swapaxes(W if W.ndim == 3 else W[:, :, None], 0, 1) for W in self.powers[0])

@@ -18,8 +18,10 @@ from jaxtyping import Array, Float, Int
 from plefka.errors import MethodDoesNotApply
 from plefka.networks.fans import EdgeFans, FanTables, list_fans
 from plefka.networks.incidence import Incidence, Index
-from plefka.networks.storage import OpenStorage, Storage
+from plefka.networks.storage import OpenStorage, Products, Storage
 from plefka.precision import is_traced
+
+MANY = 2**21  # edges times rows, from which lanes are worth their compilation
 
 
 class Pairs(eqx.Module):
@@ -86,6 +88,13 @@ class Edges(Storage):
             fans,
         )
 
+    def plain(self, certain: float, rows: int) -> Products:
+        if self.num_edges * rows > MANY:
+            return self.open(1, certain)
+        w = jnp.asarray(self.values)
+        child, parent = (jnp.asarray(end.unit) for end in (self.child, self.parent))
+        return PlainEdges(jnp.where(jnp.isinf(w), certain, w).T, child, parent, self.size)
+
     def prepared(self, *, pairs: bool = False, fans: bool = False) -> "Edges":
         if is_traced(self.child.unit):
             return self
@@ -138,6 +147,25 @@ class Edges(Storage):
         return [np.asarray(self.values).ravel()]
 
 
+class PlainEdges(Products):
+    """Edges as they are listed."""
+
+    values: Float[Array, "edge *stack"]
+    child: Index
+    parent: Index
+    size: int = eqx.field(static=True)
+
+    def field_of(self, z):
+        return self._collected(_with_rows(self.values) * z[self.parent])
+
+    def map_edges(self, function, children, parents):
+        ends = [z[self.child] for z in children] + [z[self.parent] for z in parents]
+        return [self._collected(term) for term in function(_with_rows(self.values), *ends)]
+
+    def _collected(self, by_edge):
+        return jax.ops.segment_sum(by_edge, self.child, self.size, indices_are_sorted=True)
+
+
 class Side(eqx.Module):
     """The edges laid out by one of their ends: their weights, and the unit at the other end."""
 
@@ -164,9 +192,9 @@ class OpenEdges(OpenStorage):
     def power_sums(self, *terms):
         return list(_power_sums(self.by_child.weights, self.by_child, self.by_parent, terms))
 
-    def map_edges(self, function, *terms):
+    def map_edges(self, function, children, parents):
         child, parent = self.by_child.incidence, self.by_parent.incidence
-        ends = [child.spread(z) for z in terms[::2]] + [parent.spread(z) for z in terms[1::2]]
+        ends = [child.spread(z) for z in children] + [parent.spread(z) for z in parents]
         return [child.collect(term) for term in function(_with_rows(self.values), *ends)]
 
     def pair_sum(self, v, a, d, tilt, g):

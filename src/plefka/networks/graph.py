@@ -1,4 +1,4 @@
-"""Acyclic, or the cycle that says why not; and how deep it is."""
+"""Acyclic, or the cycle that says why not."""
 
 import numpy as np
 import scipy.sparse as sp
@@ -34,15 +34,3 @@ def _shortest_cycle_through(forwards: sp.csr_array, start: int) -> list[int]:
     while path[-1] != start:
         path.append(int(before[path[-1]]))
     return path[::-1]
-
-
-def longest_path(weights: sp.csr_array) -> int:
-    """How many edges the longest path of an acyclic graph has: units without a parent are taken away in rounds."""
-    children = weights.tocsc()
-    waiting = np.diff(weights.indptr)  # how many parents are still there
-    level, length = np.flatnonzero(waiting == 0), -1
-    while level.size:
-        waiting[level] = -1
-        waiting -= np.bincount(children[:, level].indices, minlength=len(waiting))
-        level, length = np.flatnonzero(waiting == 0), length + 1
-    return max(length, 0)

@@ -16,11 +16,21 @@ import scipy.sparse as sp
 from jaxtyping import Array, Float
 
 from plefka.networks.fans import Fans
-from plefka.networks.graph import longest_path
-from plefka.precision import is_traced
 
 
-class OpenStorage(eqx.Module):
+class Products(eqx.Module):
+    """Sums over the parents of every unit."""
+
+    @abstractmethod
+    def field_of(self, z: Float[Array, "units rows"]) -> Float[Array, "units rows"]:
+        """sum_j w_ij z_j."""
+
+    @abstractmethod
+    def map_edges(self, function: Callable, children: tuple, parents: tuple) -> list[Float[Array, "units rows"]]:
+        """sum_j of each of function(w_ij, terms of the child..., terms of the parent...)."""
+
+
+class OpenStorage(Products):
     """Weights made ready for products; work and memory are proportional to the edges."""
 
     @abstractmethod
@@ -42,15 +52,10 @@ class OpenStorage(eqx.Module):
         """sum over pairs i, j of v_i v_j P_ij^2, P_ij = a_i w_ij + d_i w_ij^2 tilt_j / 2 + sum_m g_m w_mi w_mj."""
 
     @abstractmethod
-    def map_edges(self, function: Callable, *terms: Float[Array, "units rows"]) -> list[Float[Array, "units rows"]]:
-        """sum_j of each of function(w_ij, child terms..., parent terms...); `terms` are child, parent, child, ..."""
-
-    @abstractmethod
     def fans(self) -> Fans:
         """The same weights, with all parents of a child together."""
 
-    def field_of(self, z: Float[Array, "units rows"]) -> Float[Array, "units rows"]:
-        """sum_j w_ij z_j."""
+    def field_of(self, z):
         return self.power_sums(z)[0]
 
 
@@ -72,6 +77,10 @@ class Storage(eqx.Module):
     @abstractmethod
     def open(self, degree: int, certain: float, *, pairs: bool = False) -> OpenStorage:
         """Ready for powers up to `degree`; infinite weights count as `certain`."""
+
+    def plain(self, certain: float, rows: int) -> Products:
+        """Ready for a few products with so many rows: quick to compile, where it need not be quick to run."""
+        return self.open(1, certain)
 
     @abstractmethod
     def prepared(self, *, pairs: bool = False, fans: bool = False) -> "Storage":
@@ -104,10 +113,6 @@ class Storage(eqx.Module):
     @abstractmethod
     def union(self) -> sp.csr_array:
         """Where any network of a stack has an edge."""
-
-    def depth(self) -> int:
-        """How many edges the longest path has; where weights are traced, how many it could have."""
-        return self.size - 1 if is_traced(self) else longest_path(self.union())
 
     def most_parents(self) -> int:
         """Of any unit."""

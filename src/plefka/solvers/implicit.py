@@ -33,9 +33,7 @@ class Scheme(Protocol):
     def evaluated(self) -> Functional | None: ...
 
 
-def differentiable(
-    problem: Problem, given: Given, scheme: Scheme, point: Point, rounds: int | None
-) -> tuple[Array, Array]:
+def differentiable(problem: Problem, given: Given, scheme: Scheme, point: Point) -> tuple[Array, Array]:
     """The means and the free energy at the solution, as functions of everything in the problem."""
     theta = jax.lax.stop_gradient(point.theta)
     # With u held fixed, G has the derivatives of the minimum. A barren unit has its predicted mean: an edge of weight 0
@@ -47,7 +45,7 @@ def differentiable(
     else:
         G, found = after(problem, scheme, found)
     last = scheme.evaluated or scheme.solved
-    return predict(problem, last.with_summed(problem, given, found, rounds), last.chance), G
+    return predict(problem, last.with_summed(problem, given, found), last.chance), G
 
 
 def entropy_term(problem: Problem, u) -> Array:
