@@ -12,6 +12,7 @@ from plefka.posterior import About, Posterior
 from plefka.precision import is_traced
 from plefka.solution import STATUS_CODES, InferenceFailed, Solution, Status
 from plefka.solvers.loop import IMPOSSIBLE
+from plefka.trimming import solved
 
 DEFAULT_METHOD = "auto"
 
@@ -47,7 +48,7 @@ def infer(
     traced, observed = is_traced(network, given.rows), given.rows == given.rows
     if prune and not traced:
         given = with_certain(network, given)
-    found = method.posterior(network, given, prune=prune, dtype=dtype)
+    found = solved(method, network, given, prune=prune, dtype=dtype)
     if given.offset is not None:
         found = found._replace(free_energy=found.free_energy - given.offset)
     if given.batched and not traced:

@@ -21,6 +21,7 @@ from plefka.networks.incidence import Incidence, Index
 from plefka.networks.storage import OpenStorage, Products, Storage
 from plefka.precision import is_traced
 
+FEW_PAIRS = 2**16
 MANY = 2**21  # edges times rows, from which lanes are worth their compilation
 
 
@@ -284,6 +285,11 @@ def _not_listed(what: str, instead: str) -> MethodDoesNotApply:
     )
 
 
+def _filling(count: int) -> int:
+    """How many there are to fill a small number up to a power of two, so that few sizes are compiled."""
+    return (1 << max(count - 1, 0).bit_length()) - count if 0 < count <= FEW_PAIRS else 0
+
+
 def _list_pairs(child: np.ndarray, parent: np.ndarray, size: int) -> Pairs:
     """All pairs {parent, child} and {parent, parent} with their contributions; edges are sorted by child."""
     counts = np.bincount(child, minlength=size)
@@ -293,6 +299,7 @@ def _list_pairs(child: np.ndarray, parent: np.ndarray, size: int) -> Pairs:
     second = first + 1 + np.arange(len(first)) - np.repeat(np.cumsum(later) - later, later)
     ends = np.stack([np.r_[child, parent[first]], np.r_[parent, parent[second]]]).astype(np.int64)
     keys, pair = np.unique(ends.min(0) * size + ends.max(0), return_inverse=True)
+    keys = np.pad(keys, (0, _filling(len(keys))))  # pairs of a unit with itself, to which nothing is added
     of_edge, of_child = pair[: len(child)], pair[len(child) :]
     order = np.argsort(of_child, kind="stable")
     first, second = first[order], second[order]

@@ -1,0 +1,124 @@
+"""Trimming: a part of a diagnosis network gives the answers of the whole."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import plefka as pf
+from plefka import trimming
+from plefka.certainty import certain
+from plefka.evidence import as_evidence
+from plefka.methods import parse_method
+
+
+def two_layers(seed: int, causes: int = 12, findings: int = 20) -> pf.BeliefNetwork:
+    """Causes with findings, some of them popular, sparse; no leak is zero."""
+    rng = np.random.default_rng(seed)
+    there = rng.random((findings, causes)) < np.where(np.arange(causes) < 2, 0.8, 0.2)
+    W = np.zeros((causes + findings, causes + findings))
+    W[causes:, :causes] = np.where(there, rng.uniform(0.2, 2, there.shape), 0)
+    bias = np.r_[rng.uniform(0.05, 0.5, causes), rng.uniform(0.05, 0.2, findings)]
+    return pf.BeliefNetwork(sp.csr_array(W), bias, "noisy_or")
+
+
+def deep(seed: int) -> pf.BeliefNetwork:
+    rng = np.random.default_rng(seed)
+    W = np.tril(np.where(rng.random((14, 14)) < 0.3, rng.uniform(0.2, 2, (14, 14)), 0), -1)
+    return pf.BeliefNetwork(sp.csr_array(W), rng.uniform(0.05, 0.4, 14), "noisy_or")
+
+
+CASES = {
+    "one patient": (two_layers(0), {12: 1, 15: 1, 19: 1, 20: 0, 13: 0}),
+    "soft evidence": (two_layers(1), {12: 1, 14: 1, 15: pf.Likelihood(0.9, 0.2), 16: 0, 3: pf.Likelihood(0.1, 0.3)}),
+    "a cause is known": (two_layers(2), {12: 1, 14: 1, 16: 0, 0: 1, 5: 0}),
+    "a batch": (two_layers(3), [{12: 1, 13: 1, 16: 0}, {12: 0, 13: 1, 16: 0, 0: pf.Likelihood(0.5, 0.9)}, {}]),
+    "three layers and more": (deep(4), {9: 1, 10: 1, 5: 0}),
+}
+METHODS = ["G12", "G22", "G1", "G2", "bethe", "conditioned[G2,k=2]", "mixture[2]"]
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("method", METHODS)
+def test_a_part_answers_for_the_whole(case, method, monkeypatch):
+    network, evidence = CASES[case]
+    monkeypatch.setattr(trimming, "WORTH", 0)
+    monkeypatch.setattr(trimming, "FEW_EDGES", np.inf)
+    whole = pf.infer(network, evidence, method, throw=False)
+    monkeypatch.setattr(trimming, "FEW_EDGES", 0)
+    part = trimming.trim(parse_method(method), network, as_evidence(network, evidence))
+    assert part is not None
+    found = pf.infer(network, evidence, method, throw=False)
+    np.testing.assert_allclose(found.log_likelihood, whole.log_likelihood, atol=1e-7)
+    np.testing.assert_allclose(found.means, whole.means, atol=1e-5)
+    assert found.is_bound == whole.is_bound
+    assert found.names == whole.names
+    np.testing.assert_array_equal(found.observed, whole.observed)
+
+
+def test_fillers_make_shapes_usual(monkeypatch):
+    monkeypatch.setattr(trimming, "FEW_EDGES", 0)
+    monkeypatch.setattr(trimming, "WORTH", 0)
+    network = two_layers(0)
+    shapes = set()
+    for seen in ({12: 1, 15: 1, 20: 0}, {13: 1, 16: 1, 17: 1, 21: 0}):
+        part = trimming.trim(parse_method("G1"), network, as_evidence(network, seen))
+        assert part is not None
+        shapes.add((part.network.layers, part.network.num_edges))
+    assert len(shapes) == 1
+
+
+def test_a_finding_that_rules_its_cause_out_is_not_folded_away(monkeypatch):
+    monkeypatch.setattr(trimming, "FEW_EDGES", 0)
+    monkeypatch.setattr(trimming, "WORTH", 0)
+    W = np.zeros((5, 5))
+    W[3, :2], W[4, :3], W[2, 1] = [np.inf, 0.5], [1, 1, 0.7], 0.4
+    network = pf.BeliefNetwork(sp.csr_array(W), [0.3, 0.2, 0.1, 0.1, 0.1], "noisy_or")
+    for method in ("G1", "bethe"):
+        found, right = (pf.infer(network, {3: 0, 4: 1}, m) for m in (method, "exact"))
+        assert found.means[0] == right.means[0] == 0
+        assert found.log_likelihood <= right.log_likelihood + 0.05
+
+
+# ---- what is certain -------------------------------------------------------------------------------------------------
+
+
+CERTAIN = np.zeros((5, 5))
+CERTAIN[1, 0], CERTAIN[2, 0], CERTAIN[3, 2], CERTAIN[4, 1] = np.inf, 1.0, np.inf, 2.0
+
+
+@pytest.mark.parametrize(
+    ("bias", "seen", "known"),
+    [
+        ([0.3, 0.1, 0.1, 0.1, 0.1], {1: 0}, {0: 0, 1: 0}),  # a cause that did not do what it must is not there
+        ([0.3, 0.1, 0.1, 0.1, 0.1], {0: 1}, {0: 1, 1: 1}),
+        ([0.3, 0.1, 0.1, 0.1, 0.1], {3: 0}, {2: 0, 3: 0}),
+        ([0.0, 0.0, 0.1, 0.1, 0.0], {}, {0: 0, 1: 0, 4: 0}),  # nothing comes from nothing
+        ([0.3, 0.1, 0.1, 0.1, 0.1], {4: 1}, {4: 1}),
+    ],
+)
+def test_what_follows_for_certain_is_known(bias, seen, known):
+    network = pf.BeliefNetwork(CERTAIN, bias, "noisy_or")
+    row = np.full((1, 5), np.nan)
+    row[0, list(seen)] = list(seen.values())
+    found = certain(network, row).known[0]
+    assert {unit: found[unit] for unit in np.flatnonzero(~np.isnan(found))} == known
+    for method in ("exact", "G1", "bethe", "mixture[2]"):
+        solution = pf.infer(network, seen, method)
+        assert all(solution.means[unit] == state for unit, state in known.items())
+        assert set(np.flatnonzero(solution.observed)) == set(seen)
+
+
+@pytest.mark.parametrize("method", ["G1", "mixture[2]", "conditioned[G1,k=1]"])
+def test_a_certain_edge_that_contradicts_breaks_no_bound(method):
+    W = np.zeros((5, 5))
+    W[1, 0], W[2:, 0] = np.inf, 2.0
+    network = pf.BeliefNetwork(W, [0.1, 0.1, 1e-6, 1e-6, 1e-6], "noisy_or")
+    seen = {1: 0, 2: 1, 3: 1, 4: 1}
+    assert pf.infer(network, seen, method).log_likelihood <= pf.infer(network, seen, "exact").log_likelihood + 1e-9
+
+
+def test_soft_evidence_of_a_unit_that_is_certain_counts():
+    network = pf.BeliefNetwork(CERTAIN, [0.3, 0.1, 0.1, 0.1, 0.1], "noisy_or")
+    seen = {0: 1, 1: pf.Likelihood(0.8, 0.1)}
+    found = [pf.infer(network, seen, m).log_likelihood for m in ("exact", "G1", "bethe")]
+    np.testing.assert_allclose(found, pf.infer(network, {0: 1}, "exact").log_likelihood + np.log(0.8), rtol=1e-9)
