@@ -2,7 +2,7 @@
 
 import itertools
 import re
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 import plefka as pf
 from plefka.errors import InvalidEvidence, InvalidInput, InvalidMethod, InvalidNetwork, MethodDoesNotApply
-from plefka.methods import SCHEMES
+from plefka.methods import SCHEMES, MeanField
 
 NAMES = ("flu", "cold", "fever", "cough")
 
@@ -213,6 +213,17 @@ BAD_METHODS = {
     "tol is negative": (infer(clinic, method="G12[tol=-1]"), "tol must be positive; got -1.0."),
     "tol is nan": (infer(clinic, method="G12[tol=nan]"), "tol must be positive; got nan."),
     "no steps": (infer(clinic, method="G12[max_steps=0]"), "max_steps >= 1 and restarts >= 0 must hold; got 0 and 0."),
+    "seed is negative": (
+        infer(clinic, method="gibbs[seed=-1]"),
+        "seed must be a whole number from 0 to 2^63 - 1; got -1.",
+    ),
+    "seed is a word": (
+        lambda: MeanField("G1", seed=cast(Any, "x")),
+        "seed must be a whole number from 0 to.*; got 'x'.",
+    ),
+    "open quote": (infer(clinic, method='conditioned[units="flu]'), "quotes must be closed; got 'units=\"flu'."),
+    "half a quote": (infer(clinic, method='conditioned[units="flu"s]'), 'stand in quotes from end to end; got "flu"s.'),
+    "k against units": (infer(clinic, method="conditioned[G1,k=3,units=flu]"), "got k=3 and 1 in flu. Leave k out."),
     "policy": (
         infer(clinic, method="G12[policy=papers]"),
         "policy must be one of monotone, paper; got 'papers'. Did you mean 'paper'?",
