@@ -22,7 +22,7 @@ from plefka.precision import is_traced, precision
 
 if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
-    from plefka.sampling.importance import Check
+    from plefka.sampling.verdict import Check
 
 IN_A_TRACE = "G1"
 FIRST, SECOND = "bethe", "G2"
