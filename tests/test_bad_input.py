@@ -148,6 +148,10 @@ BAD_EVIDENCE = {
     ),
     "wrong width": (infer(clinic, [0, 1]), "shape (4,) or (rows, 4) with nan for hidden units; got shape (2,)."),
     "three axes": (infer(clinic, np.zeros((1, 1, 4))), "got shape (1, 1, 4)."),
+    "nothing among dictionaries": (
+        infer(clinic, [{}, None]),
+        "in a list of dictionaries every row is one; got NoneType in row 1. Write {} where nothing is observed.",
+    ),
     "a word": (infer(clinic, "flu"), "evidence is None, a dictionary {unit: 0 or 1}, an array.*got str: 'flu'."),
     "rows for a stack": (
         infer(stack_of_three, np.zeros((2, 4))),
@@ -251,6 +255,7 @@ INAPPLICABLE = {
 
 OTHER = {
     "not a network": (lambda: pf.infer(np.zeros((2, 2))), "network must be a BeliefNetwork; got ndarray."),  # pyright: ignore[reportArgumentType]
+    "a check by a word": (infer(clinic, check="yes"), "seed must be a whole number from 0 to 2^63 - 1; got 'yes'."),
     "dtype": (infer(clinic, dtype="float16"), "dtype must be one of float64, float32; got 'float16'."),
     "means outside": (lambda: pf.free_energy(clinic(), None, [0.5, 0.5, 0.5, 1.5]), "means must lie between 0 and 1."),
     "nan means": (lambda: pf.free_energy(clinic(), None, [0.5, 0.5, np.nan, 0]), "means must lie between 0 and 1."),

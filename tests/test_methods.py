@@ -136,6 +136,18 @@ def test_a_solution_prints_as_a_table():
     assert len({len(line) for line in lines[4:]}) == 1
 
 
+def test_a_solution_by_auto_prints_what_it_is_and_why():
+    lines = str(pf.infer(weather(), {"wet 1": 1})).splitlines()
+    assert lines[0].endswith("(auto: exact)")
+    assert lines[1:3] == ["summed over all states", "auto chose exact: 2^1 states are affordable"]
+    lines = str(pf.infer(weather(), np.eye(4))).splitlines()
+    assert lines[0].startswith("4 rows by auto (exact)")
+    assert lines[1] == "auto chose exact: 2^0 states are affordable"
+    lines = str(pf.infer(weather(), {"wet 1": 1}, "conditioned[G1,units=rain]")).splitlines()
+    assert lines[0].endswith("units=rain]: a lower bound)")
+    assert lines[2] == "conditioned on rain"
+
+
 def test_the_most_probable_unit_comes_first():
     solution = pf.infer(weather(), {"wet 1": 0}, "exact")
     probabilities = [p for _, p in solution.ranking()]
