@@ -241,11 +241,11 @@ BAD_METHODS = {
 INAPPLICABLE = {
     "SJJ on noisy-or": (
         infer(clinic, method="SJJ"),
-        "SJJ does not apply: its bound is for sigmoid networks, and this one is noisy_or. Use G12 or G221 instead.",
+        "SJJ does not apply: its bound is for sigmoid networks, and this one is noisy_or. Use G1, a bound for.*instead.",
     ),
     "exact on 2^40 states": (
         infer(lambda: pf.BeliefNetwork(np.eye(41, k=-1), np.zeros(41)), {40: 1}, "exact"),
-        "2^40 = 1.1e+12 states of the hidden units, and 2^24 is the most. Use G12 or G221 instead, or SJJ",
+        "2^40 = 1.1e+12 states of the hidden units, and 2^24 is the most. Use auto instead, or G1",
     ),
     "free energy of exact": (
         lambda: pf.free_energy(clinic(), None, [0.5] * 4, "exact"),
