@@ -241,7 +241,7 @@ BAD_METHODS = {
 INAPPLICABLE = {
     "SJJ on noisy-or": (
         infer(clinic, method="SJJ"),
-        "SJJ does not apply: its bound is for sigmoid networks, and this one is noisy_or. Use G1, a bound for.*instead.",
+        "SJJ does not apply: its bound is for sigmoid networks, and this one is noisy_or. Use G1, a bound.*instead.",
     ),
     "exact on 2^40 states": (
         infer(lambda: pf.BeliefNetwork(np.eye(41, k=-1), np.zeros(41)), {40: 1}, "exact"),
