@@ -2,7 +2,7 @@
 
 import itertools
 import re
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 import plefka as pf
 from plefka.errors import InvalidEvidence, InvalidInput, InvalidMethod, InvalidNetwork, MethodDoesNotApply
-from plefka.methods import SCHEMES
+from plefka.methods import SCHEMES, MeanField
 
 NAMES = ("flu", "cold", "fever", "cough")
 
@@ -148,6 +148,10 @@ BAD_EVIDENCE = {
     ),
     "wrong width": (infer(clinic, [0, 1]), "shape (4,) or (rows, 4) with nan for hidden units; got shape (2,)."),
     "three axes": (infer(clinic, np.zeros((1, 1, 4))), "got shape (1, 1, 4)."),
+    "nothing among dictionaries": (
+        infer(clinic, [{}, None]),
+        "in a list of dictionaries every row is one; got NoneType in row 1. Write {} where nothing is observed.",
+    ),
     "a word": (infer(clinic, "flu"), "evidence is None, a dictionary {unit: 0 or 1}, an array.*got str: 'flu'."),
     "rows for a stack": (
         infer(stack_of_three, np.zeros((2, 4))),
@@ -213,6 +217,17 @@ BAD_METHODS = {
     "tol is negative": (infer(clinic, method="G12[tol=-1]"), "tol must be positive; got -1.0."),
     "tol is nan": (infer(clinic, method="G12[tol=nan]"), "tol must be positive; got nan."),
     "no steps": (infer(clinic, method="G12[max_steps=0]"), "max_steps >= 1 and restarts >= 0 must hold; got 0 and 0."),
+    "seed is negative": (
+        infer(clinic, method="gibbs[seed=-1]"),
+        "seed must be a whole number from 0 to 2^63 - 1; got -1.",
+    ),
+    "seed is a word": (
+        lambda: MeanField("G1", seed=cast(Any, "x")),
+        "seed must be a whole number from 0 to.*; got 'x'.",
+    ),
+    "open quote": (infer(clinic, method='conditioned[units="flu]'), "quotes must be closed; got 'units=\"flu'."),
+    "half a quote": (infer(clinic, method='conditioned[units="flu"s]'), 'stand in quotes from end to end; got "flu"s.'),
+    "k against units": (infer(clinic, method="conditioned[G1,k=3,units=flu]"), "got k=3 and 1 in flu. Leave k out."),
     "policy": (
         infer(clinic, method="G12[policy=papers]"),
         "policy must be one of monotone, paper; got 'papers'. Did you mean 'paper'?",
@@ -226,11 +241,11 @@ BAD_METHODS = {
 INAPPLICABLE = {
     "SJJ on noisy-or": (
         infer(clinic, method="SJJ"),
-        "SJJ does not apply: its bound is for sigmoid networks, and this one is noisy_or. Use G12 or G221 instead.",
+        "SJJ does not apply: its bound is for sigmoid networks, and this one is noisy_or. Use G1, a bound.*instead.",
     ),
     "exact on 2^40 states": (
         infer(lambda: pf.BeliefNetwork(np.eye(41, k=-1), np.zeros(41)), {40: 1}, "exact"),
-        "2^40 = 1.1e+12 states of the hidden units, and 2^24 is the most. Use G12 or G221 instead, or SJJ",
+        "2^40 = 1.1e+12 states of the hidden units, and 2^24 is the most. Use auto instead, or G1",
     ),
     "free energy of exact": (
         lambda: pf.free_energy(clinic(), None, [0.5] * 4, "exact"),
@@ -240,6 +255,7 @@ INAPPLICABLE = {
 
 OTHER = {
     "not a network": (lambda: pf.infer(np.zeros((2, 2))), "network must be a BeliefNetwork; got ndarray."),  # pyright: ignore[reportArgumentType]
+    "a check by a word": (infer(clinic, check="yes"), "seed must be a whole number from 0 to 2^63 - 1; got 'yes'."),
     "dtype": (infer(clinic, dtype="float16"), "dtype must be one of float64, float32; got 'float16'."),
     "means outside": (lambda: pf.free_energy(clinic(), None, [0.5, 0.5, 0.5, 1.5]), "means must lie between 0 and 1."),
     "nan means": (lambda: pf.free_energy(clinic(), None, [0.5, 0.5, np.nan, 0]), "means must lie between 0 and 1."),

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import plefka as pf
-from plefka.methods import SCHEMES, MeanField
+from plefka.errors import InvalidMethod
+from plefka.methods import SCHEMES, Conditioned, MeanField
 from plefka.solution import ABOVE_ZERO
 
 OPTIONS = {
@@ -24,11 +25,10 @@ GIBBS_OPTIONS = ("sweeps", "burn", "chains", "temperatures", "runs", "seed")
 def variants(name):
     """The method as it is, with each option alone, and with all of them together."""
     yield pf.METHODS[name]
-    if not isinstance(pf.METHODS[name], MeanField):
-        return
     if name == "gibbs":
         yield from (dataclasses.replace(pf.METHODS[name], **{option: 77}) for option in GIBBS_OPTIONS)
         yield dataclasses.replace(pf.METHODS[name], **dict.fromkeys(GIBBS_OPTIONS, 99))
+    if not isinstance(pf.METHODS[name], MeanField):
         return
     for option, values in OPTIONS.items():
         yield from (dataclasses.replace(pf.METHODS[name], **{option: value, "seed": 7}) for value in values)
@@ -53,6 +53,34 @@ def test_a_method_without_options_is_spelled_by_its_name(name):
 def test_options_are_spelled_in_one_order_and_only_where_they_matter():
     loose = " G22[ policy=paper , max_steps=3000, tol = 1e-10 ] "
     assert str(pf.parse_method(loose)) == "G22[tol=1e-10,policy=paper]"
+
+
+@pytest.mark.parametrize("budget", ["2s", "1.23456789s", "1234567s", "1e-05s"])
+def test_times_are_spelled_to_the_last_digit(budget):
+    method = pf.parse_method(f"auto[budget={budget}]")
+    assert str(method) == f"auto[budget={budget}]"
+    assert pf.parse_method(str(method)) == method
+
+
+def test_units_that_are_named_say_how_many_they_are():
+    named = pf.parse_method("conditioned[G1,units=a+b]")
+    assert named == pf.parse_method("conditioned[G1,k=2,units=a+b]") == pf.parse_method(str(named))
+    assert str(pf.parse_method("conditioned[G1]")) == "conditioned[G1,k=3]"
+    with pytest.raises(InvalidMethod, match=r"got k=5 and 2 in a\+b. Leave k out"):
+        pf.parse_method("conditioned[G2,k=5,units=a+b]")
+
+
+def test_odd_names_of_units_are_quoted():
+    names = ["a+b", "c,d]", 'e"f', "g"]
+    method = pf.parse_method('conditioned[G1[tol=0.1],units="a+b"+"c,d]"+"e""f"+g]')
+    assert isinstance(method, Conditioned)
+    assert method.names == names
+    assert pf.parse_method(str(method)) == method
+    network = pf.BeliefNetwork(np.eye(4, k=-1), np.zeros(4), names=names)
+    exact, found = (
+        pf.infer(network, {"g": 1}, name) for name in ("exact", 'conditioned[G1,units="a+b"+"c,d]"+"e""f"]')
+    )
+    assert found.log_likelihood == pytest.approx(exact.log_likelihood, abs=1e-12)
 
 
 def test_methods_pass_through():
@@ -106,6 +134,18 @@ def test_a_solution_prints_as_a_table():
     assert set(lines[5]) == {"-"}
     assert [line.split("  ")[0].strip() for line in lines[6:]] == ["rain", "wet 3"]
     assert len({len(line) for line in lines[4:]}) == 1
+
+
+def test_a_solution_by_auto_prints_what_it_is_and_why():
+    lines = str(pf.infer(weather(), {"wet 1": 1})).splitlines()
+    assert lines[0].endswith("(auto: exact)")
+    assert lines[1:3] == ["summed over all states", "auto chose exact: 2^1 states are affordable"]
+    lines = str(pf.infer(weather(), np.eye(4))).splitlines()
+    assert lines[0].startswith("4 rows by auto (exact)")
+    assert lines[1] == "auto chose exact: 2^0 states are affordable"
+    lines = str(pf.infer(weather(), {"wet 1": 1}, "conditioned[G1,units=rain]")).splitlines()
+    assert lines[0].endswith("units=rain]: a lower bound)")
+    assert lines[2] == "conditioned on rain"
 
 
 def test_the_most_probable_unit_comes_first():

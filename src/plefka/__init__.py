@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from plefka.methods import METHODS as METHODS
     from plefka.methods import parse_method as parse_method
     from plefka.networks.belief import BeliefNetwork as BeliefNetwork
-    from plefka.sampling.importance import Check as Check
+    from plefka.sampling.verdict import Check as Check
     from plefka.solution import InferenceFailed as InferenceFailed
     from plefka.solution import Solution as Solution
     from plefka.solution import Status as Status
@@ -35,7 +35,7 @@ __version__ = "0.1.0"
 # Each public name and the module it is loaded from on first use, so that `import plefka` is quick.
 _HOME = {
     "BeliefNetwork": "plefka.networks.belief",
-    "Check": "plefka.sampling.importance",
+    "Check": "plefka.sampling.verdict",
     "Bounds": "plefka.bounding.both",
     "Custom": "plefka.activations",
     "Fitted": "plefka.learning.fitted",

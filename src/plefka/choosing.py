@@ -5,6 +5,7 @@ gets the same answer. A few rows are then checked by importance sampling: where 
 the second order takes its place if it is closer to them.
 """
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -12,17 +13,18 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from plefka.errors import MissingExtra, PlefkaError
-from plefka.evidence import Evidence
+from plefka.errors import MethodDoesNotApply, MissingExtra, PlefkaError
+from plefka.evidence import Evidence, impossible_rows
 from plefka.exact.enumeration import MOST_HIDDEN, num_enumerated
 from plefka.free_energies.problem import pose
 from plefka.methods import Auto, Conditioned, Method, parse_method
 from plefka.posterior import About, Posterior
 from plefka.precision import is_traced, precision
+from plefka.solvers.loop import IMPOSSIBLE
 
 if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
-    from plefka.sampling.importance import Check
+    from plefka.sampling.verdict import Check
 
 IN_A_TRACE = "G1"
 FIRST, SECOND = "bethe", "G2"
@@ -52,28 +54,48 @@ def posterior(method: Auto, network: "BeliefNetwork", evidence: Evidence, *, pru
 
 
 def _approximate(method: Auto, network: "BeliefNetwork", evidence: Evidence, why: str, options: dict) -> Posterior:
-    k = affordable(method, network, evidence, options["prune"])
-    first = _conditioned(FIRST, k)
+    first = _first(method, network, evidence, options["prune"])
     found = first.posterior(network, evidence, **options)
-    rows, checks = _checks(network, evidence, found, options["prune"])
+    rows, checks = _checks(network, evidence, found)
     if not checks:
         return _noted(found, first, why)
-    draws = np.array([check.log_likelihood for check in checks])
-    errors = np.array([check.standard_error for check in checks])
-    reliable = [check.reliable for check in checks]
-    verdict = f"{why}; on {sum(reliable)} of {len(checks)} checked rows draws are reliable"
-    if all(reliable) and _off(-found.free_energy[rows], draws) <= CLOSE + 2 * errors.mean():
-        return _noted(found, first, f"{verdict} and agree with it")
-    second = _conditioned(SECOND, k)
+    reliable = np.array([check.reliable for check in checks])
+    why = f"{why}; on {reliable.sum()} of {len(checks)} checked rows draws are reliable"
+    if not reliable.any():
+        return _noted(found, first, why)
+    rows, sure = rows[reliable], [check for check in checks if check.reliable]
+    draws = np.array([check.log_likelihood for check in sure])
+    off, error = _off(found, rows, draws), float(np.mean([check.standard_error for check in sure]))
+    if off <= CLOSE + 2 * error:
+        return _noted(found, first, f"{why} and agree with it")
+    differ = f"{why} but differ from it by {off:.2g} (+- {error:.1g})"
+    if not reliable.all():
+        return _noted(found, first, differ)
+    second = replace(first, inner=parse_method(SECOND)) if isinstance(first, Conditioned) else parse_method(SECOND)
+    other = _tried(second, network, evidence, options)
+    if other is None or _off(other, rows, draws) >= off or (other.status[rows] != found.status[rows]).any():
+        return _noted(found, first, f"{differ}, and nothing better was found")
+    closer = f"and are closer to it ({_off(other, rows, draws):.2g} away) than to {first} ({off:.2g})"
+    return _noted(other, second, f"{why} {closer}")
+
+
+def _first(method: Auto, network: "BeliefNetwork", evidence: Evidence, prune: bool) -> Method:
+    """Belief propagation, with as much conditioning as the budget and the network allow."""
+    plain, k = parse_method(FIRST), affordable(method, network, evidence, prune)
+    conditioned = Conditioned("conditioned", inner=plain, k=k)
     try:
-        second.check(network)
-        other = second.posterior(network, evidence, **options)
+        conditioned.check(network)
+    except MethodDoesNotApply:
+        return plain
+    return conditioned if k else plain
+
+
+def _tried(method: Method, network: "BeliefNetwork", evidence: Evidence, options: dict) -> Posterior | None:
+    try:
+        method.check(network)
+        return method.posterior(network, evidence, **options)
     except PlefkaError:
-        return _noted(found, first, verdict)
-    closer = _off(-other.free_energy[rows], draws) < _off(-found.free_energy[rows], draws)
-    if all(reliable) and closer and (other.status[rows] == found.status[rows]).all():
-        return _noted(other, second, f"{verdict} and are closer to it than to {first}")
-    return _noted(found, first, verdict)
+        return None
 
 
 def affordable(method: Auto, network: "BeliefNetwork", evidence: Evidence, prune: bool) -> int:
@@ -102,23 +124,23 @@ def _free(storage, bias, activation, rows, tilt, *, prune):
     return pose(storage, jnp.asarray(bias), activation, jnp.asarray(rows), 1, pairs=False, prune=prune, tilt=tilt).free
 
 
-def _conditioned(inner: str, k: int) -> Method:
-    return Conditioned("conditioned", inner=parse_method(inner), k=k) if k else parse_method(inner)
-
-
-def _checks(network, evidence: Evidence, found: Posterior, prune: bool) -> tuple[np.ndarray, list["Check"]]:
-    """Checks of a few rows, evenly spread; none where what they need is not installed."""
+def _checks(network, evidence: Evidence, found: Posterior) -> tuple[np.ndarray, list["Check"]]:
+    """Checks of a few possible rows, evenly spread; none where what they need is not installed."""
     from plefka.sampling.checking import check_row
 
-    rows = np.unique(np.linspace(0, len(evidence.rows) - 1, CHECKED).astype(int))
+    possible = np.flatnonzero((found.status != IMPOSSIBLE) & ~impossible_rows(network, evidence.rows))
+    rows = possible[np.unique(np.linspace(0, len(possible) - 1, CHECKED).astype(int))] if len(possible) else possible
     try:
-        return rows, [check_row(network, evidence, found, row, seed=row) for row in rows]
+        checks = [check_row(network, evidence, found, row, seed=row) for row in rows.tolist()]
     except MissingExtra:
         return rows, []
+    finite = [np.isfinite(check.log_likelihood) for check in checks]
+    return rows[finite], [check for check in checks if np.isfinite(check.log_likelihood)]
 
 
-def _off(estimates: np.ndarray, draws: np.ndarray) -> float:
-    return float(np.abs(estimates - draws).mean())
+def _off(found: Posterior, rows: np.ndarray, draws: np.ndarray) -> float:
+    """How far ln P(evidence) is from that of the draws, on average."""
+    return float(np.abs(-found.free_energy[rows] - draws).mean())
 
 
 def _noted(found: Posterior, chosen: Method, why: str) -> Posterior:

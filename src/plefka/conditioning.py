@@ -55,7 +55,7 @@ def choose(method: Conditioned, network: "BeliefNetwork", evidence: Evidence, pr
     """The units to condition on, (rows, k); -1 where a row has none left to choose."""
     rows = evidence.rows
     if method.units:
-        units = [network.index(name) for name in method.units.split("+")]
+        units = [network.index(name) for name in method.names]
         if len(set(units)) < len(units):
             raise InvalidMethod(f"units must differ from each other; got {method.units!r}.")
         chosen = np.repeat([units], len(rows), axis=0)
@@ -149,9 +149,11 @@ def _mixed(inner: Posterior, superfluous: np.ndarray, shape: tuple[int, int]) ->
 
 
 def _about(method: Conditioned, network: "BeliefNetwork", chosen: np.ndarray, parts: list[About]) -> About:
-    notes = parts[0].notes
+    """A bound where every part is one, with the notes of all of them."""
+    notes = tuple(dict.fromkeys(note for part in parts for note in part.notes))
     if len(chosen) == 1:
         names = [network.names[unit] for unit in chosen[0] if unit >= 0]
         notes = (f"conditioned on {', '.join(names) or 'nothing, as no unit is left to choose'}", *notes)
     proposals: Any = tuple(np.concatenate([part.proposals[k] for part in parts]) for k in (0, 1))
-    return About(method.inner.is_bound if parts[0].is_bound is None else parts[0].is_bound, notes, proposals=proposals)
+    bound = all(method.inner.is_bound if part.is_bound is None else part.is_bound for part in parts)
+    return About(bound, notes, proposals=proposals)

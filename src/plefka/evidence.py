@@ -77,11 +77,11 @@ def as_rows(network: BeliefNetwork, evidence: Any) -> tuple[Any, bool]:
 def as_evidence(network: BeliefNetwork, evidence: Any) -> Evidence:
     """What is known of the units, row by row, checked."""
     if isinstance(evidence, Evidence):
-        return evidence
+        return _checked(network, evidence)
     if evidence is None or isinstance(evidence, Mapping):
         found = _from_mapping(network, evidence or {})
     elif isinstance(evidence, Sequence) and len(evidence) > 0 and isinstance(evidence[0], Mapping):
-        found = _joined([_from_mapping(network, row) for row in evidence])
+        found = _joined([_from_mapping(network, _mapping(row, k)) for k, row in enumerate(evidence)])
     elif hasattr(evidence, "columns"):
         found = _from_frame(network, evidence)
     elif hasattr(evidence, "index") and hasattr(evidence, "items"):  # a Series: one row of a DataFrame
@@ -91,12 +91,26 @@ def as_evidence(network: BeliefNetwork, evidence: Any) -> Evidence:
     if found.rows.shape[0] == 0:
         raise InvalidEvidence(f"a batch of evidence must have a row; got shape {found.rows.shape}.")
     batched = found.rows.ndim == 2 or network.stack is not None
-    found = _one_per_network(network, found if found.rows.ndim == 2 else found.take(None))
+    return _checked(network, (found if found.rows.ndim == 2 else found.take(None))._replace(batched=batched))
+
+
+def _checked(network: BeliefNetwork, found: Evidence) -> Evidence:
+    """Rows (B, n), one for each network of a stack, of numbers that are states; a single one must be possible."""
+    found = _one_per_network(network, found)
     if not is_traced(found.rows):
         _check_values(network, found.rows)
-        if not batched and not is_traced(network):
+        if not found.batched and not is_traced(network):
             _check_possible(network, found.rows)
-    return found._replace(batched=batched)
+    return found
+
+
+def _mapping(row: Any, number: int) -> Mapping:
+    if not isinstance(row, Mapping):
+        raise InvalidEvidence(
+            f"in a list of dictionaries every row is one; got {type(row).__name__} in row {number}. "
+            "Write {} where nothing is observed."
+        )
+    return row
 
 
 def _from_mapping(network: BeliefNetwork, evidence: Mapping) -> Evidence:
@@ -219,7 +233,7 @@ def _one_per_network(network: BeliefNetwork, evidence: Evidence) -> Evidence:
             f"a stack of {network.stack} networks takes one row of evidence, or {network.stack}; got {rows.shape[0]}."
         )
     if is_traced(rows):
-        return Evidence(jnp.broadcast_to(rows, (network.stack, network.size)))
+        return Evidence(jnp.broadcast_to(rows, (network.stack, network.size)), batched=evidence.batched)
     return evidence.take(np.zeros(network.stack, int))
 
 

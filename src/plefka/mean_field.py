@@ -56,7 +56,9 @@ def check(method: MeanField, network: "BeliefNetwork") -> None:
     """SJJ is for the sigmoid, and the pairs of G22 must fit in memory."""
     if method.name == "SJJ" and not isinstance(network.activation, Sigmoid):
         raise does_not_apply(
-            method, f"its bound is for sigmoid networks, and this one is {network.activation.name}", "G12 or G221"
+            method,
+            f"its bound is for sigmoid networks, and this one is {network.activation.name}",
+            "G1, a bound for every activation,",
         )
     if method.functional.needs_pairs and network.storage.num_pairs() > MOST_PAIRS:
         pairs = f"{network.storage.num_pairs():,} pairs of parents"

@@ -4,11 +4,12 @@
 `G12`, `SJJ`, `exact`, `G22[tol=1e-10,policy=paper]`.
 """
 
-import re
-from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from plefka.errors import InvalidMethod, MethodDoesNotApply, nearest
+from plefka.errors import InvalidInput, InvalidMethod, MethodDoesNotApply, nearest
+from plefka.seeds import as_seed
+from plefka.spelling import READERS, Seconds, names_in, read_name, read_options, spelled
 
 if TYPE_CHECKING:
     from plefka.evidence import Evidence
@@ -38,20 +39,24 @@ class Method:
         raise InvalidMethod(f"{self.name} is not a whole method.")
 
     def __str__(self) -> str:
-        plain = METHODS[self.name]
-        options = []
-        for f in fields(self):
-            value = getattr(self, f.name)
-            if f.metadata.get("in_front"):
-                options.insert(0, str(value))
-            elif f.metadata.get("always") or value != getattr(plain, f.name):
-                options.append(f"{f.name}={_spelled(value)}")
-        return f"{self.name}[{','.join(options)}]" if options else self.name
+        return spelled(self)
 
 
 def _check_positive(tol: float) -> None:
     if not tol > 0:
         raise InvalidMethod(f"tol must be positive; got {tol}.")
+
+
+def _check_steps(max_steps: int) -> None:
+    if max_steps < 1:
+        raise InvalidMethod(f"max_steps >= 1 must hold; got {max_steps}.")
+
+
+def _check_seed(seed: int | None) -> None:
+    try:
+        as_seed(0 if seed is None else seed)
+    except InvalidInput as error:
+        raise InvalidMethod(str(error)) from None
 
 
 @dataclass(frozen=True)
@@ -76,8 +81,7 @@ class MeanField(Method):
             raise InvalidMethod(
                 f"max_steps >= 1 and restarts >= 0 must hold; got {self.max_steps} and {self.restarts}."
             )
-        if self.seed is not None and self.seed < 0:
-            raise InvalidMethod(f"seed must be a whole number of 0 or more; got {self.seed}.")
+        _check_seed(self.seed)
         if self.policy not in POLICIES:
             raise InvalidMethod(
                 f"policy must be one of {', '.join(POLICIES)}; got {self.policy!r}." + nearest(self.policy, POLICIES)
@@ -140,8 +144,7 @@ class Bethe(Method):
 
     def __post_init__(self):
         _check_positive(self.tol)
-        if self.max_steps < 1:
-            raise InvalidMethod(f"max_steps >= 1 must hold; got {self.max_steps}.")
+        _check_steps(self.max_steps)
         if not 0 <= self.damping < 1:
             raise InvalidMethod(f"0 <= damping < 1 must hold; got {self.damping}.")
 
@@ -186,22 +189,31 @@ class Exact(Method):
 class Conditioned(Method):
     """The sum over all states of k units, chosen by their share in the second order or named, the rest by `inner`.
 
-    - `k`: how many units are chosen, row by row.
-    - `units`: their names instead, as in `conditioned[G2,units=a+b+c]`.
+    - `k`: how many units are chosen, row by row; 3 unless given.
+    - `units`: their names instead, as in `conditioned[G2,units=a+b+c]`; a name with + or , or a bracket in quotes.
     """
 
     inner: Method = field(default=SecondOrder("G2"), metadata={"in_front": True})
-    k: int = field(default=3, metadata={"always": True})
+    k: int | None = field(default=None, metadata={"always": True})
     units: str = ""
 
     def __post_init__(self):
-        if not 0 <= self.k <= MOST_CONDITIONED:
-            raise InvalidMethod(f"k must be a whole number from 0 to {MOST_CONDITIONED}; got {self.k}.")
-        count = len(self.units.split("+")) if self.units else self.k
-        if count > MOST_CONDITIONED:
-            raise InvalidMethod(f"at most {MOST_CONDITIONED} units can be conditioned on; got {count}.")
-        if self.units and self.k != count:
+        count = len(self.names) if self.units else 3
+        if self.k is None:
             object.__setattr__(self, "k", count)
+        elif self.units and self.k != count:
+            raise InvalidMethod(
+                f"k is the number of units that are named; got k={self.k} and {count} in {self.units}. Leave k out."
+            )
+        if self.units and count > MOST_CONDITIONED:
+            raise InvalidMethod(f"at most {MOST_CONDITIONED} units can be conditioned on; got {count}.")
+        if self.k is not None and not 0 <= self.k <= MOST_CONDITIONED:
+            raise InvalidMethod(f"k must be a whole number from 0 to {MOST_CONDITIONED}; got {self.k}.")
+
+    @property
+    def names(self) -> list[str]:
+        """The units that are named."""
+        return names_in(self.units)
 
     @property
     def is_bound(self) -> bool:
@@ -238,12 +250,9 @@ class Mixture(Method):
             raise InvalidMethod(
                 f"components must be a whole number from 1 to {MOST_COMPONENTS}; got {self.components}."
             )
-        if not self.tol > 0:
-            raise InvalidMethod(f"tol must be positive; got {self.tol}.")
-        if self.max_steps < 1:
-            raise InvalidMethod(f"max_steps >= 1 must hold; got {self.max_steps}.")
-        if self.seed is not None and self.seed < 0:
-            raise InvalidMethod(f"seed must be a whole number of 0 or more; got {self.seed}.")
+        _check_positive(self.tol)
+        _check_steps(self.max_steps)
+        _check_seed(self.seed)
 
     @property
     def is_bound(self) -> bool:
@@ -286,8 +295,7 @@ class Gibbs(Method):
         for option, value in least.items():
             if getattr(self, option) < value:
                 raise InvalidMethod(f"{option} must be {value} or more; got {getattr(self, option)}.")
-        if self.seed is not None and self.seed < 0:
-            raise InvalidMethod(f"seed must be a whole number of 0 or more; got {self.seed}.")
+        _check_seed(self.seed)
 
     @property
     def is_bound(self) -> bool:
@@ -305,16 +313,6 @@ class Gibbs(Method):
 
         self.check(network)
         return posterior(self, network, evidence.rows, evidence.tilt)
-
-
-class Seconds(float):
-    """A time, spelled 1s."""
-
-    def __new__(cls, value):
-        return super().__new__(cls, value.strip().removesuffix("s") if isinstance(value, str) else value)
-
-    def __str__(self) -> str:
-        return f"{float(self):g}s"
 
 
 ONE_SECOND = Seconds(1.0)
@@ -365,64 +363,12 @@ def parse_method(method: str | Method) -> Method:
     """The method that is spelled so; `parse_method(str(m)) == m`."""
     if isinstance(method, Method):
         return method
-    match = re.fullmatch(r"\s*([^\[\]\s]+)\s*(?:\[(.*)\])?\s*", method) if isinstance(method, str) else None
-    if match is None:
-        raise InvalidMethod(f"a method is spelled NAME or NAME[option=value,...]; got {method!r}.")
-    name, options = match[1], match[2] or ""
+    name, options = read_name(method)
     name = SPELLINGS.get(name, name)
     if name not in METHODS:
         raise InvalidMethod(f"there is no method {name!r}; there are {', '.join(METHODS)}." + nearest(name, METHODS))
-    given: dict[str, Any] = {}
-    for position, text in enumerate(filter(str.strip, _split(options))):
-        key, value = _option(METHODS[name], text.strip(), position)
-        if key in given:
-            raise InvalidMethod(f"{key} is given twice in {method!r}.")
-        given[key] = value
-    return replace(METHODS[name], **given)
-
-
-def _split(options: str) -> list[str]:
-    """At the commas that are not inside further brackets."""
-    parts, depth = [""], 0
-    for letter in options:
-        depth += (letter == "[") - (letter == "]")
-        if letter == "," and depth == 0:
-            parts.append("")
-        else:
-            parts[-1] += letter
-    return parts
-
-
-def _option(method: Method, text: str, position: int) -> tuple[str, Any]:
-    key, equals, value = (part.strip() for part in text.partition("="))
-    known = {f.name: f for f in fields(method) if f.name != "name"}
-    in_front = next((f.name for f in known.values() if f.metadata.get("in_front")), None)
-    if position == 0 and in_front and (not equals or "[" in key):
-        key, equals, value = in_front, "=", text
-    if not equals or key not in known:
-        choices = f"options of {method.name}: {', '.join(known)}" if known else f"{method.name} has no options"
-        raise InvalidMethod(f"{text.strip()!r} is not an option; {choices}." + nearest(key, known))
-    kind = known[key].type
-    try:
-        return key, _READ[kind](value)
-    except InvalidMethod:
-        raise
-    except ValueError:
-        raise InvalidMethod(f"{key} must be {_KINDS.get(kind, 'a whole number')}; got {value!r}.") from None
-
-
-def _spelled(value: Any) -> str:
-    return ("no", "yes")[value] if isinstance(value, bool) else str(value)
-
-
-def _yes_or_no(text: str) -> bool:
-    if text not in ("yes", "no"):
-        raise ValueError
-    return text == "yes"
-
-
-_READ = {float: float, int: int, str: str, int | None: int, bool: _yes_or_no, Method: parse_method, Seconds: Seconds}
-_KINDS = {float: "a number", bool: "yes or no", Seconds: "a time such as 2s"}
+    plain = METHODS[name]
+    return type(plain)(name, **read_options(plain, options, {**READERS, Method: parse_method}))
 
 
 def does_not_apply(method: Method, why: str, instead: str) -> MethodDoesNotApply:

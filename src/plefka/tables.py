@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from plefka.solution import Solution
 
 MOST_ROWS = 20
+SENTENCES = {"exact": "exact", "lower bound": "a lower bound", "estimate": "an estimate, not a bound"}
 
 
 def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -35,11 +36,11 @@ def solution_table(solution: "Solution") -> str:
     return _batch_table(solution) if solution.is_batch else _single_table(solution)
 
 
-def kind_of_estimate(solution: "Solution") -> str:
-    """'exact', 'a lower bound' or 'an estimate, not a bound'."""
-    if solution.method.name == "exact":
+def kind_of(solution: "Solution") -> str:
+    """'exact', 'lower bound' or 'estimate'."""
+    if solution.is_exact:
         return "exact"
-    return "a lower bound" if solution.is_bound else "an estimate, not a bound"
+    return "lower bound" if solution.is_bound else "estimate"
 
 
 def doubts(solution: "Solution") -> list[str]:
@@ -55,8 +56,9 @@ def doubts(solution: "Solution") -> list[str]:
 
 def _single_table(solution: "Solution") -> str:
     lines = [
-        f"ln P(evidence) = {solution.log_likelihood:.6f}  ({solution.method}: {kind_of_estimate(solution)})",
+        f"ln P(evidence) = {solution.log_likelihood:.6f}  ({solution.method}: {SENTENCES[kind_of(solution)]})",
         _status_line(solution),
+        *solution.notes,
         *(f"warning: {doubt}" for doubt in doubts(solution)),
     ]
     hidden = [(name, f"{mean:.6f}") for name, mean in solution.ranking()]
@@ -74,7 +76,7 @@ def _single_table(solution: "Solution") -> str:
 
 
 def _status_line(solution: "Solution") -> str:
-    if solution.method.name == "exact":
+    if solution.is_exact:
         return "summed over all states"
     restarts = f", best of {solution.num_restarts + 1} starts" if solution.num_restarts else ""
     return f"{solution.status.value} after {solution.num_steps} steps{restarts}, residual {solution.residual:.1e}"
@@ -95,8 +97,9 @@ def _batch_table(solution: "Solution") -> str:
     ]
     done = int(np.sum(solution.converged))
     lines = [
-        f"{count:,} rows by {solution.method} ({kind_of_estimate(solution)}): {done:,} converged, "
+        f"{count:,} rows by {solution.method} ({SENTENCES[kind_of(solution)]}): {done:,} converged, "
         f"mean ln P(evidence) = {np.mean(solution.log_likelihood):.6f}",
+        *solution.notes,
         *(f"warning: {doubt}" for doubt in doubts(solution)),
         "",
         text_table(("row", "ln P(evidence)", "status", "steps", "residual"), rows),

@@ -150,3 +150,9 @@ def _gap(name, exact_findings):
     assert found.converged
     assert found.method.startswith("Jaakkola-Jordan, ")
     return found.log_likelihood - log_z
+
+
+def test_bounds_that_agree_are_not_apart_even_where_the_evidence_is_impossible():
+    assert pf.Bounds(-np.inf, -np.inf, "exact", "exact").gap == 0
+    assert pf.Bounds(-np.inf, -1.0, "none", "upper").gap == np.inf
+    assert pf.Bounds(-1.5, -1.0, "G1", "upper").gap == 0.5

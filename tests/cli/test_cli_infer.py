@@ -102,6 +102,21 @@ def test_rows_may_be_as_pandas_writes_them(run, rows, tmp_path):
     assert plain["solutions"] == from_pandas["solutions"]
 
 
+def test_rows_for_a_stack_are_one_or_one_for_each_with_soft_evidence_too(run, tmp_path):
+    net, rows = tmp_path / "stack.npz", tmp_path / "rows.csv"
+    stack = pf.ensembles.layered((2, 3), -1, 1, 3, 0)
+    pf.save(stack, net)
+    rows.write_text("2,3\n1,0\n0,1\n", encoding="utf-8")
+    for soft in ((), ("-e", "4=0.9:0.2")):
+        answer = run("infer", net, "--rows", rows, *soft)
+        assert answer.code == 2
+        assert "a stack of 3 networks takes one row of evidence, or 3; got 2." in answer.err
+    rows.write_text("2,3\n1,0\n", encoding="utf-8")
+    found = run("infer", net, "--rows", rows, "-e", "4=0.9:0.2", "-m", "exact", "--json").json["solutions"][0]["rows"]
+    right = pf.infer(stack, {2: 1, 3: 0, 4: pf.Likelihood(0.9, 0.2)}, "exact").log_likelihood
+    np.testing.assert_allclose([row["log_likelihood"] for row in found], right, atol=1e-12)
+
+
 def test_rows_that_did_not_converge_are_named(run, rows):
     """The first two are solved by the reductions alone."""
     answer = run("infer", NET, "--rows", rows, "-m", "G12[max_steps=1]")

@@ -10,7 +10,7 @@ import pytest
 
 import plefka as pf
 from plefka.cli.data_files import read_table
-from plefka.cli.learn import split
+from plefka.cli.fit import split
 from plefka.errors import InvalidFile
 from plefka.learning import epochs as loop
 from plefka.learning import fitting
@@ -424,7 +424,7 @@ def test_a_stack_is_no_model(run, data, tmp_path):
 def test_blocks_of_rows_are_filled_as_all_at_once(run, model, data, tmp_path, monkeypatch):
     whole, parts = tmp_path / "whole.csv", tmp_path / "parts.csv"
     assert run("impute", model, data, "-o", whole).code == 0
-    monkeypatch.setattr("plefka.cli.learn.BLOCK", 1)
+    monkeypatch.setattr("plefka.cli.impute.BLOCK", 1)
     assert run("impute", model, data, "-o", parts).code == 0
     assert parts.read_bytes() == whole.read_bytes()
 

@@ -7,9 +7,10 @@ import pytest
 
 import plefka as pf
 from plefka.errors import InvalidInput
-from plefka.sampling import importance
+from plefka.sampling import importance, verdict
 from plefka.sampling.diagnostics import of_chains, smoothed
-from plefka.sampling.importance import check, check_rows, widened
+from plefka.sampling.importance import check, widened
+from plefka.sampling.verdict import Check
 from tests import zoo
 from tests.sampling import cases
 
@@ -135,12 +136,63 @@ def test_verdicts_in_words():
     assert "estimate" not in checked(network, row, estimate=None).verdict
 
 
+def judged(estimate, **said):
+    """A check whose draws say -3 +- 0.01."""
+    row = np.full(2, 0.5)
+    return Check(-3.0, 0.01, row, row, 0.2, 1000.0, 4096, estimate, **said)
+
+
+@pytest.mark.parametrize("said", [{}, {"is_bound": True}, {"is_exact": True, "is_bound": True}])
+@pytest.mark.parametrize("estimate", [np.nan, -np.inf, np.inf])
+def test_an_estimate_that_is_not_finite_is_not_trusted(estimate, said):
+    found = judged(estimate, **said)
+    assert not found.trusted
+    assert found.verdict.endswith("The method has no finite answer: take the values of the draws.")
+
+
+@pytest.mark.parametrize(
+    ("errors", "said", "words", "trusted"),
+    [
+        (1.5, "is_bound", "within the interval", True),
+        (3.0, "is_bound", "above, outside the interval but within what chance allows", True),
+        (4.5, "is_bound", "which no bound may", False),
+        (-4.5, "is_bound", "as a bound may", True),
+        (3.0, "is_exact", "above, outside the interval but within what chance allows", True),
+        (-3.0, "is_exact", "below, outside the interval but within what chance allows", True),
+        (-4.5, "is_exact", "below, more than chance allows", False),
+    ],
+)
+def test_only_what_chance_does_not_explain_is_called_wrong(errors, said, words, trusted):
+    found = judged(-3.0 + 0.01 * errors, **{said: True})
+    assert words in found.verdict
+    assert found.trusted is trusted
+
+
+def test_exact_answers_are_not_called_wrong_by_chance():
+    network = zoo.ZOO["sigmoid, layered"]
+    solution = pf.infer(network, zoo.some_evidence(network), "exact")
+    checks = [solution.check(seed=seed, num_samples=500) for seed in range(200)]
+    assert all(found.trusted for found in checks)
+    assert any("chance allows" in found.verdict for found in checks)
+    assert all("The exact value" in found.verdict for found in checks)
+
+
+def test_impossible_evidence_is_called_so():
+    W = np.array([[0, 0, 0], [0, 0, 0], [1.0, 1.0, 0]])
+    network = pf.BeliefNetwork(W, np.array([0.5, 0.5, 0.0]), "noisy_or")
+    impossible, possible = pf.infer(network, np.array([[0, 0, 1], [np.nan, np.nan, 1]]), "bethe").check(seed=0)
+    assert impossible.verdict.startswith("The evidence is impossible: its probability is zero")
+    assert not impossible.trusted
+    assert possible.trusted
+    assert "impossible" not in possible.verdict
+
+
 def test_a_heavy_tail_is_not_to_be_believed():
     network = zoo.dense(12, -6, 6, "sigmoid", 9)
     row = np.where(np.arange(12) > 8, 1.0, np.nan)
     means = np.where(np.isnan(row), 1 - np.round(pf.infer(network, row, "exact").means), row)
     found = check(network, row, None, (np.zeros(1), np.clip(means, 0.01, 0.99)[None]), seed=0, estimate=-3.0)
-    assert found.pareto_k > importance.USABLE
+    assert found.pareto_k > verdict.USABLE
     assert not found.trusted
     assert "Not to be believed" in found.verdict
 
@@ -148,13 +200,10 @@ def test_a_heavy_tail_is_not_to_be_believed():
 def test_rows_are_checked_one_by_one_and_the_seed_decides():
     network = zoo.ZOO["sigmoid, layered"]
     rows = np.stack([zoo.some_evidence(network), np.ones(network.size)])
-    solved = pf.infer(network, rows)
-    proposals = [proposal(network, row, u) for row, u in zip(rows, solved.means, strict=True)]
-    first, again = (
-        check_rows(network, rows, None, proposals, seed=2, estimate=solved.log_likelihood) for _ in range(2)
-    )
-    assert first[0].log_likelihood == again[0].log_likelihood
-    assert first[0].log_likelihood != checked(network, rows[0], seed=7).log_likelihood
+    solved = pf.infer(network, rows, "G12")
+    first, again, other = (solved.check(seed=seed) for seed in (2, 2, 7))
+    assert first[0].log_likelihood == again[0].log_likelihood != other[0].log_likelihood
+    assert first[0].estimate == solved.log_likelihood[0]
     assert first[1].standard_error == 0
 
 

@@ -28,8 +28,8 @@ class Bounds:
 
     @property
     def gap(self) -> float:
-        """How far they are apart."""
-        return self.upper - self.lower
+        """How far they are apart: 0 where both say that the evidence is impossible."""
+        return 0.0 if self.upper == self.lower else self.upper - self.lower
 
 
 def bounds(network: BeliefNetwork, evidence: Any = None) -> Bounds:

@@ -9,10 +9,12 @@ import typer
 from plefka.cli import BAD_INPUT
 from plefka.cli.compare import compare
 from plefka.cli.demo import demo
+from plefka.cli.fit import fit
+from plefka.cli.impute import impute
 from plefka.cli.infer import infer
-from plefka.cli.learn import fit, impute, score
 from plefka.cli.reproduce import reproduce
 from plefka.cli.sample import sample
+from plefka.cli.score import score
 from plefka.cli.show import show
 from plefka.errors import PlefkaError
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from plefka.evidence import Likelihood
-    from plefka.sampling.importance import Check as Checked
+    from plefka.sampling.verdict import Check as Checked
     from plefka.solution import Solution
 
 Methods = Annotated[

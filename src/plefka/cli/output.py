@@ -81,9 +81,9 @@ def as_json(evidence: "Mapping[str, int | Likelihood]") -> dict[str, Any]:
 
 def kind(solution: "Solution") -> str:
     """'exact', 'lower bound' or 'estimate'."""
-    if solution.is_exact:
-        return "exact"
-    return "lower bound" if solution.is_bound else "estimate"
+    from plefka.tables import kind_of
+
+    return kind_of(solution)
 
 
 def status_word(status: "Status") -> str:
@@ -93,7 +93,7 @@ def status_word(status: "Status") -> str:
 
 def steps_text(solution: "Solution", steps: int) -> str:
     """How many steps there were, where there is such a thing."""
-    return "" if solution.method.name == "exact" else str(steps)
+    return "" if solution.is_exact else str(steps)
 
 
 def print_left_out(reasons: Mapping[str, str]) -> None:

@@ -47,7 +47,7 @@ def posterior(network: "BeliefNetwork", evidence: Evidence, *, prune: bool, dtyp
     with precision(dtype):
         task = _task(network, evidence, prune)
         bits = most_bits(task)
-        _refuse_too_many(network, bits)
+        _refuse_too_many(bits)
         states = 2**bits
         block = min(BLOCK, states)
         for index in chunks(len(task.rows), max(1, WORK // (block * network.size))):
@@ -152,12 +152,11 @@ def _status(free_energy, where):
     return where(free_energy == np.inf, IMPOSSIBLE, where(free_energy < np.inf, CONVERGED, NOT_FINITE))
 
 
-def _refuse_too_many(network: "BeliefNetwork", bits: int) -> None:
+def _refuse_too_many(bits: int) -> None:
     if bits > MOST_HIDDEN:
         raise MethodDoesNotApply(
             f"exact does not apply: it would sum over 2^{bits} = {2.0**bits:.3g} states of the hidden units, and "
-            f"2^{MOST_HIDDEN} is the most. Use G12 or G221 instead"
-            + (", or SJJ for a bound." if network.activation.name == "sigmoid" else ".")
+            f"2^{MOST_HIDDEN} is the most. Use auto instead, or G1 for a bound."
         )
 
 
@@ -212,7 +211,7 @@ def _traced(network: "BeliefNetwork", evidence: Evidence) -> Posterior:
     n, rows = network.size, evidence.rows
     tilt = jnp.zeros(rows.shape) if evidence.tilt is None else evidence.tilt
     free = np.ones(n, bool) if is_traced(rows) else np.isnan(np.asarray(rows)).any(0)
-    _refuse_too_many(network, int(free.sum()))
+    _refuse_too_many(int(free.sum()))
     rank = np.where(free, np.cumsum(free) - 1, -1)
     number = np.arange(2 ** int(free.sum()))
     S = np.where(rank[:, None] >= 0, (number >> np.maximum(rank, 0)[:, None]) & 1, 0)

@@ -5,7 +5,7 @@ of some, made a little wider so that no cause is excluded. The shape k of the we
 average is to be believed: below 0.5 it is good, below 0.7 usable.
 """
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ from plefka.precision import precision
 from plefka.sampling import diagnostics
 from plefka.sampling.forward import num_draws, predicted
 from plefka.sampling.target import LEAST, Target, target
+from plefka.sampling.verdict import Check
 from plefka.sampling.visits import padded
 from plefka.seeds import as_seed
 
@@ -28,110 +29,9 @@ if TYPE_CHECKING:
 
 Proposals = tuple[np.ndarray, np.ndarray]
 NUM_SAMPLES = 4096
-GOOD, USABLE = 0.5, 0.7  # shapes of the tail of the weights
-INTERVAL = 1.96  # standard errors
-SMALL = 0.1  # nats: a tenth of a probability, which is no reason to distrust an estimate
 WIDER, UNDECIDED = 0.02, 0.02  # how far means are moved towards the prior, and the prior towards 1/2
 DEFENSIVE, FLIPS = 0.1, 2.0  # the share of draws that look around, and how many units they flip on average
 SMALLEST = 16  # units, so that all small networks share what is compiled
-
-
-@dataclass(frozen=True, eq=False)
-class Check:
-    """What weighted draws say about one row of evidence, and about a solution of it.
-
-    - `log_likelihood`, `standard_error`: ln P(evidence), and the error of it; their interval is 1.96 errors wide.
-    - `means`, `means_error`: (n,), the probability of each unit to be on, and its standard error.
-    - `pareto_k`: the shape of the tail of the weights; `effective_samples` out of `num_samples` draws.
-    - `estimate`: the log-likelihood that was checked, or None.
-    - `verdict`: all of this in words; `trusted`: whether the draws are reliable and do not contradict the estimate.
-    """
-
-    log_likelihood: float
-    standard_error: float
-    means: np.ndarray
-    means_error: np.ndarray
-    pareto_k: float
-    effective_samples: float
-    num_samples: int
-    estimate: float | None
-    is_bound: bool
-
-    def shifted(self, by: float) -> "Check":
-        """The same with a constant added to every log-likelihood."""
-        estimate = None if self.estimate is None else self.estimate + by
-        return replace(self, log_likelihood=self.log_likelihood + by, estimate=estimate) if by else self
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """Where ln P(evidence) lies in 95 of 100 cases, if the draws are reliable."""
-        reach = INTERVAL * self.standard_error
-        return self.log_likelihood - reach, self.log_likelihood + reach
-
-    @property
-    def reliable(self) -> bool:
-        """Whether the weights have a tail that averages can bear."""
-        return bool(np.isfinite(self.log_likelihood)) and self.pareto_k < USABLE
-
-    @property
-    def gap(self) -> float:
-        """By how much the estimate lies outside the interval: above it if positive, below it if negative."""
-        if self.estimate is None:
-            return 0.0
-        low, high = self.interval
-        return max(0.0, self.estimate - high) - max(0.0, low - self.estimate)
-
-    @property
-    def trusted(self) -> bool:
-        if not self.reliable:
-            return False
-        return self.gap <= _rounding(self.estimate) if self.is_bound else abs(self.gap) <= SMALL
-
-    @property
-    def verdict(self) -> str:
-        return f"{_about_draws(self)} {_about_estimate(self)}".strip()
-
-
-def _rounding(estimate: float | None) -> float:
-    return 1e-6 * max(1.0, abs(estimate or 0.0))
-
-
-def _about_draws(check: Check) -> str:
-    if not np.isfinite(check.log_likelihood):
-        return (
-            "No draw from the solution is possible in the network: the solution misses the posterior altogether. "
-            "Use another method, or gibbs."
-        )
-    if check.standard_error == 0:
-        return f"ln P(evidence) = {check.log_likelihood:.4f}: all draws have the same weight."
-    number = f"ln P(evidence) = {check.log_likelihood:.4f} +- {check.standard_error:.2g}"
-    drawn = f"{check.effective_samples:,.0f} effective of {check.num_samples:,} draws"
-    if not check.reliable:
-        return (
-            f"Not to be believed (Pareto k = {check.pareto_k:.2f}, not below {USABLE}; {drawn}): the solution leaves "
-            "out states that matter. Raise num_samples, condition on more units, or use gibbs."
-        )
-    grade = "good" if check.pareto_k < GOOD else "usable"
-    tail = f"Pareto k = {check.pareto_k:.2f}" if np.isfinite(check.pareto_k) else "no tail of rare weights"
-    return f"{number} ({grade}: {tail}, {drawn})."
-
-
-def _about_estimate(check: Check) -> str:
-    if check.estimate is None or not check.reliable:
-        return ""
-    kind = "bound" if check.is_bound else "estimate"
-    said = f"The {kind} {check.estimate:.4f}"
-    difference = check.estimate - check.log_likelihood
-    if abs(check.gap) <= _rounding(check.estimate):
-        return f"{said} lies within the interval."
-    if check.is_bound and check.gap > 0:
-        return f"{said} lies {difference:.2g} above, which no bound may: the solution is wrong."
-    if check.is_bound:
-        return f"{said} lies {-difference:.2g} below, as a bound may; take the value of the draws."
-    where = f"{said} lies {abs(difference):.2g} {'above' if difference > 0 else 'below'}"
-    if check.trusted:
-        return f"{where}, outside the interval but close to it."
-    return f"{where}: take the values of the draws, or a better method."
 
 
 def check(
@@ -143,11 +43,12 @@ def check(
     seed: int,
     num_samples: int = NUM_SAMPLES,
     estimate: float | None = None,
-    is_bound: bool = False,
+    **said: bool,
 ) -> Check:
     """Check one row of evidence (n,), nan where hidden; every weight is times exp(sum_i tilt_i S_i).
 
-    `proposals`: ln weights (M,) and means (M, n) of factorial distributions, as they are: see `widened`.
+    - `proposals`: ln weights (M,) and means (M, n) of factorial distributions, as they are: see `widened`.
+    - `said`: what the estimate is said to be, `is_bound`, `is_exact` or `impossible`.
     """
     row = np.atleast_2d(np.asarray(rows, float))
     lean = None if tilt is None else np.atleast_2d(np.asarray(tilt, float))
@@ -157,19 +58,7 @@ def check(
     with precision("float64"):
         part = target(network, row, lean)
         S, log_w = _weighted(part, log_alpha, u[:, part.units], rng, num_samples)
-        return _judged(network, row[0], part, S, log_w, rng, estimate, is_bound)
-
-
-def check_rows(network: "BeliefNetwork", rows: np.ndarray, tilt, proposals: list[Proposals], *, seed: int, **options):
-    """One `Check` for each row (B, n); `estimate` has one number for each as well."""
-    estimates = options.pop("estimate", None)
-    return [
-        check(
-            network, rows[k], None if tilt is None else tilt[k], proposals[k], seed=as_seed(seed) + k,
-            estimate=None if estimates is None else float(estimates[k]), **options,
-        )
-        for k in range(len(rows))
-    ]  # fmt: skip
+        return _judged(network, row[0], part, S, log_w, rng, partial(Check, estimate=estimate, **said))
 
 
 def _refuse(network: "BeliefNetwork", row: np.ndarray, num_samples: int) -> None:
@@ -252,9 +141,9 @@ def _sum_of_logs(activation, x, S, counted):
     return jnp.where(counted, jnp.where(logs > LEAST, logs, LEAST), 0.0).sum(0)
 
 
-def _judged(network, row, part: Target, S, log_w, rng, estimate, is_bound) -> Check:
+def _judged(network, row, part: Target, S, log_w, rng, make: Callable[..., Check]) -> Check:
     count = len(log_w)
-    make = partial(Check, num_samples=count, estimate=estimate, is_bound=is_bound)
+    make = partial(make, num_samples=count)
     if not np.isfinite(log_w).any():
         return make(-np.inf, np.inf, _nowhere(row), _nowhere(row), np.inf, 0.0)
     log_w, k = diagnostics.smoothed(log_w)

@@ -1,0 +1,85 @@
+"""`plefka impute`: fill the gaps of a table."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from plefka.cli import options, output
+from plefka.cli.data_files import WRITERS, Table, check_new, evidence_of, known, read_table, units_of, write_table
+from plefka.cli.learn import Data, Force, Model, Scheme, check_single, learning_method
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from plefka.methods import Method
+    from plefka.networks.belief import BeliefNetwork
+
+BLOCK = 2**13  # rows that are filled at once
+
+
+def impute(
+    model: Model,
+    data: Data,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILLED", help=".csv, .parquet or .npy.")],
+    method: Scheme = None,
+    probabilities: Annotated[bool, typer.Option("--probabilities", help="Fill in P(on | row), not 0 or 1.")] = False,
+    force: Force = False,
+    json: options.Json = False,
+) -> None:
+    """Fill the missing entries of a table."""
+    from plefka.cli.source import read_network
+    from plefka.methods import parse_method
+
+    known(out, WRITERS)
+    check_new(out, [data, Path(model)], force=force)
+    given = parse_method(method) if method else None
+    network, table = read_network(model), read_table(data)
+    check_single(network, model, "impute")
+    chosen = learning_method(given, network.activation)
+    values, content = _filled(network, table, chosen, probabilities)
+    names = table.names or (None if out.suffix.lower() == ".csv" else _names(network, table))
+    write_table(out, names, values)
+    content = {"network": model, "data": str(data), "filled": str(out), "method": str(chosen), **content}
+    output.print_json(content) if json else _print_impute(content)
+    if content["not_converged"]:
+        print(f"plefka: {chosen}: {content['message']}.", file=sys.stderr)
+        raise typer.Exit(output.DID_NOT_CONVERGE)
+
+
+def _names(network: "BeliefNetwork", table: Table) -> list[str]:
+    return [network.names[unit] for unit in units_of(network, table)]
+
+
+def _filled(
+    network: "BeliefNetwork", table: Table, method: "Method", probabilities: bool
+) -> tuple["np.ndarray", dict[str, Any]]:
+    """The table without gaps, and how that went. Only rows with gaps are solved, block by block."""
+    import numpy as np
+
+    import plefka as pf
+
+    units, values = units_of(network, table), np.array(table.values, float)
+    missing = np.isnan(values)
+    gaps = np.flatnonzero(missing.any(axis=1))
+    content = {"rows": len(values), "missing": int(missing.sum()), "rows_with_gaps": len(gaps), "not_converged": 0}
+    failed = []
+    for first in range(0, len(gaps), BLOCK):
+        block = gaps[first : first + BLOCK]
+        solution = pf.infer(network, evidence_of(network, units, values[block]), method)
+        means = solution.means[:, units]
+        values[block] = np.where(missing[block], means if probabilities else means > 0.5, values[block])
+        failed += [status.value for status in solution.status[~solution.converged]]
+    if failed:
+        content |= {"not_converged": len(failed), "message": f"{len(failed)} rows: {failed[0]}"}
+    return values if probabilities else values.astype(np.int8), content
+
+
+def _print_impute(content: dict[str, Any]) -> None:
+    rows = [
+        ("missing", f"{content['missing']:,} in {content['rows_with_gaps']:,} rows"),
+        ("filled by", content["method"]),
+        ("written", content["filled"]),
+    ]
+    output.print_table(("rows", f"{content['rows']:,}"), rows)

@@ -1,0 +1,88 @@
+"""`plefka score`: how probable the rows of a table are."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from plefka.cli import options, output
+from plefka.cli.data_files import check_new, known, read_table, units_of, write_table
+from plefka.cli.learn import Data, Force, Model, Seed, check_single
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from plefka.learning.scoring import Score
+
+
+def score(
+    model: Model,
+    data: Data,
+    seed: Seed = 0,
+    samples: Annotated[int, typer.Option(min=2, help="For each row, where sampling is needed.")] = 1000,
+    rows: Annotated[Path | None, typer.Option(metavar="OUT.csv", help="Write ln P of every row.")] = None,
+    force: Force = False,
+    json: options.Json = False,
+) -> None:
+    """ln P of the rows of a table, exact where affordable."""
+    from plefka.cli.source import read_network
+    from plefka.learning.patterns import patterns_of
+    from plefka.learning.scoring import score_patterns
+
+    if rows is not None:
+        known(rows, {".csv": write_table})
+        check_new(rows, [data, Path(model)], force=force)
+    network, table = read_network(model), read_table(data)
+    check_single(network, model, "score")
+    patterns = patterns_of(network, table.values, units_of(network, table))
+    found = score_patterns(network, patterns, None, seed, samples)
+    if rows is not None:
+        columns = _columns(found)
+        write_table(rows, columns, _stacked(columns))
+    content = _score_content(found, model, data)
+    output.print_json(content) if json else _print_score(content, rows)
+
+
+def _columns(found: "Score") -> dict[str, Any]:
+    """What is known of every row."""
+    columns = {"log_likelihood": found.log_likelihood, "standard_error": found.standard_error}
+    more = {"bound": found.bound, "effective_samples": found.effective}
+    return columns | {name: column for name, column in more.items() if column is not None}
+
+
+def _stacked(columns: dict[str, Any]) -> "np.ndarray":
+    import numpy as np
+
+    return np.column_stack(list(columns.values()))
+
+
+def _score_content(found: "Score", model: str, data: Path) -> dict[str, Any]:
+    bound, effective = found.bound, found.effective
+    return {
+        "network": model,
+        "data": str(data),
+        "rows": len(found.log_likelihood),
+        "log_likelihood": found.mean,
+        "standard_error": found.mean_error,
+        "is_exact": found.is_exact,
+        "method": None if found.method is None else str(found.method),
+        "bound": None if bound is None else float(bound.mean()),
+        "least_effective_samples": None if effective is None else float(effective.min()),
+        "each": {name: column.tolist() for name, column in _columns(found).items()},
+    }
+
+
+def _print_score(content: dict[str, Any], written: Path | None) -> None:
+    sampled = [
+        ("standard error", f"{content['standard_error']:.4f}"),
+        ("lower bound per row", f"{content['bound'] or 0:.4f}"),
+        ("effective samples, of the worst row", f"{content['least_effective_samples'] or 0:.1f}"),
+    ]
+    how = "exact" if content["is_exact"] else f"importance sampling from {content['method']}"
+    rows = [
+        ("ln P per row", f"{content['log_likelihood']:.4f}"),
+        *([] if content["is_exact"] else sampled),
+        ("by", how),
+        *([("written", str(written))] if written else []),
+    ]
+    output.print_table(("rows", f"{content['rows']:,}"), rows)
