@@ -13,14 +13,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from plefka.certainty import certain
 from plefka.errors import MethodDoesNotApply, MissingExtra, PlefkaError
-from plefka.evidence import Evidence, impossible_rows
+from plefka.evidence import Evidence
 from plefka.exact.enumeration import MOST_HIDDEN, num_enumerated
 from plefka.free_energies.problem import pose
 from plefka.methods import Auto, Conditioned, Method, parse_method
 from plefka.posterior import About, Posterior
 from plefka.precision import is_traced, precision
 from plefka.solvers.loop import IMPOSSIBLE
+from plefka.trimming import solved, trim
 
 if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
@@ -55,7 +57,7 @@ def posterior(method: Auto, network: "BeliefNetwork", evidence: Evidence, *, pru
 
 def _approximate(method: Auto, network: "BeliefNetwork", evidence: Evidence, why: str, options: dict) -> Posterior:
     first = _first(method, network, evidence, options["prune"])
-    found = first.posterior(network, evidence, **options)
+    found = solved(first, network, evidence, **options)
     rows, checks = _checks(network, evidence, found)
     if not checks:
         return _noted(found, first, why)
@@ -81,7 +83,11 @@ def _approximate(method: Auto, network: "BeliefNetwork", evidence: Evidence, why
 
 def _first(method: Auto, network: "BeliefNetwork", evidence: Evidence, prune: bool) -> Method:
     """Belief propagation, with as much conditioning as the budget and the network allow."""
-    plain, k = parse_method(FIRST), affordable(method, network, evidence, prune)
+    plain = parse_method(FIRST)
+    cut = trim(plain, network, evidence) if prune else None
+    if cut is not None:
+        network, evidence = cut.network, cut.evidence
+    k = affordable(method, network, evidence, prune)
     conditioned = Conditioned("conditioned", inner=plain, k=k)
     try:
         conditioned.check(network)
@@ -93,7 +99,7 @@ def _first(method: Auto, network: "BeliefNetwork", evidence: Evidence, prune: bo
 def _tried(method: Method, network: "BeliefNetwork", evidence: Evidence, options: dict) -> Posterior | None:
     try:
         method.check(network)
-        return method.posterior(network, evidence, **options)
+        return solved(method, network, evidence, **options)
     except PlefkaError:
         return None
 
@@ -128,7 +134,7 @@ def _checks(network, evidence: Evidence, found: Posterior) -> tuple[np.ndarray, 
     """Checks of a few possible rows, evenly spread; none where what they need is not installed."""
     from plefka.sampling.checking import check_row
 
-    possible = np.flatnonzero((found.status != IMPOSSIBLE) & ~impossible_rows(network, evidence.rows))
+    possible = np.flatnonzero((found.status != IMPOSSIBLE) & ~certain(network, evidence.rows).impossible)
     rows = possible[np.unique(np.linspace(0, len(possible) - 1, CHECKED).astype(int))] if len(possible) else possible
     try:
         checks = [check_row(network, evidence, found, row, seed=row) for row in rows.tolist()]

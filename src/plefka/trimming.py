@@ -101,7 +101,7 @@ def trim(method: Method, network: BeliefNetwork, evidence: "Evidence") -> Trimme
     inside = W[left][:, left]
     related = left.copy()
     related[left] = (np.diff(inside.indptr) > 0) | (np.diff(inside.tocsc().indptr) > 0)
-    named = method.units.split("+") if isinstance(method, Conditioned) and method.units else []
+    named = method.names if isinstance(method, Conditioned) else ()
     if not related.any() or not all(related[network.index(name)] for name in named):
         return None
     kept = np.flatnonzero(related)
