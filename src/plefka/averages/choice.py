@@ -16,7 +16,7 @@ MOST = 12  # parents whose states can be summed over
 def choose(activation: Activation, positions: int, reach: float, leak: float, largest: float = inf) -> Average:
     """The cheapest average that is as good as exact, or else the normal one.
 
-    `reach` is the largest |h| + sum_j |w_j| of a unit and `largest` the largest |w_j|, which matter for the sigmoid;
+    `reach` is the largest |field| of a unit in any state and `largest` the largest |w_j|, which matter for the sigmoid;
     `leak` is the smallest h, which matters for noisy-or.
     """
     if positions <= FEW:
