@@ -36,7 +36,7 @@ class Average(eqx.Module):
     def logs(self, w: Weights, u: Means, h: Bias) -> tuple[Columns, Columns]:
         """<log_on(x)> and <log_off(x)>."""
 
-    def covers(self, w: Weights, h: Bias) -> Bool[Array, "columns _"]:
+    def covers(self, w: Weights, h: Bias) -> Bool[Array, "_ _"]:
         """Where the averages are right: for which of the columns."""
         return jnp.ones((1, 1), bool)
 

@@ -2,7 +2,8 @@
 
 A function of the field is tabulated over the states of the parents, which does not depend on their means; then the
 table is folded, one parent after another: (1 - u) times the half where it is off plus u times the half where it is on.
-For probabilities all of this is done with logarithms, so that nothing is too small for a number.
+Probabilities are relative to the likeliest state; where they differ by more than a number can hold, all is done with
+logarithms, which takes ten times as long.
 """
 
 from collections.abc import Callable
@@ -15,9 +16,10 @@ import numpy as np
 from plefka.activations import Activation
 from plefka.averages.average import Average, message, of_edges, off_diagonal
 from plefka.averages.blocks import BLOCK, map_columns
-from plefka.averages.parents import Parents, log_mix
+from plefka.averages.parents import Parents, log_mix, log_terms
 
 SMALLEST_MEAN = 1e-150  # the product of the inverses of two such is still a number
+LARGEST_GAP = {"float64": 660.0, "float32": 70.0}  # exp of it is a number, and so is the inverse, to all its digits
 
 
 class Enumerated(Average):
@@ -43,9 +45,10 @@ class Enumerated(Average):
 
     def messages(self, w, parents, h, log_ratio):
         def told(w, parents, h, log_ratio):
-            pairs = leave_one_out(self._table(fields(w, h)), parents)
-            log_on, log_off = log_mix(parents[0], *jnp.moveaxis(pairs[0], 1, 0))
-            (on0, on1), (off0, off1) = jnp.stack(pairs, axis=2)  # (on or off, state, position, ...)
+            table = self._table(fields(w, h))
+            pairs = in_logs(lambda mixture, table: leave_one_out(mixture, table, parents), table, parents)
+            log_on, log_off = log_mix(parents[0], *jnp.moveaxis(pairs[:, :, 0], 1, 0))
+            (on0, on1), (off0, off1) = pairs
             return message((on0, off0), (on1, off1), log_ratio), log_on, log_off
 
         return map_columns(jax.checkpoint(told), 2 ** len(w) * parents.rows, w, parents, h, log_ratio)
@@ -104,7 +107,30 @@ def average(table, u):
 
 def log_average(table, parents: Parents):
     """ln <exp(table)>, with finite derivatives by the means up to 0 and 1."""
-    return fold(log_mix, table, parents)
+    return in_logs(lambda mixture, table: fold(mixture, table, parents), table, parents)
+
+
+def in_logs(averages: Callable, table, parents: Parents):
+    """ln of averages(mix, exp(table)), or averages(log_mix, table) where that has too many orders of magnitude."""
+    scale = likeliest(table, parents)
+    relative = table - scale[:, None]
+    gap = LARGEST_GAP[str(table.dtype)]
+
+    def with_numbers(relative):
+        found = jnp.log(averages(mix, jnp.exp(jnp.minimum(relative, gap))))
+        return found + jnp.expand_dims(scale, range(1, 1 + found.ndim - scale.ndim))
+
+    def with_logs(relative):
+        return averages(log_mix, relative + scale[:, None])
+
+    too_wide = [jnp.any(jnp.isfinite(x) & (jnp.abs(x) > gap)) for x in (relative, parents.log_odds)]
+    return jax.lax.cond(too_wide[0] | too_wide[1], with_logs, with_numbers, relative)
+
+
+def likeliest(table, parents: Parents):
+    """The largest table + ln probability of a state: the scale of <exp(table)>."""
+    largest = fold(lambda *terms: jnp.maximum(*log_terms(*terms)), table, parents)
+    return jax.lax.stop_gradient(jnp.where(jnp.isfinite(largest), largest, 0.0))
 
 
 def fold(mixture: Callable, table, u):
@@ -115,20 +141,21 @@ def fold(mixture: Callable, table, u):
     return jnp.broadcast_to(table[:, 0], (*table.shape[:1], *table.shape[2:-1], rows_of(u)))
 
 
-def leave_one_out(table, parents: Parents) -> list:
-    """For every parent ln <exp(table)> (..., off and on, columns, rows) over all others.
+def leave_one_out(mixture: Callable, table, parents: Parents):
+    """For every parent the averages (..., off and on, position, columns, rows) over all others.
 
     One half of the parents is averaged out before the other half is looked at, and so on.
     """
     if len(parents) == 1:
-        return [jnp.broadcast_to(table, (*table.shape[:-1], parents.rows))]
+        return jnp.broadcast_to(table, (*table.shape[:-1], parents.rows))[:, :, None]
     half = len(parents) // 2
     first, second = table, table
     for parent in parents[:half]:
-        second = log_mix(parent, *jnp.split(second, 2, axis=1))
+        second = mixture(parent, *jnp.split(second, 2, axis=1))
     for parent in parents[half:][::-1]:
-        first = log_mix(parent, first[:, ::2], first[:, 1::2])
-    return leave_one_out(first, parents[:half]) + leave_one_out(second, parents[half:])
+        first = mixture(parent, first[:, ::2], first[:, 1::2])
+    parts = leave_one_out(mixture, first, parents[:half]), leave_one_out(mixture, second, parents[half:])
+    return jnp.concatenate(parts, axis=2)
 
 
 def rows_of(u) -> int:
@@ -136,5 +163,5 @@ def rows_of(u) -> int:
 
 
 def mix(u, off, on):
-    """(1 - u) off + u on."""
-    return (1 - u) * off + u * on
+    """(1 - u) off + u on, for a mean or for one of Parents."""
+    return u.off * off + u.on * on if isinstance(u, Parents) else (1 - u) * off + u * on

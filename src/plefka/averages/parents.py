@@ -110,7 +110,7 @@ def _tilted_sum(t, parents: Parents):
 @jax.custom_jvp
 def log_mix(parent: Parents, off: Float[Array, "..."], on: Float[Array, "..."]) -> Float[Array, "..."]:
     """ln[(1 - u) exp(off) + u exp(on)]; where both are the same, not even rounding is added."""
-    a, b = _log_terms(parent, off, on)
+    a, b = log_terms(parent, off, on)
     return jnp.where(off == on, off, jnp.maximum(a, b) + log_one_plus(jnp.where(a == b, 0.0, a - b)))
 
 
@@ -120,10 +120,11 @@ def _(primals, tangents):
     mixed = log_mix(parent, off, on)
     scale = jnp.where(jnp.isneginf(mixed), 0.0, mixed)
     largest = np.log(jnp.finfo(mixed.dtype).max) - 1
-    shares = [jnp.exp(term - scale) for term in _log_terms(parent, off, on)]
+    shares = [jnp.exp(term - scale) for term in log_terms(parent, off, on)]
     slopes = [jnp.exp(jnp.minimum(term - scale, largest)) for term in (off, on)]
     return mixed, shares[0] * d_off + shares[1] * d_on + (slopes[1] - slopes[0]) * moved.on
 
 
-def _log_terms(parent: Parents, off, on):
+def log_terms(parent: Parents, off, on):
+    """ln[(1 - u) exp(off)] and ln[u exp(on)]."""
     return off - softplus(parent.log_odds), on + log_sigmoid(parent.log_odds)

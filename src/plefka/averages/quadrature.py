@@ -97,7 +97,7 @@ def walk(rule: Rule, visit: Callable, weights: tuple[np.ndarray, ...], total, w,
     """total = visit(total, chunk, *weights of its nodes), over all nodes; exp(i t w) is rotated from node to node."""
     count, size = chunks(len(rule.nodes.t), len(w) * h.shape[0] * u.shape[2])
     half = rule.nodes.step / 2
-    never_zero = jnp.finfo(u.dtype).tiny ** 0.25  # f would be 0 at u = 1/2 and s = pi, and could not be taken out
+    smallest = jnp.finfo(u.dtype).tiny ** 0.25  # f may be 0 at u = 1/2 and s = pi, and could not be taken out again
 
     def phases(x):
         first = jnp.cos(half * x), jnp.sin(half * x)
@@ -109,7 +109,8 @@ def walk(rule: Rule, visit: Callable, weights: tuple[np.ndarray, ...], total, w,
     def step(state, weights):
         zw, zh, total = state
         cos, sin = rotate(zw, w_table)
-        f = (1 + u * (cos - 1) + never_zero, u * sin)
+        real = 1 + u * (cos - 1)
+        f = (real + jax.lax.stop_gradient(jnp.where(real == 0, smallest, 0.0)), u * sin)
         alone = rotate(zh, h_table)
         Psi, without = products(f)
         chunk = Chunk(cos, sin, f, rotate(alone, Psi), rotate(by_position(alone), without))
