@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
+from plefka.averages.choice import narrowed
 from plefka.errors import InvalidInput
 from plefka.evidence import Evidence, as_evidence, impossible_rows
 from plefka.methods import Method, parse_method
@@ -44,7 +45,7 @@ def infer(
     given = as_evidence(network, evidence)
     rows, batched = given.rows, given.batched
     method.check(network)
-    found = method.posterior(network, given, prune=prune, dtype=dtype)
+    found = method.posterior(narrowed(network), given, prune=prune, dtype=dtype)
     if given.offset is not None:
         found = found._replace(free_energy=found.free_energy - given.offset)
     if batched and not is_traced(network, rows):

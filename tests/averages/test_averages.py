@@ -233,6 +233,26 @@ def test_derivatives_where_a_factor_of_the_product_vanishes(reach, weights):
         np.testing.assert_allclose(mine, expected, atol=1e-9)
 
 
+@pytest.mark.parametrize("theta", [30.0, 60.0, 2000.0])
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_parents_next_to_certainty_keep_both_probabilities(theta, sign):
+    """One parent decides all: ln <f> is ln of one of its two probabilities, to all digits."""
+    w, h = jnp.array([sign * -5000.0, 1.0, -2.0])[:, None, None], jnp.array([[1.0]])
+    parents = Parents.of_log_odds(jnp.array([sign * theta, 0.3, -0.2])[:, None, None])
+    others = Enumerated(SIGMOID).chances(w[1:], parents[1:], h)[0]
+    log_off = -np.logaddexp(0, theta)
+    shift = 0.0 if sign > 0 else -5000.0  # where the parent must be on, its weight is part of the bias
+    found = [average.chances(w, parents, h + shift)[0] for average in (Enumerated(SIGMOID), Fourier(5010.0))]
+    np.testing.assert_allclose(found, [others + log_off] * 2, rtol=1e-11)
+
+
+def test_fields_are_covered_up_to_the_reach():
+    w = jnp.array([[[6.0], [6.0]], [[-6.0], [6.0]]])
+    np.testing.assert_array_equal(Fourier(8.0).covers(w, jnp.ones((2, 1))), [[True], [False]])
+    np.testing.assert_array_equal(Exponentials(0.1).covers(w, jnp.array([[0.2], [0.05]])), [[True], [False]])
+    assert Enumerated(SIGMOID).covers(w, jnp.ones((2, 1))).all()
+
+
 def test_certain_edges_are_certain():
     fan = Fan(np.array([[[np.inf]], [[1.0]], [[0.0]]]), np.array([[[0.25]], [[1.0]], [[0.5]]]), np.array([[0.1]]))
     for average in (Exponentials(0.1), Enumerated(NOISY_OR)):
@@ -309,13 +329,17 @@ CORNERS = st.sampled_from([0.0, 1.0, 0.5, 1e-300]) | st.floats(0, 1)
 def test_nothing_drawn_is_not_a_number(w, u, h):
     with jax.enable_x64(True):
         positive = np.abs(w), u, np.abs(h) + 1e-3
+        within = Fan(w / 100, u, h / 5)  # six weights up to 10 and a bias up to 10: fields up to 70
         for average, fan in (
-            (Fourier(60.0), (w, u, h)),
+            (Fourier(70.0), within),
             (Exponentials(1e-3), positive),
             (Enumerated(SIGMOID), (w, u, h)),
         ):
             for leaf in jax.tree.leaves(anything(average, *fan)):
                 assert not np.isnan(leaf).any()
+        logs, _, log_chances, _ = anything(Fourier(70.0), *within)
+        np.testing.assert_allclose(logs, brute.average(brute.log_sigmoid, *within), atol=1e-8)
+        np.testing.assert_allclose(log_chances, np.log(brute.chances(brute.log_sigmoid, *within)), atol=1e-8)
 
 
 def test_single_precision_is_finite():

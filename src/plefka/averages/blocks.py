@@ -1,4 +1,4 @@
-"""Loops that keep the work in cache: blocks of columns outside, chunks of nodes inside; products and sums over positions."""
+"""Loops that keep the work in cache: blocks of columns outside, chunks of nodes inside."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,8 +13,8 @@ BLOCK = 2**16  # numbers that are worked on at once
 def map_columns(function: Callable, share: int, *arrays) -> Any:
     """function(*arrays) by blocks of columns, which are the last axis but one of all arrays and results.
 
-    The arrays may come in trees. `share` numbers are worked on for one column. An array with a single column belongs to all of them. Columns that are
-    added to fill the last block are zero: no edges.
+    The arrays may come in trees. `share` numbers are worked on for one column. An array with a single column belongs to
+    all of them. Columns that are added to fill the last block are zero: no edges.
     """
     columns, parts, rejoined = blocks_of(share, arrays)
     if parts is None:

@@ -1,4 +1,4 @@
-"""The characteristic function of the field at the nodes of a midpoint rule, walked through in chunks that stay in cache."""
+"""The characteristic function of the field at the nodes of a midpoint rule, chunk by chunk, in cache."""
 
 from collections.abc import Callable
 from functools import cache

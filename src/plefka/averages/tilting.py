@@ -1,4 +1,4 @@
-"""Probabilities of sigmoid units to all their digits, by tilted parents (see fourier.py), and the messages made of them.
+"""Probabilities of sigmoid units to all their digits, by tilted parents, and the messages that are made of them.
 
 sigma(x) = exp(x / 2) / 2 cosh(x / 2) = exp(x) sigma(-x), and an average of exp(a x) g(x) is M(a) = <exp(a x)> times the
 average of g under means that are tilted by exp(a w_j).
@@ -116,7 +116,9 @@ def messages_and_chances(rule: Rule, w, parents: Parents, h, log_ratio):
 
     def together():
         said, *chances = shared_messages(rule, w, parents, h, log_ratio, found)
-        vague = (found.side != smaller_side(w, parents, h)) & jnp.isfinite(log_ratio)  # of an observed child only one chance matters
+        vague = (found.side != smaller_side(w, parents, h)) & jnp.isfinite(
+            log_ratio
+        )  # of an observed child only one chance matters
         better = jax.lax.cond(
             jnp.any(vague),
             lambda: tuple(map(partial(jnp.where, vague), tilted_chances(rule, w, parents, h), chances)),
