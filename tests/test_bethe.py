@@ -96,12 +96,12 @@ def test_bounds_of_a_wide_dense_network_are_bounds():
 
 @pytest.mark.parametrize("bias", [40.0, 800.0])
 @pytest.mark.parametrize(
-    ("activation", "weight", "row"), [("sigmoid", -1000.0, [np.nan, 1, 1]), ("noisy_or", 1000.0, [np.nan, 0, 1])]
+    ("activation", "weight", "row"), [("sigmoid", -1000.0, [np.nan, 1, 1, 1]), ("noisy_or", 1000.0, [np.nan, 0, 1, 1])]
 )
 def test_a_cause_that_is_all_but_certain_can_be_off(activation, weight, row, bias):
-    W = np.zeros((3, 3))
-    W[1:, 0] = weight, 1.0
-    network = pf.BeliefNetwork(W, [bias, 0.1, 0.2], activation)
+    W = np.zeros((4, 4))
+    W[1:, 0] = weight, 1.0, 0.5
+    network = pf.BeliefNetwork(W, [bias, 0.1, 0.2, 0.3], activation)
     found, right = (pf.infer(network, np.array(row), method) for method in ("bethe[tol=1e-12]", "exact"))
     assert_same(found, right, rtol=1e-12, atol=1e-12)
     assert found.means[0] < 1e-15
