@@ -67,6 +67,62 @@ def test_exact_with_three_hundred_parents(activation, certain, stored):
     np.testing.assert_allclose(found.means, means, atol=1e-9)
 
 
+LOGISTIC = pf.Custom(log_on=lambda x: -jnp.logaddexp(0.0, -x), log_off=lambda x: -jnp.logaddexp(0.0, x))
+
+
+def chain(size: int) -> np.ndarray:
+    return np.diag(np.full(size - 1, 4.0), -1)
+
+
+@pytest.mark.parametrize("weights", [chain(14), np.stack([chain(14), -chain(14)])], ids=["one", "stack"])
+def test_parents_are_counted_one_by_one_in_a_wide_dense_network(weights):
+    """Fourteen units with one parent each: their states are summed over, and nothing is taken as normal."""
+    network = pf.BeliefNetwork(weights, np.full(14, -1.0), LOGISTIC)
+    found, right = (pf.infer(network, {13: 1}, method) for method in ("bethe[tol=1e-12]", "exact"))
+    assert found.notes == ()
+    assert_same(found, right, atol=1e-9)
+
+
+def test_bounds_of_a_wide_dense_network_are_bounds():
+    network = pf.BeliefNetwork(chain(14), np.full(14, -1.0), LOGISTIC)
+    found = pf.infer(network, {13: 1}, "G1")
+    assert found.is_bound
+    assert found.notes == ()
+    assert -pf.free_energy(network, {13: 1}, found.means, "G1") == pytest.approx(found.log_likelihood, abs=1e-9)
+
+
+# ---- beliefs next to certainty ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("bias", [40.0, 800.0])
+@pytest.mark.parametrize(
+    ("activation", "weight", "row"), [("sigmoid", -1000.0, [np.nan, 1, 1, 1]), ("noisy_or", 1000.0, [np.nan, 0, 1, 1])]
+)
+def test_a_cause_that_is_all_but_certain_can_be_off(activation, weight, row, bias):
+    W = np.zeros((4, 4))
+    W[1:, 0] = weight, 1.0, 0.5
+    network = pf.BeliefNetwork(W, [bias, 0.1, 0.2, 0.3], activation)
+    found, right = (pf.infer(network, np.array(row), method) for method in ("bethe[tol=1e-12]", "exact"))
+    assert_same(found, right, rtol=1e-12, atol=1e-12)
+    assert found.means[0] < 1e-15
+
+
+def test_a_cause_that_is_all_but_certain_among_many():
+    """More parents than states are summed over for: by characteristic functions."""
+    W = np.zeros((9, 9))
+    W[8, :7] = -100.0, 0.5, -0.5, 1.0, 0.3, -2.0, 0.7
+    W[7, 0] = 1.0
+    network = pf.BeliefNetwork(W, np.r_[40.0, np.zeros(8)])
+    found, right = (pf.infer(network, {7: 1, 8: 1}, method) for method in ("bethe[tol=1e-12]", "exact"))
+    assert_same(found, right, rtol=1e-10, atol=1e-10)
+
+
+def test_a_strong_cause_that_is_on_does_not_make_its_effect_impossible_to_be_off():
+    network = noisy_or({(1, 0): 50.0, (2, 0): 1.0}, [0.5, 0.1, 0.2])
+    found, right = (pf.infer(network, {0: 1, 1: 0}, method) for method in ("bethe", "exact"))
+    assert_same(found, right, rtol=1e-12)
+
+
 # ---- noisy-or at its limits ------------------------------------------------------------------------------------------
 
 
@@ -205,6 +261,18 @@ def test_derivatives_of_the_log_likelihood_are_exact_without_loops(activation):
         np.testing.assert_allclose(by_bethe[1], by_exact[1], atol=1e-9)
         edges = network.weights != 0  # an edge that is none closes a loop
         np.testing.assert_allclose(by_bethe[0][0][edges], by_exact[0][0][edges], atol=1e-9)
+
+
+def test_fields_beyond_the_usual_range_are_not_a_number_in_a_trace():
+    W = np.zeros((14, 14))
+    W[13, :13] = 100, -90, 80, -70, 60, 50, -40, 35, -33, 71, -67, 20, -10
+    network, row = pf.BeliefNetwork(W, np.r_[np.zeros(13), 3.0]), np.r_[np.full(13, np.nan), 1.0]
+    small = network.with_parameters(((W / 10,), network.bias))
+    with jax.enable_x64(True):
+        traced = jax.jit(lambda parameters: log_likelihood(parameters, network, row, "bethe"))
+        found = traced(network.parameters), traced(small.parameters)
+    assert np.isnan(found[0])
+    assert found[1] == pytest.approx(pf.infer(small, row, "exact").log_likelihood, abs=1e-9)
 
 
 def test_derivatives_of_means_are_refused():

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
+from plefka.averages.choice import narrowed
 from plefka.certainty import certain, with_certain
 from plefka.errors import InvalidInput
 from plefka.evidence import Evidence, as_evidence
@@ -48,7 +49,7 @@ def infer(
     traced, observed = is_traced(network, given.rows), given.rows == given.rows
     if prune and not traced:
         given = with_certain(network, given)
-    found = solved(method, network, given, prune=prune, dtype=dtype)
+    found = solved(method, narrowed(network), given, prune=prune, dtype=dtype)
     if given.offset is not None:
         found = found._replace(free_energy=found.free_energy - given.offset)
     if given.batched and not traced:

@@ -13,7 +13,7 @@ from hypothesis.extra.numpy import arrays
 
 import plefka as pf
 from plefka.activations import Activation, NoisyOr, Sigmoid
-from plefka.averages import Average, Enumerated, Exponentials, Fourier, GaussHermite, choose
+from plefka.averages import Average, Enumerated, Exponentials, Fourier, GaussHermite, Parents, choose
 from plefka.averages.blocks import map_columns
 from tests.averages import brute
 
@@ -89,6 +89,16 @@ def weighted(average, w, u, h):
 
 
 @partial(jax.jit, static_argnums=0)
+def chances(average: Average, w, u, h):
+    return average.chances(w, Parents.of_means(jnp.asarray(u)), h)
+
+
+@partial(jax.jit, static_argnums=0)
+def messages(average: Average, w, u, h, log_ratio):
+    return average.messages(w, Parents.of_means(jnp.asarray(u)), h, log_ratio)
+
+
+@partial(jax.jit, static_argnums=0)
 def answers(average: Average, w, u, h) -> dict:
     """All that an average says of a fan, compiled once."""
 
@@ -100,9 +110,9 @@ def answers(average: Average, w, u, h) -> dict:
         "logs": average.logs(w, u, h),
         "gradient": jax.grad(weighted, (1, 2, 3))(average, w, u, h),
         "second": jax.grad(along, (0, 1, 2))(w, u, h),
-        "chances": average.chances(w, u, h),
-        "chance slopes": jax.grad(lambda u: average.chances(w, u, h)[0].sum())(u),
-        "messages": average.messages(w, own, h, jnp.asarray(LOG_RATIO)),
+        "chances": chances(average, w, u, h),
+        "chance slopes": jax.grad(lambda u: chances(average, w, u, h)[0].sum())(u),
+        "messages": messages(average, w, own, h, jnp.asarray(LOG_RATIO)),
         "curvatures": average.curvatures(w, own, h, jnp.asarray(WEIGHTS[0]), jnp.asarray(WEIGHTS[1]), False),
         "shared curvatures": average.curvatures(w, u, h, jnp.asarray(WEIGHTS[0]), jnp.asarray(WEIGHTS[1]), True),
         "slopes": average.slopes(w, u, h),
@@ -165,9 +175,9 @@ def test_chances_are_sums_over_all_states(case):
 @EVERY
 def test_messages_are_sums_over_all_states_of_the_others(case):
     w, u, h = case.fan
-    messages, *chances = told(case)["messages"]
-    np.testing.assert_allclose(messages, brute.messages(case.logs, w, u, h, LOG_RATIO), rtol=1e-8, atol=1e-8)
-    np.testing.assert_allclose(chances, told(case)["chances"], rtol=1e-9, atol=1e-12)
+    said, *own_chances = told(case)["messages"]
+    np.testing.assert_allclose(said, brute.messages(case.logs, w, u, h, LOG_RATIO), rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(own_chances, told(case)["chances"], rtol=1e-9, atol=1e-12)
 
 
 def test_twelve_parents_and_fields_up_to_sixty():
@@ -190,23 +200,68 @@ def test_tiny_chances_keep_their_digits(h):
     fan = deep(h)
     average = Fourier(60.0)
     expected = np.log(brute.chances(brute.log_sigmoid, *fan))
-    np.testing.assert_allclose(jax.jit(average.chances)(*fan), expected, atol=1e-9)
+    np.testing.assert_allclose(chances(average, *fan), expected, atol=1e-9)
     assert expected.min() < -18
     own = np.broadcast_to(fan.u, (7, 2, 1))
     ratio = np.array([[np.inf], [-np.inf]])
-    said = jax.jit(average.messages)(fan.w, own, fan.h, ratio)[0]
+    said = messages(average, fan.w, own, fan.h, ratio)[0]
     np.testing.assert_allclose(said, brute.messages(brute.log_sigmoid, *fan, ratio), atol=1e-9)
+
+
+HALF = [(8.0, [6.4]), (8.0, [2.56]), (9.6, [4.8, -4.8]), (9.6, [2.24, 2.24]), (9.6, [1.6])]
+
+
+@pytest.mark.parametrize(("reach", "weights"), HALF)
+def test_derivatives_where_a_factor_of_the_product_vanishes(reach, weights):
+    """1 - u + u exp(i t w) is zero, up to rounding, at u = 1/2 and at a node with t w = pi."""
+    rest, means = [0.3, -0.4, 0.2, 0.5, 0.1], [0.3, 0.6, 0.2, 0.7, 0.4]
+    w = jnp.array(weights + rest)[:, None, None]
+    u = jnp.array([0.5] * len(weights) + means)[:, None, None]
+    h, one, v = jnp.array([[0.1]]), jnp.ones((1, 1)), jnp.linspace(-1, 1, len(w))[:, None, None]
+
+    @partial(jax.jit, static_argnums=0)
+    def asked(average):
+        def slopes(w, u):
+            return jax.grad(lambda w, u: average.logs(w, u, h)[0].sum(), (0, 1))(w, u)
+
+        second = jax.grad(lambda w, u: jnp.vdot(slopes(w, u)[1], v), (0, 1))(w, u)
+        said = messages(average, w, u, h, jnp.ones((1, 1)))
+        return average.logs(w, u, h), slopes(w, u), average.curvatures(w, u, h, one, one, False), said, second
+
+    found, right = (jax.tree.leaves(asked(average)) for average in (Fourier(reach), Enumerated(SIGMOID)))
+    for mine, expected in zip(found, right, strict=True):
+        np.testing.assert_allclose(mine, expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("theta", [30.0, 60.0, 2000.0])
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_parents_next_to_certainty_keep_both_probabilities(theta, sign):
+    """One parent decides all: ln <f> is ln of one of its two probabilities, to all digits."""
+    w, h = jnp.array([sign * -5000.0, 1.0, -2.0])[:, None, None], jnp.array([[1.0]])
+    parents = Parents.of_log_odds(jnp.array([sign * theta, 0.3, -0.2])[:, None, None])
+    others = Enumerated(SIGMOID).chances(w[1:], parents[1:], h)[0]
+    log_off = -np.logaddexp(0, theta)
+    shift = 0.0 if sign > 0 else -5000.0  # where the parent must be on, its weight is part of the bias
+    found = [average.chances(w, parents, h + shift)[0] for average in (Enumerated(SIGMOID), Fourier(5010.0))]
+    np.testing.assert_allclose(found, [others + log_off] * 2, rtol=1e-11)
+
+
+def test_fields_are_covered_up_to_the_reach():
+    w = jnp.array([[[6.0], [6.0]], [[-6.0], [6.0]]])
+    np.testing.assert_array_equal(Fourier(8.0).covers(w, jnp.ones((2, 1))), [[True], [False]])
+    np.testing.assert_array_equal(Exponentials(0.1).covers(w, jnp.array([[0.2], [0.05]])), [[True], [False]])
+    assert Enumerated(SIGMOID).covers(w, jnp.ones((2, 1))).all()
 
 
 def test_certain_edges_are_certain():
     fan = Fan(np.array([[[np.inf]], [[1.0]], [[0.0]]]), np.array([[[0.25]], [[1.0]], [[0.5]]]), np.array([[0.1]]))
     for average in (Exponentials(0.1), Enumerated(NOISY_OR)):
-        on, off = jax.jit(average.chances)(*fan)
+        on, off = chances(average, *fan)
         assert np.exp(off) == pytest.approx(0.75 * np.exp(-1.1))
         assert np.exp(on) == pytest.approx(1 - 0.75 * np.exp(-1.1))
-        heard_off, *_ = jax.jit(average.messages)(*fan, np.array([[-np.inf]]))
+        heard_off, *_ = messages(average, *fan, np.array([[-np.inf]]))
         np.testing.assert_allclose(heard_off[:, 0, 0], [-np.inf, -1, 0], atol=1e-12)
-        heard_on, *_ = jax.jit(average.messages)(*fan, np.array([[np.inf]]))
+        heard_on, *_ = messages(average, *fan, np.array([[np.inf]]))
         np.testing.assert_allclose(heard_on[0, 0, 0], -np.log1p(-np.exp(-1.1)))
         assert heard_on[2, 0, 0] == 0
 
@@ -214,8 +269,8 @@ def test_certain_edges_are_certain():
 def test_impossible_evidence_says_nothing_about_the_parents():
     fan = Fan(np.array([[[0.7]], [[0.0]]]), np.array([[[0.0]], [[0.5]]]), np.array([[0.0]]))
     for average in (Exponentials(0.1), Enumerated(NOISY_OR)):
-        messages, on, off = jax.jit(average.messages)(*fan, np.array([[np.inf]]))
-        np.testing.assert_array_equal(messages[:, 0, 0], [np.inf, 0])
+        said, on, off = messages(average, *fan, np.array([[np.inf]]))
+        np.testing.assert_array_equal(said[:, 0, 0], [np.inf, 0])
         assert (on, off) == (-np.inf, 0)
 
 
@@ -224,8 +279,8 @@ def test_positions_without_an_edge_change_nothing(average):
     w, u, h = some_fan(1, 0, 1, 5)
     h = h + 0.1
     wider = np.concatenate([w, np.zeros_like(w[:2])]), np.concatenate([u, [[[0.3, 1.0]], [[0.0, 0.5]]]]), h
-    for name in ("logs", "chances"):
-        here, there = (jax.jit(getattr(average, name))(*fan) for fan in ((w, u, h), wider))
+    for asked in (jax.jit(average.logs), partial(chances, average)):
+        here, there = (asked(*fan) for fan in ((w, u, h), wider))
         np.testing.assert_allclose(here, there, rtol=1e-13)
 
 
@@ -248,7 +303,7 @@ def test_the_normal_law_is_near_for_many_small_weights():
     assert not normal.is_exact
     assert exact.is_exact
     own = jnp.broadcast_to(fan.u, (13, 2, 1))
-    both = [jax.jit(average.messages)(fan.w, own, fan.h, np.array([[1.0], [-np.inf]])) for average in (normal, exact)]
+    both = [messages(average, fan.w, own, fan.h, np.array([[1.0], [-np.inf]])) for average in (normal, exact)]
     for near, right in zip(*both, strict=True):
         np.testing.assert_allclose(near, right, atol=5e-3)
     slopes = [jax.jit(jax.grad(lambda u, a=a: a.logs(fan.w, u, fan.h)[0].sum()))(fan.u) for a in (normal, exact)]
@@ -259,7 +314,7 @@ def test_the_normal_law_is_near_for_many_small_weights():
 def anything(average, w, u, h):
     own = jnp.broadcast_to(u, (*w.shape[:2], u.shape[2]))
     slopes = jax.grad(lambda u: sum(x.sum() for x in average.logs(w, u, h)))(u)
-    return average.logs(w, u, h), slopes, average.chances(w, u, h), average.messages(w, own, h, jnp.full_like(h, 0.5))
+    return average.logs(w, u, h), slopes, chances(average, w, u, h), messages(average, w, own, h, jnp.full_like(h, 0.5))
 
 
 CORNERS = st.sampled_from([0.0, 1.0, 0.5, 1e-300]) | st.floats(0, 1)
@@ -274,13 +329,17 @@ CORNERS = st.sampled_from([0.0, 1.0, 0.5, 1e-300]) | st.floats(0, 1)
 def test_nothing_drawn_is_not_a_number(w, u, h):
     with jax.enable_x64(True):
         positive = np.abs(w), u, np.abs(h) + 1e-3
+        within = Fan(w / 100, u, h / 5)  # six weights up to 10 and a bias up to 10: fields up to 70
         for average, fan in (
-            (Fourier(60.0), (w, u, h)),
+            (Fourier(70.0), within),
             (Exponentials(1e-3), positive),
             (Enumerated(SIGMOID), (w, u, h)),
         ):
             for leaf in jax.tree.leaves(anything(average, *fan)):
                 assert not np.isnan(leaf).any()
+        logs, _, log_chances, _ = anything(Fourier(70.0), *within)
+        np.testing.assert_allclose(logs, brute.average(brute.log_sigmoid, *within), atol=1e-8)
+        np.testing.assert_allclose(log_chances, np.log(brute.chances(brute.log_sigmoid, *within)), atol=1e-8)
 
 
 def test_single_precision_is_finite():

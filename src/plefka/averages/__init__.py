@@ -6,5 +6,6 @@ from plefka.averages.enumerated import Enumerated
 from plefka.averages.exponentials import Exponentials
 from plefka.averages.fourier import Fourier
 from plefka.averages.gauss_hermite import GaussHermite
+from plefka.averages.parents import Parents
 
-__all__ = ["Average", "Enumerated", "Exponentials", "Fourier", "GaussHermite", "choose"]
+__all__ = ["Average", "Enumerated", "Exponentials", "Fourier", "GaussHermite", "Parents", "choose"]

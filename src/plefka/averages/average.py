@@ -7,11 +7,14 @@ parents S_j are independent with means u_j.
 """
 
 from abc import abstractmethod
+from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
+
+from plefka.averages.parents import Parents
 
 Weights = Float[Array, "positions columns _"]
 Means = Float[Array, "positions _ rows"]
@@ -33,12 +36,16 @@ class Average(eqx.Module):
     def logs(self, w: Weights, u: Means, h: Bias) -> tuple[Columns, Columns]:
         """<log_on(x)> and <log_off(x)>."""
 
+    def covers(self, w: Weights, h: Bias) -> Bool[Array, "_ _"]:
+        """Where the averages are right: for which of the columns."""
+        return jnp.ones((1, 1), bool)
+
     @abstractmethod
-    def chances(self, w: Weights, u: Means, h: Bias) -> tuple[Columns, Columns]:
+    def chances(self, w: Weights, parents: Parents, h: Bias) -> tuple[Columns, Columns]:
         """ln <f(x)> and ln <1 - f(x)>, to all their digits."""
 
     @abstractmethod
-    def messages(self, w: Weights, u: Edges, h: Bias, log_ratio: Columns) -> tuple[Edges, Columns, Columns]:
+    def messages(self, w: Weights, parents: Parents, h: Bias, log_ratio: Columns) -> tuple[Edges, Columns, Columns]:
         """What each child tells each of its parents, and the two `chances` of the child.
 
         log_ratio is ln n(1) - ln n(0) of the child, infinite where it is observed. With F_k^s the average of f over the
@@ -69,9 +76,9 @@ class Average(eqx.Module):
         return back((jnp.ones_like(on), -jnp.ones_like(on)))[0]
 
 
-def of_edges(u: Means, w: Weights) -> Edges:
-    """The parents' means, once for every edge."""
-    return jnp.broadcast_to(u, (*w.shape[:2], u.shape[2]))
+def of_edges(means: Any, w: Weights) -> Any:
+    """The parents' means, or all of Parents, once for every edge."""
+    return jax.tree.map(lambda x: jnp.broadcast_to(x, (*w.shape[:2], x.shape[2])), means)
 
 
 def off_diagonal(H: Float[Array, "positions positions ..."]) -> Float[Array, "positions positions ..."]:

@@ -13,8 +13,8 @@ BLOCK = 2**16  # numbers that are worked on at once
 def map_columns(function: Callable, share: int, *arrays) -> Any:
     """function(*arrays) by blocks of columns, which are the last axis but one of all arrays and results.
 
-    `share` numbers are worked on for one column. An array with a single column belongs to all of them. Columns that are
-    added to fill the last block are zero: no edges.
+    The arrays may come in trees. `share` numbers are worked on for one column. An array with a single column belongs to
+    all of them. Columns that are added to fill the last block are zero: no edges.
     """
     columns, parts, rejoined = blocks_of(share, arrays)
     if parts is None:
@@ -35,19 +35,20 @@ def sum_columns(function: Callable, share: int, *arrays) -> Any:
 
 def blocks_of(share: int, arrays: tuple) -> tuple:
     """How many columns there are, the blocks of the arrays that have them, and how to put in those that do not."""
-    columns = max(x.shape[-2] for x in arrays)
+    leaves, form = jax.tree.flatten(arrays)
+    columns = max(x.shape[-2] for x in leaves)
     blocks = min(columns, -(-columns * share // BLOCK))
     if blocks <= 1:
         return columns, None, None
     width = -(-columns // blocks)
     blocks = -(-columns // width)
-    own = [x.shape[-2] == columns for x in arrays]
+    own = [x.shape[-2] == columns for x in leaves]
 
     def rejoined(part):
         mine = iter(part)
-        return tuple(next(mine) if is_own else x for x, is_own in zip(arrays, own, strict=True))
+        return jax.tree.unflatten(form, [next(mine) if is_own else x for x, is_own in zip(leaves, own, strict=True)])
 
-    return columns, tuple(split(x, blocks, width) for x, is_own in zip(arrays, own, strict=True) if is_own), rejoined
+    return columns, tuple(split(x, blocks, width) for x, is_own in zip(leaves, own, strict=True) if is_own), rejoined
 
 
 def split(x, blocks: int, width: int):
@@ -86,7 +87,9 @@ def tree(multiply: Callable, parts: tuple) -> tuple:
     return tuple(x[:, 0] for x in parts)
 
 
-def sum_to(shape: tuple[int, ...], x):
-    """The sums over the axes along which an array of this shape was repeated."""
-    repeated = tuple(axis for axis, size in enumerate(shape) if size != x.shape[axis])
-    return x.sum(repeated, keepdims=True)
+def all_but_one(terms):
+    """The sum over all other positions, for each position, which are the first axis."""
+    none = jnp.zeros_like(terms[:1])
+    before = jnp.concatenate([none, jnp.cumsum(terms[:-1], axis=0)])
+    after = jnp.concatenate([none, jnp.cumsum(terms[:0:-1], axis=0)])[::-1]
+    return before + after

@@ -1,6 +1,9 @@
 """Which way of averaging suits an activation and a number of parents."""
 
 from math import inf
+from typing import TYPE_CHECKING
+
+import equinox as eqx
 
 from plefka.activations import Activation, NoisyOr, Sigmoid
 from plefka.averages.average import Average
@@ -9,6 +12,9 @@ from plefka.averages.exponentials import Exponentials
 from plefka.averages.fourier import Fourier
 from plefka.averages.gauss_hermite import GaussHermite
 
+if TYPE_CHECKING:
+    from plefka.networks.belief import BeliefNetwork
+
 FEW = 5  # parents whose states are fewer than the nodes of a quadrature
 MOST = 12  # parents whose states can be summed over
 
@@ -16,7 +22,7 @@ MOST = 12  # parents whose states can be summed over
 def choose(activation: Activation, positions: int, reach: float, leak: float, largest: float = inf) -> Average:
     """The cheapest average that is as good as exact, or else the normal one.
 
-    `reach` is the largest |h| + sum_j |w_j| of a unit and `largest` the largest |w_j|, which matter for the sigmoid;
+    `reach` is the largest |field| of a unit in any state and `largest` the largest |w_j|, which matter for the sigmoid;
     `leak` is the smallest h, which matters for noisy-or.
     """
     if positions <= FEW:
@@ -28,3 +34,10 @@ def choose(activation: Activation, positions: int, reach: float, leak: float, la
     if isinstance(activation, NoisyOr):
         return Exponentials(leak)
     return Enumerated(activation) if positions <= MOST else GaussHermite(activation)
+
+
+def narrowed(network: "BeliefNetwork") -> "BeliefNetwork":
+    """The network by edges, where dense blocks hide that the states of all parents can be summed over."""
+    if isinstance(network.activation, Sigmoid | NoisyOr):
+        return network
+    return eqx.tree_at(lambda net: net.storage, network, network.storage.narrowed(MOST))

@@ -23,13 +23,13 @@ def num_terms(t: np.ndarray, q: np.ndarray, reach: float, largest: float) -> int
     """How many cumulants give all of Psi at the nodes t, or None where the series is too long.
 
     ln(1 - u + u exp(is)) has its nearest singularity at |s| = pi, where u = 1/2: its terms fall like 2 (s / pi)^n / n,
-    and sum_j |w_j|^n is at most reach * largest^(n - 1).
+    and sum_j |w_j|^n is at most sum_j |w_j| largest^(n - 1). Positive and negative weights may each add up to `reach`.
     """
     s = t * largest / np.pi
     if s.max() >= 1:
         return None
     for n in range(2, MOST_TERMS + 1):
-        error = max(reach / largest, 1.0) * 2 / (n + 1) * s ** (n + 1) / (1 - s)
+        error = max(2 * reach / largest, 1.0) * 2 / (n + 1) * s ** (n + 1) / (1 - s)
         if error.max() < WIDEST_ERROR and (q * error).sum() < TARGET:
             return n
     return None

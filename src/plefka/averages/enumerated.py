@@ -2,6 +2,8 @@
 
 A function of the field is tabulated over the states of the parents, which does not depend on their means; then the
 table is folded, one parent after another: (1 - u) times the half where it is off plus u times the half where it is on.
+Probabilities are relative to the likeliest state; where they differ by more than a number can hold, all is done with
+logarithms, which takes ten times as long.
 """
 
 from collections.abc import Callable
@@ -14,10 +16,10 @@ import numpy as np
 from plefka.activations import Activation
 from plefka.averages.average import Average, message, of_edges, off_diagonal
 from plefka.averages.blocks import BLOCK, map_columns
+from plefka.averages.parents import Parents, log_mix, log_terms
 
 SMALLEST_MEAN = 1e-150  # the product of the inverses of two such is still a number
-LARGEST_GAP = 690.0  # exp of this is still a number
-LARGEST_GAP_SINGLE = 80.0
+LARGEST_GAP = {"float64": 660.0, "float32": 70.0}  # exp of it is a number, and so is the inverse, to all its digits
 
 
 class Enumerated(Average):
@@ -37,20 +39,19 @@ class Enumerated(Average):
         on, off = over_states(averages, average, w, u, h)
         return on, off
 
-    def chances(self, w, u, h):
-        on, off = over_states(lambda x, u: log_average(self._table(x), u), log_average, w, u, h)
+    def chances(self, w, parents, h):
+        on, off = over_states(lambda x, parents: log_average(self._table(x), parents), log_average, w, parents, h)
         return on, off
 
-    def messages(self, w, u, h, log_ratio):
-        def told(w, u, h, log_ratio):
+    def messages(self, w, parents, h, log_ratio):
+        def told(w, parents, h, log_ratio):
             table = self._table(fields(w, h))
-            scale = largest(table, u)
-            pairs = jnp.stack(leave_one_out(relative(table, scale), u), axis=2)  # (on or off, state, position, ...)
-            (on0, on1), (off0, off1) = jnp.log(pairs) + scale[:, None, None]
-            log_on, log_off = jnp.log(mix(u[0], pairs[:, 0, 0], pairs[:, 1, 0])) + scale
+            pairs = in_logs(lambda mixture, table: leave_one_out(mixture, table, parents), table, parents)
+            log_on, log_off = log_mix(parents[0], *jnp.moveaxis(pairs[:, :, 0], 1, 0))
+            (on0, on1), (off0, off1) = pairs
             return message((on0, off0), (on1, off1), log_ratio), log_on, log_off
 
-        return map_columns(jax.checkpoint(told), 2 ** len(w) * u.shape[2], w, u, h, log_ratio)
+        return map_columns(jax.checkpoint(told), 2 ** len(w) * parents.rows, w, parents, h, log_ratio)
 
     def curvatures(self, w, u, h, a, b, shared):
         """<T d_j d_l> with T = a log_on + b log_off and d = 1 / u where the parent is on, -1 / (1 - u) where off."""
@@ -73,8 +74,11 @@ class Enumerated(Average):
 
 
 def over_states(averages: Callable, mixture: Callable, w, u, h):
-    """averages(fields, u) by blocks of columns, and by blocks of states where there are many for one column."""
-    rows = u.shape[2]
+    """averages(fields, u) by blocks of columns, and by blocks of states where there are many for one column.
+
+    `u` are means, or Parents.
+    """
+    rows = rows_of(u)
     low = min(len(w), max(1, (BLOCK // rows).bit_length() - 1))  # so many parents are averaged over at once
     high = len(w) - low
 
@@ -101,22 +105,32 @@ def average(table, u):
     return fold(mix, table, u)
 
 
-def log_average(table, u):
-    """ln <exp(table)>, with finite derivatives by u up to 0 and 1."""
-    scale = largest(table, u)
-    return jnp.log(fold(mix, relative(table, scale), u)) + scale
+def log_average(table, parents: Parents):
+    """ln <exp(table)>, with finite derivatives by the means up to 0 and 1."""
+    return in_logs(lambda mixture, table: fold(mixture, table, parents), table, parents)
 
 
-def largest(table, u):
+def in_logs(averages: Callable, table, parents: Parents):
+    """ln of averages(mix, exp(table)), or averages(log_mix, table) where that has too many orders of magnitude."""
+    scale = likeliest(table, parents)
+    relative = table - scale[:, None]
+    gap = LARGEST_GAP[str(table.dtype)]
+
+    def with_numbers(relative):
+        found = jnp.log(averages(mix, jnp.exp(jnp.minimum(relative, gap))))
+        return found + jnp.expand_dims(scale, range(1, 1 + found.ndim - scale.ndim))
+
+    def with_logs(relative):
+        return averages(log_mix, relative + scale[:, None])
+
+    too_wide = [jnp.any(jnp.isfinite(x) & (jnp.abs(x) > gap)) for x in (relative, parents.log_odds)]
+    return jax.lax.cond(too_wide[0] | too_wide[1], with_logs, with_numbers, relative)
+
+
+def likeliest(table, parents: Parents):
     """The largest table + ln probability of a state: the scale of <exp(table)>."""
-    log_mix = fold(lambda u, off, on: jnp.maximum(jnp.log1p(-u) + off, jnp.log(u) + on), table, u)
-    return jax.lax.stop_gradient(jnp.where(jnp.isfinite(log_mix), log_mix, 0.0))
-
-
-def relative(table, scale):
-    """exp(table - scale), also where a state without probability would be far above the scale."""
-    gap = LARGEST_GAP if table.dtype == jnp.float64 else LARGEST_GAP_SINGLE
-    return jnp.exp(jnp.minimum(table - scale[:, None], gap))
+    largest = fold(lambda *terms: jnp.maximum(*log_terms(*terms)), table, parents)
+    return jax.lax.stop_gradient(jnp.where(jnp.isfinite(largest), largest, 0.0))
 
 
 def fold(mixture: Callable, table, u):
@@ -124,25 +138,30 @@ def fold(mixture: Callable, table, u):
     for mean in u:
         off, on = jnp.split(table, 2, axis=1)  # by slices, XLA's derivatives are wrong
         table = mixture(mean, off, on)
-    return jnp.broadcast_to(table[:, 0], (*table.shape[:1], *table.shape[2:-1], u.shape[2]))
+    return jnp.broadcast_to(table[:, 0], (*table.shape[:1], *table.shape[2:-1], rows_of(u)))
 
 
-def leave_one_out(table, u) -> list:
-    """For every parent the averages (..., off and on, columns, rows) over all others.
+def leave_one_out(mixture: Callable, table, parents: Parents):
+    """For every parent the averages (..., off and on, position, columns, rows) over all others.
 
     One half of the parents is averaged out before the other half is looked at, and so on.
     """
-    if len(u) == 1:
-        return [jnp.broadcast_to(table, (*table.shape[:-1], u.shape[2]))]
-    half = len(u) // 2
+    if len(parents) == 1:
+        return jnp.broadcast_to(table, (*table.shape[:-1], parents.rows))[:, :, None]
+    half = len(parents) // 2
     first, second = table, table
-    for mean in u[:half]:
-        second = mix(mean, *jnp.split(second, 2, axis=1))
-    for mean in u[half:][::-1]:
-        first = mix(mean, first[:, ::2], first[:, 1::2])
-    return leave_one_out(first, u[:half]) + leave_one_out(second, u[half:])
+    for parent in parents[:half]:
+        second = mixture(parent, *jnp.split(second, 2, axis=1))
+    for parent in parents[half:][::-1]:
+        first = mixture(parent, first[:, ::2], first[:, 1::2])
+    parts = leave_one_out(mixture, first, parents[:half]), leave_one_out(mixture, second, parents[half:])
+    return jnp.concatenate(parts, axis=2)
+
+
+def rows_of(u) -> int:
+    return u.rows if isinstance(u, Parents) else u.shape[2]
 
 
 def mix(u, off, on):
-    """(1 - u) off + u on."""
-    return (1 - u) * off + u * on
+    """(1 - u) off + u on, for a mean or for one of Parents."""
+    return u.off * off + u.on * on if isinstance(u, Parents) else (1 - u) * off + u * on

@@ -14,11 +14,12 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.custom_derivatives import SymbolicZero
 
 from plefka.activations import log_noisy_or
 from plefka.averages.average import Average, mean_field, message, of_edges, off_diagonal
-from plefka.averages.blocks import chunks, in_chunks, map_columns, sum_columns, sum_to, tree
+from plefka.averages.blocks import all_but_one, chunks, in_chunks, map_columns, sum_columns, tree
+from plefka.averages.one_pass import with_slopes
+from plefka.averages.parents import Parents, log_tilt
 
 FIRST, RATIO, LAST = 10, 1.44, 30.0  # t = 1, 2, ..., FIRST, then by RATIO up to LAST / leak: within 2e-10
 SMALLEST_LEAK = 1e-12
@@ -48,13 +49,16 @@ class Exponentials(Average):
         sums = map_columns(partial(minus_log_on, self.leak), len(w) * u.shape[2], w, u, h)
         return -sums, -mean_field(w, u, h)
 
-    def chances(self, w, u, h):
-        x = h + jnp.sum(equivalent(w, u), axis=0)
+    def covers(self, w, h):
+        return h >= self.leak
+
+    def chances(self, w, parents, h):
+        x = h + jnp.sum(equivalent(w, parents), axis=0)
         return log_noisy_or(x), -x
 
-    def messages(self, w, u, h, log_ratio):
+    def messages(self, w, parents, h, log_ratio):
         """All terms are positive, so that nothing cancels where one of them is left out of a sum."""
-        terms = equivalent(w, of_edges(u, w))
+        terms = equivalent(w, of_edges(parents, w))
         off = h + all_but_one(terms)
         on = off + w
         x = h + terms.sum(0)
@@ -71,17 +75,11 @@ class Exponentials(Average):
         return w - map_columns(lambda *fan: slopes(*fan)[2], len(w) * u.shape[2], w, u, h)
 
 
-def equivalent(w, u):
-    """-ln(1 - u (1 - exp(-w))): the weight of a parent that is always on and does the same to <1 - f>."""
-    return -jnp.log1p(u * jnp.expm1(-w))
-
-
-def all_but_one(terms):
-    """The sum over all other positions, for each position."""
-    none = jnp.zeros_like(terms[:1])
-    before = jnp.concatenate([none, jnp.cumsum(terms[:-1], axis=0)])
-    after = jnp.concatenate([none, jnp.cumsum(terms[:0:-1], axis=0)])[::-1]
-    return before + after
+def equivalent(w, parents: Parents):
+    """-ln(1 - u + u exp(-w)): the weight of a parent that is always on and does the same to <1 - f>."""
+    gain = parents.on * jnp.expm1(-w)
+    mild = gain > -0.5  # else log1p would lose the digits of 1 - u, and of a large w where u = 1
+    return -jnp.where(mild, jnp.log1p(jnp.where(mild, gain, 0.0)), log_tilt(-w, parents))
 
 
 @jax.custom_jvp
@@ -133,8 +131,7 @@ def walk(leak: float, visit: Callable, total, w, u, h):
     return jax.lax.scan(step, total, nodes)[0]
 
 
-@partial(jax.custom_vjp, nondiff_argnums=(0,))
-def minus_log_on(leak: float, w, u, h):
+def sum_of_exponentials(leak: float, w, u, h):
     """<-ln(1 - exp(-x))> = sum_k c_k P_k."""
 
     def visit(total, chunk, t, c):
@@ -158,24 +155,7 @@ def sum_and_slopes(leak: float, by_w: bool, w, u, h):
     return walk(leak, visit, (column, column, edge, edge) if by_w else (column, column, edge), w, u, h)
 
 
-def _forward(leak: float, w, u, h):
-    one_pass = jax.checkpoint(partial(sum_and_slopes, leak, w.perturbed))
-    value, by_h, by_u, *by_w = one_pass(w.value, u.value, h.value)
-    return value, (by_w[0] if by_w else None, by_u, by_h, w.value, u.value, h.value)
-
-
-def _backward(leak: float, residuals, slope):
-    by_w, by_u, by_h, w, u, h = residuals
-    if isinstance(slope, SymbolicZero):
-        return jnp.zeros_like(w), jnp.zeros_like(u), jnp.zeros_like(h)
-    return (
-        jnp.zeros_like(w) if by_w is None else sum_to(w.shape, by_w * slope),
-        sum_to(u.shape, by_u * slope),
-        sum_to(h.shape, by_h * slope),
-    )
-
-
-minus_log_on.defvjp(_forward, _backward, symbolic_zeros=True)
+minus_log_on = with_slopes(sum_of_exponentials, sum_and_slopes)
 
 
 def summed_curvatures(leak: float, w, u, h, a):

@@ -9,6 +9,7 @@ import numpy as np
 from plefka.activations import Activation
 from plefka.averages.average import Average, message, of_edges
 from plefka.averages.blocks import map_columns
+from plefka.averages.parents import Parents
 
 NODES = 32
 SMALLEST_VARIANCE = 1e-14  # keeps the slope of the square root
@@ -32,7 +33,7 @@ class GaussHermite(Average):
 
     def logs(self, w, u, h):
         f = self.activation
-        m, variance = moments(w, u, h)
+        m, variance = moments(w, Parents.of_means(u), h)
 
         def step(total, node):
             xi, mass = node
@@ -41,18 +42,18 @@ class GaussHermite(Average):
 
         return jax.lax.scan(jax.checkpoint(step), (jnp.zeros_like(m), jnp.zeros_like(m)), hermite_nodes_of(m))[0]
 
-    def chances(self, w, u, h):
-        return self._log_averages(*moments(w, u, h))
+    def chances(self, w, parents, h):
+        return self._log_averages(*moments(w, parents, h))
 
-    def messages(self, w, u, h, log_ratio):
-        def told(w, u, h, log_ratio):
-            u = of_edges(u, w)
-            m, variance = moments(w, u, h)
-            m, variance = m - w * u, variance - w**2 * u * (1 - u)
+    def messages(self, w, parents, h, log_ratio):
+        def told(w, parents, h, log_ratio):
+            parents = of_edges(parents, w)
+            m, variance = moments(w, parents, h)
+            m, variance = m - w * parents.on, variance - w**2 * parents.on * parents.off
             return message(self._log_averages(m, variance), self._log_averages(m + w, variance), log_ratio)
 
         told = jax.checkpoint(told)
-        return map_columns(told, len(w) * u.shape[2], w, u, h, log_ratio), *self.chances(w, u, h)
+        return map_columns(told, len(w) * parents.rows, w, parents, h, log_ratio), *self.chances(w, parents, h)
 
     def _log_averages(self, m, variance):
         f = self.activation
@@ -74,9 +75,9 @@ def hermite_nodes_of(like):
     return tuple(jnp.asarray(x, like.dtype) for x in hermite_nodes())
 
 
-def moments(w, u, h):
+def moments(w, parents: Parents, h):
     """Mean and variance of the field."""
-    return h + jnp.sum(w * u, axis=0), jnp.sum(w**2 * (u * (1 - u)), axis=0)
+    return h + jnp.sum(w * parents.on, axis=0), jnp.sum(w**2 * (parents.on * parents.off), axis=0)
 
 
 def deviation(variance):

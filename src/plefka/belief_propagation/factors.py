@@ -13,21 +13,20 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from plefka.activations import Activation, NoisyOr, Sigmoid
-from plefka.averages import Average, Exponentials
+from plefka.averages import Average, Exponentials, Parents
 from plefka.averages.range import Range
-from plefka.belief_propagation.log_odds import LogOdds, certain_part, chance, finite_part, of_state
+from plefka.belief_propagation.log_odds import LogOdds, certain_part, finite_part, of_state
 from plefka.free_energies.problem import Problem
 from plefka.networks.fans import Fans
 
 Units = Float[Array, "units rows"]
 Rows = Float[Array, " rows"]
 Table = Float[Array, "positions columns rows"]
-Means = Float[Array, "positions #columns rows"]
 
 
 def average_of(activation: Activation, positions: int, fields: Range) -> Average:
     """How the averages over so many parents are taken; for noisy-or those of messages are products, however many."""
-    return Exponentials(1.0) if isinstance(activation, NoisyOr) else fields.average(activation, positions)
+    return Exponentials(0.0) if isinstance(activation, NoisyOr) else fields.average(activation, positions)
 
 
 class Messages(eqx.Module):
@@ -50,12 +49,13 @@ class Factors(eqx.Module):
     problem: Problem
     fans: Fans
     averages: tuple[Average, ...]
+    ranges_known: bool = eqx.field(static=True)  # else fields may be beyond what the averages cover
 
     @classmethod
     def of(cls, problem: Problem, fans: Fans, fields: Range) -> "Factors":
-        """Fans of weights among which a certain edge is a very large number."""
+        """Fans of weights among which a certain edge is infinite."""
         averages = (average_of(problem.activation, len(w), fields) for w in fans.weights)
-        return cls(problem, fans, tuple(averages))
+        return cls(problem, fans, tuple(averages), fields != Range())
 
     @property
     def h(self) -> Units:
@@ -103,10 +103,10 @@ class Factors(eqx.Module):
         own = jnp.where(self.problem.free, chances.on - chances.off, 0.0)
         return Messages(own, tuple(fan[0] for fan in found)), self.log_sums(chances, from_below)
 
-    def chances(self, means: Sequence[Means]) -> Chances:
-        """Of all units, from the means of their parents."""
-        fans = zip(self._averaged(), means, self.fans.children(self.h), strict=True)
-        return self._of_units([average.chances(w, u, h) for (average, w), u, h in fans])
+    def chances(self, parents: Sequence[Parents]) -> Chances:
+        """Of all units, from their parents, fan by fan."""
+        fans = zip(self._averaged(), parents, self.fans.children(self.h), strict=True)
+        return self._of_units([average.chances(w, above, h) for (average, w), above, h in fans])
 
     def log_sums(self, chances: Chances, from_below: Units) -> Units:
         """ln[(1 - F) n(0) + F n(1)] of every factor, with the larger of n(0) and n(1) one."""
@@ -120,6 +120,9 @@ class Factors(eqx.Module):
 
     def _of_units(self, columns: Sequence[tuple[Any, Any]]) -> Chances:
         """From fans to units; a unit without parents has the chances of its bias."""
+        if not self.ranges_known:
+            fans = zip(self._averaged(), self.fans.children(self.h), columns, strict=True)
+            columns = [_covered(*fan) for fan in fans]
         f, x = self.problem.activation, self.problem.activation.clip(self.h)
         on = self.fans.to_children([column[0] for column in columns], f.log_on(x))
         return Chances(on, self.fans.to_children([column[1] for column in columns], f.log_off(x)))
@@ -127,8 +130,15 @@ class Factors(eqx.Module):
 
 def _said(average: Average, w, cavity: Table, h, from_below, free, counted) -> tuple[Table, Any, Any]:
     """The messages to the parents, where someone is there to speak and to hear, and the chances of the children."""
-    u = chance(cavity)
+    parents = Parents.of_log_odds(cavity)
     if len(w) == 0:
-        return cavity, *average.chances(w, u, h)
-    up, on, off = average.messages(w, u, h, from_below)
+        return cavity, *average.chances(w, parents, h)
+    up, on, off = average.messages(w, parents, h, from_below)
     return jnp.where(free & counted, up, 0.0), on, off
+
+
+def _covered(averaged: tuple[Average, Any], h, logs: tuple[Any, Any]) -> tuple[Any, Any]:
+    """The chances, or no numbers where the weights of a trace take a field out of the usual range."""
+    average, w = averaged
+    on, off = (jnp.where(average.covers(w, h), log, jnp.nan) for log in logs)
+    return on, off

@@ -15,8 +15,8 @@ import jax
 import jax.numpy as jnp
 
 from plefka.activations import softplus
+from plefka.averages.parents import Parents
 from plefka.belief_propagation.factors import Factors, Messages, Rows, Units
-from plefka.belief_propagation.log_odds import chance
 
 
 def log_likelihood(factors: Factors, messages: Messages) -> Rows:
@@ -24,7 +24,7 @@ def log_likelihood(factors: Factors, messages: Messages) -> Rows:
     problem, factors = factors.problem, _off_poles(factors)
     heard = factors.hear(messages)
     cavities = factors.cavities(messages, heard)
-    chances = factors.chances([chance(cavity) for cavity in cavities])
+    chances = factors.chances([Parents.of_log_odds(cavity) for cavity in cavities])
     theta, from_below = heard.total, heard.without(messages.own)
     on = theta > 0
     # log_sums has the larger of n(0) and n(1) scaled to 1; here it shall be that of the likelier state

@@ -4,10 +4,6 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from plefka.activations import sigmoid
-
-LARGEST = 700.0  # a chance that is not zero stays at least 1e-304
-
 
 class LogOdds(eqx.Module):
     """A sum of log-odds: its finite terms, and how many terms are +inf less how many are -inf."""
@@ -42,8 +38,3 @@ def certain_part(term: Float[Array, "..."]) -> Float[Array, "..."]:
 def of_state(values: Float[Array, "..."]) -> Float[Array, "..."]:
     """+inf for a unit that is on, -inf for one that is off, and 0 for any other value."""
     return jnp.where(values == 1, jnp.inf, jnp.where(values == 0, -jnp.inf, 0.0))
-
-
-def chance(log_odds: Float[Array, "..."]) -> Float[Array, "..."]:
-    """sigma(log_odds), which is never 0 where the log-odds are finite."""
-    return sigmoid(jnp.where(jnp.isinf(log_odds), log_odds, jnp.maximum(log_odds, -LARGEST)))

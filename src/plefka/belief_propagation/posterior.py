@@ -9,10 +9,11 @@ import jax
 import jax.numpy as jnp
 
 from plefka.activations import NoisyOr
+from plefka.averages import Parents
+from plefka.averages.parents import chance, log_odds
 from plefka.averages.range import Range, range_for
 from plefka.belief_propagation.factors import Factors, Messages, Rows, Units, average_of
 from plefka.belief_propagation.free_energy import log_likelihood, with_slope
-from plefka.belief_propagation.log_odds import chance
 from plefka.belief_propagation.sweeps import propagate
 from plefka.errors import MethodDoesNotApply
 from plefka.evidence import Evidence
@@ -21,7 +22,6 @@ from plefka.free_energies.untruncated import GAUSSIAN
 from plefka.mean_field import MOST_NUMBERS, REACHABLE
 from plefka.methods import Bethe
 from plefka.networks.arrows import settled_along
-from plefka.networks.states import open_for_states
 from plefka.posterior import About, Posterior, chunks, on_all_cores
 from plefka.precision import is_traced, precision, to_numpy
 from plefka.reductions import Given, recovered, sums_out
@@ -68,13 +68,13 @@ def _solve(
     rows, bias = jnp.asarray(rows, jnp.zeros(()).dtype), jnp.asarray(bias)
     tilt = None if tilt is None else jnp.asarray(tilt, rows.dtype)
     problem = pose(storage, bias, activation, rows, 1, pairs=False, prune=prune, tilt=tilt)
-    factors = Factors.of(problem, open_for_states(storage).fans(), fields)
+    factors = Factors.of(problem, storage.open(1, jnp.inf).fans(), fields)
     tol = jnp.maximum(jnp.asarray(tol, rows.dtype), REACHABLE * jnp.finfo(rows.dtype).eps)
     ending = propagate(jax.lax.stop_gradient(factors), damping, tol, max_steps)
     messages = jax.lax.stop_gradient(ending.messages)
     given = known(storage, bias, activation, rows, tilt)
     log_z, means = _with_summed(factors, given, messages)
-    means = _predicted(*jax.lax.stop_gradient((factors, means)))
+    means = _predicted(*jax.lax.stop_gradient((factors, messages, means)))
     impossible = ending.status == IMPOSSIBLE
     means = jnp.where(impossible & jnp.isnan(given.known), jnp.nan, means)
     wrong = ~impossible & (jnp.isnan(means).any(0) | jnp.isnan(log_z))
@@ -103,14 +103,19 @@ def _with_summed(factors: Factors, given: Given, messages: Messages) -> tuple[Ro
     return log_z, jax.lax.cond(jnp.any(problem.summed), follow, lambda _: means, slope)
 
 
-def _predicted(factors: Factors, means: Units) -> Units:
-    """The means with those of barren units, F under the means of their parents, along the arrows."""
+def _predicted(factors: Factors, messages: Messages, means: Units) -> Units:
+    """The means with those of barren units, F under the beliefs about their parents, along the arrows."""
     is_known = factors.problem.known
+    beliefs = jnp.where(factors.problem.free, factors.hear(messages).total, log_odds(means))
 
-    def once(_, values):
-        return jnp.where(is_known, means, jnp.exp(factors.chances(factors.fans.parents(values)).on))
+    def once(_, theta):
+        found = factors.chances([Parents.of_log_odds(above) for above in factors.fans.parents(theta)])
+        return jnp.where(is_known, beliefs, found.on - found.off)
 
-    return jax.lax.cond(jnp.any(~is_known), lambda means: settled_along(once, None, means), lambda means: means, means)
+    def predicted(beliefs):
+        return jnp.where(is_known, means, chance(settled_along(once, None, beliefs)))
+
+    return jax.lax.cond(jnp.any(~is_known), predicted, lambda _: means, beliefs)
 
 
 @jax.custom_vjp

@@ -10,8 +10,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int
 
+from plefka.averages.parents import chance
 from plefka.belief_propagation.factors import Factors, Messages, Rows, Units
-from plefka.belief_propagation.log_odds import LogOdds, chance
+from plefka.belief_propagation.log_odds import LogOdds
 from plefka.solvers.loop import CONVERGED, IMPOSSIBLE, NOT_FINITE, OUT_OF_STEPS, RUNNING
 
 TURNED = 0.25  # of the last change taken back: too much

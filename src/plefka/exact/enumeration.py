@@ -200,7 +200,8 @@ def _slopes(activation, x, S, weight):
 def _compiled(
     storage, activation, rows, tilt, bias, rank, leaf, counted, limit, first, count, tally, *, block, stacked
 ):
-    over_storage = jax.tree.map(lambda _: 0 if stacked else None, storage)
+    weights = set(map(id, jax.tree.leaves(storage.parameters)))  # the networks of a stack share all else
+    over_storage = jax.tree.map(lambda leaf: 0 if stacked and id(leaf) in weights else None, storage)
     axes = (over_storage, None, 0, 0, 0, 0, 0, 0, 0, None, None, 0)
     per_row = jax.vmap(partial(_tally, block=block), in_axes=axes)
     return per_row(storage, activation, rows, tilt, bias, rank, leaf, counted, limit, first, count, tally)

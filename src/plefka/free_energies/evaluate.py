@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from plefka.averages.choice import narrowed
 from plefka.errors import InvalidInput
 from plefka.evidence import as_evidence
 from plefka.free_energies.problem import pose
@@ -47,6 +48,7 @@ def free_energy(
     if u.ndim == 2 and len(rows) > 1 and len(u) not in (1, len(rows)):
         raise InvalidInput(f"there must be equally many; got {len(u)} rows of means and {len(rows)} rows of evidence.")
     batched = batched or u.ndim == 2
+    network = narrowed(network)
     functional = method.functional.fitted(network, found, prune=prune)
     storage = network.storage.prepared(pairs=functional.needs_pairs, fans=functional.needs_fans)
     arguments = (

@@ -4,7 +4,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from plefka.activations import Activation, sigmoid, softplus
+from plefka.activations import Activation, sigmoid
+from plefka.averages.parents import Parents, log_odds, log_tilt, tilted_mean
 from plefka.free_energies.functional import Functional
 from plefka.free_energies.problem import Problem
 
@@ -45,8 +46,9 @@ def _bound(problem: Problem, u, x, xi):
 
 def log_average(problem: Problem, u, a):
     """ln <exp(a x)> = a h + sum_j ln(1 - u_j + u_j exp(a w_ij))."""
-    theta = log_odds(u)
-    terms = problem.weights.map_edges(lambda w, a, u, theta: (log_tilt(a * w, u, theta),), (a,), (u, theta))
+    terms = problem.weights.map_edges(
+        lambda w, a, u, theta: (log_tilt(a * w, Parents(u, 1 - u, theta)),), (a,), (u, log_odds(u))
+    )
     return a * problem.h + terms[0]
 
 
@@ -54,8 +56,9 @@ def tilted(problem: Problem, u, a):
     """ln <exp(a x)> with its first and second derivative by a: the field's cumulants under tilted means."""
 
     def terms(w, a, u, theta):
-        p = tilted_mean(a * w, u, theta)
-        return log_tilt(a * w, u, theta), w * p, w**2 * p * (1 - p)
+        parents = Parents(u, 1 - u, theta)
+        p = tilted_mean(a * w, parents)
+        return log_tilt(a * w, parents), w * p, w**2 * p * (1 - p)
 
     value, slope, curvature = problem.weights.map_edges(terms, (a,), (u, log_odds(u)))
     return a * problem.h + value, problem.h + slope, curvature
@@ -87,37 +90,3 @@ def best_xi(problem: Problem, u, x):
     xi = sigmoid(x) + jnp.zeros_like(u)
     start = (xi, jnp.zeros_like(xi), jnp.ones_like(xi), jnp.array(True), 0)
     return jax.lax.while_loop(lambda state: state[3] & (state[4] < XI_STEPS), step, jax.lax.stop_gradient(start))[0]
-
-
-def log_odds(u):
-    """theta with sigma(theta) = u, for every unit and not for every edge; anything where u is 0 or 1."""
-    inner = (u > 0) & (u < 1)
-    safe = jnp.where(inner, u, 0.5)
-    return jnp.log(safe) - jnp.log1p(-safe)
-
-
-@jax.custom_jvp
-def log_tilt(t, u, theta):
-    """ln(1 - u + u exp(t)) = softplus(t + theta) - softplus(theta), for any t and for u up to 0 and 1."""
-    value = softplus(t + theta) - softplus(theta)
-    return jnp.where(u <= 0, 0.0, jnp.where(u >= 1, t, value))
-
-
-@log_tilt.defjvp
-def _(primals, tangents):
-    (t, u, theta), (dt, du, _) = primals, tangents  # theta moves with u, which counts once
-    return log_tilt(t, u, theta), tilted_mean(t, u, theta) * dt + tilted_slope(t, u) * du
-
-
-def tilted_mean(t, u, theta):
-    """u exp(t) / (1 - u + u exp(t)): the mean of a unit under a tilt."""
-    return jnp.where(u <= 0, 0.0, jnp.where(u >= 1, 1.0, sigmoid(t + theta)))
-
-
-def tilted_slope(t, u):
-    """(exp(t) - 1) / (1 - u + u exp(t)): the derivative of log_tilt by u."""
-    e, gain = jnp.exp(-jnp.abs(t)), jnp.expm1(-jnp.abs(t))
-    scale = jnp.where(t > 0, u + (1 - u) * e, 1 - u + u * e)
-    limits = jnp.finfo(t.dtype)
-    slope = jnp.where(t > 0, -gain, gain) / jnp.maximum(scale, limits.tiny)
-    return jnp.clip(slope, -limits.max, limits.max)

@@ -12,8 +12,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from plefka.activations import Activation, NoisyOr
-from plefka.averages.exponentials import Exponentials
-from plefka.averages.fourier import Fourier
+from plefka.averages.parents import Parents
 from plefka.averages.range import Range, range_for
 from plefka.free_energies.functional import Functional
 from plefka.free_energies.problem import Problem
@@ -83,14 +82,8 @@ class Untruncated(Functional):
 
     def _inside(self, f: Activation, w, h, pair):
         """The averages, or no numbers where the weights of a trace take a field out of the usual range."""
-        average = self.range.average(f, len(w))
-        if isinstance(average, Fourier):
-            outside = jnp.abs(h) + jnp.abs(w).sum(0) > self.range.reach
-        elif isinstance(average, Exponentials):
-            outside = h < self.range.leak
-        else:
-            return pair
-        return tuple(jnp.where(outside, jnp.nan, z) for z in pair)
+        covered = self.range.average(f, len(w)).covers(w, h)
+        return tuple(jnp.where(covered, z, jnp.nan) for z in pair)
 
     def lacking(self, problem: Problem) -> Bool[Array, "units rows"]:
         """Where <log_on> is minus infinity: a noisy-or unit that may be on, with no leak and no parent that is on."""
@@ -107,7 +100,7 @@ class Untruncated(Functional):
         h = jnp.broadcast_to(f.clip(problem.h), u.shape)
 
         def average(w, u, h):
-            return jnp.exp(self.range.average(f, len(w)).chances(w, u, h)[0])
+            return jnp.exp(self.range.average(f, len(w)).chances(w, Parents.of_means(u), h)[0])
 
         return fans.to_children(fans.map(average, fans.parents(u), fans.children(h)), f.probability(h))
 

@@ -11,8 +11,10 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Array, Float
 
+from plefka.networks.edges import Edges
 from plefka.networks.fans import BlockFans
 from plefka.networks.storage import OpenStorage, Storage
+from plefka.precision import is_traced
 
 Span = tuple[int, int]
 SMALL_PAIR_WORK = 4096  # multiply-adds per row up to which all rows are done at once
@@ -62,6 +64,11 @@ class Blocks(Storage):
 
     def most_parents(self) -> int:
         return max((W.shape[-1] for W in self.weights), default=0)
+
+    def narrowed(self, most: int) -> Storage:
+        if is_traced(self) or self.most_parents() <= most or super().most_parents() > most:
+            return self
+        return Edges.from_scipy(self.to_sparse()) if self.stack is None else Edges.from_scipy_stack(self.to_sparse())
 
     def prepared(self, *, pairs: bool = False, fans: bool = False) -> "Blocks":
         return self

@@ -118,6 +118,10 @@ class Storage(eqx.Module):
         """Of any unit."""
         return int(np.diff(self.union().indptr).max(initial=0))
 
+    def narrowed(self, most: int) -> "Storage":
+        """The same weights by edges, where only that shows that no unit has more than `most` parents."""
+        return self
+
     def has_parents(self) -> np.ndarray:
         """Which units have any; in a stack, in some network."""
         return np.diff(self.union().indptr) > 0

@@ -1,0 +1,197 @@
+"""Probabilities of sigmoid units to all their digits, by tilted parents, and the messages that are made of them.
+
+sigma(x) = exp(x / 2) / 2 cosh(x / 2) = exp(x) sigma(-x), and an average of exp(a x) g(x) is M(a) = <exp(a x)> times the
+average of g under means that are tilted by exp(a w_j).
+"""
+
+from functools import partial
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from plefka.averages.average import mean_field, message, of_edges
+from plefka.averages.parents import Parents, log_tilt, tilted_mean
+from plefka.averages.quadrature import Rule, by_position, inverse, rotate, walk
+
+SMALLEST_INTEGRAL = 1e-17  # what cannot be told from zero
+DECIDED = 5.0  # log-odds from which one state of a child matters more than the other
+MOST_REGRET = 7.0  # ln of what the error of a message may be multiplied with: three digits of twelve
+
+
+def log_moment(a, w, parents: Parents, h):
+    """ln <exp(a x)>, and its term for every edge."""
+    terms = log_tilt(a * w, parents)
+    return a * h + terms.sum(0), terms
+
+
+def tilted_chances(rule: Rule, w, parents: Parents, h):
+    """ln <f> and ln <1 - f>: the one on whose side the mean field is by its best tilt, and what is left for the other.
+
+    The integrals have an error of about 1e-15, which M(a) multiplies: the best tilt has the smallest M(a).
+    """
+    side = jax.lax.stop_gradient(smaller_side(w, parents, h))
+    costs = jnp.stack([log_moment(a * side, w, parents, h)[0] for a in (0.0, 0.5, 1.0)])
+    best = jnp.argmin(jax.lax.stop_gradient(costs), axis=0)
+
+    def visit(total, chunk, odd, even):
+        return total[0] + (odd * chunk.Psi[1]).sum(0), total[1] + (even * chunk.Psi[0]).sum(0)
+
+    nothing = jnp.zeros_like(side)
+    weights = rule.nodes.odd, rule.nodes.even
+    odd, even = walk(rule, visit, weights, (nothing, nothing), w, tilted_mean(best * side / 2 * w, parents), h)
+    integral = jnp.where(best == 1, even, 0.5 + (1 - best) * side * odd)
+    cost = jnp.take_along_axis(costs, best[None], axis=0)[0]
+    return in_logs(cost, integral, side)
+
+
+def smaller_side(w, parents: Parents, h):
+    """1 where <f> is the smaller one, by the mean field, and -1 where <1 - f> is."""
+    return jnp.where(mean_field(w, parents.on, h) > 0, -1.0, 1.0).astype(parents.on.dtype)
+
+
+class Plan(NamedTuple):
+    """By which tilt the messages of each column are computed: from <f> where side is 1, from <1 - f> where it is -1."""
+
+    side: jax.Array  # (columns, rows)
+    best: jax.Array  # (columns, rows): the tilt is side times 0, 1/2 or 1
+    cost: jax.Array  # (columns, rows): ln M(a), and the same without a parent that is off, and that is on
+    without_off: jax.Array
+    without_on: jax.Array
+    regret: jax.Array  # (columns, rows): ln of the digits lost, at most, because all parents share a tilt
+
+
+def plan(w, parents: Parents, h, log_ratio) -> Plan:
+    """The tilt that serves all parents of a column best.
+
+    Where the child is almost decided, only one of <f> and <1 - f> matters; elsewhere it is the smaller of them that
+    tells both to all their digits.
+    """
+    smaller = smaller_side(w, parents, h)
+    side = jnp.where(jnp.abs(log_ratio) > DECIDED, jnp.sign(log_ratio), smaller).astype(smaller.dtype)
+    a = np.array([0.0, 0.5, 1.0]).reshape(3, 1, 1) * side
+    moments = [log_moment(tilt, w, parents, h) for tilt in a]
+    whole, off = jnp.stack([m for m, _ in moments]), jnp.stack([m - terms for m, terms in moments])
+    on = off + a[:, None] * w
+    regrets = jnp.maximum(*((cost - cost.min(0)).max(1) for cost in (off, on)))
+    best = jnp.argmin(regrets, axis=0)
+    off, on = (jnp.take_along_axis(x, best[None, None], axis=0)[0] for x in (off, on))
+    cost, regret = (jnp.take_along_axis(x, best[None], axis=0)[0] for x in (whole, regrets))
+    return Plan(side, best, cost, off, on, regret)
+
+
+def shared_messages(rule: Rule, w, parents: Parents, h, log_ratio, plan: Plan):
+    """The messages in one walk, all parents of a column by the same tilt."""
+    side, best = plan.side, plan.best
+    even_too, odd_too = jnp.where(best == 1, 1.0, 0.0), jnp.where(best == 1, 0.0, (1 - best) * side)
+
+    def visit(total, chunk, odd, even):
+        a, b = even * even_too, odd * odd_too
+        Cr, Ci = rotate(chunk.Psi, (a, -b))  # Re C is the integrand
+        off = rotate(by_position((Cr, Ci)), inverse(chunk.f))
+        on = off[0] * chunk.cos - off[1] * chunk.sin
+        return total[0] + Cr.sum(0), total[1] + off[0].sum(0), total[2] + on.sum(0)
+
+    u = tilted_mean(best * side / 2 * w, parents)
+    start = jnp.zeros_like(side), jnp.zeros_like(u), jnp.zeros_like(u)
+    integrals = walk(rule, visit, (rule.nodes.odd, rule.nodes.even), start, w, u, h)
+    constant = jnp.where(best == 1, 0.0, 0.5)
+    costs = plan.cost, plan.without_off, plan.without_on
+    found = [in_logs(cost, constant + total, side) for cost, total in zip(costs, integrals, strict=True)]
+    return message(found[1], found[2], log_ratio), *found[0]
+
+
+def in_logs(cost, integral, side):
+    """ln <f> and ln <1 - f>, from the one on this side."""
+    near = jnp.minimum(cost + jnp.log(jnp.maximum(integral, SMALLEST_INTEGRAL)), -SMALLEST_INTEGRAL)
+    far = jnp.log(-jnp.expm1(near))
+    return jnp.where(side > 0, near, far), jnp.where(side > 0, far, near)
+
+
+def messages_and_chances(rule: Rule, w, parents: Parents, h, log_ratio):
+    """Messages by one tilt for each column where that keeps their digits, and by one for each parent where not."""
+    parents = of_edges(parents, w)
+    found = plan(w, parents, h, log_ratio)
+
+    def together():
+        said, *chances = shared_messages(rule, w, parents, h, log_ratio, found)
+        vague = (found.side != smaller_side(w, parents, h)) & jnp.isfinite(
+            log_ratio
+        )  # of an observed child only one chance matters
+        better = jax.lax.cond(
+            jnp.any(vague),
+            lambda: tuple(map(partial(jnp.where, vague), tilted_chances(rule, w, parents, h), chances)),
+            lambda: tuple(chances),
+        )
+        return said, *better
+
+    return jax.lax.cond(
+        jnp.any(found.regret > MOST_REGRET), lambda: tilted_messages(rule, w, parents, h, log_ratio), together
+    )
+
+
+# tilt; whether it serves <f> and <1 - f>; how they follow from the odd and the even integral: constant, odd, even.
+TILTS = np.array(
+    [
+        [-1.0, 0, 1, 0.5, 1.0, 0.0],
+        [-0.5, 0, 1, 0.0, 0.0, 1.0],
+        [0.0, 1, 0, 0.5, 1.0, 0.0],
+        [0.0, 0, 1, 0.5, -1.0, 0.0],
+        [0.5, 1, 0, 0.0, 0.0, 1.0],
+        [1.0, 1, 0, 0.5, -1.0, 0.0],
+    ]
+)
+
+
+def tilted_messages(rule: Rule, w, parents: Parents, h, log_ratio):
+    """The messages from <f> and <1 - f> over all parents but one, each by its own best tilt."""
+    edge, column = jnp.full_like(parents.on, jnp.inf), jnp.full_like(log_ratio, jnp.inf)
+
+    def step(best, tilt):
+        a, for_on, for_off, constant, odd, even = tilt
+        moment, terms = log_moment(a, w, parents, h)
+        integrals = left_out(rule, w, tilted_mean(a * w, parents), h)
+        costs = (moment, moment - terms, moment - terms + a * w)
+        found = []
+        for cost, (odds, evens), old in zip(costs, integrals, best, strict=True):
+            value = cost + jnp.log(jnp.maximum(constant + odd * odds + even * evens, SMALLEST_INTEGRAL))
+            found.append(
+                tuple(better(serves, (cost, value), pair) for pair, serves in zip(old, (for_on, for_off), strict=True))
+            )
+        return tuple(found), None
+
+    start = tuple(((x, -x), (x, -x)) for x in (column, edge, edge))
+    (whole, off, on), _ = jax.lax.scan(step, start, jnp.asarray(TILTS, edge.dtype))
+    log_f, log_off, log_on = (values_of(pair) for pair in (whole, off, on))
+    return message(log_off, log_on, log_ratio), *log_f
+
+
+def better(serves, new: tuple, old: tuple) -> tuple:
+    """The pair (cost, value) whose tilt costs less."""
+    chosen = (serves > 0) & (new[0] < old[0])
+    return jnp.where(chosen, new[0], old[0]), jnp.where(chosen, new[1], old[1])
+
+
+def values_of(pair: tuple) -> tuple:
+    """ln <f> and ln <1 - f>, without rounding above one."""
+    (_, log_f), (_, log_rest) = pair
+    return jnp.minimum(log_f, 0.0), jnp.minimum(log_rest, 0.0)
+
+
+def left_out(rule: Rule, w, u, h):
+    """The odd and the even integral: of all parents, and of all but one where that one is off, or on."""
+
+    def visit(total, chunk, odd, even):
+        off = chunk.without
+        on = rotate(off, (chunk.cos, chunk.sin))
+        odds, evens = odd[:, None], even[:, None]
+        whole = total[0][0] + (odd * chunk.Psi[1]).sum(0), total[0][1] + (even * chunk.Psi[0]).sum(0)
+        parts = [
+            (a + (odds * z[1]).sum(0), b + (evens * z[0]).sum(0))
+            for (a, b), z in zip(total[1:], (off, on), strict=True)
+        ]
+        return whole, *parts
+
+    column, edge = jnp.zeros((h.shape[0], u.shape[2]), u.dtype), jnp.zeros_like(u)
+    return walk(rule, visit, (rule.nodes.odd, rule.nodes.even), ((column, column), (edge, edge), (edge, edge)), w, u, h)
