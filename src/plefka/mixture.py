@@ -18,12 +18,12 @@ from plefka.errors import MethodDoesNotApply
 from plefka.evidence import Evidence
 from plefka.free_energies.problem import head_of, known, pose, predict
 from plefka.free_energies.smoothing import component_means, started, unstacked
-from plefka.free_energies.untruncated import Untruncated
+from plefka.free_energies.untruncated import Untruncated, undecided
 from plefka.mean_field import MOST_NUMBERS, POLICIES, REACHABLE
 from plefka.methods import Mixture, parse_method
 from plefka.posterior import About, Posterior, chunks, on_all_cores
 from plefka.precision import is_traced, precision, to_numpy
-from plefka.solvers.loop import BOTTOMLESS, NOT_FINITE, descend
+from plefka.solvers.loop import NOT_FINITE, descend, floors
 from plefka.solvers.mixtures import mixture_evaluator
 
 if TYPE_CHECKING:
@@ -183,8 +183,7 @@ def _compiled(
     start = started(problem, u, jnp.asarray(log_share, rows.dtype).T).stacked()
     evaluate = mixture_evaluator(problem, functional.energy, count)
     tol = jnp.maximum(jnp.asarray(tol, rows.dtype), REACHABLE * jnp.finfo(rows.dtype).eps)
-    bottom = BOTTOMLESS * (1 + problem.searched.sum(0))
-    ending = descend(evaluate, bottom, POLICIES["monotone"], start, tol, max_steps)
+    ending = descend(evaluate, floors(problem), POLICIES["monotone"], start, tol, max_steps)
 
     def whole(u):
         u = problem.complete(u)
@@ -193,7 +192,7 @@ def _compiled(
     at = unstacked(ending.point.theta, count)
     found = jax.vmap(whole)(component_means(problem, at.theta))
     means = (jax.nn.softmax(at.phi, axis=0)[:, None] * found).sum(0)
-    G = ending.point.G
+    G = jnp.where(functional.beyond(problem, undecided(problem)).any(0), jnp.nan, ending.point.G)
     status = jnp.where(jnp.isnan(means).any(0) | jnp.isnan(G), NOT_FINITE, ending.status)
     mixture = (jax.nn.log_softmax(at.phi, axis=0).T, jnp.transpose(found, (2, 0, 1)))
     return Posterior(means.T, G, status, ending.steps, ending.cycles, ending.point.residual, mixture)

@@ -13,7 +13,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from plefka.networks.incidence import Incidence, Index
 
@@ -59,6 +59,10 @@ class Fans(eqx.Module):
         `common` is (positions, positions, rows) summed over the columns of a fan where they share their parents, and
         (positions, positions, columns, rows) where not.
         """
+
+    def alone(self) -> list[Bool[Array, "columns #rows"]]:
+        """The columns without an edge, fan by fan: units that have no parents after all."""
+        return [(w == 0).all(0) for w in self.weights]
 
     def map(self, function: Callable, *terms: Sequence[Any]) -> list[Any]:
         """function(weights, terms...) of every fan."""
@@ -161,6 +165,8 @@ class EdgeFans(Fans):
         return self.parent.collect(self.listed.to_edges(tables))
 
     def pair_sum(self, v, along, common):
+        if not common:  # no edges, no pairs
+            return jnp.zeros(v.shape[1], v.dtype)
         q = self.pairs
         flat = jnp.concatenate([table.reshape(-1, table.shape[-1]) for table in common])
         by_child = flat[self.listed.first[q.first] + self.listed.second[q.second]]
