@@ -36,7 +36,7 @@ class Enumerated(Average):
         on, off, *poles = over_states(averages, average, w, u, h)
         if not poles:
             return on, off
-        return tuple(jnp.where(chance > 0, -jnp.inf, log) for log, chance in zip((on, off), poles, strict=True))
+        return jnp.where(poles[0] > 0, -jnp.inf, on), jnp.where(poles[1] > 0, -jnp.inf, off)
 
     def chances(self, w, u, h):
         on, off = over_states(lambda x, u: log_average(self._table(x), u), log_average, w, u, h)

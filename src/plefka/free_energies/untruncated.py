@@ -72,15 +72,15 @@ class Untruncated(Functional):
         f = problem.activation
         h = jnp.broadcast_to(f.off_poles(problem.h), u.shape)
 
-        def average(w, u, h, alone):
+        def average(w, u, h, decided):
             way = self.range.average(f, len(w))
             found = way.logs(w, u, h)
             if isinstance(way, Enumerated):
                 return found
-            x = f.off_poles(mean_field(w, u, h))  # the field itself where there is no edge
-            return [jnp.where(alone, *pair) for pair in zip((f.log_on(x), f.log_off(x)), found, strict=True)]
+            x = f.off_poles(mean_field(w, u, h))  # the field itself where no parent is free
+            return [jnp.where(decided, *pair) for pair in zip((f.log_on(x), f.log_off(x)), found, strict=True)]
 
-        found = fans.map(average, fans.parents(u), fans.children(h), fans.alone())
+        found = fans.map(average, fans.parents(u), fans.children(h), _decided(problem, fans))
         on, off = ([pair[k] for pair in found] for k in (0, 1))
         on, off = fans.to_children(on, f.log_on(h)), fans.to_children(off, f.log_off(h))
         if self.range != Range():
@@ -89,17 +89,17 @@ class Untruncated(Functional):
         return jnp.where(beyond, jnp.nan, on), jnp.where(beyond, jnp.nan, off)
 
     def beyond(self, problem: Problem, u: Float[Array, "units rows"]) -> Bool[Array, "units rows"]:
-        """The units with parents whose fields are out of the range of their average, where a parent of mean 1 is on."""
+        """The units whose fields are out of the range of their average over parents, where one of mean 1 is on."""
         fans, f = problem.weights.fans(), problem.activation
         h, lowest = (jnp.broadcast_to(x, u.shape) for x in (problem.h, _lowest_field(problem, u)))
 
-        def outside(w, h, lowest, alone):
+        def outside(w, h, lowest, decided):
             average = self.range.average(f, len(w))
             if isinstance(average, Fourier):
-                return ~alone & (jnp.abs(h) + jnp.abs(w).sum(0) > self.range.reach)
-            return ~alone & (lowest < average.leak) if isinstance(average, Exponentials) else jnp.zeros(h.shape, bool)
+                return ~decided & (jnp.abs(h) + jnp.abs(w).sum(0) > self.range.reach)
+            return ~decided & (lowest < average.leak) if isinstance(average, Exponentials) else jnp.zeros(h.shape, bool)
 
-        found = fans.map(outside, fans.children(h), fans.children(lowest), fans.alone())
+        found = fans.map(outside, fans.children(h), fans.children(lowest), _decided(problem, fans))
         return fans.to_children(found, jnp.zeros_like(problem.free))
 
     def lacking(self, problem: Problem, u: Float[Array, "units rows"] | None = None) -> Bool[Array, "units rows"]:
@@ -118,11 +118,11 @@ class Untruncated(Functional):
         fans, f = problem.weights.fans(), problem.activation
         h = jnp.broadcast_to(f.clip(problem.h), u.shape)
 
-        def average(w, u, h, alone):
+        def average(w, u, h, decided):
             x = f.clip(mean_field(w, u, h))
-            return jnp.where(alone, f.probability(x), jnp.exp(self.range.average(f, len(w)).chances(w, u, h)[0]))
+            return jnp.where(decided, f.probability(x), jnp.exp(self.range.average(f, len(w)).chances(w, u, h)[0]))
 
-        found = fans.map(average, fans.parents(u), fans.children(h), fans.alone())
+        found = fans.map(average, fans.parents(u), fans.children(h), _decided(problem, fans))
         return fans.to_children(found, f.probability(h))
 
     def pairs(self, problem: Problem, u, v):
@@ -156,6 +156,12 @@ def _share(problem: Problem, u, log):
 def undecided(problem: Problem) -> Float[Array, "units rows"]:
     """1/2 for what is searched and what is barren, and the evidence elsewhere."""
     return jnp.where(problem.free, 0.5, problem.values)
+
+
+def _decided(problem: Problem, fans: Fans) -> list[Bool[Array, "columns rows"]]:
+    """The columns whose field is known, as each parent is observed, or there is no edge from it."""
+    observed = problem.known & ~problem.free & ~problem.summed
+    return fans.map(lambda w, observed: ((w == 0) | observed).all(0), fans.parents(observed))
 
 
 def _lowest_field(problem: Problem, u) -> Float[Array, "units rows"]:

@@ -13,7 +13,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Float
 
 from plefka.networks.incidence import Incidence, Index
 
@@ -59,10 +59,6 @@ class Fans(eqx.Module):
         `common` is (positions, positions, rows) summed over the columns of a fan where they share their parents, and
         (positions, positions, columns, rows) where not.
         """
-
-    def alone(self) -> list[Bool[Array, "columns #rows"]]:
-        """The columns without an edge, fan by fan: units that have no parents after all."""
-        return [(w == 0).all(0) for w in self.weights]
 
     def map(self, function: Callable, *terms: Sequence[Any]) -> list[Any]:
         """function(weights, terms...) of every fan."""
