@@ -33,8 +33,8 @@ class Status(Enum):
         "or make a certain edge less than certain"
     )
     WITHOUT_LEAK = (
-        "has no finite answer, as a noisy-or unit that is on or hidden has no leak; give it one (a positive bias), "
-        "or use bethe, which needs none"
+        "has no finite answer, as a noisy-or unit that is on or hidden has no leak, or one below 1e-12; give it one "
+        "(a positive bias), or use bethe, which needs none"
     )
 
 

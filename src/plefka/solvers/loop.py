@@ -113,7 +113,7 @@ def descend(evaluate: Callable, floors: Floors, policy: Policy, theta, tol, max_
     def judge(point):
         settled = point.residual <= tol
         status = jnp.where(settled, CONVERGED, RUNNING)
-        status = jnp.where((settled & (point.G < floors.lowest)) | (point.G < floors.bottom), DIVERGED, status)
+        status = jnp.where((settled & (floors.lowest > point.G)) | (floors.bottom > point.G), DIVERGED, status)
         return jnp.where(jnp.isfinite(point.G) & jnp.isfinite(point.residual), status, NOT_FINITE)
 
     def body(state):
