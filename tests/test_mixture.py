@@ -106,9 +106,9 @@ def test_a_stack_is_bounded_network_by_network():
 
 def test_an_effect_without_leak_is_no_trouble():
     """The first order of such an effect is infinite where no cause is on for certain."""
-    leaky = zoo.ZOO["noisy-or, sparse"]
-    network = pf.BeliefNetwork(leaky.storage, np.append(leaky.bias[:-1], 0.0), leaky.activation)
-    row = zoo.some_evidence(network)
+    W = np.zeros((4, 4))
+    W[2, :2], W[3, :2] = (1.0, 0.7), (0.5, 1.2)
+    network, row = pf.BeliefNetwork(W, [0.3, 0.4, 0.0, 0.0], "noisy_or"), np.array([np.nan, np.nan, 1, 1])
     first, found = (pf.infer(network, row, method, throw=False) for method in ("G1", "mixture[2]"))
     assert first.status is pf.Status.WITHOUT_LEAK
     assert found.converged
