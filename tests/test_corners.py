@@ -1,5 +1,6 @@
 """Where a field is zero, a weight is zero, a number is missing: the corners where a limit must be taken by hand."""
 
+from dataclasses import replace
 from typing import cast
 
 import jax
@@ -11,6 +12,7 @@ import scipy.sparse as sp
 
 import plefka as pf
 from plefka.errors import InvalidNetwork
+from plefka.solution import ABOVE_LIKELIHOODS
 
 TWO = pf.BeliefNetwork([[0, 0], [1.0, 0]], [0.1, 0.2])
 LEAKLESS = pf.BeliefNetwork([[0, 0], [1.0, 0]], [0.5, 0.0], "noisy_or")
@@ -132,6 +134,31 @@ def test_a_single_layer_is_a_network(method, row):
     network = pf.BeliefNetwork.layered([], [[0.1, -0.2]])
     expected = -np.logaddexp(0, -0.1) - (np.logaddexp(0, -0.2) if 1 in row else 0)
     assert pf.infer(network, row, method).log_likelihood == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("method", ["G1", "G2", "G2[solve=yes]", "mixture[2]", "conditioned[G2,k=1]"])
+def test_a_sparse_network_without_edges_is_a_network(method):
+    network = pf.BeliefNetwork(sp.csr_array((3, 3)), np.full(3, 0.3))
+    found = pf.infer(network, {0: 1}, method)
+    assert found.log_likelihood == pytest.approx(-np.logaddexp(0, -0.3), abs=1e-9)
+    np.testing.assert_allclose(found.means, [1, *[1 / (1 + np.exp(-0.3))] * 2], atol=1e-9)
+
+
+def test_likelihoods_above_one_are_no_reason_to_warn():
+    network = pf.BeliefNetwork(np.zeros((2, 2)), np.zeros(2))
+    for seen in (pf.Likelihood(on=90, off=20), pf.Likelihood(on=20, off=90)):
+        found = pf.infer(network, {0: seen}, "G1")
+        assert found.log_likelihood == pytest.approx(np.log(55))
+        assert found.warnings == []
+    assert replace(found, log_likelihood=np.log(91)).warnings == [ABOVE_LIKELIHOODS]
+
+
+def test_restarts_are_compared_by_what_was_solved():
+    """G2 is no bound: its lowest value is not its best."""
+    network = pf.BeliefNetwork([[0, 0, 0], [0, 0, 0], [8.0, 8.0, 0]], [-3.0, -2.5, -4.0])
+    options = "[restarts=5,seed=0]"
+    first, second = (pf.infer(network, {2: 1}, method + options) for method in ("G1", "G2"))
+    assert second.log_likelihood == pytest.approx(-pf.free_energy(network, {2: 1}, first.means, "G2"), abs=1e-6)
 
 
 def test_pairs_without_common_children_do_not_cancel():

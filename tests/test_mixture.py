@@ -106,12 +106,24 @@ def test_a_stack_is_bounded_network_by_network():
 
 def test_an_effect_without_leak_is_no_trouble():
     """The first order of such an effect is infinite where no cause is on for certain."""
-    leaky = zoo.ZOO["noisy-or, sparse"]
-    network = pf.BeliefNetwork(leaky.storage, np.append(leaky.bias[:-1], 0.0), leaky.activation)
-    row = zoo.some_evidence(network)
+    W = np.zeros((4, 4))
+    W[2, :2], W[3, :2] = (1.0, 0.7), (0.5, 1.2)
+    network, row = pf.BeliefNetwork(W, [0.3, 0.4, 0.0, 0.0], "noisy_or"), np.array([np.nan, np.nan, 1, 1])
     first, found = (pf.infer(network, row, method, throw=False) for method in ("G1", "mixture[2]"))
+    assert first.status is pf.Status.WITHOUT_LEAK
+    assert found.converged
+    assert np.isfinite(found.log_likelihood)
     assert np.isfinite(found.means).all()
     assert first.log_likelihood - ROUNDING <= found.log_likelihood <= slow.exact(network, row)[0] + ROUNDING
+
+
+def test_a_leak_too_small_for_averages_gives_no_false_bound():
+    W = np.zeros((8, 8))
+    W[6:, :6] = 1.0
+    network = pf.BeliefNetwork(W, np.r_[np.full(6, 1e-20), 1e-16, 1e-16], "noisy_or")
+    exact, found = (pf.infer(network, {6: 1, 7: 1}, method) for method in ("exact", "mixture[2]"))
+    assert exact.log_likelihood - 3 < found.log_likelihood <= exact.log_likelihood + ROUNDING
+    assert found.notes == ()
 
 
 # ---- the functional itself -------------------------------------------------------------------------------------------

@@ -73,6 +73,14 @@ def test_what_can_be_summed_out_is_not_enumerated():
 
 
 @pytest.mark.parametrize("method", ORDERS.values())
+def test_a_unit_without_leak_has_no_orders(method):
+    W = np.zeros((4, 4))
+    W[2, :2], W[3, :2] = (1.0, 0.7), (0.5, 1.2)
+    network = pf.BeliefNetwork(W, [0.3, 0.4, 0.0, 0.0], "noisy_or")
+    assert pf.infer(network, {2: 1, 3: 1}, method, throw=False).status is pf.Status.WITHOUT_LEAK
+
+
+@pytest.mark.parametrize("method", ORDERS.values())
 def test_too_many_states_are_refused_before_computing(method):
     network = zoo.layered((13, 1), -1, 1, "sigmoid", 0)
     with pytest.raises(MethodDoesNotApply, match=r"sum over 2\^13 states.*2\^12 is the most. Use G2 instead"):

@@ -1,8 +1,19 @@
-"""G1 in large batches."""
+"""G1 in large batches, and at the ends of what its averages are fitted for."""
 
+import jax
+import jax.numpy as jnp
 import numpy as np
+import pytest
+import scipy.sparse as sp
 
 import plefka as pf
+from plefka.averages.range import range_of
+from plefka.solvers.implicit import conjugate_gradients
+
+ABOVE_TWO = np.zeros((8, 8))
+ABOVE_TWO[6:, :6] = 1.0  # six causes of two effects
+BOTH_ON = {6: 1, 7: 1}
+LINEAR = pf.Custom(log_on=jnp.log, log_off=lambda x: jnp.log1p(-x), domain=(0.0, 1.0))
 
 
 def test_a_large_stack_converges_as_fast_as_a_small_one():
@@ -10,3 +21,75 @@ def test_a_large_stack_converges_as_fast_as_a_small_one():
     stack = pf.ensembles.layered((2, 4, 6), -1, 1, 520, 0, "sigmoid")
     found = pf.infer(stack, np.where(np.arange(12) < 6, np.nan, 0.0), "G1[max_steps=30]")
     assert found.converged.all()
+
+
+@pytest.mark.parametrize("prior", [1e-2, 1e-6])
+@pytest.mark.parametrize("method", ["G1", "G2"])
+def test_causes_may_be_rarer_than_the_leak_of_their_effects(prior, method):
+    """In a dense network the causes have places for parents too."""
+    h = np.r_[np.full(6, prior), 0.3, 0.3]
+    dense, edges = (pf.BeliefNetwork(W, h, "noisy_or") for W in (ABOVE_TWO, sp.csr_array(ABOVE_TWO)))
+    found, right = (pf.infer(network, BOTH_ON, method) for network in (dense, edges))
+    assert found.log_likelihood == pytest.approx(right.log_likelihood, abs=1e-9)
+    np.testing.assert_allclose(found.means, right.means, atol=1e-7)
+    exact = pf.infer(dense, BOTH_ON, "exact").log_likelihood
+    assert abs(found.log_likelihood - exact) < 0.05
+    assert not found.is_bound or found.log_likelihood <= exact + 1e-9
+
+
+def test_rare_causes_in_a_trace():
+    network = pf.BeliefNetwork(ABOVE_TWO, np.r_[np.full(6, 1e-5), 0.3, 0.3], "noisy_or")
+
+    @jax.jit
+    def log_likelihood(h):
+        return pf.infer(network.with_parameters((network.parameters[0], h)), BOTH_ON, "G1").log_likelihood
+
+    with jax.enable_x64(True):
+        found = float(log_likelihood(jnp.asarray(network.bias)))
+    assert found == pytest.approx(pf.infer(network, BOTH_ON, "G1").log_likelihood, abs=1e-6)
+
+
+def test_a_leak_below_what_averages_are_fitted_for_is_refused():
+    network = pf.BeliefNetwork(ABOVE_TWO, np.r_[np.full(6, 1e-20), 1e-16, 1e-16], "noisy_or")
+    exact, found = (pf.infer(network, BOTH_ON, method, throw=False) for method in ("exact", "G1"))
+    assert found.status is pf.Status.WITHOUT_LEAK
+    assert "'6', '7'" in found.notes[-1]
+    assert found.log_likelihood == -np.inf
+    decided = pf.infer(network, dict.fromkeys(range(6), 0) | BOTH_ON, "G1")
+    assert decided.log_likelihood == pytest.approx(2 * np.log(1e-16), rel=1e-6)
+    assert decided.log_likelihood < exact.log_likelihood
+
+
+def test_the_functional_is_infinite_where_it_is():
+    network = pf.BeliefNetwork([[0, 0, 0], [0, 0, 0], [1.0, 0.7, 0]], [0.3, 0.4, 0.0], "noisy_or")
+    half, sure = (pf.free_energy(network, {2: 1}, u, "G1", prune=False) for u in ([0.5, 0.5, 1], [1.0, 0.5, 1]))
+    assert half == np.inf
+    assert np.isfinite(sure)
+
+
+def test_a_pole_of_a_state_that_is_never_taken_does_not_matter():
+    """Unit 2 cannot be on without a cause. It is off, and on, and hidden with nothing below it."""
+    W = np.zeros((4, 4))
+    W[2, :2], W[3, :2], W[1, 0] = (0.3, 0.4), (0.2, 0.3), 0.4
+    network = pf.BeliefNetwork(W, [0.4, 0.3, 0.0, 0.3], LINEAR)
+    rows = np.array([[np.nan, np.nan, state, 1] for state in (0, 1, np.nan)])
+    exact, first, second = (pf.infer(network, rows, method) for method in ("exact", "G1", "G2"))
+    assert [status.name for status in first.status] == ["CONVERGED", "NOT_FINITE", "CONVERGED"]
+    assert np.all(first.log_likelihood <= exact.log_likelihood + 1e-9)
+    for found in (first, second):
+        np.testing.assert_allclose(found.log_likelihood[[0, 2]], exact.log_likelihood[[0, 2]], atol=0.1)
+        np.testing.assert_allclose(found.means[[0, 2]], exact.means[[0, 2]], atol=0.05)
+
+
+def test_biases_of_roots_do_not_widen_the_quadrature():
+    h = np.r_[1e3, np.zeros(7)]
+    assert range_of(pf.BeliefNetwork(sp.csr_array(ABOVE_TWO), h)).reach < 20
+    assert range_of(pf.BeliefNetwork.layered([np.ones((2, 6))], [h[:6], h[6:]])).reach < 20
+
+
+def test_rows_are_solved_for_themselves():
+    A = jnp.array([[2.0, 0.5], [0.5, 1.0]])
+    b = jnp.array([[1.0, jnp.nan, 1e-9], [2.0, 1.0, 0.0]])
+    found = conjugate_gradients(lambda z: A @ z, b)
+    np.testing.assert_allclose(A @ found[:, [0, 2]], b[:, [0, 2]], rtol=1e-5, atol=1e-14)
+    assert np.isnan(found[:, 1]).all()

@@ -14,8 +14,9 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from scipy.special import logsumexp
+from scipy.special import softmax
 
+from plefka.certainty import certain
 from plefka.errors import InvalidMethod, MethodDoesNotApply
 from plefka.evidence import Evidence
 from plefka.free_energies.problem import pose
@@ -23,13 +24,17 @@ from plefka.free_energies.untruncated import Untruncated
 from plefka.methods import Conditioned, parse_method
 from plefka.posterior import About, Posterior, chunks
 from plefka.precision import is_traced, precision
-from plefka.solvers.loop import CONVERGED, IMPOSSIBLE, WITHOUT_LEAK
+from plefka.solvers.loop import CONVERGED, IMPOSSIBLE, NOT_FINITE, WITHOUT_LEAK
 
 if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
 
 AT_ONCE = 4000  # rows that are solved in one go
 NEGLIGIBLE = 1e-12  # the share of a state that need not have converged
+LEFT_OUT = (
+    "states in which a unit has no leak were left out, so that the bound is weaker than it could be; "
+    "bethe inside needs no leak"
+)
 
 
 def posterior(
@@ -69,11 +74,18 @@ def choose(method: Conditioned, network: "BeliefNetwork", evidence: Evidence, pr
 def shares(network: "BeliefNetwork", evidence: Evidence, prune: bool, dtype: str) -> np.ndarray:
     """What each unit contributes to the second order at the solution of G1, (rows, units)."""
     first = parse_method("G1").posterior(network, evidence, prune=prune, dtype=dtype)
+    return shares_at(starting_means(first, network, evidence, prune, dtype), network, evidence, prune, dtype)
+
+
+def starting_means(
+    first: Posterior, network: "BeliefNetwork", evidence: Evidence, prune: bool, dtype: str
+) -> np.ndarray:
+    """The means of G1, or of bethe in rows where G1 has none for lack of a leak."""
     lost = first.status == WITHOUT_LEAK
-    if lost.any():
-        instead = parse_method("bethe").posterior(network, evidence, prune=prune, dtype=dtype)
-        first = first._replace(means=np.where(lost[:, None], instead.means, first.means))
-    return shares_at(first.means, network, evidence, prune, dtype)
+    if not lost.any():
+        return first.means
+    instead = parse_method("bethe").posterior(network, evidence, prune=prune, dtype=dtype)
+    return np.where(lost[:, None], instead.means, first.means)
 
 
 def shares_at(means: np.ndarray, network: "BeliefNetwork", evidence: Evidence, prune: bool, dtype: str) -> np.ndarray:
@@ -114,10 +126,12 @@ def _condition(method: Conditioned, network, evidence: Evidence, chosen, index, 
     at, which = np.nonzero(units >= 0)
     rows[at, units[at, which]] = state[at, which]
     superfluous = ((units < 0) & (state == 1)).any(axis=1)  # the same as the state with 0 there
-    inner = method.inner.posterior(
-        _networks(network, repeated), some._replace(rows=rows), prune=prune, dtype=dtype
-    )  # fmt: skip
-    return _mixed(inner, superfluous, (len(index), count))
+    networks = _networks(network, repeated)
+    inner = method.inner.posterior(networks, some._replace(rows=rows), prune=prune, dtype=dtype)
+    inner = inner._replace(status=np.where(certain(networks, rows).impossible, IMPOSSIBLE, inner.status))
+    about = inner.about or About()
+    is_bound = method.inner.is_bound if about.is_bound is None else about.is_bound
+    return _mixed(inner._replace(about=about), is_bound, superfluous, evidence.rows[index])
 
 
 def _networks(network: "BeliefNetwork", index: np.ndarray) -> "BeliefNetwork":
@@ -128,24 +142,44 @@ def _networks(network: "BeliefNetwork", index: np.ndarray) -> "BeliefNetwork":
     return eqx.tree_at(lambda net: (net.storage, net.bias), network, parts)
 
 
-def _mixed(inner: Posterior, superfluous: np.ndarray, shape: tuple[int, int]) -> Posterior:
-    nothing = (inner.status == IMPOSSIBLE) | (inner.status == WITHOUT_LEAK)  # of a bound, the weakest one: zero
-    impossible = superfluous | nothing
+def _mixed(inner: Posterior, is_bound: bool, superfluous: np.ndarray, rows: np.ndarray) -> Posterior:
+    """All states of a row together. A state without a number leaves the row without one.
+
+    So does a state without leak, unless the answer is a bound, which may leave it out.
+    """
+    shape = (len(rows), -1)
+    status = np.where(np.isnan(inner.free_energy), NOT_FINITE, inner.status)
+    status = np.where(superfluous, CONVERGED, status).reshape(shape)
+    superfluous = superfluous.reshape(shape)
+    nothing = superfluous | (status == IMPOSSIBLE) | (status == WITHOUT_LEAK)  # of a bound, the weakest one: zero
     with np.errstate(invalid="ignore"):
-        log_z = np.where(impossible, -np.inf, -inner.free_energy).reshape(shape)
-        total = logsumexp(log_z, axis=1)
-        share = np.where(np.isneginf(log_z), 0.0, np.exp(log_z - np.where(np.isfinite(total), total, 0.0)[:, None]))
-    means = np.where(share.ravel()[:, None] > 0, inner.means, 0.0).reshape(*shape, -1)
-    status = np.where(share > NEGLIGIBLE, inner.status.reshape(shape), CONVERGED).max(axis=1)  # the worst that matters
+        log_z = np.where(nothing, -np.inf, -inner.free_energy.reshape(shape))
+        total = np.logaddexp.reduce(log_z, axis=1)
+    lost = ~np.isfinite(total)
+    proposed = np.where(lost[:, None], np.where(superfluous, -np.inf, 0.0), log_z)
+    share = softmax(proposed, axis=1)
+    means = np.where(share[:, :, None] > 0, inner.means.reshape(*shape, rows.shape[1]), 0.0)
+    found = np.clip(np.einsum("rk,rkn->rn", share, means), 0.0, 1.0)
+    without_leak = (status == WITHOUT_LEAK).any(axis=1)
+    notes = inner.about.notes + ((LEFT_OUT,) if is_bound and (without_leak & ~lost).any() else ())
+    failed = without_leak & ~is_bound
     return Posterior(
-        np.clip(np.einsum("rk,rkn->rn", share, means), 0.0, 1.0),
-        -total,
-        np.where(np.isneginf(total), inner.status.reshape(shape).max(axis=1), status),
+        np.where(np.isnan(rows), found, rows),
+        np.where(failed, np.inf, -total),
+        np.where(failed, WITHOUT_LEAK, _worst(status, share, lost)),
         inner.num_steps.reshape(shape).sum(axis=1),
         inner.num_cycles.reshape(shape).sum(axis=1),
         np.where(share > NEGLIGIBLE, inner.residual.reshape(shape), 0.0).max(axis=1),
-        replace(inner.about or About(), proposals=(log_z, means)),
+        replace(inner.about, notes=notes, proposals=(proposed, means)),
     )
+
+
+def _worst(status: np.ndarray, share: np.ndarray, lost: np.ndarray) -> np.ndarray:
+    """The worst status of a state that matters: of all where none is left, and of one without a number always."""
+    matters = (share > NEGLIGIBLE) | (status == NOT_FINITE)
+    unknown = (status == NOT_FINITE).any(axis=1)
+    found = np.where(matters & ~lost[:, None], status, CONVERGED).max(axis=1)
+    return np.where(unknown, NOT_FINITE, np.where(lost, status.max(axis=1), found))
 
 
 def _about(method: Conditioned, network: "BeliefNetwork", chosen: np.ndarray, parts: list[About]) -> About:

@@ -60,6 +60,11 @@ class Evidence(NamedTuple):
         )
 
     @property
+    def highest(self) -> Any:
+        """What ln P(evidence) cannot exceed: 0, or as much as soft evidence multiplies the weight of a state with."""
+        return 0.0 if self.tilt is None else self.offset + np.maximum(self.tilt, 0).sum(1)
+
+    @property
     def informed(self) -> Any:
         """Where something is known of a unit, for certain or not."""
         seen = self.rows == self.rows

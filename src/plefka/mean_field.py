@@ -22,7 +22,7 @@ from plefka.posterior import About, Posterior, chunks, on_all_cores
 from plefka.precision import is_traced, precision, to_numpy
 from plefka.reductions import sums_out
 from plefka.solvers.implicit import after, differentiable
-from plefka.solvers.loop import CONVERGED, NOT_FINITE, WITHOUT_LEAK, Policy, minimise
+from plefka.solvers.loop import CONVERGED, IMPOSSIBLE, NOT_FINITE, WITHOUT_LEAK, Policy, minimise
 from plefka.solvers.monotone import Monotone
 from plefka.solvers.paper import Paper
 
@@ -44,6 +44,7 @@ FUNCTIONALS: dict[str, Functional] = {
 POLICIES: dict[str, Policy] = {"monotone": Monotone(), "paper": Paper()}
 MOST_PAIRS = 200_000_000  # what fits in memory for one row
 MOST_NUMBERS = 2**26  # held at once for a chunk of rows, per array
+LACKING = "without leak: unit "
 REACHABLE = 64  # a residual of so many roundings is as small as it gets
 
 
@@ -101,7 +102,7 @@ def posterior(method: MeanField, network: "BeliefNetwork", evidence: Evidence, *
     last = scheme.evaluated or scheme.solved
     notes = last.notes
     if not is_traced(best) and len(best.status) == 1 and best.status[0] == WITHOUT_LEAK:
-        notes = (*notes, f"without leak: unit {_lacking(network, evidence, last, prune)}")
+        notes = (*notes, f"{LACKING}{_lacking(network, evidence, last, prune)}")
     return best._replace(about=About(is_bound=last.is_bound, notes=notes))
 
 
@@ -124,12 +125,13 @@ def _starts(method: MeanField, shape: tuple[int, int]):
 
 
 def _better(a: Posterior, b: Posterior) -> Posterior:
-    """Row by row the one that converged, or of two such the one with the lower free energy."""
+    """Row by row the one that converged, or of two such the one with the lower minimum of what was solved."""
     use = jnp.where if is_traced(a, b) else np.where
     done_a, done_b = a.status == CONVERGED, b.status == CONVERGED
-    b_wins = (done_b & ~done_a) | ((done_a == done_b) & (b.free_energy < a.free_energy))
+    b_wins = (done_b & ~done_a) | ((done_a == done_b) & (b.about < a.about))
     chosen = [use(b_wins[:, None] if x.ndim == 2 else b_wins, y, x) for x, y in zip(a.arrays, b.arrays, strict=True)]
-    return Posterior(*chosen)._replace(num_steps=a.num_steps + b.num_steps, num_cycles=a.num_cycles + b.num_cycles)
+    steps, cycles = a.num_steps + b.num_steps, a.num_cycles + b.num_cycles
+    return Posterior(*chosen, about=use(b_wins, b.about, a.about))._replace(num_steps=steps, num_cycles=cycles)
 
 
 def _in_chunks(method, scheme: Scheme, network, evidence: Evidence, start, prune, *, dtype) -> Posterior:
@@ -153,7 +155,9 @@ def _in_chunks(method, scheme: Scheme, network, evidence: Evidence, start, prune
             return to_numpy(found)
 
     pieces = chunks(len(rows), max(1, MOST_NUMBERS // work))
-    return Posterior.joined(on_all_cores(solve, pieces), len(rows))
+    parts = on_all_cores(solve, pieces)
+    lowest = np.concatenate([part.about for part in parts])[: len(rows)]
+    return Posterior.joined(parts, len(rows))._replace(about=lowest)
 
 
 def _traced(method, scheme: Scheme, network, evidence: Evidence, start, prune) -> Posterior:
@@ -192,7 +196,19 @@ def _solve(
     status = jnp.where(jnp.isnan(means).any(0) | jnp.isnan(G), NOT_FINITE, ending.status)
     lacking = last.lacking(problem).any(0)
     status, G = jnp.where(lacking, WITHOUT_LEAK, status), jnp.where(lacking, jnp.inf, G)
-    return Posterior(means.T, G, status, ending.steps, ending.cycles, ending.point.residual)
+    status = jnp.where(_impossible(frozen, last, jnp.isposinf(G) & ~lacking), IMPOSSIBLE, status)
+    lowest = jax.lax.stop_gradient(jnp.where(lacking, jnp.inf, ending.point.G))  # by this restarts are compared
+    return Posterior(means.T, G, status, ending.steps, ending.cycles, ending.point.residual, lowest)
+
+
+def _impossible(problem, functional: Functional, doubtful):
+    """Of the doubtful rows those where nothing is free and the energy is infinite, which then is -ln P(evidence)."""
+    doubtful = doubtful & ~problem.free.any(0)
+
+    def by_energy(problem):
+        return doubtful & jnp.isposinf(functional.energy(problem, problem.values))
+
+    return jax.lax.cond(doubtful.any(), by_energy, lambda _: doubtful, problem)
 
 
 solve_traced = partial(_solve, traced=True)

@@ -5,25 +5,26 @@ is split, by holding the unit with the largest share in the second order off and
 Such a start is a bound already. The answer is the best of what is found, of the start and of G1 alone.
 """
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from scipy.special import logsumexp, softmax
+from scipy.special import softmax
 
-from plefka.conditioning import shares_at
+from plefka.conditioning import shares_at, starting_means
 from plefka.errors import MethodDoesNotApply
 from plefka.evidence import Evidence
 from plefka.free_energies.problem import head_of, known, pose, predict
 from plefka.free_energies.smoothing import component_means, started, unstacked
-from plefka.free_energies.untruncated import Untruncated
-from plefka.mean_field import MOST_NUMBERS, POLICIES, REACHABLE
+from plefka.free_energies.untruncated import Untruncated, undecided
+from plefka.mean_field import LACKING, MOST_NUMBERS, POLICIES, REACHABLE
 from plefka.methods import Mixture, parse_method
 from plefka.posterior import About, Posterior, chunks, on_all_cores
 from plefka.precision import is_traced, precision, to_numpy
-from plefka.solvers.loop import BOTTOMLESS, NOT_FINITE, descend
+from plefka.solvers.loop import CONVERGED, NOT_FINITE, descend, floors
 from plefka.solvers.mixtures import mixture_evaluator
 
 if TYPE_CHECKING:
@@ -62,18 +63,20 @@ def posterior(method: Mixture, network: "BeliefNetwork", evidence: Evidence, *, 
     if method.components == 1:
         return whole._replace(about=_about(whole.about, one))
     if method.seed is None:
-        tree = _split(G1, whole, evidence, method.components, partial(_shares, network, prune=prune, dtype=dtype))
+        shares = partial(_shares, network, prune=prune, dtype=dtype)
+        tree, status = _split(G1, whole, evidence, method.components, shares)
         found = _solve_all(method, network, evidence, tree, prune, dtype)
-        others = [(-logsumexp(tree.log_share, axis=1), tree)]
+        others = [_Other(-np.logaddexp.reduce(tree.log_share, axis=1), tree, status)]
     else:
         found = _solve_all(method, network, evidence, _drawn(method, whole.means.shape), prune, dtype)
         others = []
-    others.append((whole.free_energy, _filled(one, method.components)))
+    others.append(_Other(whole.free_energy, _filled(one, method.components), whole.status))
     return _best(found, whole, others)
 
 
 def _first_order(network: "BeliefNetwork", evidence: Evidence, *, prune: bool, dtype: str) -> Posterior:
-    return parse_method("G1").posterior(network, evidence, prune=prune, dtype=dtype)
+    found = parse_method("G1").posterior(network, evidence, prune=prune, dtype=dtype)
+    return found._replace(means=starting_means(found, network, evidence, prune, dtype))
 
 
 def _shares(network: "BeliefNetwork", evidence: Evidence, means: np.ndarray, *, prune: bool, dtype: str) -> np.ndarray:
@@ -101,6 +104,14 @@ def _drawn(method: Mixture, shape: tuple[int, int]) -> Components:
 # ---- the start -------------------------------------------------------------------------------------------------------
 
 
+class _Other(NamedTuple):
+    """A mixture that was not optimised as such."""
+
+    free_energy: np.ndarray  # (rows,)
+    components: Components
+    status: np.ndarray  # (rows,)
+
+
 class _Leaf(NamedTuple):
     """G1 with some units held, row by row."""
 
@@ -108,17 +119,21 @@ class _Leaf(NamedTuple):
     log_z: np.ndarray  # (rows,)
     means: np.ndarray  # (rows, units)
     shares: np.ndarray  # (rows, units), in the second order
+    status: np.ndarray  # (rows,)
 
 
-def _split(G1, whole: Posterior, evidence: Evidence, count: int, shares) -> Components:
-    """One component after another: that in which G1 misses most, split by the unit that has most to do with it."""
+def _split(G1, whole: Posterior, evidence: Evidence, count: int, shares) -> tuple[Components, np.ndarray]:
+    """One component after another: that in which G1 misses most, split by the unit that has most to do with it.
+
+    And how the worst component of each row ended.
+    """
 
     def leaf(rows, solved=None) -> _Leaf:
         held = evidence._replace(rows=rows)
         solved = solved or G1(held)
         means = np.where(np.isfinite(solved.means), solved.means, whole.means)
         log_z = np.where(np.isfinite(solved.free_energy), -solved.free_energy, -np.inf)
-        return _Leaf(rows, log_z, means, np.nan_to_num(shares(held, means)))
+        return _Leaf(rows, log_z, means, np.nan_to_num(shares(held, means)), solved.status)
 
     leaves = [leaf(np.asarray(evidence.rows), whole)]
     while len(leaves) < count:
@@ -130,7 +145,9 @@ def _split(G1, whole: Posterior, evidence: Evidence, count: int, shares) -> Comp
         on = on._replace(log_z=np.where(useful, on.log_z, -np.inf))
         leaves = [_Leaf(*(_replaced(*fields, which == k) for fields in zip(leaves[k], off, strict=True)))
                   for k in range(len(leaves))] + [on]  # fmt: skip
-    return Components(*(np.stack(field, axis=1) for field in ([x.log_z for x in leaves], [x.means for x in leaves])))
+    log_z, means = (np.stack(field, axis=1) for field in ([x.log_z for x in leaves], [x.means for x in leaves]))
+    status = np.stack([x.status for x in leaves], axis=1)
+    return Components(log_z, means), np.where(np.isneginf(log_z), CONVERGED, status).max(axis=1)
 
 
 def _held(rows: np.ndarray, unit: np.ndarray, useful: np.ndarray, state: int) -> np.ndarray:
@@ -183,8 +200,7 @@ def _compiled(
     start = started(problem, u, jnp.asarray(log_share, rows.dtype).T).stacked()
     evaluate = mixture_evaluator(problem, functional.energy, count)
     tol = jnp.maximum(jnp.asarray(tol, rows.dtype), REACHABLE * jnp.finfo(rows.dtype).eps)
-    bottom = BOTTOMLESS * (1 + problem.searched.sum(0))
-    ending = descend(evaluate, bottom, POLICIES["monotone"], start, tol, max_steps)
+    ending = descend(evaluate, floors(problem), POLICIES["monotone"], start, tol, max_steps)
 
     def whole(u):
         u = problem.complete(u)
@@ -193,27 +209,32 @@ def _compiled(
     at = unstacked(ending.point.theta, count)
     found = jax.vmap(whole)(component_means(problem, at.theta))
     means = (jax.nn.softmax(at.phi, axis=0)[:, None] * found).sum(0)
-    G = ending.point.G
+    G = jnp.where(functional.beyond(problem, undecided(problem)).any(0), jnp.nan, ending.point.G)
     status = jnp.where(jnp.isnan(means).any(0) | jnp.isnan(G), NOT_FINITE, ending.status)
     mixture = (jax.nn.log_softmax(at.phi, axis=0).T, jnp.transpose(found, (2, 0, 1)))
     return Posterior(means.T, G, status, ending.steps, ending.cycles, ending.point.residual, mixture)
 
 
-def _best(found: Posterior, whole: Posterior, others: list[tuple[np.ndarray, Components]]) -> Posterior:
-    """Row by row the mixture with the lowest free energy; what was not optimised ended as G1 did."""
-    G = np.stack([found.free_energy, *(G for G, _ in others)])
+def _best(found: Posterior, whole: Posterior, others: list[_Other]) -> Posterior:
+    """Row by row the mixture with the lowest free energy."""
+    G = np.stack([found.free_energy, *(other.free_energy for other in others)])
     G = np.where(np.isfinite(G), G, np.inf)
     lost, row = np.isinf(G).all(0), np.arange(G.shape[1])
     which = np.where(lost, len(others), G.argmin(0))  # G1 says why
-    mixtures = [found.about, *(mixture for _, mixture in others)]
+    mixtures = [found.about, *(other.components for other in others)]
     components = Components(*(np.stack([mixture[k] for mixture in mixtures])[which, row] for k in (0, 1)))
     optimised = which == 0
     return Posterior(
         np.where(optimised[:, None], found.means, components.mean()),
         np.where(lost, whole.free_energy, G.min(0)),
-        np.where(optimised, found.status, whole.status),
+        np.stack([found.status, *(other.status for other in others)])[which, row],
         found.num_steps + whole.num_steps,
         found.num_cycles,
         np.where(optimised, found.residual, whole.residual),
-        _about(whole.about, components),
+        _about(whole.about if lost.any() else _answered(whole.about), components),
     )
+
+
+def _answered(first: About) -> About:
+    """Without the reason why G1 alone has no answer."""
+    return replace(first, notes=tuple(note for note in first.notes if not note.startswith(LACKING)))

@@ -33,12 +33,16 @@ class Status(Enum):
         "or make a certain edge less than certain"
     )
     WITHOUT_LEAK = (
-        "has no finite answer, as a noisy-or unit that is on or hidden has no leak; give it one (a positive bias), "
-        "or use bethe, which needs none"
+        "has no finite answer, as a noisy-or unit that is on or hidden has no leak, or one below 1e-12; give it one "
+        "(a positive bias), or use bethe, which needs none"
     )
 
 
 ABOVE_ZERO = "ln P(evidence) above 0 cannot be the logarithm of a probability; compare with another method"
+ABOVE_LIKELIHOODS = (
+    "ln P(evidence) above what its Likelihoods allow cannot be the logarithm of a probability; compare with another "
+    "method"
+)
 ROUNDING = 1e-6  # how far above 0 a log-likelihood of 0 may come out, in float32 too
 
 STATUS_CODES = tuple(Status)  # the loop speaks in positions of this list, from 1; 0 is still running
@@ -110,8 +114,10 @@ class Solution:
     @property
     def warnings(self) -> list:
         """Sentences, none where all is well; of a batch, such a list for each row."""
-        above = np.atleast_1d(self.converged & (np.asarray(self.log_likelihood) > ROUNDING))
-        found = [[ABOVE_ZERO] if doubtful else [] for doubtful in above]
+        highest = 0.0 if self.evidence is None else self.evidence.highest
+        above = np.atleast_1d(self.converged & (np.asarray(self.log_likelihood) > highest + ROUNDING))
+        sentence = ABOVE_ZERO if np.all(highest == 0) else ABOVE_LIKELIHOODS
+        found = [[sentence] if doubtful else [] for doubtful in above]
         return found if self.is_batch else found[0]
 
     def check(self, *, seed: int, num_samples: int | None = None) -> Any:

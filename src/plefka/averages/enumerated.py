@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from plefka.activations import Activation
+from plefka.activations import Activation, Custom
 from plefka.averages.average import Average, message, of_edges, off_diagonal
 from plefka.averages.blocks import BLOCK, map_columns
 from plefka.averages.parents import Parents, log_mix, log_terms
@@ -33,11 +33,12 @@ class Enumerated(Average):
 
     def logs(self, w, u, h):
         def averages(x, u):
-            x = self.activation.off_poles(x)
-            return average(jnp.stack([self.activation.log_on(x), self.activation.log_off(x)]), u)
+            return average(jnp.concatenate(self._logs_and_poles(x)), u)
 
-        on, off = over_states(averages, average, w, u, h)
-        return on, off
+        on, off, *poles = over_states(averages, average, w, u, h)
+        if not poles:
+            return on, off
+        return jnp.where(poles[0] > 0, -jnp.inf, on), jnp.where(poles[1] > 0, -jnp.inf, off)
 
     def chances(self, w, parents, h):
         on, off = over_states(lambda x, parents: log_average(self._table(x), parents), log_average, w, parents, h)
@@ -58,14 +59,23 @@ class Enumerated(Average):
 
         def one(w, u, h, a, b):
             u = jnp.clip(of_edges(u, w), SMALLEST_MEAN, 1 - jnp.finfo(u.dtype).epsneg)
-            x = self.activation.off_poles(fields(w, h))
-            T = a * self.activation.log_on(x) + b * self.activation.log_off(x)
+            log_on, log_off = self._logs_and_poles(fields(w, h))[0]
+            T = a * log_on + b * log_off
             S = np.array(list(product((0, 1), repeat=len(w))))[:, :, None, None]  # the first parent varies slowest
             d = jnp.where(S == 1, 1 / u, -1 / (1 - u))
             return jnp.einsum("scr,sjcr,slcr->jlcr", T * jnp.where(S == 1, u, 1 - u).prod(1), d, d)
 
         H = off_diagonal(map_columns(one, 2 ** len(w) * len(w) * u.shape[2], w, u, h, a, b))
         return H.sum(2) if shared else H
+
+    def _logs_and_poles(self, x) -> list:
+        """log_on and log_off in every state, 0 where they are minus infinity; and where they are that, if anywhere."""
+        x = self.activation.off_poles(x)
+        table = jnp.stack([self.activation.log_on(x), self.activation.log_off(x)])
+        if not isinstance(self.activation, Custom):
+            return [table]
+        pole = jnp.isneginf(table)
+        return [jnp.where(pole, 0.0, table), pole.astype(table.dtype)]
 
     def _table(self, x):
         """log_on and log_off in every state."""

@@ -50,7 +50,9 @@ class Exponentials(Average):
         return -sums, -mean_field(w, u, h)
 
     def covers(self, w, h):
-        return h >= self.leak
+        if self.leak == 0:  # no fit is asked for: products are right everywhere
+            return super().covers(w, h)
+        return h + jnp.minimum(w, 0.0).sum(0) >= self.leak
 
     def chances(self, w, parents, h):
         x = h + jnp.sum(equivalent(w, parents), axis=0)
@@ -102,9 +104,13 @@ def multiply(x: tuple, y: tuple) -> tuple:
 
 
 class Chunk(NamedTuple):
-    """Some nodes: z = exp(-t w), the factors f = 1 + u (z - 1), P = <exp(-t x)>, and P without each of its factors."""
+    """Some nodes: the factors f = (1 - u) off + u on, P = <exp(-t x)>, and P without each of its factors.
 
-    z: jax.Array
+    on / off is exp(-t w); neither is above 1, as P starts from the lowest field.
+    """
+
+    on: jax.Array
+    change: jax.Array  # on - off
     f: jax.Array
     P: jax.Array
     without: jax.Array
@@ -114,16 +120,18 @@ def walk(leak: float, visit: Callable, total, w, u, h):
     """total = visit(total, chunk, t, c), over all nodes."""
     t, c = exponentials(leak)
     count, size = chunks(len(t), len(w) * h.shape[0] * u.shape[2])
+    lowest = h + jnp.minimum(w, 0.0).sum(0)
     smallest = jnp.finfo(u.dtype).tiny ** (1 / 3)  # so that a factor can be taken out of a product again
 
     def step(total, node):
         t, c = (x[:, None, None] for x in node)
-        z = jnp.exp(-t[:, None] * w)
-        f = 1 + u * (z - 1)
+        z = jnp.exp(-t[:, None] * jnp.abs(w))
+        on, off = jnp.where(w < 0, 1.0, z), jnp.where(w < 0, z, 1.0)
+        f = off + u * (on - off)
         f = f + jax.lax.stop_gradient(jnp.maximum(smallest - f, 0.0))
-        alone = jnp.exp(-t * h)
+        alone = jnp.exp(-t * lowest)
         P, L = products(f)
-        return visit(total, Chunk(z, f, alone * P, alone[:, None] * L), t, c), None
+        return visit(total, Chunk(on, on - off, f, alone * P, alone[:, None] * L), t, c), None
 
     nodes = tuple(jnp.asarray(in_chunks(x, count, size), u.dtype) for x in (t, c))
     if count == 1:
@@ -144,10 +152,10 @@ def sum_and_slopes(leak: float, by_w: bool, w, u, h):
     """The same with its derivatives by h, u and w, in one pass: a factor is taken out of P by division."""
 
     def visit(total, chunk, t, c):
-        by_h, by_u = -c * t * chunk.P, c[:, None] * chunk.without * (chunk.z - 1)
+        by_h, by_u = -c * t * chunk.P, c[:, None] * chunk.without * chunk.change
         sums = [total[0] + (c * chunk.P).sum(0), total[1] + by_h.sum(0), total[2] + by_u.sum(0)]
         if by_w:
-            sums.append(total[3] - (u * (c * t)[:, None] * chunk.without * chunk.z).sum(0))
+            sums.append(total[3] - (u * (c * t)[:, None] * chunk.without * chunk.on).sum(0))
         return tuple(sums)
 
     column = jnp.zeros((h.shape[0], u.shape[2]), u.dtype)
@@ -160,7 +168,7 @@ minus_log_on = with_slopes(sum_of_exponentials, sum_and_slopes)
 
 def summed_curvatures(leak: float, w, u, h, a):
     def visit(total, chunk, t, c):
-        r = (chunk.z - 1) / chunk.f
+        r = chunk.change / chunk.f
         return total - jnp.einsum("njcr,nlcr->jlr", r, (c * a * chunk.P)[:, None] * r)
 
     return walk(leak, visit, jnp.zeros((len(w), len(w), u.shape[2]), u.dtype), w, u, h)
@@ -168,7 +176,7 @@ def summed_curvatures(leak: float, w, u, h, a):
 
 def own_curvatures(leak: float, w, u, h, a):
     def visit(total, chunk, t, c):
-        r = (chunk.z - 1) / chunk.f
+        r = chunk.change / chunk.f
         return total - jnp.einsum("njcr,nlcr->jlcr", r, (c * a * chunk.P)[:, None] * r)
 
     return walk(leak, visit, jnp.zeros((len(w), len(w), h.shape[0], u.shape[2]), u.dtype), w, u, h)

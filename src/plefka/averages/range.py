@@ -22,7 +22,7 @@ REACH_IN_A_TRACE, LEAK_IN_A_TRACE = 60.0, 1e-4  # where weights are not known
 
 
 class Range(NamedTuple):
-    """The largest field of any state, the least leak of a unit with parents, the largest weight, rounded."""
+    """The largest field of a unit with parents in any state, its least leak, the largest weight, rounded."""
 
     reach: float = REACH_IN_A_TRACE
     leak: float = LEAK_IN_A_TRACE
@@ -39,9 +39,10 @@ def range_of(network: "BeliefNetwork") -> Range:
         return Range()
     with np.errstate(over="ignore"):
         low, high = (network.bias + part for part in network.storage.extreme_sums())
-    reach = np.max(np.maximum(np.abs(low), np.abs(high)), initial=0.0)
-    bias = np.atleast_2d(network.bias)[:, network.storage.has_parents()]
-    leak = np.maximum(bias, SMALLEST_LEAK).min(initial=USUAL_LEAK)  # a unit without leak may gain any
+    averaged = network.storage.has_average()
+    reach = np.max(np.maximum(np.abs(low), np.abs(high))[..., averaged], initial=0.0)
+    lowest = np.atleast_2d(low)[:, network.storage.has_parents()]
+    leak = np.maximum(lowest, SMALLEST_LEAK).min(initial=USUAL_LEAK)  # a unit without leak may gain any
     largest = max((np.abs(w).max(initial=0.0) for w in network.storage.leaves()), default=0.0)
     return Range(_up(float(reach)), 10.0 ** math.floor(math.log10(leak)), _up(float(largest), SMALLEST_WEIGHT))
 

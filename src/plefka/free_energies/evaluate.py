@@ -78,7 +78,8 @@ def _evaluate(storage, bias, activation, rows, tilt, u, *, functional, prune):
         pairs=functional.needs_pairs, prune=prune, tilt=tilt,
     )  # fmt: skip
     u = jnp.where(problem.free, jnp.asarray(u).T, problem.values)
-    return functional.energy(problem, u) + jnp.where(problem.free, negative_entropy(u), 0.0).sum(0)
+    G = functional.energy(problem, u) + jnp.where(problem.free, negative_entropy(u), 0.0).sum(0)
+    return jnp.where(functional.lacking(problem, u).any(0), jnp.inf, G)
 
 
 _compiled = partial(jax.jit, static_argnames=("functional", "prune"))(_evaluate)

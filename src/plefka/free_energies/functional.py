@@ -44,8 +44,8 @@ class Functional(eqx.Module):
         """Whether all parents of a unit come in together."""
         return False
 
-    def lacking(self, problem: Problem) -> Bool[Array, "units rows"]:
-        """The units for lack of whose leak the free energy is infinite."""
+    def lacking(self, problem: Problem, u: Float[Array, "units rows"] | None = None) -> Bool[Array, "units rows"]:
+        """The units for lack of whose leak the free energy is infinite: at the means u, or at all that are searched."""
         return jnp.zeros_like(problem.free)
 
     @abstractmethod

@@ -13,7 +13,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from plefka.activations import Activation
 from plefka.errors import MethodDoesNotApply
@@ -63,6 +63,9 @@ class Orders(Functional):
 
     def chance(self, problem: Problem, u: Float[Array, "units rows"]) -> Float[Array, "units rows"]:
         return self.first.chance(problem, u)
+
+    def lacking(self, problem: Problem, u: Float[Array, "units rows"] | None = None) -> Bool[Array, "units rows"]:
+        return self.first.lacking(problem, u)
 
     def network_energy(self, problem: Problem, u: Float[Array, "units rows"]) -> Float[Array, " rows"]:
         E, m = self._energies(problem, u), self._means(problem, u)

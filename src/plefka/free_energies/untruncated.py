@@ -12,6 +12,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from plefka.activations import Activation, NoisyOr
+from plefka.averages.average import mean_field
+from plefka.averages.enumerated import Enumerated
+from plefka.averages.exponentials import Exponentials
 from plefka.averages.parents import Parents
 from plefka.averages.range import Range, range_for
 from plefka.free_energies.functional import Functional
@@ -61,7 +64,7 @@ class Untruncated(Functional):
     def network_energy(self, problem: Problem, u: Float[Array, "units rows"]) -> Float[Array, " rows"]:
         fans = problem.weights.fans()
         on, off = self._logs(problem, fans, u)
-        E = -(problem.counted * (u * on + (1 - u) * off)).sum(0)
+        E = -(_share(problem, u, on) + _share(problem, 1 - u, off)).sum(0)
         return E if self.order == 1 else E - 0.5 * self.pairs(problem, u, u * (1 - u))
 
     def _logs(self, problem: Problem, fans: Fans, u):
@@ -69,40 +72,57 @@ class Untruncated(Functional):
         f = problem.activation
         h = jnp.broadcast_to(f.off_poles(problem.h), u.shape)
 
-        def average(w, u, h):
-            return self.range.average(f, len(w)).logs(w, u, h)
+        def average(w, u, h, decided):
+            way = self.range.average(f, len(w))
+            found = way.logs(w, u, h)
+            if isinstance(way, Enumerated):
+                return found
+            x = f.off_poles(mean_field(w, u, h))  # the field itself where no parent is free
+            return [jnp.where(decided, *pair) for pair in zip((f.log_on(x), f.log_off(x)), found, strict=True)]
 
-        found = fans.map(average, fans.parents(u), fans.children(h))
-        if self.range == Range():
-            found = [
-                self._inside(f, w, h, pair) for w, h, pair in zip(fans.weights, fans.children(h), found, strict=True)
-            ]
+        found = fans.map(average, fans.parents(u), fans.children(h), _decided(problem, fans))
         on, off = ([pair[k] for pair in found] for k in (0, 1))
-        return fans.to_children(on, f.log_on(h)), fans.to_children(off, f.log_off(h))
+        on, off = fans.to_children(on, f.log_on(h)), fans.to_children(off, f.log_off(h))
+        if self.range != Range():
+            return on, off
+        beyond = self.beyond(problem, u)  # the weights of a trace may take a field out of the usual range
+        return jnp.where(beyond, jnp.nan, on), jnp.where(beyond, jnp.nan, off)
 
-    def _inside(self, f: Activation, w, h, pair):
-        """The averages, or no numbers where the weights of a trace take a field out of the usual range."""
-        covered = self.range.average(f, len(w)).covers(w, h)
-        return tuple(jnp.where(covered, z, jnp.nan) for z in pair)
+    def beyond(self, problem: Problem, u: Float[Array, "units rows"]) -> Bool[Array, "units rows"]:
+        """The units whose fields are out of the range of their average over parents, where one of mean 1 is on."""
+        fans, f = problem.weights.fans(), problem.activation
+        h, lowest = (jnp.broadcast_to(x, u.shape) for x in (problem.h, _lowest_field(problem, u)))
 
-    def lacking(self, problem: Problem) -> Bool[Array, "units rows"]:
-        """Where <log_on> is minus infinity: a noisy-or unit that may be on, with no leak and no parent that is on."""
+        def outside(w, h, lowest, decided):
+            average = self.range.average(f, len(w))
+            covered = lowest >= average.leak if isinstance(average, Exponentials) else average.covers(w, h)
+            return ~decided & ~covered
+
+        found = fans.map(outside, fans.children(h), fans.children(lowest), _decided(problem, fans))
+        return fans.to_children(found, jnp.zeros_like(problem.free))
+
+    def lacking(self, problem: Problem, u: Float[Array, "units rows"] | None = None) -> Bool[Array, "units rows"]:
+        """Where <log_on> is minus infinity: a noisy-or unit that may be on, with no leak and no parent that is on.
+
+        Or with so small a leak that its average is not known.
+        """
         if not isinstance(problem.activation, NoisyOr):
             return jnp.zeros_like(problem.free)
-        sure = jnp.where(problem.free | ~problem.known, 0.0, problem.values)
-        lowest = problem.h + problem.weights.field_of(sure)
-        may_be_on = problem.free | (problem.values == 1)
-        return (problem.counted > 0) & may_be_on & (lowest <= 0)
+        u = undecided(problem) if u is None else u
+        lost = (_lowest_field(problem, u) <= 0) | ((self.range != Range()) & self.beyond(problem, u))
+        return (problem.counted > 0) & (u > 0) & lost
 
     def chance(self, problem: Problem, u: Float[Array, "units rows"]) -> Float[Array, "units rows"]:
         """<f(x)>: exact where the parents are independent."""
         fans, f = problem.weights.fans(), problem.activation
         h = jnp.broadcast_to(f.clip(problem.h), u.shape)
 
-        def average(w, u, h):
-            return jnp.exp(self.range.average(f, len(w)).chances(w, Parents.of_means(u), h)[0])
+        def average(w, u, h, decided):
+            x, way = f.clip(mean_field(w, u, h)), self.range.average(f, len(w))
+            return jnp.where(decided, f.probability(x), jnp.exp(way.chances(w, Parents.of_means(u), h)[0]))
 
-        return fans.to_children(fans.map(average, fans.parents(u), fans.children(h)), f.probability(h))
+        found = fans.map(average, fans.parents(u), fans.children(h), _decided(problem, fans))
+        return fans.to_children(found, f.probability(h))
 
     def pairs(self, problem: Problem, u, v):
         """sum_{i<j} v_i v_j (d^2 <E> / du_i du_j)^2, with the derivatives at u."""
@@ -124,6 +144,30 @@ class Untruncated(Functional):
         """What each unit contributes to the pairs, all of its pairs counted: sum_j v_i v_j (d^2 <E> / du_i du_j)^2."""
         v = u * (1 - u)
         return v * jax.grad(lambda v: self.pairs(problem, u, v).sum())(v)
+
+
+def _share(problem: Problem, u, log):
+    """u <log>; nothing where the unit does not count or is never in that state, though the logarithm be infinite."""
+    there = (problem.counted > 0) & ((u > 0) | jnp.isfinite(log))
+    return jnp.where(there, u, 0.0) * jnp.where(there, log, 0.0)
+
+
+def undecided(problem: Problem) -> Float[Array, "units rows"]:
+    """1/2 for what is searched and what is barren, and the evidence elsewhere."""
+    return jnp.where(problem.free, 0.5, problem.values)
+
+
+def _decided(problem: Problem, fans: Fans) -> list[Bool[Array, "columns rows"]]:
+    """The columns whose field is known, as each parent is observed, or there is no edge from it."""
+    observed = problem.known & ~problem.free & ~problem.summed
+    return fans.map(lambda w, observed: ((w == 0) | observed).all(0), fans.parents(observed))
+
+
+def _lowest_field(problem: Problem, u) -> Float[Array, "units rows"]:
+    """The field where only parents are on that are so for certain, or may be and inhibit."""
+    sure, free = jnp.where(u == 1, 1.0, 0.0), jnp.where((u > 0) & (u < 1), 1.0, 0.0)
+    terms = problem.weights.map_edges(lambda w, sure, free: (w * sure + jnp.minimum(w, 0.0) * free,), (), (sure, free))
+    return problem.h + terms[0]
 
 
 GAUSSIAN = (

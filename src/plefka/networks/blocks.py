@@ -62,6 +62,12 @@ class Blocks(Storage):
             found[slice(*span)] = np.any(np.asarray(W) != 0, axis=(-1,) if W.ndim == 2 else (0, -1))
         return found
 
+    def has_average(self) -> np.ndarray:
+        found = np.zeros(self.size, bool)
+        for span in self.children:
+            found[slice(*span)] = True
+        return found
+
     def most_parents(self) -> int:
         return max((W.shape[-1] for W in self.weights), default=0)
 

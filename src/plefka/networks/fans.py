@@ -161,6 +161,8 @@ class EdgeFans(Fans):
         return self.parent.collect(self.listed.to_edges(tables))
 
     def pair_sum(self, v, along, common):
+        if not common:  # no edges, no pairs
+            return jnp.zeros(v.shape[1], v.dtype)
         q = self.pairs
         flat = jnp.concatenate([table.reshape(-1, table.shape[-1]) for table in common])
         by_child = flat[self.listed.first[q.first] + self.listed.second[q.second]]

@@ -126,6 +126,10 @@ class Storage(eqx.Module):
         """Which units have any; in a stack, in some network."""
         return np.diff(self.union().indptr) > 0
 
+    def has_average(self) -> np.ndarray:
+        """Which units are averaged over parents: those that have any, and others that are laid out beside them."""
+        return self.has_parents()
+
     def num_children(self) -> np.ndarray:
         """Of every unit; in a stack, all that it has in some network."""
         return np.asarray(self.union().sum(axis=0)).ravel()

@@ -9,8 +9,7 @@ from typing import Protocol, cast, runtime_checkable
 
 import jax
 import jax.numpy as jnp
-from jax.scipy.sparse.linalg import cg
-from jaxtyping import Array
+from jaxtyping import Array, Float
 
 from plefka.activations import sigmoid
 from plefka.free_energies.functional import Functional
@@ -20,6 +19,7 @@ from plefka.reductions import Given
 from plefka.solvers.loop import Point
 
 LINEAR_TOLERANCE = 1e-10
+MOST_STEPS = 10  # for each unit
 
 
 @runtime_checkable
@@ -86,7 +86,31 @@ def _response(energy: Callable, problem: Problem, u, z):
     def hessian(z):
         return jax.grad(lambda w: jnp.vdot(_slope(energy, problem, w), z))(u)
 
-    return cg(lambda z: z + root * hessian(root * z), z, tol=LINEAR_TOLERANCE)[0]
+    def operator(z):
+        return z + root * hessian(root * z)
+
+    return jax.lax.custom_linear_solve(operator, z, conjugate_gradients, symmetric=True)
+
+
+def conjugate_gradients(operator: Callable, b: Float[Array, "units rows"]) -> Float[Array, "units rows"]:
+    """x with operator(x) = b, row by row, so that no row hears of the numbers of another."""
+
+    def dot(x, y):
+        return (x * y).sum(0)
+
+    def step(state):
+        count, x, r, p, rr = state
+        Ap = operator(p)
+        active = rr > goal
+        share = jnp.where(active, rr / jnp.where(active, dot(p, Ap), 1.0), 0.0)
+        x, r = x + share * p, r - share * Ap
+        new = jnp.where(active, dot(r, r), rr)
+        return count + 1, x, r, r + jnp.where(active, new / jnp.where(active, rr, 1.0), 0.0) * p, new
+
+    goal = LINEAR_TOLERANCE**2 * dot(b, b)
+    start = (0, jnp.zeros_like(b), b, b, dot(b, b))
+    x = jax.lax.while_loop(lambda s: (s[0] < MOST_STEPS * len(b)) & jnp.any(s[4] > goal), step, start)[1]
+    return jnp.where(jnp.isfinite(goal), x, jnp.nan)
 
 
 def _slope(energy: Callable, problem: Problem, u):

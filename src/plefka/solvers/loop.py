@@ -6,7 +6,7 @@ Along the pull G falls at the rate sum_i v_i pull_i^2: the pull is the natural g
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -90,17 +90,30 @@ def nowhere(theta: Float[Array, "head rows"]) -> Point:
 
 def minimise(problem: Problem, energy: Callable, policy: Policy, theta, tol, max_steps) -> Ending:
     """From theta to a minimum of the free energy, or to what the policy makes of it."""
+    return descend(evaluator(problem, energy), floors(problem), policy, theta, tol, max_steps)
+
+
+class Floors(NamedTuple):
+    """How low G may be: at a solution, and anywhere."""
+
+    lowest: Float[Array, " rows"]
+    bottom: Float[Array, " rows"]
+
+
+def floors(problem: Problem) -> Floors:
+    """Soft evidence multiplies the weight of no state by more than exp(sum of the positive tilts)."""
     bottom = BOTTOMLESS * (1 + problem.searched.sum(0))
-    return descend(evaluator(problem, energy), bottom, policy, theta, tol, max_steps)
+    gain = jnp.zeros_like(bottom) if problem.tilt is None else jnp.maximum(problem.tilt, 0.0).sum(0)
+    return Floors(LOWEST - gain, bottom - gain)
 
 
-def descend(evaluate: Callable, bottom: Float[Array, " rows"], policy: Policy, theta, tol, max_steps) -> Ending:
+def descend(evaluate: Callable, floors: Floors, policy: Policy, theta, tol, max_steps) -> Ending:
     """From theta downhill until the residual of every row is at most tol, or the row fails, or steps run out."""
 
     def judge(point):
         settled = point.residual <= tol
         status = jnp.where(settled, CONVERGED, RUNNING)
-        status = jnp.where((settled & (point.G < LOWEST)) | (bottom > point.G), DIVERGED, status)
+        status = jnp.where((settled & (floors.lowest > point.G)) | (floors.bottom > point.G), DIVERGED, status)
         return jnp.where(jnp.isfinite(point.G) & jnp.isfinite(point.residual), status, NOT_FINITE)
 
     def body(state):
