@@ -304,6 +304,18 @@ def test_covariances_are_close_to_the_truth(kind):
     assert np.abs(C - right)[off_diagonal].sum() < 0.7 * np.abs(right)[off_diagonal].sum()
 
 
+def test_covariances_are_those_of_the_minimum_that_restarts_found():
+    network = zoo.dense(8, -5, 5, "sigmoid", 3)
+    for seed in range(20):
+        first, other = (pf.infer(network, {7: 1, 6: 0}, f"G1[restarts={k},seed={seed}]") for k in (0, 4))
+        if np.abs(first.means - other.means).max() > 0.1:
+            break
+    else:
+        pytest.fail("this network has a single minimum")
+    u = other.means
+    np.testing.assert_allclose(np.diag(other.covariance()), u * (1 - u), atol=0.1)
+
+
 # ---- derivatives -----------------------------------------------------------------------------------------------------
 
 

@@ -93,3 +93,14 @@ def test_rows_are_solved_for_themselves():
     found = conjugate_gradients(lambda z: A @ z, b)
     np.testing.assert_allclose(A @ found[:, [0, 2]], b[:, [0, 2]], rtol=1e-5, atol=1e-14)
     assert np.isnan(found[:, 1]).all()
+
+
+@pytest.mark.parametrize("method", ["G1", "mixture[2]", "conditioned[G1,k=2]"])
+@pytest.mark.parametrize("lowest", [0.3, 0.01])
+def test_inhibitors_break_no_bound(method, lowest):
+    W = np.zeros((10, 10))
+    W[8, :8], W[9, :8] = -(0.6 - lowest) / 8, np.linspace(-0.05, 0.4, 8)
+    network = pf.BeliefNetwork(W, [1.0] * 8 + [0.6, 0.3], "noisy_or")
+    found, right = (pf.infer(network, {8: 1, 9: 1}, m) for m in (method, "exact"))
+    assert found.is_bound
+    assert right.log_likelihood - 0.1 < found.log_likelihood <= right.log_likelihood + 1e-9

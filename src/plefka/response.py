@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from plefka.solution import Solution
 
 MOST_UNITS = 5000  # a matrix of more would not fit
+CLIP = 1e-12
 
 
 def covariance(solution: "Solution") -> np.ndarray:
@@ -52,11 +53,13 @@ def _responses(solution: "Solution", directions: np.ndarray) -> np.ndarray:
     """
     network, given, scheme, method = _ingredients(solution)
     tilt = np.zeros(given.rows.shape) if given.tilt is None else given.tilt
+    u = np.clip(solution.means[None], CLIP, 1 - CLIP)
+    start = np.log(u) - np.log1p(-u)  # of several minima, the one that was found
 
     def products(directions, own):
         with precision("float64"):
             found = _products(
-                network.storage, network.bias, network.activation, given.rows, tilt, directions, own,
+                network.storage, network.bias, network.activation, given.rows, tilt, start, directions, own,
                 method.tol, method.max_steps, scheme=scheme, policy=POLICIES[method.policy], prune=solution.prune,
             )  # fmt: skip
             return [np.asarray(array) for array in found]
@@ -94,13 +97,13 @@ def _ingredients(solution: "Solution") -> tuple["BeliefNetwork", Evidence, Schem
 
 @partial(jax.jit, static_argnames=("scheme", "policy", "prune"))
 def _products(
-    storage, bias, activation, rows, tilt, directions, own, tol, max_steps, *, scheme, policy, prune
+    storage, bias, activation, rows, tilt, start, directions, own, tol, max_steps, *, scheme, policy, prune
 ):  # fmt: skip
     """C z for every direction z, where `own` is D; and L' z, which is what z hears of the own variation of a unit."""
 
     def means(tilt):
         return solve_traced(
-            storage, bias, activation, rows, tilt, jnp.zeros(rows.shape), tol, max_steps,
+            storage, bias, activation, rows, tilt, start, tol, max_steps,
             scheme=scheme, policy=policy, prune=prune,
         ).means  # fmt: skip
 
