@@ -127,3 +127,11 @@ def test_soft_evidence_of_a_unit_that_is_certain_counts():
     seen = {0: 1, 1: pf.Likelihood(0.8, 0.1)}
     found = [pf.infer(network, seen, m).log_likelihood for m in ("exact", "G1", "bethe")]
     np.testing.assert_allclose(found, pf.infer(network, {0: 1}, "exact").log_likelihood + np.log(0.8), rtol=1e-9)
+
+
+def test_a_certain_edge_between_hidden_units_makes_no_strict_bound():
+    network = pf.BeliefNetwork(CERTAIN, [0.3, 0.1, 0.1, 0.1, 0.1], "noisy_or")
+    found, right = (pf.infer(network, {4: 1, 2: 1}, method) for method in ("G1", "exact"))
+    assert not found.is_bound
+    assert any("probability one" in note for note in found.notes)
+    assert right.is_bound

@@ -27,6 +27,7 @@ class Certain(NamedTuple):
     known: Float[np.ndarray, "rows units"]  # the evidence with all that follows from it
     unexplained: Bool[np.ndarray, "rows units"]  # observed on, though nothing can switch it on
     contradicted: Bool[np.ndarray, "rows units"]  # observed off, though a parent switches it on
+    loose: Bool[np.ndarray, "rows units"]  # hidden, with a hidden parent that would switch it on for certain
 
     @property
     def impossible(self) -> Bool[np.ndarray, " rows"]:
@@ -41,11 +42,11 @@ def certain(network: "BeliefNetwork", rows: Float[np.ndarray, "rows units"]) -> 
         with precision("float64"):
             return Certain(*(np.asarray(field).T for field in _follow(network.storage, network.bias, rows)))
     nothing = np.zeros(rows.shape, bool)
-    return Certain(rows, nothing, nothing)
+    return Certain(rows, nothing, nothing, nothing)
 
 
 @jax.jit
-def _follow(storage, bias, rows) -> tuple[Array, Array, Array]:
+def _follow(storage, bias, rows) -> tuple[Array, ...]:
     known, h = jnp.asarray(rows).T, jnp.atleast_2d(jnp.asarray(bias)).T
     sure = storage.map_weights(lambda w: jnp.isinf(jnp.asarray(w)) * 1.0).plain(1.0, len(rows))
     excitation = storage.map_weights(lambda w: jnp.maximum(jnp.asarray(w), 0)).plain(1.0, len(rows))
@@ -57,7 +58,9 @@ def _follow(storage, bias, rows) -> tuple[Array, Array, Array]:
     found = jnp.where(jnp.isnan(with_off) & (may_be_on == 0), 0.0, with_off)
     found = jnp.where(jnp.isnan(found) & (must_be_on == 1), 1.0, found)
     unexplained = (known == 1) & (h + excitation.field_of(may_be_on) <= 0)
-    return found, unexplained, (known == 0) & (sure.field_of(must_be_on) > 0)
+    contradicted = (known == 0) & (sure.field_of(must_be_on) > 0)
+    hidden = jnp.isnan(found)
+    return found, unexplained, contradicted, hidden & (sure.field_of(hidden * 1.0) > 0)
 
 
 def impossibilities(found: Certain) -> Iterator[tuple[np.ndarray, str, str]]:
@@ -68,9 +71,8 @@ def impossibilities(found: Certain) -> Iterator[tuple[np.ndarray, str, str]]:
     yield found.contradicted, why, "Correct the evidence or make the edge less than certain"
 
 
-def with_certain(network: "BeliefNetwork", evidence: "Evidence") -> "Evidence":
+def with_certain(found: Certain, evidence: "Evidence") -> "Evidence":
     """The evidence with all that follows from it, in rows that are possible."""
-    found = certain(network, evidence.rows)
     rows = np.where(found.impossible[:, None], evidence.rows, found.known)
     new = ~np.isnan(rows) & np.isnan(evidence.rows)
     if not new.any():

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from plefka.averages.choice import narrowed
-from plefka.certainty import certain, with_certain
+from plefka.certainty import Certain, certain, with_certain
 from plefka.errors import InvalidInput
 from plefka.evidence import Evidence, as_evidence
 from plefka.methods import Method, parse_method
@@ -16,6 +16,7 @@ from plefka.solvers.loop import IMPOSSIBLE
 from plefka.trimming import solved
 
 DEFAULT_METHOD = "auto"
+LOOSE = "edges of probability one between hidden units count as weights of 30, so that this is no strict bound"
 
 
 def infer(
@@ -47,13 +48,14 @@ def infer(
     given = as_evidence(network, evidence)
     method.check(network)
     traced, observed = is_traced(network, given.rows), given.rows == given.rows
-    if prune and not traced:
-        given = with_certain(network, given)
+    sure = None if traced else certain(network, given.rows)
+    if prune and sure is not None:
+        given = with_certain(sure, given)
     found = solved(method, narrowed(network), given, prune=prune, dtype=dtype)
     if given.offset is not None:
         found = found._replace(free_energy=found.free_energy - given.offset)
-    if given.batched and not traced:
-        found = _without(found, given.rows, certain(network, given.rows).impossible)
+    if sure is not None:
+        found = _known_to_be(found, method, sure, given)
     solution = _solution(network, given, observed, method, found, prune)
     if throw and not given.batched and not is_traced(found) and solution.status is not Status.CONVERGED:
         raise InferenceFailed(solution)
@@ -62,12 +64,17 @@ def infer(
     return solution
 
 
-def _without(found: Posterior, rows: Any, impossible: Any) -> Posterior:
-    """Rows of probability zero have no posterior, whatever an approximation makes of them."""
-    if not impossible.any():
+def _known_to_be(found: Posterior, method: Method, sure: Certain, given: Evidence) -> Posterior:
+    """Rows of probability zero have no posterior, whatever an approximation makes of them; and no bound is too bold."""
+    about = found.about or About()
+    is_bound = method.is_bound if about.is_bound is None else about.is_bound
+    if is_bound and sure.loose.any() and not (about.is_exact or method.name == "exact"):
+        found = found._replace(about=replace(about, is_bound=False, notes=(*about.notes, LOOSE)))
+    impossible = sure.impossible
+    if not given.batched or not impossible.any():
         return found
     means, G, status = (field.copy() for field in found[:3])
-    means[impossible], G[impossible], status[impossible] = rows[impossible], float("inf"), IMPOSSIBLE
+    means[impossible], G[impossible], status[impossible] = given.rows[impossible], float("inf"), IMPOSSIBLE
     return found._replace(means=means, free_energy=G, status=status)
 
 
