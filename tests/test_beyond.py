@@ -398,7 +398,6 @@ def test_extreme_networks_have_answers_or_named_failures(drawn):
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(reason="the check of G2 is nan on some networks with weights of 1000", strict=False)
 @settings(max_examples=15, deadline=None)
 @given(extreme("sigmoid") | extreme("noisy_or"))
 def test_checks_of_extreme_networks_are_numbers(drawn):

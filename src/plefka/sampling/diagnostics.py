@@ -60,9 +60,9 @@ def smoothed(log_weights: np.ndarray) -> tuple[np.ndarray, float]:
         return log_weights, np.inf
     with np.errstate(all="ignore"):
         lifted, k = _arviz().psislw(-floor, r_eff=9 * draws / (tail + 0.5) ** 2)
-    if not np.isfinite(k):
-        return log_weights, np.inf
     below = order[-tail - 1]  # is not smoothed, and so tells the scale
+    if not np.isfinite(k) or not np.isfinite(lifted[below]) or np.isnan(lifted).any():
+        return log_weights, np.inf  # too far apart to be fitted
     return np.where(finite, np.asarray(lifted) + (floor[below] - lifted[below]), -np.inf), float(k)
 
 
