@@ -249,7 +249,9 @@ def test_parents_next_to_certainty_keep_both_probabilities(theta, sign):
 def test_fields_are_covered_up_to_the_reach():
     w = jnp.array([[[6.0], [6.0]], [[-6.0], [6.0]]])
     np.testing.assert_array_equal(Fourier(8.0).covers(w, jnp.ones((2, 1))), [[True], [False]])
-    np.testing.assert_array_equal(Exponentials(0.1).covers(w, jnp.array([[0.2], [0.05]])), [[True], [False]])
+    leaks = jnp.array([[0.2], [0.05]])
+    np.testing.assert_array_equal(Exponentials(0.1).covers(jnp.abs(w), leaks), [[True], [False]])
+    assert not Exponentials(0.1).covers(w, leaks)[0]  # with an inhibitor that outweighs it
     assert Enumerated(SIGMOID).covers(w, jnp.ones((2, 1))).all()
 
 

@@ -120,13 +120,14 @@ def walk(leak: float, visit: Callable, total, w, u, h):
     """total = visit(total, chunk, t, c), over all nodes."""
     t, c = exponentials(leak)
     count, size = chunks(len(t), len(w) * h.shape[0] * u.shape[2])
-    lowest = h + jnp.minimum(w, 0.0).sum(0)
+    inhibits = w < 0
+    lowest = h + jnp.where(inhibits, w, 0.0).sum(0)
     smallest = jnp.finfo(u.dtype).tiny ** (1 / 3)  # so that a factor can be taken out of a product again
 
     def step(total, node):
         t, c = (x[:, None, None] for x in node)
-        z = jnp.exp(-t[:, None] * jnp.abs(w))
-        on, off = jnp.where(w < 0, 1.0, z), jnp.where(w < 0, z, 1.0)
+        z = jnp.exp(-t[:, None] * jnp.where(inhibits, -w, w))
+        on, off = jnp.where(inhibits, 1.0, z), jnp.where(inhibits, z, 1.0)
         f = off + u * (on - off)
         f = f + jax.lax.stop_gradient(jnp.maximum(smallest - f, 0.0))
         alone = jnp.exp(-t * lowest)
