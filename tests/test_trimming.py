@@ -35,10 +35,15 @@ CASES = {
     "three layers and more": (deep(4), {9: 1, 10: 1, 5: 0}),
 }
 METHODS = ["G12", "G22", "G1", "G2", "bethe", "conditioned[G2,k=2]", "mixture[2]"]
+QUICK = {("bethe", case) for case in CASES} | {(method, "one patient") for method in ("G12", "G1", "mixture[2]")}
+PAIRS = [
+    pytest.param(method, case, marks=[] if (method, case) in QUICK else pytest.mark.slow)
+    for method in METHODS
+    for case in CASES
+]
 
 
-@pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(("method", "case"), PAIRS)
 def test_a_part_answers_for_the_whole(case, method, monkeypatch):
     network, evidence = CASES[case]
     monkeypatch.setattr(trimming, "WORTH", 0)

@@ -12,7 +12,7 @@ from plefka.activations import log_one_plus, log_sigmoid, sigmoid, softplus
 
 LARGEST = 700.0  # a probability that is not zero stays at least 1e-304
 
-Table = Float[Array, "positions _ rows"]
+Table = Float[Array, "..."]
 
 
 class Parents(eqx.Module):
