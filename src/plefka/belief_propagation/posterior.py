@@ -113,7 +113,7 @@ def _predicted(factors: Factors, messages: Messages, means: Units) -> Units:
         return jnp.where(is_known, beliefs, found.on - found.off)
 
     def predicted(beliefs):
-        return jnp.where(is_known, means, chance(settled_along(once, None, beliefs)))
+        return jnp.where(is_known, means, chance(settled_along(once, None, beliefs, least=1.0)))
 
     return jax.lax.cond(jnp.any(~is_known), predicted, lambda _: means, beliefs)
 

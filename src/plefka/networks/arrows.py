@@ -75,15 +75,15 @@ def forwards(
     return _settle(lambda values: rule(h + weights.field_of(values)), start, needed)
 
 
-def settled_along(once: Callable, arguments: Any, start: Float[Array, "units rows"]) -> Array:
+def settled_along(once: Callable, arguments: Any, start: Float[Array, "units rows"], least: float = 0.0) -> Array:
     """values = once(arguments, values), by repetition, where the values of a unit follow from those of its parents.
 
-    Its reverse derivative is settled in the same way, against the arrows.
+    Its reverse derivative is settled in the same way, against the arrows. `least`: see `differs`.
     """
 
     @jax.custom_vjp
     def settled(arguments, start):
-        return _settle(lambda values: once(arguments, values), start)
+        return _settle(lambda values: once(arguments, values), start, least=least)
 
     def forward(arguments, start):
         values = settled(arguments, start)
@@ -101,17 +101,22 @@ def settled_along(once: Callable, arguments: Any, start: Float[Array, "units row
     return settled(arguments, start)
 
 
-def _settle(once: Callable, start: Array, needed: Bool[Array, ""] | bool = True) -> Array:
+def _settle(once: Callable, start: Array, needed: Bool[Array, ""] | bool = True, least: float = 0.0) -> Array:
     def step(state):
-        values, _ = state
+        values, _, rounds = state
         new = once(values)
-        return new, jnp.any(differs(new, values))
+        return new, jnp.any(differs(new, values, least)), rounds + 1
 
-    return jax.lax.while_loop(lambda state: state[1], step, (start, jnp.asarray(needed)))[0]
+    def unsettled(state):  # no path has more edges than there are units, whatever rounding does
+        return state[1] & (state[2] <= len(start))
+
+    return jax.lax.while_loop(unsettled, step, (start, jnp.asarray(needed), 0))[0]
 
 
-def differs(new: Float[Array, "units rows"], old: Float[Array, "units rows"]) -> Bool[Array, "units rows"]:
-    """Where something has changed by more than rounding; what is not a number stays so."""
-    rounding = ROUNDING * jnp.finfo(new.dtype).eps * jnp.maximum(jnp.abs(new), jnp.abs(old))
+def differs(
+    new: Float[Array, "units rows"], old: Float[Array, "units rows"], least: float = 0.0
+) -> Bool[Array, "units rows"]:
+    """Where something has changed by more than rounding, that of `least` at least; what is not a number stays so."""
+    rounding = ROUNDING * jnp.finfo(new.dtype).eps * jnp.maximum(jnp.maximum(jnp.abs(new), jnp.abs(old)), least)
     changed = (new != old) & ~(jnp.abs(new - old) <= rounding)
     return changed & ~(jnp.isnan(new) & jnp.isnan(old))
