@@ -23,10 +23,10 @@ def compiled() -> int:
 
 
 def test_a_second_call_with_the_same_shapes_does_not_trace_again():
-    pf.infer(NETWORK, ROW)
+    pf.infer(NETWORK, ROW, "G12")
     before = compiled()
-    pf.infer(NETWORK, ROW)
-    pf.infer(zoo.dense(7, -2, 2, "sigmoid", 12), 1 - ROW)
+    pf.infer(NETWORK, ROW, "G12")
+    pf.infer(zoo.dense(7, -2, 2, "sigmoid", 12), 1 - ROW, "G12")
     pf.infer(NETWORK, ROW, "G12[tol=1e-6,max_steps=50]")
     assert compiled() == before
 
@@ -35,7 +35,7 @@ def test_a_stream_of_batch_sizes_compiles_a_few_times_only():
     before = compiled()
     sizes = np.unique(np.geomspace(1, 5000, 30).astype(int))
     for size in sizes:
-        assert pf.infer(NETWORK, np.tile(ROW, (size, 1))).means.shape == (size, 7)
+        assert pf.infer(NETWORK, np.tile(ROW, (size, 1)), "G12").means.shape == (size, 7)
     assert compiled() - before <= 6
 
 
