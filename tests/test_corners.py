@@ -202,7 +202,7 @@ def test_an_activation_may_be_given_as_its_class():
         (lambda: pf.infer(TWO, dtype="flaot32"), "dtype must be one of float64, float32"),
         (lambda: pf.parse_method("G12[tol=1e-3,tol=1e-4]"), "tol is given twice"),
         (lambda: pf.parse_method("G12[max_steps=1e4]"), "max_steps must be a whole number; got '1e4'"),
-        (lambda: pf.parse_method("G12[restarts=1,seed=-1]"), "seed must be a whole number of 0 or more"),
+        (lambda: pf.parse_method("G12[restarts=1,seed=-1]"), "seed must be a whole number from 0 to"),
         (lambda: pf.ensembles.to_learn((), np.ones((2, 2)), 0), "layers must be the sizes"),
         (lambda: pf.ensembles.to_learn((2,), -np.ones((2, 2)), 0), "rows must be 0, 1 or nan"),
     ],

@@ -191,7 +191,7 @@ def test_spellings_read_back(spelling):
     [
         ("mixture[0]", "components must be a whole number from 1 to 64; got 0"),
         ("mixture[two]", "components must be a whole number; got 'two'"),
-        ("mixture[2,seed=-1]", "seed must be a whole number of 0 or more; got -1"),
+        ("mixture[2,seed=-1]", r"seed must be a whole number from 0 to 2\^63 - 1; got -1"),
         ("mixture[2,tol=0]", "tol must be positive; got 0"),
         ("mixture[2,max_steps=0]", "max_steps >= 1 must hold; got 0"),
     ],

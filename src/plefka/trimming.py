@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.special import softmax
 
 from plefka.activations import CERTAIN_FIELD, NoisyOr
 from plefka.free_energies.sjj import SaulJaakkolaJordan
@@ -20,6 +21,7 @@ from plefka.methods import Bethe, Conditioned, MeanField, Method, Mixture
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.blocks import Blocks
 from plefka.networks.edges import Edges
+from plefka.networks.graph import with_ancestors
 from plefka.networks.storage import Storage
 from plefka.posterior import Posterior
 from plefka.precision import is_traced
@@ -75,13 +77,9 @@ class Trimmed(NamedTuple):
 
     def _averaged(self, means: np.ndarray, log_weights: np.ndarray, components: np.ndarray) -> np.ndarray:
         """The means of units outside the part, averaged over the components."""
-        top = log_weights.max(axis=1, keepdims=True)
-        share = np.exp(log_weights - np.where(np.isfinite(top), top, 0.0))
-        total = share.sum(axis=1, keepdims=True)
         outside = np.ones(means.shape[1], bool)
         outside[self.kept] = False
-        mixed = np.einsum("rk,rkn->rn", share / np.where(total > 0, total, 1.0), components[:, :, outside])
-        means[:, outside] = np.where(total > 0, mixed, means[:, outside])
+        means[:, outside] = np.einsum("rk,rkn->rn", softmax(log_weights, axis=1), components[:, :, outside])
         return means
 
 
@@ -95,7 +93,7 @@ def trim(method: Method, network: BeliefNetwork, evidence: "Evidence") -> Trimme
     if storage.stack is not None or storage.num_edges < FEW_EDGES:
         return None
     W, rows = sp.csr_array(storage.to_sparse()), evidence.rows
-    relevant = _with_ancestors(W, np.asarray(evidence.informed.any(axis=0)))
+    relevant = with_ancestors(sp.csr_array(abs(W).sign().T), np.asarray(evidence.informed.any(axis=0)))
     absent = relevant & (rows == 0).all(axis=0) & ~_has_certain_parent(W)
     left = relevant & ~absent
     inside = W[left][:, left]
@@ -114,13 +112,6 @@ def trim(method: Method, network: BeliefNetwork, evidence: "Evidence") -> Trimme
     seen[:, place], odds[:, place] = rows[:, kept], tilt[:, kept]
     given = evidence._replace(rows=seen, tilt=odds, offset=None)
     return Trimmed(part, given, kept, place, known, constant + cost, network)
-
-
-def _with_ancestors(W: sp.csr_array, units: np.ndarray) -> np.ndarray:
-    up, found, count = sp.csr_array(abs(W).sign().T), units, -1
-    while count != (count := int(found.sum())):
-        found = found | (up @ found.astype(float) > 0)
-    return found
 
 
 def _has_certain_parent(W: sp.csr_array) -> np.ndarray:

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 
 from plefka.activations import Activation, NoisyOr
 from plefka.errors import InvalidInput
+from plefka.networks.graph import with_ancestors
 
 if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
@@ -103,7 +104,7 @@ def target(network: "BeliefNetwork", rows: np.ndarray, tilt: np.ndarray | None =
         off = known == 0
         counted = counted & ~off
         lean, constant = _folded(lean, constant, off, known, h, (child, parent, weight))
-    matters = _with_ancestors(counted | (lean != 0), hidden, child, parent, weight)
+    matters = _that_matter(counted | (lean != 0), hidden, child, parent, weight)
     free, counted = matters & hidden, matters & (hidden | counted)
     return _restricted(network.activation, h, known, free, counted, lean, constant, child, parent, weight)
 
@@ -139,19 +140,14 @@ def _folded(lean, constant, off, known, h, edges) -> tuple[np.ndarray, np.ndarra
     return np.where(hidden, np.maximum(lean + share, LEAST), lean), constant
 
 
-def _with_ancestors(units, hidden, child, parent, weight) -> np.ndarray:
+def _that_matter(units, hidden, child, parent, weight) -> np.ndarray:
     """The units and the hidden ones that lead to them; what was observed stands between its parents and the rest.
 
     Parents that were observed are needed for the fields of their children, and are there as well.
     """
     live = np.any(weight != 0, axis=1)
     towards = sp.csr_array((np.ones(live.sum()), (parent[live], child[live])), shape=(len(units), len(units)))
-    factors = units
-    while True:
-        found = factors | ((towards @ (factors * 1.0) > 0) & hidden)
-        if (found == factors).all():
-            return found
-        factors = found
+    return with_ancestors(towards, units, hidden)
 
 
 def _restricted(activation, h, known, free, counted, lean, constant, child, parent, weight) -> Target:
