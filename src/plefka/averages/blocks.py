@@ -1,13 +1,12 @@
-"""Loops that keep the work in cache: blocks of columns outside, chunks of nodes inside."""
+"""Loops over blocks of columns, which keep the work near the processor, and what is done with the positions there."""
 
 from collections.abc import Callable
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
-BLOCK = 2**16  # numbers that are worked on at once
+BLOCK = 2**17  # numbers that are worked on at once
 
 
 def map_columns(function: Callable, share: int, *arrays) -> Any:
@@ -64,27 +63,10 @@ def join(x, columns: int):
     return x.reshape(*x.shape[:-3], -1, x.shape[-1])[..., :columns, :]
 
 
-def chunks(nodes: int, share: int) -> tuple[int, int]:
-    """How many chunks of nodes there are, and how many nodes are in each; a node works on `share` numbers."""
-    size = min(nodes, max(1, BLOCK // max(share, 1)))
-    count = -(-nodes // size)
-    return count, -(-nodes // count)
-
-
-def in_chunks(values: np.ndarray, count: int, size: int) -> np.ndarray:
-    """The values at the nodes as (count, size), with zeros behind."""
-    return np.pad(values, (0, count * size - len(values))).reshape(count, size)
-
-
-def tree(multiply: Callable, parts: tuple) -> tuple:
-    """The product over axis 1 of factors that are given by their parts, by halving."""
-    while (size := parts[0].shape[1]) > 1:
-        half = size // 2
-        last = tuple(x[:, 2 * half :] for x in parts)
-        parts = multiply(tuple(x[:, :half] for x in parts), tuple(x[:, half : 2 * half] for x in parts))
-        if size % 2:
-            parts = tuple(jnp.concatenate([x, y], axis=1) for x, y in zip(parts, last, strict=True))
-    return tuple(x[:, 0] for x in parts)
+def product(multiply: Callable, factors: tuple, one: tuple[float, ...]) -> tuple:
+    """The product over the positions, which are the first axis, of factors that are given by their parts."""
+    start = tuple(jnp.asarray(part, x.dtype) for part, x in zip(one, factors, strict=True))
+    return tuple(jax.lax.reduce(factors, start, multiply, (0,)))
 
 
 def all_but_one(terms):

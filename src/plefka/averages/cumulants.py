@@ -15,12 +15,13 @@ from numpy.polynomial import Polynomial
 
 MOST_TERMS = 24
 TARGET = 1e-10  # of the quadrature
-CACHE = 2**13  # weights whose powers stay near the processor
+STEP = 2**11  # edges that are added at once
+CACHE = 2**18  # weights whose powers stay near the processor
 WIDEST_ERROR = 0.5  # of ln Psi at any node, beyond which it may grow
 
 
-def num_terms(t: np.ndarray, q: np.ndarray, reach: float, largest: float) -> int | None:
-    """How many cumulants give all of Psi at the nodes t, or None where the series is too long.
+def num_terms(t: np.ndarray, q: np.ndarray, reach: float, largest: float, target: float = TARGET) -> int | None:
+    """How many cumulants give all of Psi at the nodes t, of weights q, or None where the series is too long.
 
     ln(1 - u + u exp(is)) has its nearest singularity at |s| = pi, where u = 1/2: its terms fall like 2 (s / pi)^n / n,
     and sum_j |w_j|^n is at most sum_j |w_j| largest^(n - 1). Positive and negative weights may each add up to `reach`.
@@ -30,7 +31,7 @@ def num_terms(t: np.ndarray, q: np.ndarray, reach: float, largest: float) -> int
         return None
     for n in range(2, MOST_TERMS + 1):
         error = max(2 * reach / largest, 1.0) * 2 / (n + 1) * s ** (n + 1) / (1 - s)
-        if error.max() < WIDEST_ERROR and (q * error).sum() < TARGET:
+        if error.max() < WIDEST_ERROR and (q * error).sum() < target:
             return n
     return None
 
@@ -38,19 +39,54 @@ def num_terms(t: np.ndarray, q: np.ndarray, reach: float, largest: float) -> int
 @cache
 def cumulant_polynomials(count: int) -> tuple[tuple[float, ...], ...]:
     """kappa_n / n! of a binary unit as polynomials in s = 2u - 1, by kappa_(n+1) = u (1 - u) dkappa_n / du."""
-    kappa, found = Polynomial([0.5, 0.5]), []
-    for n in range(1, count + 1):
-        found.append(tuple((kappa / factorial(n)).coef.tolist()))
-        kappa = Polynomial([0.5, 0, -0.5]) * kappa.deriv()
-    return tuple(found)
+    return tuple(tuple((kappa / factorial(n)).coef.tolist()) for n, kappa in enumerate(_kappas(count), 1))
+
+
+@cache
+def slope_polynomials(count: int) -> tuple[tuple[float, ...], ...]:
+    """Their derivatives by u."""
+    return tuple(tuple((2 * kappa.deriv() / factorial(n)).coef.tolist()) for n, kappa in enumerate(_kappas(count), 1))
+
+
+def _kappas(count: int) -> list[Polynomial]:
+    found = [Polynomial([0.5, 0.5])]
+    while len(found) < count:
+        found.append(Polynomial([0.5, 0, -0.5]) * found[-1].deriv())
+    return found
 
 
 def power_sums(count: int, w, u):
     """sum_j w_j^n kappa_n(u_j) / n!, (terms, columns, rows)."""
-    kappas = [polynomial(coefficients, 2 * u - 1) for coefficients in cumulant_polynomials(count)]
     if w.shape[2] == 1 and u.shape[1] == 1:
+        kappas = kappas_of(count, u)
         return dense_power_sums(w[:, :, 0].T, [kappa[:, 0] for kappa in kappas])
-    return jnp.stack([jnp.sum(power * kappa, axis=0) for power, kappa in zip(powers_of(w, count), kappas, strict=True)])
+    return edge_power_sums(count, w, u)
+
+
+def kappas_of(count: int, u) -> list:
+    """kappa_n(u) / n!"""
+    return [polynomial(coefficients, 2 * u - 1) for coefficients in cumulant_polynomials(count)]
+
+
+def edge_power_sums(count: int, w, u):
+    """The same where every edge has its own mean: some positions at a time, all columns beside each other."""
+    positions, shape = len(w), jnp.broadcast_shapes(w.shape[1:], u.shape[1:])
+    size = max(1, min(positions, STEP // max(shape[0] * shape[1], 1)))
+    steps = -(-positions // size)
+
+    def in_steps(x):
+        x = jnp.broadcast_to(x, (positions, *shape)).reshape(positions, -1)
+        return jnp.pad(x, ((0, steps * size - positions), (0, 0))).reshape(steps, size, -1)
+
+    @jax.checkpoint
+    def step(totals, part):
+        w, u = part
+        terms = zip(totals, powers_of(w, count), kappas_of(count, u), strict=True)
+        return [total + (power * kappa).sum(0) for total, power, kappa in terms], None
+
+    start = [jnp.zeros(shape[0] * shape[1], u.dtype)] * count
+    totals, _ = jax.lax.scan(step, start, (in_steps(w), in_steps(u)))
+    return jnp.stack(totals).reshape(count, *shape)
 
 
 def dense_power_sums(W, kappas: list):
@@ -90,7 +126,24 @@ def log_psi(t: np.ndarray, X, h):
     return parts
 
 
+def by_cumulants(D, w, u):
+    """sum_n D_n w^n kappa_n'(u) / n!, for every edge."""
+    s, total = 2 * u - 1, 0.0
+    for factor, coefficients in zip(D[::-1], slope_polynomials(len(D))[::-1], strict=True):
+        total = total * w + factor * polynomial(coefficients, s)
+    return total * w
+
+
 def polynomial(coefficients: tuple[float, ...], x):
+    """Of any form, and with half the work where it is even or odd."""
+    if not any(coefficients[1::2]):
+        return _horner(coefficients[::2], x * x)
+    if not any(coefficients[::2]):
+        return x * _horner(coefficients[1::2], x * x)
+    return _horner(coefficients, x)
+
+
+def _horner(coefficients: tuple[float, ...], x):
     total = jnp.full_like(x, coefficients[-1])
     for coefficient in coefficients[-2::-1]:
         total = total * x + coefficient

@@ -17,7 +17,7 @@ import numpy as np
 
 from plefka.activations import log_noisy_or
 from plefka.averages.average import Average, mean_field, message, of_edges, off_diagonal
-from plefka.averages.blocks import all_but_one, chunks, in_chunks, map_columns, sum_columns, tree
+from plefka.averages.blocks import all_but_one, map_columns, product, sum_columns
 from plefka.averages.one_pass import with_slopes
 from plefka.averages.parents import Parents, log_tilt
 
@@ -87,8 +87,8 @@ def equivalent(w, parents: Parents):
 @jax.custom_jvp
 def products(f):
     """The product over the positions, and the product of all but one of the factors for each of them."""
-    P = tree(multiply, (f,))[0]
-    return P, P[:, None] / f
+    P = product(multiply, (f,), (1.0,))[0]
+    return P, P / f
 
 
 @products.defjvp
@@ -96,15 +96,15 @@ def _(primals, tangents):
     """No factor is in its own leave-one-out product: the derivative by it is left out, not subtracted."""
     (f,), (df,) = primals, tangents
     P, L = products(f)
-    return (P, L), ((L * df).sum(1), L * jnp.moveaxis(all_but_one(jnp.moveaxis(df / f, 1, 0)), 0, 1))
+    return (P, L), ((L * df).sum(0), L * all_but_one(df / f))
 
 
 def multiply(x: tuple, y: tuple) -> tuple:
     return (x[0] * y[0],)
 
 
-class Chunk(NamedTuple):
-    """Some nodes: the factors f = (1 - u) off + u on, P = <exp(-t x)>, and P without each of its factors.
+class AtNode(NamedTuple):
+    """The factors f = (1 - u) off + u on, P = <exp(-t x)>, and P without each of its factors.
 
     on / off is exp(-t w); neither is above 1, as P starts from the lowest field.
     """
@@ -117,34 +117,30 @@ class Chunk(NamedTuple):
 
 
 def walk(leak: float, visit: Callable, total, w, u, h):
-    """total = visit(total, chunk, t, c), over all nodes."""
+    """total = visit(total, node, t, c), over all nodes."""
     t, c = exponentials(leak)
-    count, size = chunks(len(t), len(w) * h.shape[0] * u.shape[2])
     inhibits = w < 0
     lowest = h + jnp.where(inhibits, w, 0.0).sum(0)
     smallest = jnp.finfo(u.dtype).tiny ** (1 / 3)  # so that a factor can be taken out of a product again
 
-    def step(total, node):
-        t, c = (x[:, None, None] for x in node)
-        z = jnp.exp(-t[:, None] * jnp.where(inhibits, -w, w))
+    def step(total, weights):
+        t, c = weights
+        z = jnp.exp(-t * jnp.where(inhibits, -w, w))
         on, off = jnp.where(inhibits, 1.0, z), jnp.where(inhibits, z, 1.0)
         f = off + u * (on - off)
         f = f + jax.lax.stop_gradient(jnp.maximum(smallest - f, 0.0))
         alone = jnp.exp(-t * lowest)
         P, L = products(f)
-        return visit(total, Chunk(on, on - off, f, alone * P, alone[:, None] * L), t, c), None
+        return visit(total, AtNode(on, on - off, f, alone * P, alone * L), t, c), None
 
-    nodes = tuple(jnp.asarray(in_chunks(x, count, size), u.dtype) for x in (t, c))
-    if count == 1:
-        return step(total, tuple(x[0] for x in nodes))[0]
-    return jax.lax.scan(step, total, nodes)[0]
+    return jax.lax.scan(step, total, tuple(jnp.asarray(x, u.dtype) for x in (t, c)))[0]
 
 
 def sum_of_exponentials(leak: float, w, u, h):
     """<-ln(1 - exp(-x))> = sum_k c_k P_k."""
 
-    def visit(total, chunk, t, c):
-        return total + (c * chunk.P).sum(0)
+    def visit(total, node, t, c):
+        return total + c * node.P
 
     return walk(leak, visit, jnp.zeros((h.shape[0], u.shape[2]), u.dtype), w, u, h)
 
@@ -152,11 +148,10 @@ def sum_of_exponentials(leak: float, w, u, h):
 def sum_and_slopes(leak: float, by_w: bool, w, u, h):
     """The same with its derivatives by h, u and w, in one pass: a factor is taken out of P by division."""
 
-    def visit(total, chunk, t, c):
-        by_h, by_u = -c * t * chunk.P, c[:, None] * chunk.without * chunk.change
-        sums = [total[0] + (c * chunk.P).sum(0), total[1] + by_h.sum(0), total[2] + by_u.sum(0)]
+    def visit(total, node, t, c):
+        sums = [total[0] + c * node.P, total[1] - c * t * node.P, total[2] + c * node.without * node.change]
         if by_w:
-            sums.append(total[3] - (u * (c * t)[:, None] * chunk.without * chunk.on).sum(0))
+            sums.append(total[3] - c * t * u * node.without * node.on)
         return tuple(sums)
 
     column = jnp.zeros((h.shape[0], u.shape[2]), u.dtype)
@@ -168,16 +163,16 @@ minus_log_on = with_slopes(sum_of_exponentials, sum_and_slopes)
 
 
 def summed_curvatures(leak: float, w, u, h, a):
-    def visit(total, chunk, t, c):
-        r = chunk.change / chunk.f
-        return total - jnp.einsum("njcr,nlcr->jlr", r, (c * a * chunk.P)[:, None] * r)
+    def visit(total, node, t, c):
+        r = node.change / node.f
+        return total - jnp.einsum("jcr,lcr->jlr", r, c * a * node.P * r)
 
     return walk(leak, visit, jnp.zeros((len(w), len(w), u.shape[2]), u.dtype), w, u, h)
 
 
 def own_curvatures(leak: float, w, u, h, a):
-    def visit(total, chunk, t, c):
-        r = chunk.change / chunk.f
-        return total - jnp.einsum("njcr,nlcr->jlcr", r, (c * a * chunk.P)[:, None] * r)
+    def visit(total, node, t, c):
+        r = node.change / node.f
+        return total - jnp.einsum("jcr,lcr->jlcr", r, c * a * node.P * r)
 
     return walk(leak, visit, jnp.zeros((len(w), len(w), h.shape[0], u.shape[2]), u.dtype), w, u, h)

@@ -21,8 +21,12 @@ from plefka.averages.average import Average, mean_field, off_diagonal
 from plefka.averages.blocks import map_columns, sum_columns
 from plefka.averages.cumulants import log_psi, num_terms, power_sums
 from plefka.averages.one_pass import with_slopes
-from plefka.averages.quadrature import Chunk, Rule, inverse, rotate, walk
+from plefka.averages.quadrature import AtNode, Rule, inverse, rotate, walk
+from plefka.averages.small_weights import small_chances, small_messages, told
 from plefka.averages.tilting import messages_and_chances, tilted_chances
+
+MANY = 32  # parents, from which on sums over them cost more than the nodes of a quadrature
+MESSAGE_TARGET = 1e-12  # of the quadrature of a probability
 
 
 class Fourier(Average):
@@ -54,6 +58,13 @@ class Fourier(Average):
         """How many cumulants give the logarithms, where the weights are small enough for them."""
         return num_terms(self.rule.nodes.t, self.rule.nodes.log_cosh, self.reach, self.largest)
 
+    def message_terms(self, positions: int) -> int | None:
+        """The same for probabilities and messages, where there are more parents than it takes to be worth it."""
+        nodes = self.message_rule.nodes
+        if positions < MANY:
+            return None
+        return num_terms(np.hypot(nodes.t, 1.0), nodes.even, self.reach, self.largest, MESSAGE_TARGET)
+
     def logs(self, w, u, h):
         half = mean_field(w, u, h) / 2
         even = np.log(2) + self._log_cosh(w, u, h)
@@ -71,12 +82,25 @@ class Fourier(Average):
         return jnp.maximum(-low, high) <= self.reach
 
     def chances(self, w, parents, h):
-        chances = jax.checkpoint(partial(tilted_chances, self.tilted_rule))
-        return map_columns(chances, len(w) * parents.rows, w, parents, h)
+        terms = self.message_terms(len(w))
+        if terms is None:
+            chances = jax.checkpoint(partial(tilted_chances, self.tilted_rule))
+            return map_columns(chances, len(w) * parents.rows, w, parents, h)
+        return self._of_sums(small_chances, power_sums(terms, w, parents.on).at[0].add(h))
 
     def messages(self, w, parents, h, log_ratio):
-        told = partial(messages_and_chances, self.message_rule)
-        return map_columns(told, len(w) * parents.rows, w, parents, h, log_ratio)
+        terms = self.message_terms(len(w))
+        if terms is None:
+            by_nodes = partial(messages_and_chances, self.message_rule)
+            return map_columns(by_nodes, len(w) * parents.rows, w, parents, h, log_ratio)
+        X = power_sums(terms, w, parents.on).at[0].add(h)
+        D, *chances = self._of_sums(small_messages, X, log_ratio)
+        return told(D, w, parents.on), *chances
+
+    def _of_sums(self, function, X, *columns):
+        """Of power sums, at the nodes for messages."""
+        work = len(self.message_rule.nodes.t) * X.shape[2]
+        return map_columns(jax.checkpoint(partial(function, self.message_rule)), work, X, *columns)
 
     def curvatures(self, w, u, h, a, b, shared):
         """(a + b) sum_k q_k Re[Psi r_j r_l], r = y / f: x is linear, and ln cosh(x / 2) has all the rest."""
@@ -92,8 +116,8 @@ class Fourier(Average):
 def average_log_cosh(rule: Rule, w, u, h):
     """<ln cosh(x / 2)> = sum_k q_k (1 - Re Psi_k)."""
 
-    def visit(total, chunk, q):
-        return total + (q * (1 - chunk.Psi[0])).sum(0)
+    def visit(total, node, q):
+        return total + q * (1 - node.Psi[0])
 
     nothing = jnp.zeros((h.shape[0], u.shape[2]), u.dtype)
     return walk(rule, visit, (rule.nodes.log_cosh,), nothing, w, u, h)
@@ -102,12 +126,12 @@ def average_log_cosh(rule: Rule, w, u, h):
 def log_cosh_and_slopes(rule: Rule, by_w: bool, w, u, h):
     """The same with its derivatives by u, h and w, in one pass: a factor is taken out of Psi by division."""
 
-    def visit(total, chunk, q, qt):
-        (Pr, Pi), (Lr, Li) = chunk.Psi, chunk.without
-        sums = [total[0] + (q * (1 - Pr)).sum(0), total[1] + (qt * Pi).sum(0)]
-        sums.append(total[2] - (q[:, None] * ((chunk.cos - 1) * Lr - chunk.sin * Li)).sum(0))
+    def visit(total, node, q, qt):
+        (Pr, Pi), (Lr, Li) = node.Psi, node.without
+        sums = [total[0] + q * (1 - Pr), total[1] + qt * Pi]
+        sums.append(total[2] - q * ((node.cos - 1) * Lr - node.sin * Li))
         if by_w:
-            sums.append(total[3] + u * (qt[:, None] * (chunk.sin * Lr + chunk.cos * Li)).sum(0))
+            sums.append(total[3] + qt * u * (node.sin * Lr + node.cos * Li))
         return tuple(sums)
 
     column = jnp.zeros((h.shape[0], u.shape[2]), u.dtype)
@@ -127,27 +151,27 @@ def log_cosh_from_sums(rule: Rule, X, h):
     return (q * (1 - jnp.exp(real) * jnp.cos(imaginary))).sum(0)
 
 
-def ratios(chunk: Chunk):
+def ratios(node: AtNode):
     """y / f with y = exp(is) - 1: what a derivative by u puts in the place of a factor."""
-    return rotate((chunk.cos - 1, chunk.sin), inverse(chunk.f))
+    return rotate((node.cos - 1, node.sin), inverse(node.f))
 
 
 def summed_curvatures(rule: Rule, w, u, h, a):
-    def visit(total, chunk, q):
-        r = ratios(chunk)
-        g = rotate(tuple((q * a * part)[:, None] for part in chunk.Psi), r)  # Re(g r) is a sum of two products
-        left, right = jnp.concatenate(r, axis=2), jnp.concatenate([g[0], -g[1]], axis=2)
-        return total + jnp.einsum("njcr,nlcr->jlr", left, right)
+    def visit(total, node, q):
+        r = ratios(node)
+        g = rotate(tuple(q * a * part for part in node.Psi), r)  # Re(g r) is a sum of two products
+        left, right = jnp.concatenate(r, axis=1), jnp.concatenate([g[0], -g[1]], axis=1)
+        return total + jnp.einsum("jcr,lcr->jlr", left, right)
 
     nothing = jnp.zeros((len(w), len(w), u.shape[2]), u.dtype)
     return walk(rule, visit, (rule.nodes.log_cosh,), nothing, w, u, h)
 
 
 def own_curvatures(rule: Rule, w, u, h, a):
-    def visit(total, chunk, q):
-        r = ratios(chunk)
-        g = rotate(tuple((q * a * part)[:, None] for part in chunk.Psi), r)
-        return total + sum(sign * jnp.einsum("njcr,nlcr->jlcr", x, y) for sign, x, y in zip((1, -1), r, g, strict=True))
+    def visit(total, node, q):
+        r = ratios(node)
+        g = rotate(tuple(q * a * part for part in node.Psi), r)
+        return total + sum(sign * jnp.einsum("jcr,lcr->jlcr", x, y) for sign, x, y in zip((1, -1), r, g, strict=True))
 
     nothing = jnp.zeros((len(w), len(w), h.shape[0], u.shape[2]), u.dtype)
     return walk(rule, visit, (rule.nodes.log_cosh,), nothing, w, u, h)

@@ -1,4 +1,4 @@
-"""The characteristic function of the field at the nodes of a midpoint rule, chunk by chunk, in cache."""
+"""The characteristic function of the field at the nodes of a midpoint rule, node by node."""
 
 from collections.abc import Callable
 from functools import cache
@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from plefka.averages.blocks import all_but_one, chunks, in_chunks, tree
+from plefka.averages.blocks import all_but_one, product
 
 
 class Nodes(NamedTuple):
@@ -46,18 +46,8 @@ def rotate(z: tuple, by: tuple) -> tuple:
     return a * c - b * d, a * d + b * c
 
 
-def powers(z: tuple, count: int) -> tuple:
-    """1, z, z^2, ... along a new first axis, by doubling."""
-    table = (jnp.ones_like(z[0])[None], jnp.zeros_like(z[0])[None])
-    while len(table[0]) < count:
-        more = rotate(table, z)
-        table = tuple(jnp.concatenate([x, y]) for x, y in zip(table, more, strict=True))
-        z = rotate(z, z)
-    return tuple(x[:count] for x in table)
-
-
-class Chunk(NamedTuple):
-    """Some nodes: cos and sin of s = t w, the factors f = 1 + u (exp(i s) - 1), their product Psi, and all but one."""
+class AtNode(NamedTuple):
+    """cos and sin of s = t w, the factors f = 1 + u (exp(i s) - 1), their product Psi, and all but one of them."""
 
     cos: jax.Array
     sin: jax.Array
@@ -72,16 +62,11 @@ def inverse(f: tuple) -> tuple:
     return f[0] * scale, -f[1] * scale
 
 
-def by_position(z: tuple) -> tuple:
-    """(nodes, columns, rows) with an axis for the positions."""
-    return tuple(part[:, None] for part in z)
-
-
 @jax.custom_jvp
 def products(f: tuple) -> tuple[tuple, tuple]:
     """The product over the positions, and the product of all but one of the factors for each of them."""
-    Psi = tree(rotate, f)
-    return Psi, rotate(by_position(Psi), inverse(f))
+    Psi = product(rotate, f, (1.0, 0.0))
+    return Psi, rotate(Psi, inverse(f))
 
 
 @products.defjvp
@@ -89,35 +74,27 @@ def _(primals, tangents):
     """No factor is in its own leave-one-out product: the derivative by it is left out, not subtracted."""
     (f,), (df,) = primals, tangents
     Psi, L = products(f)
-    others = tuple(jnp.moveaxis(all_but_one(jnp.moveaxis(x, 1, 0)), 0, 1) for x in rotate(df, inverse(f)))
-    return (Psi, L), (tuple(x.sum(1) for x in rotate(L, df)), rotate(L, others))
+    others = tuple(map(all_but_one, rotate(df, inverse(f))))
+    return (Psi, L), (tuple(x.sum(0) for x in rotate(L, df)), rotate(L, others))
 
 
 def walk(rule: Rule, visit: Callable, weights: tuple[np.ndarray, ...], total, w, u, h):
-    """total = visit(total, chunk, *weights of its nodes), over all nodes; exp(i t w) is rotated from node to node."""
-    count, size = chunks(len(rule.nodes.t), len(w) * h.shape[0] * u.shape[2])
+    """total = visit(total, node, *weights of the node), over all nodes; exp(i t w) is rotated from node to node.
+
+    One node at a time is quickest, however few numbers there are: sums over nodes would not be vectorised.
+    """
     half = rule.nodes.step / 2
     smallest = jnp.finfo(u.dtype).tiny ** 0.25  # f may be 0 at u = 1/2 and s = pi, and could not be taken out again
-
-    def phases(x):
-        first = jnp.cos(half * x), jnp.sin(half * x)
-        table = powers(rotate(first, first), size + 1)
-        return first, tuple(part[:-1] for part in table), tuple(part[-1] for part in table)
-
-    (zw, w_table, w_jump), (zh, h_table, h_jump) = phases(w), phases(h)
+    first = [(jnp.cos(half * x), jnp.sin(half * x)) for x in (w, h)]
+    jumps = [rotate(z, z) for z in first]
 
     def step(state, weights):
-        zw, zh, total = state
-        cos, sin = rotate(zw, w_table)
+        ((cos, sin), alone), total = state
         real = 1 + u * (cos - 1)
         f = (real + jax.lax.stop_gradient(jnp.where(real == 0, smallest, 0.0)), u * sin)
-        alone = rotate(zh, h_table)
         Psi, without = products(f)
-        chunk = Chunk(cos, sin, f, rotate(alone, Psi), rotate(by_position(alone), without))
-        total = visit(total, chunk, *(x[:, None, None] for x in weights))
-        return (rotate(zw, w_jump), rotate(zh, h_jump), total), None
+        total = visit(total, AtNode(cos, sin, f, rotate(alone, Psi), rotate(alone, without)), *weights)
+        return ([rotate(z, jump) for z, jump in zip(state[0], jumps, strict=True)], total), None
 
-    in_turn = tuple(jnp.asarray(in_chunks(x, count, size), u.dtype) for x in weights)
-    if count == 1:
-        return step((zw, zh, total), tuple(x[0] for x in in_turn))[0][2]
-    return jax.lax.scan(step, (zw, zh, total), in_turn)[0][2]
+    in_turn = tuple(jnp.asarray(x, u.dtype) for x in weights)
+    return jax.lax.scan(step, (first, total), in_turn, unroll=2)[0][1]  # from one pair of buffers into another

@@ -13,7 +13,7 @@ import numpy as np
 
 from plefka.averages.average import mean_field, message, of_edges
 from plefka.averages.parents import Parents, log_tilt, tilted_mean
-from plefka.averages.quadrature import Rule, by_position, inverse, rotate, walk
+from plefka.averages.quadrature import Rule, inverse, rotate, walk
 
 SMALLEST_INTEGRAL = 1e-17  # what cannot be told from zero
 DECIDED = 5.0  # log-odds from which one state of a child matters more than the other
@@ -35,8 +35,8 @@ def tilted_chances(rule: Rule, w, parents: Parents, h):
     costs = jnp.stack([log_moment(a * side, w, parents, h)[0] for a in (0.0, 0.5, 1.0)])
     best = jnp.argmin(jax.lax.stop_gradient(costs), axis=0)
 
-    def visit(total, chunk, odd, even):
-        return total[0] + (odd * chunk.Psi[1]).sum(0), total[1] + (even * chunk.Psi[0]).sum(0)
+    def visit(total, node, odd, even):
+        return total[0] + odd * node.Psi[1], total[1] + even * node.Psi[0]
 
     nothing = jnp.zeros_like(side)
     weights = rule.nodes.odd, rule.nodes.even
@@ -86,12 +86,11 @@ def shared_messages(rule: Rule, w, parents: Parents, h, log_ratio, plan: Plan):
     side, best = plan.side, plan.best
     even_too, odd_too = jnp.where(best == 1, 1.0, 0.0), jnp.where(best == 1, 0.0, (1 - best) * side)
 
-    def visit(total, chunk, odd, even):
-        a, b = even * even_too, odd * odd_too
-        Cr, Ci = rotate(chunk.Psi, (a, -b))  # Re C is the integrand
-        off = rotate(by_position((Cr, Ci)), inverse(chunk.f))
-        on = off[0] * chunk.cos - off[1] * chunk.sin
-        return total[0] + Cr.sum(0), total[1] + off[0].sum(0), total[2] + on.sum(0)
+    def visit(total, node, odd, even):
+        C = rotate(node.Psi, (even * even_too, -odd * odd_too))  # Re C is the integrand
+        off = rotate(C, inverse(node.f))
+        on = off[0] * node.cos - off[1] * node.sin
+        return total[0] + C[0], total[1] + off[0], total[2] + on
 
     u = tilted_mean(best * side / 2 * w, parents)
     start = jnp.zeros_like(side), jnp.zeros_like(u), jnp.zeros_like(u)
@@ -182,16 +181,11 @@ def values_of(pair: tuple) -> tuple:
 def left_out(rule: Rule, w, u, h):
     """The odd and the even integral: of all parents, and of all but one where that one is off, or on."""
 
-    def visit(total, chunk, odd, even):
-        off = chunk.without
-        on = rotate(off, (chunk.cos, chunk.sin))
-        odds, evens = odd[:, None], even[:, None]
-        whole = total[0][0] + (odd * chunk.Psi[1]).sum(0), total[0][1] + (even * chunk.Psi[0]).sum(0)
-        parts = [
-            (a + (odds * z[1]).sum(0), b + (evens * z[0]).sum(0))
-            for (a, b), z in zip(total[1:], (off, on), strict=True)
-        ]
-        return whole, *parts
+    def visit(total, node, odd, even):
+        off = node.without
+        on = rotate(off, (node.cos, node.sin))
+        parts = zip(total, (node.Psi, off, on), strict=True)
+        return tuple((a + odd * z[1], b + even * z[0]) for (a, b), z in parts)
 
     column, edge = jnp.zeros((h.shape[0], u.shape[2]), u.dtype), jnp.zeros_like(u)
     return walk(rule, visit, (rule.nodes.odd, rule.nodes.even), ((column, column), (edge, edge), (edge, edge)), w, u, h)
