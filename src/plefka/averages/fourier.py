@@ -50,8 +50,8 @@ class Fourier(Average):
 
     @property
     def message_rule(self) -> Rule:
-        """Twelve digits of a message are enough, as it is sent many times."""
-        return Rule(self.reach, 56.0, 9.3)
+        """Eleven digits of a message are enough, as it is sent many times."""
+        return Rule(self.reach, 50.0, 8.5)
 
     @property
     def terms(self) -> int | None:

@@ -71,7 +71,7 @@ def plan(w, parents: Parents, h, log_ratio) -> Plan:
     smaller = smaller_side(w, parents, h)
     side = jnp.where(jnp.abs(log_ratio) > DECIDED, jnp.sign(log_ratio), smaller).astype(smaller.dtype)
     a = np.array([0.0, 0.5, 1.0]).reshape(3, 1, 1) * side
-    moments = [log_moment(tilt, w, parents, h) for tilt in a]
+    moments = [(jnp.zeros_like(side), jnp.zeros_like(parents.on)), *(log_moment(tilt, w, parents, h) for tilt in a[1:])]
     whole, off = jnp.stack([m for m, _ in moments]), jnp.stack([m - terms for m, terms in moments])
     on = off + a[:, None] * w
     regrets = jnp.maximum(*((cost - cost.min(0)).max(1) for cost in (off, on)))
