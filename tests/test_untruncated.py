@@ -1,5 +1,7 @@
 """G1 in large batches, and at the ends of what its averages are fitted for."""
 
+from typing import cast
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -8,7 +10,12 @@ import scipy.sparse as sp
 
 import plefka as pf
 from plefka.averages.range import range_of
+from plefka.evidence import Evidence
+from plefka.free_energies.problem import pose
+from plefka.mean_field import scheme_of
+from plefka.methods import MeanField, parse_method
 from plefka.solvers.implicit import conjugate_gradients
+from tests.zoo import ZOO, some_evidence
 
 ABOVE_TWO = np.zeros((8, 8))
 ABOVE_TWO[6:, :6] = 1.0  # six causes of two effects
@@ -21,6 +28,24 @@ def test_a_large_stack_converges_as_fast_as_a_small_one():
     stack = pf.ensembles.layered((2, 4, 6), -1, 1, 520, 0, "sigmoid")
     found = pf.infer(stack, np.where(np.arange(12) < 6, np.nan, 0.0), "G1[max_steps=30]")
     assert found.converged.all()
+
+
+@pytest.mark.parametrize("name", ["sigmoid, layered", "noisy-or, sparse", "complementary log-log, dense"])
+def test_a_table_of_pairs_has_the_second_derivatives(name):
+    """Products with it are those that are differentiated twice."""
+    network = ZOO[name]
+    row = some_evidence(network)
+    rows = np.stack([row, 1 - row])
+    scheme = scheme_of(cast(MeanField, parse_method("G2")), network, Evidence(rows), prune=False)
+    storage = scheme.prepare(network).storage
+    with jax.enable_x64(True):
+        parts = storage, jnp.asarray(network.bias), network.activation, jnp.asarray(rows)
+        problem = pose(*parts, 1, pairs=True, prune=False, tilt=None)
+        u, z = np.random.default_rng(0).random((2, *problem.free.shape))
+        u, z = jnp.where(problem.free, u, problem.values), jnp.where(problem.free, z, 0.0)
+        both = [scheme.solved.hessian(problem, u, by_pairs=by_pairs)(z)[problem.free] for by_pairs in (True, False)]
+    np.testing.assert_allclose(*both, atol=1e-8)
+    assert np.abs(both[0]).max() > 0.01
 
 
 @pytest.mark.parametrize("prior", [1e-2, 1e-6])

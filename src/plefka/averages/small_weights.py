@@ -1,7 +1,7 @@
 """Probabilities and messages of sigmoid units with many small weights, by the cumulants of their parents.
 
-With K(z) = ln <exp(z x)> = sum_n z^n X_n and the power sums X_n = sum_j w_j^n kappa_n(u_j) / n!, to the first of which h
-belongs, an average of exp(a x) g(x) is an integral of exp K(a + i t) over t: the tilt of tilting.py, though no parent
+With K(z) = ln <exp(z x)> = sum_n z^n X_n and the power sums X_n = sum_j w_j^n kappa_n(u_j) / n!, the first of which has
+h in it, an average of exp(a x) g(x) is an integral of exp K(a + i t) over t: the tilt of tilting.py, though no parent
 is tilted. Where parent k is on rather than off, the average is larger by
 
     Delta_k = sum_n D_n w_k^n kappa_n'(u_k) / n!
@@ -45,7 +45,7 @@ def small_messages(rule: Rule, X, log_ratio):
     )
     log_sum = jnp.logaddexp(log_f + jnp.minimum(log_ratio, 0.0), log_rest + jnp.minimum(-log_ratio, 0.0))
     gain = -jnp.sign(log_ratio) * jnp.expm1(-jnp.abs(log_ratio))  # n(1) - n(0), the larger of them one
-    return side * gain * jnp.exp(found.cost - log_sum) * reflected(found.D(len(X)), side), log_f, log_rest
+    return side * gain * jnp.exp(found.cost - log_sum) * reflected(found.moments(len(X)), side), log_f, log_rest
 
 
 def told(D, w, u):
@@ -76,13 +76,15 @@ class Integral(NamedTuple):
     def value(self):
         return self.C[0].sum(0)
 
-    def D(self, count: int):
-        """Re sum_k C_k z_k^n = sum_j binom(n, j) a^(n - j) Re sum_k C_k (i t_k)^j, for n = 1, ..., count."""
+    def moments(self, count: int):
+        """D_n = Re sum_k C_k z_k^n = sum_j binom(n, j) a^(n - j) Re sum_k C_k (i t_k)^j, for n = 1, ..., count."""
         t = np.r_[0.0, self.rule.nodes.t].astype(self.cost.dtype)
         by_t = np.array([t**j for j in range(count + 1)])
         sign = np.array([1, -1, -1, 1])[np.arange(count + 1) % 4][:, None]  # Re i^j (C_r + i C_i)
         parity = np.arange(count + 1)[:, None] % 2 == 0
-        real, imaginary = (_product(by_t * mask * sign, part) for mask, part in zip((parity, ~parity), self.C, strict=True))
+        real, imaginary = (
+            _product(by_t * mask * sign, part) for mask, part in zip((parity, ~parity), self.C, strict=True)
+        )
         V = real + imaginary
         return _chosen(self.best, [_product(shift, V) for shift in _shifts(count)])
 
@@ -121,7 +123,9 @@ def _horner(X, a: float):
 def _shifts(count: int) -> tuple[np.ndarray, ...]:
     """From powers of it to those of a + it, from the first on, for the three tilts."""
     return tuple(
-        np.array([[comb(n, j) * a ** (n - j) if j <= n else 0.0 for j in range(count + 1)] for n in range(1, count + 1)])
+        np.array(
+            [[comb(n, j) * a ** (n - j) if j <= n else 0.0 for j in range(count + 1)] for n in range(1, count + 1)]
+        )
         for a in (0.0, 0.5, 1.0)
     )
 

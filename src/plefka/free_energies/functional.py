@@ -1,6 +1,7 @@
 """What a free energy is to a solver: a functional of the means with a price."""
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import equinox as eqx
@@ -71,6 +72,18 @@ class Functional(eqx.Module):
     def smooth_energy(self, problem: Problem, u: Float[Array, "units rows"]) -> Float[Array, " rows"]:
         """The same, for second derivatives."""
         return self.smooth_network_energy(problem, u) + problem.offset(u)
+
+    def slope(self, problem: Problem, u: Float[Array, "units rows"]) -> Float[Array, "units rows"]:
+        """Its first derivatives, by the means of the units that are free."""
+        return jnp.where(problem.free, jax.grad(lambda u: self.smooth_energy(problem, u).sum())(u), 0.0)
+
+    def hessian(self, problem: Problem, u: Float[Array, "units rows"], *, by_pairs: bool) -> Callable:
+        """Products with the second derivatives of the energy at u: z -> H z, right for the units that are free.
+
+        `by_pairs` says that a table of all pairs of units may be made.
+        """
+
+        return lambda z: jax.grad(lambda u: jnp.vdot(self.slope(problem, u), z))(u)
 
     def chance(self, problem: Problem, u: Float[Array, "units rows"]) -> Float[Array, "units rows"]:
         """How probable each unit is when its parents have the means u: what barren units are predicted by."""

@@ -126,8 +126,21 @@ class Untruncated(Functional):
 
     def pairs(self, problem: Problem, u, v):
         """sum_{i<j} v_i v_j (d^2 <E> / du_i du_j)^2, with the derivatives at u."""
-        fans, f = problem.weights.fans(), problem.activation
-        r, h = problem.counted, jnp.broadcast_to(f.off_poles(problem.h), u.shape)
+        fans = problem.weights.fans()
+        return fans.pair_sum(v, *self._second_derivatives(problem, fans, u))
+
+    def hessian(self, problem: Problem, u, *, by_pairs: bool):
+        """Those of <E>, which is linear in every mean, from the table of all pairs."""
+        if self.order > 1 or not by_pairs:
+            return super().hessian(problem, u, by_pairs=by_pairs)
+        fans = problem.weights.fans()
+        second = self._second_derivatives(problem, fans, u)
+        return lambda z: -fans.pair_product(z, *second)
+
+    def _second_derivatives(self, problem: Problem, fans: Fans, u):
+        """Of -<E> by a child and its parent, and by two parents of a child, fan by fan."""
+        f, r = problem.activation, problem.counted
+        h = jnp.broadcast_to(f.off_poles(problem.h), u.shape)
         terms = (fans.parents(u), fans.children(h))
 
         def along(w, u, h, counted):
@@ -137,8 +150,7 @@ class Untruncated(Functional):
             return self.range.average(f, len(w)).curvatures(w, u, h, a, b, fans.shared)
 
         edges = fans.map(along, *terms, fans.children(r))
-        shared = fans.map(common, *terms, fans.children(r * u), fans.children(r * (1 - u)))
-        return fans.pair_sum(v, edges, shared)
+        return edges, fans.map(common, *terms, fans.children(r * u), fans.children(r * (1 - u)))
 
     def shares(self, problem: Problem, u):
         """What each unit contributes to the pairs, all of its pairs counted: sum_j v_i v_j (d^2 <E> / du_i du_j)^2."""

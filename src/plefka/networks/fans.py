@@ -60,6 +60,12 @@ class Fans(eqx.Module):
         (positions, positions, columns, rows) where not.
         """
 
+    @abstractmethod
+    def pair_product(
+        self, z: Float[Array, "units rows"], along: Sequence[Table], common: Sequence[Array]
+    ) -> Float[Array, "units rows"]:
+        """sum_j P_ij z_j for every unit i, with the same P."""
+
     def map(self, function: Callable, *terms: Sequence[Any]) -> list[Any]:
         """function(weights, terms...) of every fan."""
         return [function(*fan) for fan in zip(self.weights, *terms, strict=True)]
@@ -109,6 +115,15 @@ class BlockFans(Fans):
                 total += jnp.einsum("jr,cr,jcr->r", above, below, edge**2)
                 total += 0.5 * jnp.einsum("ir,jr,ijr->r", above, above, pairs**2)
         return jnp.asarray(total)
+
+    def pair_product(self, z, along, common):
+        total = jnp.zeros_like(z)
+        for edge, pairs, child, parent in zip(along, common, self.child_spans, self.parent_spans, strict=True):
+            below, above = z[slice(*child)], z[slice(*parent)]
+            up = jnp.einsum("jcr,cr->jr", edge, below) + jnp.einsum("ijr,jr->ir", pairs, above)
+            total = total.at[slice(*parent)].add(up)
+            total = total.at[slice(*child)].add(jnp.einsum("jcr,jr->cr", edge, above))
+        return total
 
 
 class FanTable(eqx.Module):
@@ -169,6 +184,14 @@ class EdgeFans(Fans):
         P = jax.ops.segment_sum(self.listed.to_edges(along), q.of_edge, q.low.shape[0])
         P += jax.ops.segment_sum(by_child, q.of_child, q.low.shape[0], indices_are_sorted=True)
         return jnp.sum(v[q.low] * v[q.high] * P**2, axis=0)
+
+    def pair_product(self, z, along, common):
+        if not common:
+            return jnp.zeros_like(z)
+        fans = list(zip(along, common, self.parents(z), self.children(z), strict=True))
+        up = [edge * below + jnp.einsum("jlcr,lcr->jcr", pairs, above) for edge, pairs, above, below in fans]
+        down = [(edge * above).sum(0) for edge, _, above, _ in fans]
+        return self.to_parents(up) + self.to_children(down, jnp.zeros_like(z))
 
 
 def list_fans(child: np.ndarray, parent: np.ndarray, size: int) -> FanTables:

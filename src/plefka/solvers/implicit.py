@@ -39,7 +39,7 @@ def differentiable(problem: Problem, given: Given, scheme: Scheme, point: Point)
     # With u held fixed, G has the derivatives of the minimum. A barren unit has its predicted mean: an edge of weight 0
     # that leads from it adds nothing to G, but to the derivative by that weight.
     u = jax.lax.stop_gradient(predict(problem, problem.means(theta), scheme.solved.chance))
-    found = jnp.where(problem.free, _stationary(scheme.solved.smooth_energy, problem, u), problem.values)
+    found = jnp.where(problem.free, _stationary(scheme.solved, problem, u), problem.values)
     if scheme.evaluated is None:
         G = scheme.solved.energy(problem, u) + entropy_term(problem, u)
     else:
@@ -59,15 +59,16 @@ def after(problem: Problem, scheme: Scheme, u) -> tuple[Array, Array]:
     These are the derivatives of that free energy by the units' log-odds, with u following: u moves by the response
     (1 / v + H)^-1 of the first free energy to the slope of what the other one adds.
     """
-    first, last = scheme.solved.smooth_energy, cast(Functional, scheme.evaluated).smooth_energy
+    first, last = scheme.solved, cast(Functional, scheme.evaluated)
 
     def added(u):
-        return (last(problem, u) - first(problem, u)).sum()
+        return (last.smooth_energy(problem, u) - first.smooth_energy(problem, u)).sum()
 
     slope = jnp.where(problem.free, jax.grad(added)(u), 0.0)
     root = jnp.sqrt(jnp.where(problem.free, u * (1 - u), 0.0))
-    change = root * _response(first, problem, u, -root * slope)
-    return last(problem, u) + entropy_term(problem, u), _moved(problem, u, change)
+    hessian = first.hessian(problem, u, by_pairs=last.needs_pairs)
+    change = root * _response(hessian, problem, u, -root * slope)
+    return last.smooth_energy(problem, u) + entropy_term(problem, u), _moved(problem, u, change)
 
 
 def _moved(problem: Problem, u, change):
@@ -79,12 +80,9 @@ def _moved(problem: Problem, u, change):
     return jnp.where(inner, sigmoid(theta), u)
 
 
-def _response(energy: Callable, problem: Problem, u, z):
+def _response(hessian: Callable, problem: Problem, u, z):
     """(1 + V^1/2 H V^1/2)^-1 z, by products with H only."""
     root = jnp.sqrt(jnp.where(problem.free, u * (1 - u), 0.0))
-
-    def hessian(z):
-        return jax.grad(lambda w: jnp.vdot(_slope(energy, problem, w), z))(u)
 
     def operator(z):
         return z + root * hessian(root * z)
@@ -113,20 +111,16 @@ def conjugate_gradients(operator: Callable, b: Float[Array, "units rows"]) -> Fl
     return jnp.where(jnp.isfinite(goal), x, jnp.nan)
 
 
-def _slope(energy: Callable, problem: Problem, u):
-    """dR/du on the free units."""
-    return jnp.where(problem.free, jax.grad(lambda u: energy(problem, u).sum())(u), 0.0)
-
-
-def _stationary(energy: Callable, problem: Problem, u):
+def _stationary(functional: Functional, problem: Problem, u):
     """u, with the derivative that follows from theta = T(u)."""
 
     def backward(saved, by_means):
         problem, u = saved
         root = jnp.sqrt(jnp.where(problem.free, u * (1 - u), 0.0))
 
-        share = _response(energy, problem, u, root * by_means)  # (1 + V H)^-1 V by_means, made symmetric
-        _, pull_back = jax.vjp(lambda p: -_slope(energy, p, u), problem)
+        hessian = functional.hessian(problem, u, by_pairs=False)
+        share = _response(hessian, problem, u, root * by_means)  # (1 + V H)^-1 V by_means, made symmetric
+        _, pull_back = jax.vjp(lambda p: -functional.slope(p, u), problem)
         return *pull_back(root * share), None
 
     return _with_derivative(lambda problem, u: u, backward)(problem, u)
