@@ -20,7 +20,7 @@ from plefka.sampling.gibbs import Sampled, sample_posterior
 
 METHODS = ("G1", "G2", "bethe", "conditioned[G2,k=4]")
 LONG = "gibbs[sweeps=2000,burn=500,chains=8,temperatures=2000,runs=32,seed=1]"
-FEW, MANY = 1, 4  # steps of two runs, whose difference is the cost of a step
+FEW, MANY = 1, 7  # steps of two runs, whose difference is the cost of a step
 PRICE, MESSAGES = 4, 3  # G1 costs at most (nodes / 4) steps of G12, and bethe at most 3 steps of G1
 
 

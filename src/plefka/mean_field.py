@@ -187,7 +187,7 @@ def _solve(
     tol = jnp.maximum(jnp.asarray(tol, rows.dtype), REACHABLE * jnp.finfo(rows.dtype).eps)
     ending = minimise(frozen, functional.energy, policy, theta, tol, max_steps)
     if traced:
-        means, G = differentiable(problem, given, scheme, ending.point)
+        means, G = differentiable(problem, given, scheme, ending.point.theta)
     else:
         means, G = problem.means(ending.point.theta), ending.point.G
         if scheme.evaluated is not None:

@@ -14,11 +14,12 @@ import numpy as np
 
 from plefka.errors import InvalidInput
 from plefka.evidence import Evidence
-from plefka.free_energies.problem import pose
+from plefka.free_energies.problem import known, pose
 from plefka.mean_field import POLICIES, Scheme, scheme_of, solve_traced
 from plefka.methods import MeanField, does_not_apply
 from plefka.networks.arrows import relevant, settled_along
 from plefka.precision import is_traced, precision
+from plefka.solvers.implicit import differentiable
 
 if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
@@ -56,16 +57,20 @@ def _responses(solution: "Solution", directions: np.ndarray) -> np.ndarray:
     u = np.clip(solution.means[None], CLIP, 1 - CLIP)
     start = np.log(u) - np.log1p(-u)  # of several minima, the one that was found
 
+    unpredicted = _known(solution)
+
     def products(directions, own):
         with precision("float64"):
             found = _products(
                 network.storage, network.bias, network.activation, given.rows, tilt, start, directions, own,
                 method.tol, method.max_steps, scheme=scheme, policy=POLICIES[method.policy], prune=solution.prune,
+                is_solved=method.solved_by == method.name, barren=not unpredicted.all(),
             )  # fmt: skip
-            return [np.asarray(array) for array in found]
+            return jax.tree.map(np.asarray, found)
 
     own = np.zeros(network.size)
-    barren = _barren_above(solution, np.asarray(directions.any(axis=0)))
+    barren = _above(solution, np.asarray(directions.any(axis=0))) & ~unpredicted
+    barren = np.flatnonzero(barren)
     if barren.size:
         from_others, heard = products(np.eye(network.size)[barren], own)
         missing = (solution.means * (1 - solution.means))[barren] - from_others[np.arange(len(barren)), barren]
@@ -73,16 +78,21 @@ def _responses(solution: "Solution", directions: np.ndarray) -> np.ndarray:
     return products(directions, own)[0]
 
 
-def _barren_above(solution: "Solution", units: np.ndarray) -> np.ndarray:
-    """Those of the units, and of their ancestors, of which the evidence says nothing."""
+def _known(solution: "Solution") -> np.ndarray:
+    """The units that are not barren: of which the evidence says something."""
     network, given = solution.network, solution.evidence
     with precision("float64"):
         problem = pose(
             network.storage, jnp.asarray(network.bias), network.activation, jnp.asarray(given.rows), 1,
             pairs=False, prune=solution.prune, tilt=None if given.tilt is None else jnp.asarray(given.tilt),
         )  # fmt: skip
-        above = relevant(network.storage, jnp.asarray(units)[:, None])
-        return np.flatnonzero(~problem.known & above)
+        return np.asarray(problem.known)[:, 0]
+
+
+def _above(solution: "Solution", units: np.ndarray) -> np.ndarray:
+    """The units and their ancestors."""
+    with precision("float64"):
+        return np.asarray(relevant(solution.network.storage, jnp.asarray(units)[:, None]))[:, 0]
 
 
 def _ingredients(solution: "Solution") -> tuple["BeliefNetwork", Evidence, Scheme, MeanField]:
@@ -95,20 +105,37 @@ def _ingredients(solution: "Solution") -> tuple["BeliefNetwork", Evidence, Schem
     return scheme.prepare(solution.network), solution.evidence, scheme, method
 
 
-@partial(jax.jit, static_argnames=("scheme", "policy", "prune"))
+@partial(jax.jit, static_argnames=("scheme", "policy", "prune", "is_solved", "barren"))
 def _products(
-    storage, bias, activation, rows, tilt, start, directions, own, tol, max_steps, *, scheme, policy, prune
+    storage, bias, activation, rows, tilt, start, directions, own, tol, max_steps,
+    *, scheme, policy, prune, is_solved, barren,
 ):  # fmt: skip
-    """C z for every direction z, where `own` is D; and L' z, which is what z hears of the own variation of a unit."""
+    """C z for every direction z, where `own` is D; and L' z, which is what z hears of the own variation of a unit.
+
+    `is_solved`: whether the start is the solution, so that nothing has to be searched.
+    `barren`: whether there are units that follow their parents.
+    """
+    bias, rows, tilt = jnp.asarray(bias), jnp.asarray(rows), jnp.asarray(tilt)
+
+    def posed(tilt):
+        degree = scheme.solved.powers(activation)
+        return pose(storage, bias, activation, rows, degree, pairs=scheme.solved.needs_pairs, prune=prune, tilt=tilt)
 
     def means(tilt):
+        if is_solved:
+            problem = posed(tilt)
+            theta = jnp.where(problem.searched, start.T[: problem.head], 0.0)
+            given = known(storage, bias, activation, rows, tilt)
+            return differentiable(problem, given, scheme, theta, barren=barren)[0].T
         return solve_traced(
             storage, bias, activation, rows, tilt, start, tol, max_steps,
             scheme=scheme, policy=policy, prune=prune,
         ).means  # fmt: skip
 
-    u, pull_back = jax.vjp(means, jnp.asarray(tilt))
-    problem = pose(storage, jnp.asarray(bias), activation, jnp.asarray(rows), 1, pairs=False, prune=prune, tilt=tilt)
+    u, pull_back = jax.vjp(means, tilt)
+    if not barren:
+        return jax.lax.map(lambda z: pull_back(z[None])[0][0], jnp.asarray(directions)), None
+    problem = posed(tilt)
 
     def along(change):
         return _handed_on(problem, scheme.solved.chance, u.T, change)

@@ -23,6 +23,7 @@ METHODS = (
     "SJJ",
     "G1",
     "G2",
+    "mixture[5]",
     "bethe",
     "conditioned[G1,k=2]",
     "conditioned[G2,k=2]",
@@ -36,7 +37,7 @@ COLUMNS = tuple((column.ensemble, column.observed) for column in (*table1.COLUMN
 FRESH = 1000  # the networks are not those of the tables
 FAMILY = {
     "paper": ("G11", "G12", "G22", "G221", "SJJ"),
-    "untruncated": ("G1", "G2", "G3", "G4"),
+    "untruncated": ("G1", "G2", "G3", "G4", "mixture"),
     "messages": ("bethe",),
     "conditioned": ("conditioned",),
 }

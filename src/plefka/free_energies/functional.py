@@ -77,11 +77,8 @@ class Functional(eqx.Module):
         """Its first derivatives, by the means of the units that are free."""
         return jnp.where(problem.free, jax.grad(lambda u: self.smooth_energy(problem, u).sum())(u), 0.0)
 
-    def hessian(self, problem: Problem, u: Float[Array, "units rows"], *, by_pairs: bool) -> Callable:
-        """Products with the second derivatives of the energy at u: z -> H z, right for the units that are free.
-
-        `by_pairs` says that a table of all pairs of units may be made.
-        """
+    def hessian(self, problem: Problem, u: Float[Array, "units rows"]) -> Callable:
+        """Products with the second derivatives of the energy at u: z -> H z, right for the units that are free."""
 
         return lambda z: jax.grad(lambda u: jnp.vdot(self.slope(problem, u), z))(u)
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from plefka.evidence import Evidence
     from plefka.networks.belief import BeliefNetwork
 
+LARGEST_TABLE = 2**24  # second derivatives that are held at once
+
 
 class Untruncated(Functional):
     """G1, or G2 with its pairs."""
@@ -129,11 +131,12 @@ class Untruncated(Functional):
         fans = problem.weights.fans()
         return fans.pair_sum(v, *self._second_derivatives(problem, fans, u))
 
-    def hessian(self, problem: Problem, u, *, by_pairs: bool):
-        """Those of <E>, which is linear in every mean, from the table of all pairs."""
-        if self.order > 1 or not by_pairs:
-            return super().hessian(problem, u, by_pairs=by_pairs)
+    def hessian(self, problem: Problem, u):
+        """Those of <E>, which is linear in every mean, from the table of all pairs unless that is too large."""
         fans = problem.weights.fans()
+        entries = sum(len(w) ** 2 * (1 if fans.shared else w.shape[1]) * u.shape[1] for w in fans.weights)
+        if self.order > 1 or entries > LARGEST_TABLE:
+            return super().hessian(problem, u)
         second = self._second_derivatives(problem, fans, u)
         return lambda z: -fans.pair_product(z, *second)
 

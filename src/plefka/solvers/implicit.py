@@ -16,7 +16,6 @@ from plefka.free_energies.functional import Functional
 from plefka.free_energies.problem import Problem, predict
 from plefka.free_energies.taylor import negative_entropy
 from plefka.reductions import Given
-from plefka.solvers.loop import Point
 
 LINEAR_TOLERANCE = 1e-10
 MOST_STEPS = 10  # for each unit
@@ -33,19 +32,28 @@ class Scheme(Protocol):
     def evaluated(self) -> Functional | None: ...
 
 
-def differentiable(problem: Problem, given: Given, scheme: Scheme, point: Point) -> tuple[Array, Array]:
-    """The means and the free energy at the solution, as functions of everything in the problem."""
-    theta = jax.lax.stop_gradient(point.theta)
+def differentiable(
+    problem: Problem, given: Given, scheme: Scheme, theta: Array, *, barren: bool = True
+) -> tuple[Array, Array]:
+    """The means and the free energy at the solution theta, as functions of everything in the problem.
+
+    `barren`: whether there may be units that have to be predicted.
+    """
+
+    def predicted(means, functional):
+        return predict(problem, means, functional.chance) if barren else means
+
+    theta = jax.lax.stop_gradient(theta)
     # With u held fixed, G has the derivatives of the minimum. A barren unit has its predicted mean: an edge of weight 0
     # that leads from it adds nothing to G, but to the derivative by that weight.
-    u = jax.lax.stop_gradient(predict(problem, problem.means(theta), scheme.solved.chance))
+    u = jax.lax.stop_gradient(predicted(problem.means(theta), scheme.solved))
     found = jnp.where(problem.free, _stationary(scheme.solved, problem, u), problem.values)
     if scheme.evaluated is None:
         G = scheme.solved.energy(problem, u) + entropy_term(problem, u)
     else:
         G, found = after(problem, scheme, found)
     last = scheme.evaluated or scheme.solved
-    return predict(problem, last.with_summed(problem, given, found), last.chance), G
+    return predicted(last.with_summed(problem, given, found), last), G
 
 
 def entropy_term(problem: Problem, u) -> Array:
@@ -66,7 +74,7 @@ def after(problem: Problem, scheme: Scheme, u) -> tuple[Array, Array]:
 
     slope = jnp.where(problem.free, jax.grad(added)(u), 0.0)
     root = jnp.sqrt(jnp.where(problem.free, u * (1 - u), 0.0))
-    hessian = first.hessian(problem, u, by_pairs=last.needs_pairs)
+    hessian = first.hessian(problem, u)
     change = root * _response(hessian, problem, u, -root * slope)
     return last.smooth_energy(problem, u) + entropy_term(problem, u), _moved(problem, u, change)
 
@@ -118,7 +126,7 @@ def _stationary(functional: Functional, problem: Problem, u):
         problem, u = saved
         root = jnp.sqrt(jnp.where(problem.free, u * (1 - u), 0.0))
 
-        hessian = functional.hessian(problem, u, by_pairs=False)
+        hessian = functional.hessian(problem, u)
         share = _response(hessian, problem, u, root * by_means)  # (1 + V H)^-1 V by_means, made symmetric
         _, pull_back = jax.vjp(lambda p: -functional.slope(p, u), problem)
         return *pull_back(root * share), None
