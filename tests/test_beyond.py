@@ -278,7 +278,7 @@ RESPONDING = {
         ("sigmoid", "G12"),
         pytest.param("sigmoid", "SJJ", marks=pytest.mark.slow),
         pytest.param("sigmoid", "G1", marks=pytest.mark.slow),
-        ("noisy_or", "G1"),
+        pytest.param("noisy_or", "G1", marks=pytest.mark.slow),
         ("barren", "G1"),
     ],
 )

@@ -121,6 +121,7 @@ ATANH = (
 )  # fmt: skip
 
 
+@jax.jit  # traced once for each shape
 def log_one_plus(x):
     """ln(1 + exp(-|x|)): what softplus adds to max(x, 0)."""
     e = jnp.exp(-jnp.abs(x))
