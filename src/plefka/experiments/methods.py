@@ -58,8 +58,8 @@ ABOUT = (
     "over the networks whose solve converged; means off by: the mean distance of a hidden unit's mean from the exact "
     "one. Time is for one network in the batch, the quicker of two calls after one that compiles, on a machine that "
     "was shared with other work: read it as an order of magnitude. With --quick, code is compiled in haste, and its "
-    "times mean nothing. The networks are small so that the truth is known; exact is the quickest way to solve them, "
-    "and stops being so at some 20 hidden units."
+    "times mean nothing. The networks are small so that the truth is known; exact solves them as quickly as any, and "
+    "stops doing so at some 20 hidden units."
 )
 SOURCE = (
     "libDAI (J. M. Mooij, Journal of Machine Learning Research 11, 2010): loopy belief propagation (BP) and tree "
