@@ -87,6 +87,7 @@ WITHOUT_LEAK = np.zeros((4, 4))
 WITHOUT_LEAK[2, :2], WITHOUT_LEAK[3, :2] = (1.0, 0.7), (0.5, 1.2)
 
 
+@pytest.mark.slow
 def test_states_without_leak_are_left_out_of_bounds_only():
     network, row = pf.BeliefNetwork(WITHOUT_LEAK, [0.3, 0.4, 0.0, 0.0], "noisy_or"), {2: 1, 3: 1}
     exact = pf.infer(network, row, "exact")
@@ -279,7 +280,7 @@ RESPONDING = {
         pytest.param("sigmoid", "SJJ", marks=pytest.mark.slow),
         pytest.param("sigmoid", "G1", marks=pytest.mark.slow),
         pytest.param("noisy_or", "G1", marks=pytest.mark.slow),
-        ("barren", "G1"),
+        pytest.param("barren", "G1", marks=pytest.mark.slow),
     ],
 )
 def test_covariances_are_how_means_answer_to_soft_evidence(kind, method):

@@ -92,7 +92,11 @@ def test_certain_edges_are_certain_inside_jit(x64):
     assert STATUS_CODES[status - 1] is pf.Status.IMPOSSIBLE
 
 
-@pytest.mark.parametrize(("method", "form"), [("SJJ", zoo.as_dense), ("G12", zoo.as_edges)], ids=["SJJ", "G12"])
+@pytest.mark.parametrize(
+    ("method", "form"),
+    [pytest.param("SJJ", zoo.as_dense, marks=pytest.mark.slow), ("G12", zoo.as_edges)],
+    ids=["SJJ", "G12"],
+)
 def test_derivatives_of_a_solution_are_finite_differences(x64, method, form):
     network = form(NETWORK)
     method = f"{method}[tol=1e-12]"
