@@ -9,6 +9,7 @@ from plefka import trimming
 from plefka.certainty import certain
 from plefka.evidence import as_evidence
 from plefka.methods import parse_method
+from plefka.posterior import normalised
 
 
 def two_layers(seed: int, causes: int = 12, findings: int = 20) -> pf.BeliefNetwork:
@@ -140,3 +141,9 @@ def test_a_certain_edge_between_hidden_units_makes_no_strict_bound():
     assert not found.is_bound
     assert any("probability one" in note for note in found.notes)
     assert right.is_bound
+
+
+def test_shares_where_no_component_has_any_are_equal():
+    """Such as those of a row of a batch that is impossible: units outside the part get numbers all the same."""
+    shares = normalised(np.array([[0.0, np.log(3)], [-np.inf, -np.inf], [-np.inf, 2.0]]), axis=1)
+    np.testing.assert_allclose(shares, [[0.25, 0.75], [0.5, 0.5], [0, 1]])

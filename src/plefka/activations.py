@@ -126,7 +126,7 @@ def log_one_plus(x):
     """ln(1 + exp(-|x|)): what softplus adds to max(x, 0)."""
     e = jnp.exp(-jnp.abs(x))
     z = e / (2 + e)
-    return 2 * z * _polynomial(ATANH, z**2)
+    return 2 * z * horner(ATANH, z**2)
 
 
 @jax.custom_jvp
@@ -153,7 +153,8 @@ def _(primals, tangents):
     return log_sigmoid(x), sigmoid_off(x) * dx
 
 
-def _polynomial(coefficients, x):
+def horner(coefficients, x):
+    """sum_k coefficients_k x^k."""
     total = jnp.full_like(x, coefficients[-1])
     for coefficient in reversed(coefficients[:-1]):
         total = total * x + coefficient

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from scipy.special import softmax
 
 from plefka.conditioning import shares_at, starting_means
 from plefka.errors import MethodDoesNotApply
@@ -22,7 +21,7 @@ from plefka.free_energies.smoothing import component_means, started, unstacked
 from plefka.free_energies.untruncated import Untruncated, undecided
 from plefka.mean_field import LACKING, MOST_NUMBERS, POLICIES, REACHABLE
 from plefka.methods import Mixture, parse_method
-from plefka.posterior import About, Posterior, chunks, on_all_cores
+from plefka.posterior import About, Posterior, chunks, normalised, on_all_cores
 from plefka.precision import is_traced, precision, to_numpy
 from plefka.solvers.loop import CONVERGED, NOT_FINITE, descend, floors
 from plefka.solvers.mixtures import mixture_evaluator
@@ -41,13 +40,7 @@ class Components(NamedTuple):
 
     def mean(self) -> np.ndarray:
         """That of the mixture, (rows, units)."""
-        return np.clip(np.einsum("rk,rkn->rn", _normalised(self.log_share, axis=1), self.means), 0.0, 1.0)
-
-
-def _normalised(log_share: np.ndarray, axis: int) -> np.ndarray:
-    """Shares that add up to one; equal ones where no component has any."""
-    lost = np.isneginf(log_share).all(axis, keepdims=True)
-    return softmax(np.where(lost, 0.0, log_share), axis)
+        return np.clip(np.einsum("rk,rkn->rn", normalised(self.log_share, axis=1), self.means), 0.0, 1.0)
 
 
 def posterior(method: Mixture, network: "BeliefNetwork", evidence: Evidence, *, prune: bool, dtype: str) -> Posterior:
@@ -138,7 +131,7 @@ def _split(G1, whole: Posterior, evidence: Evidence, count: int, shares) -> tupl
     leaves = [leaf(np.asarray(evidence.rows), whole)]
     while len(leaves) < count:
         tree = _Leaf(*(np.stack(field) for field in zip(*leaves, strict=True)))
-        gain = _normalised(tree.log_z, axis=0) * tree.shares.sum(2)
+        gain = normalised(tree.log_z, axis=0) * tree.shares.sum(2)
         which, row = gain.argmax(0), np.arange(gain.shape[1])
         unit, useful = tree.shares[which, row].argmax(1), gain.max(0) > 0
         off, on = (leaf(_held(tree.rows[which, row], unit, useful, state)) for state in (0, 1))

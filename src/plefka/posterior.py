@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import softmax
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,12 @@ class Posterior(NamedTuple):
 # The batch sizes that are ever compiled. Large ones are no powers of two: with units on the first axis and rows on the
 # second, all units of a row would fall into the same few sets of the processor's cache.
 SIZES = (1, 8, 32, 136, 520, 1000)
+
+
+def normalised(log_shares: np.ndarray, axis: int) -> np.ndarray:
+    """Shares that add up to one; equal ones where no component has any."""
+    lost = np.isneginf(log_shares).all(axis, keepdims=True)
+    return softmax(np.where(lost, 0.0, log_shares), axis)
 
 
 def chunks(count: int, most: int) -> list[slice | np.ndarray]:

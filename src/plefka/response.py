@@ -57,20 +57,19 @@ def _responses(solution: "Solution", directions: np.ndarray) -> np.ndarray:
     u = np.clip(solution.means[None], CLIP, 1 - CLIP)
     start = np.log(u) - np.log1p(-u)  # of several minima, the one that was found
 
-    unpredicted = _known(solution)
+    informed = _informed(solution)
 
     def products(directions, own):
         with precision("float64"):
             found = _products(
                 network.storage, network.bias, network.activation, given.rows, tilt, start, directions, own,
                 method.tol, method.max_steps, scheme=scheme, policy=POLICIES[method.policy], prune=solution.prune,
-                is_solved=method.solved_by == method.name, barren=not unpredicted.all(),
+                is_solved=method.solved_by == method.name, barren=not informed.all(),
             )  # fmt: skip
             return jax.tree.map(np.asarray, found)
 
     own = np.zeros(network.size)
-    barren = _above(solution, np.asarray(directions.any(axis=0))) & ~unpredicted
-    barren = np.flatnonzero(barren)
+    barren = np.flatnonzero(_above(solution, np.asarray(directions.any(axis=0))) & ~informed)
     if barren.size:
         from_others, heard = products(np.eye(network.size)[barren], own)
         missing = (solution.means * (1 - solution.means))[barren] - from_others[np.arange(len(barren)), barren]
@@ -78,7 +77,7 @@ def _responses(solution: "Solution", directions: np.ndarray) -> np.ndarray:
     return products(directions, own)[0]
 
 
-def _known(solution: "Solution") -> np.ndarray:
+def _informed(solution: "Solution") -> np.ndarray:
     """The units that are not barren: of which the evidence says something."""
     network, given = solution.network, solution.evidence
     with precision("float64"):

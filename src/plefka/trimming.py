@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.special import softmax
 
 from plefka.activations import CERTAIN_FIELD, NoisyOr
 from plefka.free_energies.sjj import SaulJaakkolaJordan
@@ -23,7 +22,7 @@ from plefka.networks.blocks import Blocks
 from plefka.networks.edges import Edges
 from plefka.networks.graph import with_ancestors
 from plefka.networks.storage import Storage
-from plefka.posterior import Posterior
+from plefka.posterior import Posterior, normalised
 from plefka.precision import is_traced
 
 if TYPE_CHECKING:
@@ -79,7 +78,7 @@ class Trimmed(NamedTuple):
         """The means of units outside the part, averaged over the components."""
         outside = np.ones(means.shape[1], bool)
         outside[self.kept] = False
-        means[:, outside] = np.einsum("rk,rkn->rn", softmax(log_weights, axis=1), components[:, :, outside])
+        means[:, outside] = np.einsum("rk,rkn->rn", normalised(log_weights, axis=1), components[:, :, outside])
         return means
 
 

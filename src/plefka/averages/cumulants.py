@@ -13,6 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.polynomial import Polynomial
 
+from plefka.activations import horner
+
 MOST_TERMS = 24
 TARGET = 1e-10  # of the quadrature
 STEP = 2**11  # edges that are added at once
@@ -137,14 +139,7 @@ def by_cumulants(D, w, u):
 def polynomial(coefficients: tuple[float, ...], x):
     """Of any form, and with half the work where it is even or odd."""
     if not any(coefficients[1::2]):
-        return _horner(coefficients[::2], x * x)
+        return horner(coefficients[::2], x * x)
     if not any(coefficients[::2]):
-        return x * _horner(coefficients[1::2], x * x)
-    return _horner(coefficients, x)
-
-
-def _horner(coefficients: tuple[float, ...], x):
-    total = jnp.full_like(x, coefficients[-1])
-    for coefficient in coefficients[-2::-1]:
-        total = total * x + coefficient
-    return total
+        return x * horner(coefficients[1::2], x * x)
+    return horner(coefficients, x)

@@ -91,7 +91,7 @@ class Integral(NamedTuple):
 
 def integral(rule: Rule, X) -> Integral:
     """sigma(x) is 1/2 + odd(x), exp(x / 2) even(x) and exp(x) [1/2 - odd(x)]; the constant is a node at t = 0."""
-    costs = [_horner(X, a) for a in (0.0, 0.5, 1.0)]
+    costs = [cumulant_function(X, (a, 0.0))[0] for a in (0.0, 0.5, 1.0)]
     cost = jnp.minimum(jnp.minimum(*costs[:2]), costs[2])
     best = jnp.argmin(jnp.stack(costs), axis=0)
     nodes = rule.nodes
@@ -110,13 +110,6 @@ def cumulant_function(X, z: tuple) -> tuple:
         real, imaginary = rotate(total, z)
         total = real + sums, imaginary
     return rotate(total, z)
-
-
-def _horner(X, a: float):
-    total = X[-1]
-    for sums in X[-2::-1]:
-        total = total * a + sums
-    return total * a
 
 
 @cache

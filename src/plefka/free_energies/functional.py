@@ -79,7 +79,6 @@ class Functional(eqx.Module):
 
     def hessian(self, problem: Problem, u: Float[Array, "units rows"]) -> Callable:
         """Products with the second derivatives of the energy at u: z -> H z, right for the units that are free."""
-
         return lambda z: jax.grad(lambda u: jnp.vdot(self.slope(problem, u), z))(u)
 
     def chance(self, problem: Problem, u: Float[Array, "units rows"]) -> Float[Array, "units rows"]:
