@@ -2,22 +2,27 @@
 
 An activation is known by two functions of the field x, `log_on(x)` = ln f(x) and `log_off(x)` = ln(1 - f(x)), written
 directly and never as the logarithm of a rounded probability. Their derivatives come from automatic differentiation;
-where a closed form is known it stands beside the function as its derivative rule.
+where a closed form is known it stands beside the function as its derivative rule. Of NumPy arrays they are computed by
+NumPy, which compiles nothing.
 """
 
 import math
 from abc import abstractmethod
 from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from plefka.errors import InvalidInput, nearest
 
 SMALLEST_FIELD = 1e-70  # a field this close to a pole keeps all four derivatives finite
 SMALLEST_FIELD_SINGLE = 1e-8
+Fields = Float[Array | np.ndarray, "..."]
 CERTAIN_FIELD = 30.0  # what an infinite weight counts for in an expansion: P(off) = 1e-13
 
 
@@ -40,34 +45,55 @@ class Activation(eqx.Module):
         return False
 
     @abstractmethod
-    def log_on(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+    def log_on(self, x: Fields) -> Fields:
         """ln f(x)."""
 
     @abstractmethod
-    def log_off(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+    def log_off(self, x: Fields) -> Fields:
         """ln(1 - f(x))."""
+
+    @property
+    def allows_certain_states(self) -> bool:
+        """Whether f may be 0 or 1 at a field of its domain."""
+        return True
+
+    @property
+    def has_closed_averages(self) -> bool:
+        """Whether averages over independent parents take no sum over their states."""
+        return False
+
+    @property
+    def has_linear_log_off(self) -> bool:
+        """Whether ln(1 - f) is minus the field, so that a unit that is off is a product over its parents."""
+        return False
 
     @property
     def allows_certain_edges(self) -> bool:
         """Whether an infinite weight has a meaning: on for certain when the parent is on."""
         return False
 
-    def probability(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+    def probability(self, x: Fields) -> Fields:
         """f(x)."""
-        return jnp.exp(self.log_on(x))
+        return namespace(x).exp(self.log_on(x))
 
-    def clip(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+    def clip(self, x: Fields) -> Fields:
         """The field without the rounding that takes it out of its domain."""
         low, high = self.domain
-        return jnp.where(x < low, low, jnp.where(x > high, high, x))  # on the border, with the slope of the inside
+        xp = namespace(x)
+        return xp.where(x < low, low, xp.where(x > high, high, x))  # on the border, with the slope of the inside
 
-    def off_poles(self, x: Float[Array, "..."]) -> Float[Array, "..."]:
+    def off_poles(self, x: Fields) -> Fields:
         """The field, moved into its domain and off the poles of the derivatives."""
         return self.clip(x)
 
     def log_ratios(self, x: Float[Array, "..."], degree: int) -> list[tuple[Float[Array, "..."], Float[Array, "..."]]]:
         """The pairs (log_on, log_off) and their derivatives up to `degree`, at x."""
         return list(zip(derivatives(self.log_on, x, degree), derivatives(self.log_off, x, degree), strict=True))
+
+
+def namespace(*arrays: Any) -> Any:
+    """numpy where all arrays are NumPy's, else jax.numpy."""
+    return np if all(isinstance(x, np.ndarray | np.generic | float | int) for x in arrays) else jnp
 
 
 def derivatives(function: Callable, x: Float[Array, "..."], degree: int) -> list[Float[Array, "..."]]:
@@ -205,11 +231,19 @@ class Sigmoid(Activation):
     def has_linear_log_odds(self):
         return True
 
+    @property
+    def allows_certain_states(self):
+        return False
+
+    @property
+    def has_closed_averages(self):
+        return True
+
     def log_on(self, x):
-        return log_sigmoid(x)
+        return -np.logaddexp(0, -x) if namespace(x) is np else log_sigmoid(x)
 
     def log_off(self, x):
-        return -softplus(x)
+        return -np.logaddexp(0, x) if namespace(x) is np else -softplus(x)
 
     def log_ratios(self, x, degree):
         """ln f and ln(1 - f) differ by x, so that all derivatives from the second on are shared."""
@@ -233,17 +267,28 @@ class NoisyOr(Activation):
     def allows_certain_edges(self):
         return True
 
+    @property
+    def has_linear_log_off(self):
+        return True
+
+    @property
+    def has_closed_averages(self):
+        return True
+
     def off_poles(self, x):
-        return jnp.maximum(x, SMALLEST_FIELD if x.dtype == jnp.float64 else SMALLEST_FIELD_SINGLE)
+        return namespace(x).maximum(x, SMALLEST_FIELD if x.dtype == jnp.float64 else SMALLEST_FIELD_SINGLE)
 
     def log_on(self, x):
-        return log_noisy_or(x)
+        if namespace(x) is not np:
+            return log_noisy_or(x)
+        with np.errstate(divide="ignore"):
+            return np.where(x < 0.7, np.log(-np.expm1(-np.minimum(x, 1.0))), np.log1p(-np.exp(-np.maximum(x, 0.5))))
 
     def log_off(self, x):
         return -x
 
     def probability(self, x):
-        return -jnp.expm1(-x)
+        return -namespace(x).expm1(-x)
 
 
 class Custom(Activation):
@@ -288,10 +333,24 @@ class Custom(Activation):
         return self._domain
 
     def log_on(self, x):
-        return self._log_on(x)
+        return _of_numpy(self._log_on, x) if namespace(x) is np else self._log_on(x)
 
     def log_off(self, x):
-        return self._log_off(x)
+        return _of_numpy(self._log_off, x) if namespace(x) is np else self._log_off(x)
+
+
+def _of_numpy(function: Callable, x: np.ndarray) -> np.ndarray:
+    """A user's function of jax.numpy for a NumPy array, which is filled up so that few sizes are compiled."""
+    x = np.asarray(x, float)
+    size = 4 ** max(2, math.ceil(math.log(max(x.size, 1), 4)))
+    with jax.enable_x64(True):
+        found = _jitted(function)(np.resize(x, size) if x.size else np.zeros(size))
+    return np.asarray(found)[: x.size].reshape(x.shape)
+
+
+@lru_cache(maxsize=16)
+def _jitted(function: Callable) -> Callable:
+    return jax.jit(function)
 
 
 class _LogOf(eqx.Module):

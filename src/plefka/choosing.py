@@ -6,26 +6,23 @@ the second order takes its place if it is closer to them.
 """
 
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
-from plefka.certainty import certain
-from plefka.errors import MethodDoesNotApply, MissingExtra, PlefkaError
+from plefka.errors import MissingExtra, PlefkaError
 from plefka.evidence import Evidence
 from plefka.exact.enumeration import MOST_HIDDEN, num_enumerated
-from plefka.free_energies.problem import pose
 from plefka.methods import Auto, Conditioned, Method, parse_method
-from plefka.posterior import About, Posterior
-from plefka.precision import is_traced, precision
-from plefka.solvers.loop import IMPOSSIBLE
-from plefka.trimming import solved, trim
+from plefka.posterior import Posterior
+from plefka.question import Question
+from plefka.recovery import of_reduction, reductions
+from plefka.reduction.reduce import Reduction
+from plefka.solution import IMPOSSIBLE
 
 if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
+    from plefka.reduction.reduce import TracedReduction
     from plefka.sampling.verdict import Check
 
 IN_A_TRACE = "G1"
@@ -37,32 +34,45 @@ STATES, PASSES_FEW, PASSES_MANY, RATE = 3.0, 1e3, 4e3, 2e8  # work for each edge
 BATCH = 10  # times the budget of a row is what all rows of a batch have together
 CHECKED = 4  # rows that are checked
 CLOSE = 5e-3  # nats that are no reason to look further
+NOT_CHECKED = "was not checked, as arviz-stats is not installed (pip install 'plefka[sampling]')"
 
 
-def posterior(method: Auto, network: "BeliefNetwork", evidence: Evidence, *, prune: bool, dtype: str) -> Posterior:
+def solved(method: Auto, network: "BeliefNetwork", evidence: Evidence, *, prune: bool, dtype: str) -> Posterior:
     """The answer of the method that was chosen, with a note that says which and why."""
-    options = {"prune": prune, "dtype": dtype}
-    if is_traced(network, evidence.rows):
-        found = parse_method(IN_A_TRACE).posterior(network, evidence, **options)
-        return _noted(found, parse_method(IN_A_TRACE), "inside a trace, where numbers cannot be looked at")
-    bits = num_enumerated(network, evidence, prune)
-    seconds = len(evidence.rows) * 2.0**bits * STATES * (network.num_edges + network.size) / RATE
-    if method.exact and bits <= MOST_HIDDEN and seconds <= _budget(method, evidence):
-        exact = parse_method("exact")
-        found = exact.posterior(network, evidence, **options)
+    exact = parse_method("exact")
+    if not method.exact:
+        return _approximate(method, network, evidence, "exact was forbidden", prune, dtype)
+    whole = list(reductions(exact, network, evidence, prune=prune))
+    questions = [part.question for _, reduction in whole for part in reduction.parts]
+    bits = max(map(num_enumerated, questions))
+    work = max(question.storage.num_edges + question.size for question in questions)
+    seconds = len(evidence.rows) * 2.0**bits * STATES * work / RATE
+    if bits <= MOST_HIDDEN and seconds <= _budget(method, evidence):
+        found = of_reduction(exact, whole, network, evidence, dtype)
         return _noted(found, exact, f"2^{bits} states are affordable")
-    why = "exact was forbidden" if not method.exact else f"exact would sum over 2^{bits} states"
-    return _approximate(method, network, evidence, why, options)
+    why = f"exact would sum over 2^{bits} states"
+    return _approximate(method, network, evidence, why, prune, dtype)
 
 
-def _approximate(method: Auto, network: "BeliefNetwork", evidence: Evidence, why: str, options: dict) -> Posterior:
-    first = _first(method, network, evidence, options["prune"])
-    found = solved(first, network, evidence, **options)
+def traced(reduction: "TracedReduction") -> Posterior:
+    """Inside a trace numbers cannot be looked at."""
+    chosen = parse_method(IN_A_TRACE)
+    return _noted(chosen.traced(reduction), chosen, "inside a trace, where numbers cannot be looked at")
+
+
+def _approximate(
+    method: Auto, network: "BeliefNetwork", evidence: Evidence, why: str, prune: bool, dtype: str
+) -> Posterior:
+    reduced = list(reductions(parse_method(FIRST), network, evidence, prune=prune))
+    first = _first(method, reduced, evidence)
+    found = of_reduction(first, reduced, network, evidence, dtype)
     rows, checks = _checks(network, evidence, found)
+    if checks is None:
+        return _noted(found, first, f"{why}; it {NOT_CHECKED}")
     if not checks:
         return _noted(found, first, why)
     reliable = np.array([check.reliable for check in checks])
-    why = f"{why}; on {reliable.sum()} of {len(checks)} checked rows draws are reliable"
+    why = f"{why}; draws are reliable on {reliable.sum()} of {len(checks)} checked rows"
     if not reliable.any():
         return _noted(found, first, why)
     rows, sure = rows[reliable], [check for check in checks if check.reliable]
@@ -74,42 +84,36 @@ def _approximate(method: Auto, network: "BeliefNetwork", evidence: Evidence, why
     if not reliable.all():
         return _noted(found, first, differ)
     second = replace(first, inner=parse_method(SECOND)) if isinstance(first, Conditioned) else parse_method(SECOND)
-    other = _tried(second, network, evidence, options)
+    other = _tried(second, reduced, network, evidence, dtype)
     if other is None or _off(other, rows, draws) >= off or (other.status[rows] != found.status[rows]).any():
         return _noted(found, first, f"{differ}, and nothing better was found")
     closer = f"and are closer to it ({_off(other, rows, draws):.2g} away) than to {first} ({off:.2g})"
     return _noted(other, second, f"{why} {closer}")
 
 
-def _first(method: Auto, network: "BeliefNetwork", evidence: Evidence, prune: bool) -> Method:
+def _first(method: Auto, reduced: list[tuple[np.ndarray, Reduction]], evidence: Evidence) -> Method:
     """Belief propagation, with as much conditioning as the budget and the network allow."""
     plain = parse_method(FIRST)
-    cut = trim(plain, network, evidence) if prune else None
-    if cut is not None:
-        network, evidence = cut.network, cut.evidence
-    k = affordable(method, network, evidence, prune)
-    conditioned = Conditioned("conditioned", inner=plain, k=k)
-    try:
-        conditioned.check(network)
-    except MethodDoesNotApply:
-        return plain
-    return conditioned if k else plain
+    questions = [part.question for _, reduction in reduced for part in reduction.parts]
+    k = min(affordable(method, question, evidence) for question in questions)
+    return Conditioned("conditioned", inner=plain, k=k) if k else plain
 
 
-def _tried(method: Method, network: "BeliefNetwork", evidence: Evidence, options: dict) -> Posterior | None:
+def _tried(method: Method, reduced: list, network: "BeliefNetwork", evidence: Evidence, dtype: str) -> Posterior | None:
     try:
-        method.check(network)
-        return solved(method, network, evidence, **options)
+        return of_reduction(method, reduced, network, evidence, dtype)
     except PlefkaError:
         return None
 
 
-def affordable(method: Auto, network: "BeliefNetwork", evidence: Evidence, prune: bool) -> int:
+def affordable(method: Auto, question: Question, evidence: Evidence) -> int:
     """How many units can be conditioned on within the budget, in every row."""
-    passes = PASSES_FEW if network.storage.most_parents() <= FEW_PARENTS else PASSES_MANY
-    seconds = len(evidence.rows) * passes * (network.num_edges + network.size) / RATE
+    storage = question.storage
+    passes = PASSES_FEW if storage.most_parents() <= FEW_PARENTS else PASSES_MANY
+    seconds = len(evidence.rows) * passes * (storage.num_edges + question.size) / RATE
     room = int(np.floor(np.log2(max(_budget(method, evidence) / seconds, 1.0))))
-    return max(0, min(room, MOST_CONDITIONED, num_free(network, evidence, prune) - KEPT))
+    free = int(question.free.sum(axis=0).max(initial=0))
+    return max(0, min(room, MOST_CONDITIONED, free - KEPT))
 
 
 def _budget(method: Auto, evidence: Evidence) -> float:
@@ -117,29 +121,16 @@ def _budget(method: Auto, evidence: Evidence) -> float:
     return method.budget * min(len(evidence.rows), BATCH)
 
 
-def num_free(network: "BeliefNetwork", evidence: Evidence, prune: bool) -> int:
-    """How many units are left to be found, in the row that has most of them."""
-    with precision("float64"):
-        free = _free(network.storage, network.bias, network.activation, evidence.rows, evidence.tilt, prune=prune)
-        return int(np.asarray(free).sum(axis=0).max())
-
-
-@partial(jax.jit, static_argnames=("prune",))
-def _free(storage, bias, activation, rows, tilt, *, prune):
-    tilt = None if tilt is None else jnp.asarray(tilt)
-    return pose(storage, jnp.asarray(bias), activation, jnp.asarray(rows), 1, pairs=False, prune=prune, tilt=tilt).free
-
-
-def _checks(network, evidence: Evidence, found: Posterior) -> tuple[np.ndarray, list["Check"]]:
-    """Checks of a few possible rows, evenly spread; none where what they need is not installed."""
+def _checks(network, evidence: Evidence, found: Posterior) -> tuple[np.ndarray, list["Check"] | None]:
+    """Checks of a few possible rows, evenly spread; None where what they need is not installed."""
     from plefka.sampling.checking import check_row
 
-    possible = np.flatnonzero((found.status != IMPOSSIBLE) & ~certain(network, evidence.rows).impossible)
+    possible = np.flatnonzero(found.status != IMPOSSIBLE)
     rows = possible[np.unique(np.linspace(0, len(possible) - 1, CHECKED).astype(int))] if len(possible) else possible
     try:
         checks = [check_row(network, evidence, found, row, seed=row) for row in rows.tolist()]
     except MissingExtra:
-        return rows, []
+        return rows, None
     finite = [np.isfinite(check.log_likelihood) for check in checks]
     return rows[finite], [check for check in checks if np.isfinite(check.log_likelihood)]
 
@@ -150,7 +141,10 @@ def _off(found: Posterior, rows: np.ndarray, draws: np.ndarray) -> float:
 
 
 def _noted(found: Posterior, chosen: Method, why: str) -> Posterior:
-    about = found.about or About(is_bound=chosen.is_bound)
+    about = found.about
     bound = chosen.is_bound if about.is_bound is None else about.is_bound
     notes = (f"auto chose {chosen}: {why}", *about.notes)
-    return found._replace(about=About(bound, notes, chosen.name == "exact", about.proposals))
+    return found._replace(about=replace(about, is_bound=bound, notes=notes, is_exact=chosen.name == "exact"))
+
+
+

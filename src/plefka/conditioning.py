@@ -3,191 +3,214 @@
     ln Z = ln sum_c Z_c,    means = sum_c (Z_c / Z) means_c
 
 over the 2^k states c of the chosen units, all solved as one batch. A bound inside stays a bound. Chosen are the units
-with the largest share in the second order of Plefka's expansion at the solution of G1: what G1 does not see.
+that contribute most to the second order of Plefka's expansion at the solution of G1: what G1 does not see.
 """
 
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import equinox as eqx
-import jax
-import jax.numpy as jnp
 import numpy as np
 from scipy.special import softmax
 
-from plefka.certainty import certain
-from plefka.errors import InvalidMethod, MethodDoesNotApply
-from plefka.evidence import Evidence
-from plefka.free_energies.problem import pose
+from plefka.errors import InvalidMethod
 from plefka.free_energies.untruncated import Untruncated
-from plefka.methods import Conditioned, parse_method
-from plefka.posterior import About, Posterior, chunks
-from plefka.precision import is_traced, precision
-from plefka.solvers.loop import CONVERGED, IMPOSSIBLE, NOT_FINITE, WITHOUT_LEAK
+from plefka.mean_field import MOST_PAIRS
+from plefka.methods import Conditioned, does_not_apply, parse_method
+from plefka.posterior import About, Posterior
+from plefka.programs import Program
+from plefka.question import Question
+from plefka.reduction.reduce import Part, reduce_question
+from plefka.solution import CONVERGED, IMPOSSIBLE, NOT_FINITE, WITHOUT_LEAK
+from plefka.solvers.rounds import by_rows
 
 if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
 
 AT_ONCE = 4000  # rows that are solved in one go
-NEGLIGIBLE = 1e-12  # the share of a state that need not have converged
+NEGLIGIBLE = 1e-12  # the weight of a state that need not have converged
+MOST_PROPOSALS = 64  # states that are kept for the check of an answer: those of largest weight
 LEFT_OUT = (
     "states in which a unit has no leak were left out, so that the bound is weaker than it could be; "
     "bethe inside needs no leak"
 )
 
 
-def posterior(
-    method: Conditioned, network: "BeliefNetwork", evidence: Evidence, *, prune: bool, dtype: str
-) -> Posterior:
+def posterior(method: Conditioned, part: Part, *, dtype: str) -> Posterior:
     """The mixture over the states of the chosen units."""
-    if is_traced(network, evidence.rows):
-        raise MethodDoesNotApply(
-            "conditioned does not apply inside a trace, as its units are chosen by looking at numbers. "
-            f"Use {method.inner} instead, or call infer outside the trace."
-        )
-    chosen = choose(method, network, evidence, prune, dtype)
-    step = max(1, AT_ONCE >> chosen.shape[1])
-    parts = [
-        _condition(method, network, evidence, chosen, np.arange(first, min(first + step, len(chosen))), prune, dtype)
-        for first in range(0, len(chosen), step)
+    chosen = choose(method, part, dtype)
+    step = max(1, AT_ONCE >> len(chosen))
+    pieces = [
+        _condition(method, part, chosen, np.arange(first, min(first + step, chosen.shape[1])), dtype)
+        for first in range(0, chosen.shape[1], step)
     ]
-    found = Posterior.joined(parts, len(chosen))
-    return found._replace(about=_about(method, network, chosen, [part.about for part in parts]))
+    arrays = [np.concatenate(field, axis=-1) for field in zip(*(piece[:6] for piece in pieces), strict=True)]
+    slopes = [piece.slope for piece in pieces]
+    slope = None if slopes[0] is None else np.concatenate(slopes, axis=1)
+    return Posterior(*arrays, slope=slope, about=_about(method, part, chosen, [piece.about for piece in pieces]))
 
 
-def choose(method: Conditioned, network: "BeliefNetwork", evidence: Evidence, prune: bool, dtype: str) -> np.ndarray:
-    """The units to condition on, (rows, k); -1 where a row has none left to choose."""
-    rows = evidence.rows
+def named_units(method: Conditioned, network: "BeliefNetwork") -> Any:
+    """Where the units are that a method names."""
+    if not method.units:
+        return False
+    units = [network.index(name) for name in method.names]
+    if len(set(units)) < len(units):
+        raise InvalidMethod(f"units must differ from each other; got {method.units!r}.")
+    mask = np.zeros(network.size, bool)
+    mask[units] = True
+    return mask
+
+
+def choose(method: Conditioned, part: Part, dtype: str) -> np.ndarray:
+    """The units of the question to condition on, (k, rows); -1 where a row has none left to choose."""
+    question = part.question
     if method.units:
-        units = [network.index(name) for name in method.names]
-        if len(set(units)) < len(units):
-            raise InvalidMethod(f"units must differ from each other; got {method.units!r}.")
-        chosen = np.repeat([units], len(rows), axis=0)
-        return np.where(np.isnan(np.take_along_axis(rows, chosen, axis=1)), chosen, -1)
-    share = shares(network, evidence, prune, dtype)
-    order = np.argsort(-share, axis=1, kind="stable")[:, : method.k]
-    chosen = np.where(np.take_along_axis(share, order, axis=1) > 0, order, -1)
-    return chosen[:, (chosen >= 0).any(axis=0)]
+        named = (part.units >= 0) & np.asarray(part.named)[part.units]
+        score = (named[:, None] if named.ndim == 1 else named) & question.free
+    else:
+        score = contributions(part, dtype)
+    order = np.argsort(-score.astype(float), axis=0, kind="stable")[: method.k]
+    chosen = np.where(np.take_along_axis(score, order, axis=0) > 0, order, -1)
+    return chosen[(chosen >= 0).any(axis=1)]
 
 
-def shares(network: "BeliefNetwork", evidence: Evidence, prune: bool, dtype: str) -> np.ndarray:
-    """What each unit contributes to the second order at the solution of G1, (rows, units)."""
-    first = parse_method("G1").posterior(network, evidence, prune=prune, dtype=dtype)
-    return shares_at(starting_means(first, network, evidence, prune, dtype), network, evidence, prune, dtype)
+def contributions(part: Part, dtype: str) -> np.ndarray:
+    """What each unit contributes to the second order at the solution of G1, (units, rows)."""
+    first = parse_method("G1").posterior(part, dtype=dtype)
+    return contributions_at(starting_means(first, part, dtype), part.question, dtype)
 
 
-def starting_means(
-    first: Posterior, network: "BeliefNetwork", evidence: Evidence, prune: bool, dtype: str
-) -> np.ndarray:
+def starting_means(first: Posterior, part: Part, dtype: str) -> np.ndarray:
     """The means of G1, or of bethe in rows where G1 has none for lack of a leak."""
     lost = first.status == WITHOUT_LEAK
     if not lost.any():
         return first.means
-    instead = parse_method("bethe").posterior(network, evidence, prune=prune, dtype=dtype)
-    return np.where(lost[:, None], instead.means, first.means)
+    return np.where(lost, parse_method("bethe").posterior(part, dtype=dtype).means, first.means)
 
 
-def shares_at(means: np.ndarray, network: "BeliefNetwork", evidence: Evidence, prune: bool, dtype: str) -> np.ndarray:
-    """What each unit contributes to the second order at these means, (rows, units)."""
-    functional = Untruncated(2).fitted(network, evidence, prune=prune)
-    storage = network.storage.prepared(pairs=True, fans=True)
-    parts = []
-    work = functional.row_work(network.size, storage.num_edges, storage.num_pairs())
-    for index in chunks(len(evidence.rows), max(1, 2**26 // work)):
-        stacked = network.stack is not None
-        some = evidence.take(index)
-        with precision(dtype):
-            found = _shares(
-                storage.take(index) if stacked else storage, network.bias[index] if stacked else network.bias,
-                network.activation, some.rows, some.tilt, means[index], functional=functional, prune=prune,
-            )  # fmt: skip
-        parts.append(np.asarray(found))
-    return np.concatenate(parts)[: len(evidence.rows)]
+def contributions_again(means: np.ndarray, question: Question, dtype: str) -> np.ndarray:
+    """The same on a question of which more is known, and so less is left."""
+    reduction = reduce_question(question, needs_slope=False)
+    (smaller,) = reduction.parts
+    found = contributions_at(smaller.narrowed(means), smaller.question, dtype)
+    return np.nan_to_num(np.where(question.free, reduction.restored(smaller, found, None)[0], 0.0))
 
 
-@partial(jax.jit, static_argnames=("functional", "prune"))
-def _shares(storage, bias, activation, rows, tilt, means, *, functional, prune):
-    problem = pose(
-        storage, jnp.asarray(bias), activation, jnp.asarray(rows), 1, pairs=True, prune=prune,
-        tilt=None if tilt is None else jnp.asarray(tilt),
-    )  # fmt: skip
-    u = jnp.where(problem.free, jnp.nan_to_num(jnp.asarray(means), nan=0.5).T, problem.values)
-    return jnp.where(problem.free, functional.shares(problem, u), 0.0).T
+def contributions_at(means: np.ndarray, question: Question, dtype: str) -> np.ndarray:
+    """What each unit contributes to the second order at these means, (units, rows)."""
+    functional, storage = Untruncated(2).fitted(question), question.storage
+    if storage.num_pairs() > MOST_PAIRS:
+        why = f"to choose units it would sum over {storage.num_pairs():,} pairs, and {MOST_PAIRS:,} is the most"
+        raise does_not_apply(parse_method("conditioned"), why, "conditioned[G1,units=...] or bethe")
+    question = question.with_model(weights=storage.prepared(pairs=True, fans=True))
+    u = np.where(question.free, np.nan_to_num(means, nan=0.5), question.values)
+    work = functional.row_work(question.size, storage.num_edges, storage.num_pairs()) * question.num_rows
+    return by_rows(_contributions, question, u, functional=functional, work=work, dtype=dtype)
 
 
-def _condition(method: Conditioned, network, evidence: Evidence, chosen, index, prune, dtype) -> Posterior:
+def _pair_contributions(question: Question, u, *, functional: Untruncated):
+    opened = question.opened(pairs=True)
+    return opened.free * functional.pair_contributions(opened, u)
+
+
+_contributions = Program(_pair_contributions)
+
+
+def _condition(method: Conditioned, part: Part, chosen: np.ndarray, index: np.ndarray, dtype: str) -> Posterior:
     """Some rows, each with all states of its units."""
-    count = 2 ** chosen.shape[1]
+    count = 2 ** len(chosen)
     repeated = np.repeat(index, count)
-    state = np.tile((np.arange(count)[:, None] >> np.arange(chosen.shape[1])) & 1, (len(index), 1))
-    some = evidence.take(repeated)
-    rows, units = np.array(some.rows), chosen[repeated]
-    at, which = np.nonzero(units >= 0)
-    rows[at, units[at, which]] = state[at, which]
-    superfluous = ((units < 0) & (state == 1)).any(axis=1)  # the same as the state with 0 there
-    networks = _networks(network, repeated)
-    inner = method.inner.posterior(networks, some._replace(rows=rows), prune=prune, dtype=dtype)
-    inner = inner._replace(status=np.where(certain(networks, rows).impossible, IMPOSSIBLE, inner.status))
-    about = inner.about or About()
-    is_bound = method.inner.is_bound if about.is_bound is None else about.is_bound
-    return _mixed(inner._replace(about=about), is_bound, superfluous, evidence.rows[index])
+    state = np.tile((np.arange(count) >> np.arange(len(chosen))[:, None]) & 1, len(index))
+    units = chosen[:, repeated]
+    question = held(part.question.take(repeated), units, state)
+    superfluous = ((units < 0) & (state == 1)).any(axis=0)  # the same as the state with 0 there
+    inner = solve_again(method.inner, part, question, dtype)
+    is_bound = method.inner.is_bound if inner.about.is_bound is None else inner.about.is_bound
+    return _mixed(inner, is_bound, superfluous.reshape(len(index), count).T, part.question.take(index))
 
 
-def _networks(network: "BeliefNetwork", index: np.ndarray) -> "BeliefNetwork":
-    """Those networks of a stack, some of them several times; a single one is for all rows."""
-    if network.stack is None:
-        return network
-    parts = (network.storage.take(index), network.bias[index])
-    return eqx.tree_at(lambda net: (net.storage, net.bias), network, parts)
+def held(question: Question, units: np.ndarray, state: np.ndarray) -> Question:
+    """The question with units[k, row] known to be state[k, row]; none where the unit is -1."""
+    free, values = question.free.copy(), question.values.copy()
+    which, row = np.nonzero(units >= 0)
+    free[units[which, row], row] = False
+    values[units[which, row], row] = state[which, row]
+    return Question(question.model, free, values, question.tilt, question.num_searched)
 
 
-def _mixed(inner: Posterior, is_bound: bool, superfluous: np.ndarray, rows: np.ndarray) -> Posterior:
+def solve_again(method: Any, part: Part, question: Question, dtype: str) -> Posterior:
+    """A method on a question of which more is known: reduce, solve, recover."""
+    reduction = reduce_question(question, needs_slope=part.needs_slope)
+    (smaller,) = reduction.parts
+    found = method.posterior(smaller, dtype=dtype)
+    means, slope = reduction.restored(smaller, found.means, found.slope)
+    status = np.where(reduction.impossible, IMPOSSIBLE, found.status)
+    means = np.where(np.isnan(means) & ~question.free, question.values, means)
+    return found._replace(means=means, slope=slope, status=status, free_energy=found.free_energy - smaller.constant)
+
+
+def _mixed(inner: Posterior, is_bound: bool, superfluous: np.ndarray, question: Question) -> Posterior:
     """All states of a row together. A state without a number leaves the row without one.
 
     So does a state without leak, unless the answer is a bound, which may leave it out.
     """
-    shape = (len(rows), -1)
-    status = np.where(np.isnan(inner.free_energy), NOT_FINITE, inner.status)
-    status = np.where(superfluous, CONVERGED, status).reshape(shape)
-    superfluous = superfluous.reshape(shape)
+
+    def by_state(values: np.ndarray) -> np.ndarray:
+        """(..., rows of all states) as (..., states, rows)."""
+        return np.swapaxes(values.reshape(*values.shape[:-1], question.num_rows, -1), -1, -2)
+
+    status = by_state(np.where(np.isnan(inner.free_energy), NOT_FINITE, inner.status))
+    status = np.where(superfluous, CONVERGED, status)
     nothing = superfluous | (status == IMPOSSIBLE) | (status == WITHOUT_LEAK)  # of a bound, the weakest one: zero
     with np.errstate(invalid="ignore"):
-        log_z = np.where(nothing, -np.inf, -inner.free_energy.reshape(shape))
-        total = np.logaddexp.reduce(log_z, axis=1)
+        log_z = np.where(nothing, -np.inf, -by_state(inner.free_energy))
+        total = np.logaddexp.reduce(log_z, axis=0)
     lost = ~np.isfinite(total)
-    proposed = np.where(lost[:, None], np.where(superfluous, -np.inf, 0.0), log_z)
-    share = softmax(proposed, axis=1)
-    means = np.where(share[:, :, None] > 0, inner.means.reshape(*shape, rows.shape[1]), 0.0)
-    found = np.clip(np.einsum("rk,rkn->rn", share, means), 0.0, 1.0)
-    without_leak = (status == WITHOUT_LEAK).any(axis=1)
+    proposed = np.where(lost, np.where(superfluous, -np.inf, 0.0), log_z)
+    weight = softmax(proposed, axis=0)
+    means = np.where(weight > 0, by_state(inner.means), 0.0)  # (units, states, rows)
+    found = np.clip(np.einsum("kr,ukr->ur", weight, means), 0.0, 1.0)
+    without_leak = (status == WITHOUT_LEAK).any(axis=0)
     notes = inner.about.notes + ((LEFT_OUT,) if is_bound and (without_leak & ~lost).any() else ())
     failed = without_leak & ~is_bound
+    slope = None
+    if inner.slope is not None:
+        slope = np.einsum("kr,ukr->ur", weight, np.where(weight > 0, by_state(inner.slope), 0.0))
     return Posterior(
-        np.where(np.isnan(rows), found, rows),
+        np.where(question.free, found, question.values),
         np.where(failed, np.inf, -total),
-        np.where(failed, WITHOUT_LEAK, _worst(status, share, lost)),
-        inner.num_steps.reshape(shape).sum(axis=1),
-        inner.num_cycles.reshape(shape).sum(axis=1),
-        np.where(share > NEGLIGIBLE, inner.residual.reshape(shape), 0.0).max(axis=1),
-        replace(inner.about, notes=notes, proposals=(proposed, means)),
+        np.where(failed, WITHOUT_LEAK, _worst(status, weight, lost)),
+        by_state(inner.num_steps).sum(axis=0),
+        by_state(inner.num_cycles).sum(axis=0),
+        np.where(weight > NEGLIGIBLE, by_state(inner.residual), 0.0).max(axis=0),
+        slope,
+        replace(inner.about, notes=notes, without_leak=None, proposals=_heaviest(proposed, means)),
     )
 
 
-def _worst(status: np.ndarray, share: np.ndarray, lost: np.ndarray) -> np.ndarray:
+def _heaviest(log_weights: np.ndarray, means: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The states of largest weight, (states, rows) and (states, units, rows)."""
+    order = np.argsort(-log_weights, axis=0, kind="stable")[:MOST_PROPOSALS]
+    chosen = np.take_along_axis(means, order[None], axis=1)
+    return np.take_along_axis(log_weights, order, axis=0), np.swapaxes(chosen, 0, 1)
+
+
+def _worst(status: np.ndarray, weight: np.ndarray, lost: np.ndarray) -> np.ndarray:
     """The worst status of a state that matters: of all where none is left, and of one without a number always."""
-    matters = (share > NEGLIGIBLE) | (status == NOT_FINITE)
-    unknown = (status == NOT_FINITE).any(axis=1)
-    found = np.where(matters & ~lost[:, None], status, CONVERGED).max(axis=1)
-    return np.where(unknown, NOT_FINITE, np.where(lost, status.max(axis=1), found))
+    matters = (weight > NEGLIGIBLE) | (status == NOT_FINITE)
+    unknown = (status == NOT_FINITE).any(axis=0)
+    found = np.where(matters & ~lost, status, CONVERGED).max(axis=0)
+    return np.where(unknown, NOT_FINITE, np.where(lost, status.max(axis=0), found))
 
 
-def _about(method: Conditioned, network: "BeliefNetwork", chosen: np.ndarray, parts: list[About]) -> About:
+def _about(method: Conditioned, part: Part, chosen: np.ndarray, parts: list[About]) -> About:
     """A bound where every part is one, with the notes of all of them."""
-    notes = tuple(dict.fromkeys(note for part in parts for note in part.notes))
-    if len(chosen) == 1:
-        names = [network.names[unit] for unit in chosen[0] if unit >= 0]
-        notes = (f"conditioned on {', '.join(names) or 'nothing, as no unit is left to choose'}", *notes)
-    proposals: Any = tuple(np.concatenate([part.proposals[k] for part in parts]) for k in (0, 1))
-    bound = all(method.inner.is_bound if part.is_bound is None else part.is_bound for part in parts)
-    return About(bound, notes, proposals=proposals)
+    notes = tuple(dict.fromkeys(note for about in parts for note in about.notes))
+    log_weights, means = (np.concatenate([about.proposals[k] for about in parts], axis=-1) for k in (0, 1))
+    bound = all(method.inner.is_bound if about.is_bound is None else about.is_bound for about in parts)
+    units = chosen[chosen[:, 0] >= 0, 0] if chosen.shape[1] == 1 else None
+    return replace(
+        parts[0], is_bound=bound, notes=notes, is_exact=False, proposals=(log_weights, means), conditioned_on=units
+    )
+
+

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple, cast
 import jax.numpy as jnp
 import numpy as np
 
-from plefka.certainty import certain, impossibilities
 from plefka.errors import InvalidEvidence, listed, nearest
 from plefka.networks.belief import BeliefNetwork
 from plefka.precision import is_traced
@@ -100,12 +99,10 @@ def as_evidence(network: BeliefNetwork, evidence: Any) -> Evidence:
 
 
 def _checked(network: BeliefNetwork, found: Evidence) -> Evidence:
-    """Rows (B, n), one for each network of a stack, of numbers that are states; a single one must be possible."""
+    """Rows (B, n), one for each network of a stack, of numbers that are states."""
     found = _one_per_network(network, found)
     if not is_traced(found.rows):
         _check_values(network, found.rows)
-        if not found.batched and not is_traced(network):
-            _check_possible(network, found.rows)
     return found
 
 
@@ -250,11 +247,3 @@ def _check_values(network: BeliefNetwork, rows: np.ndarray) -> None:
             f"evidence must be 0, 1 or nan (hidden); got {rows[row, unit]:g} for unit {network.names[unit]!r} "
             f"in row {row}."
         )
-
-
-def _check_possible(network: BeliefNetwork, rows: np.ndarray) -> None:
-    """Refuse evidence of probability zero, and say why it is that."""
-    for wrong, why, advice in impossibilities(certain(network, rows)):
-        if wrong.any():
-            unit = network.names[np.argwhere(wrong)[0][1]]
-            raise InvalidEvidence(f"the evidence is impossible: unit {unit!r} is {why}. {advice}.")

@@ -1,22 +1,20 @@
-"""The one verb: infer(network, evidence, method) -> Solution."""
+"""The one verb: infer(network, evidence, method) -> Solution. Read, reduce, solve, recover, answer."""
 
 from dataclasses import replace
 from typing import Any
 
-from plefka.averages.choice import narrowed
-from plefka.certainty import Certain, certain, with_certain
+import numpy as np
+
 from plefka.errors import InvalidInput
 from plefka.evidence import Evidence, as_evidence
 from plefka.methods import Method, parse_method
 from plefka.networks.belief import BeliefNetwork
 from plefka.posterior import About, Posterior
 from plefka.precision import is_traced
+from plefka.reduction.reduce import reduce_traced
 from plefka.solution import STATUS_CODES, InferenceFailed, Solution, Status
-from plefka.solvers.loop import IMPOSSIBLE
-from plefka.trimming import solved
 
 DEFAULT_METHOD = "auto"
-LOOSE = "edges of probability one between hidden units count as weights of 30, so that this is no strict bound"
 
 
 def infer(
@@ -47,45 +45,36 @@ def infer(
     method = parse_method(method)
     given = as_evidence(network, evidence)
     method.check(network)
-    traced, observed = is_traced(network, given.rows), given.rows == given.rows
-    sure = None if traced else certain(network, given.rows)
-    if prune and sure is not None:
-        given = with_certain(sure, given)
-    found = solved(method, narrowed(network), given, prune=prune, dtype=dtype)
+    traced = is_traced(network, given.rows)
+    if traced:
+        found = _inside_a_trace(method, network, given, prune)
+    else:
+        found = method.solve(network, given, prune=prune, dtype=dtype)
     if given.offset is not None:
         found = found._replace(free_energy=found.free_energy - given.offset)
-    if sure is not None:
-        found = _known_to_be(found, method, sure, given)
-    solution = _solution(network, given, observed, method, found, prune)
-    if throw and not given.batched and not is_traced(found) and solution.status is not Status.CONVERGED:
+    solution = _solution(network, given, method, found, prune, traced)
+    if traced:
+        return solution
+    if throw and not given.batched and solution.status is not Status.CONVERGED:
         raise InferenceFailed(solution)
-    if check is not False and not is_traced(found):
+    if check is not False:
         return replace(solution, checked=solution.check(seed=0 if check is True else check))
     return solution
 
 
-def _known_to_be(found: Posterior, method: Method, sure: Certain, given: Evidence) -> Posterior:
-    """Rows of probability zero have no posterior, whatever an approximation makes of them; and no bound is too bold."""
-    about = found.about or About()
-    is_bound = method.is_bound if about.is_bound is None else about.is_bound
-    if is_bound and sure.loose.any() and not (about.is_exact or method.name == "exact"):
-        found = found._replace(about=replace(about, is_bound=False, notes=(*about.notes, LOOSE)))
-    impossible = sure.impossible
-    if not given.batched or not impossible.any():
-        return found
-    means, G, status = (field.copy() for field in found[:3])
-    means[impossible], G[impossible], status[impossible] = given.rows[impossible], float("inf"), IMPOSSIBLE
-    return found._replace(means=means, free_energy=G, status=status)
+def _inside_a_trace(method: Method, network: BeliefNetwork, given: Evidence, prune: bool) -> Posterior:
+    """In the trace's precision, and with derivatives."""
+    reduction = reduce_traced(network, given, prune=prune)
+    found = method.traced(reduction)
+    return found._replace(means=found.means.T, free_energy=found.free_energy - reduction.constant)
 
 
 def _solution(
-    network: BeliefNetwork, given: Evidence, observed: Any, method: Method, found: Posterior, prune: bool
+    network: BeliefNetwork, given: Evidence, method: Method, found: Posterior, prune: bool, traced: bool
 ) -> Solution:
-    import numpy as np
-
-    rows, about = given.rows, found.about or About()
-    traced = is_traced(found, rows)
+    about = found.about or About()
     status = found.status if traced else np.array(STATUS_CODES, dtype=object)[found.status - 1]
+    observed = given.rows == given.rows
     fields = (found.means, -found.free_energy, status, found.num_steps, found.residual, found.num_cycles, observed)
     if not given.batched:
         fields = tuple(field[0] if field is status or traced or field.ndim > 1 else field[0].item() for field in fields)

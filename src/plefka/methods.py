@@ -5,16 +5,17 @@
 """
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from plefka.errors import InvalidInput, InvalidMethod, MethodDoesNotApply, nearest
 from plefka.seeds import as_seed
 from plefka.spelling import READERS, Seconds, names_in, read_name, read_options, spelled
 
 if TYPE_CHECKING:
-    from plefka.evidence import Evidence
     from plefka.networks.belief import BeliefNetwork
     from plefka.posterior import Posterior
+    from plefka.evidence import Evidence
+    from plefka.reduction.reduce import Part, TracedReduction
 
 POLICIES = ("monotone", "paper")
 SPELLINGS = {"G211": "G21", "G222": "G22"}  # the same scheme by its long name
@@ -34,9 +35,28 @@ class Method:
     def check(self, network: "BeliefNetwork") -> None:
         """Refuse a network that the method cannot serve, before computing, and name one that can."""
 
-    def posterior(self, network: "BeliefNetwork", evidence: "Evidence", *, prune: bool, dtype: str) -> "Posterior":
-        """Means and ln P(evidence) for every row."""
+    def posterior(self, part: "Part", *, dtype: str) -> "Posterior":
+        """Means and ln P(evidence) for every row of a part."""
         raise InvalidMethod(f"{self.name} is not a whole method.")
+
+    def solve(self, network: "BeliefNetwork", evidence: "Evidence", *, prune: bool, dtype: str) -> "Posterior":
+        """Means and ln P(evidence) for every row of evidence: reduce, compute the posterior of each part, recover."""
+        from plefka.recovery import solved
+
+        return solved(self, network, evidence, prune=prune, dtype=dtype)
+
+    def traced(self, reduction: "TracedReduction") -> "Posterior":
+        """The same inside a user's trace."""
+        raise does_not_apply(self, "it looks at numbers, which cannot be done inside a trace of JAX", "G1 or bethe")
+
+    @property
+    def keeps_barren(self) -> bool:
+        """Whether barren units are part of the question, as their exact means are wanted."""
+        return False
+
+    def units_to_keep(self, network: "BeliefNetwork") -> Any:
+        """The units of a network that the method names, (units,), so that they must not be summed out."""
+        return False
 
     def __str__(self) -> str:
         return spelled(self)
@@ -94,9 +114,9 @@ class MeanField(Method):
     @property
     def functional(self):
         """The free energy of the answer."""
-        from plefka.mean_field import functional_of
+        from plefka.mean_field import FUNCTIONALS
 
-        return functional_of(self.name)
+        return FUNCTIONALS[self.name]
 
     @property
     def solved_by(self) -> str:
@@ -108,14 +128,19 @@ class MeanField(Method):
         return self.functional.is_bound
 
     def check(self, network: "BeliefNetwork") -> None:
-        from plefka.mean_field import check
+        from plefka.mean_field import check_activation
 
-        check(self, network)
+        check_activation(self, network.activation)
 
-    def posterior(self, network: "BeliefNetwork", evidence: "Evidence", *, prune: bool, dtype: str) -> "Posterior":
+    def posterior(self, part: "Part", *, dtype: str) -> "Posterior":
         from plefka.mean_field import posterior
 
-        return posterior(self, network, evidence, prune=prune, dtype=dtype)
+        return posterior(self, part, dtype=dtype)
+
+    def traced(self, reduction: "TracedReduction") -> "Posterior":
+        from plefka.mean_field import traced
+
+        return traced(self, reduction)
 
 
 @dataclass(frozen=True)
@@ -152,10 +177,15 @@ class Bethe(Method):
     def is_bound(self) -> bool:
         return False
 
-    def posterior(self, network: "BeliefNetwork", evidence: "Evidence", *, prune: bool, dtype: str) -> "Posterior":
+    def posterior(self, part: "Part", *, dtype: str) -> "Posterior":
         from plefka.belief_propagation.posterior import posterior
 
-        return posterior(self, network, evidence, prune=prune, dtype=dtype)
+        return posterior(self, part, dtype=dtype)
+
+    def traced(self, reduction: "TracedReduction") -> "Posterior":
+        from plefka.belief_propagation.posterior import traced
+
+        return traced(self, reduction)
 
 
 @dataclass(frozen=True)
@@ -179,10 +209,19 @@ class Exact(Method):
     def is_bound(self) -> bool:
         return True
 
-    def posterior(self, network: "BeliefNetwork", evidence: "Evidence", *, prune: bool, dtype: str) -> "Posterior":
+    @property
+    def keeps_barren(self) -> bool:
+        return True
+
+    def posterior(self, part: "Part", *, dtype: str) -> "Posterior":
         from plefka.exact.enumeration import posterior
 
-        return posterior(network, evidence, prune=prune, dtype=dtype)
+        return posterior(part, dtype=dtype)
+
+    def traced(self, reduction: "TracedReduction") -> "Posterior":
+        from plefka.exact.enumeration import traced
+
+        return traced(reduction)
 
 
 @dataclass(frozen=True)
@@ -221,13 +260,16 @@ class Conditioned(Method):
 
     def check(self, network: "BeliefNetwork") -> None:
         self.inner.check(network)
-        if not self.units:
-            METHODS["G2"].check(network)
 
-    def posterior(self, network: "BeliefNetwork", evidence: "Evidence", *, prune: bool, dtype: str) -> "Posterior":
+    def units_to_keep(self, network: "BeliefNetwork") -> Any:
+        from plefka.conditioning import named_units
+
+        return named_units(self, network)
+
+    def posterior(self, part: "Part", *, dtype: str) -> "Posterior":
         from plefka.conditioning import posterior
 
-        return posterior(self, network, evidence, prune=prune, dtype=dtype)
+        return posterior(self, part, dtype=dtype)
 
 
 @dataclass(frozen=True)
@@ -258,15 +300,10 @@ class Mixture(Method):
     def is_bound(self) -> bool:
         return METHODS["G1"].is_bound
 
-    def check(self, network: "BeliefNetwork") -> None:
-        METHODS["G1"].check(network)
-        if self.seed is None and self.components > 1:
-            METHODS["G2"].check(network)
-
-    def posterior(self, network: "BeliefNetwork", evidence: "Evidence", *, prune: bool, dtype: str) -> "Posterior":
+    def posterior(self, part: "Part", *, dtype: str) -> "Posterior":
         from plefka.mixture import posterior
 
-        return posterior(self, network, evidence, prune=prune, dtype=dtype)
+        return posterior(self, part, dtype=dtype)
 
 
 MOST_COMPONENTS = 64
@@ -307,12 +344,11 @@ class Gibbs(Method):
                 f"{self.name} does not apply without a seed, as it is random. Add one, as in {self.name}[seed=0]."
             )
 
-    def posterior(self, network: "BeliefNetwork", evidence: "Evidence", *, prune: bool, dtype: str) -> "Posterior":
-        """In float64 and without barren units, whatever is asked for: both change nothing but the work."""
+    def posterior(self, part: "Part", *, dtype: str) -> "Posterior":
+        """In float64, whatever is asked for: it changes nothing but the work."""
         from plefka.sampling.gibbs import posterior
 
-        self.check(network)
-        return posterior(self, network, evidence.rows, evidence.tilt)
+        return posterior(self, part)
 
 
 ONE_SECOND = Seconds(1.0)
@@ -337,10 +373,15 @@ class Auto(Method):
     def is_bound(self) -> bool:
         return False
 
-    def posterior(self, network: "BeliefNetwork", evidence: "Evidence", *, prune: bool, dtype: str) -> "Posterior":
-        from plefka.choosing import posterior
+    def solve(self, network: "BeliefNetwork", evidence: "Evidence", *, prune: bool, dtype: str) -> "Posterior":
+        from plefka.choosing import solved
 
-        return posterior(self, network, evidence, prune=prune, dtype=dtype)
+        return solved(self, network, evidence, prune=prune, dtype=dtype)
+
+    def traced(self, reduction: "TracedReduction") -> "Posterior":
+        from plefka.choosing import traced
+
+        return traced(reduction)
 
 
 SCHEMES = ("G10", "G11", "G12", "G13", "G14", "G21", "G22", "G221", "G212", "SJJ")

@@ -7,27 +7,24 @@ Such a start is a bound already. The answer is the best of what is found, of the
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
+from scipy.special import expit, log_softmax
 
-from plefka.conditioning import shares_at, starting_means
-from plefka.errors import MethodDoesNotApply
-from plefka.evidence import Evidence
-from plefka.free_energies.problem import head_of, known, pose, predict
-from plefka.free_energies.smoothing import component_means, started, unstacked
-from plefka.free_energies.untruncated import Untruncated, undecided
-from plefka.mean_field import LACKING, MOST_NUMBERS, POLICIES, REACHABLE
+from plefka.conditioning import contributions_again, contributions_at, held, solve_again, starting_means
+from plefka.free_energies.smoothing import Variables, started, unstacked
+from plefka.free_energies.untruncated import Untruncated
+from plefka.mean_field import POLICIES
 from plefka.methods import Mixture, parse_method
-from plefka.posterior import About, Posterior, chunks, normalised, on_all_cores
-from plefka.precision import is_traced, precision, to_numpy
-from plefka.solvers.loop import CONVERGED, NOT_FINITE, descend, floors
+from plefka.posterior import About, Posterior, normalised
+from plefka.programs import Program
+from plefka.question import Question
+from plefka.reduction.reduce import Part
+from plefka.solution import CONVERGED, NOT_FINITE, WITHOUT_LEAK
+from plefka.solvers.loop import Search, descend, limits, start
 from plefka.solvers.mixtures import mixture_evaluator
-
-if TYPE_CHECKING:
-    from plefka.networks.belief import BeliefNetwork
+from plefka.solvers.rounds import in_rounds
 
 SOFT = 0.02  # a component starts with no mean closer to 0 or 1: units that were held are let go
 
@@ -35,63 +32,73 @@ SOFT = 0.02  # a component starts with no mean closer to 0 or 1: units that were
 class Components(NamedTuple):
     """A mixture of factorial distributions for every row."""
 
-    log_share: np.ndarray  # (rows, components), up to a constant
-    means: np.ndarray  # (rows, components, units)
+    log_weight: np.ndarray  # (components, rows), up to a constant
+    means: np.ndarray  # (components, units, rows)
 
     def mean(self) -> np.ndarray:
-        """That of the mixture, (rows, units)."""
-        return np.clip(np.einsum("rk,rkn->rn", normalised(self.log_share, axis=1), self.means), 0.0, 1.0)
+        """That of the mixture, (units, rows)."""
+        return np.clip(np.einsum("kr,kur->ur", normalised(self.log_weight, axis=0), self.means), 0.0, 1.0)
 
 
-def posterior(method: Mixture, network: "BeliefNetwork", evidence: Evidence, *, prune: bool, dtype: str) -> Posterior:
+def posterior(method: Mixture, part: Part, *, dtype: str) -> Posterior:
     """The best mixture that is found for every row."""
-    if is_traced(network, evidence.rows):
-        raise MethodDoesNotApply(
-            "mixture does not apply inside a trace, as its components start from a look at numbers. Use G1 instead, or "
-            "call infer outside the trace."
-        )
-    G1 = partial(_first_order, network, prune=prune, dtype=dtype)
-    whole = G1(evidence)
-    one = Components(np.zeros((len(whole.means), 1)), whole.means[:, None])
+    G1, question = parse_method("G1"), part.question
+    whole = G1.posterior(part, dtype=dtype)
+    whole = whole._replace(means=starting_means(whole, part, dtype))
+    single = Components(np.zeros((1, question.num_rows)), whole.means[None])
     if method.components == 1:
-        return whole._replace(about=_about(whole.about, one))
+        return whole._replace(about=_about(whole.about, single))
     if method.seed is None:
-        shares = partial(_shares, network, prune=prune, dtype=dtype)
-        tree, status = _split(G1, whole, evidence, method.components, shares)
-        found = _solve_all(method, network, evidence, tree, prune, dtype)
-        others = [_Other(-np.logaddexp.reduce(tree.log_share, axis=1), tree, status)]
+        tree, status = _split(partial(_held_G1, part, dtype), whole, question, method.components, dtype)
+        found, optimised = _optimise(method, question, tree, dtype)
+        others = [_Other(-np.logaddexp.reduce(tree.log_weight, axis=0), tree, status)]
     else:
-        found = _solve_all(method, network, evidence, _drawn(method, whole.means.shape), prune, dtype)
+        found, optimised = _optimise(method, question, _drawn(method, question), dtype)
         others = []
-    others.append(_Other(whole.free_energy, _filled(one, method.components), whole.status))
-    return _best(found, whole, others)
+    others.append(_Other(whole.free_energy, _filled(single, method.components), whole.status))
+    best = _best(found, optimised, whole, others)
+    if not part.needs_slope:
+        return best
+    return best._replace(slope=_slopes(part, best.about.proposals, dtype))
 
 
-def _first_order(network: "BeliefNetwork", evidence: Evidence, *, prune: bool, dtype: str) -> Posterior:
-    found = parse_method("G1").posterior(network, evidence, prune=prune, dtype=dtype)
-    return found._replace(means=starting_means(found, network, evidence, prune, dtype))
+def _slopes(part: Part, components: tuple, dtype: str) -> np.ndarray:
+    """d ln P / dh of the mixture: the average of those of its components."""
+    from plefka.mean_field import bias_slopes
+
+    log_weight, means = components
+    weight = normalised(log_weight, axis=0)
+    functional = Untruncated(1).fitted(part.question)
+    slopes = [bias_slopes(functional, part.question, component, dtype) for component in means]
+    return sum(share * slope for share, slope in zip(weight, slopes, strict=True))
 
 
-def _shares(network: "BeliefNetwork", evidence: Evidence, means: np.ndarray, *, prune: bool, dtype: str) -> np.ndarray:
-    return shares_at(means, network, evidence, prune, dtype)
+def _held_G1(part: Part, dtype: str, question: Question) -> Posterior:
+    """G1 with some units held, or bethe's means in rows where it has none for lack of a leak."""
+    found = solve_again(parse_method("G1"), part, question, dtype)
+    lost = np.isnan(found.means).any(axis=0) | (found.status == WITHOUT_LEAK)
+    if not lost.any():
+        return found
+    instead = solve_again(parse_method("bethe"), part, question, dtype).means
+    return found._replace(means=np.where(lost, instead, found.means))
 
 
 def _about(first: About, components: Components) -> About:
-    return About(first.is_bound, first.notes, proposals=tuple(components))
+    return replace(first, proposals=tuple(components))
 
 
-def _filled(one: Components, count: int) -> Components:
-    """The same mixture, with components that have no share behind."""
-    log_share = np.full((len(one.means), count), -np.inf)
-    log_share[:, 0] = 0.0
-    return Components(log_share, np.repeat(one.means, count, axis=1))
+def _filled(single: Components, count: int) -> Components:
+    """The same mixture, with components that have no weight behind."""
+    log_weight = np.full((count, single.means.shape[2]), -np.inf)
+    log_weight[0] = 0.0
+    return Components(log_weight, np.repeat(single.means, count, axis=0))
 
 
-def _drawn(method: Mixture, shape: tuple[int, int]) -> Components:
-    """Equal shares, and means that are uniform at random."""
-    rows, units = shape
-    means = np.random.default_rng(method.seed).uniform(0.0, 1.0, (rows, method.components, units))
-    return Components(np.zeros((rows, method.components)), means)
+def _drawn(method: Mixture, question: Question) -> Components:
+    """Equal weights, and means that are uniform at random."""
+    shape = (method.components, *question.free.shape)
+    means = np.random.default_rng(method.seed).uniform(0.0, 1.0, shape)
+    return Components(np.zeros((method.components, question.num_rows)), means)
 
 
 # ---- the start -------------------------------------------------------------------------------------------------------
@@ -106,128 +113,114 @@ class _Other(NamedTuple):
 
 
 class _Leaf(NamedTuple):
-    """G1 with some units held, row by row."""
+    """G1 with some units held, row by row; the last axis of all arrays is that of the rows."""
 
-    rows: np.ndarray  # (rows, units), with the units that are held
-    log_z: np.ndarray  # (rows,)
-    means: np.ndarray  # (rows, units)
-    shares: np.ndarray  # (rows, units), in the second order
-    status: np.ndarray  # (rows,)
+    held: np.ndarray  # (units, rows): the states of units that are held, nan elsewhere
+    log_z: np.ndarray
+    means: np.ndarray
+    contributions: np.ndarray  # to the second order
+    status: np.ndarray
 
 
-def _split(G1, whole: Posterior, evidence: Evidence, count: int, shares) -> tuple[Components, np.ndarray]:
+def _split(G1, whole: Posterior, question: Question, count: int, dtype: str) -> tuple[Components, np.ndarray]:
     """One component after another: that in which G1 misses most, split by the unit that has most to do with it.
 
     And how the worst component of each row ended.
     """
 
-    def leaf(rows, solved=None) -> _Leaf:
-        held = evidence._replace(rows=rows)
-        solved = solved or G1(held)
-        means = np.where(np.isfinite(solved.means), solved.means, whole.means)
-        log_z = np.where(np.isfinite(solved.free_energy), -solved.free_energy, -np.inf)
-        return _Leaf(rows, log_z, means, np.nan_to_num(shares(held, means)), solved.status)
+    def leaf(state, solved=None) -> _Leaf:
+        asked = _with_states(question, state)
+        found = solved or G1(asked)
+        means = np.where(np.isfinite(found.means), found.means, whole.means)
+        log_z = np.where(np.isfinite(found.free_energy), -found.free_energy, -np.inf)
+        contributions = contributions_at if solved is not None else contributions_again
+        return _Leaf(state, log_z, means, np.nan_to_num(contributions(means, asked, dtype)), found.status)
 
-    leaves = [leaf(np.asarray(evidence.rows), whole)]
+    leaves = [leaf(np.full(question.free.shape, np.nan), whole)]
     while len(leaves) < count:
         tree = _Leaf(*(np.stack(field) for field in zip(*leaves, strict=True)))
-        gain = normalised(tree.log_z, axis=0) * tree.shares.sum(2)
+        gain = normalised(tree.log_z, axis=0) * tree.contributions.sum(1)
         which, row = gain.argmax(0), np.arange(gain.shape[1])
-        unit, useful = tree.shares[which, row].argmax(1), gain.max(0) > 0
-        off, on = (leaf(_held(tree.rows[which, row], unit, useful, state)) for state in (0, 1))
+        unit, useful = tree.contributions[which, :, row].argmax(1), gain.max(0) > 0
+        before = tree.held[which, :, row].T
+        off, on = (leaf(_with_unit(before, unit, useful, state)) for state in (0, 1))
         on = on._replace(log_z=np.where(useful, on.log_z, -np.inf))
-        leaves = [_Leaf(*(_replaced(*fields, which == k) for fields in zip(leaves[k], off, strict=True)))
+        leaves = [_Leaf(*(np.where(which == k, new, old) for old, new in zip(leaves[k], off, strict=True)))
                   for k in range(len(leaves))] + [on]  # fmt: skip
-    log_z, means = (np.stack(field, axis=1) for field in ([x.log_z for x in leaves], [x.means for x in leaves]))
-    status = np.stack([x.status for x in leaves], axis=1)
-    return Components(log_z, means), np.where(np.isneginf(log_z), CONVERGED, status).max(axis=1)
+    log_z, means, status = (np.stack(field) for field in zip(*((x.log_z, x.means, x.status) for x in leaves)))
+    return Components(log_z, means), np.where(np.isneginf(log_z), CONVERGED, status).max(axis=0)
 
 
-def _held(rows: np.ndarray, unit: np.ndarray, useful: np.ndarray, state: int) -> np.ndarray:
-    """The rows with one more unit held in each where that is of use."""
-    rows, at = rows.copy(), np.flatnonzero(useful)
-    rows[at, unit[at]] = state
-    return rows
+def _with_states(question: Question, state: np.ndarray) -> Question:
+    """The question with the units held that have a state."""
+    units = np.where(np.isnan(state), -1, np.arange(len(state))[:, None])
+    return held(question, units, np.nan_to_num(state))
 
 
-def _replaced(old: np.ndarray, new: np.ndarray, where: np.ndarray) -> np.ndarray:
-    return np.where(where[:, None] if old.ndim == 2 else where, new, old)
+def _with_unit(states: np.ndarray, unit: np.ndarray, useful: np.ndarray, state: int) -> np.ndarray:
+    """The states with one more unit held in each row where that is of use."""
+    states, at = states.copy(), np.flatnonzero(useful)
+    states[unit[at], at] = state
+    return states
 
 
 # ---- all components together -----------------------------------------------------------------------------------------
 
 
-def _solve_all(method: Mixture, network, evidence: Evidence, start: Components, prune, dtype) -> Posterior:
-    """From the start downhill, chunk by chunk; `about` is the mixture."""
-    rows, count = evidence.rows, method.components
-    functional = Untruncated(1).fitted(network, evidence, prune=prune)
-    storage, stacked = network.storage.prepared(fans=True), network.stack is not None
-    head = head_of(network.layers, np.isnan(rows).any(axis=0))
+def _optimise(method: Mixture, question: Question, first: Components, dtype: str) -> tuple[Search, Components]:
+    """From the start downhill: where the search ended, and the mixture there."""
+    count, policy = method.components, POLICIES["monotone"]
+    functional = Untruncated(1).fitted(question)
+    storage = question.storage.prepared(fans=True)
+    question = question.with_model(weights=storage)
+    searched = question.num_searched
+    u = np.clip(first.means[:, :searched], SOFT, 1 - SOFT)
+    variables = started(question.searched, u, np.maximum(first.log_weight, -1e300)).stacked()
+    row_work = count * (functional.row_work(question.size, storage.num_edges, 0) + count * question.size)
 
-    def solve(index) -> Posterior:
-        some = evidence.take(index)
-        with precision(dtype):
-            found = _compiled(
-                storage.take(index) if stacked else storage, network.bias[index] if stacked else network.bias,
-                network.activation, some.rows, some.tilt, *(field[index] for field in start),
-                method.tol, method.max_steps, functional=functional, prune=prune, head=head,
-            )  # fmt: skip
-            return to_numpy(found)
+    def advance(question: Question, search: Search, few: int) -> Search:
+        return _descend(
+            question, search, float(method.tol), method.max_steps, few, functional=functional, count=count,
+            work=row_work * question.num_rows, dtype=dtype,
+        )  # fmt: skip
 
-    work = count * (functional.row_work(network.size, storage.num_edges, 0) + count * network.size)
-    parts = on_all_cores(solve, chunks(len(rows), max(1, MOST_NUMBERS // work)))
-    components = Components(*(np.concatenate([part.about[k] for part in parts])[: len(rows)] for k in (0, 1)))
-    return Posterior.joined(parts, len(rows))._replace(about=components)
-
-
-@partial(jax.jit, static_argnames=("functional", "prune", "head"))
-def _compiled(
-    storage, bias, activation, rows, tilt, log_share, means, tol, max_steps, *, functional, prune, head
-) -> Posterior:  # fmt: skip
-    rows, bias = jnp.asarray(rows, jnp.zeros(()).dtype), jnp.asarray(bias)
-    tilt = None if tilt is None else jnp.asarray(tilt, rows.dtype)
-    problem = pose(storage, bias, activation, rows, 1, pairs=False, prune=prune, tilt=tilt, head=head)
-    given = known(storage, bias, activation, rows, tilt)
-    count = log_share.shape[1]
-    u = jnp.clip(jnp.transpose(jnp.asarray(means, rows.dtype), (1, 2, 0)), SOFT, 1 - SOFT)[:, :head]
-    start = started(problem, u, jnp.asarray(log_share, rows.dtype).T).stacked()
-    evaluate = mixture_evaluator(problem, functional.energy, count)
-    tol = jnp.maximum(jnp.asarray(tol, rows.dtype), REACHABLE * jnp.finfo(rows.dtype).eps)
-    ending = descend(evaluate, floors(problem), POLICIES["monotone"], start, tol, max_steps)
-
-    def whole(u):
-        u = problem.complete(u)
-        return predict(problem, functional.with_summed(problem, given, u), functional.chance)
-
-    at = unstacked(ending.point.theta, count)
-    found = jax.vmap(whole)(component_means(problem, at.theta))
-    means = (jax.nn.softmax(at.phi, axis=0)[:, None] * found).sum(0)
-    G = jnp.where(functional.beyond(problem, undecided(problem)).any(0), jnp.nan, ending.point.G)
-    status = jnp.where(jnp.isnan(means).any(0) | jnp.isnan(G), NOT_FINITE, ending.status)
-    mixture = (jax.nn.log_softmax(at.phi, axis=0).T, jnp.transpose(found, (2, 0, 1)))
-    return Posterior(means.T, G, status, ending.steps, ending.cycles, ending.point.residual, mixture)
+    found = in_rounds(advance, question, start(policy, variables.astype(dtype)), row_work)
+    at: Variables = unstacked(found.point.theta, count)
+    means = np.repeat(question.values[None], count, axis=0)
+    means[:, :searched] = np.where(question.searched, expit(at.theta), means[:, :searched])
+    return found, Components(log_softmax(at.phi, axis=0), means)
 
 
-def _best(found: Posterior, whole: Posterior, others: list[_Other]) -> Posterior:
+def _descent(question: Question, search: Search, tol, max_steps, few, *, functional: Untruncated, count: int) -> Search:
+    question = question.opened()
+    evaluate = mixture_evaluator(question, functional.energy, count)
+    return descend(evaluate, limits(question, tol, max_steps), POLICIES["monotone"], search, few)
+
+
+_descend = Program(_descent)
+
+
+def _best(found: Search, optimised: Components, whole: Posterior, others: list[_Other]) -> Posterior:
     """Row by row the mixture with the lowest free energy."""
-    G = np.stack([found.free_energy, *(other.free_energy for other in others)])
+    G = np.stack([found.point.G, *(other.free_energy for other in others)])
     G = np.where(np.isfinite(G), G, np.inf)
     lost, row = np.isinf(G).all(0), np.arange(G.shape[1])
     which = np.where(lost, len(others), G.argmin(0))  # G1 says why
-    mixtures = [found.about, *(other.components for other in others)]
-    components = Components(*(np.stack([mixture[k] for mixture in mixtures])[which, row] for k in (0, 1)))
-    optimised = which == 0
+    mixtures = [optimised, *(other.components for other in others)]
+    log_weight = np.stack([mixture.log_weight for mixture in mixtures])[which, :, row].T
+    means = np.moveaxis(np.stack([mixture.means for mixture in mixtures])[which, :, :, row], 0, -1)
+    components = Components(log_weight, means)
+    mean = components.mean()
+    status = np.stack([found.status, *(other.status for other in others)])[which, row]
+    about = whole.about if lost.any() else replace(whole.about, without_leak=None)
     return Posterior(
-        np.where(optimised[:, None], found.means, components.mean()),
+        mean,
         np.where(lost, whole.free_energy, G.min(0)),
-        np.stack([found.status, *(other.status for other in others)])[which, row],
-        found.num_steps + whole.num_steps,
-        found.num_cycles,
-        np.where(optimised, found.residual, whole.residual),
-        _about(whole.about if lost.any() else _answered(whole.about), components),
+        np.where(np.isnan(mean).any(0) & ~lost, NOT_FINITE, status),
+        found.steps + whole.num_steps,
+        np.zeros_like(found.steps),
+        np.where(which == 0, found.point.residual, whole.residual),
+        None,
+        _about(about, components),
     )
 
-
-def _answered(first: About) -> About:
-    """Without the reason why G1 alone has no answer."""
-    return replace(first, notes=tuple(note for note in first.notes if not note.startswith(LACKING)))

@@ -24,10 +24,10 @@ def is_traced(*trees: object) -> bool:
 
 @contextmanager
 def precision(dtype: str) -> Iterator[None]:
-    """The context in which every array made by JAX has this type, and is made at once, even inside a user's trace."""
+    """The context in which every array made by JAX has this type."""
     if dtype not in DTYPES:
         raise InvalidInput(f"dtype must be one of {', '.join(DTYPES)}; got {dtype!r}.")
-    with jax.ensure_compile_time_eval(), jax.enable_x64(DTYPES[dtype]):
+    with jax.enable_x64(DTYPES[dtype]):
         yield
 
 

@@ -5,8 +5,7 @@
 where the weight of a state is multiplied by exp(sum_j t_j S_j). Only products with the Hessian are formed.
 """
 
-from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -14,11 +13,15 @@ import numpy as np
 
 from plefka.errors import InvalidInput
 from plefka.evidence import Evidence
-from plefka.free_energies.problem import known, pose
-from plefka.mean_field import POLICIES, Scheme, scheme_of, solve_traced
+from plefka.mean_field import FUNCTIONALS, Objective
 from plefka.methods import MeanField, does_not_apply
-from plefka.networks.arrows import relevant, settled_along
-from plefka.precision import is_traced, precision
+from plefka.networks.arrows import settled_along
+from plefka.precision import is_traced
+from plefka.programs import Program
+from plefka.reduction.edges import EdgeList
+from plefka.reduction.predicting import predict_traced
+from plefka.reduction.reduce import TracedReduction, masked, reduce, reduce_traced
+from plefka.reduction.summing import relevant
 from plefka.solvers.implicit import differentiable
 
 if TYPE_CHECKING:
@@ -52,106 +55,121 @@ def _responses(solution: "Solution", directions: np.ndarray) -> np.ndarray:
     Barren units have no free energy: they follow their parents, C = L (C of the others + D) L', and vary by D of their
     own beside that, as much as it takes for a variance of u (1 - u).
     """
-    network, given, scheme, method = _ingredients(solution)
-    tilt = np.zeros(given.rows.shape) if given.tilt is None else given.tilt
-    u = np.clip(solution.means[None], CLIP, 1 - CLIP)
-    start = np.log(u) - np.log1p(-u)  # of several minima, the one that was found
+    network, means = solution.network, _means(solution)
+    tilt = np.zeros(means.shape) if solution.evidence.tilt is None else solution.evidence.tilt[0]
+    u = np.clip(means, CLIP, 1 - CLIP)
+    theta = np.log(u) - np.log1p(-u)
+    objective = _objective(solution)
+    barren = _barren(solution)
+    storage = objective.prepared(_question(solution)).storage
 
-    informed = _informed(solution)
-
-    def products(directions, own):
-        with precision("float64"):
-            found = _products(
-                network.storage, network.bias, network.activation, given.rows, tilt, start, directions, own,
-                method.tol, method.max_steps, scheme=scheme, policy=POLICIES[method.policy], prune=solution.prune,
-                is_solved=method.solved_by == method.name, barren=not informed.all(),
-            )  # fmt: skip
-            return jax.tree.map(np.asarray, found)
+    def products(directions: np.ndarray, own: np.ndarray) -> Any:
+        return _products(
+            storage, network.bias, network.activation, solution.evidence.rows, tilt, theta, directions, own,
+            objective=objective, prune=solution.prune, has_barren=bool(barren.any()),
+            work=storage.num_edges * len(directions),
+        )  # fmt: skip
 
     own = np.zeros(network.size)
-    barren = np.flatnonzero(_above(solution, np.asarray(directions.any(axis=0))) & ~informed)
-    if barren.size:
-        from_others, heard = products(np.eye(network.size)[barren], own)
-        missing = (solution.means * (1 - solution.means))[barren] - from_others[np.arange(len(barren)), barren]
-        own[barren] = np.linalg.solve(heard[:, barren] ** 2, missing)
+    asked = np.flatnonzero(_with_ancestors(network, np.asarray(directions.any(axis=0))) & barren)
+    if asked.size:
+        from_others, received = products(np.eye(network.size)[asked], own)
+        missing = (means * (1 - means))[asked] - from_others[np.arange(len(asked)), asked]
+        own[asked] = np.linalg.solve(received[:, asked] ** 2, missing)
     return products(directions, own)[0]
 
 
-def _informed(solution: "Solution") -> np.ndarray:
-    """The units that are not barren: of which the evidence says something."""
-    network, given = solution.network, solution.evidence
-    with precision("float64"):
-        problem = pose(
-            network.storage, jnp.asarray(network.bias), network.activation, jnp.asarray(given.rows), 1,
-            pairs=False, prune=solution.prune, tilt=None if given.tilt is None else jnp.asarray(given.tilt),
-        )  # fmt: skip
-        return np.asarray(problem.known)[:, 0]
+def _means(solution: "Solution") -> np.ndarray:
+    """Those that minimise the free energy: of several minima, the one that was found."""
+    method = _method(solution)
+    if method.solved_by == method.name:
+        return solution.means
+    from plefka.inference import infer
+
+    return infer(solution.network, solution.evidence, method.solved_by, prune=solution.prune, throw=False).means[0]
 
 
-def _above(solution: "Solution", units: np.ndarray) -> np.ndarray:
-    """The units and their ancestors."""
-    with precision("float64"):
-        return np.asarray(relevant(solution.network.storage, jnp.asarray(units)[:, None]))[:, 0]
-
-
-def _ingredients(solution: "Solution") -> tuple["BeliefNetwork", Evidence, Scheme, MeanField]:
+def _method(solution: "Solution") -> MeanField:
     if solution.is_batch or solution.network is None or is_traced(solution.network):
         raise InvalidInput("covariances are for a single row of evidence, outside a trace; infer that row by itself.")
-    method = solution.method
-    if not isinstance(method, MeanField):
-        raise does_not_apply(method, "covariances follow from a free energy of the means, and it has none", "G1 or G12")
-    scheme = Scheme(scheme_of(method, solution.network, solution.evidence, prune=solution.prune).solved)
-    return scheme.prepare(solution.network), solution.evidence, scheme, method
+    if not isinstance(solution.method, MeanField):
+        why = "covariances follow from a free energy of the means, and it has none"
+        raise does_not_apply(solution.method, why, "G1 or G12")
+    return solution.method
 
 
-@partial(jax.jit, static_argnames=("scheme", "policy", "prune", "is_solved", "barren"))
-def _products(
-    storage, bias, activation, rows, tilt, start, directions, own, tol, max_steps,
-    *, scheme, policy, prune, is_solved, barren,
-):  # fmt: skip
-    """C z for every direction z, where `own` is D; and L' z, which is what z hears of the own variation of a unit.
+def _question(solution: "Solution") -> Any:
+    """All units of the network."""
+    reduction = reduce(solution.network, solution.evidence, prune=False)
+    return masked(solution.network.storage, reduction.given, reduction.left)
 
-    `is_solved`: whether the start is the solution, so that nothing has to be searched.
-    `barren`: whether there are units that follow their parents.
-    """
-    bias, rows, tilt = jnp.asarray(bias), jnp.asarray(rows), jnp.asarray(tilt)
 
-    def posed(tilt):
-        degree = scheme.solved.powers(activation)
-        return pose(storage, bias, activation, rows, degree, pairs=scheme.solved.needs_pairs, prune=prune, tilt=tilt)
+def _objective(solution: "Solution") -> Objective:
+    return Objective(FUNCTIONALS[_method(solution).solved_by].fitted(_question(solution)))
+
+
+def _barren(solution: "Solution") -> np.ndarray:
+    """The units of which the evidence says nothing."""
+    informed = np.asarray(solution.evidence.informed[0])
+    return ~_with_ancestors(solution.network, informed) if solution.prune else np.zeros(len(informed), bool)
+
+
+def _with_ancestors(network: "BeliefNetwork", units: np.ndarray) -> np.ndarray:
+    return relevant(EdgeList.of(network.storage), units[:, None])[:, 0]
+
+
+def _responses_of(
+    storage, bias, activation, rows, tilt, theta, directions, own, *, objective: Objective, prune, has_barren
+):
+    """C z for every direction z, where `own` is D; and L' z, which is what z receives of the own variation of a unit."""
+    from plefka.networks.belief import BeliefNetwork
+
+    network = BeliefNetwork(storage, bias, activation)
+    functional = objective.minimised
+
+    def reduced(tilt) -> TracedReduction:
+        return reduce_traced(network, Evidence(rows, tilt[None]), prune=prune)
+
+    def opened(reduction: TracedReduction):
+        return reduction.question.opened(functional.powers(activation), pairs=functional.needs_pairs)
 
     def means(tilt):
-        if is_solved:
-            problem = posed(tilt)
-            theta = jnp.where(problem.searched, start.T[: problem.head], 0.0)
-            given = known(storage, bias, activation, rows, tilt)
-            return differentiable(problem, given, scheme, theta, barren=barren)[0].T
-        return solve_traced(
-            storage, bias, activation, rows, tilt, start, tol, max_steps,
-            scheme=scheme, policy=policy, prune=prune,
-        ).means  # fmt: skip
+        reduction = reduced(tilt)
+        question = opened(reduction)
 
-    u, pull_back = jax.vjp(means, tilt)
-    if not barren:
-        return jax.lax.map(lambda z: pull_back(z[None])[0][0], jnp.asarray(directions)), None
-    problem = posed(tilt)
+        def predicted(u, functional):
+            return predict_traced(question, u, functional.chance) if has_barren else u
+
+        start = jnp.where(question.searched, theta[:, None], 0.0)
+        found, _ = differentiable(question, objective, start, predicted)
+        slope = functional.bias_slope(question, found) if reduction.sums_out else None
+        return predicted(reduction.with_summed(found, slope), functional)[:, 0]
+
+    u, backwards = jax.vjp(means, tilt)
+    if not has_barren:
+        return jax.lax.map(lambda z: backwards(z)[0], directions), None
+    question = opened(reduced(tilt))
 
     def along(change):
-        return _handed_on(problem, scheme.solved.chance, u.T, change)
+        return _handed_on(question, functional.chance, u[:, None], change)
 
-    def one(z):
-        heard = jax.vjp(along, jnp.zeros(u.T.shape))[1](z[:, None])[0]
-        return along(jnp.where(problem.known, pull_back(z[None])[0].T, own[:, None] * heard))[:, 0], heard[:, 0]
+    def response(z):
+        received = jax.vjp(along, jnp.zeros((len(u), 1), u.dtype))[1](z[:, None])[0]
+        change = jnp.where(question.barren, own[:, None] * received, backwards(z)[0][:, None])
+        return along(change)[:, 0], received[:, 0]
 
-    return jax.lax.map(one, jnp.asarray(directions))
+    return jax.lax.map(response, directions)
 
 
-def _handed_on(problem, chance, u, change):
+_products = Program(_responses_of)
+
+
+def _handed_on(question, chance, u, change):
     """The change of all means, along the arrows: of barren units their own, and what follows from their parents'."""
 
     def once(arguments, changes):
-        problem, u, change = arguments
-        following = jax.jvp(lambda u: chance(problem, u), (u,), (changes,))[1]
-        return change + jnp.where(problem.known, 0.0, following)
+        question, u, change = arguments
+        following = jax.jvp(lambda u: chance(question, u), (u,), (changes,))[1]
+        return change + jnp.where(question.barren, following, 0.0)
 
-    return settled_along(once, (problem, u, change), change)
+    return settled_along(once, (question, u, change), change)

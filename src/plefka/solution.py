@@ -45,7 +45,8 @@ ABOVE_LIKELIHOODS = (
 )
 ROUNDING = 1e-6  # how far above 0 a log-likelihood of 0 may come out, in float32 too
 
-STATUS_CODES = tuple(Status)  # the loop speaks in positions of this list, from 1; 0 is still running
+STATUS_CODES = tuple(Status)  # inside a computation a status is its position in this list, from 1
+RUNNING, CONVERGED, OUT_OF_STEPS, DIVERGED, NOT_FINITE, IMPOSSIBLE, WITHOUT_LEAK = range(7)
 
 
 class InferenceFailed(PlefkaError):

@@ -1,9 +1,6 @@
 """Which way of averaging suits an activation and a number of parents."""
 
 from math import inf
-from typing import TYPE_CHECKING
-
-import equinox as eqx
 
 from plefka.activations import Activation, NoisyOr, Sigmoid
 from plefka.averages.average import Average
@@ -11,9 +8,6 @@ from plefka.averages.enumerated import Enumerated
 from plefka.averages.exponentials import Exponentials
 from plefka.averages.fourier import Fourier
 from plefka.averages.gauss_hermite import GaussHermite
-
-if TYPE_CHECKING:
-    from plefka.networks.belief import BeliefNetwork
 
 FEW = 5  # parents whose states are fewer than the nodes of a quadrature
 MOST = 12  # parents whose states can be summed over
@@ -34,10 +28,3 @@ def choose(activation: Activation, positions: int, reach: float, leak: float, la
     if isinstance(activation, NoisyOr):
         return Exponentials(leak)
     return Enumerated(activation) if positions <= MOST else GaussHermite(activation)
-
-
-def narrowed(network: "BeliefNetwork") -> "BeliefNetwork":
-    """The network by edges, where dense blocks hide that the states of all parents can be summed over."""
-    if isinstance(network.activation, Sigmoid | NoisyOr):
-        return network
-    return eqx.tree_at(lambda net: net.storage, network, network.storage.narrowed(MOST))

@@ -12,12 +12,13 @@ from plefka.precision import is_traced
 
 if TYPE_CHECKING:
     from plefka.activations import Activation
-    from plefka.networks.belief import BeliefNetwork
+    from plefka.question import BeliefModel
 
 GRID = 1.2  # reaches are rounded up to powers of it, so that few programs are compiled
 LEAST_REACH = 8.0
 SMALLEST_WEIGHT = 1e-3
 USUAL_LEAK = 0.1
+SMALL = 2**16  # weights up to which a few generous ranges serve all networks, so that they share programs
 REACH_IN_A_TRACE, LEAK_IN_A_TRACE = 60.0, 1e-4  # where weights are not known
 
 
@@ -27,34 +28,41 @@ class Range(NamedTuple):
     reach: float = REACH_IN_A_TRACE
     leak: float = LEAK_IN_A_TRACE
     largest: float = math.inf  # of the weights
+    is_guess: bool = True  # fields of a trace may be out of it
 
     def average(self, activation: "Activation", positions: int) -> Average:
         """The way of averaging over so many parents."""
         return choose(activation, positions, self.reach, self.leak, self.largest)
 
 
-def range_of(network: "BeliefNetwork") -> Range:
-    """The range of a network, or of all networks of a stack; a usual one where weights are traced."""
-    if is_traced(network):
-        return Range()
+def range_of(model: "BeliefModel") -> Range:
+    """The range that averages over the parents of a network must cover, in all rows.
+
+    A usual one where weights are traced, or where all averages are sums over the few states of the parents.
+    """
+    storage = model.weights
+    traced = is_traced(storage, model.h)
+    if traced or storage.most_parents() <= FEW:
+        return Range(is_guess=traced)
     with np.errstate(over="ignore"):
-        low, high = (network.bias + part for part in network.storage.extreme_sums())
-    averaged = network.storage.has_average()
-    reach = np.max(np.maximum(np.abs(low), np.abs(high))[..., averaged], initial=0.0)
-    lowest = np.atleast_2d(low)[:, network.storage.has_parents()]
-    leak = np.maximum(lowest, SMALLEST_LEAK).min(initial=USUAL_LEAK)  # a unit without leak may gain any
-    largest = max((np.abs(w).max(initial=0.0) for w in network.storage.leaves()), default=0.0)
-    return Range(_up(float(reach)), 10.0 ** math.floor(math.log10(leak)), _up(float(largest), SMALLEST_WEIGHT))
+        low, high = (np.asarray(model.h) + np.atleast_2d(part).T for part in storage.extreme_sums())
+    averaged = np.broadcast_to(np.asarray(model.counted) & storage.has_average()[:, None], np.broadcast(low, model.counted).shape)
+    low, high = (np.broadcast_to(part, averaged.shape)[averaged] for part in (low, high))
+    largest = max((np.abs(w).max(initial=0.0) for w in storage.leaves()), default=0.0)
+    return rounded(low, high, largest if storage.num_edges > SMALL else math.inf)
 
 
-def range_for(network: "BeliefNetwork") -> Range:
-    """The range that averages over the parents must cover; a usual one where all of them are sums over states."""
-    if network.storage.most_parents() <= FEW:
-        return Range()
-    return range_of(network)
+def rounded(low: np.ndarray, high: np.ndarray, largest: float) -> Range:
+    """The range of fields between these; rounded generously where weights may be of any size, as in small networks."""
+    reach = float(np.maximum(np.abs(low), np.abs(high)).max(initial=0.0))
+    leak = np.maximum(low, SMALLEST_LEAK).min(initial=USUAL_LEAK)  # a unit without leak may gain any
+    decades = 1 if math.isfinite(largest) else 4
+    grid = GRID if math.isfinite(largest) else 4.0
+    lowest = 10.0 ** (decades * math.floor(math.log10(leak) / decades))
+    return Range(_up(reach, LEAST_REACH, grid), lowest, _up(float(largest), SMALLEST_WEIGHT, GRID), False)
 
 
-def _up(number: float, least: float = LEAST_REACH) -> float:
+def _up(number: float, least: float, grid: float) -> float:
     if number <= least or not math.isfinite(number):
         return least if number <= least else number
-    return least * GRID ** math.ceil(math.log(number / least) / math.log(GRID) - 1e-9)
+    return least * grid ** math.ceil(math.log(number / least) / math.log(grid) - 1e-9)

@@ -1,8 +1,8 @@
 """The factors P(unit | parents) of a network with its evidence, and the messages they send.
 
-The factor of unit c tells c the odds F / (1 - F), F = <f(x_c)> under the cavity means of its parents, and tells parent
-k how much likelier it makes everything below (see Average.messages). The cavity of a parent is the sum of all log-odds
-that it hears, without those of this factor. A unit that is not free hears nothing: it has its value.
+The factor of unit c sends c the log-odds of F = <f(x_c)> under the cavity means of its parents, and sends parent k the
+log-odds of everything below (see Average.messages). The cavity of a parent is the sum of all messages to it, without
+that of this factor. A unit that is not free receives nothing: it has its value.
 """
 
 from collections.abc import Sequence
@@ -12,11 +12,11 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from plefka.activations import Activation, NoisyOr, Sigmoid
+from plefka.activations import Activation
 from plefka.averages import Average, Exponentials, Parents
 from plefka.averages.range import Range
 from plefka.belief_propagation.log_odds import LogOdds, certain_part, finite_part, of_state
-from plefka.free_energies.problem import Problem
+from plefka.question import Question
 from plefka.networks.fans import Fans
 
 Units = Float[Array, "units rows"]
@@ -26,11 +26,11 @@ Table = Float[Array, "positions columns rows"]
 
 def average_of(activation: Activation, positions: int, fields: Range) -> Average:
     """How the averages over so many parents are taken; for noisy-or those of messages are products, however many."""
-    return Exponentials(0.0) if isinstance(activation, NoisyOr) else fields.average(activation, positions)
+    return Exponentials(0.0) if activation.has_linear_log_off else fields.average(activation, positions)
 
 
 class Messages(eqx.Module):
-    """Log-odds: what every factor tells its unit, and what it tells each of its parents, fan by fan."""
+    """Log-odds: from every factor to its unit, and to each of its parents, fan by fan."""
 
     own: Units
     up: tuple[Table, ...]
@@ -44,41 +44,40 @@ class Chances(eqx.Module):
 
 
 class Factors(eqx.Module):
-    """All factors of a problem, by fans."""
+    """All factors of a question, by fans."""
 
-    problem: Problem
+    question: Question
     fans: Fans
     averages: tuple[Average, ...]
     ranges_known: bool = eqx.field(static=True)  # else fields may be beyond what the averages cover
 
     @classmethod
-    def of(cls, problem: Problem, fans: Fans, fields: Range) -> "Factors":
+    def of(cls, question: Question, fans: Fans, fields: Range) -> "Factors":
         """Fans of weights among which a certain edge is infinite."""
-        averages = (average_of(problem.activation, len(w), fields) for w in fans.weights)
-        return cls(problem, fans, tuple(averages), fields != Range())
+        averages = (average_of(question.model.activation, len(w), fields) for w in fans.weights)
+        return cls(question, fans, tuple(averages), not fields.is_guess)
 
     @property
     def h(self) -> Units:
         """The biases, for every row."""
-        return jnp.broadcast_to(self.problem.h, self.problem.free.shape)
+        return jnp.broadcast_to(self.question.model.h, self.question.free.shape)
 
     @property
     def counted(self) -> Bool[Array, "units rows"]:
         """Whose factor there is."""
-        return self.problem.counted > 0
+        return self.question.model.counted
 
-    def silence(self) -> Messages:
-        """Before anything is said."""
+    def initial_messages(self) -> Messages:
+        """All log-odds 0."""
         rows, dtype = self.h.shape[1], self.h.dtype
         up = self.fans.map(lambda w: jnp.zeros((*w.shape[:2], rows), dtype))
         return Messages(jnp.zeros_like(self.h), tuple(up))
 
-    def hear(self, messages: Messages) -> LogOdds:
-        """All that is said to every unit."""
-        free, tilt = self.problem.free, self.problem.tilt
-        finite = self._collected(messages, finite_part)
-        finite = jnp.where(free, finite if tilt is None else finite + tilt, of_state(self.problem.values))
-        if isinstance(self.problem.activation, Sigmoid):  # never certain
+    def beliefs(self, messages: Messages) -> LogOdds:
+        """The sum of all messages to every unit."""
+        finite = self._collected(messages, finite_part) + self.question.tilt
+        finite = jnp.where(self.question.free, finite, of_state(self.question.values))
+        if not self.question.model.activation.allows_certain_states:
             return LogOdds(finite, None)
         return LogOdds(finite, self._collected(messages, certain_part))
 
@@ -86,21 +85,21 @@ class Factors(eqx.Module):
         tables = [part(up) for up in messages.up]
         return part(messages.own) + (self.fans.to_parents(tables) if any(map(len, tables)) else 0.0)
 
-    def cavities(self, messages: Messages, heard: LogOdds) -> list[Table]:
-        """What the parents tell the factors of their children."""
-        certain = [None] * len(messages.up) if heard.certain is None else self.fans.parents(heard.certain)
-        parents = zip(self.fans.parents(heard.finite), certain, messages.up, strict=True)
+    def cavities(self, messages: Messages, beliefs: LogOdds) -> list[Table]:
+        """The messages of the parents to the factors of their children."""
+        certain = [None] * len(messages.up) if beliefs.certain is None else self.fans.parents(beliefs.certain)
+        parents = zip(self.fans.parents(beliefs.finite), certain, messages.up, strict=True)
         return [LogOdds(finite, sure).without(up) for finite, sure, up in parents]
 
-    def answer(self, messages: Messages, heard: LogOdds) -> tuple[Messages, Units]:
-        """What all factors say when they have heard the messages, and ln of the sum over all states of each."""
-        from_below = heard.without(messages.own)
-        cavities = self.cavities(messages, heard)
-        free, counted = self.fans.parents(self.problem.free), self.fans.children(self.counted)
+    def update(self, messages: Messages, beliefs: LogOdds) -> tuple[Messages, Units]:
+        """The new messages of all factors, and ln of the sum over all states of each."""
+        from_below = beliefs.without(messages.own)
+        cavities = self.cavities(messages, beliefs)
+        free, counted = self.fans.parents(self.question.free), self.fans.children(self.counted)
         columns = zip(cavities, self.fans.children(self.h), self.fans.children(from_below), free, counted, strict=True)
-        found = [_said(*fan, *column) for fan, column in zip(self._averaged(), columns, strict=True)]
+        found = [_factor_messages(*fan, *column) for fan, column in zip(self._averaged(), columns, strict=True)]
         chances = self._of_units([fan[1:] for fan in found])
-        own = jnp.where(self.problem.free, chances.on - chances.off, 0.0)
+        own = jnp.where(self.question.free, chances.on - chances.off, 0.0)
         return Messages(own, tuple(fan[0] for fan in found)), self.log_sums(chances, from_below)
 
     def chances(self, parents: Sequence[Parents]) -> Chances:
@@ -123,13 +122,13 @@ class Factors(eqx.Module):
         if not self.ranges_known:
             fans = zip(self._averaged(), self.fans.children(self.h), columns, strict=True)
             columns = [_covered(*fan) for fan in fans]
-        f, x = self.problem.activation, self.problem.activation.clip(self.h)
+        f, x = self.question.model.activation, self.question.model.activation.clip(self.h)
         on = self.fans.to_children([column[0] for column in columns], f.log_on(x))
         return Chances(on, self.fans.to_children([column[1] for column in columns], f.log_off(x)))
 
 
-def _said(average: Average, w, cavity: Table, h, from_below, free, counted) -> tuple[Table, Any, Any]:
-    """The messages to the parents, where someone is there to speak and to hear, and the chances of the children."""
+def _factor_messages(average: Average, w, cavity: Table, h, from_below, free, counted) -> tuple[Table, Any, Any]:
+    """The messages to the parents, where the factor counts and the parent is free, and the chances of the children."""
     parents = Parents.of_log_odds(cavity)
     if len(w) == 0:
         return cavity, *average.chances(w, parents, h)

@@ -16,38 +16,38 @@ import jax.numpy as jnp
 
 from plefka.activations import softplus
 from plefka.averages.parents import Parents
-from plefka.belief_propagation.factors import Factors, Messages, Rows, Units
+from plefka.belief_propagation.factors import Chances, Factors, Messages, Rows, Units
 
 
-def log_likelihood(factors: Factors, messages: Messages) -> Rows:
-    """ln Z at these messages, for every row."""
-    problem, factors = factors.problem, _off_poles(factors)
-    heard = factors.hear(messages)
-    cavities = factors.cavities(messages, heard)
+def log_likelihood(factors: Factors, messages: Messages) -> tuple[Rows, Units | None]:
+    """ln Z at these messages, for every row, and d ln Z / dh where units may have been summed out."""
+    question, factors = factors.question, _off_poles(factors)
+    beliefs = factors.beliefs(messages)
+    cavities = factors.cavities(messages, beliefs)
     chances = factors.chances([Parents.of_log_odds(cavity) for cavity in cavities])
-    theta, from_below = heard.total, heard.without(messages.own)
+    theta, from_below = beliefs.total, beliefs.without(messages.own)
     on = theta > 0
     # log_sums has the larger of n(0) and n(1) scaled to 1; here it shall be that of the likelier state
     scale = jnp.where(factors.counted, jnp.minimum(jnp.where(on, from_below, -from_below), 0.0), 0.0)
-    total = (factors.log_sums(chances, from_below) - scale).sum(0) + problem.constant
+    log_sums = factors.log_sums(chances, from_below)
+    total = (log_sums - scale).sum(0)
     for cavity, parent, is_on in zip(cavities, factors.fans.parents(theta), factors.fans.parents(on), strict=True):
         sign = jnp.where(is_on, -1.0, 1.0)
         total += (softplus(sign * cavity) - softplus(sign * parent)).sum((0, 1))
-    return total if problem.tilt is None else total + jnp.where(on & factors.counted, problem.tilt, 0.0).sum(0)
+    total = total + jnp.where(on & factors.counted, question.tilt, 0.0).sum(0)
+    linear = question.model.activation.has_linear_log_off
+    return total, _bias_slope(chances, from_below, log_sums) if linear else None
+
+
+def _bias_slope(chances: Chances, from_below: Units, log_sums: Units) -> Units:
+    """d/dh of ln[(1 - F) n(0) + F n(1)], where 1 - F falls as exp(-h)."""
+    on, off = (jnp.exp(jnp.minimum(sign * from_below, 0.0)) for sign in (1, -1))
+    found = (on - off) * jnp.exp(chances.off - log_sums)
+    return jax.lax.stop_gradient(jnp.where(jnp.isfinite(found), found, 0.0))
 
 
 def _off_poles(factors: Factors) -> Factors:
     """Where a unit cannot be on, ln F has a pole: a field that small changes nothing, and keeps all slopes finite."""
-    h = factors.problem.h
-    raised = h + jax.lax.stop_gradient(factors.problem.activation.off_poles(h) - h)
-    return eqx.tree_at(lambda f: f.problem.h, factors, raised)
-
-
-def with_slope(factors: Factors, messages: Messages) -> tuple[Rows, Units]:
-    """ln Z and d ln Z / dh at fixed messages."""
-
-    def at(h):
-        return log_likelihood(eqx.tree_at(lambda f: f.problem.h, factors, h), messages)
-
-    log_z, back = jax.vjp(at, factors.h)
-    return log_z, back(jnp.ones_like(log_z))[0]
+    h = factors.question.model.h
+    raised = h + jax.lax.stop_gradient(factors.question.model.activation.off_poles(h) - h)
+    return eqx.tree_at(lambda f: f.question.model.h, factors, raised)

@@ -1,121 +1,141 @@
-"""Belief propagation behind `infer`: chunks of rows through one compiled program, as many as fit into memory."""
+"""Belief propagation: messages are sent until they settle, in every row."""
 
-from collections.abc import Callable
-from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 
-from plefka.activations import NoisyOr
 from plefka.averages import Parents
 from plefka.averages.parents import chance, log_odds
-from plefka.averages.range import Range, range_for
-from plefka.belief_propagation.factors import Factors, Messages, Rows, Units, average_of
-from plefka.belief_propagation.free_energy import log_likelihood, with_slope
-from plefka.belief_propagation.sweeps import propagate
+from plefka.averages.range import Range, range_of
+from plefka.belief_propagation.factors import Factors, Messages, Units, average_of
+from plefka.belief_propagation.free_energy import log_likelihood
+from plefka.belief_propagation.sweeps import Propagation, propagate, start
 from plefka.errors import MethodDoesNotApply
-from plefka.evidence import Evidence
-from plefka.free_energies.problem import known, pose
 from plefka.free_energies.untruncated import GAUSSIAN
-from plefka.mean_field import MOST_NUMBERS, REACHABLE
 from plefka.methods import Bethe
 from plefka.networks.arrows import settled_along
-from plefka.posterior import About, Posterior, chunks, on_all_cores
-from plefka.precision import is_traced, precision, to_numpy
-from plefka.reductions import Given, recovered, sums_out
-from plefka.solvers.loop import IMPOSSIBLE, NOT_FINITE
+from plefka.posterior import About, Posterior
+from plefka.programs import Program
+from plefka.question import Question
+from plefka.solution import IMPOSSIBLE, NOT_FINITE
+from plefka.solvers.loop import REACHABLE
+from plefka.solvers.rounds import in_rounds
 
 if TYPE_CHECKING:
-    from plefka.networks.belief import BeliefNetwork
+    from plefka.reduction.reduce import Part, TracedReduction
 
 
-def posterior(method: Bethe, network: "BeliefNetwork", evidence: Evidence, *, prune: bool, dtype: str) -> Posterior:
-    """Send messages until they settle, in every row."""
-    network = eqx.tree_at(lambda net: net.storage, network, network.storage.prepared(fans=True))
-    fields = Range() if isinstance(network.activation, NoisyOr) else range_for(network)
-    solve = partial(_compiled, fields=fields, prune=prune)
-    options = method.damping, method.tol, method.max_steps
-    if is_traced(network, evidence.rows):
-        parts = network.storage, network.bias, network.activation, evidence.rows, evidence.tilt
-        found = solve(*parts, *options)
-    else:
-        found = _in_chunks(solve, network, evidence, options, dtype)
-    is_exact = average_of(network.activation, network.storage.most_parents(), fields).is_exact
-    return found._replace(about=About(notes=() if is_exact else (GAUSSIAN,)))
+class Answer(eqx.Module):
+    """Where the messages are, and what they say: beliefs, ln Z, and d ln Z / dh where that may be asked for."""
+
+    state: Propagation
+    means: Any
+    log_z: Any
+    slope: Any
+
+    @property
+    def status(self):
+        return self.state.status
 
 
-def _in_chunks(solve: Callable, network: "BeliefNetwork", evidence: Evidence, options, dtype: str) -> Posterior:
-    storage, rows = network.storage, evidence.rows
-    stacked = network.stack is not None
+def posterior(method: Bethe, part: "Part", *, dtype: str) -> Posterior:
+    """Beliefs and Bethe's ln P of every row."""
+    question = part.question
+    storage = question.storage.prepared(fans=True)
+    question, fields = question.with_model(weights=storage), _fields(question)
+    own = np.zeros(question.free.shape, dtype)
+    up = tuple(np.zeros((*shape, question.num_rows), dtype) for shape in storage.fan_shapes)
+    first = start(Messages(own, up), method.damping, np)
+    slope = np.zeros_like(own) if question.model.activation.has_linear_log_off else None
+    search = Answer(first, np.zeros_like(own), np.zeros_like(own[0]), slope)
 
-    def part(index) -> Posterior:
-        piece = storage.take(index) if stacked else storage
-        bias = network.bias[index] if stacked else network.bias
-        tilt = None if evidence.tilt is None else evidence.tilt[index]
-        with precision(dtype):
-            return to_numpy(solve(piece, bias, network.activation, rows[index], tilt, *options))
+    def advance(question: Question, search: Answer, few: int) -> Answer:
+        work = max(storage.num_edges, question.size) * question.num_rows
+        return _sweeps(
+            question, search, float(method.tol), method.max_steps, few, fields=fields, work=4 * work, dtype=dtype
+        )
 
-    pieces = chunks(len(rows), max(1, MOST_NUMBERS // max(storage.num_edges, network.size)))
-    return Posterior.joined(on_all_cores(part, pieces), len(rows))
-
-
-def _solve(
-    storage, bias, activation, rows, tilt, damping, tol, max_steps,
-    *, fields: Range, prune: bool,
-) -> Posterior:  # fmt: skip
-    rows, bias = jnp.asarray(rows, jnp.zeros(()).dtype), jnp.asarray(bias)
-    tilt = None if tilt is None else jnp.asarray(tilt, rows.dtype)
-    problem = pose(storage, bias, activation, rows, 1, pairs=False, prune=prune, tilt=tilt)
-    factors = Factors.of(problem, storage.open(1, jnp.inf).fans(), fields)
-    tol = jnp.maximum(jnp.asarray(tol, rows.dtype), REACHABLE * jnp.finfo(rows.dtype).eps)
-    ending = propagate(jax.lax.stop_gradient(factors), damping, tol, max_steps)
-    messages = jax.lax.stop_gradient(ending.messages)
-    given = known(storage, bias, activation, rows, tilt)
-    log_z, means = _with_summed(factors, given, messages)
-    means = _predicted(*jax.lax.stop_gradient((factors, messages, means)))
-    impossible = ending.status == IMPOSSIBLE
-    means = jnp.where(impossible & jnp.isnan(given.known), jnp.nan, means)
-    wrong = ~impossible & (jnp.isnan(means).any(0) | jnp.isnan(log_z))
-    status = jnp.where(wrong, NOT_FINITE, ending.status)
-    G = jnp.where(impossible, jnp.inf, -log_z)
+    found = in_rounds(advance, question, search, max(storage.num_edges, question.size))
+    state, impossible = found.state, found.status == IMPOSSIBLE
+    means = np.where(impossible & question.free, np.nan, found.means)
+    wrong = ~impossible & (np.isnan(means).any(0) | np.isnan(found.log_z))
     return Posterior(
-        _found_by(factors, means).T, G, status, ending.steps, jnp.zeros_like(ending.steps), ending.residual
-    )
+        means, np.where(impossible, np.inf, -found.log_z), np.where(wrong, NOT_FINITE, found.status), state.steps,
+        np.zeros_like(state.steps), state.residual, found.slope, _about(question, fields),
+    )  # fmt: skip
 
 
-_compiled = jax.jit(_solve, static_argnames=("fields", "prune"))
+def _fields(question: Question) -> Range:
+    """The range of fields; for noisy-or all averages are products, whatever the fields."""
+    linear = question.model.activation.has_linear_log_off
+    return Range(is_guess=False) if linear else range_of(question.model)
 
 
-def _with_summed(factors: Factors, given: Given, messages: Messages) -> tuple[Rows, Units]:
-    """ln Z and the beliefs; those of units that were summed out follow from ln Z."""
-    problem = factors.problem
-    means = jnp.where(problem.free, chance(factors.hear(messages).total), problem.values)
-    if not sums_out(problem.activation):
-        return log_likelihood(factors, messages), means
-    log_z, slope = with_slope(factors, messages)
+def _about(question: Question, fields: Range) -> About:
+    average = average_of(question.model.activation, question.storage.most_parents(), fields)
+    return About(notes=() if average.is_exact else (GAUSSIAN,))
 
-    def follow(slope):
-        return jnp.where(problem.summed, recovered(given, problem.reduced, slope), means)
 
-    slope = jax.lax.stop_gradient(slope)
-    return log_z, jax.lax.cond(jnp.any(problem.summed), follow, lambda _: means, slope)
+def _solve(question: Question, before: Answer, tol, max_steps, few, *, fields: Range) -> Answer:
+    factors = factors_of(question, fields)
+    tol = jnp.maximum(jnp.asarray(tol, factors.h.dtype), REACHABLE * jnp.finfo(factors.h.dtype).eps)
+    found = propagate(factors, before.state, tol, max_steps, few)
+    return Answer(found, beliefs(factors, found.messages), *log_likelihood(factors, found.messages))
+
+
+_sweeps = Program(_solve)
+
+
+def factors_of(question: Question, fields: Range) -> Factors:
+    """The factors of a question that is not opened yet, with certain edges infinite."""
+    opened = question.opened(certain=jnp.inf)
+    return Factors.of(opened, opened.model.weights.fans(), fields)
+
+
+def beliefs(factors: Factors, messages: Messages) -> Units:
+    """The means that the messages say, and the values of units that are not free."""
+    question = factors.question
+    return jnp.where(question.free, chance(factors.beliefs(messages).total), question.values)
+
+
+def traced(method: Bethe, reduction: "TracedReduction") -> Posterior:
+    """Inside a user's trace; ln P can be differentiated, and the means cannot."""
+    question = reduction.question.with_model(weights=reduction.question.storage.prepared(fans=True))
+    fields = _fields(question)
+    factors = factors_of(question, fields)
+    frozen = jax.lax.stop_gradient(factors)
+    tol = jnp.maximum(method.tol, REACHABLE * jnp.finfo(factors.h.dtype).eps)
+    found = propagate(frozen, start(frozen.initial_messages(), method.damping, jnp), tol, method.max_steps)
+    messages = jax.lax.stop_gradient(found.messages)
+    log_z, slope = log_likelihood(factors, messages)
+    means = jax.lax.stop_gradient(reduction.with_summed(beliefs(frozen, messages), slope))
+    means = _predicted(frozen, messages, means)
+    impossible = found.status == IMPOSSIBLE
+    means = jnp.where(impossible & reduction.given.hidden, jnp.nan, means)
+    wrong = ~impossible & (jnp.isnan(means).any(0) | jnp.isnan(log_z))
+    status = jnp.where(wrong, NOT_FINITE, found.status)
+    return Posterior(
+        _found_by(factors, means), jnp.where(impossible, jnp.inf, -log_z), status, found.steps,
+        jnp.zeros_like(found.steps), found.residual, None, _about(question, fields),
+    )  # fmt: skip
 
 
 def _predicted(factors: Factors, messages: Messages, means: Units) -> Units:
     """The means with those of barren units, F under the beliefs about their parents, along the arrows."""
-    is_known = factors.problem.known
-    beliefs = jnp.where(factors.problem.free, factors.hear(messages).total, log_odds(means))
+    barren = factors.question.barren & ~factors.question.free
+    known = jnp.where(factors.question.free, factors.beliefs(messages).total, log_odds(means))
 
     def once(_, theta):
         found = factors.chances([Parents.of_log_odds(above) for above in factors.fans.parents(theta)])
-        return jnp.where(is_known, beliefs, found.on - found.off)
+        return jnp.where(barren, found.on - found.off, known)
 
-    def predicted(beliefs):
-        return jnp.where(is_known, means, chance(settled_along(once, None, beliefs, least=1.0)))
+    def predicted(known):
+        return jnp.where(barren, chance(settled_along(once, None, known, least=1.0)), means)
 
-    return jax.lax.cond(jnp.any(~is_known), predicted, lambda _: means, beliefs)
+    return jax.lax.cond(jnp.any(barren), predicted, lambda _: means, known)
 
 
 @jax.custom_vjp

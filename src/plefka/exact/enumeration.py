@@ -1,150 +1,179 @@
-"""Exact inference by enumeration: the sum over all states of the hidden units, in blocks so that memory stays flat.
+"""Exact inference by enumeration: the sum over all states of the free units, in blocks so that memory stays flat.
 
-Units that can be summed out by hand are (see reductions.py). A hidden unit without children is on with probability
-f(field), so that only its parents need be enumerated.
+A free unit without children is on with probability f(field), so that only its parents need be enumerated. Small sums
+are NumPy's, which compiles nothing; the same lines are compiled for large ones.
 """
 
-from functools import partial
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from plefka.activations import Activation, namespace
 from plefka.errors import MethodDoesNotApply
-from plefka.evidence import Evidence
-from plefka.free_energies.problem import known
-from plefka.networks.states import fields, log_terms, open_for_states
-from plefka.posterior import Posterior, chunks
-from plefka.precision import is_traced, precision, to_numpy
+from plefka.networks.states import fields, field_weights, log_terms, open_for_states
+from plefka.posterior import About, Posterior
+from plefka.precision import is_traced
+from plefka.programs import Program
 from plefka.progress import progress
-from plefka.reductions import recovered, reduced, sums_out
-from plefka.solvers.loop import CONVERGED, IMPOSSIBLE, NOT_FINITE
+from plefka.question import Question
+from plefka.reduction.ladder import rows_for
+from plefka.solution import CONVERGED, IMPOSSIBLE, NOT_FINITE
 
 if TYPE_CHECKING:
-    from plefka.networks.belief import BeliefNetwork
+    from plefka.reduction.reduce import Part, TracedReduction
 
 MOST_HIDDEN = 24
-BLOCK = 2**12  # states at once for one row
+BLOCKS = (2**6, 2**12)  # states at once for one row
 WORK = 2**21  # numbers at once for all rows of a chunk
+FEW_ROWS, LITTLE_WORK = 32, 2**22  # rows, and units times states of them all, that NumPy sums over
 BLOCKS_AT_ONCE = 16  # between two updates of the progress bar
 
 
-class Tally(NamedTuple):
-    """A running sum of exp(log_weight) and of the units' values, both relative to exp(top)."""
+class Sums(NamedTuple):
+    """A running sum of exp(log_weight) and of the units' values, both relative to exp(top); for one row."""
 
     top: Any
     total: Any
+    values: Any  # (units,)
+    slopes: Any  # (units,): d ln P / dh
+
+
+class Row(NamedTuple):
+    """What is summed over in one row; arrays are (units,)."""
+
+    h: Any
     values: Any
-    slopes: Any  # d ln P / dh of every unit, or None where nothing was summed out
+    tilt: Any
+    rank: Any  # which bit of a state's number is the state of the unit; -1 where it is not enumerated
+    leaf: Any  # free, without children and soft evidence: only its chance is wanted
+    counted: Any  # whose probability is part of that of a state
+    states: Any  # how many states there are
 
 
-def posterior(network: "BeliefNetwork", evidence: Evidence, *, prune: bool, dtype: str) -> Posterior:
+def posterior(part: "Part", *, dtype: str) -> Posterior:
     """ln P(evidence) and all posterior means, exactly."""
-    if is_traced(network, evidence.rows):
-        return _traced(network, evidence)
-    parts = []
-    with precision(dtype):
-        task = _task(network, evidence, prune)
-        bits = most_bits(task)
-        _refuse_too_many(bits)
-        states = 2**bits
-        block = min(BLOCK, states)
-        for index in chunks(len(task.rows), max(1, WORK // (block * network.size))):
-            parts.append(_sum_blocks(network, task, index, block, states))
-        return _posterior(Posterior.joined(parts, len(task.rows)), evidence.rows)
-
-
-class Task(NamedTuple):
-    """What is enumerated, row by row; arrays are (rows, units)."""
-
-    rows: np.ndarray
-    tilt: np.ndarray
-    bias: np.ndarray
-    constant: np.ndarray  # (rows,)
-    enumerated: np.ndarray
-    leaf: np.ndarray  # barren, and without children: only its chance is wanted
-    summed: np.ndarray  # summed out beforehand
-
-    @property
-    def counted(self) -> np.ndarray:
-        """Whose probability is part of that of a state."""
-        return ~self.leaf & ~self.summed
-
-    def take(self, index) -> "Task":
-        return Task(*(field[index] for field in self))
-
-
-def num_enumerated(network: "BeliefNetwork", evidence: Evidence, prune: bool) -> int:
-    """How many units would have to be enumerated in the row that has most of them."""
-    with precision("float64"):
-        return most_bits(_task(network, evidence, prune))
-
-
-def most_bits(task: Task) -> int:
-    """How many units must be enumerated in the row that has most of them."""
-    return int(task.enumerated.sum(1).max(initial=0))
-
-
-def _task(network: "BeliefNetwork", evidence: Evidence, prune: bool) -> Task:
-    rows = np.asarray(evidence.rows)
-    tilt = np.zeros(rows.shape) if evidence.tilt is None else evidence.tilt
-    bias, constant, summed = np.broadcast_to(network.bias, rows.shape), np.zeros(len(rows)), np.zeros(rows.shape, bool)
-    if prune and sums_out(network.activation):
-        left = _reduced(network.storage, network.bias, network.activation, rows, tilt)
-        bias, constant, summed = (np.asarray(field).T for field in (left.h, left.constant, left.summed))
-    hidden = np.isnan(rows) & ~summed
-    leaf = hidden & (network.storage.num_children() == 0) & (tilt == 0) & prune
-    return Task(np.where(summed, 0.0, rows), tilt, bias, constant, hidden & ~leaf, leaf, summed)
-
-
-@jax.jit
-def _reduced(storage, bias, activation, rows, tilt):
-    return reduced(known(storage, bias, activation, rows, tilt), prune=True, keep_barren=True)
-
-
-@jax.jit
-def _recovered(storage, bias, activation, rows, tilt, slope):
-    given = known(storage, bias, activation, rows, tilt)
-    return recovered(given, reduced(given, prune=True, keep_barren=True), slope.T).T
-
-
-def _sum_blocks(network, task: Task, index, block, states) -> Posterior:
-    stacked = network.stack is not None
-    storage = network.storage.take(index) if stacked else network.storage
-    task = task.take(index)
-    rank = np.where(task.enumerated, np.cumsum(task.enumerated, axis=1) - 1, -1)
-    limit = 2.0 ** task.enumerated.sum(1)
-    nothing = np.zeros(rank.shape)
-    tally = Tally(np.full(len(limit), -np.inf), np.zeros(len(limit)), nothing, nothing if task.summed.any() else None)
-    firsts = range(0, states, block * BLOCKS_AT_ONCE)
-    for first in progress(firsts, f"enumerating {states:,} states"):
-        count = min(BLOCKS_AT_ONCE, (states - first) // block)
-        tally = _compiled(
-            storage, network.activation, task.rows, task.tilt, task.bias, rank, task.leaf, task.counted,
-            limit, first, count, tally,
-            block=block, stacked=stacked,
-        )  # fmt: skip
-    tally = to_numpy(tally)
+    question = part.question
+    rows = _rows(question)
+    bits = num_enumerated(question)
+    _refuse_too_many(bits)
+    work = question.num_rows * 2**bits * question.size
+    small = question.num_rows <= FEW_ROWS and work <= LITTLE_WORK and question.size**2 <= LITTLE_WORK
+    found = _by_numpy(question, rows) if small else _compiled_sums(question, rows, bits, dtype)
     with np.errstate(divide="ignore", invalid="ignore"):
-        means = tally.values / tally.total[:, None]
-        free_energy = -(tally.top + np.log(tally.total)) - task.constant
-        if tally.slopes is not None:
-            slopes = tally.slopes / tally.total[:, None]
-            bias = network.bias[index] if stacked else network.bias
-            known = np.where(task.summed, np.nan, task.rows)
-            found = _recovered(storage, bias, network.activation, known, task.tilt, slopes)
-            means = np.where(task.summed, np.asarray(found), means)
-    zeros = np.zeros(len(limit))
-    return Posterior(means, free_energy, np.full(len(limit), CONVERGED), zeros.astype(int), zeros.astype(int), zeros)
+        means = np.clip(found.values / found.total, 0.0, 1.0)
+        G = -(found.top + np.log(found.total))
+        slope = found.slopes / found.total if part.needs_slope else None
+    means = np.where(np.isfinite(G), np.where(question.free, means, question.values), np.nan).astype(dtype)
+    steps = np.zeros(question.num_rows, int)
+    return Posterior(
+        means, G.astype(dtype), _status(G, np.where), steps, steps, steps * 0.0, slope, About(True, is_exact=True)
+    )
 
 
-def _posterior(found: Posterior, rows: np.ndarray) -> Posterior:
-    """Observed units are what was observed, and evidence that has probability zero has no posterior."""
-    failed = ~np.isfinite(found.free_energy)
-    means = np.where(failed[:, None], np.nan, np.clip(found.means, 0.0, 1.0))
-    means = np.where(np.isnan(rows), means, rows).astype(found.means.dtype)
-    return found._replace(means=means, status=_status(found.free_energy, np.where))
+def enumerated(question: Question) -> np.ndarray:
+    """The units (units, rows) whose states are summed over."""
+    return np.asarray(question.free & ~_leaves(question))
+
+
+def num_enumerated(question: Question) -> int:
+    """How many units must be enumerated in the row that has most of them."""
+    return int(enumerated(question).sum(axis=0).max(initial=0))
+
+
+def _leaves(question: Question) -> np.ndarray:
+    has_children = question.storage.num_children() > 0
+    return np.asarray(question.free & ~has_children[:, None] & (question.tilt == 0))
+
+
+def _rows(question: Question) -> Row:
+    """All rows; arrays are (units, rows)."""
+    leaf, summed = _leaves(question), enumerated(question)
+    rank = np.where(summed, np.cumsum(summed, axis=0) - 1, -1)
+    h = np.broadcast_to(question.model.h, question.free.shape)
+    counted = question.model.counted & ~leaf
+    return Row(h, question.values, question.tilt, rank, leaf, counted, 2.0 ** summed.sum(axis=0))
+
+
+def _add_block(row: Row, f: Activation, field_of: Callable, number: Any, sums: Sums) -> Sums:
+    """The sums with states of these numbers added, for one row."""
+    xp = namespace(number)
+    S = xp.where(row.rank[:, None] >= 0, (number >> xp.maximum(row.rank, 0)[:, None]) & 1, row.values[:, None])
+    S = xp.where(row.leaf[:, None], 0.0, S)
+    x = f.clip(field_of(S) + row.h[:, None])
+    log_weight = (xp.where(row.counted[:, None], log_terms(f, x, S), 0.0) + row.tilt[:, None] * S).sum(0)
+    log_weight = xp.where(number < row.states, log_weight, -xp.inf)
+    top = xp.maximum(sums.top, log_weight.max())
+    safe = xp.where(xp.isfinite(top), top, 0.0)
+    old, weight = xp.exp(sums.top - safe), xp.exp(log_weight - safe)
+    values = sums.values * old + xp.where(row.leaf[:, None], f.probability(x), S) @ weight
+    slopes = sums.slopes * old + (_slopes(f, x, S, row.counted) @ weight if f.has_linear_log_off else 0.0)
+    return Sums(top, sums.total * old + weight.sum(), values, slopes)
+
+
+def _slopes(f: Activation, x, S, counted):
+    """What each unit adds to d ln P(S) / dh; nothing in states that cannot be."""
+    xp = namespace(x)
+    possible_on = counted[:, None] & (S == 1) & (x > 0)
+    on = 1 / xp.expm1(xp.where(possible_on, x, 1.0))
+    return xp.where(possible_on, on, -1.0 * (counted[:, None] & (S == 0)))
+
+
+def _nothing(shape: tuple[int, ...], units: int) -> Sums:
+    return Sums(np.full(shape, -np.inf), np.zeros(shape), np.zeros((*shape, units)), np.zeros((*shape, units)))
+
+
+def _by_numpy(question: Question, rows: Row) -> Sums:
+    """Row after row."""
+    f, found = question.model.activation, []
+    for k in range(question.num_rows):
+        row = Row(*(field[..., k] for field in rows))
+        sums, W = _nothing((), question.size), field_weights(question.storage, k)
+        for first in range(0, int(row.states), BLOCKS[-1]):
+            number = np.arange(first, min(first + BLOCKS[-1], int(row.states)))
+            with np.errstate(over="ignore", invalid="ignore"):
+                sums = _add_block(row, f, lambda S: W @ S, number, sums)
+        found.append(sums)
+    return Sums(*(np.stack(field, axis=-1) for field in zip(*found, strict=True)))
+
+
+def _compiled_sums(question: Question, rows: Row, bits: int, dtype: str) -> Sums:
+    """Rows in chunks of a few sizes, and states in blocks."""
+    block = next((block for block in BLOCKS if block >= 2**bits), BLOCKS[-1])
+    size = rows_for(question.num_rows, max(1, WORK // (block * question.size)))
+    parts = []
+    for first in range(0, question.num_rows, size):
+        index = np.minimum(np.arange(first, first + size), question.num_rows - 1)
+        some, storage = Row(*(field[..., index].T for field in rows)), question.take(index).storage
+        sums, last = _nothing((size,), question.size), int(some.states.max())
+        for start in progress(range(0, last, block * BLOCKS_AT_ONCE), f"enumerating {last:,} states"):
+            count = min(BLOCKS_AT_ONCE, -(-(last - start) // block))
+            sums = _blocks(
+                storage, question.model.activation, some, start, count, sums, block=block, dtype=dtype,
+                work=size * block * question.size,
+            )  # fmt: skip
+        parts.append(sums)
+    return Sums(*(np.concatenate(field)[: question.num_rows].T for field in zip(*parts, strict=True)))
+
+
+def _add_blocks(storage, f: Activation, rows: Row, first, count, sums: Sums, *, block: int) -> Sums:
+    def of_row(weights, row: Row, sums: Sums) -> Sums:
+        edges = open_for_states(storage if weights is None else storage.with_parameters(weights))
+
+        def add(k, sums: Sums) -> Sums:
+            return _add_block(row, f, edges.field_of, first + k * block + jnp.arange(block), sums)
+
+        return jax.lax.fori_loop(0, count, add, sums)
+
+    weights = None if storage.stack is None else storage.parameters
+    return jax.vmap(of_row)(weights, rows, sums) if weights is not None else jax.vmap(
+        lambda row, sums: of_row(None, row, sums)
+    )(rows, sums)
+
+
+_blocks = Program(_add_blocks)
 
 
 def _status(free_energy, where):
@@ -160,68 +189,21 @@ def _refuse_too_many(bits: int) -> None:
         )
 
 
-def _tally(
-    storage, activation, row, tilt, bias, rank, leaf, counted, limit, first, count, tally: Tally, *, block: int
-) -> Tally:  # fmt: skip
-    """Add `count` blocks of states, from state number `first` on, for one row of one network."""
-    weights = open_for_states(storage)
-
-    def add(k, tally: Tally) -> Tally:
-        number = first + k * block + jnp.arange(block)
-        S = jnp.where(rank[:, None] >= 0, (number >> jnp.maximum(rank, 0)[:, None]) & 1, row[:, None])
-        S = jnp.where(leaf[:, None], 0.0, S)
-        x = fields(weights, bias[:, None], activation, S)
-        log_weight = (jnp.where(counted[:, None], log_terms(activation, x, S), 0.0) + tilt[:, None] * S).sum(0)
-        log_weight = jnp.where(number < limit, log_weight, -jnp.inf)
-        top = jnp.maximum(tally.top, log_weight.max())
-        safe = jnp.where(jnp.isfinite(top), top, 0.0)
-        old, weight = jnp.exp(tally.top - safe), jnp.exp(log_weight - safe)
-        values = jnp.where(leaf[:, None], activation.probability(x), S) @ weight
-        slopes = tally.slopes
-        if slopes is not None:
-            slopes = slopes * old + jnp.where(counted, _slopes(activation, x, S, weight) @ weight, 0.0)
-        return Tally(top, tally.total * old + weight.sum(), tally.values * old + values, slopes)
-
-    return jax.lax.fori_loop(0, count, add, tally)
-
-
-def _slopes(activation, x, S, weight):
-    """What each unit adds to d ln P(S) / dh; nothing in states that cannot be."""
-    possible_on, possible_off = (weight > 0) & (S == 1), (weight > 0) & (S == 0)
-
-    def log_chance(x):
-        on = activation.log_on(jnp.where(possible_on, x, 1.0))  # no pole where it is off
-        return jnp.where(possible_on, on, activation.log_off(jnp.where(possible_off, x, 1.0))).sum()
-
-    return jnp.where(weight > 0, jax.grad(log_chance)(x), 0.0)
-
-
-@partial(jax.jit, static_argnames=("block", "stacked"))
-def _compiled(
-    storage, activation, rows, tilt, bias, rank, leaf, counted, limit, first, count, tally, *, block, stacked
-):
-    weights = set(map(id, jax.tree.leaves(storage.parameters)))  # the networks of a stack share all else
-    over_storage = jax.tree.map(lambda leaf: 0 if stacked and id(leaf) in weights else None, storage)
-    axes = (over_storage, None, 0, 0, 0, 0, 0, 0, 0, None, None, 0)
-    per_row = jax.vmap(partial(_tally, block=block), in_axes=axes)
-    return per_row(storage, activation, rows, tilt, bias, rank, leaf, counted, limit, first, count, tally)
-
-
-def _traced(network: "BeliefNetwork", evidence: Evidence) -> Posterior:
+def traced(reduction: "TracedReduction") -> Posterior:
     """Inside a trace of the user's: all states of all units that may be hidden, those against the evidence left out."""
-    n, rows = network.size, evidence.rows
-    tilt = jnp.zeros(rows.shape) if evidence.tilt is None else evidence.tilt
-    free = np.ones(n, bool) if is_traced(rows) else np.isnan(np.asarray(rows)).any(0)
+    given, storage = reduction.given, reduction.question.storage
+    known, f = given.known, given.activation
+    free = np.ones(len(known), bool) if is_traced(known) else np.isnan(np.asarray(known)).any(1)
     _refuse_too_many(int(free.sum()))
     rank = np.where(free, np.cumsum(free) - 1, -1)
     number = np.arange(2 ** int(free.sum()))
     S = np.where(rank[:, None] >= 0, (number >> np.maximum(rank, 0)[:, None]) & 1, 0)
 
-    def one(storage, bias, row, tilt):
-        states = jnp.where(rank[:, None] >= 0, S, row[:, None]).astype(jnp.zeros(()).dtype)
-        x = fields(open_for_states(storage), bias[:, None], network.activation, states)
+    def of_row(weights, bias, row, tilt):
+        states = jnp.where(rank[:, None] >= 0, S, row[:, None]).astype(row.dtype)
+        x = fields(open_for_states(storage.with_parameters(weights)), bias[:, None], f, states)
         fits = jnp.all(jnp.isnan(row)[:, None] | (states == row[:, None]), axis=0)
-        log_weight, factor = _weight(network.activation, x, states)
+        log_weight, factor = _weight(f, x, states)
         log_weight = jnp.where(fits, log_weight + tilt @ states, -jnp.inf)
         top = jax.lax.stop_gradient(jnp.max(log_weight, where=factor > 0, initial=-jnp.inf))
         top = jnp.where(jnp.isfinite(top), top, 0.0)
@@ -229,13 +211,14 @@ def _traced(network: "BeliefNetwork", evidence: Evidence) -> Posterior:
         total = weight.sum()
         return top + jnp.log(total), states @ weight / total
 
-    axis = 0 if network.stack is not None else None
-    over_storage = jax.tree.map(lambda _: axis, network.storage)
-    per_row = jax.vmap(one, in_axes=(over_storage, axis, 0, 0))
-    log_z, means = per_row(network.storage, jnp.asarray(network.bias), jnp.asarray(rows), tilt)
-    zeros = jnp.zeros_like(log_z)
-    steps = zeros.astype(int)
-    return Posterior(means, -log_z, _status(-log_z, jnp.where), steps, steps, zeros)
+    axis = None if storage.stack is None else 0
+    bias = jnp.broadcast_to(given.h, known.shape)
+    hidden_tilt = jnp.where(given.hidden, given.tilt, 0.0)
+    per_row = jax.vmap(of_row, in_axes=(axis, 1, 1, 1))
+    log_z, means = per_row(storage.parameters, bias, known, hidden_tilt)
+    G = -log_z + reduction.left.constant  # which is subtracted again: nothing was summed out here
+    steps = jnp.zeros(G.shape, int)
+    return Posterior(means.T, G, _status(-log_z, jnp.where), steps, steps, jnp.zeros_like(G), None, About(True))
 
 
 def _weight(activation, x, S):
@@ -244,26 +227,3 @@ def _weight(activation, x, S):
     logs = jnp.where(impossible, 0.0, log_terms(activation, jnp.where(impossible, 1.0, x), S))
     chance = jnp.where(S == 1, activation.probability(x), jnp.exp(activation.log_off(x)))
     return logs.sum(0), jnp.where(impossible, chance, 1.0).prod(0)
-
-
-def log_weights(network: "BeliefNetwork", rows: np.ndarray, units: np.ndarray) -> np.ndarray:
-    """ln P(units in state k, evidence) up to a constant, for every k: bit j of k is the state of units[j].
-
-    `units` are all hidden ancestors of what is observed, so that everything else sums to one.
-    """
-    number = np.arange(2**units.size)
-    counted = ~np.isnan(rows[0])
-    counted[units] = True
-    out = []
-    for first in range(0, len(number), BLOCK):
-        states = np.repeat(np.nan_to_num(rows), len(number[first : first + BLOCK]), axis=0)
-        states[:, units] = (number[first : first + BLOCK, None] >> np.arange(units.size)) & 1
-        out.append(np.asarray(_log_terms(network.storage, network.bias, network.activation, states, counted)))
-    return np.concatenate(out)
-
-
-@jax.jit
-def _log_terms(storage, bias, activation, states, counted):
-    S = states.T
-    x = fields(open_for_states(storage), jnp.asarray(bias)[:, None], activation, S)
-    return jnp.where(counted[:, None], log_terms(activation, x, S), 0.0).sum(0)

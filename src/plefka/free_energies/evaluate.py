@@ -1,20 +1,22 @@
 """The functional itself: the free energy at given means."""
 
-from functools import partial
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
-from plefka.averages.choice import narrowed
 from plefka.errors import InvalidInput
-from plefka.evidence import as_evidence
-from plefka.free_energies.problem import pose
+from plefka.evidence import Evidence, as_evidence
+from plefka.free_energies.functional import Functional
 from plefka.free_energies.taylor import negative_entropy
+from plefka.mean_field import Objective, check
 from plefka.methods import MeanField, Method, does_not_apply, parse_method
 from plefka.networks.belief import BeliefNetwork
-from plefka.precision import is_traced, precision
+from plefka.precision import is_traced
+from plefka.programs import Program
+from plefka.question import Question
+from plefka.reduction.reduce import reduce, reduce_traced
+from plefka.solvers.rounds import by_rows
 
 
 def free_energy(
@@ -48,38 +50,47 @@ def free_energy(
     if u.ndim == 2 and len(rows) > 1 and len(u) not in (1, len(rows)):
         raise InvalidInput(f"there must be equally many; got {len(u)} rows of means and {len(rows)} rows of evidence.")
     batched = batched or u.ndim == 2
-    network = narrowed(network)
-    functional = method.functional.fitted(network, found, prune=prune)
-    storage = network.storage.prepared(pairs=functional.needs_pairs, fans=functional.needs_fans)
-    arguments = (
-        storage,
-        network.bias,
-        network.activation,
-        rows,
-        found.tilt,
-        jnp.atleast_2d(u) if traced else np.atleast_2d(u),
-    )
+    u = jnp.atleast_2d(u) if traced else np.atleast_2d(u)
+    count = max(len(u), len(rows))
+    if len(rows) < count:
+        found = found.take(np.zeros(count, int))
     if traced:
-        G = _compiled(*arguments, functional=functional, prune=prune)
-        G = G if found.offset is None else G - found.offset
-        return G if batched else G[0]
-    with precision(dtype):
-        G = np.asarray(_compiled(*arguments, functional=functional, prune=prune))
-        G = G if found.offset is None else G - found.offset
-    return G if batched else G[0].item()
+        G = _traced(method, network, found, jnp.broadcast_to(u, (count, network.size)), prune)
+    else:
+        G = _of_numbers(method, network, found, np.broadcast_to(u, (count, network.size)), prune, dtype)
+    G = G if found.offset is None else G - found.offset
+    return G if batched else G[0] if traced else G[0].item()
 
 
-def _evaluate(storage, bias, activation, rows, tilt, u, *, functional, prune):
-    count = max(u.shape[0], rows.shape[0])
-    rows = jnp.broadcast_to(jnp.asarray(rows), (count, rows.shape[1]))
-    tilt = None if tilt is None else jnp.broadcast_to(jnp.asarray(tilt), rows.shape)
-    problem = pose(
-        storage, jnp.asarray(bias), activation, rows, functional.powers(activation),
-        pairs=functional.needs_pairs, prune=prune, tilt=tilt,
-    )  # fmt: skip
-    u = jnp.where(problem.free, jnp.asarray(u).T, problem.values)
-    G = functional.energy(problem, u) + jnp.where(problem.free, negative_entropy(u), 0.0).sum(0)
-    return jnp.where(functional.lacking(problem, u).any(0), jnp.inf, G)
+def _of_numbers(method: MeanField, network: BeliefNetwork, evidence: Evidence, u: np.ndarray, prune: bool, dtype: str):
+    reduction = reduce(network, evidence, prune=prune)
+    G = np.empty(len(u))
+    for part in reduction.parts:
+        check(method, part.question)
+        functional = method.functional.fitted(part.question)
+        question = Objective(functional).prepared(part.question)
+        means = np.where(question.free, part.narrowed(u[part.rows].T), question.values)
+        work = question.storage.num_edges * question.num_rows
+        found = by_rows(_energy, question, means, functional=functional, work=work, dtype=dtype)
+        missing = functional.units_without_leak(question, means)
+        found = found if missing is None else np.where(missing.any(0), np.inf, found)
+        G[part.rows] = found - part.constant
+    return np.where(reduction.impossible, np.inf, G).astype(dtype)
 
 
-_compiled = partial(jax.jit, static_argnames=("functional", "prune"))(_evaluate)
+def _traced(method: MeanField, network: BeliefNetwork, evidence: Evidence, u, prune: bool):
+    reduction = reduce_traced(network, evidence, prune=prune)
+    functional = method.functional.fitted(reduction.question)
+    question = Objective(functional).prepared(reduction.question)
+    means = jnp.where(question.free, u.T, question.values)
+    G = _evaluate(question, means, functional=functional)
+    missing = functional.units_without_leak(question, means)
+    return (G if missing is None else jnp.where(missing.any(0), jnp.inf, G)) - reduction.constant
+
+
+def _evaluate(question: Question, u, *, functional: Functional):
+    opened = question.opened(functional.powers(question.model.activation), pairs=functional.needs_pairs)
+    return functional.energy(opened, u) + jnp.where(opened.free, negative_entropy(u), 0.0).sum(0)
+
+
+_energy = Program(_evaluate)

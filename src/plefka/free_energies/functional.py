@@ -2,27 +2,22 @@
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Float
 
 from plefka.activations import Activation
-from plefka.free_energies.problem import Problem, mean_field_chance
-from plefka.reductions import Given, recovered, sums_out
-
-if TYPE_CHECKING:
-    from plefka.evidence import Evidence
-    from plefka.networks.belief import BeliefNetwork
+from plefka.question import Question
 
 
 class Functional(eqx.Module):
     """G = G_0 + energy; subclasses are the schemes."""
 
-    def fitted(self, network: "BeliefNetwork", evidence: "Evidence", *, prune: bool) -> "Functional":
-        """The functional with whatever it must know of the network and the evidence before computing."""
+    def fitted(self, question: Question) -> "Functional":
+        """The functional with whatever it must know of the numbers of a question before computing."""
         return self
 
     @property
@@ -45,9 +40,9 @@ class Functional(eqx.Module):
         """Whether all parents of a unit come in together."""
         return False
 
-    def lacking(self, problem: Problem, u: Float[Array, "units rows"] | None = None) -> Bool[Array, "units rows"]:
-        """The units for lack of whose leak the free energy is infinite: at the means u, or at all that are searched."""
-        return jnp.zeros_like(problem.free)
+    def units_without_leak(self, question: Question, u: Any = None) -> Any:
+        """The units for lack of whose leak the free energy is infinite, at the means u, or anywhere; None: none."""
+        return None
 
     @abstractmethod
     def powers(self, activation: Activation) -> int:
@@ -58,42 +53,53 @@ class Functional(eqx.Module):
         """How many numbers are held at once for one row."""
 
     @abstractmethod
-    def network_energy(self, problem: Problem, u: Float[Array, "units rows"]) -> Float[Array, " rows"]:
+    def network_energy(self, question: Question, u: Float[Array, "units rows"]) -> Float[Array, " rows"]:
         """What the units of the network add to G at the means u, for every row."""
 
-    def smooth_network_energy(self, problem: Problem, u: Float[Array, "units rows"]) -> Float[Array, " rows"]:
+    def smooth_network_energy(self, question: Question, u: Float[Array, "units rows"]) -> Float[Array, " rows"]:
         """The same, for second derivatives."""
-        return self.network_energy(problem, u)
+        return self.network_energy(question, u)
 
-    def energy(self, problem: Problem, u: Float[Array, "units rows"]) -> Float[Array, " rows"]:
+    def energy(self, question: Question, u: Float[Array, "units rows"]) -> Float[Array, " rows"]:
         """G - G_0 at the means u, for every row."""
-        return self.network_energy(problem, u) + problem.offset(u)
+        return self.network_energy(question, u) + question.tilt_energy(u)
 
-    def smooth_energy(self, problem: Problem, u: Float[Array, "units rows"]) -> Float[Array, " rows"]:
+    def smooth_energy(self, question: Question, u: Float[Array, "units rows"]) -> Float[Array, " rows"]:
         """The same, for second derivatives."""
-        return self.smooth_network_energy(problem, u) + problem.offset(u)
+        return self.smooth_network_energy(question, u) + question.tilt_energy(u)
 
-    def slope(self, problem: Problem, u: Float[Array, "units rows"]) -> Float[Array, "units rows"]:
+    def slope(self, question: Question, u: Float[Array, "units rows"]) -> Float[Array, "units rows"]:
         """Its first derivatives, by the means of the units that are free."""
-        return jnp.where(problem.free, jax.grad(lambda u: self.smooth_energy(problem, u).sum())(u), 0.0)
+        return jnp.where(question.free, jax.grad(lambda u: self.smooth_energy(question, u).sum())(u), 0.0)
 
-    def hessian(self, problem: Problem, u: Float[Array, "units rows"]) -> Callable:
+    def hessian(self, question: Question, u: Float[Array, "units rows"]) -> Callable:
         """Products with the second derivatives of the energy at u: z -> H z, right for the units that are free."""
-        return lambda z: jax.grad(lambda u: jnp.vdot(self.slope(problem, u), z))(u)
+        return lambda z: jax.grad(lambda u: jnp.vdot(self.slope(question, u), z))(u)
 
-    def chance(self, problem: Problem, u: Float[Array, "units rows"]) -> Float[Array, "units rows"]:
+    def beyond(self, first: "Functional", question: Question, u: Float[Array, "units rows"]) -> tuple[Any, Any, Callable]:
+        """What this free energy adds to another at u, its derivatives by u, and products with the other's Hessian."""
+
+        def added(u):
+            found = self.smooth_energy(question, u) - first.smooth_energy(question, u)
+            return found.sum(), found
+
+        slope, found = jax.grad(added, has_aux=True)(u)
+        return found, slope, first.hessian(question, u)
+
+    @property
+    def predicts_by_field(self) -> bool:
+        """Whether barren units are predicted by f at the mean field, as the paper would, or by its average."""
+        return True
+
+    def chance(self, question: Question, u: Float[Array, "units rows"]) -> Float[Array, "units rows"]:
         """How probable each unit is when its parents have the means u: what barren units are predicted by."""
-        return mean_field_chance(problem, u)
+        f, x = question.model.activation, question.model.h + question.model.weights.field_of(u)
+        return f.probability(f.clip(jnp.where(question.barren, x, 1.0)))  # no pole of f where it does not matter
 
-    def with_summed(self, problem: Problem, given: Given, u: Float[Array, "units rows"]):
-        """The means u, and those of the units that were summed out, which follow from dG/dh."""
-        if not sums_out(given.activation):
-            return u
+    def bias_slope(self, question: Question, u: Float[Array, "units rows"]) -> Float[Array, "units rows"]:
+        """d ln P / dh = -dG/dh at fixed means."""
 
-        def follow(u):
-            def energy(h):
-                return self.smooth_energy(eqx.tree_at(lambda p: p.h, problem, h), u).sum()
+        def energy(h):
+            return self.smooth_energy(question.with_model(h=h), u).sum()
 
-            return jnp.where(problem.summed, recovered(given, problem.reduced, -jax.grad(energy)(problem.h)), u)
-
-        return jax.lax.cond(jnp.any(problem.summed), follow, lambda u: u, u)
+        return -jax.grad(energy)(jnp.broadcast_to(question.model.h, u.shape))

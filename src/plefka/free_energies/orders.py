@@ -7,25 +7,20 @@ G3 = G2 + <U^3> / 6
 G4 = G3 - (<U^4> - 3 <U^2>^2 - 3 sum_i v_i (d<U^2> / du_i)^2) / 24        with U itself held fixed in d<U^2> / du_i
 """
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Float
 
 from plefka.activations import Activation
 from plefka.errors import MethodDoesNotApply
 from plefka.free_energies.functional import Functional
-from plefka.free_energies.problem import Problem, known
 from plefka.free_energies.untruncated import Untruncated
-from plefka.precision import is_traced, precision
-from plefka.reductions import reduced
-
-if TYPE_CHECKING:
-    from plefka.evidence import Evidence
-    from plefka.networks.belief import BeliefNetwork
+from plefka.precision import is_traced
+from plefka.question import Question
 
 MOST_HIDDEN = 12  # 2^12 states of every row, held at once
 Table = Float[Array, "states rows"]  # bit k of a state's number is the state of the k-th free unit of the row
@@ -38,14 +33,15 @@ class Orders(Functional):
     bits: int = eqx.field(static=True, default=0)  # free units of the row that has most of them
     first: Untruncated = Untruncated(1)
 
-    def fitted(self, network: "BeliefNetwork", evidence: "Evidence", *, prune: bool) -> "Orders":
-        bits = _most_free(network, evidence, prune)
+    def fitted(self, question: Question) -> "Orders":
+        free = question.free
+        bits = question.size if is_traced(free) else int(np.asarray(free).sum(0).max(initial=0))
         if bits > MOST_HIDDEN:
             raise MethodDoesNotApply(
                 f"G{self.order} does not apply: it would sum over 2^{bits} states of the hidden units, and "
                 f"2^{MOST_HIDDEN} is the most. Use G2 instead."
             )
-        return Orders(self.order, bits, self.first.fitted(network, evidence, prune=prune))
+        return Orders(self.order, bits, self.first.fitted(question))
 
     @property
     def is_bound(self) -> bool:
@@ -61,14 +57,18 @@ class Orders(Functional):
     def row_work(self, size: int, num_edges: int, num_pairs: int) -> int:
         return (size + num_edges) * 2**self.bits
 
-    def chance(self, problem: Problem, u: Float[Array, "units rows"]) -> Float[Array, "units rows"]:
-        return self.first.chance(problem, u)
+    @property
+    def predicts_by_field(self) -> bool:
+        return False
 
-    def lacking(self, problem: Problem, u: Float[Array, "units rows"] | None = None) -> Bool[Array, "units rows"]:
-        return self.first.lacking(problem, u)
+    def chance(self, question: Question, u: Float[Array, "units rows"]) -> Float[Array, "units rows"]:
+        return self.first.chance(question, u)
 
-    def network_energy(self, problem: Problem, u: Float[Array, "units rows"]) -> Float[Array, " rows"]:
-        E, m = self._energies(problem, u), self._means(problem, u)
+    def units_without_leak(self, question: Question, u: Any = None) -> Any:
+        return self.first.units_without_leak(question, u)
+
+    def network_energy(self, question: Question, u: Float[Array, "units rows"]) -> Float[Array, " rows"]:
+        E, m = self._energies(question, u), self._means(question, u)
         E1, slope = average(E, m), slopes(E, m)
         U = E - E1 - linear(slope, m)
         U2 = average(U**2, m)
@@ -80,22 +80,22 @@ class Orders(Functional):
             G -= (average(U**4, m) - 3 * U2**2 - 3 * alone) / 24
         return G
 
-    def _energies(self, problem: Problem, u) -> Table:
+    def _energies(self, question: Question, u) -> Table:
         """E of all states of the free units, the others as they are."""
-        rank = jnp.cumsum(problem.free, axis=0) - 1
-        f = problem.activation
+        rank = jnp.cumsum(question.free, axis=0) - 1
+        f = question.model.activation
 
         def energy(number):
-            S = jnp.where(problem.free, (number >> jnp.maximum(rank, 0)) & 1, u)
-            x = f.off_poles(problem.h + problem.weights.field_of(S))
-            return -(problem.counted * (S * f.log_on(x) + (1 - S) * f.log_off(x))).sum(0)  # (4)
+            S = jnp.where(question.free, (number >> jnp.maximum(rank, 0)) & 1, u)
+            x = f.off_poles(question.model.h + question.model.weights.field_of(S))
+            return -(question.model.counted * (S * f.log_on(x) + (1 - S) * f.log_off(x))).sum(0)  # (4)
 
         return jax.vmap(energy)(jnp.arange(2**self.bits))
 
-    def _means(self, problem: Problem, u) -> Float[Array, "bits rows"]:
+    def _means(self, question: Question, u) -> Float[Array, "bits rows"]:
         """The means of the free units of every row; 0 behind the last of a row that has fewer."""
-        order = jnp.argsort(~problem.free, axis=0)[: self.bits]
-        there = jnp.take_along_axis(problem.free, order, axis=0)
+        order = jnp.argsort(~question.free, axis=0)[: self.bits]
+        there = jnp.take_along_axis(question.free, order, axis=0)
         return jnp.where(there, jnp.take_along_axis(u, order, axis=0), 0.0)
 
 
@@ -116,21 +116,3 @@ def linear(slope: Float[Array, "bits rows"], m: Float[Array, "bits rows"]) -> Ta
     """sum_i slope_i (S_i - m_i) of all states."""
     S = (np.arange(2 ** len(m))[:, None] >> np.arange(len(m))) & 1
     return jnp.asarray(S, m.dtype) @ slope - (slope * m).sum(0)
-
-
-def _most_free(network: "BeliefNetwork", evidence: "Evidence", prune: bool) -> int:
-    """How many units are searched in the row that has most of them; all that may be where this is traced."""
-    rows = evidence.rows
-    if is_traced(rows):
-        return network.size
-    hidden = np.isnan(rows).sum(1)
-    if is_traced(network) or not prune or hidden.max() == 0:
-        return int(hidden.max())
-    with precision("float64"):
-        return int(_free(network.storage, network.bias, network.activation, rows, evidence.tilt).max())
-
-
-@jax.jit
-def _free(storage, bias, activation, rows, tilt):
-    given = known(storage, bias, activation, rows, tilt)
-    return (given.hidden & reduced(given, prune=True).counted).sum(0)

@@ -10,19 +10,22 @@ So G stays an upper bound of -ln P(evidence).
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
+from scipy.special import softmax
 
-from plefka.activations import log_one_plus, sigmoid
-from plefka.free_energies.problem import LARGEST_THETA, Problem
+from plefka.activations import log_one_plus, namespace, sigmoid
+from plefka.question import LARGEST_THETA, Question
 
-LOWEST_LOG_SHARE = -30.0  # of a component, relative to the largest one
+LOWEST_LOG_WEIGHT = -30.0  # of a component, relative to the largest one
 
-Tables = Float[Array, "components head rows"]
-Shares = Float[Array, "components rows"]
+Tables = Float[Array | np.ndarray, "components searched rows"]
+Weights = Float[Array | np.ndarray, "components rows"]
 
 
 class Variables(eqx.Module):
@@ -30,19 +33,19 @@ class Variables(eqx.Module):
 
     theta: Tables
     rho: Tables
-    phi: Shares  # ln alpha, up to a constant
+    phi: Weights  # ln alpha, up to a constant
 
     def stacked(self) -> Float[Array, "variables rows"]:
         """All of them as one column for each row."""
         rows = self.phi.shape[1]
-        return jnp.concatenate([self.theta.reshape(-1, rows), self.rho.reshape(-1, rows), self.phi])
+        return namespace(self.phi).concatenate([self.theta.reshape(-1, rows), self.rho.reshape(-1, rows), self.phi])
 
     def inside(self) -> "Variables":
         """The same, within the limits of what numbers can tell apart; a common factor of the shares does not matter."""
-        largest = -0.5 * jnp.log(jnp.finfo(self.rho.dtype).eps)
-        theta = jnp.clip(self.theta, -LARGEST_THETA, LARGEST_THETA)
-        phi = jnp.maximum(self.phi - self.phi.max(0), LOWEST_LOG_SHARE)
-        return Variables(theta, jnp.clip(self.rho, -largest, largest), phi)
+        xp, largest = namespace(self.phi), -0.5 * np.log(jnp.finfo(self.rho.dtype).eps)
+        theta = xp.clip(self.theta, -LARGEST_THETA, LARGEST_THETA)
+        phi = xp.maximum(self.phi - self.phi.max(0), LOWEST_LOG_WEIGHT)
+        return Variables(theta, xp.clip(self.rho, -largest, largest), phi)
 
 
 def unstacked(x: Float[Array, "variables rows"], components: int) -> Variables:
@@ -51,24 +54,23 @@ def unstacked(x: Float[Array, "variables rows"], components: int) -> Variables:
     return Variables(tables[0], tables[1], x[-components:])
 
 
-def started(problem: Problem, u: Tables, phi: Shares) -> Variables:
-    """From means and shares, with the smoothing as if q were factorial: rho_ai = ln of q_a / q for unit i."""
-    share = jax.nn.softmax(phi, axis=0)[:, None]
-    free = problem.searched
-    theta = jnp.where(free, log_odds(u, 1 - u), 0.0)
-    rho = jnp.where(free, theta - log_odds((share * u).sum(0), (share * (1 - u)).sum(0)), 0.0)
+def started(free: Any, u: Any, phi: Any) -> Variables:
+    """From means and weights (NumPy's), with the smoothing as if q were factorial: rho_ai = ln of q_a / q for unit i."""
+    weight = softmax(phi, axis=0)[:, None]
+    theta = np.where(free, log_odds(u, 1 - u), 0.0)
+    rho = np.where(free, theta - log_odds((weight * u).sum(0), (weight * (1 - u)).sum(0)), 0.0)
     return Variables(theta, rho, phi).inside()
 
 
 def log_odds(on, off):
     """ln on - ln off, finite also where one of them is 0."""
-    tiny = jnp.finfo(on.dtype).tiny
-    return jnp.log(jnp.maximum(on, tiny)) - jnp.log(jnp.maximum(off, tiny))
+    xp, tiny = namespace(on, off), jnp.finfo(on.dtype).tiny
+    return xp.log(xp.maximum(on, tiny)) - xp.log(xp.maximum(off, tiny))
 
 
-def component_means(problem: Problem, theta: Tables) -> Tables:
+def component_means(question: Question, theta: Tables) -> Tables:
     """The means of the units that are searched, in every component."""
-    return jnp.where(problem.searched, sigmoid(theta), problem.values[: problem.head])
+    return jnp.where(question.searched, sigmoid(theta), question.values[: question.num_searched])
 
 
 def log_smoothed(u: Tables, rho: Tables) -> Float[Array, "components components rows"]:
@@ -76,27 +78,27 @@ def log_smoothed(u: Tables, rho: Tables) -> Float[Array, "components components 
     return jnp.log1p(u * jnp.expm1(rho)[:, None]).sum(2)
 
 
-def information(u: Tables, rho: Tables, log_alpha: Shares) -> Float[Array, " rows"]:
+def information(u: Tables, rho: Tables, log_alpha: Weights) -> Float[Array, " rows"]:
     """The lower bound of the mutual information between components and states."""
     log_mean = jax.nn.logsumexp(log_alpha + log_smoothed(u, rho), axis=1)  # ln <r_a>_q
     return (jnp.exp(log_alpha) * ((rho * u).sum(1) - log_mean)).sum(0)
 
 
-def tilted(u: Tables, rho: Tables, log_alpha: Shares) -> tuple[Tables, Tables]:
+def tilted(u: Tables, rho: Tables, log_alpha: Weights) -> tuple[Tables, Tables]:
     """How probable units are to be on, and off, under q r_a / <r_a>_q; at the best rho_a, as probable as under q_a."""
     weight = jax.nn.softmax(log_alpha + log_smoothed(u, rho), axis=1)[:, :, None]
     weight = weight / (1 + u * jnp.expm1(rho)[:, None])
     return jnp.exp(rho) * (weight * u).sum(1), (weight * (1 - u)).sum(1)
 
 
-def entropies(problem: Problem, theta: Tables) -> Shares:
+def entropies(question: Question, theta: Tables) -> Weights:
     """The entropy of every component."""
     e = jnp.exp(-jnp.abs(theta))
-    return jnp.where(problem.searched, log_one_plus(theta) + jnp.abs(theta) * e / (1 + e), 0.0).sum(1)
+    return jnp.where(question.searched, log_one_plus(theta) + jnp.abs(theta) * e / (1 + e), 0.0).sum(1)
 
 
-def free_energy(problem: Problem, energy: Callable, u: Tables, entropy: Shares, rho: Tables, phi: Shares):
+def free_energy(question: Question, energy: Callable, u: Tables, entropy: Weights, rho: Tables, phi: Weights):
     """G of every row; the entropy of the components is given beside their means."""
     log_alpha = jax.nn.log_softmax(phi, axis=0)
-    R = jax.vmap(lambda u: energy(problem, problem.complete(u)))(u)
+    R = jax.vmap(lambda u: energy(question, question.complete(u)))(u)
     return (jnp.exp(log_alpha) * (R - entropy)).sum(0) - information(u, rho, log_alpha)

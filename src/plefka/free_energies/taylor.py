@@ -9,7 +9,7 @@ from jaxtyping import Array, Float
 
 from plefka.activations import Activation
 from plefka.free_energies.functional import Functional
-from plefka.free_energies.problem import Problem
+from plefka.question import Question
 
 HIGHEST_DEGREE = 4
 
@@ -36,16 +36,16 @@ class Taylor(Functional):
     def row_work(self, size: int, num_edges: int, num_pairs: int) -> int:
         return size + (num_pairs if self.needs_pairs else 0)
 
-    def network_energy(self, problem: Problem, u: Float[Array, "units rows"]) -> Float[Array, " rows"]:
-        W, h, r = problem.weights, problem.h, problem.counted
-        curved = self.needs_pairs and not problem.activation.has_linear_log_odds
+    def network_energy(self, question: Question, u: Float[Array, "units rows"]) -> Float[Array, " rows"]:
+        W, h, r = question.model.weights, question.model.h, question.model.counted
+        curved = self.needs_pairs and not question.model.activation.has_linear_log_odds
         v = u * (1 - u)  # variance of a binary unit
         cumulants = [u, v, v * (1 - 2 * u), v * (1 - 6 * v)][: max(self.degree, self.order, 1)]  # below (67)
         x, *kappa = W.power_sums(*cumulants)
-        x = problem.activation.off_poles(x + h)  # the mean field
+        x = question.model.activation.off_poles(x + h)  # the mean field
 
         degree = max(self.degree, self.order, self.second_degree or 0)
-        tower = problem.activation.log_ratios(x, degree)
+        tower = question.model.activation.log_ratios(x, degree)
         density = sum(
             (u * tower[k][0] + (1 - u) * tower[k][1]) * moment  # (68), (69), (72)
             for k, moment in moments(kappa, self.degree).items()

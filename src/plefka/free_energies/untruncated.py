@@ -4,27 +4,28 @@ G1 = G_0 + <E>                                                    a bound, (37),
 G2 = G1 - 1/2 sum_{i<j} v_i v_j (d^2 <E> / du_i du_j)^2           the second order, by pairs
 """
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from plefka.activations import Activation, NoisyOr
+from plefka.activations import Activation, namespace
 from plefka.averages.average import mean_field
 from plefka.averages.enumerated import Enumerated
-from plefka.averages.exponentials import Exponentials
+from plefka.averages.choice import FEW
+from plefka.averages.exponentials import SMALLEST_LEAK, Exponentials
 from plefka.averages.parents import Parents
-from plefka.averages.range import Range, range_for
+from plefka.averages.range import Range, range_of
 from plefka.free_energies.functional import Functional
-from plefka.free_energies.problem import Problem
 from plefka.networks.fans import Fans
+from plefka.question import Question
+from plefka.reduction.edges import EdgeList, Edges, TracedEdges
+from plefka.reduction.summing import times
 
-if TYPE_CHECKING:
-    from plefka.evidence import Evidence
-    from plefka.networks.belief import BeliefNetwork
-
+TINIEST = 5e-324  # no leak is less than this
 LARGEST_TABLE = 2**24  # second derivatives that are held at once
 
 
@@ -35,11 +36,10 @@ class Untruncated(Functional):
     range: Range = eqx.field(static=True, default=Range())
     exact_averages: bool = eqx.field(static=True, default=True)
 
-    def fitted(self, network: "BeliefNetwork", evidence: "Evidence", *, prune: bool) -> "Untruncated":
-        found = range_for(network)
-        return Untruncated(
-            self.order, found, found.average(network.activation, network.storage.most_parents()).is_exact
-        )
+    def fitted(self, question: Question) -> "Untruncated":
+        found = range_of(question.model)
+        average = found.average(question.model.activation, question.storage.most_parents())
+        return Untruncated(self.order, found, average.is_exact)
 
     @property
     def is_bound(self) -> bool:
@@ -63,87 +63,112 @@ class Untruncated(Functional):
     def row_work(self, size: int, num_edges: int, num_pairs: int) -> int:
         return size + 4 * num_edges + num_pairs
 
-    def network_energy(self, problem: Problem, u: Float[Array, "units rows"]) -> Float[Array, " rows"]:
-        fans = problem.weights.fans()
-        on, off = self._logs(problem, fans, u)
-        E = -(_share(problem, u, on) + _share(problem, 1 - u, off)).sum(0)
-        return E if self.order == 1 else E - 0.5 * self.pairs(problem, u, u * (1 - u))
+    def network_energy(self, question: Question, u: Float[Array, "units rows"]) -> Float[Array, " rows"]:
+        fans = question.model.weights.fans()
+        on, off = self._logs(question, fans, u)
+        E = -(_contribution(question, u, on) + _contribution(question, 1 - u, off)).sum(0)
+        return E if self.order == 1 else E - 0.5 * self.pairs(question, u, u * (1 - u))
 
-    def _logs(self, problem: Problem, fans: Fans, u):
+    def _logs(self, question: Question, fans: Fans, u):
         """<log_on> and <log_off> of every unit."""
-        f = problem.activation
-        h = jnp.broadcast_to(f.off_poles(problem.h), u.shape)
+        f = question.model.activation
+        h = jnp.broadcast_to(f.off_poles(question.model.h), u.shape)
 
         def average(w, u, h, decided):
-            way = self.range.average(f, len(w))
-            found = way.logs(w, u, h)
-            if isinstance(way, Enumerated):
+            averages = self.range.average(f, len(w))
+            found = averages.logs(w, u, h)
+            if isinstance(averages, Enumerated):
                 return found
             x = f.off_poles(mean_field(w, u, h))  # the field itself where no parent is free
             return [jnp.where(decided, *pair) for pair in zip((f.log_on(x), f.log_off(x)), found, strict=True)]
 
-        found = fans.map(average, fans.parents(u), fans.children(h), _decided(problem, fans))
+        found = fans.map(average, fans.parents(u), fans.children(h), _decided(question, fans))
         on, off = ([pair[k] for pair in found] for k in (0, 1))
         on, off = fans.to_children(on, f.log_on(h)), fans.to_children(off, f.log_off(h))
-        if self.range != Range():
+        if not self.range.is_guess:
             return on, off
-        beyond = self.beyond(problem, u)  # the weights of a trace may take a field out of the usual range
-        return jnp.where(beyond, jnp.nan, on), jnp.where(beyond, jnp.nan, off)
+        outside = self.out_of_range(question, u)  # the weights of a trace may take a field out of the usual range
+        return jnp.where(outside, jnp.nan, on), jnp.where(outside, jnp.nan, off)
 
-    def beyond(self, problem: Problem, u: Float[Array, "units rows"]) -> Bool[Array, "units rows"]:
+    def out_of_range(self, question: Question, u: Float[Array, "units rows"]) -> Bool[Array, "units rows"]:
         """The units whose fields are out of the range of their average over parents, where one of mean 1 is on."""
-        fans, f = problem.weights.fans(), problem.activation
-        h, lowest = (jnp.broadcast_to(x, u.shape) for x in (problem.h, _lowest_field(problem, u)))
+        fans, f = question.model.weights.fans(), question.model.activation
+        lowest = lowest_fields(TracedEdges(question.model.weights, question.size), question.model.h, u)
+        h, lowest = (jnp.broadcast_to(x, u.shape) for x in (question.model.h, lowest))
 
         def outside(w, h, lowest, decided):
             average = self.range.average(f, len(w))
             covered = lowest >= average.leak if isinstance(average, Exponentials) else average.covers(w, h)
             return ~decided & ~covered
 
-        found = fans.map(outside, fans.children(h), fans.children(lowest), _decided(problem, fans))
-        return fans.to_children(found, jnp.zeros_like(problem.free))
+        found = fans.map(outside, fans.children(h), fans.children(lowest), _decided(question, fans))
+        return fans.to_children(found, jnp.zeros_like(question.free))
 
-    def lacking(self, problem: Problem, u: Float[Array, "units rows"] | None = None) -> Bool[Array, "units rows"]:
+    def units_without_leak(self, question: Question, u: Any = None) -> Any:
         """Where <log_on> is minus infinity: a noisy-or unit that may be on, with no leak and no parent that is on.
 
         Or with so small a leak that its average is not known.
         """
-        if not isinstance(problem.activation, NoisyOr):
-            return jnp.zeros_like(problem.free)
-        u = undecided(problem) if u is None else u
-        lost = (_lowest_field(problem, u) <= 0) | ((self.range != Range()) & self.beyond(problem, u))
-        return (problem.counted > 0) & (u > 0) & lost
+        if not question.model.activation.has_linear_log_off:
+            return None
+        u = undecided(question) if u is None else u
+        storage, is_numpy = question.storage, namespace(u) is np
+        edges = EdgeList.of(storage) if is_numpy else TracedEdges.of(storage, u.shape[1])
+        least = SMALLEST_LEAK if storage.most_parents() > FEW else TINIEST
+        return question.model.counted & (u > 0) & (lowest_fields(edges, question.model.h, u) < least)
 
-    def chance(self, problem: Problem, u: Float[Array, "units rows"]) -> Float[Array, "units rows"]:
+    @property
+    def predicts_by_field(self) -> bool:
+        return False
+
+    def chance(self, question: Question, u: Float[Array, "units rows"]) -> Float[Array, "units rows"]:
         """<f(x)>: exact where the parents are independent."""
-        fans, f = problem.weights.fans(), problem.activation
-        h = jnp.broadcast_to(f.clip(problem.h), u.shape)
+        fans, f = question.model.weights.fans(), question.model.activation
+        h = jnp.broadcast_to(f.clip(question.model.h), u.shape)
 
         def average(w, u, h, decided):
-            x, way = f.clip(mean_field(w, u, h)), self.range.average(f, len(w))
-            return jnp.where(decided, f.probability(x), jnp.exp(way.chances(w, Parents.of_means(u), h)[0]))
+            x, averages = f.clip(mean_field(w, u, h)), self.range.average(f, len(w))
+            return jnp.where(decided, f.probability(x), jnp.exp(averages.chances(w, Parents.of_means(u), h)[0]))
 
-        found = fans.map(average, fans.parents(u), fans.children(h), _decided(problem, fans))
+        found = fans.map(average, fans.parents(u), fans.children(h), _decided(question, fans))
         return fans.to_children(found, f.probability(h))
 
-    def pairs(self, problem: Problem, u, v):
+    def pairs(self, question: Question, u, v):
         """sum_{i<j} v_i v_j (d^2 <E> / du_i du_j)^2, with the derivatives at u."""
-        fans = problem.weights.fans()
-        return fans.pair_sum(v, *self._second_derivatives(problem, fans, u))
+        fans = question.model.weights.fans()
+        return fans.pair_sum(v, *self._second_derivatives(question, fans, u))
 
-    def hessian(self, problem: Problem, u):
-        """Those of <E>, which is linear in every mean, from the table of all pairs unless that is too large."""
-        fans = problem.weights.fans()
-        entries = sum(len(w) ** 2 * (1 if fans.shared else w.shape[1]) * u.shape[1] for w in fans.weights)
-        if self.order > 1 or entries > LARGEST_TABLE:
-            return super().hessian(problem, u)
-        second = self._second_derivatives(problem, fans, u)
+    def hessian(self, question: Question, u):
+        """Products with the second derivatives of <E>, which is linear in every mean, from the table of all pairs."""
+        fans = question.model.weights.fans()
+        if self.order > 1 or not self._fits(fans, u):
+            return super().hessian(question, u)
+        second = self._second_derivatives(question, fans, u)
         return lambda z: -fans.pair_product(z, *second)
 
-    def _second_derivatives(self, problem: Problem, fans: Fans, u):
+    def beyond(self, first: Functional, question: Question, u):
+        """The pairs alone: the first order cancels, and its Hessian is made of the same second derivatives."""
+        fans = question.model.weights.fans()
+        if not self._fits(fans, u):
+            return super().beyond(first, question, u)
+
+        def added(u):
+            second = self._second_derivatives(question, fans, u)
+            found = -0.5 * fans.pair_sum(u * (1 - u), *second)
+            return found.sum(), (found, second)
+
+        slope, (found, second) = jax.grad(added, has_aux=True)(u)
+        return found, slope, lambda z: -fans.pair_product(z, *second)
+
+    def _fits(self, fans: Fans, u) -> bool:
+        """Whether the table of all second derivatives can be held at once."""
+        entries = sum(len(w) ** 2 * (1 if fans.shared else w.shape[1]) * u.shape[1] for w in fans.weights)
+        return entries <= LARGEST_TABLE
+
+    def _second_derivatives(self, question: Question, fans: Fans, u):
         """Of -<E> by a child and its parent, and by two parents of a child, fan by fan."""
-        f, r = problem.activation, problem.counted
-        h = jnp.broadcast_to(f.off_poles(problem.h), u.shape)
+        f, r = question.model.activation, question.model.counted
+        h = jnp.broadcast_to(f.off_poles(question.model.h), u.shape)
         terms = (fans.parents(u), fans.children(h))
 
         def along(w, u, h, counted):
@@ -155,34 +180,34 @@ class Untruncated(Functional):
         edges = fans.map(along, *terms, fans.children(r))
         return edges, fans.map(common, *terms, fans.children(r * u), fans.children(r * (1 - u)))
 
-    def shares(self, problem: Problem, u):
+    def pair_contributions(self, question: Question, u):
         """What each unit contributes to the pairs, all of its pairs counted: sum_j v_i v_j (d^2 <E> / du_i du_j)^2."""
         v = u * (1 - u)
-        return v * jax.grad(lambda v: self.pairs(problem, u, v).sum())(v)
+        return v * jax.grad(lambda v: self.pairs(question, u, v).sum())(v)
 
 
-def _share(problem: Problem, u, log):
+def _contribution(question: Question, u, log):
     """u <log>; nothing where the unit does not count or is never in that state, though the logarithm be infinite."""
-    there = (problem.counted > 0) & ((u > 0) | jnp.isfinite(log))
+    there = (question.model.counted > 0) & ((u > 0) | jnp.isfinite(log))
     return jnp.where(there, u, 0.0) * jnp.where(there, log, 0.0)
 
 
-def undecided(problem: Problem) -> Float[Array, "units rows"]:
-    """1/2 for what is searched and what is barren, and the evidence elsewhere."""
-    return jnp.where(problem.free, 0.5, problem.values)
+def undecided(question: Question) -> Any:
+    """1/2 for what is searched, and the values elsewhere."""
+    return namespace(question.values).where(question.free, 0.5, question.values)
 
 
-def _decided(problem: Problem, fans: Fans) -> list[Bool[Array, "columns rows"]]:
-    """The columns whose field is known, as each parent is observed, or there is no edge from it."""
-    observed = problem.known & ~problem.free & ~problem.summed
-    return fans.map(lambda w, observed: ((w == 0) | observed).all(0), fans.parents(observed))
+def _decided(question: Question, fans: Fans) -> list[Bool[Array, "columns rows"]]:
+    """The columns whose field is known, as no parent is free, or there is no edge from it."""
+    fixed = ~question.free
+    return fans.map(lambda w, fixed: ((w == 0) | fixed).all(0), fans.parents(fixed))
 
 
-def _lowest_field(problem: Problem, u) -> Float[Array, "units rows"]:
-    """The field where only parents are on that are so for certain, or may be and inhibit."""
-    sure, free = jnp.where(u == 1, 1.0, 0.0), jnp.where((u > 0) & (u < 1), 1.0, 0.0)
-    terms = problem.weights.map_edges(lambda w, sure, free: (w * sure + jnp.minimum(w, 0.0) * free,), (), (sure, free))
-    return problem.h + terms[0]
+def lowest_fields(edges: Edges, h: Any, u: Any) -> Any:
+    """The fields where only parents are on that are so for certain, or may be and inhibit."""
+    xp = edges.xp
+    sure, free = xp.where(u == 1, 1.0, 0.0), xp.where((u > 0) & (u < 1), 1.0, 0.0)
+    return h + edges.down(lambda w, sure, free: times(w) * sure + xp.minimum(w, 0.0) * free, (), (sure, free))
 
 
 GAUSSIAN = (

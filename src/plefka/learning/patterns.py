@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from plefka.errors import InvalidInput, listed, nearest
-from plefka.free_energies.problem import head_of
 
 if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
@@ -39,11 +38,12 @@ class Patterns:
         """The units that no row observes."""
         return np.setdiff1d(np.arange(self.size), self.units)
 
-    def head(self, layers: tuple[int, ...] | None) -> int:
-        """How many units a solver must search, those before a bottom layer that every pattern observes."""
+    def num_searched(self, layers: tuple[int, ...] | None) -> int:
+        """How many units a solver must search: those before a bottom layer that every pattern observes, or all."""
         hidden = np.ones(self.size, bool)
         hidden[self.units] = (self.values == MISSING).any(axis=0)
-        return head_of(layers, hidden)
+        above = self.size - layers[-1] if layers else self.size
+        return self.size if above == 0 or hidden[above:].any() else above
 
     def rows(self, index: Any = slice(None)) -> np.ndarray:
         """Some patterns as evidence: a number for every unit of the network, nan where hidden."""

@@ -11,11 +11,16 @@ import jax.numpy as jnp
 
 from plefka.activations import Activation
 from plefka.free_energies.functional import Functional
-from plefka.free_energies.problem import Problem, pose, predict
+from plefka.evidence import Evidence
 from plefka.free_energies.taylor import negative_entropy
 from plefka.learning.parameters import Parametrisation
+from plefka.networks.belief import BeliefNetwork
 from plefka.networks.storage import Storage
-from plefka.solvers.loop import CONVERGED, DIVERGED, LOWEST, OUT_OF_STEPS, Ending, Policy, minimise
+from plefka.question import LOWEST
+from plefka.reduction.predicting import predict_traced
+from plefka.reduction.reduce import reduce_traced
+from plefka.solution import CONVERGED, DIVERGED, OUT_OF_STEPS
+from plefka.solvers.loop import Policy, Search, descend, evaluator, limits, start
 
 
 class Plan(eqx.Module):
@@ -56,22 +61,23 @@ def solved(plan: Plan, parameters: Any, rows: Any, theta: Any) -> tuple[Any, Any
     `theta` has the width of the head: as many units as are searched; those behind them every row observes.
     """
     weights, bias = parameters
-    problem: Problem = pose(
-        plan.storage.with_parameters(weights), bias, plan.activation, rows,
-        plan.functional.powers(plan.activation), pairs=plan.functional.needs_pairs, prune=True,
-        head=theta.shape[1],
-    )  # fmt: skip
-    start = jnp.where(problem.searched, theta.T, 0.0)
-    frozen = jax.lax.stop_gradient(problem)
-    ending = minimise(frozen, plan.functional.energy, plan.policy, start, plan.tol, plan.max_steps)
+    network = BeliefNetwork(plan.storage.with_parameters(weights), bias, plan.activation)
+    reduction = reduce_traced(network, Evidence(rows), prune=True)
+    question, constant = reduction.question.searching(theta.shape[1]), reduction.constant
+    functional = plan.functional
+    question = question.opened(functional.powers(plan.activation), pairs=functional.needs_pairs)
+    frozen = jax.lax.stop_gradient(question)
+    search = start(plan.policy, jnp.where(question.searched, theta.T, 0.0))
+    evaluate = evaluator(frozen, functional.energy)
+    ending = descend(evaluate, limits(frozen, plan.tol, plan.max_steps), plan.policy, search)
     theta, status = jax.lax.stop_gradient(ending.point.theta), _judged(ending)
-    u = predict(frozen, problem.means(theta))  # barren units too, for the derivative by weights of 0
+    u = predict_traced(frozen, question.means(theta), functional.chance)  # barren units too, for weights of 0
     u = jnp.where(usable(status), u, 0.0)  # 0 times a slope that is no number would be no number
-    G = plan.functional.energy(problem, u) + jnp.where(problem.free, negative_entropy(u), 0.0).sum(0)
+    G = functional.energy(question, u) + jnp.where(question.free, negative_entropy(u), 0.0).sum(0) - constant
     return G, status, theta.T
 
 
-def _judged(ending: Ending) -> Any:
+def _judged(ending: Search) -> Any:
     """The status, where a row on its way to what no probability allows has diverged, though steps ran out first."""
     falling = (ending.status == OUT_OF_STEPS) & (ending.point.G < LOWEST)
     return jnp.where(falling, DIVERGED, ending.status)

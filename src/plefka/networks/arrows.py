@@ -5,8 +5,10 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from plefka.activations import namespace
 from plefka.networks.storage import Products, Storage
 
 ROUNDING = 8.0  # in units of the last digit
@@ -113,10 +115,10 @@ def _settle(once: Callable, start: Array, needed: Bool[Array, ""] | bool = True,
     return jax.lax.while_loop(unsettled, step, (start, jnp.asarray(needed), 0))[0]
 
 
-def differs(
-    new: Float[Array, "units rows"], old: Float[Array, "units rows"], least: float = 0.0
-) -> Bool[Array, "units rows"]:
+def differs(new: Any, old: Any, least: float = 0.0) -> Any:
     """Where something has changed by more than rounding, that of `least` at least; what is not a number stays so."""
-    rounding = ROUNDING * jnp.finfo(new.dtype).eps * jnp.maximum(jnp.maximum(jnp.abs(new), jnp.abs(old)), least)
-    changed = (new != old) & ~(jnp.abs(new - old) <= rounding)
-    return changed & ~(jnp.isnan(new) & jnp.isnan(old))
+    xp = namespace(new, old)
+    with np.errstate(invalid="ignore"):
+        rounding = ROUNDING * jnp.finfo(new.dtype).eps * xp.maximum(xp.maximum(abs(new), abs(old)), least)
+        changed = (new != old) & ~(abs(new - old) <= rounding)
+    return changed & ~(xp.isnan(new) & xp.isnan(old))

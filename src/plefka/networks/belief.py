@@ -106,6 +106,11 @@ class BeliefNetwork(eqx.Module):
         storage = self.storage.with_parameters(weights)
         return eqx.tree_at(lambda net: (net.storage, net.bias), self, (storage, bias))
 
+    def take(self, networks: Any) -> "BeliefNetwork":
+        """Some networks of a stack, or one of them."""
+        parts = self.storage.take(networks), self.bias[networks]
+        return eqx.tree_at(lambda net: (net.storage, net.bias), self, parts)
+
     def index(self, unit: str | int) -> int:
         """The index of a unit that is given by name or by index."""
         if self.given_names is not None and isinstance(unit, str):

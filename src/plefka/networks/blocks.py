@@ -79,6 +79,10 @@ class Blocks(Storage):
     def prepared(self, *, pairs: bool = False, fans: bool = False) -> "Blocks":
         return self
 
+    @property
+    def fan_shapes(self) -> list[tuple[int, int]]:
+        return [(W.shape[-1], W.shape[-2]) for W in self.weights] or [(0, self.size)]
+
     def num_pairs(self) -> int:
         return sum(_pair_work(W.shape[-2], W.shape[-1]) for W in self.weights)
 
@@ -104,18 +108,21 @@ class Blocks(Storage):
 
         return total(np.minimum), total(np.maximum)
 
+    def edge_list(self):
+        empty, networks = np.zeros(0, np.int32), self.stack or 1
+        parts = [(empty, empty, np.zeros((0, networks)))]
+        for W, (child, _), (parent, _) in zip(self.weights, self.children, self.parents, strict=True):
+            W = np.asarray(W).reshape(networks, *W.shape[-2:])
+            i, j = np.nonzero((W != 0).any(axis=0))
+            parts.append(((i + child).astype(np.int32), (j + parent).astype(np.int32), W[:, i, j].T))
+        child, parent, weight = map(np.concatenate, zip(*parts, strict=True))
+        return child, parent, weight
+
     def to_sparse(self) -> Any:
         if self.stack is not None:
             return [self.take(k).to_sparse() for k in range(self.stack)]
-        rows, cols, values = [], [], []
-        for W, (child, _), (parent, _) in zip(self.weights, self.children, self.parents, strict=True):
-            i, j = np.nonzero(W)
-            rows.append(i + child)
-            cols.append(j + parent)
-            values.append(np.asarray(W)[i, j])
-        empty = np.zeros(0, int)
-        where = (np.concatenate([empty, *rows]), np.concatenate([empty, *cols]))
-        return sp.csr_array((np.concatenate([np.zeros(0), *values]), where), shape=(self.size, self.size))
+        child, parent, weight = self.edge_list()
+        return sp.csr_array((weight[:, 0], (child, parent)), shape=(self.size, self.size))
 
     def union(self) -> sp.csr_array:
         return self.map_weights(lambda W: np.any(np.atleast_3d(W.T) != 0, axis=-1).T.astype(float)).to_sparse()

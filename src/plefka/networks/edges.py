@@ -105,6 +105,12 @@ class Edges(Storage):
             _remembered(self, list_fans) if fans and self.listed_fans is None else self.listed_fans,
         )
 
+    @property
+    def fan_shapes(self) -> list[tuple[int, int]]:
+        if self.listed_fans is None:
+            return self.prepared(fans=True).fan_shapes
+        return [table.edge.shape for table in self.listed_fans.tables]
+
     def num_pairs(self) -> int:
         return int(np.sum(np.bincount(np.asarray(self.child.unit), minlength=self.size).astype(float) ** 2))
 
@@ -130,6 +136,12 @@ class Edges(Storage):
             return np.stack(sums) if self.stack is not None else sums[0]
 
         return total(np.minimum(self.values, 0)), total(np.maximum(self.values, 0))
+
+    def edge_list(self):
+        weights = np.atleast_2d(self.values).T
+        there = (weights != 0).any(axis=1)
+        lists = self.child.unit, self.parent.unit, weights
+        return lists if there.all() else tuple(part[there] for part in lists)
 
     def to_sparse(self) -> Any:
         if self.stack is not None:

@@ -86,6 +86,11 @@ class Storage(eqx.Module):
     def prepared(self, *, pairs: bool = False, fans: bool = False) -> "Storage":
         """The same weights with whatever `pair_sum` and `fans` need to have been looked up beforehand."""
 
+    @property
+    @abstractmethod
+    def fan_shapes(self) -> list[tuple[int, int]]:
+        """Positions and columns of the tables of parents (see fans.py)."""
+
     @abstractmethod
     def num_pairs(self) -> int:
         """How many terms one `pair_sum` adds up: its cost in time and memory."""
@@ -109,6 +114,10 @@ class Storage(eqx.Module):
     @abstractmethod
     def to_sparse(self) -> Any:
         """weights[i, j] as scipy's CSR; one for each network of a stack."""
+
+    @abstractmethod
+    def edge_list(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Child, parent and weights (edges, 1 or networks) of all edges that have a weight in some network."""
 
     @abstractmethod
     def union(self) -> sp.csr_array:

@@ -13,84 +13,71 @@ from jaxtyping import Array, Float
 
 from plefka.activations import sigmoid
 from plefka.free_energies.functional import Functional
-from plefka.free_energies.problem import Problem, predict
 from plefka.free_energies.taylor import negative_entropy
-from plefka.reductions import Given
+from plefka.question import Question
 
 LINEAR_TOLERANCE = 1e-10
 MOST_STEPS = 10  # for each unit
 
 
 @runtime_checkable
-class Scheme(Protocol):
-    """What was minimised, and what is evaluated at the minimum."""
+class Objective(Protocol):
+    """The free energy that was minimised, and the one that is evaluated at the minimum, where that is another one."""
 
     @property
-    def solved(self) -> Functional: ...
+    def minimised(self) -> Functional: ...
 
     @property
     def evaluated(self) -> Functional | None: ...
 
 
-def differentiable(
-    problem: Problem, given: Given, scheme: Scheme, theta: Array, *, barren: bool = True
-) -> tuple[Array, Array]:
-    """The means and the free energy at the solution theta, as functions of everything in the problem.
+def differentiable(question: Question, objective: Objective, theta: Array, barren: Callable) -> tuple[Array, Array]:
+    """The means and the free energy at the solution theta, as functions of everything in the question.
 
-    `barren`: whether there may be units that have to be predicted.
+    `barren(u, functional)` has the means of barren units predicted from u.
     """
-
-    def predicted(means, functional):
-        return predict(problem, means, functional.chance) if barren else means
-
-    theta = jax.lax.stop_gradient(theta)
+    theta, functional = jax.lax.stop_gradient(theta), objective.minimised
     # With u held fixed, G has the derivatives of the minimum. A barren unit has its predicted mean: an edge of weight 0
     # that leads from it adds nothing to G, but to the derivative by that weight.
-    u = jax.lax.stop_gradient(predicted(problem.means(theta), scheme.solved))
-    found = jnp.where(problem.free, _stationary(scheme.solved, problem, u), problem.values)
-    if scheme.evaluated is None:
-        G = scheme.solved.energy(problem, u) + entropy_term(problem, u)
-    else:
-        G, found = after(problem, scheme, found)
-    last = scheme.evaluated or scheme.solved
-    return predicted(last.with_summed(problem, given, found), last), G
+    u = jax.lax.stop_gradient(barren(question.means(theta), functional))
+    found = jnp.where(question.free, _stationary(functional, question, u), question.values)
+    if objective.evaluated is not None:
+        return other_free_energy(question, objective, found)[::-1]
+    return found, functional.energy(question, u) + entropy_term(question, u)
 
 
-def entropy_term(problem: Problem, u) -> Array:
+def entropy_term(question: Question, u) -> Array:
     """G_0."""
-    return jnp.where(problem.free, negative_entropy(u), 0.0).sum(0)
+    return jnp.where(question.free, negative_entropy(u), 0.0).sum(0)
 
 
-def after(problem: Problem, scheme: Scheme, u) -> tuple[Array, Array]:
-    """The other free energy at the minimum u of the first, and the means that go with it.
+def other_free_energy(question: Question, objective: Objective, u) -> tuple[Array, Array]:
+    """The free energy that is evaluated at the minimum u of the first, and the means that go with it.
 
     These are the derivatives of that free energy by the units' log-odds, with u following: u moves by the response
     (1 / v + H)^-1 of the first free energy to the slope of what the other one adds.
     """
-    first, last = scheme.solved, cast(Functional, scheme.evaluated)
-
-    def added(u):
-        return (last.smooth_energy(problem, u) - first.smooth_energy(problem, u)).sum()
-
-    slope = jnp.where(problem.free, jax.grad(added)(u), 0.0)
-    root = jnp.sqrt(jnp.where(problem.free, u * (1 - u), 0.0))
-    hessian = first.hessian(problem, u)
-    change = root * _response(hessian, problem, u, -root * slope)
-    return last.smooth_energy(problem, u) + entropy_term(problem, u), _moved(problem, u, change)
+    first, last = objective.minimised, cast(Functional, objective.evaluated)
+    added, slope, hessian = last.beyond(first, question, u)
+    root = jnp.sqrt(jnp.where(question.free, u * (1 - u), 0.0))
+    slope = jnp.where(question.free, slope, 0.0)
+    change = root * _response(hessian, question, u, -root * slope)
+    G = first.smooth_energy(question, u) + entropy_term(question, u) + added
+    return G, _moved(question, u, change)
 
 
-def _moved(problem: Problem, u, change):
+def _moved(question: Question, u, change):
     """u + change, by a step in theta, so that it stays between 0 and 1."""
-    v = jnp.where(problem.free, u * (1 - u), 1.0)
-    inner = problem.free & (v > 0)
+    v = jnp.where(question.free, u * (1 - u), 1.0)
+    inner = question.free & (v > 0)
     safe = jnp.where(inner, u, 0.5)
     theta = jnp.log(safe) - jnp.log1p(-safe) + jnp.where(inner, change / jnp.where(inner, v, 1.0), 0.0)
     return jnp.where(inner, sigmoid(theta), u)
 
 
-def _response(hessian: Callable, problem: Problem, u, z):
+def _response(hessian: Callable, question: Question, u, z):
     """(1 + V^1/2 H V^1/2)^-1 z, by products with H only."""
-    root = jnp.sqrt(jnp.where(problem.free, u * (1 - u), 0.0))
+    root = jnp.sqrt(jnp.where(question.free, u * (1 - u), 0.0))
 
     def operator(z):
         return z + root * hessian(root * z)
@@ -99,7 +86,7 @@ def _response(hessian: Callable, problem: Problem, u, z):
 
 
 def conjugate_gradients(operator: Callable, b: Float[Array, "units rows"]) -> Float[Array, "units rows"]:
-    """x with operator(x) = b, row by row, so that no row hears of the numbers of another."""
+    """x with operator(x) = b, row by row, so that no row depends on the numbers of another."""
 
     def dot(x, y):
         return (x * y).sum(0)
@@ -108,8 +95,8 @@ def conjugate_gradients(operator: Callable, b: Float[Array, "units rows"]) -> Fl
         count, x, r, p, rr = state
         Ap = operator(p)
         active = rr > goal
-        share = jnp.where(active, rr / jnp.where(active, dot(p, Ap), 1.0), 0.0)
-        x, r = x + share * p, r - share * Ap
+        length = jnp.where(active, rr / jnp.where(active, dot(p, Ap), 1.0), 0.0)
+        x, r = x + length * p, r - length * Ap
         new = jnp.where(active, dot(r, r), rr)
         return count + 1, x, r, r + jnp.where(active, new / jnp.where(active, rr, 1.0), 0.0) * p, new
 
@@ -119,19 +106,19 @@ def conjugate_gradients(operator: Callable, b: Float[Array, "units rows"]) -> Fl
     return jnp.where(jnp.isfinite(goal), x, jnp.nan)
 
 
-def _stationary(functional: Functional, problem: Problem, u):
+def _stationary(functional: Functional, question: Question, u):
     """u, with the derivative that follows from theta = T(u)."""
 
     def backward(saved, by_means):
-        problem, u = saved
-        root = jnp.sqrt(jnp.where(problem.free, u * (1 - u), 0.0))
+        question, u = saved
+        root = jnp.sqrt(jnp.where(question.free, u * (1 - u), 0.0))
 
-        hessian = functional.hessian(problem, u)
-        share = _response(hessian, problem, u, root * by_means)  # (1 + V H)^-1 V by_means, made symmetric
-        _, pull_back = jax.vjp(lambda p: -functional.slope(p, u), problem)
-        return *pull_back(root * share), None
+        hessian = functional.hessian(question, u)
+        response = _response(hessian, question, u, root * by_means)  # (1 + V H)^-1 V by_means, made symmetric
+        _, backwards = jax.vjp(lambda question: -functional.slope(question, u), question)
+        return *backwards(root * response), None
 
-    return _with_derivative(lambda problem, u: u, backward)(problem, u)
+    return _with_derivative(lambda question, u: u, backward)(question, u)
 
 
 def _with_derivative(function: Callable, backward: Callable) -> Callable:

@@ -1,7 +1,7 @@
 """The only loop: evaluate the free energy at a trial point, let the policy choose the next, until every row has ended.
 
-Write G = G_0 + R(u). Stationarity is theta_i = -dR/du_i (53); the difference of the two sides is the pull on theta_i.
-Along the pull G falls at the rate sum_i v_i pull_i^2: the pull is the natural gradient.
+Write G = G_0 + R(u). Stationarity is theta_i = -dR/du_i (53); the difference of the two sides is the direction in which
+theta_i is moved. Along it G falls at the rate sum_i v_i direction_i^2: it is the natural gradient.
 """
 
 from abc import abstractmethod
@@ -11,26 +11,25 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int
 
-from plefka.activations import log_one_plus, sigmoid
-from plefka.free_energies.problem import LARGEST_THETA, Problem
+from plefka.activations import log_one_plus, namespace, sigmoid
+from plefka.question import LARGEST_THETA, Question
+from plefka.solution import CONVERGED, DIVERGED, NOT_FINITE, OUT_OF_STEPS, RUNNING
 
-# The last two are not the loop's to find.
-RUNNING, CONVERGED, OUT_OF_STEPS, DIVERGED, NOT_FINITE, IMPOSSIBLE, WITHOUT_LEAK = range(7)
-LOWEST = -1.0  # no -ln P(evidence) is negative; an estimate may be, but not by this much
-BOTTOMLESS = -1e3  # per unit: a free energy this low will not come back
+REACHABLE = 64  # a residual of so many roundings is as small as it gets
 
 
 class Point(eqx.Module):
     """A point of the search, with all that one evaluation of the free energy tells there."""
 
-    theta: Float[Array, "head rows"]
-    G: Float[Array, " rows"]
-    pull: Float[Array, "head rows"]
-    slope: Float[Array, " rows"]  # how fast G falls along the pull
-    change: Float[Array, "head rows"]  # the pull in the metric of the means, sqrt(v) pull
-    residual: Float[Array, " rows"]  # by how much the full step would change a mean, at most
+    theta: Float[Array | np.ndarray, "searched rows"]
+    G: Float[Array | np.ndarray, " rows"]
+    direction: Float[Array | np.ndarray, "searched rows"]
+    slope: Float[Array | np.ndarray, " rows"]  # how fast G falls along the direction
+    change: Float[Array | np.ndarray, "searched rows"]  # the direction in the metric of the means, sqrt(v) direction
+    residual: Float[Array | np.ndarray, " rows"]  # by how much the full step would change a mean, at most
 
 
 class Policy(eqx.Module):
@@ -45,89 +44,84 @@ class Policy(eqx.Module):
         """The point to go on from, the next trial, and what the policy remembers."""
 
     @abstractmethod
-    def cycles(self, memory: Any) -> Int[Array, " rows"]:
+    def cycles(self, memory: Any) -> Int[Array | np.ndarray, " rows"]:
         """How many order-2 cycles were broken in each row."""
 
 
-class Ending(eqx.Module):
-    """Where every row ended, how, and after how many evaluations of the free energy."""
+class Search(eqx.Module):
+    """Where every row is, with all that is needed to go on; the last axis of every array is that of the rows."""
 
     point: Point
-    status: Int[Array, " rows"]
-    steps: Int[Array, " rows"]
-    cycles: Int[Array, " rows"]
+    trial: Float[Array | np.ndarray, "searched rows"]
+    memory: Any
+    status: Int[Array | np.ndarray, " rows"]
+    steps: Int[Array | np.ndarray, " rows"]  # evaluations of the free energy
 
 
-def evaluator(problem: Problem, energy: Callable) -> Callable:
+class Limits(NamedTuple):
+    """When a row has ended: the residual, the steps, and how low G may be at a solution, and anywhere."""
+
+    tol: Any
+    max_steps: Any
+    lowest: Any
+    bottom: Any
+
+
+def evaluator(question: Question, energy: Callable) -> Callable:
     """theta -> Point, by one evaluation of the energy and its gradient."""
-    free = problem.searched
+    free = question.searched
 
     def summed(u):
-        R = energy(problem, problem.complete(u))
+        R = energy(question, question.complete(u))
         return R.sum(), R
 
-    def evaluate(theta: Float[Array, "head rows"]) -> Point:
-        u = problem.means(theta)[: problem.head]
+    def evaluate(theta: Float[Array, "searched rows"]) -> Point:
+        u = question.means(theta)[: question.num_searched]
         slope_of_R, R = jax.grad(summed, has_aux=True)(u)
         target = jnp.clip(-slope_of_R, -LARGEST_THETA, LARGEST_THETA)  # (53)
-        pull = jnp.where(free, target - theta, 0.0)
+        direction = jnp.where(free, target - theta, 0.0)
         e = jnp.exp(-jnp.abs(theta))
         entropy = log_one_plus(theta) + jnp.abs(theta) * e / (1 + e)
         v = e / (1 + e) ** 2
-        change = jnp.sqrt(v) * pull
+        change = jnp.sqrt(v) * direction
         G = R - jnp.where(free, entropy, 0.0).sum(0)
         residual = jnp.where(free, jnp.abs(sigmoid(target) - u), 0.0).max(0)
-        return Point(theta, G, pull, (change**2).sum(0), change, residual)
+        return Point(theta, G, direction, (change**2).sum(0), change, residual)
 
     return evaluate
 
 
-def nowhere(theta: Float[Array, "head rows"]) -> Point:
-    """Before the first evaluation: any point that is evaluated is better."""
-    nothing = jnp.zeros_like(theta)
-    return Point(theta, jnp.inf + nothing[0], nothing, nothing[0], nothing, jnp.inf + nothing[0])
+def start(policy: Policy, theta: Any) -> Search:
+    """Before the first evaluation: any point that is evaluated is better. Of NumPy where theta is."""
+    xp = namespace(theta)
+    nothing, infinite = xp.zeros_like(theta), xp.full_like(theta[0], xp.inf)
+    point = Point(theta, infinite, nothing, nothing[0], nothing, infinite)
+    steps = xp.zeros(infinite.shape, int)
+    return Search(point, theta, policy.start(point), steps + RUNNING, steps)
 
 
-def minimise(problem: Problem, energy: Callable, policy: Policy, theta, tol, max_steps) -> Ending:
-    """From theta to a minimum of the free energy, or to what the policy makes of it."""
-    return descend(evaluator(problem, energy), floors(problem), policy, theta, tol, max_steps)
+def limits(question: Question, tol: Any, max_steps: Any) -> Limits:
+    """Those of a method for a question."""
+    dtype = question.values.dtype
+    tol = jnp.maximum(jnp.asarray(tol, dtype), REACHABLE * jnp.finfo(dtype).eps)
+    return Limits(tol, max_steps, *question.limits())
 
 
-class Floors(NamedTuple):
-    """How low G may be: at a solution, and anywhere."""
+def descend(evaluate: Callable, limits: Limits, policy: Policy, search: Search, few: Any = 0) -> Search:
+    """Downhill until all but `few` rows have ended: the residual is at most tol, the row fails, or steps run out."""
 
-    lowest: Float[Array, " rows"]
-    bottom: Float[Array, " rows"]
-
-
-def floors(problem: Problem) -> Floors:
-    """Soft evidence multiplies the weight of no state by more than exp(sum of the positive tilts)."""
-    bottom = BOTTOMLESS * (1 + problem.searched.sum(0))
-    gain = jnp.zeros_like(bottom) if problem.tilt is None else jnp.maximum(problem.tilt, 0.0).sum(0)
-    return Floors(LOWEST - gain, bottom - gain)
-
-
-def descend(evaluate: Callable, floors: Floors, policy: Policy, theta, tol, max_steps) -> Ending:
-    """From theta downhill until the residual of every row is at most tol, or the row fails, or steps run out."""
-
-    def judge(point):
-        settled = point.residual <= tol
-        status = jnp.where(settled, CONVERGED, RUNNING)
-        status = jnp.where((settled & (floors.lowest > point.G)) | (floors.bottom > point.G), DIVERGED, status)
+    def judge(point, steps):
+        settled = point.residual <= limits.tol
+        status = jnp.where(settled, CONVERGED, jnp.where(steps < limits.max_steps, RUNNING, OUT_OF_STEPS))
+        low = (settled & (limits.lowest > point.G)) | (limits.bottom > point.G)
+        status = jnp.where(low, DIVERGED, status)
         return jnp.where(jnp.isfinite(point.G) & jnp.isfinite(point.residual), status, NOT_FINITE)
 
-    def body(state):
-        count, point, trial, memory, status, steps = state
-        new, trial, memory = policy.step(point, evaluate(trial), memory, evaluate)
-        running = status == RUNNING
-        point = jax.tree.map(lambda old, new: jnp.where(running, new, old), point, new)
-        return count + 1, point, trial, memory, jnp.where(running, judge(point), status), steps + running
+    def body(search):
+        new, trial, memory = policy.step(search.point, evaluate(search.trial), search.memory, evaluate)
+        running = search.status == RUNNING
+        point = jax.tree.map(lambda old, new: jnp.where(running, new, old), search.point, new)
+        steps = search.steps + running
+        return Search(point, trial, memory, jnp.where(running, judge(point, steps), search.status), steps)
 
-    def unfinished(state):
-        return (state[0] < max_steps) & jnp.any(state[4] == RUNNING)
-
-    start = nowhere(theta)
-    status = jnp.full(start.G.shape, RUNNING)
-    state = (jnp.asarray(0), start, theta, policy.start(start), status, jnp.zeros_like(status))
-    _, point, _, memory, status, steps = jax.lax.while_loop(unfinished, body, state)
-    return Ending(point, jnp.where(status == RUNNING, OUT_OF_STEPS, status), steps, policy.cycles(memory))
+    return jax.lax.while_loop(lambda search: jnp.sum(search.status == RUNNING) > few, body, search)

@@ -8,27 +8,29 @@ minimum, where G can no longer tell better from worse in its last digits, the re
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from plefka.activations import namespace
 from plefka.solvers.loop import Point, Policy
 
 DEPTH = 4  # steps remembered
 RIDGE = 1e-12
-ENOUGH = 1e-4  # the share of the promised decrease that a plain step must deliver
+ENOUGH = 1e-4  # the fraction of the promised decrease that a plain step must deliver
 GROWTH = 2.0
 WANDER = 4.0  # by how much the residual may grow where G cannot tell any more
-LONGEST, SHORTEST_CUT = 0.5, 0.1  # a rejected step is cut to between these shares of its length
+LONGEST, SHORTEST_CUT = 0.5, 0.1  # a rejected step is cut to between these fractions of its length
 
 
 class Memory(eqx.Module):
     """Per row: the step size, and the last changes, newest first; `gram` is zero for those that are forgotten."""
 
-    eta: Float[Array, " rows"]
-    accelerated: Bool[Array, " rows"]
-    moves: tuple[Float[Array, "units rows"], ...]  # changes of theta
-    turns: tuple[Float[Array, "units rows"], ...]  # changes of the pull
-    changes: tuple[Float[Array, "units rows"], ...]  # changes of the pull in the metric of the means
-    gram: Float[Array, "depth depth rows"]
+    eta: Float[Array | np.ndarray, " rows"]
+    accelerated: Bool[Array | np.ndarray, " rows"]
+    moves: tuple[Float[Array | np.ndarray, "searched rows"], ...]  # changes of theta
+    direction_changes: tuple[Float[Array | np.ndarray, "searched rows"], ...]
+    changes: tuple[Float[Array | np.ndarray, "searched rows"], ...]  # of the direction, in the metric of the means
+    gram: Float[Array | np.ndarray, "depth depth rows"]
 
 
 class Monotone(Policy):
@@ -37,14 +39,15 @@ class Monotone(Policy):
     depth: int = eqx.field(static=True, default=DEPTH)
 
     def start(self, point: Point) -> Memory:
-        nothing = (jnp.zeros_like(point.theta),) * self.depth
-        rows = jnp.ones_like(point.G)
-        gram = jnp.zeros((self.depth, self.depth, *rows.shape), rows.dtype)
+        xp = namespace(point.theta)
+        nothing = (xp.zeros_like(point.theta),) * self.depth
+        rows = xp.ones_like(point.G)
+        gram = xp.zeros((self.depth, self.depth, *rows.shape), rows.dtype)
         return Memory(rows, rows < 0, nothing, nothing, nothing, gram)
 
     def cycles(self, memory: Memory):
         """None: a free energy that never rises cannot go in circles."""
-        return jnp.zeros(memory.eta.shape, int)
+        return namespace(memory.eta).zeros(memory.eta.shape, int)
 
     def step(self, point: Point, trial: Point, memory: Memory, evaluate):
         noise = 16 * jnp.finfo(point.G.dtype).eps * (len(point.theta) + jnp.abs(point.G))  # G is a sum over the units
@@ -61,10 +64,10 @@ class Monotone(Policy):
         )
         here = jax.tree.map(lambda new, old: jnp.where(kept, new, old), trial, point)
         memory = _remember(memory, point, trial, kept)
-        share, accelerated = _shares(memory, here.change)
+        coefficients, accelerated = _coefficients(memory, here.change)
         mixed = [
-            now - sum(part * earlier for part, earlier in zip(share, before, strict=True))
-            for now, before in ((here.theta, memory.moves), (here.pull, memory.turns))
+            now - sum(part * earlier for part, earlier in zip(coefficients, before, strict=True))
+            for now, before in ((here.theta, memory.moves), (here.direction, memory.direction_changes))
         ]
         theta = mixed[0] + eta * mixed[1]
         return here, theta, eqx.tree_at(lambda m: (m.eta, m.accelerated), memory, (eta, accelerated))
@@ -72,15 +75,15 @@ class Monotone(Policy):
 
 def _remember(memory: Memory, point: Point, trial: Point, kept) -> Memory:
     """The newest change before the others; a step that was not kept makes a row forget all of them."""
-    seen = kept & jnp.isfinite(point.G)  # the first evaluation is a change from nowhere
+    seen = kept & jnp.isfinite(point.G)  # before the first evaluation there is nothing to differ from
     moves = (trial.theta - point.theta, *memory.moves[:-1])
-    turns = (trial.pull - point.pull, *memory.turns[:-1])
+    direction_changes = (trial.direction - point.direction, *memory.direction_changes[:-1])
     changes = (trial.change - point.change, *memory.changes[:-1])
     good = jnp.concatenate([jnp.ones((1, *seen.shape), bool), _seen(memory.gram)[:-1]]) & seen
     newest = jnp.where(good, _products(changes, changes[0]), 0.0)
     older = jnp.where(seen, memory.gram[:-1, :-1], 0.0)
     gram = jnp.concatenate([newest[None], jnp.concatenate([newest[1:, None], older], axis=1)])
-    return Memory(memory.eta, memory.accelerated, moves, turns, changes, gram)
+    return Memory(memory.eta, memory.accelerated, moves, direction_changes, changes, gram)
 
 
 def _products(changes: tuple, change):
@@ -91,8 +94,8 @@ def _seen(gram):
     return jnp.einsum("aar->ar", gram) > 0
 
 
-def _shares(memory: Memory, change):
-    """Anderson's mixing: the share of each earlier change in what is best taken back, and whether there is any."""
+def _coefficients(memory: Memory, change):
+    """Anderson's mixing: how much of each earlier change is best taken back, and whether there is any."""
     seen = _seen(memory.gram)
     right = jnp.where(seen, _products(memory.changes, change), 0.0)
     ridge = jnp.where(seen, RIDGE * jnp.einsum("aar->ar", memory.gram), 1.0)
@@ -108,7 +111,7 @@ def _solve(A, right):
         pivot = A[0] / A[0, 0]
         pivots.append(pivot[1:])
         A = A[1:, 1:] - A[1:, :1] * pivot[1:]
-    share = []
+    solution = []
     for pivot in reversed(pivots):
-        share.insert(0, pivot[-1] - sum(p * x for p, x in zip(pivot[:-1], share, strict=True)))
-    return jnp.stack(share)
+        solution.insert(0, pivot[-1] - sum(p * x for p, x in zip(pivot[:-1], solution, strict=True)))
+    return jnp.stack(solution)

@@ -8,9 +8,10 @@ from functools import partial
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Int
 
-from plefka.activations import sigmoid
+from plefka.activations import namespace, sigmoid
 from plefka.solvers.loop import Point, Policy
 
 SAME = 1e-6  # means this close to those of two steps ago have come back
@@ -21,13 +22,13 @@ class Paper(Policy):
     """u <- sigma(target(u)), and out of every order-2 cycle by a search between its ends."""
 
     def start(self, point: Point):
-        return jnp.zeros(point.G.shape, int)
+        return namespace(point.G).zeros(point.G.shape, int)
 
-    def cycles(self, memory: Int[Array, " rows"]):
+    def cycles(self, memory: Int[Array | np.ndarray, " rows"]):
         return memory
 
     def step(self, point: Point, trial: Point, memory: Int[Array, " rows"], evaluate):
-        next_theta = trial.theta + trial.pull
+        next_theta = trial.theta + trial.direction
         back = jnp.abs(sigmoid(next_theta) - sigmoid(point.theta)).max(0) < SAME
         cycle = back & (trial.residual > SAME)
         ends = (point.theta, trial.theta)
@@ -40,9 +41,9 @@ def _best_between(evaluate, theta1, theta2):
     """The point with the lowest free energy among points evenly spaced between two vectors of means."""
     u1, u2 = sigmoid(theta1), sigmoid(theta2)
 
-    def at(share):
+    def at(fraction):
         limits = jnp.finfo(u1.dtype)
-        u = jnp.clip(u1 + share * (u2 - u1), limits.tiny, 1 - limits.epsneg)
+        u = jnp.clip(u1 + fraction * (u2 - u1), limits.tiny, 1 - limits.epsneg)
         theta = jnp.log(u) - jnp.log1p(-u)
         return theta, evaluate(theta).G
 

@@ -1,0 +1,178 @@
+"""Weights as one table: a column for each child, a position for each of its parents; for small sparse networks.
+
+All sums are gathers and scatters of one array, so that a program is short, and its shapes can come from a short list:
+a position without a parent has weight 0, and columns without a child belong to a unit that nobody asks for.
+"""
+
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+import scipy.sparse as sp
+from jaxtyping import Array, Float
+
+from plefka.networks.fans import Fans
+from plefka.networks.incidence import Index
+from plefka.networks.storage import OpenStorage, Storage
+
+
+class ParentTable(Storage):
+    """weights (positions, columns), or with a leading axis of networks; `parent` and `child` say of which units."""
+
+    weights: np.ndarray | Array
+    parent: Index  # (positions, columns)
+    child: Index  # (columns,)
+    size: int = eqx.field(static=True)
+
+    @classmethod
+    def of_edges(cls, child, parent, weight, shape: tuple[int, int, int]) -> "ParentTable":
+        """Edges (with weights (edges, 1 or rows)) in a table for (units, columns, positions)."""
+        size, columns, positions = shape
+        children, column, counts = np.unique(child, return_inverse=True, return_counts=True)
+        order = np.argsort(column, kind="stable")
+        first = np.cumsum(counts) - counts
+        position = np.arange(len(child)) - first[column[order]]
+        parents, units = np.full((positions, columns), size - 1), np.full(columns, size - 1)
+        table = np.zeros((weight.shape[1], positions, columns))
+        parents[position, column[order]] = parent[order]
+        table[:, position, column[order]] = weight[order].T
+        units[: len(children)] = children
+        return cls(table[0] if len(table) == 1 else table, parents.astype(np.int32), units.astype(np.int32), size)
+
+    @property
+    def stack(self) -> int | None:
+        return self.weights.shape[0] if self.weights.ndim == 3 else None
+
+    @property
+    def num_edges(self) -> int:
+        return self.weights.shape[-1] * self.weights.shape[-2]
+
+    def open(self, degree: int, certain: float, *, pairs: bool = False) -> "OpenTable":
+        w = jnp.asarray(self.weights)
+        w = jnp.where(jnp.isinf(w), certain, w)
+        w = jnp.moveaxis(w, 0, -1) if w.ndim == 3 else w[:, :, None]
+        return OpenTable(w, jnp.asarray(self.parent), jnp.asarray(self.child), self.size)
+
+    def prepared(self, *, pairs: bool = False, fans: bool = False) -> "ParentTable":
+        return self
+
+    @property
+    def fan_shapes(self) -> list[tuple[int, int]]:
+        positions, columns = self.parent.shape
+        return [(positions, columns)]
+
+    def num_pairs(self) -> int:
+        return self.size**2 + self.parent.size * len(self.parent)
+
+    def most_parents(self) -> int:
+        return len(self.parent)
+
+    @property
+    def parameters(self):
+        return self.weights
+
+    def with_parameters(self, weights) -> "ParentTable":
+        return ParentTable(weights, self.parent, self.child, self.size)
+
+    def map_weights(self, function) -> "ParentTable":
+        return self.with_parameters(function(self.weights))
+
+    def take(self, networks) -> "ParentTable":
+        return self.map_weights(lambda w: w[networks])
+
+    def edge_list(self):
+        w = np.asarray(self.weights).reshape(-1, *self.parent.shape)
+        position, column = np.nonzero((w != 0).any(axis=0))
+        return self.child[column], self.parent[position, column], w[:, position, column].T
+
+    def to_sparse(self) -> Any:
+        child, parent, weight = self.edge_list()
+        matrices = [sp.csr_array((w, (child, parent)), shape=(self.size, self.size)) for w in weight.T]
+        return matrices[0] if self.stack is None else matrices
+
+    def union(self) -> sp.csr_array:
+        child, parent, _ = self.edge_list()
+        return sp.csr_array((np.ones(len(child)), (child, parent)), shape=(self.size, self.size))
+
+    def extreme_sums(self):
+        def total(part):
+            sums = part(np.asarray(self.weights), 0).sum(-2)
+            out = np.zeros((*sums.shape[:-1], self.size))
+            out[..., self.child] = sums  # columns without a child all add nothing to the last unit
+            return out
+
+        return total(np.minimum), total(np.maximum)
+
+    def original(self):
+        return self.to_sparse()
+
+    def leaves(self):
+        return [np.asarray(self.weights).ravel()]
+
+
+class OpenTable(OpenStorage, Fans):
+    """The table with rows behind: it is its own single fan."""
+
+    table: Float[Array, "positions columns #rows"]
+    parent: Index
+    child: Index
+    size: int = eqx.field(static=True)
+
+    @property
+    def weights(self):  # pyright: ignore[reportIncompatibleVariableOverride]
+        return (self.table,)
+
+    def fans(self):
+        return self
+
+    def _to_units(self, columns: Float[Array, "columns rows"]) -> Float[Array, "units rows"]:
+        return jnp.zeros((self.size, columns.shape[1]), columns.dtype).at[self.child].add(columns)
+
+    def power_sums(self, *terms):
+        found, power = [], self.table
+        for z in terms:
+            found.append(None if z is None else self._to_units((power * z[self.parent]).sum(0)))
+            power = power * self.table
+        return found
+
+    def map_edges(self, function, children, parents):
+        ends = [z[self.child][None] for z in children] + [z[self.parent] for z in parents]
+        return [self._to_units(term.sum(0)) for term in function(self.table, *ends)]
+
+    def parents(self, z):
+        return [z[self.parent]]
+
+    def children(self, z):
+        return [z[self.child]]
+
+    def to_children(self, columns, otherwise):
+        return otherwise.at[self.child].set(jnp.broadcast_to(columns[0], (len(self.child), otherwise.shape[1])))
+
+    def to_parents(self, tables):
+        (table,) = tables
+        return jnp.zeros((self.size, table.shape[2]), table.dtype).at[self.parent].add(table)
+
+    def pair_sum(self, v, *parts):
+        """Of a network's second order: (along, common) of a fan, or a, d, tilt, g of the expanded energy."""
+        along, common = parts if len(parts) == 2 else self._expanded(*parts)
+        P = self._pairs(along[0], common[0])
+        return 0.5 * jnp.einsum("ir,jr,ijr->r", v, v, (P + jnp.swapaxes(P, 0, 1)) ** 2)
+
+    def _pairs(self, along, common):
+        """Half of a symmetric table of all pairs of units; nothing on its diagonal counts."""
+        P = jnp.zeros((self.size, self.size, along.shape[2]), along.dtype)
+        child = jnp.broadcast_to(self.child, self.parent.shape)
+        P = P.at[self.parent, child].add(along)
+        P = P.at[self.parent[:, None], self.parent[None]].add(0.5 * common)
+        return P * (1 - jnp.eye(self.size, dtype=P.dtype))[:, :, None]
+
+    def _expanded(self, a, d, tilt, g):
+        w, (a, d, g) = self.table, (z[self.child][None] for z in (a, d, g))
+        along = a * w + 0.5 * d * w**2 * tilt[self.parent]
+        return [along], [g[:, None] * w[:, None] * w[None]]
+
+    def pair_product(self, z, along, common):
+        (edge,), (pairs,), above, below = along, common, z[self.parent], z[self.child]
+        up = edge * below + jnp.einsum("jlcr,lcr->jcr", pairs, above)
+        return self.to_parents([up]) + self._to_units((edge * above).sum(0))

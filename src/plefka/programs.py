@@ -1,0 +1,64 @@
+"""Compiled programs: one for each function and shapes, few of them kept, with as much optimisation as the work is worth.
+
+Everything that is computed outside a user's trace goes through a `Program`: NumPy arrays in, NumPy arrays out, in
+float64 or float32 whatever the user's JAX settings are.
+"""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import jax
+import numpy as np
+
+from plefka.precision import precision
+
+MOST_KEPT = 48  # programs in memory: what was not used for longest is forgotten, and compiled again where needed
+BRIEF = 2**15  # numbers in a step up to which a program is not worth optimising
+QUICK_TO_COMPILE = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}
+
+_kept: OrderedDict[tuple, Callable] = OrderedDict()
+_lock = threading.RLock()
+
+
+class Program:
+    """A function of arrays, compiled for the shapes that it is called with.
+
+    Keyword arguments but `work` and `dtype` are static: they must be hashable.
+    """
+
+    def __init__(self, function: Callable):
+        self.function = function
+
+    def __call__(self, *arguments: Any, work: int, dtype: str = "float64", **static: Any) -> Any:
+        """`work`: how many numbers a step of the program works on."""
+        with precision(dtype):
+            numbers = jax.tree.map(partial(_as_array, dtype=np.dtype(dtype)), arguments)
+            compiled = self._compiled(numbers, work > BRIEF, dtype, static)
+            return jax.tree.map(np.asarray, compiled(*numbers))
+
+    def _compiled(self, arguments: tuple, optimised: bool, dtype: str, static: dict) -> Callable:
+        leaves, structure = jax.tree.flatten(arguments)
+        shapes = tuple((leaf.shape, leaf.dtype) for leaf in leaves)
+        key = (self.function, structure, shapes, optimised, dtype, tuple(sorted(static.items())))
+        with _lock:
+            if key not in _kept:
+                _kept[key] = self._compile(arguments, optimised, static)
+                while len(_kept) > MOST_KEPT:
+                    _kept.popitem(last=False)
+            _kept.move_to_end(key)
+            return _kept[key]
+
+    def _compile(self, arguments: tuple, optimised: bool, static: dict) -> Callable:
+        # A function of its own, with which all that JAX remembers of tracing it goes away.
+        lowered = jax.jit(lambda *arrays: self.function(*arrays, **static)).lower(*arguments)
+        return lowered.compile(compiler_options={} if optimised else QUICK_TO_COMPILE)
+
+
+def _as_array(leaf: Any, dtype: np.dtype) -> Any:
+    if isinstance(leaf, jax.Array):  # keys of random numbers
+        return leaf
+    array = np.asarray(leaf)
+    return array.astype(dtype, copy=False) if np.issubdtype(array.dtype, np.floating) else array

@@ -1,0 +1,116 @@
+"""What a method is asked: a network's energy, and which of its units are unknown. There is no evidence any more."""
+
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float
+
+from plefka.activations import CERTAIN_FIELD, Activation, sigmoid
+from plefka.networks.storage import Storage
+
+LARGEST_THETA = 700.0  # means stay at least 1e-304 above 0
+LOWEST = -1.0  # a free energy of a belief network is -ln P and not negative; an estimate may be, but not by this much
+BOTTOMLESS = -1e3  # per unit: a free energy this low will not come back
+
+
+class BeliefModel(eqx.Module):
+    """The energy of a belief network: E(S) = -sum over counted units of S log_on(x) + (1 - S) log_off(x).        (4)"""
+
+    weights: Any  # Storage, or OpenStorage inside a computation
+    h: Float[Array | np.ndarray, "units #rows"]
+    activation: Activation
+    counted: Bool[Array | np.ndarray, "units rows"]  # whose term is part of the energy
+
+    def opened(self, degree: int = 1, *, certain: float = CERTAIN_FIELD, pairs: bool = False) -> "BeliefModel":
+        """With weights that are ready for products."""
+        weights = self.weights.open(degree, certain, pairs=pairs)
+        return BeliefModel(weights, jnp.asarray(self.h), self.activation, jnp.asarray(self.counted))
+
+    @property
+    def lowest_free_energy(self) -> float | None:
+        """What the free energy cannot be below, up to the error of an approximation; None where there is no limit."""
+        return LOWEST
+
+
+class Question(eqx.Module):
+    """Find the free units; arrays are (units, rows).
+
+    The weight of a state S is exp(-E(S) + sum_i tilt_i S_i), where units that are not free have their values.
+    """
+
+    model: BeliefModel
+    free: Bool[Array | np.ndarray, "units rows"]
+    values: Float[Array | np.ndarray, "units rows"]  # of units that are not free; 1/2 elsewhere
+    tilt: Float[Array | np.ndarray, "units rows"]
+    num_searched: int = eqx.field(static=True)  # the units from here on are free in no row
+
+    @property
+    def size(self) -> int:
+        """How many units there are, those that fill it up included."""
+        return self.free.shape[0]
+
+    @property
+    def num_rows(self) -> int:
+        """How many rows."""
+        return self.free.shape[1]
+
+    @property
+    def storage(self) -> Storage:
+        """The weights as they are kept."""
+        return self.model.weights
+
+    def opened(self, degree: int = 1, *, certain: float = CERTAIN_FIELD, pairs: bool = False) -> "Question":
+        """The same inside a computation, with weights that are ready for products."""
+        arrays = (jnp.asarray(z) for z in (self.free, self.values, self.tilt))
+        return Question(self.model.opened(degree, certain=certain, pairs=pairs), *arrays, self.num_searched)
+
+    def take(self, rows: Any) -> "Question":
+        """Some of the rows."""
+        storage, h = self.storage, self.model.h
+        model = BeliefModel(
+            storage if storage.stack is None else storage.take(rows),
+            h if h.shape[1] == 1 else h[:, rows], self.model.activation, self.model.counted[:, rows],
+        )  # fmt: skip
+        return Question(model, self.free[:, rows], self.values[:, rows], self.tilt[:, rows], self.num_searched)
+
+    def with_model(self, **changes: Any) -> "Question":
+        """The same question of a model with other arrays."""
+        fields = {name: getattr(self.model, name) for name in ("weights", "h", "activation", "counted")}
+        return Question(BeliefModel(**{**fields, **changes}), self.free, self.values, self.tilt, self.num_searched)
+
+    def searching(self, count: int) -> "Question":
+        """The same, where it is known that no unit from `count` on is free."""
+        return Question(self.model, self.free, self.values, self.tilt, count)
+
+    @property
+    def searched(self) -> Bool[Array, "searched rows"]:
+        """Where they are free."""
+        return self.free[: self.num_searched]
+
+    @property
+    def barren(self) -> Any:
+        """Units of a trace that are not known and not searched."""
+        return ~self.free & (self.values == 0.5)
+
+    def means(self, theta: Float[Array, "searched rows"]) -> Float[Array, "units rows"]:
+        """u_i = sigma(theta_i), or the value."""
+        return self.complete(jnp.where(self.searched, sigmoid(theta), self.values[: self.num_searched]))
+
+    def complete(self, u: Float[Array, "searched rows"]) -> Float[Array, "units rows"]:
+        """The means that are searched, and the values behind it."""
+        return jnp.concatenate([u, self.values[self.num_searched :]]) if self.num_searched < len(self.values) else u
+
+    def tilt_energy(self, u: Float[Array, "units rows"]) -> Float[Array, " rows"]:
+        """What the tilt adds to the energy."""
+        return -(self.tilt * u).sum(0)
+
+    def limits(self) -> tuple[Any, Any]:
+        """How low the free energy may be: at a solution, and anywhere."""
+        gain = jnp.maximum(self.tilt, 0.0).sum(0)
+        lowest = self.model.lowest_free_energy
+        bottom = BOTTOMLESS * (1 + self.searched.sum(0)) - gain
+        return (bottom if lowest is None else lowest - gain), bottom
+
+

@@ -1,0 +1,110 @@
+"""From the answers of questions to an answer for all units of the network, row by row."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from plefka.errors import listed
+from plefka.evidence import Evidence
+from plefka.methods import Method
+from plefka.networks.belief import BeliefNetwork
+from plefka.posterior import About, Posterior, normalised
+from plefka.reduction.reduce import Part, Reduction, reduce
+from plefka.solution import IMPOSSIBLE
+
+AT_ONCE = 2**22  # units times rows that are reduced at once
+LOOSE = "edges of probability one between hidden units count as weights of 30, so that this is no strict bound"
+NEEDS_LEAK = "these units need a leak greater than 0: "
+
+
+def solved(method: Method, network: BeliefNetwork, evidence: Evidence, *, prune: bool, dtype: str) -> Posterior:
+    """What the method finds for every row; arrays are (rows, units) and (rows,)."""
+    return of_reduction(method, reductions(method, network, evidence, prune=prune), network, evidence, dtype)
+
+
+def reductions(
+    method: Method, network: BeliefNetwork, evidence: Evidence, *, prune: bool
+) -> Iterator[tuple[np.ndarray, Reduction]]:
+    """The rows in chunks that fit in memory, each reduced as the method needs it."""
+    kept = method.units_to_keep(network)
+    step = max(1, AT_ONCE // network.size)
+    for first in range(0, len(evidence.rows), step):
+        rows = np.arange(first, min(first + step, len(evidence.rows)))
+        piece = network if network.stack is None else network.take(rows)
+        given = evidence if len(rows) == len(evidence.rows) else evidence.take(rows)
+        yield rows, reduce(piece, given, prune=prune, keep_barren=method.keeps_barren, kept=kept)
+
+
+def of_reduction(
+    method: Method, reduced: Iterable[tuple[np.ndarray, Reduction]], network: BeliefNetwork, evidence: Evidence, dtype: str
+) -> Posterior:
+    """What the method finds for rows that are reduced already."""
+    pieces = [_of_chunk(method, reduction, network, evidence.take(rows), dtype, rows[0]) for rows, reduction in reduced]
+    if len(pieces) == 1:
+        return pieces[0]
+    arrays = (np.concatenate(field) for field in zip(*(piece[:6] for piece in pieces), strict=True))
+    return Posterior(*arrays, about=_joined([piece.about for piece in pieces]))
+
+
+def _of_chunk(
+    method: Method, reduction: Reduction, network: BeliefNetwork, evidence: Evidence, dtype: str, first: int
+) -> Posterior:
+    """What the method finds for some rows, of which `first` is the number of the first one."""
+    count = len(evidence.rows)
+    means = np.array(evidence.rows, dtype)
+    G, residual = np.full(count, np.inf), np.zeros(count)
+    status, steps, cycles = np.full(count, IMPOSSIBLE), np.zeros(count, int), np.zeros(count, int)
+    abouts = []
+    for part in reduction.parts:
+        found = method.posterior(part, dtype=dtype)
+        rows = part.rows
+        G[rows], status[rows], residual[rows] = found.free_energy - part.constant, found.status, found.residual
+        steps[rows], cycles[rows] = found.num_steps, found.num_cycles
+        means[rows] = _all_means(reduction, part, found).T
+        abouts.append(_about_part(found.about, part, network, first, count))
+    impossible = reduction.impossible
+    if impossible.any():
+        G[impossible], status[impossible], means[impossible] = np.inf, IMPOSSIBLE, evidence.rows[impossible]
+    about = _joined(abouts) if abouts else About()
+    is_bound = method.is_bound if about.is_bound is None else about.is_bound
+    if is_bound and reduction.is_loose.any() and not (about.is_exact or method.name == "exact"):
+        about = replace(about, is_bound=False, notes=(*about.notes, LOOSE))
+    return Posterior(means, G, status, steps, cycles, residual, about=about)
+
+
+def _all_means(reduction: Reduction, part: Part, found: Posterior) -> np.ndarray:
+    """Of all units of the network, (units, rows); those of barren units are averaged over the components of a mixture."""
+    full, _ = reduction.restored(part, found.means, found.slope)
+    barren, proposals = np.isnan(full), found.about.proposals
+    if proposals is None or not barren.any():
+        return reduction.predicted(full, part.rows, by_field=found.about.by_field)
+    log_weights, components = proposals
+    total, inside = np.zeros(full.shape), ~np.isnan(reduction.restored(part, found.means * np.nan, None)[0])
+    for weight, means in zip(normalised(log_weights, axis=0), components, strict=True):
+        one = np.where(inside | barren, full, reduction.restored(part, means, None)[0])
+        total += weight * reduction.predicted(one, part.rows, by_field=found.about.by_field)
+    return np.where(barren, total, full)
+
+
+def _about_part(about: About, part: Part, network: BeliefNetwork, first: int, count: int) -> About:
+    """Units by their names, and components of mixtures with the units that they are about."""
+    missing = about.without_leak
+    if missing is not None and count == 1:
+        units = part.units[missing.any(axis=1)].ravel()
+        about = replace(about, notes=(*about.notes, NEEDS_LEAK + listed(repr(network.names[u]) for u in units)))
+    if about.conditioned_on is not None and count == 1:
+        names = [network.names[unit] for unit in part.units[about.conditioned_on].ravel()]
+        chosen = f"conditioned on {', '.join(names) or 'nothing, as no unit is left to choose'}"
+        about = replace(about, notes=(chosen, *about.notes))
+    proposals = None if about.proposals is None else [(first + part.rows, part.units, *about.proposals)]
+    return replace(about, without_leak=None, conditioned_on=None, proposals=proposals)
+
+
+def _joined(abouts: list[About]) -> About:
+    """A bound where every part is one, with the notes of all of them."""
+    notes = tuple(dict.fromkeys(note for about in abouts for note in about.notes))
+    bounds = {about.is_bound for about in abouts}
+    bound = bounds.pop() if len(bounds) == 1 else False
+    proposals = [found for about in abouts for found in about.proposals or ()]
+    return About(bound, notes, all(about.is_exact for about in abouts), proposals=proposals or None)

@@ -1,0 +1,68 @@
+"""What is certain in a network: units that can only be on or off, and evidence that cannot be.
+
+An edge of probability one switches its child on, so that a child that is off has no such parent that is on; and a unit
+without leak is on only if a parent is. What follows from that is known as well as if it had been observed.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from plefka.activations import Activation
+from plefka.reduction.edges import EdgeList
+
+
+class Certain(NamedTuple):
+    """What follows from the evidence, (units, rows)."""
+
+    known: Float[np.ndarray, "units rows"]  # the evidence with all that follows from it
+    unexplained: Bool[np.ndarray, "units rows"]  # observed on, though nothing can switch it on
+    contradicted: Bool[np.ndarray, "units rows"]  # observed off, though a parent switches it on
+    loose: Bool[np.ndarray, "units rows"]  # hidden, with a hidden parent that would switch it on for certain
+
+    @property
+    def impossible(self) -> Bool[np.ndarray, " rows"]:
+        """The rows that are seen to have probability zero."""
+        return np.asarray((self.unexplained | self.contradicted).any(axis=0))
+
+
+def certain(edges: EdgeList, h: np.ndarray, activation: Activation, known: np.ndarray) -> Certain:
+    """What follows from the evidence; nothing does without a unit that has no leak or an edge that is certain."""
+    decides = activation.has_linear_log_off and (np.any(h == 0) or np.isinf(edges.weight).any())
+    if not decides:
+        nothing = np.zeros(known.shape, bool)
+        return Certain(known, nothing, nothing, nothing)
+    sure, causes = edges.take(np.isinf(edges.weight).any(axis=1)), edges.take((edges.weight > 0).any(axis=1))
+
+    def parents(edges: EdgeList, is_one: Callable, on: np.ndarray) -> np.ndarray:
+        """Whether a parent is on whose edge is such."""
+        return edges.down(lambda w, on: is_one(w) * on, (), (on * 1.0,)) > 0
+
+    def follow(rule: Callable, start: np.ndarray) -> np.ndarray:
+        return edges.settled(lambda _, values: rule(values), None, start)
+
+    hidden, nothing = np.isnan(known), np.zeros(known.shape)
+    switched_off = follow(lambda off: np.maximum(off, hidden * (sure.up(np.isinf, off) > 0)), (known == 0) * 1.0)
+    with_off = np.where(switched_off > 0, 0.0, known)
+    may_be_on = follow(lambda on: np.where(np.isnan(with_off), (h > 0) | parents(causes, _positive, on), with_off), nothing)
+    must_be_on = follow(lambda on: np.where(hidden, parents(sure, np.isinf, on) * 1.0, known), nothing)
+    found = np.where(np.isnan(with_off) & (may_be_on == 0), 0.0, with_off)
+    found = np.where(np.isnan(found) & (must_be_on == 1), 1.0, found)
+    unexplained = (known == 1) & ~((h > 0) | parents(causes, _positive, may_be_on))
+    contradicted = (known == 0) & parents(sure, np.isinf, must_be_on)
+    open_ = np.isnan(found)
+    return Certain(found, unexplained, contradicted, open_ & parents(sure, np.isinf, open_))
+
+
+def _positive(w: np.ndarray) -> np.ndarray:
+    return w > 0
+
+
+def impossibilities(found: Certain) -> Iterator[tuple[np.ndarray, str, str]]:
+    """Which units of which rows are impossible, why, and what to do."""
+    why = "observed on, but has no leak and no cause that could be on"
+    yield found.unexplained, why, "Give it a leak (a positive bias) or a possible cause"
+    why = "observed off, but a cause that switches it on for certain is observed on"
+    yield found.contradicted, why, "Correct the evidence or make the edge less than certain"

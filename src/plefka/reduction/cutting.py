@@ -1,0 +1,111 @@
+"""From a network of which units are summed out to the part that is left to be solved, and back.
+
+Observed units whose parents are all known are part of a constant, and so are noisy-or units that are off: they are
+linear in their parents, and move the log-odds of those that are free. A parent that is observed in every row is part of
+the bias of its children. What remains are the free units and the observed ones that depend on them.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from plefka.question import BeliefModel, Question
+from plefka.reduction.edges import EdgeList
+from plefka.reduction.layout import LARGE, Layout, lay_out
+from plefka.reduction.summing import Given, Reduced, times
+
+WORTH = 2  # a large network is stored anew only where so many times fewer edges are left
+FILLER_BIAS = 1.0  # of units that fill up: a usual field
+LEAST = -1e10  # stands for ln 0: exp of it is 0, and differences of two of them are numbers
+
+
+@dataclass(frozen=True, eq=False)
+class Remains:
+    """What is left of every row, before it is laid out; arrays are (units, rows)."""
+
+    edges: EdgeList
+    h: np.ndarray  # with all that known parents add
+    free: np.ndarray
+    findings: np.ndarray  # observed, and with a free parent
+    values: np.ndarray
+    tilt: np.ndarray
+    constant: np.ndarray  # (rows,): ln of all that was taken out
+    slope: np.ndarray  # d ln P / dh of observed units that are part of the constant
+
+    @property
+    def kept(self) -> np.ndarray:
+        return self.free | self.findings
+
+
+def remains(given: Given, left: Reduced) -> Remains:
+    """Constants, log-odds and biases in the place of all that is known."""
+    edges, f, known = given.edges, given.activation, given.known
+    free = given.hidden & left.counted
+    observed = left.counted & ~given.hidden
+    on = np.where(given.hidden, 0.0, known)
+    tilt = given.tilt
+    off = given.off(left.counted) if f.has_linear_log_off else np.zeros(known.shape)
+    tilt = np.maximum(tilt - edges.up(times, off), LEAST) if off.any() else tilt
+    depends = edges.down(lambda w, free: (w != 0) * free, (), (free * 1.0,)) > 0
+    findings = observed & depends & (off == 0)
+    fixed = ~np.isnan(known).any(axis=1, keepdims=True) | ~findings  # parents whose state is part of the bias
+    added = np.asarray(edges.down(lambda w, on: times(w) * on, (), (np.where(fixed, on, 0.0),)))
+    x = f.clip(np.where(left.h + added > -LEAST, np.inf, left.h + added))
+    settled = observed & ~findings & (off == 0)
+    with np.errstate(divide="ignore", over="ignore"):
+        logs = np.where(known == 1, f.log_on(np.where(settled, x, 1.0)), f.log_off(np.where(settled, x, 1.0)))
+        slope = np.where(settled & (known == 1), 1 / np.expm1(x), 0.0) if f.has_linear_log_off else np.zeros(x.shape)
+    constant = left.constant + np.where(settled, logs, 0.0).sum(0) - (off * left.h).sum(0)
+    constant = constant + np.where(given.hidden, 0.0, tilt * on).sum(0)
+    kept = free | findings
+    there = kept.any(axis=1)
+    inside = there[edges.child] & there[edges.parent] & np.isnan(known).any(axis=1)[edges.parent]
+    values = np.where(free, 0.5, np.where(findings, known, 0.0))
+    return Remains(edges.take(inside), x, free, findings, values, np.where(free, tilt, 0.0), constant, slope)
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """A question, and where its units are in the network."""
+
+    question: Question
+    units: np.ndarray  # of the network
+    place: np.ndarray  # the same units in the question
+
+    def widened(self, found: np.ndarray, whole: np.ndarray) -> np.ndarray:
+        """`whole` (units, rows) with what was found (units of the question, rows) in its place."""
+        whole = whole.copy()
+        whole[self.units] = found[self.place]
+        return whole
+
+
+def cut(given: Given, rest: Remains, layers: np.ndarray | None) -> Cut:
+    """The units that are kept in some row, laid out for computing."""
+    units = np.flatnonzero(rest.kept.any(axis=1))
+    number = np.full(rest.edges.size, -1)
+    number[units] = np.arange(len(units))
+    inner = EdgeList(number[rest.edges.child], number[rest.edges.parent], rest.edges.weight, len(units))
+    own_layers = None if layers is None else layers[units]
+    layout = lay_out(
+        inner, rest.free[units].any(axis=1), own_layers, rest.free.shape[1], given.activation.has_closed_averages
+    )
+    return Cut(_question(given, rest, layout, units), units, layout.place)
+
+
+def _question(given: Given, rest: Remains, layout: Layout, units: np.ndarray) -> Question:
+    def filled(z: np.ndarray, filler: float | bool) -> np.ndarray:
+        out = np.full((layout.size, z.shape[1]), filler, z.dtype)
+        out[layout.place] = z[units]
+        return out
+
+    h = np.where(rest.kept, rest.h, FILLER_BIAS)
+    model = BeliefModel(layout.storage, filled(h, FILLER_BIAS), given.activation, filled(rest.kept, False))
+    return Question(
+        model, filled(rest.free, False), filled(rest.values, 0.0), filled(rest.tilt, 0.0), layout.head
+    )
+
+
+def is_worth_it(given: Given, rest: Remains) -> bool:
+    """Whether what is left is small, or much smaller than the network."""
+    edges = len(rest.edges.child)
+    return edges <= LARGE or WORTH * edges < len(given.edges.child)

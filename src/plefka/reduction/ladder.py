@@ -1,0 +1,36 @@
+"""The sizes that are ever compiled: a short ladder of units and rows, and a short list of tables of parents.
+
+What is left of a network is filled up to the next of these sizes, so that networks and evidence of similar size share a
+program. A question that is computed for many rows at once is filled up on a finer ladder, as all of it costs time.
+"""
+
+from bisect import bisect_left
+from itertools import chain
+
+COARSE = tuple(12 * 4**k for k in range(-1, 12))[1:]  # 12, 48, 192, ...
+FINE = tuple(sorted({*range(1, 5), *chain.from_iterable((2**k, 3 * 2 ** (k - 1)) for k in range(2, 24))}))
+MANY_ROWS = 64  # from so many rows on the finer ladder is worth its programs
+# Units, children and parents of a child: what small sparse networks are filled up to.
+TABLES = (
+    (48, 12, 12), (192, 48, 12), (192, 48, 48), (768, 48, 48), (768, 48, 192), (768, 384, 16),
+    (3072, 192, 96), (3072, 1536, 16), (3072, 192, 384),
+)  # fmt: skip
+ROWS = (1, 4, 16, 64, 256, 1000)  # no power of two at the end: rows of one unit would share few sets of the cache
+
+
+def rung(count: int, rows: int = 1) -> int:
+    """The size that so many units of a layer are filled up to."""
+    ladder = FINE if rows >= MANY_ROWS else (4, *COARSE)
+    return ladder[bisect_left(ladder, count)]
+
+
+def table_for(units: int, children: int, parents: int) -> tuple[int, int, int] | None:
+    """The smallest table that holds a network, which leaves one unit over; None where none of them does."""
+    fit = [t for t in TABLES if units < t[0] and children <= t[1] and parents <= t[2]]
+    return min(fit, key=lambda t: t[1] * t[2], default=None)
+
+
+def rows_for(count: int, most: int | None = None) -> int:
+    """The number of rows that so many are filled up to, or the largest allowed."""
+    sizes = [size for size in ROWS if most is None or size <= most] or [1]
+    return next((size for size in sizes if size >= count), sizes[-1])

@@ -1,0 +1,122 @@
+"""How what is left of a network is stored: dense blocks where they are not much larger than its edges, else tables.
+
+Units that are there to fill a size of the ladder up are behind those of their layer, and are never free or counted.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from plefka.averages.choice import MOST
+from plefka.networks.blocks import Blocks
+from plefka.networks.edges import Edges
+from plefka.networks.parent_table import ParentTable
+from plefka.networks.storage import Storage
+from plefka.reduction.edges import EdgeList
+from plefka.reduction.ladder import rung, table_for
+
+LARGE = 2**16  # numbers from which on a network has a program for its own size
+GATHER = 3  # an entry of a table costs about so many of a dense block
+SMALLEST_DENSE = 48  # units whose full matrix is no burden
+
+
+class Layout(NamedTuple):
+    """Where units are put."""
+
+    storage: Storage
+    place: np.ndarray  # of every unit
+    head: int  # units before those that are free in no row
+
+    @property
+    def size(self) -> int:
+        return self.storage.size
+
+
+def lay_out(edges: EdgeList, ever_free: np.ndarray, layers: np.ndarray | None, rows: int, closed_forms: bool) -> Layout:
+    """The cheapest way to store these edges.
+
+    `layers`: the layer of every unit, where the network came in layers. `closed_forms`: whether averages over parents
+    cost no more than the edges, however many of them a table or block shows.
+    """
+    levels = layers if layers is not None else _levels(edges)
+    in_degree = int(np.bincount(edges.child, minlength=1).max())
+    sizes = _layer_sizes(edges, levels, rows) if levels is not None else None
+    dense = rung(edges.size, rows)
+    table = table_for(edges.size, len(np.unique(edges.child)), in_degree)
+    costs = {
+        "layers": _cost_of_layers(sizes, in_degree, closed_forms),
+        "dense": dense**2 if dense <= SMALLEST_DENSE and _allowed(dense, in_degree, closed_forms) else np.inf,
+        "table": GATHER * table[1] * table[2] if table else np.inf,
+        "edges": GATHER * 4.0 * len(edges.child) + LARGE,
+    }
+    best = min(costs, key=lambda kind: costs[kind])
+    if best == "layers" and sizes is not None and levels is not None:
+        return _in_layers(edges, ever_free, levels, sizes)
+    if best == "dense":
+        W = np.zeros((edges.weight.shape[1], dense, dense))
+        W[:, edges.child, edges.parent] = edges.weight.T
+        return Layout(Blocks.dense(_unstacked(W)), np.arange(edges.size), dense)
+    if best == "table" and table is not None:
+        order = np.argsort(~ever_free, kind="stable")
+        place = np.empty(edges.size, int)
+        place[order] = np.arange(edges.size)
+        storage = ParentTable.of_edges(place[edges.child], place[edges.parent], edges.weight, table)
+        return Layout(storage, place, table[0])
+    return Layout(_edges(edges), np.arange(edges.size), edges.size)
+
+
+def _edges(edges: EdgeList) -> Edges:
+    order = np.lexsort((edges.parent, edges.child))
+    child, parent = (units[order].astype(np.int32) for units in (edges.child, edges.parent))
+    return Edges.from_lists(_unstacked(edges.weight[order].T), child, parent, edges.size)
+
+
+def _unstacked(weights: np.ndarray) -> np.ndarray:
+    """One for all rows, where there is one."""
+    return weights[0] if len(weights) == 1 else weights
+
+
+def _levels(edges: EdgeList) -> np.ndarray | None:
+    """The length of the longest path to every unit, where each edge leads from one level to the next."""
+    level = np.zeros(edges.size, int)
+    for _ in range(edges.size):
+        below = level.copy()
+        np.maximum.at(below, edges.child, level[edges.parent] + 1)
+        if np.array_equal(below, level):
+            break
+        level = below
+    return level if np.all(level[edges.child] == level[edges.parent] + 1) else None
+
+
+def _layer_sizes(edges: EdgeList, levels: np.ndarray, rows: int) -> tuple[int, ...]:
+    counts = np.bincount(levels, minlength=2)
+    if len(edges.child) > LARGE:
+        return tuple(map(int, counts))
+    return tuple(rung(int(count), rows) for count in counts)
+
+
+def _cost_of_layers(sizes: tuple[int, ...] | None, in_degree: int, closed_forms: bool) -> float:
+    if sizes is None or not _allowed(max(sizes[:-1]), in_degree, closed_forms):
+        return np.inf
+    return float(sum(above * below for above, below in zip(sizes, sizes[1:], strict=False)))
+
+
+def _allowed(parents: int, in_degree: int, closed_forms: bool) -> bool:
+    """Sums over the states of parents take no more of them than there are."""
+    return closed_forms or parents <= MOST or in_degree > MOST
+
+
+def _in_layers(edges: EdgeList, ever_free: np.ndarray, levels: np.ndarray, sizes: tuple[int, ...]) -> Layout:
+    starts = np.cumsum((0, *sizes))
+    order = np.argsort(levels, kind="stable")
+    rank = np.empty(edges.size, int)
+    rank[order] = np.arange(edges.size) - np.searchsorted(levels[order], levels[order])
+    blocks = []
+    for level, (above, below) in enumerate(zip(sizes, sizes[1:], strict=False)):
+        here = levels[edges.child] == level + 1
+        W = np.zeros((edges.weight.shape[1], below, above))
+        W[:, rank[edges.child[here]], rank[edges.parent[here]]] = edges.weight[here].T
+        blocks.append(_unstacked(W))
+    last = len(sizes) - 1
+    head = starts[last] if last > 0 and not ever_free[levels == last].any() else starts[-1]
+    return Layout(Blocks.layered(blocks, sizes), starts[levels] + rank, int(head))

@@ -1,0 +1,128 @@
+"""Barren units: their means follow from those of their parents, along the arrows."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from plefka.activations import CERTAIN_FIELD, Activation
+from plefka.averages.parents import Parents
+from plefka.averages.range import rounded
+from plefka.networks.arrows import settled_along
+from plefka.programs import Program
+from plefka.question import Question
+from plefka.reduction.edges import EdgeList
+from plefka.reduction.ladder import rows_for, rung
+
+AT_ONCE = 2**20  # edges times rows that are worked on at once
+
+
+def predicted(
+    edges: EdgeList, h: np.ndarray, activation: Activation, means: np.ndarray, *, by_field: bool
+) -> np.ndarray:
+    """The means (units, rows), those that are nan predicted.
+
+    `by_field`: with f at the mean field, as the paper would say; otherwise with <f> over independent parents.
+    """
+    barren = np.isnan(means)
+    if not barren.any():
+        return means
+    means = means.copy()
+    rule = _at_mean_field if by_field else _closed_form if activation.has_linear_log_off else _by_quadrature
+    for units in _in_order(edges, np.asarray(barren.any(axis=1))):
+        here, place = np.isin(edges.child, units), np.full(edges.size, -1)
+        place[units] = np.arange(len(units))
+        inner = edges.take(here)
+        local = EdgeList(place[inner.child], inner.parent, inner.weight, len(units))
+        step = max(1, AT_ONCE // max(len(inner.child), 1))
+        for first in range(0, means.shape[1], step):
+            some = slice(first, first + step)
+            bias = np.broadcast_to(h[units], (len(units), h.shape[1]))[:, some if h.shape[1] > 1 else slice(None)]
+            found = rule(local.of_rows(some), bias, activation, means[:, some])
+            means[units, some] = np.where(barren[units, some], found, means[units, some])
+    return means
+
+
+def _in_order(edges: EdgeList, barren: np.ndarray) -> list[np.ndarray]:
+    """Barren units in groups, each after those of their parents that are barren."""
+    inner = barren[edges.child] & barren[edges.parent]
+    child, parent = edges.child[inner], edges.parent[inner]
+    level = np.zeros(edges.size, int)
+    for _ in range(edges.size):
+        below = level.copy()
+        np.maximum.at(below, child, level[parent] + 1)
+        if np.array_equal(below, level):
+            break
+        level = below
+    units = np.flatnonzero(barren)
+    return [units[level[units] == k] for k in range(level[units].max(initial=0) + 1)]
+
+
+def _sums(edges: EdgeList, terms: np.ndarray) -> np.ndarray:
+    order = np.argsort(edges.child, kind="stable")
+    starts = np.flatnonzero(np.r_[True, np.diff(edges.child[order]) > 0]) if len(order) else np.zeros(0, int)
+    out = np.zeros((edges.size, terms.shape[1]))
+    if len(order):
+        out[edges.child[order][starts]] = np.add.reduceat(terms[order], starts)
+    return out
+
+
+def _at_mean_field(edges: EdgeList, h, activation: Activation, means: np.ndarray) -> np.ndarray:
+    x = h + _sums(edges, np.minimum(edges.weight, CERTAIN_FIELD) * means[edges.parent])
+    return activation.probability(activation.clip(x))
+
+
+def _closed_form(edges: EdgeList, h, activation: Activation, means: np.ndarray) -> np.ndarray:
+    """1 - exp(-h) prod_j (1 - u_j + u_j exp(-w_j))."""
+    with np.errstate(divide="ignore"):
+        terms = -np.log1p(means[edges.parent] * np.expm1(-edges.weight))
+    return activation.probability(h + _sums(edges, terms))
+
+
+def _by_quadrature(edges: EdgeList, h, activation: Activation, means: np.ndarray) -> np.ndarray:
+    """<f(x)> in a table of parents, compiled for a few sizes."""
+    rows = rows_for(means.shape[1])
+    found = np.empty((edges.size, means.shape[1]))
+    counts = np.bincount(edges.child, minlength=edges.size)
+    shape = rung(int(counts.max(initial=1))), rung(edges.size)
+    order = np.argsort(edges.child, kind="stable")
+    position = np.arange(len(order)) - (np.cumsum(counts) - counts)[edges.child[order]]
+    at = (position, edges.child[order])
+    low, high = (h + _sums(edges, part(edges.weight, 0.0)) for part in (np.minimum, np.maximum))
+    average = rounded(low, high, np.inf).average(activation, shape[0])
+    for first in range(0, means.shape[1], rows):
+        some = np.minimum(np.arange(first, first + rows), means.shape[1] - 1)
+        w = np.zeros((*shape, rows if edges.weight.shape[1] > 1 else 1))
+        w[at] = edges.weight[order][:, some if edges.weight.shape[1] > 1 else [0]]
+        u, bias = np.full((*shape, rows), 0.5), np.zeros((shape[1], rows))
+        u[at] = means[edges.parent[order]][:, some]
+        bias[: edges.size] = np.broadcast_to(h, found.shape)[:, some]
+        part = _chances(average, w, u, bias)[: edges.size]
+        found[:, first : first + rows] = part[:, : means.shape[1] - first]
+    return found
+
+
+def _log_chances(average: Any, w, u, h):
+    return average.chances(w, Parents.of_means(u), h)[0]
+
+
+_program = Program(_log_chances)
+
+
+def _chances(average: Any, w: np.ndarray, u: np.ndarray, h: np.ndarray) -> np.ndarray:
+    return np.exp(_program(average, w, u, h, work=w.size * u.shape[2]))
+
+
+def predict_traced(question: Question, u: Any, chance: Callable) -> Any:
+    """The same inside a trace: units that are hidden and not counted follow chance(question, means)."""
+
+    def once(arguments, values):
+        question, u = arguments
+        return jnp.where(question.barren, chance(question, values), u)
+
+    def along(question, u):
+        return settled_along(once, (question, u), jax.lax.stop_gradient(u))
+
+    return jax.lax.cond(jnp.any(question.barren), along, lambda _, u: u, question, u)

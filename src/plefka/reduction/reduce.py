@@ -1,0 +1,223 @@
+"""`reduce`: from a network and rows of evidence to questions, and the way back to all units of the network.
+
+This is the only place where units are observed away, summed out, found certain, impossible or barren, and where the
+part that the evidence speaks of is cut out. All of it is exact.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from plefka.errors import InvalidEvidence
+from plefka.networks.belief import BeliefNetwork
+from plefka.networks.storage import Storage
+from plefka.question import BeliefModel, Question
+from plefka.reduction.certainty import Certain, certain, impossibilities
+from plefka.reduction.cutting import Cut, cut, is_worth_it, remains
+from plefka.reduction.edges import EdgeList, TracedEdges
+from plefka.reduction.predicting import predicted
+from plefka.reduction.summing import Given, Reduced, recovered, reduced
+
+if TYPE_CHECKING:
+    from plefka.evidence import Evidence
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Rows that are asked together: a question, and what it leaves to be added to ln P(evidence)."""
+
+    rows: np.ndarray | slice
+    question: Question
+    constant: Any  # (rows,)
+    units: np.ndarray  # which unit of the network each is: (units of the question,) or the same for each row; -1: none
+    needs_slope: bool = False  # whether d ln P / dh is wanted for the way back
+    named: Any = None  # (units of the network,): those that a method names
+
+    def narrowed(self, whole: np.ndarray) -> np.ndarray:
+        """From (units of the network, rows) to (units of the question, rows); 0 for units that fill up."""
+        if self.units.ndim == 1:
+            return np.where(self.units[:, None] >= 0, whole[self.units], 0.0)
+        return np.where(self.units >= 0, np.take_along_axis(whole, self.units, axis=0), 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class TracedReduction:
+    """Inside a trace: all units of the network, with what was summed out masked."""
+
+    given: Given
+    left: Reduced
+    question: Question
+    constant: Any  # (rows,): ln of what was summed out
+
+    @property
+    def sums_out(self) -> bool:
+        """Whether units of this network may be summed out."""
+        return self.given.activation.has_linear_log_off
+
+    def with_summed(self, means: Any, slope: Any) -> Any:
+        """The means with those of units that were summed out, from d ln P / dh."""
+        if not self.sums_out:
+            return means
+        summed = self.left.summed
+        return self.given.edges.where_any(
+            summed, lambda: jnp.where(summed, recovered(self.given, self.left, slope)[0], means), means
+        )
+
+
+def reduce_traced(network: BeliefNetwork, evidence: "Evidence", *, prune: bool) -> TracedReduction:
+    """The same inside a user's trace, where numbers cannot be looked at, and with derivatives."""
+    rows = jnp.asarray(evidence.rows, jnp.zeros(()).dtype)
+    given = Given(
+        TracedEdges.of(network.storage, len(rows)), jnp.atleast_2d(jnp.asarray(network.bias)).T, network.activation,
+        rows.T, jnp.zeros_like(rows.T) if evidence.tilt is None else jnp.asarray(evidence.tilt, rows.dtype).T,
+    )  # fmt: skip
+    left = reduced(given) if prune else whole(given)
+    return TracedReduction(given, left, masked(network.storage, given, left), left.constant + observed_tilt(given))
+
+
+def whole(given: Given) -> Reduced:
+    """Nothing summed out, and every unit counted."""
+    nothing = given.hidden & False
+    return Reduced(given.h + nothing * 0.0, nothing[0] * 0.0, nothing, ~nothing)
+
+
+def observed_tilt(given: Given) -> Any:
+    """What soft evidence adds about units that are observed as well."""
+    return given.xp.where(given.hidden, 0.0, given.tilt * given.known).sum(0)
+
+
+def masked(storage: Storage, given: Given, left: Reduced) -> Question:
+    """All units of a network, those that are summed out or barren not counted."""
+    xp, free = given.xp, given.hidden & left.counted
+    values = xp.where(left.summed, 0.0, xp.where(given.hidden, 0.5, given.known))
+    model = BeliefModel(storage, left.h, given.activation, left.counted)
+    return Question(model, free, values, xp.where(free, given.tilt, 0.0), storage.size)
+
+
+def reduce(
+    network: BeliefNetwork, evidence: "Evidence", *, prune: bool = True, keep_barren: bool = False, kept: Any = False
+) -> "Reduction":
+    """What is left to be solved of every row.
+
+    `keep_barren`: barren units stay, and with them all that their means depend on. `kept`: units that must not be
+    summed out.
+    """
+    from plefka.reduction.by_row import reduce_by_row, speaks_of_little
+
+    if prune and not keep_barren and speaks_of_little(network, evidence):
+        return reduce_by_row(network, evidence, kept)
+    edges, h = EdgeList.of(network.storage), np.atleast_2d(np.asarray(network.bias, float)).T
+    known = np.asarray(evidence.rows, float).T
+    tilt = np.zeros(known.shape) if evidence.tilt is None else np.asarray(evidence.tilt, float).T
+    sure = certain(edges, h, network.activation, known)
+    named = kept if np.ndim(kept) else None
+    if not evidence.batched:
+        _refuse_impossible(network, sure)
+    if not prune:
+        given = Given(edges, h, network.activation, known, tilt)
+        return Together(network.storage, given, sure, whole(given), None, observed_tilt(given), named=named)
+    given = Given(edges, h, network.activation, np.where(sure.impossible, known, sure.known), tilt)
+    left = reduced(given, keep_barren=keep_barren, kept=False if named is None else named[:, None])
+    rest = remains(given, left)
+    if not is_worth_it(given, rest):
+        return Together(network.storage, given, sure, left, None, left.constant + observed_tilt(given), named=named)
+    found = cut(given, rest, layers_of(network))
+    return Together(network.storage, given, sure, left, found, rest.constant, rest.slope, named)
+
+
+def _refuse_impossible(network: BeliefNetwork, sure: Certain) -> None:
+    """A single row of evidence must be possible; if not, say why."""
+    for wrong, why, advice in impossibilities(sure):
+        if wrong.any():
+            unit = network.names[np.argwhere(wrong)[0][0]]
+            raise InvalidEvidence(f"the evidence is impossible: unit {unit!r} is {why}. {advice}.")
+
+
+def layers_of(network: BeliefNetwork) -> np.ndarray | None:
+    """The layer of every unit, where the network came in layers."""
+    return None if network.layers is None else np.repeat(np.arange(len(network.layers)), network.layers)
+
+
+def reduce_question(question: Question, *, needs_slope: bool) -> "Together":
+    """A question of which more units are known is reduced again."""
+    model = question.model
+    edges = EdgeList.of(question.storage)
+    known = np.where(question.free, np.nan, question.values)
+    sure = certain(edges, model.h, model.activation, known)
+    known = np.where(sure.impossible, known, sure.known)
+    given = Given(edges, model.h, model.activation, known, question.tilt, ~model.counted & ~question.free)
+    left = reduced(given)
+    rest = remains(given, left)
+    if not is_worth_it(given, rest):
+        constant = left.constant + observed_tilt(given)
+        return Together(question.storage, given, sure, left, None, constant, needs_slope=needs_slope)
+    return Together(
+        question.storage, given, sure, left, cut(given, rest, None), rest.constant, rest.slope, needs_slope=needs_slope
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Together:
+    """All rows as one question."""
+
+    storage: Storage
+    given: Given
+    certain: Certain
+    left: Reduced
+    cut: Cut | None  # None where all units of the network stay
+    constant: np.ndarray
+    slope: np.ndarray | None = None  # d ln P / dh of units that are part of the constant
+    named: Any = None  # units (of the network) that a method names
+    needs_slope: bool = False  # whether d ln P / dh is wanted for all units
+
+    @property
+    def impossible(self) -> np.ndarray:
+        """The rows that are seen to have probability zero."""
+        return self.certain.impossible | np.isneginf(self.constant)
+
+    @property
+    def is_loose(self) -> np.ndarray:
+        """The rows with edges of probability one between hidden units."""
+        return self.certain.loose.any(axis=0)
+
+    @cached_property
+    def parts(self) -> list[Part]:
+        """One part with all rows."""
+        question = masked(self.storage, self.given, self.left) if self.cut is None else self.cut.question
+        units = np.arange(self.storage.size)
+        if self.cut is not None:
+            units = np.full(question.size, -1)
+            units[self.cut.place] = self.cut.units
+        constant = np.where(np.isneginf(self.constant), 0.0, self.constant)
+        needs_slope = self.needs_slope or bool(self.left.summed.any())
+        return [Part(np.arange(len(constant)), question, constant, units, needs_slope, self.named)]
+
+    def restored(self, part: Part, means: np.ndarray, slope: np.ndarray | None) -> tuple[np.ndarray, np.ndarray | None]:
+        """The means (units, rows) of all units, nan where barren, and d ln P / dh, from those of a part."""
+        given, left = self.given, self.left
+        free = given.hidden & left.counted
+        found = means if self.cut is None else self.cut.widened(means, np.full(given.known.shape, np.nan))
+        full = np.where(free, found, given.known)
+        if slope is None:
+            return full, None
+        if self.cut is not None and self.slope is not None:
+            settled = left.counted & ~free & (self.slope != 0)
+            slope = np.where(settled, self.slope, self.cut.widened(slope, np.zeros(full.shape)))
+        slope = np.where(left.counted & (given.known == 0), -1.0, slope)  # an energy that is linear in h
+        if not left.summed.any():
+            return full, slope
+        means_of_summed, slope = recovered(given, left, slope)
+        return np.where(left.summed, means_of_summed, full), slope
+
+    def predicted(self, means: np.ndarray, rows: Any, *, by_field: bool) -> np.ndarray:
+        """The means (units, rows) with those of barren units."""
+        given = self.given
+        h = given.h if given.h.shape[1] == 1 else given.h[:, rows]
+        edges = given.edges if given.edges.weight.shape[1] == 1 else given.edges.of_rows(rows)
+        return predicted(edges, h, given.activation, means, by_field=by_field)
+
+
+Reduction = Together

@@ -1,0 +1,195 @@
+"""Exact reductions, before any method: units that can be summed out by hand.
+
+Barren units add nothing. An observed "off" noisy-or unit is linear in its parents, and so only moves their log-odds. A
+hidden root that then has one child left to speak to, or none, is summed out: 1 - leak' = (1 - leak)(1 - p f) for
+noisy-or, after which the child may be such a root itself. Observed parents are part of a unit's bias. All of this is
+exact, for ln P(evidence) and for the means: that of a unit that was summed out follows from d ln P(evidence) / dh of
+its child (see `recovered`).
+"""
+
+from typing import Any
+
+import equinox as eqx
+from jaxtyping import Array, Bool, Float
+
+from plefka.activations import Activation, namespace
+from plefka.reduction.edges import CERTAIN_WEIGHT, Edges
+
+
+class Reduced(eqx.Module):
+    """What is left of a network when units are summed out; arrays are (units, rows).
+
+    A unit that was summed out counts as off from then on, and has no energy.
+    """
+
+    h: Float[Array, "units #rows"]
+    constant: Float[Array, " rows"]  # ln of the factor that the sums have left behind
+    summed: Bool[Array, "units rows"]
+    counted: Bool[Array, "units rows"]  # whose energy still counts
+
+
+class Given(eqx.Module):
+    """A network with what is known of its units; arrays are (units, rows), of the namespace of the edges."""
+
+    edges: Edges
+    h: Float[Array, "units #rows"]
+    activation: Activation
+    known: Float[Array, "units rows"]  # nan where hidden
+    tilt: Float[Array, "units rows"]  # log-odds of soft evidence
+    absent: Any = False  # (units, rows): units that are no part of a row, and known to be 0
+
+    @property
+    def xp(self) -> Any:
+        return self.edges.xp
+
+    @property
+    def hidden(self) -> Bool[Array, "units rows"]:
+        """Where a unit is not observed."""
+        return self.xp.isnan(self.known)
+
+    @property
+    def informed(self) -> Bool[Array, "units rows"]:
+        """Where something is known of a unit."""
+        return (~self.hidden | (self.tilt != 0)) & ~self.xp.asarray(self.absent)
+
+    def has_nonlinear_energy(self, counted: Bool[Array, "units rows"]) -> Bool[Array, "units rows"]:
+        """Where the energy of a unit is more than linear in its parents."""
+        return counted & (self.known != 0)
+
+    def off(self, counted: Bool[Array, "units rows"]) -> Float[Array, "units rows"]:
+        """1 where a unit that counts was observed off."""
+        return (counted & (self.known == 0)) * 1.0
+
+
+def reduced(given: Given, *, keep_barren: bool = False, kept: Any = False) -> Reduced:
+    """The network without the units that can be summed out.
+
+    `keep_barren`: barren units stay, and with them all that their means depend on. `kept`: units that stay in any case.
+    """
+    nothing = given.hidden & False
+    counted = ~nothing if keep_barren else relevant(given.edges, given.informed | kept)
+    counted = counted & ~given.xp.asarray(given.absent)
+    whole = Reduced(given.h + nothing * 0.0, nothing[0] * 0.0, nothing, counted)
+    if not given.activation.has_linear_log_off:
+        return whole
+    summed = _summed(given, counted, kept)
+    # Which units these are is known without derivatives; what they leave behind is differentiated.
+    return given.edges.where_any(summed, lambda: _without(given, counted, summed), whole)
+
+
+def relevant(edges: Edges, informed: Bool[Array, "units rows"]) -> Bool[Array, "units rows"]:
+    """The units of which something is known, and their ancestors; all others are barren: summed over, they add nothing.
+
+    Something is known of a unit that is observed, or of which there is soft evidence.
+    """
+
+    def once(edges, found):
+        return edges.xp.minimum(found + edges.up(is_edge, found), 1.0)
+
+    return edges.settled(once, edges, informed * 1.0) > 0
+
+
+def is_edge(w, *_) -> Any:
+    """1, or 0 where there is no edge."""
+    return (w != 0) * 1.0
+
+
+def _summed(given: Given, counted: Bool[Array, "units rows"], kept: Any) -> Bool[Array, "units rows"]:
+    """Hidden roots with one live child at most, and units that become such when their parents are summed out."""
+    xp = given.xp
+    children = given.edges.up(is_edge, given.has_nonlinear_energy(counted) * 1.0)
+    candidate = given.hidden & counted & (children <= 1) & ~xp.asarray(kept)
+
+    def once(arguments, summed):
+        edges, hidden, candidate = arguments
+        waiting = edges.down(lambda w, hidden: is_edge(w) * hidden, (), (hidden * (1 - summed),)) > 0
+        return candidate * (~waiting * 1.0)
+
+    arguments = given.edges, given.hidden * 1.0, candidate * 1.0
+    return given.edges.settled(once, arguments, candidate * 0.0) > 0
+
+
+def _without(given: Given, counted, summed) -> Reduced:
+    """Leaks and a constant in place of the units that are summed out."""
+    h = given.edges.settled(_leaks, (given, counted, summed), given.h + summed * 0.0)
+    constant = given.xp.where(summed, Roots.at(h, given, counted, summed).log_sum, 0.0).sum(0)
+    return Reduced(h, constant, summed, counted & ~summed)
+
+
+def _leaks(arguments, h):
+    """The biases of all units, from those of the roots above them that are summed out."""
+    given, counted, _ = arguments
+    roots, live = Roots.at(h, *arguments), given.has_nonlinear_energy(counted) * 1.0
+    ends = (roots.p, roots.log_p, roots.log_not_p)
+    return given.h + given.edges.down(lambda *terms: _explained(given.xp, *terms), (live,), ends)
+
+
+def _explained(xp, w, live, p, log_p, log_not_p):
+    """-ln(1 - p + p exp(-w)): what a root that is summed out adds to the leak of its child."""
+    rare = p < 0.5
+    small = xp.log1p(xp.where(rare, p, 0.0) * xp.expm1(-w))
+    large = xp.logaddexp(xp.where(rare, 0.0, log_not_p), xp.where(rare, 0.0, log_p) - w)
+    return xp.where(w == 0, 0.0, -live * xp.where(rare, small, large))  # no edge: not even rounding passes
+
+
+class Roots(eqx.Module):
+    """Units that are summed out, as they are without their live child; all others are off."""
+
+    x: Float[Array, "units rows"]  # 1 where a unit cannot be on
+    log_p: Float[Array, "units rows"]
+    log_not_p: Float[Array, "units rows"]
+    log_sum: Float[Array, "units rows"]  # ln of the sum over both states
+
+    @classmethod
+    def at(cls, h, given: Given, counted, summed) -> "Roots":
+        """With what soft evidence and children that are off say."""
+        xp, edges = given.xp, given.edges
+        x = h + edges.down(times, (), (xp.where(given.hidden, 0.0, given.known),))
+        tilt = given.tilt - edges.up(times, given.off(counted))
+        possible = summed & (x > 0)
+        x = xp.where(possible, x, 1.0)
+        log_on = xp.where(possible, given.activation.log_on(x) + tilt, -xp.inf)
+        log_off = xp.where(possible, given.activation.log_off(x), 0.0)
+        total = xp.logaddexp(log_on, log_off)
+        return cls(x, log_on - total, log_off - total, total)
+
+    @property
+    def p(self) -> Float[Array, "units rows"]:
+        return namespace(self.log_p).exp(self.log_p)
+
+
+def times(w, value=1.0) -> Any:
+    """w times a value that is a state: a certain edge counts as a number that no other sum comes near."""
+    return namespace(w).minimum(w, CERTAIN_WEIGHT) * value
+
+
+def recovered(given: Given, left: Reduced, slope: Any) -> tuple[Any, Any]:
+    """The means of units that were summed out, from d ln P(evidence) / dh at the biases that were left; and their own.
+
+    The mean of a unit is d ln P / d (its log-odds) = p + sum over its children of d ln P / dh times p (1 - p)
+    (1 - exp(-w)) / (1 - p + p exp(-w)). Its d ln P / dh, which its parents need, is the average of log_on' and log_off'.
+    """
+    counted, summed = left.counted | left.summed, left.summed
+    arguments = given, Roots.at(left.h, given, counted, summed), counted, summed, slope
+    slope = given.edges.settled(_slopes, arguments, given.xp.where(summed, arguments[1].p, slope))
+    return given.xp.clip(_means(arguments, slope), 0.0, 1.0), slope  # by rounding means may be outside
+
+
+def _slopes(arguments, slope):
+    """d ln P / dh of units that were summed out, from that of their children; of all others it is known."""
+    given, roots, _, summed, known = arguments
+    m = _means(arguments, slope)
+    return given.xp.where(summed, m / given.xp.expm1(roots.x) - (1 - m), known)
+
+
+def _means(arguments, slope):
+    given, roots, counted, _, _ = arguments
+    xp, ends = given.xp, (roots.p, given.xp.exp(roots.log_not_p))
+    live = xp.where(given.has_nonlinear_energy(counted), slope, 0.0)
+    return ends[0] + given.edges.up(lambda *terms: _answer(xp, *terms), live, ends)
+
+
+def _answer(xp, w, p, q):
+    """p q (1 - exp(-w)) / (q + p exp(-w)), q = 1 - p: how the leak of a child follows the log-odds of a root."""
+    below = q + p * xp.exp(-w)
+    return xp.where(below > 0, -p * q * xp.expm1(-w) / xp.where(below > 0, below, 1.0), 0.0)
