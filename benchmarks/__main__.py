@@ -1,4 +1,4 @@
-"""`python -m benchmarks [core] [beyond] [learning] [reproduction] --out FOLDER`: run, print tables, keep JSON."""
+"""`python -m benchmarks [SUITE ...] --out FOLDER`: run, print tables, keep JSON."""
 
 import argparse
 import json
