@@ -9,6 +9,9 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import scipy.sparse as sp
+
+import plefka as pf
 
 BESIDE = Path(__file__).parents[2] / "shared" / "data"
 NAME = "BN_80"  # cpcs360b with its units renumbered, in which the evidence is given
@@ -22,12 +25,11 @@ def missing() -> str | None:
 
 
 def solve(method: str) -> None:
-    import plefka as pf
-
+    """Print ln P(evidence); the network is stored as its edges."""
     nodes = _read("signed_noisyor")["nodes"]
-    weights = np.zeros((len(nodes), len(nodes)))
-    for row, node in zip(weights, nodes, strict=True):
-        row[node["parents"]] = node["theta"]
+    children = np.repeat(np.arange(len(nodes)), [len(node["parents"]) for node in nodes])
+    parents, strength = (np.concatenate([node[key] for node in nodes]) for key in ("parents", "theta"))
+    weights = sp.csr_array((strength, (children, parents.astype(int))), shape=(len(nodes), len(nodes)))
     network = pf.BeliefNetwork(weights, [node["theta0"] for node in nodes], "noisy_or")
     print(pf.infer(network, _read("reference")["evidence"], method, throw=False).log_likelihood)
 
