@@ -1,4 +1,4 @@
-"""`python -m benchmarks [core] [beyond] [learning] [reproduction] --out FOLDER`: run, print tables, keep JSON."""
+"""`python -m benchmarks [SUITE ...] --out FOLDER`: run, print tables, keep JSON."""
 
 import argparse
 import json
@@ -11,7 +11,7 @@ from benchmarks.measure import Row, machine
 from plefka import atomic
 from plefka.tables import text_table
 
-SUITES = ("core", "beyond", "learning", "reproduction")
+SUITES = ("core", "beyond", "learning", "reproduction", "latency", "streams", "rows_ended")
 
 
 def main() -> int:

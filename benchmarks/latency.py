@@ -1,0 +1,48 @@
+"""Latency: what a user waits for from start to end, as a ratio to what a Python that starts JAX takes anyway."""
+
+import sys
+import tempfile
+from collections.abc import Iterator
+
+from benchmarks import cpcs360b
+from benchmarks.measure import Row, at_most, python_seconds
+
+FLOOR = ("-c", "import jax, equinox, scipy.sparse; jax.jit(lambda x: x+1)(1.)")
+REPEATS = 3
+EVIDENCE = ("--evidence", "slow_flow=1,thin_crema=1")
+AIMS = {
+    "infer --method auto": (1.5, 1.4),
+    "infer --method G12": (1.9, 1.5),
+    "infer --method bethe": (1.9, 1.5),
+    "infer --method G2": (2.5, 1.6),
+    "compare": (9, 3.5),
+}  # command: ratios with an empty cache and with what the first run has put there
+CPCS360B = {"bethe": 3, "auto": 6}  # method: ratio with an empty cache
+
+
+def rows() -> Iterator[Row]:
+    for command, aims in AIMS.items():
+        name, *options = command.split()
+        arguments = ("-m", "plefka.cli", name, "example:espresso", *EVIDENCE, *options)
+        yield from by_the_floor(f"plefka {command}", arguments, aims)
+    if reason := cpcs360b.missing():
+        print(f"cpcs360b is left out: {reason}", file=sys.stderr)
+        return
+    for method, most in CPCS360B.items():
+        arguments = ("-m", "benchmarks.cpcs360b", method)
+        yield from by_the_floor(f"cpcs360b, 50 observations, {method}", arguments, (most,))
+
+
+def by_the_floor(name: str, arguments: tuple[str, ...], aims: tuple[float, ...]) -> Iterator[Row]:
+    """Runs with an empty cache and, where there is an aim for it, once more with the same cache, over the floor."""
+    rounds = [one_round(arguments, len(aims)) for _ in range(REPEATS)]
+    floor, *runs = (min(seconds) for seconds in zip(*rounds, strict=True))
+    for cache, seconds, most in zip(("cold", "warm"), runs, aims, strict=False):
+        details = {"seconds": seconds, "floor": floor, "rounds": rounds}
+        yield at_most(f"{name}, {cache}", seconds / floor, "x the floor", most, details)
+
+
+def one_round(arguments: tuple[str, ...], runs: int) -> list[float]:
+    """Seconds of the floor, then of as many runs that share a cache, which is empty at first."""
+    with tempfile.TemporaryDirectory() as cache:
+        return [python_seconds(command, cache) for command in (FLOOR, *[arguments] * runs)]
