@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
@@ -203,6 +204,18 @@ def test_a_callback_sees_every_epoch_and_may_stop():
     assert fitted.stopped is pf.Stopped.CALLBACK
     np.testing.assert_array_equal(fitted.history["objective"], seen)
     assert len(seen) == 3
+
+
+def test_a_callback_has_the_settings_of_its_user():
+    seen = []
+
+    def look(entry):
+        seen.append((jnp.ones(1).dtype, jax.jit(lambda x: x + 1)(1.0).dtype))
+
+    pf.fit(small("sigmoid"), ROWS, epochs=1, callback=look)
+    with jax.enable_x64(True):
+        pf.fit(small("sigmoid"), ROWS, epochs=1, callback=look)
+    assert seen == [(jnp.float32, jnp.float32), (jnp.float64, jnp.float64)]
 
 
 def test_an_interruption_returns_what_was_learned():

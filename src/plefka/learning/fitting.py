@@ -15,7 +15,6 @@ from plefka.learning.patterns import Patterns, as_patterns
 from plefka.learning.step import Plan
 from plefka.methods import HigherOrder, MeanField, Method, parse_method
 from plefka.networks.belief import BeliefNetwork
-from plefka.precision import precision
 from plefka.seeds import as_seed
 from plefka.solvers.monotone import Monotone
 
@@ -77,8 +76,7 @@ def fit(
     _check_numbers(epochs, batch_size, patience, l1, l2, tol, checkpoint_every)
     run = Run.of(network, rows, weights, parse_method(method), optimizer, batch_size, seed, tol, l1, l2,
                   (masks, frozen, shared), validation, validation_weights)  # fmt: skip
-    with precision("float64"):
-        return Loop(run, epochs, patience, callback, checkpoint and Path(checkpoint), checkpoint_every, verbose).learn()
+    return Loop(run, epochs, patience, callback, checkpoint and Path(checkpoint), checkpoint_every, verbose).learn()
 
 
 def _check_numbers(epochs, batch_size, patience, l1, l2, tol, checkpoint_every) -> None:
