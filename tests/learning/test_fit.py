@@ -15,6 +15,7 @@ import pytest
 import scipy.sparse as sp
 
 import plefka as pf
+from plefka.learning.fingerprint import digest
 from plefka.learning.fitted import ABOVE_ZERO
 from plefka.learning.patterns import as_patterns
 from plefka.progress import interruptible, uninterrupted
@@ -377,6 +378,39 @@ def test_a_checkpoint_of_another_run_is_refused_and_kept(tmp_path, other, reason
     with pytest.raises(pf.errors.InvalidFile, match=f"run.npz.*belongs to another run: {reason}.*Nothing was changed"):
         pf.fit(checkpoint=path, **run)
     assert path.read_bytes() == before
+
+
+def customised(log_on, domain=(-np.inf, np.inf)):
+    """The weights of `small` with an activation of one name for all."""
+    activation = pf.Custom(log_on=log_on, log_off=lambda x: jnp.log1p(-jnp.exp(log_on(x))), domain=domain)
+    start = small("noisy_or")
+    return pf.BeliefNetwork.layered(start.weights, np.split(start.bias, [2, 5]), activation)
+
+
+@pytest.mark.parametrize(
+    "other", [customised(jax.scipy.stats.norm.logcdf), customised(jax.nn.log_sigmoid, (0, np.inf))]
+)
+def test_a_checkpoint_of_another_activation_is_refused(tmp_path, other):
+    path = tmp_path / "run.npz"
+    pf.fit(customised(lambda x: jax.nn.log_sigmoid(x)), ROWS, epochs=1, checkpoint=path)
+    pf.fit(customised(jax.nn.log_sigmoid), ROWS, epochs=1, checkpoint=path)  # the same function written twice
+    with pytest.raises(pf.errors.InvalidFile, match=r"activation must be 'custom on .*; got 'custom on \(-inf, inf\)"):
+        pf.fit(other, ROWS, epochs=1, checkpoint=path)
+
+
+def test_a_checkpoint_of_another_graph_is_refused(tmp_path):
+    """One edge of the same weight, between other units."""
+    run: Any = {"rows": np.array([[0, 1, 1], [0, 1, 0], [0, 0, 0.0]]), "epochs": 1, "checkpoint": tmp_path / "run.npz"}
+    first, other = (pf.BeliefNetwork(sp.csr_array(([0.5], ([2], [j])), (3, 3)), np.zeros(3)) for j in (0, 1))
+    pf.fit(first, **run)
+    with pytest.raises(pf.errors.InvalidFile, match="start must be"):
+        pf.fit(other, **run)
+
+
+def test_a_digest_tells_shapes_and_types_apart():
+    arrays = (np.zeros((2, 3)), np.zeros((3, 2)), np.zeros(6), np.zeros(12, np.float32), [np.zeros(2), np.zeros(4)])
+    assert len({digest(tree) for tree in arrays}) == len(arrays)
+    assert digest(np.arange(6).reshape(2, 3).T) == digest(np.array([[0, 3], [1, 4], [2, 5]]))
 
 
 def test_epochs_count_those_of_the_checkpoint(tmp_path):
