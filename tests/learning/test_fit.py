@@ -229,6 +229,15 @@ def test_an_interruption_returns_what_was_learned():
     np.testing.assert_array_equal(fitted.network.bias, pf.fit(small("sigmoid"), ROWS, epochs=4).network.bias)
 
 
+@pytest.fixture
+def interruptible_process():
+    """SIGINT as in the foreground: a process started by nohup or behind & inherits that it is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible_process")
 def test_an_interruption_that_is_swallowed_still_stops():
     def swallow(entry):
         with suppress(KeyboardInterrupt):
@@ -239,6 +248,7 @@ def test_an_interruption_that_is_swallowed_still_stops():
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+@pytest.mark.usefixtures("interruptible_process")
 def test_a_second_interruption_comes_at_once():
     with interruptible() as check:
         signal.raise_signal(signal.SIGINT)
@@ -515,6 +525,7 @@ def test_a_negative_noisy_or_weight_must_be_frozen():
     assert learned.weights[2, 1] == -0.3
 
 
+@pytest.mark.usefixtures("interruptible_process")
 def test_an_interruption_waits_for_the_end_of_a_change():
     seen = []
 
