@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from plefka import ensembles as ensembles
     from plefka import plots as plots
+    from plefka import progress as progress
     from plefka.activations import Custom as Custom
     from plefka.activations import NoisyOr as NoisyOr
     from plefka.activations import Sigmoid as Sigmoid
@@ -58,7 +59,7 @@ _HOME = {
     "save": "plefka.formats",
     "score": "plefka.learning.scoring",
 }
-_MODULES = ("ensembles", "errors", "plots")
+_MODULES = ("ensembles", "errors", "plots", "progress")
 
 __all__ = [*_HOME, *_MODULES]  # pyright: ignore[reportUnsupportedDunderAll]
 

@@ -1,5 +1,6 @@
 """The subcommands under one roof, and how every way of failing ends."""
 
+import os
 import sys
 import warnings
 from collections.abc import Sequence
@@ -7,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from plefka import progress
 from plefka.cli import BAD_INPUT
 from plefka.cli.compare import compare
 from plefka.cli.demo import demo
@@ -56,7 +58,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
     with warnings.catch_warnings():
         warnings.simplefilter("always", PlefkaWarning)
         warnings.showwarning = lambda message, *place: print(f"plefka: {message}", file=sys.stderr)
-        return _run(arguments)
+        with progress.show(os.environ.get(progress.VARIABLE) != "0"):
+            return _run(arguments)
 
 
 def _run(arguments: Sequence[str] | None) -> int:

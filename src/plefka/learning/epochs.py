@@ -65,7 +65,7 @@ class Loop:
         epochs = range(len(self.history["epoch"]), self.epochs)
         try:
             with interruptible() as check:
-                for epoch in progress(epochs, self._label) if self.verbose else epochs:
+                for epoch in progress(epochs, self._label, self.verbose):
                     if stopped is not None:
                         break
                     entry = self._epoch(epoch, check)
