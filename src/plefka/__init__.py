@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from plefka.activations import Sigmoid as Sigmoid
     from plefka.bounding.both import Bounds as Bounds
     from plefka.bounding.both import bounds as bounds
+    from plefka.cache import keep_compiled as keep_compiled
     from plefka.evidence import Likelihood as Likelihood
     from plefka.examples import example as example
     from plefka.formats import load as load
@@ -54,6 +55,7 @@ _HOME = {
     "fit": "plefka.learning.fitting",
     "free_energy": "plefka.free_energies.evaluate",
     "infer": "plefka.inference",
+    "keep_compiled": "plefka.cache",
     "load": "plefka.formats",
     "parse_method": "plefka.methods",
     "save": "plefka.formats",

@@ -4,7 +4,7 @@ import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from plefka.cli.cache import keep_compiled
+from plefka.cache import keep_compiled
 from plefka.cli.data_files import WORDS
 from plefka.errors import InvalidEvidence, InvalidFile
 from plefka.evidence import Evidence, Likelihood, as_evidence
