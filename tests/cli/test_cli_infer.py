@@ -128,8 +128,6 @@ def test_rows_for_a_stack_are_one_or_one_for_each_with_soft_evidence_too(run, tm
 
 def test_rows_that_did_not_converge_are_named(run, rows):
     """The first two are solved by the reductions alone."""
-    """The first two are solved by the reductions alone."""
-    """The first two are solved by the reductions alone."""
     answer = run("infer", NET, "--rows", rows, "-m", "G12[max_steps=1]")
     assert answer.code == 1
     assert answer.err.startswith("plefka: G12[max_steps=1] (rows: 2): ran out of steps")
