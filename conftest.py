@@ -19,7 +19,7 @@ from sybil import Example, Sybil
 from sybil.evaluators.python import PythonEvaluator
 from sybil.parsers.markdown import CodeBlockParser
 
-from plefka.cli.cache import COMPILE_FAST
+from plefka.cache import COMPILE_FAST
 
 COMMAND = Path(sys.executable).with_name("plefka")
 CACHE = Path(__file__).parent / ".pytest_cache" / "plefka"

@@ -30,9 +30,9 @@ def clinic(activation="noisy_or", leak=0.1, certain=1.0):
     return pf.BeliefNetwork(weights, [0.2, 0.3, leak, leak], activation, NAMES)
 
 
-def chain(bias, weights=(1.0, 1.0), activation="noisy_or"):
+def chain(bias, weights=(1.0, 1.0), tolerance=1e-6):
     """a -> b -> c."""
-    return pf.BeliefNetwork(np.diag(weights, -1), bias, activation, ("a", "b", "c"))
+    return pf.BeliefNetwork(np.diag(weights, -1), bias, "noisy_or", ("a", "b", "c"), tolerance=tolerance)
 
 
 def one_bad_network_in_a_stack():
@@ -106,6 +106,14 @@ BAD_NETWORKS = {
     "outside a custom domain": (
         lambda: with_weight(3.0, pf.Custom(lambda x: x / 2, domain=(-1, 2))),
         "must not be above 2; that of unit 1 is 4 when 0 is on",
+    ),
+    "tolerance": (
+        lambda: pf.BeliefNetwork([[0]], [0], tolerance=-1),
+        "tolerance must be a number of 0 or more; got -1.",
+    ),
+    "negative field beyond the tolerance": (
+        lambda: chain([0.1, -4e-7, 0.1], tolerance=1e-7),
+        "must not be below 0; that of unit b is -4e-07 with all parents off.",
     ),
     "unknown activation": (
         lambda: clinic("noisyor"),
@@ -450,6 +458,31 @@ def test_mean_field_converges_with_odd_weights(make):
     solution = pf.infer(pf.BeliefNetwork(weights, bias, "noisy_or"), ROWS, "G12", throw=False)
     assert solution.converged.all()
     assert not np.isnan(solution.means).any()
+
+
+@pytest.mark.parametrize(
+    "store", [np.asarray, sp.csr_array, lambda W: np.stack([W, W])], ids=["dense", "sparse", "stack"]
+)
+def test_fields_a_little_outside_their_domain_are_moved_inside(store):
+    """As they come from files with rounded numbers: all methods then agree with the network that is meant."""
+    weights, bias = with_inhibitors()
+    meant = pf.BeliefNetwork(store(weights), bias, "noisy_or")
+    message = r"fields of 2 units \(2, 4\) were outside the domain \(0, inf\) of noisy_or by up to 4\.0e-07; biases"
+    with pytest.warns(pf.errors.PlefkaWarning, match=message) as warned:
+        rounded = pf.BeliefNetwork(store(weights), bias - [0, 0, 4e-7, 0, 3e-7], "noisy_or")
+    assert warned[0].filename == __file__
+    np.testing.assert_allclose(rounded.bias, meant.bias, atol=1e-15)
+    for method in ("exact", "G12", "bethe"):
+        found, expected = (pf.infer(network, ROWS[0], method, throw=False) for network in (rounded, meant))
+        np.testing.assert_allclose(found.log_likelihood, expected.log_likelihood, rtol=1e-9)
+        np.testing.assert_allclose(found.means, expected.means, atol=1e-9)
+
+
+def test_the_highest_field_of_a_domain_has_the_same_tolerance():
+    linear = pf.Custom(lambda x: x, domain=(0, 1))
+    with pytest.warns(pf.errors.PlefkaWarning, match=r"fields of 1 unit \(1\) .* by up to 3\.0e-06"):
+        network = pf.BeliefNetwork.layered([[[0.5]]], [[0.5], [0.500003]], linear, tolerance=1e-5)
+    np.testing.assert_allclose(network.bias, [0.5, 0.5], atol=1e-15)
 
 
 def test_state_against_a_certain_edge_has_probability_zero():

@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from plefka import ensembles as ensembles
     from plefka import plots as plots
+    from plefka import progress as progress
     from plefka.activations import Custom as Custom
     from plefka.activations import NoisyOr as NoisyOr
     from plefka.activations import Sigmoid as Sigmoid
     from plefka.bounding.both import Bounds as Bounds
     from plefka.bounding.both import bounds as bounds
+    from plefka.cache import keep_compiled as keep_compiled
     from plefka.evidence import Likelihood as Likelihood
     from plefka.examples import example as example
     from plefka.formats import load as load
@@ -53,12 +55,13 @@ _HOME = {
     "fit": "plefka.learning.fitting",
     "free_energy": "plefka.free_energies.evaluate",
     "infer": "plefka.inference",
+    "keep_compiled": "plefka.cache",
     "load": "plefka.formats",
     "parse_method": "plefka.methods",
     "save": "plefka.formats",
     "score": "plefka.learning.scoring",
 }
-_MODULES = ("ensembles", "errors", "plots")
+_MODULES = ("ensembles", "errors", "plots", "progress")
 
 __all__ = [*_HOME, *_MODULES]  # pyright: ignore[reportUnsupportedDunderAll]
 

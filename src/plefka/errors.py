@@ -35,6 +35,10 @@ class InvalidFile(InvalidInput):
     """A file that cannot be read as what its name says."""
 
 
+class PlefkaWarning(UserWarning):
+    """Input that was put right, where the user should know of it."""
+
+
 class MissingExtra(PlefkaError, ImportError):
     """An optional dependency that is not installed."""
 

@@ -1,52 +1,65 @@
-"""A progress bar for work that takes longer than a second, and steps of it that Ctrl-C must not cut in two."""
+"""A progress bar for work that takes longer than a second, and steps of it that Ctrl-C must not cut in two.
 
+The command draws bars. The library does where standard error is a terminal and tqdm is installed. `PLEFKA_PROGRESS=0`
+or `1` in the environment, `plefka.progress.show(False)` in a program or `with plefka.progress.show(True):` around a
+part of it say otherwise.
+"""
+
+import os
 import signal
 import sys
 import threading
-import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import TextIO, TypeVar
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from importlib.util import find_spec
+from typing import Any, TypeVar
+
+from plefka.errors import MissingExtra
 
 Item = TypeVar("Item")
+VARIABLE = "PLEFKA_PROGRESS"
 PATIENCE = 1.0  # seconds without a bar
-PAUSE = {True: 0.1, False: 10.0}  # between two updates, on a terminal and in a log
-WIDTH = 30
+STYLE: dict[bool, dict[str, Any]] = {  # on a terminal, and in a log: a line every ten seconds
+    True: {"mininterval": 0.1},
+    False: {"mininterval": 10.0, "bar_format": "{l_bar}{bar}{r_bar}\n"},
+}
+_chosen: dict[str, bool | None] = {"shown": None}
+
+
+def show(shown: bool | None) -> ExitStack:
+    """Draw bars from now on or, where it is used as a context, until that ends; None leaves it to the defaults."""
+    undo = ExitStack()
+    undo.callback(_chosen.update, _chosen.copy())
+    _chosen["shown"] = shown
+    return undo
+
+
+def is_shown() -> bool:
+    if _chosen["shown"] is not None:
+        return _chosen["shown"]
+    return os.environ[VARIABLE] != "0" if VARIABLE in os.environ else sys.stderr.isatty() and bool(find_spec("tqdm"))
 
 
 def progress(
-    items: Sequence[Item], label: str | Callable[[], str], stream: TextIO | None = None
+    items: Sequence[Item], label: str | Callable[[], str], shown: bool | None = None
 ) -> Generator[Item, None, None]:
     """The same items, with a bar on standard error once a second has passed; a label may change as it goes."""
-    return _tracked(items, len(items), label, stream or sys.stderr)
-
-
-def _tracked(
-    items: Iterable[Item], total: int, label: str | Callable[[], str], stream: TextIO
-) -> Generator[Item, None, None]:
-    start = time.monotonic()
-    terminal, shown, last = stream.isatty(), False, 0.0
-    try:
-        for done, item in enumerate(items):
-            elapsed = time.monotonic() - start
-            if elapsed > PATIENCE and elapsed - last > PAUSE[terminal]:
-                line = bar(label() if callable(label) else label, done, total, elapsed)
-                stream.write(f"\r{line}\033[K" if terminal else f"{line}\n")
-                stream.flush()
-                shown, last = True, elapsed
+    if len(items) < 2 or not (is_shown() if shown is None else shown):  # short work does not wait for tqdm's import
+        yield from items
+        return
+    text = label if callable(label) else lambda: label
+    with _tqdm()(items, text(), delay=PATIENCE, miniters=1, leave=False, **STYLE[sys.stderr.isatty()]) as bar:
+        for item in bar:
             yield item
-    finally:
-        if shown and terminal:
-            stream.write("\r\033[K")
-            stream.flush()
+            bar.set_description(text(), refresh=False)
 
 
-def bar(label: str, done: int, total: int, elapsed: float) -> str:
-    """'label [####......]  40 %, 12 s left'."""
-    share = done / total
-    filled = round(WIDTH * share)
-    left = f"{elapsed * (total - done) / done:.0f} s left" if done else "estimating"
-    return f"{label} [{'#' * filled}{'.' * (WIDTH - filled)}] {share:4.0%}, {left}"
+def _tqdm() -> Any:
+    try:
+        from tqdm import tqdm
+    except ImportError as error:
+        raise MissingExtra("tqdm", "cli", "a progress bar") from error
+    return tqdm
 
 
 @contextmanager

@@ -50,6 +50,15 @@ def test_a_file_answers_like_the_network_in_it(run, tmp_path):
     assert from_file["solutions"] == bundled["solutions"]
 
 
+def test_rounded_numbers_in_a_file_are_noted(run, tmp_path):
+    path = tmp_path / "rounded.json"
+    pf.save(pf.BeliefNetwork([[0, 0], [0.5, 0]], [0.5, 0.0], "noisy_or"), path)
+    path.write_text(path.read_text().replace("0.0]", "-4e-7]", 1))
+    answer = run("infer", path, "-e", "1=1")
+    assert answer.code == 0
+    assert answer.err.startswith("plefka: fields of 1 unit (1) were outside the domain (0, inf) of noisy_or by up to")
+
+
 def test_what_did_not_converge_ends_with_one(run):
     answer = run("infer", NET, "-e", SOME, "-m", "G12[max_steps=1]", "-m", "exact", "--json")
     assert answer.code == 1
@@ -118,8 +127,6 @@ def test_rows_for_a_stack_are_one_or_one_for_each_with_soft_evidence_too(run, tm
 
 
 def test_rows_that_did_not_converge_are_named(run, rows):
-    """The first two are solved by the reductions alone."""
-    """The first two are solved by the reductions alone."""
     """The first two are solved by the reductions alone."""
     answer = run("infer", NET, "--rows", rows, "-m", "G12[max_steps=1]")
     assert answer.code == 1

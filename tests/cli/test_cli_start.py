@@ -4,12 +4,11 @@ import os
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from plefka import __version__
-from plefka.cli import cache, main
+from plefka.cli import main
 
 COMMAND = [sys.executable, "-m", "plefka.cli"]
 INFER = [*COMMAND, "infer", "example:espresso", "-e", "slow_flow=1", "-m", "exact"]
@@ -64,32 +63,6 @@ def test_a_folder_that_cannot_be_written_changes_nothing(tmp_path):
     done = start(INFER, PLEFKA_CACHE_DIR=str(tmp_path / "file" / "cache"))
     assert (done.returncode, done.stderr) == (0, "")
     assert "ln P(evidence)" in done.stdout
-
-
-def test_the_cache_is_where_the_system_keeps_caches(monkeypatch, tmp_path):
-    monkeypatch.delenv("PLEFKA_CACHE_DIR", raising=False)
-    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "local"))
-    monkeypatch.setattr(Path, "home", lambda: tmp_path)
-    places = {
-        "linux": tmp_path / ".cache" / "plefka",
-        "darwin": tmp_path / "Library" / "Caches" / "plefka",
-        "win32": tmp_path / "local" / "plefka" / "cache",
-    }
-    for platform, place in places.items():
-        monkeypatch.setattr(sys, "platform", platform)
-        assert cache.cache_folder() == place
-
-
-def test_variables_choose_the_cache(monkeypatch, tmp_path):
-    monkeypatch.setattr(sys, "platform", "linux")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
-    monkeypatch.delenv("PLEFKA_CACHE_DIR", raising=False)
-    assert cache.cache_folder() == tmp_path / "xdg" / "plefka"
-    monkeypatch.setenv("PLEFKA_CACHE_DIR", str(tmp_path / "own"))
-    assert cache.cache_folder() == tmp_path / "own"
-    monkeypatch.setenv("PLEFKA_CACHE_DIR", "")
-    assert cache.cache_folder() is None
 
 
 def test_without_typer_the_extra_is_named(monkeypatch, capsys):

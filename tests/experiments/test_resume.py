@@ -2,6 +2,7 @@
 
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,7 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from plefka.errors import PlefkaWarning
 from plefka.experiments import compute, table1
+from plefka.experiments.provenance import PACKAGE, source
 from plefka.experiments.settings import Column, Study
 from plefka.experiments.store import Store, read_one
 
@@ -74,6 +77,32 @@ def test_a_complete_run_computes_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr("plefka.infer", lambda *_: pytest.fail("it was computed again"))
     compute.complete(small, tmp_path)
     assert read_one(tmp_path, small).complete
+
+
+def test_rows_of_other_code_are_computed_again(tmp_path, monkeypatch):
+    small = Study("table1", COLUMNS[:1], 4, 2, 300, 0)
+    compute.complete(small, tmp_path)
+    rows = read_one(tmp_path, small)
+    monkeypatch.setattr("plefka.experiments.store.source", lambda: "other code")
+    with pytest.warns(PlefkaWarning, match="table1: 2 of 2 blocks of rows were computed by other code; they are"):
+        compute.complete(small, tmp_path)
+    again = read_one(tmp_path, small)
+    assert again.provenance["sources"] == ["other code"]
+    assert again.provenance["first"] >= rows.provenance["last"]
+    assert all(np.array_equal(again.columns[name], rows.columns[name]) for name in rows.columns)
+    compute.complete(small, tmp_path)  # without a warning
+
+
+def test_rows_depend_on_the_code_that_computes_them_only(tmp_path):
+    package = shutil.copytree(PACKAGE, tmp_path / "plefka", ignore=shutil.ignore_patterns("__pycache__"))
+    before = source()
+    assert source(package) == before
+    drawing = ("plots.py", "cli/app.py", "experiments/html.py")
+    for name in (*drawing, "inference.py", "solvers/loop.py", "experiments/trial.py"):
+        source.cache_clear()
+        (package / name).write_text((package / name).read_text() + "# changed\n")
+        assert (source(package) == before) is (name in drawing)
+        before = source(package)
 
 
 def test_rows_that_cannot_be_read_are_named(tmp_path):

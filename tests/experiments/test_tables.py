@@ -7,6 +7,7 @@ import pytest
 
 import plefka as pf
 from plefka.experiments import compute, networks, table1, table2
+from plefka.experiments.provenance import source
 from plefka.experiments.settings import Ensemble, Study
 from plefka.experiments.store import Rows, read_one
 from tests import slow
@@ -40,6 +41,7 @@ def test_the_provenance_says_how_and_on_what(computed):
     rows = computed["table1"]
     assert rows.settings["seed"] == 7
     assert rows.provenance["version"] == pf.__version__
+    assert rows.provenance["sources"] == [source()]
     assert set(rows.provenance["machine"]) == {"system", "processor", "cores", "python", "packages"}
     assert str(Path.home()) not in str(rows.provenance)
 

@@ -20,6 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
 import plefka as pf
+from plefka import progress
 from plefka.sklearn import BeliefNetworkClassifier, BeliefNetworkModel
 
 # Batches of one size and a cheap scheme: every shape is a program to compile.
@@ -305,8 +306,8 @@ def test_a_threshold_makes_rows_binary():
 
 
 def test_the_bar_is_shown_on_request(monkeypatch, capsys):
-    monkeypatch.setattr("plefka.progress.PATIENCE", -1.0)
-    monkeypatch.setattr("plefka.progress.PAUSE", {True: -1.0, False: -1.0})
+    monkeypatch.setattr("plefka.progress.PATIENCE", 0.0)
+    monkeypatch.setitem(progress.STYLE[False], "mininterval", 0.0)
     for verbose, shown in ((False, False), (True, True)):
         BeliefNetworkModel(**LEARNED, epochs=2, verbose=verbose).fit(pairs()[0])
         assert ("learning by SJJ" in capsys.readouterr().err) is shown

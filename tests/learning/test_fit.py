@@ -8,12 +8,14 @@ from contextlib import suppress
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
 import scipy.sparse as sp
 
 import plefka as pf
+from plefka.learning.fingerprint import digest
 from plefka.learning.fitted import ABOVE_ZERO
 from plefka.learning.patterns import as_patterns
 from plefka.progress import interruptible, uninterrupted
@@ -205,6 +207,18 @@ def test_a_callback_sees_every_epoch_and_may_stop():
     assert len(seen) == 3
 
 
+def test_a_callback_has_the_settings_of_its_user():
+    seen = []
+
+    def look(entry):
+        seen.append((jnp.ones(1).dtype, jax.jit(lambda x: x + 1)(1.0).dtype))
+
+    pf.fit(small("sigmoid"), ROWS, epochs=1, callback=look)
+    with jax.enable_x64(True):
+        pf.fit(small("sigmoid"), ROWS, epochs=1, callback=look)
+    assert seen == [(jnp.float32, jnp.float32), (jnp.float64, jnp.float64)]
+
+
 def test_an_interruption_returns_what_was_learned():
     def stop(entry):
         if entry["epoch"] == 4:
@@ -215,6 +229,15 @@ def test_an_interruption_returns_what_was_learned():
     np.testing.assert_array_equal(fitted.network.bias, pf.fit(small("sigmoid"), ROWS, epochs=4).network.bias)
 
 
+@pytest.fixture
+def interruptible_process():
+    """SIGINT as in the foreground: a process started by nohup or behind & inherits that it is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible_process")
 def test_an_interruption_that_is_swallowed_still_stops():
     def swallow(entry):
         with suppress(KeyboardInterrupt):
@@ -225,6 +248,7 @@ def test_an_interruption_that_is_swallowed_still_stops():
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+@pytest.mark.usefixtures("interruptible_process")
 def test_a_second_interruption_comes_at_once():
     with interruptible() as check:
         signal.raise_signal(signal.SIGINT)
@@ -366,6 +390,39 @@ def test_a_checkpoint_of_another_run_is_refused_and_kept(tmp_path, other, reason
     assert path.read_bytes() == before
 
 
+def customised(log_on, domain=(-np.inf, np.inf)):
+    """The weights of `small` with an activation of one name for all."""
+    activation = pf.Custom(log_on=log_on, log_off=lambda x: jnp.log1p(-jnp.exp(log_on(x))), domain=domain)
+    start = small("noisy_or")
+    return pf.BeliefNetwork.layered(start.weights, np.split(start.bias, [2, 5]), activation)
+
+
+@pytest.mark.parametrize(
+    "other", [customised(jax.scipy.stats.norm.logcdf), customised(jax.nn.log_sigmoid, (0, np.inf))]
+)
+def test_a_checkpoint_of_another_activation_is_refused(tmp_path, other):
+    path = tmp_path / "run.npz"
+    pf.fit(customised(lambda x: jax.nn.log_sigmoid(x)), ROWS, epochs=1, checkpoint=path)
+    pf.fit(customised(jax.nn.log_sigmoid), ROWS, epochs=1, checkpoint=path)  # the same function written twice
+    with pytest.raises(pf.errors.InvalidFile, match=r"activation must be 'custom on .*; got 'custom on \(-inf, inf\)"):
+        pf.fit(other, ROWS, epochs=1, checkpoint=path)
+
+
+def test_a_checkpoint_of_another_graph_is_refused(tmp_path):
+    """One edge of the same weight, between other units."""
+    run: Any = {"rows": np.array([[0, 1, 1], [0, 1, 0], [0, 0, 0.0]]), "epochs": 1, "checkpoint": tmp_path / "run.npz"}
+    first, other = (pf.BeliefNetwork(sp.csr_array(([0.5], ([2], [j])), (3, 3)), np.zeros(3)) for j in (0, 1))
+    pf.fit(first, **run)
+    with pytest.raises(pf.errors.InvalidFile, match="start must be"):
+        pf.fit(other, **run)
+
+
+def test_a_digest_tells_shapes_and_types_apart():
+    arrays = (np.zeros((2, 3)), np.zeros((3, 2)), np.zeros(6), np.zeros(12, np.float32), [np.zeros(2), np.zeros(4)])
+    assert len({digest(tree) for tree in arrays}) == len(arrays)
+    assert digest(np.arange(6).reshape(2, 3).T) == digest(np.array([[0, 3], [1, 4], [2, 5]]))
+
+
 def test_epochs_count_those_of_the_checkpoint(tmp_path):
     path = tmp_path / "run.npz"
     pf.fit(small("sigmoid"), ROWS, epochs=3, checkpoint=path)
@@ -468,6 +525,7 @@ def test_a_negative_noisy_or_weight_must_be_frozen():
     assert learned.weights[2, 1] == -0.3
 
 
+@pytest.mark.usefixtures("interruptible_process")
 def test_an_interruption_waits_for_the_end_of_a_change():
     seen = []
 

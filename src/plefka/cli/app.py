@@ -1,11 +1,14 @@
 """The subcommands under one roof, and how every way of failing ends."""
 
+import os
 import sys
+import warnings
 from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
+from plefka import progress
 from plefka.cli import BAD_INPUT
 from plefka.cli.compare import compare
 from plefka.cli.demo import demo
@@ -16,7 +19,7 @@ from plefka.cli.reproduce import reproduce
 from plefka.cli.sample import sample
 from plefka.cli.score import score
 from plefka.cli.show import show
-from plefka.errors import PlefkaError
+from plefka.errors import PlefkaError, PlefkaWarning
 
 NO_MEMORY = "there is not enough memory for this; take fewer rows, a smaller network or another method."
 
@@ -51,7 +54,15 @@ def plefka(
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
-    """The exit code; what was wrong with the input is one message on standard error."""
+    """The exit code; what was wrong with the input is one message on standard error, and so is every warning."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", PlefkaWarning)
+        warnings.showwarning = lambda message, *place: print(f"plefka: {message}", file=sys.stderr)
+        with progress.show(os.environ.get(progress.VARIABLE) != "0"):
+            return _run(arguments)
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     try:
         return app(arguments, prog_name="plefka", standalone_mode=False) or 0
     except PlefkaError as error:

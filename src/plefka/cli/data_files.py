@@ -4,6 +4,7 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -69,8 +70,9 @@ def _read_csv(path: Path) -> tuple[Names, "np.ndarray"]:
             has_header = not numbered and _is_header(first)
             names = [word.strip() for word in first] if has_header else None
             if not has_header and not numbered and first:
-                lines = _again(number, first, lines)
-            rows = [_row(number, words, names or range(len(first))) for number, words in lines]
+                lines = chain([(number, first)], lines)
+            columns = [f"column {name!r}" for name in names or range(len(first))]
+            rows = [states_in(words, number, columns) for number, words in lines]
     except (UnicodeDecodeError, csv.Error) as error:
         raise ValueError(f"cannot be read as CSV: {error}.") from error
     return names, np.array(rows, np.float32).reshape(len(rows), len(first))
@@ -97,20 +99,14 @@ def _lines(reader: Any) -> Iterator[tuple[int, list[str]]]:
             yield reader.line_num, words or [""]
 
 
-def _again(number: int, first: list[str], lines: Iterator) -> Iterator[tuple[int, list[str]]]:
-    yield number, first
-    yield from lines
-
-
-def _row(number: int, words: list[str], names: Sequence[Any]) -> list[float]:
-    if len(words) != len(names):
-        raise ValueError(f"line {number}: {len(names)} values must be there; got {len(words)}.")
+def states_in(words: list[str], line: int, columns: Sequence[str], empty: str = "missing") -> list[float]:
+    """0, 1 or nan for every word of a line; errors call a column as `columns` does, and what is empty `empty`."""
+    if len(words) != len(columns):
+        raise ValueError(f"line {line}: {len(columns)} values must be there; got {len(words)}.")
     row = [_number(word) for word in words]
     if None in row:
-        column = row.index(None)
-        raise ValueError(
-            f"line {number}: column {names[column]!r} must be 0, 1 or empty (missing); got {words[column]!r}."
-        )
+        at = row.index(None)
+        raise ValueError(f"line {line}: {columns[at]} must be 0, 1 or empty ({empty}); got {words[at]!r}.")
     return row  # pyright: ignore[reportReturnType]
 
 

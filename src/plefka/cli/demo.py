@@ -26,7 +26,7 @@ order is unbounded: plefka compare example:espresso --evidence slow_flow=1,low_p
 
 def demo(out: Out = Path("demo")) -> None:
     """A diagnosis by every method, and its picture."""
-    from plefka.cli.cache import keep_compiled
+    from plefka.cache import keep_compiled
     from plefka.examples import read_example
 
     keep_compiled()

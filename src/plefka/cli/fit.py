@@ -45,7 +45,7 @@ def fit(
 ) -> None:
     """Learn a network from a table."""
     import plefka as pf
-    from plefka.cli.cache import keep_compiled
+    from plefka.cache import keep_compiled
     from plefka.learning.patterns import as_patterns
 
     hidden = sizes(layers, "--layers")

@@ -58,7 +58,7 @@ def _experiments(parts: list[str], quick: bool, networks: int | None, seed: int)
 
 def _compute(chosen: "list[Experiment]", folder: Path, quick: bool) -> None:
     """What is missing, block by block; an interruption says how to go on."""
-    from plefka.cli.cache import COMPILE_FAST, keep_compiled
+    from plefka.cache import COMPILE_FAST, keep_compiled
 
     if quick:
         os.environ.setdefault("XLA_FLAGS", COMPILE_FAST)

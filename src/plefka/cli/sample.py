@@ -1,12 +1,11 @@
 """`plefka sample`: states drawn from a network, as CSV."""
 
-import csv
-import sys
 from typing import Annotated
 
 import typer
 
 from plefka.cli import options, output
+from plefka.cli.data_files import encode_csv
 
 Count = Annotated[int, typer.Option("--count", "-n", min=1, help="How many states to draw.")]
 Seed = Annotated[int, typer.Option("--seed", "-s", min=0, help="The same seed draws the same states.")]
@@ -20,11 +19,9 @@ def sample(
 
     network = read_network(net)
     observed = read_evidence(network, evidence)
-    states = network.sample(seed, count, observed).tolist()
+    states = network.sample(seed, count, observed)
     if json:
         head = {"network": net, "evidence": observed, "seed": seed, "names": list(network.names)}
-        output.print_json({**head, "states": states})
-        return
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(network.names)
-    writer.writerows(states)
+        output.print_json({**head, "states": states.tolist()})
+    else:
+        print(encode_csv(network.names, states).decode(), end="")

@@ -4,8 +4,8 @@ import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from plefka.cli.cache import keep_compiled
-from plefka.cli.data_files import WORDS
+from plefka.cache import keep_compiled
+from plefka.cli.data_files import states_in
 from plefka.errors import InvalidEvidence, InvalidFile
 from plefka.evidence import Evidence, Likelihood, as_evidence
 
@@ -93,9 +93,12 @@ def _certain_rows(network: "BeliefNetwork", path: str, evidence: Mapping[str, in
     units = [_column(network, path, name.strip()) for name in header]
     if len(set(units)) < len(units):
         raise InvalidFile(f"{path}: line 1: each unit has one column at most; got {','.join(header)}.")
+    columns = [f"unit {name.strip()!r}" for name in header]
     rows = np.full((len(lines), network.size), np.nan)
-    for row, (number, line) in zip(rows, enumerate(lines, start=2), strict=True):
-        row[units] = _states(path, number, header, line)
+    try:
+        rows[:, units] = [states_in(words, line, columns, "hidden") for line, words in enumerate(lines, start=2)]
+    except ValueError as error:
+        raise InvalidFile(f"{path}: {error}") from None
     for unit, state in evidence.items():
         _fill(path, rows, network.index(unit), unit, state)
     return rows
@@ -117,17 +120,6 @@ def _read_csv(path: str) -> list[list[str]]:
     if len(lines) < 2:
         raise InvalidFile(f"{path}: a header with names of units and at least one row must be there; got {len(lines)}.")
     return lines
-
-
-def _states(path: str, number: int, header: list[str], line: list[str]) -> list[float]:
-    if len(line) != len(header):
-        raise InvalidFile(f"{path}: line {number}: {len(header)} values must be there; got {len(line)}.")
-    words = [value.strip().lower() for value in line]
-    odd = next((k for k, word in enumerate(words) if word not in WORDS), None)
-    if odd is not None:
-        unit, state = header[odd].strip(), line[odd]
-        raise InvalidEvidence(f"{path}: line {number}: unit {unit!r} must be 0, 1 or empty (hidden); got {state!r}.")
-    return [WORDS[word] for word in words]
 
 
 def _fill(path: str, rows: "np.ndarray", unit: int, name: str, state: int) -> None:

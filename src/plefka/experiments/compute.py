@@ -1,9 +1,10 @@
-"""From settings to rows: every block that is not there yet, one after the other.
+"""From settings to rows: every block that is not there yet or that other code has computed, one after the other.
 
 A block is written as a whole, so that an interrupted run loses what it did since the last one, and goes on there.
 """
 
 import time
+import warnings
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
@@ -14,9 +15,11 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 import plefka as pf
+from plefka.errors import PlefkaWarning
 from plefka.experiments import learn_bars, methods, trial
 from plefka.experiments.as_printed import NAME, AsPrinted
 from plefka.experiments.networks import draw, observe
+from plefka.experiments.provenance import source
 from plefka.experiments.settings import Column, Experiment, Learning, Study, Trial
 from plefka.experiments.store import Store
 from plefka.methods import MeanField, Method
@@ -34,10 +37,14 @@ class Block(NamedTuple):
 
 
 def complete(experiment: Experiment, folder: Path) -> None:
-    """Compute the blocks that are missing."""
+    """Compute the blocks that are missing or stale."""
     store = Store(folder, experiment)
     blocks = BLOCKS[type(experiment)](experiment, store.folder)
-    missing = [block for block in blocks if not store.has(block.name)]
+    missing = [block for block in blocks if not store.is_fresh(block.name)]
+    stale = sum(store.has(block.name) for block in missing)
+    if stale:
+        message = f"{experiment.name}: {stale} of {len(blocks)} blocks of rows were computed by other code"
+        warnings.warn(f"{message}; they are computed again.", PlefkaWarning, stacklevel=2)
     with closing(progress(range(1 + sum(block.steps for block in missing)), experiment.name)) as steps:
         advance = partial(next, steps, None)
         advance()
@@ -101,7 +108,8 @@ def _learning_blocks(learning: Learning, folder: Path) -> list[Block]:
 
 def _learn(learning: Learning, activation: str, method: str, folder: Path, advance: Advance) -> dict[str, Any]:
     folder.mkdir(parents=True, exist_ok=True)
-    return learn_bars.learn(learning, activation, method, folder / f"{activation}-{method}.checkpoint.npz", advance)
+    checkpoint = folder / f"{activation}-{method}-{source()}.checkpoint.npz"
+    return learn_bars.learn(learning, activation, method, checkpoint, advance)
 
 
 def _trial_blocks(settings: Trial, folder: Path) -> list[Block]:

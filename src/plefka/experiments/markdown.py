@@ -27,7 +27,7 @@ def _safe(cell: str) -> str:
     return cell.replace("|", "\\|").replace("\n", " ")
 
 
-def _captioned(part: Table) -> str:
+def captioned(part: Table) -> str:
     return f"**{part.caption}**\n\n{table(part)}"
 
 
@@ -42,4 +42,4 @@ def names(figure: Figure) -> list[str]:
     return [f"{figure.name}-{number}.svg" for number in range(1, len(figure.panels) + 1)]
 
 
-_PARTS = {Text: lambda text: text.words, Table: _captioned, Figure: figure}
+_PARTS = {Text: lambda text: text.words, Table: captioned, Figure: figure}

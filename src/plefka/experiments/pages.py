@@ -49,8 +49,7 @@ def means(everything: Mapping[str, Rows]) -> str:
 
 
 def _tables(section: Section) -> str:
-    tables = [part for part in section.parts if isinstance(part, Table)]
-    return "\n\n".join(f"**{part.caption}**\n\n{markdown.table(part)}" for part in tables)
+    return "\n\n".join(markdown.captioned(part) for part in section.parts if isinstance(part, Table))
 
 
 def origin(everything: Mapping[str, Rows]) -> str:

@@ -1,11 +1,37 @@
-"""Where numbers come from: the facts of a machine that they may depend on."""
+"""Where numbers come from: the code and the facts of a machine that they may depend on."""
 
+import hashlib
 import os
 import platform
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
+PACKAGE = Path(__file__).parents[1]
+# What no row depends on. Of the experiments, most modules only draw rows; those that compute them are named.
+NOT_COMPUTING = {
+    "cache.py",
+    "cli",
+    "examples",
+    "experiments",
+    "formats",
+    "plots.py",
+    "progress.py",
+    "sklearn",
+    "tables.py",
+}
+COMPUTING = ("as_printed", "compute", "learn_bars", "networks", "settings", "trial")
 PACKAGES = ("jax", "jaxlib", "numpy", "scipy", "equinox", "optax")
+
+
+@cache
+def source(package: Path = PACKAGE) -> str:
+    """A digest of the code that computes rows: another one for every change of it."""
+    files = [path for path in package.rglob("*.py") if path.relative_to(package).parts[0] not in NOT_COMPUTING]
+    files += [package / "experiments" / f"{name}.py" for name in COMPUTING]
+    texts = {path.relative_to(package).as_posix(): path.read_text(encoding="utf-8") for path in files}
+    return hashlib.sha256(repr(sorted(texts.items())).encode()).hexdigest()[:12]
 
 
 def machine() -> dict[str, Any]:

@@ -13,12 +13,11 @@ class Text:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows under a header; the first column names the row. A row may end in a sentence that explains it."""
+    """Rows under a header; the first column names the row, the last one may explain it."""
 
     caption: str
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
-    notes: Sequence[str] = ()
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import numpy as np
 
 from plefka import __version__, atomic
 from plefka.errors import InvalidFile, MissingExtra
-from plefka.experiments.provenance import machine
+from plefka.experiments.provenance import machine, source
 from plefka.experiments.settings import digest, spelled
 
 try:
@@ -30,7 +30,7 @@ class Rows:
     name: str
     settings: dict[str, Any]
     columns: dict[str, np.ndarray]
-    provenance: dict[str, Any]  # version, machine, dates of the first and the last block, seconds in all
+    provenance: dict[str, Any]  # version, code, machine, dates of the first and the last block, seconds in all
     complete: bool
 
     def where(self, **values: Any) -> dict[str, np.ndarray]:
@@ -54,6 +54,10 @@ class Store:
     def has(self, block: str) -> bool:
         return self.path(block).exists()
 
+    def is_fresh(self, block: str) -> bool:
+        """Whether the block is there and the present code has computed it."""
+        return self.has(block) and _read_block(self.path(block), columns=[])[1].get("source") == source()
+
     def write(self, block: str, columns: dict[str, Any], seconds: float, num_blocks: int) -> None:
         """One block, under its name only once it is whole."""
         about = {
@@ -63,6 +67,7 @@ class Store:
             "block": block,
             "blocks": num_blocks,
             "version": __version__,
+            "source": source(),
             "machine": machine(),
             "date": time.strftime("%Y-%m-%d %H:%M:%S %z"),
             "seconds": round(seconds, 3),
@@ -104,23 +109,24 @@ def read_one(folder: Path, experiment: Any) -> Rows:
 
 
 def _read_set(folder: Path) -> Rows:
-    tables = [_read_block(path) for path in sorted(folder.glob("*.parquet"))]
-    about = [json.loads(table.schema.metadata[KEY]) for table in tables]
+    blocks = [_read_block(path) for path in sorted(folder.glob("*.parquet"))]
+    tables, about = zip(*blocks, strict=True)
     joined = pa.concat_tables([table.replace_schema_metadata(None) for table in tables], promote_options="permissive")
     columns = {name: _numpy(joined.column(name)) for name in joined.column_names}
     dates = sorted(entry["date"] for entry in about)
     first = about[0]
     provenance = {key: first[key] for key in ("version", "machine", "hash")}
+    provenance["sources"] = sorted({entry.get("source", "unknown") for entry in about})
     provenance |= {"first": dates[0], "last": dates[-1], "seconds": sum(entry["seconds"] for entry in about)}
     wanted = max(entry["blocks"] for entry in about)  # of a trial, there are more with every new method
     return Rows(first["experiment"], first["settings"], columns, provenance, len(about) == wanted)
 
 
-def _read_block(path: Path) -> Any:
+def _read_block(path: Path, columns: list[str] | None = None) -> tuple[Any, dict[str, Any]]:
+    """The table, or some of its columns, and its provenance."""
     try:
-        table = pq.read_table(path)
-        json.loads(table.schema.metadata[KEY])
-        return table
+        table = pq.read_table(path, columns=columns)
+        return table, json.loads(table.schema.metadata[KEY])
     except (pa.ArrowInvalid, OSError, KeyError, TypeError, ValueError) as error:
         raise InvalidFile(f"{path}: cannot be read as rows of an experiment. Remove it and run again.") from error
 

@@ -33,7 +33,7 @@ def check_storable(network: object) -> None:
         raise InvalidInput("save takes a network of numbers; got one that is being traced. Save it outside jax.jit.")
     if kind_of(network) == "layers" and network.layers is None:
         raise InvalidInput("save takes blocks between neighbouring layers; got others. Use BeliefNetwork.layered.")
-    check_network(network)
+    check_network(network, tolerance=0.0)
 
 
 def kind_of(network: BeliefNetwork) -> str:

@@ -13,7 +13,7 @@ from plefka.errors import InvalidFile
 from plefka.formats.archive import Archive
 from plefka.precision import is_key
 
-FORMAT = 2
+FORMAT = 3
 
 
 def save(path: Path, fingerprint: dict, state: Any, history: dict[str, list]) -> None:

@@ -18,7 +18,7 @@ from plefka.learning.fitted import COLUMNS, Fitted, Stopped
 from plefka.learning.patterns import Patterns, batches
 from plefka.learning.step import Outcome, Plan, State, evaluate, step
 from plefka.networks.belief import BeliefNetwork
-from plefka.precision import is_key, to_numpy
+from plefka.precision import is_key, precision, to_numpy
 from plefka.progress import interruptible, progress, uninterrupted
 from plefka.solvers.monotone import Monotone
 
@@ -42,6 +42,7 @@ class Loop:
     asked = False  # by the callback, to stop
     before = 0.0  # seconds of earlier sittings
 
+    @precision("float64")
     def __init__(self, run: "Run", epochs, patience, callback, path, every, verbose):
         self.run, self.epochs, self.patience, self.callback = run, epochs, patience, callback
         self.path, self.every, self.verbose = path, every, verbose
@@ -64,10 +65,12 @@ class Loop:
         epochs = range(len(self.history["epoch"]), self.epochs)
         try:
             with interruptible() as check:
-                for epoch in progress(epochs, self._label) if self.verbose else epochs:
+                for epoch in progress(epochs, self._label, self.verbose):
                     if stopped is not None:
                         break
-                    self._epoch(epoch, check)
+                    entry = self._epoch(epoch, check)
+                    if self.callback is not None:  # outside of `precision`, with the user's own settings of JAX
+                        self.asked = bool(self.callback(entry))
                     stopped = self._reason_to_stop()
                     self._save(force=False)
                     check()
@@ -78,7 +81,8 @@ class Loop:
 
     # ---- an epoch ----------------------------------------------------------------------------------------------------
 
-    def _epoch(self, epoch: int, check: Callable[[], None]) -> None:
+    @precision("float64")
+    def _epoch(self, epoch: int, check: Callable[[], None]) -> dict:
         """All batches once. The state changes at the end, so that an interruption leaves whole epochs."""
         state, outcomes, solutions = self._batches(epoch, check)
         during = self._during(outcomes)
@@ -92,8 +96,7 @@ class Loop:
             for name, value in entry.items():
                 self.history[name].append(value)
             self._watch(entry["validation"])
-        if self.callback is not None and self.callback(dict(entry)):
-            self.asked = True
+        return entry
 
     def _batches(self, epoch: int, check: Callable[[], None]) -> tuple[State, list[Outcome], list]:
         """The state after a step for every batch, what the batches have shown, and where their rows were solved."""
@@ -182,6 +185,7 @@ class Loop:
         found = (jax.vmap(parameters) if self.lead else parameters)(free, fixed)
         return self.run.network.with_parameters(to_numpy(found))
 
+    @precision("float64")
     def _fitted(self, stopped: Stopped) -> Fitted:
         best = self.run.held_out is not None and self.history["epoch"]
         network = self._network(self.best[1] if best else self.state.free)
@@ -199,6 +203,7 @@ class Loop:
     def _everything(self) -> tuple:
         return self.state, self.sound, self.alive, self.starts.theta, self.best
 
+    @precision("float64")
     def _open_checkpoint(self) -> None:
         """Go on from the file, or write it a first time: what could fail after hours of learning fails before."""
         if self.path is None:

@@ -9,12 +9,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from plefka import __version__
+from plefka.activations import Activation
 
 if TYPE_CHECKING:
     from plefka.learning.fitting import Run
     from plefka.learning.step import State
 
 STEPS = 3  # of the optimiser; enough to tell its step size and its memory
+FIELDS = 101  # at which two activations are compared
 
 
 def fingerprint(run: "Run", state: "State") -> dict:
@@ -23,7 +25,8 @@ def fingerprint(run: "Run", state: "State") -> dict:
     return {
         "version": __version__,
         "network": repr(run.network),
-        "start": digest((run.network.parameters, run.network.activation)),
+        "activation": activation_text(run.network.activation),
+        "start": digest((run.network.storage, run.network.bias, run.network.activation)),
         "method": str(run.method),
         "rows": digest((run.patterns.values, run.patterns.counts, run.patterns.units)),
         "validation": None if held_out is None else digest((held_out.values, held_out.counts, held_out.units)),
@@ -40,8 +43,24 @@ def fingerprint(run: "Run", state: "State") -> dict:
 
 
 def digest(tree: Any) -> str:
-    """Equal only for equal arrays."""
-    return hashlib.sha256(b"".join(np.ascontiguousarray(x).tobytes() for x in jax.tree.leaves(tree))).hexdigest()
+    """Equal only for equal arrays of the same shapes and types."""
+    found = hashlib.sha256()
+    for array in map(np.asarray, jax.tree.leaves(tree)):
+        found.update(f"{array.dtype.str}{array.shape}".encode() + array.tobytes())
+    return found.hexdigest()
+
+
+def activation_text(activation: Activation) -> str:
+    """Name, domain, and a digest of the values of ln f and ln(1 - f): a function of the user's has no other identity.
+
+    The values are rounded, so that a run may go on where a logarithm differs in its last digits.
+    """
+    low, high = activation.domain
+    first = max(low, min(-10.0, high - 20))
+    x = np.linspace(first, min(high, max(10.0, first + 20)), FIELDS)
+    values = np.ravel(jax.jit(lambda x: (activation.log_on(x), activation.log_off(x)))(x))
+    rounded = " ".join(f"{value:.6g}" for value in values)
+    return f"{activation.name} on ({low:g}, {high:g}), {hashlib.sha256(rounded.encode()).hexdigest()[:16]}"
 
 
 def moves(optimizer: Any, state: "State", *, stacked: bool) -> str:

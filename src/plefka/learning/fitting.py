@@ -15,7 +15,6 @@ from plefka.learning.patterns import Patterns, as_patterns
 from plefka.learning.step import Plan
 from plefka.methods import HigherOrder, MeanField, Method, parse_method
 from plefka.networks.belief import BeliefNetwork
-from plefka.precision import precision
 from plefka.seeds import as_seed
 from plefka.solvers.monotone import Monotone
 
@@ -46,7 +45,7 @@ def fit(
     frozen: Any = None,
     shared: Any = None,
     tol: float = 1e-4,
-    verbose: bool = True,
+    verbose: bool | None = None,
 ) -> Fitted:
     """Learn the weights and biases of a network, or of every network of a stack, from binary rows.
 
@@ -72,13 +71,12 @@ def fit(
         whole numbers; parameters with the same number from 1 on move as one.
     - `tol`: how far the means are solved in every step, in 6 evaluations at most; they start from those of the epoch
         before.
-    - `verbose`: show a progress bar on standard error once a second has passed.
+    - `verbose`: whether to show a progress bar on standard error; None leaves it to `plefka.progress`.
     """
     _check_numbers(epochs, batch_size, patience, l1, l2, tol, checkpoint_every)
     run = Run.of(network, rows, weights, parse_method(method), optimizer, batch_size, seed, tol, l1, l2,
                   (masks, frozen, shared), validation, validation_weights)  # fmt: skip
-    with precision("float64"):
-        return Loop(run, epochs, patience, callback, checkpoint and Path(checkpoint), checkpoint_every, verbose).learn()
+    return Loop(run, epochs, patience, callback, checkpoint and Path(checkpoint), checkpoint_every, verbose).learn()
 
 
 def _check_numbers(epochs, batch_size, patience, l1, l2, tol, checkpoint_every) -> None:

@@ -27,6 +27,8 @@ class BeliefNetwork(eqx.Module):
     - `bias`: one number for each unit; the leak of a noisy-or unit.
     - `activation`: "sigmoid", "noisy_or" or a `Custom`.
     - `names`: one word for each unit; without names, units are called by their index.
+    - `tolerance`: how far fields may lie outside the activation's domain, as those of rounded numbers do. The bias is
+        then changed by as much, with a warning; beyond the tolerance it is an error.
     """
 
     storage: Storage
@@ -43,6 +45,7 @@ class BeliefNetwork(eqx.Module):
         names: Sequence[str] | None = None,
         *,
         layers: tuple[int, ...] | None = None,
+        tolerance: float = checks.TOLERANCE,
     ):
         self.activation = as_activation(activation)
         self.storage = weights if isinstance(weights, Storage) else _store(weights)
@@ -50,7 +53,7 @@ class BeliefNetwork(eqx.Module):
         self.layers = layers
         self.given_names = checks.check_names(names, self.size)
         if not is_traced(self.storage, self.bias):
-            checks.check_network(self)
+            self.bias = checks.check_network(self, tolerance)
 
     @classmethod
     def layered(
@@ -59,6 +62,8 @@ class BeliefNetwork(eqx.Module):
         bias: Sequence[Any],
         activation: str | Activation | Callable = "sigmoid",
         names: Sequence[str] | None = None,
+        *,
+        tolerance: float = checks.TOLERANCE,
     ) -> "BeliefNetwork":
         """Layers of units, top layer first: weights[l] is (units of layer l + 1, units of layer l)."""
         weights = [_as_float(W, "weights") for W in weights]
@@ -68,7 +73,7 @@ class BeliefNetwork(eqx.Module):
         if stack is not None:
             bias = [np.broadcast_to(h, (stack, h.shape[-1])) if h.ndim == 1 else h for h in bias]
         joined = eqx.filter_jit(_concatenate)(bias) if is_traced(bias) else np.concatenate(bias, axis=-1)
-        return cls(Blocks.layered(weights, layers), joined, activation, names, layers=layers)
+        return cls(Blocks.layered(weights, layers), joined, activation, names, layers=layers, tolerance=tolerance)
 
     @property
     def size(self) -> int:

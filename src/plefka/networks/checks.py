@@ -1,5 +1,6 @@
 """What must hold for a network, checked once, at the door."""
 
+import warnings
 from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -7,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from plefka.errors import InvalidNetwork, listed
+from plefka.errors import InvalidInput, InvalidNetwork, PlefkaWarning, listed
 from plefka.networks.blocks import Blocks
 from plefka.networks.graph import find_cycle
 from plefka.networks.storage import Storage
@@ -17,13 +18,17 @@ if TYPE_CHECKING:
 
 LONGEST_PATH = 20  # units of a cycle that are printed
 ROUNDING = 1e-9  # a field this little outside its domain, relative to the field, is inside
+TOLERANCE = 1e-6  # a field this little outside its domain comes from rounded numbers in a file
+STACKLEVEL = 6  # from the warning to the line that makes the network
 
 
-def check_network(network: "BeliefNetwork") -> None:
-    """Finite numbers, no cycle, and fields that stay inside the activation's domain."""
+def check_network(network: "BeliefNetwork", tolerance: float) -> Any:
+    """Finite numbers, no cycle, and fields inside the activation's domain: the biases with which they are."""
+    if not 0 <= tolerance < np.inf:
+        raise InvalidInput(f"tolerance must be a number of 0 or more; got {tolerance!r}.")
     _check_numbers(network)
     _check_acyclic(network)
-    _check_domain(network)
+    return _bias_inside_domain(network, tolerance)
 
 
 def check_square(shape: tuple[int, ...]) -> None:
@@ -135,22 +140,36 @@ def _path(network: "BeliefNetwork", cycle: list[int]) -> str:
     return " -> ".join(names)
 
 
-def _check_domain(network: "BeliefNetwork") -> None:
-    """A negative weight is fine, as long as no state of the parents takes the field out of the domain."""
+def _bias_inside_domain(network: "BeliefNetwork", tolerance: float) -> Any:
+    """A negative weight is fine, as long as no state of the parents takes the field out of the domain.
+
+    Where it does so by no more than the tolerance, the bias moves. To clip fields where they are computed would let
+    methods disagree that are all exact: they compute different ones.
+    """
     low, high = network.activation.domain
     if np.isneginf(low) and np.isposinf(high):
-        return
-    with np.errstate(over="ignore"):  # a sum beyond the largest number is infinite, and that is no fault here
+        return network.bias
+    with np.errstate(over="ignore", invalid="ignore"):  # infinite sums are no fault here
         lowest, highest = (network.bias + part for part in network.storage.extreme_sums())
-    slack = ROUNDING * (1 + np.abs(lowest))
-    for reached, outside, sign, word in (
-        (lowest, lowest < low - slack, -1, "below"),
-        (highest, highest > high + ROUNDING * (1 + np.abs(high)), 1, "above"),
-    ):
-        if outside.any():
-            at = tuple(np.argwhere(outside)[0])
-            limit = low if sign < 0 else high
+        below = np.where(lowest < low - ROUNDING * (1 + np.abs(lowest)), low - lowest, 0.0)
+        above = np.where(highest > high + ROUNDING * (1 + np.abs(high)), highest - high, 0.0)
+    for excess, reached, limit, sign, word in ((below, lowest, low, -1, "below"), (above, highest, high, 1, "above")):
+        if (excess > tolerance).any():
+            at = tuple(np.argwhere(excess > tolerance)[0])
             raise InvalidNetwork(_domain_message(network, at, reached[at], limit, sign, word))
+    if not (below.any() or above.any()):
+        return network.bias
+    warnings.warn(_moved_message(network, below + above), PlefkaWarning, stacklevel=STACKLEVEL)
+    return network.bias + below - above
+
+
+def _moved_message(network: "BeliefNetwork", excess: np.ndarray) -> str:
+    units = [_name(network, unit) for unit in np.unique(np.nonzero(excess)[-1])]
+    low, high = network.activation.domain
+    return (
+        f"fields of {len(units)} {'unit' if len(units) == 1 else 'units'} ({listed(units)}) were outside the domain "
+        f"({low:g}, {high:g}) of {network.activation.name} by up to {excess.max():.1e}; biases were changed by as much."
+    )
 
 
 def _domain_message(network: "BeliefNetwork", at: tuple, reached: float, limit: float, sign: int, word: str) -> str:

@@ -1,0 +1,88 @@
+"""Compiled programs, kept in a folder so that the next process need not compile them again.
+
+The command does so by itself, the library only where it is asked to, by `plefka.keep_compiled()`. JAX can bound the
+size of its cache too, but then looks at every file whenever it adds one: 55 ms among 1,000 programs, 200 ms among
+5,000. Here the folder is trimmed at the call and at the end of the process.
+"""
+
+import atexit
+import os
+import tempfile
+import warnings
+from contextlib import suppress
+from pathlib import Path
+
+from plefka.errors import InvalidInput
+
+FOLDER, SIZE = "PLEFKA_CACHE_DIR", "PLEFKA_CACHE_SIZE"  # variables of the environment
+MEGABYTES = 512.0
+SUFFIX = "-cache"  # of the files that JAX writes
+# For XLA_FLAGS, which XLA reads when JAX starts: where programs are many and run briefly, compiling is what takes time.
+COMPILE_FAST = "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"
+
+
+def keep_compiled(folder: str | os.PathLike[str] | None = None) -> Path | None:
+    """Let JAX keep all programs that it compiles from now on, and load those that are kept.
+
+    They are kept in `folder`, or else where the environment variable PLEFKA_CACHE_DIR says (empty: nowhere), or else in
+    the user's cache folder. Beyond 512 MB, or as many as PLEFKA_CACHE_SIZE says, the programs go that were not used for
+    the longest time. Returns the folder, or None where nothing is kept since it is switched off or cannot be written.
+    """
+    place, limit = cache_folder() if folder is None else Path(folder).expanduser(), _limit()
+    if place is None or not _is_writable(place):
+        return None
+    import jax
+    from jax.experimental.compilation_cache.compilation_cache import reset_cache
+
+    jax.config.update("jax_compilation_cache_dir", str(place))
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
+    jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+    reset_cache()  # JAX decides with the first program it compiles whether there is a cache
+    # The disk may be full, or another process may have removed a program: then it is compiled again.
+    warnings.filterwarnings("ignore", message=".*persistent compilation cache.*")
+    trim(place, limit)
+    atexit.register(trim, place, limit)
+    return place
+
+
+def cache_folder() -> Path | None:
+    """Where programs are kept: PLEFKA_CACHE_DIR, or the system's place for caches; None where switched off."""
+    chosen = os.environ.get(FOLDER)
+    if chosen is not None:
+        return Path(chosen).expanduser() if chosen else None
+    from platformdirs import user_cache_path
+
+    return user_cache_path("plefka", appauthor=False)
+
+
+def trim(folder: Path, limit: float) -> None:
+    """Remove the programs that were not used for the longest time, so that the others have `limit` bytes at most."""
+    programs = []
+    for path in folder.glob(f"*{SUFFIX}"):
+        with suppress(OSError):  # another process may have removed it
+            about = path.stat()
+            programs.append((max(about.st_atime, about.st_mtime), about.st_size, path))
+    total = 0
+    for _, size, path in sorted(programs, reverse=True):
+        total += size
+        if total > limit:
+            with suppress(OSError):
+                path.unlink()
+
+
+def _limit() -> float:
+    """In bytes."""
+    text = os.environ.get(SIZE, str(MEGABYTES))
+    with suppress(ValueError):
+        if 0 <= float(text) < float("inf"):
+            return float(text) * 1e6
+    raise InvalidInput(f"{SIZE} must be a number of megabytes, 0 or more; got {text!r}.")
+
+
+def _is_writable(folder: Path) -> bool:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
