@@ -11,7 +11,8 @@ from plefka.errors import InvalidMethod, MethodDoesNotApply
 from plefka.evidence import as_evidence
 from plefka.experiments.networks import observe
 from plefka.solution import Status
-from plefka.solvers.loop import IMPOSSIBLE
+from plefka.reduction.reduce import reduce
+from plefka.solution import IMPOSSIBLE
 from tests import polytrees, zoo
 
 SIZE = 10
@@ -170,7 +171,8 @@ def test_what_cannot_be_is_found_out_by_the_messages():
     network = noisy_or({(2, 0): 1.0, (2, 1): 1.0, (3, 0): np.inf, (3, 1): np.inf}, [0.5, 0.5, 0.0, 0.1])
     rows = [{2: 1, 3: 0, SIZE - 1: NOTHING}, {2: 1, 3: 1, SIZE - 1: NOTHING}] * 10
     networks = stack([network] * 20)
-    found = pf.METHODS["bethe"].posterior(networks, as_evidence(networks, rows), prune=True, dtype="float64")
+    (part,) = reduce(networks, as_evidence(networks, rows), prune=False).parts
+    found = pf.METHODS["bethe"].posterior(part, dtype="float64")
     assert (found.status[::2] == IMPOSSIBLE).all()
     assert np.isposinf(found.free_energy[::2]).all()
     assert np.isfinite(found.free_energy[1::2]).all()

@@ -13,8 +13,9 @@ import scipy.sparse as sp
 import plefka as pf
 from plefka.errors import InvalidNetwork
 from plefka.mean_field import _better
-from plefka.posterior import Posterior
-from plefka.solution import ABOVE_LIKELIHOODS
+from plefka.solution import ABOVE_LIKELIHOODS, CONVERGED
+from plefka.solvers.loop import start
+from plefka.solvers.monotone import Monotone
 
 TWO = pf.BeliefNetwork([[0, 0], [1.0, 0]], [0.1, 0.2])
 LEAKLESS = pf.BeliefNetwork([[0, 0], [1.0, 0]], [0.5, 0.0], "noisy_or")
@@ -155,15 +156,14 @@ def test_likelihoods_above_one_are_no_reason_to_warn():
     assert replace(found, log_likelihood=np.log(91)).warnings == [ABOVE_LIKELIHOODS]
 
 
-def test_restarts_are_compared_by_what_was_solved():
-    """G2 is no bound: its lowest value is not its best. The minimum of G1 is handed on beside it."""
-    one, other = (
-        Posterior(np.full((1, 2), u), np.array([G2]), *np.ones((4, 1), int), about=np.array([G1]))
-        for u, G1, G2 in ((0.1, 1.0, 0.9), (0.8, 1.2, 0.5))
-    )
-    for kept in (_better(one, other), _better(other, one)):
-        assert kept.free_energy == 0.9
-        assert kept.about == 1.0
+def test_restarts_are_compared_by_what_was_minimised():
+    """G2 is no bound: its lowest value is not its best. Searches are compared before it is evaluated."""
+    lower, higher = (start(Monotone(), np.full((2, 1), theta)) for theta in (0.1, 0.8))
+    for search, G in ((lower, 1.0), (higher, 1.2)):
+        search.status[:], search.point.G[:] = CONVERGED, G
+    for kept in (_better(lower, higher), _better(higher, lower)):
+        assert kept.point.G == 1.0
+        assert kept.point.theta[0, 0] == 0.1
 
 
 def test_a_row_without_numbers_is_alone_with_that():

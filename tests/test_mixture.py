@@ -7,10 +7,10 @@ import pytest
 
 import plefka as pf
 from plefka.errors import InvalidMethod, MethodDoesNotApply
-from plefka.evidence import as_evidence
-from plefka.free_energies.problem import pose
+from plefka.evidence import Evidence, as_evidence
 from plefka.free_energies.smoothing import information, started
 from plefka.free_energies.untruncated import Untruncated
+from plefka.reduction.reduce import reduce, reduce_traced
 from plefka.solvers.mixtures import mixture_evaluator
 from tests import slow, zoo
 
@@ -87,14 +87,14 @@ def test_drawn_starts_repeat_and_are_bounds_too(solved):
 
 def test_the_mixture_is_handed_on_for_checks(solved):
     network, rows, found = solved
-    posterior = pf.parse_method("mixture[3]").posterior(
-        network, as_evidence(network, rows), prune=True, dtype="float64"
-    )
-    log_share, means = posterior.about.proposals
-    assert log_share.shape == (8, 3)
-    assert means.shape == (8, 3, network.size)
-    share = np.exp(log_share - np.logaddexp.reduce(log_share, axis=1)[:, None])
-    np.testing.assert_allclose(np.einsum("rk,rkn->rn", share, means), found.means, atol=1e-9)
+    (part,) = reduce(network, as_evidence(network, rows)).parts
+    log_weights, means = pf.parse_method("mixture[3]").posterior(part, dtype="float64").about.proposals
+    assert log_weights.shape == (3, 8)
+    assert means.shape == (3, *part.question.free.shape)
+    weights = np.exp(log_weights - np.logaddexp.reduce(log_weights, axis=0))
+    mean = np.einsum("kr,kur->ur", weights, means)
+    right = part.narrowed(found.means.T)
+    np.testing.assert_allclose(np.where(part.question.free, mean - right, 0.0), 0.0, atol=1e-9)
 
 
 def test_a_stack_is_bounded_network_by_network():
@@ -165,13 +165,11 @@ def test_along_the_pull_the_free_energy_falls_as_promised():
     storage = network.storage.prepared(fans=True)
     means, _, log_alpha = drawn_mixture(0, 3, network.size)
     with jax.enable_x64(True):
-        problem = pose(
-            storage, jnp.asarray(network.bias), network.activation, jnp.asarray(row), 1, pairs=False, prune=True
-        )
-        evaluate = jax.jit(mixture_evaluator(problem, functional.energy, 3))
-        x = started(problem, jnp.asarray(means), jnp.asarray(log_alpha)).stacked()
+        question = reduce_traced(network, Evidence(row), prune=True).question.with_model(weights=storage).opened()
+        evaluate = jax.jit(mixture_evaluator(question, functional.energy, 3))
+        x = started(np.asarray(question.searched), means, log_alpha).stacked()
         here = evaluate(x)
-        up, down = (float(evaluate(here.theta + step * here.pull).G[0]) for step in (1e-5, -1e-5))
+        up, down = (float(evaluate(here.theta + step * here.direction).G[0]) for step in (1e-5, -1e-5))
     slope = float(here.slope[0])
     assert slope > 0
     assert (down - up) / 2e-5 == pytest.approx(slope, rel=1e-5)

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import plefka as pf
-from plefka.free_energies.problem import pose
-from plefka.mean_field import functional_of
-from plefka.solvers.loop import evaluator, nowhere
+from plefka.evidence import as_evidence
+from plefka.mean_field import FUNCTIONALS
+from plefka.reduction.reduce import reduce
+from plefka.solvers.loop import evaluator, start
 from plefka.solvers.monotone import Monotone
 
 COUNT = 32
@@ -28,18 +29,13 @@ def causes_with_leak(leak):
 
 def path(network, method, steps):
     """The free energy of every row after each step of the monotone policy."""
-    functional, policy = functional_of(method), Monotone()
-    rows = jnp.asarray(np.tile(ROW, (COUNT, 1)))
-    degree = functional.powers(network.activation)
-    problem = pose(
-        network.storage, jnp.asarray(network.bias), network.activation, rows, degree,
-        pairs=functional.needs_pairs, prune=True,
-    )  # fmt: skip
-    evaluate = jax.jit(evaluator(problem, functional.energy))
+    functional, policy = FUNCTIONALS[method], Monotone()
+    (part,) = reduce(network, as_evidence(network, np.tile(ROW, (COUNT, 1)))).parts
+    question = part.question.opened(functional.powers(network.activation), pairs=functional.needs_pairs)
+    evaluate = jax.jit(evaluator(question, functional.energy))
     step = jax.jit(lambda point, trial, memory: policy.step(point, evaluate(trial), memory, evaluate))
-    trial = jnp.zeros((12, COUNT))
-    point = nowhere(trial)
-    memory = policy.start(point)
+    search = start(policy, jnp.zeros((question.num_searched, COUNT)))
+    point, trial, memory = search.point, search.trial, search.memory
     energies = []
     for _ in range(steps):
         point, trial, memory = step(point, trial, memory)

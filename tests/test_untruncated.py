@@ -13,9 +13,10 @@ import plefka as pf
 from plefka.averages.range import range_of
 from plefka.evidence import Evidence
 from plefka.free_energies.functional import Functional
-from plefka.free_energies.problem import pose
-from plefka.mean_field import scheme_of
+from plefka.mean_field import objective_of
 from plefka.methods import MeanField, parse_method
+from plefka.question import BeliefModel
+from plefka.reduction.reduce import reduce
 from plefka.solvers.implicit import conjugate_gradients
 from tests.zoo import ZOO, some_evidence
 
@@ -38,20 +39,20 @@ def test_a_table_of_pairs_has_the_second_derivatives(name):
     network = ZOO[name]
     row = some_evidence(network)
     rows = np.stack([row, 1 - row])
-    scheme = scheme_of(cast(MeanField, parse_method("G2")), network, Evidence(rows), prune=False)
-    storage = scheme.prepare(network).storage
-    by_itself, by_derivatives = scheme.solved.hessian, partial(Functional.hessian, scheme.solved)
+    (part,) = reduce(network, Evidence(rows, batched=True)).parts
+    objective = objective_of(cast(MeanField, parse_method("G2")), part.question)
+    first = objective.minimised
+    by_itself, by_derivatives = first.hessian, partial(Functional.hessian, first)
 
     @jax.jit
-    def products(rows):
-        parts = storage, jnp.asarray(network.bias), network.activation, rows
-        problem = pose(*parts, 1, pairs=True, prune=False, tilt=None)
-        u, z = np.random.default_rng(0).random((2, *problem.free.shape))
-        u, z = jnp.where(problem.free, u, problem.values), jnp.where(problem.free, z, 0.0)
-        return [jnp.where(problem.free, hessian(problem, u)(z), 0.0) for hessian in (by_itself, by_derivatives)]
+    def products():
+        question = objective.prepared(part.question).opened(pairs=True)
+        u, z = np.random.default_rng(0).random((2, *question.free.shape))
+        u, z = jnp.where(question.free, u, question.values), jnp.where(question.free, z, 0.0)
+        return [jnp.where(question.free, hessian(question, u)(z), 0.0) for hessian in (by_itself, by_derivatives)]
 
     with jax.enable_x64(True):
-        both = products(rows)
+        both = products()
     np.testing.assert_allclose(*both, atol=1e-8)
     assert np.abs(both[0]).max() > 0.01
 
@@ -116,8 +117,12 @@ def test_a_pole_of_a_state_that_is_never_taken_does_not_matter():
 
 def test_biases_of_roots_do_not_widen_the_quadrature():
     h = np.r_[1e3, np.zeros(7)]
-    assert range_of(pf.BeliefNetwork(sp.csr_array(ABOVE_TWO), h)).reach < 20
-    assert range_of(pf.BeliefNetwork.layered([np.ones((2, 6))], [h[:6], h[6:]])).reach < 20
+    for network in (
+        pf.BeliefNetwork(sp.csr_array(ABOVE_TWO), h),
+        pf.BeliefNetwork.layered([np.ones((2, 6))], [h[:6], h[6:]]),
+    ):
+        model = BeliefModel(network.storage, h[:, None], network.activation, np.ones((8, 1), bool))
+        assert range_of(model).reach < 40
 
 
 def test_rows_are_solved_for_themselves():

@@ -217,6 +217,12 @@ def _(primals, tangents):
     return r, -r * (1 + r) * dx
 
 
+def _numpy_softplus(x):
+    """ln(1 + exp(x)), where what is no number stays so in silence."""
+    with np.errstate(invalid="ignore"):
+        return np.logaddexp(0, x)
+
+
 class Sigmoid(Activation):
     """f(x) = 1 / (1 + exp(-x)), for any field."""
 
@@ -240,10 +246,10 @@ class Sigmoid(Activation):
         return True
 
     def log_on(self, x):
-        return -np.logaddexp(0, -x) if namespace(x) is np else log_sigmoid(x)
+        return -_numpy_softplus(-x) if namespace(x) is np else log_sigmoid(x)
 
     def log_off(self, x):
-        return -np.logaddexp(0, x) if namespace(x) is np else -softplus(x)
+        return -_numpy_softplus(x) if namespace(x) is np else -softplus(x)
 
     def log_ratios(self, x, degree):
         """ln f and ln(1 - f) differ by x, so that all derivatives from the second on are shared."""

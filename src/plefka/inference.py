@@ -10,7 +10,7 @@ from plefka.evidence import Evidence, as_evidence
 from plefka.methods import Method, parse_method
 from plefka.networks.belief import BeliefNetwork
 from plefka.posterior import About, Posterior
-from plefka.precision import is_traced
+from plefka.precision import check_dtype, is_traced
 from plefka.reduction.reduce import reduce_traced
 from plefka.solution import STATUS_CODES, InferenceFailed, Solution, Status
 
@@ -45,11 +45,12 @@ def infer(
     method = parse_method(method)
     given = as_evidence(network, evidence)
     method.check(network)
+    check_dtype(dtype)
     traced = is_traced(network, given.rows)
     if traced:
         found = _inside_a_trace(method, network, given, prune)
     else:
-        found = method.solve(network, given, prune=prune, dtype=dtype)
+        found = method.answer(network, given, prune=prune, dtype=dtype)
     if given.offset is not None:
         found = found._replace(free_energy=found.free_energy - given.offset)
     solution = _solution(network, given, method, found, prune, traced)

@@ -39,7 +39,7 @@ class Method:
         """Means and ln P(evidence) for every row of a part."""
         raise InvalidMethod(f"{self.name} is not a whole method.")
 
-    def solve(self, network: "BeliefNetwork", evidence: "Evidence", *, prune: bool, dtype: str) -> "Posterior":
+    def answer(self, network: "BeliefNetwork", evidence: "Evidence", *, prune: bool, dtype: str) -> "Posterior":
         """Means and ln P(evidence) for every row of evidence: reduce, compute the posterior of each part, recover."""
         from plefka.recovery import solved
 
@@ -373,7 +373,7 @@ class Auto(Method):
     def is_bound(self) -> bool:
         return False
 
-    def solve(self, network: "BeliefNetwork", evidence: "Evidence", *, prune: bool, dtype: str) -> "Posterior":
+    def answer(self, network: "BeliefNetwork", evidence: "Evidence", *, prune: bool, dtype: str) -> "Posterior":
         from plefka.choosing import solved
 
         return solved(self, network, evidence, prune=prune, dtype=dtype)

@@ -22,11 +22,16 @@ def is_traced(*trees: object) -> bool:
     return any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(trees))
 
 
+def check_dtype(dtype: str) -> None:
+    """Only these two."""
+    if dtype not in DTYPES:
+        raise InvalidInput(f"dtype must be one of {', '.join(DTYPES)}; got {dtype!r}.")
+
+
 @contextmanager
 def precision(dtype: str) -> Iterator[None]:
     """The context in which every array made by JAX has this type."""
-    if dtype not in DTYPES:
-        raise InvalidInput(f"dtype must be one of {', '.join(DTYPES)}; got {dtype!r}.")
+    check_dtype(dtype)
     with jax.enable_x64(DTYPES[dtype]):
         yield
 

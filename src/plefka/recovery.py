@@ -11,7 +11,7 @@ from plefka.methods import Method
 from plefka.networks.belief import BeliefNetwork
 from plefka.posterior import About, Posterior, normalised
 from plefka.reduction.reduce import Part, Reduction, reduce
-from plefka.solution import IMPOSSIBLE
+from plefka.solution import CONVERGED, IMPOSSIBLE, NOT_FINITE
 
 AT_ONCE = 2**22  # units times rows that are reduced at once
 LOOSE = "edges of probability one between hidden units count as weights of 30, so that this is no strict bound"
@@ -63,6 +63,7 @@ def _of_chunk(
         steps[rows], cycles[rows] = found.num_steps, found.num_cycles
         means[rows] = _all_means(reduction, part, found).T
         abouts.append(_about_part(found.about, part, network, first, count))
+    status = np.where(np.isnan(means).any(axis=1) & (status == CONVERGED), NOT_FINITE, status)
     impossible = reduction.impossible
     if impossible.any():
         G[impossible], status[impossible], means[impossible] = np.inf, IMPOSSIBLE, evidence.rows[impossible]

@@ -70,8 +70,11 @@ def product(multiply: Callable, factors: tuple, one: tuple[float, ...]) -> tuple
 
 
 def all_but_one(terms):
-    """The sum over all other positions, for each position, which are the first axis."""
-    none = jnp.zeros_like(terms[:1])
-    before = jnp.concatenate([none, jnp.cumsum(terms[:-1], axis=0)])
-    after = jnp.concatenate([none, jnp.cumsum(terms[:0:-1], axis=0)])[::-1]
+    """The sum over all other positions, for each position, which are the first axis; no term is taken away again."""
+
+    def add(total, term):
+        return total + term, total
+
+    nothing = jnp.zeros_like(terms[0])
+    before, after = (jax.lax.scan(add, nothing, terms, reverse=backwards)[1] for backwards in (False, True))
     return before + after

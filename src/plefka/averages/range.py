@@ -54,6 +54,7 @@ def range_of(model: "BeliefModel") -> Range:
 
 def rounded(low: np.ndarray, high: np.ndarray, largest: float) -> Range:
     """The range of fields between these; rounded generously where weights may be of any size, as in small networks."""
+    low, high = np.nan_to_num(low, nan=USUAL_LEAK), np.nan_to_num(high)
     reach = float(np.maximum(np.abs(low), np.abs(high)).max(initial=0.0))
     leak = np.maximum(low, SMALLEST_LEAK).min(initial=USUAL_LEAK)  # a unit without leak may gain any
     decades = 1 if math.isfinite(largest) else 4

@@ -65,7 +65,7 @@ def posterior(part: "Part", *, dtype: str) -> Posterior:
     with np.errstate(divide="ignore", invalid="ignore"):
         means = np.clip(found.values / found.total, 0.0, 1.0)
         G = -(found.top + np.log(found.total))
-        slope = found.slopes / found.total if part.needs_slope else None
+        slope = np.nan_to_num(found.slopes / found.total) if part.needs_slope else None
     means = np.where(np.isfinite(G), np.where(question.free, means, question.values), np.nan).astype(dtype)
     steps = np.zeros(question.num_rows, int)
     return Posterior(

@@ -16,10 +16,11 @@ from jaxtyping import Array, Float
 
 from plefka.activations import Activation, Sigmoid, sigmoid, softplus
 from plefka.free_energies.functional import Functional
-from plefka.free_energies.problem import Problem
 from plefka.free_energies.taylor import Taylor
 from plefka.methods import MeanField
 from plefka.networks.blocks import OpenBlocks
+from plefka.question import Question
+from plefka.recovery import solved
 
 NAME = "G22 as printed"
 RIGHT_G12 = Taylor(1, 2)
@@ -34,6 +35,10 @@ class AsPrinted(MeanField):
     @property
     def functional(self) -> Functional:
         return PrintedSecondOrder()
+
+    def answer(self, network, evidence, *, prune: bool, dtype: str):
+        """On all units of the network: what is printed counts units, so that exact reductions would change it."""
+        return solved(self, network, evidence, prune=False, dtype=dtype)
 
     def __str__(self) -> str:
         return self.name
@@ -52,11 +57,12 @@ class PrintedSecondOrder(Functional):
     def row_work(self, size: int, num_edges: int, num_pairs: int) -> int:
         return size + size**2
 
-    def network_energy(self, problem: Problem, u: Float[Array, "units rows"]) -> Float[Array, " rows"]:
-        W = dense(problem.weights, u.shape[1])
-        x = problem.activation.off_poles(jnp.einsum("ijr,jr->ir", W, u) + problem.h)
-        second = sigmoid_sums if isinstance(problem.activation, Sigmoid) else noisy_or_sums
-        return RIGHT_G12.network_energy(problem, u) - 0.5 * second(W, x, u)
+    def network_energy(self, question: Question, u: Float[Array, "units rows"]) -> Float[Array, " rows"]:
+        model = question.model
+        W = dense(model.weights, u.shape[1])
+        x = model.activation.off_poles(jnp.einsum("ijr,jr->ir", W, u) + model.h)
+        second = sigmoid_sums if isinstance(model.activation, Sigmoid) else noisy_or_sums
+        return RIGHT_G12.network_energy(question, u) - 0.5 * second(W, x, u)
 
 
 def dense(weights, rows: int) -> Float[Array, "units units rows"]:

@@ -35,7 +35,7 @@ class Variables(eqx.Module):
     rho: Tables
     phi: Weights  # ln alpha, up to a constant
 
-    def stacked(self) -> Float[Array, "variables rows"]:
+    def stacked(self) -> Float[Array | np.ndarray, "variables rows"]:
         """All of them as one column for each row."""
         rows = self.phi.shape[1]
         return namespace(self.phi).concatenate([self.theta.reshape(-1, rows), self.rho.reshape(-1, rows), self.phi])
@@ -48,7 +48,7 @@ class Variables(eqx.Module):
         return Variables(theta, xp.clip(self.rho, -largest, largest), phi)
 
 
-def unstacked(x: Float[Array, "variables rows"], components: int) -> Variables:
+def unstacked(x: Float[Array | np.ndarray, "variables rows"], components: int) -> Variables:
     """The variables of one column for each row."""
     tables = x[:-components].reshape(2, components, -1, x.shape[1])
     return Variables(tables[0], tables[1], x[-components:])

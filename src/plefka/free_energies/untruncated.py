@@ -114,7 +114,8 @@ class Untruncated(Functional):
         u = undecided(question) if u is None else u
         storage, is_numpy = question.storage, namespace(u) is np
         edges = EdgeList.of(storage) if is_numpy else TracedEdges.of(storage, u.shape[1])
-        least = SMALLEST_LEAK if storage.most_parents() > FEW else TINIEST
+        averaged = edges.down(lambda w: (w != 0) * 1.0) > 0 if storage.most_parents() > FEW else False
+        least = edges.xp.where(averaged, SMALLEST_LEAK, TINIEST)
         return question.model.counted & (u > 0) & (lowest_fields(edges, question.model.h, u) < least)
 
     @property

@@ -52,7 +52,7 @@ class Loop:
         self.state = self.sound = State(free, to_numpy(init(free)))  # sound: the last that is known to be of use
         self.alive = np.ones(self.lead, bool)
         self.starts = _Starts(run.patterns, self.lead)
-        self.head = run.patterns.head(run.network.layers)
+        self.num_searched = run.patterns.num_searched(run.network.layers)
         self.best = (np.full(self.lead, -np.inf), free, np.zeros(self.lead, int))  # value, parameters, epochs since
         self.history: dict[str, list] = {name: [] for name in COLUMNS}
         network, patterns = run.network, run.patterns
@@ -106,7 +106,7 @@ class Loop:
         outcomes, solutions = [], []
         for index, counts in pieces:
             rows = run.patterns.rows(index)
-            theta = self.starts.read(index, self.head)
+            theta = self.starts.read(index, self.num_searched)
             state, outcome = step(
                 state, run.plan, run.network.parameters, rows, counts, share, theta, optimizer=run.optimizer
             )
@@ -149,7 +149,7 @@ class Loop:
         run, found = self.run, []
         for index, counts in batches(held_out, run.batch_size, 0, 0):
             rows = held_out.rows(index)
-            theta = np.zeros((*self.lead, len(index), held_out.head(run.network.layers)))
+            theta = np.zeros((*self.lead, len(index), held_out.num_searched(run.network.layers)))
             found.append(evaluate(state.free, careful(run.plan), run.network.parameters, rows, counts, theta))
             check()
         total, counted = (sum(np.asarray(o[k]) for o in found) for k in range(2))
@@ -259,8 +259,8 @@ class _Starts:
         shape = (*lead, len(patterns), len(self.latent))
         self.theta = np.zeros(shape if np.prod(shape) <= MOST_STARTS else (*lead, 0, len(self.latent)), STORED)
 
-    def read(self, index: np.ndarray, head: int) -> np.ndarray:
-        theta = np.zeros((*self.lead, len(index), head))
+    def read(self, index: np.ndarray, width: int) -> np.ndarray:
+        theta = np.zeros((*self.lead, len(index), width))
         if self.theta.shape[-2]:
             theta[..., self.latent] = self.theta[..., index, :]
         return theta

@@ -21,7 +21,7 @@ class ParentTable(Storage):
     """weights (positions, columns), or with a leading axis of networks; `parent` and `child` say of which units."""
 
     weights: np.ndarray | Array
-    parent: Index  # (positions, columns)
+    parent: Index  # (positions, columns), or with a leading axis where networks differ in their edges
     child: Index  # (columns,)
     size: int = eqx.field(static=True)
 
@@ -52,21 +52,24 @@ class ParentTable(Storage):
         w = jnp.asarray(self.weights)
         w = jnp.where(jnp.isinf(w), certain, w)
         w = jnp.moveaxis(w, 0, -1) if w.ndim == 3 else w[:, :, None]
-        return OpenTable(w, jnp.asarray(self.parent), jnp.asarray(self.child), self.size)
+        parent = jnp.asarray(self.parent)
+        parent = parent if parent.ndim == 2 else jnp.moveaxis(parent, 0, -1)
+        return OpenTable((w,), parent, jnp.asarray(self.child), self.size)
 
     def prepared(self, *, pairs: bool = False, fans: bool = False) -> "ParentTable":
         return self
 
     @property
     def fan_shapes(self) -> list[tuple[int, int]]:
-        positions, columns = self.parent.shape
+        positions, columns = self.parent.shape[-2:]
         return [(positions, columns)]
 
     def num_pairs(self) -> int:
-        return self.size**2 + self.parent.size * len(self.parent)
+        positions, columns = self.parent.shape[-2:]
+        return self.size**2 + positions**2 * columns
 
     def most_parents(self) -> int:
-        return len(self.parent)
+        return self.parent.shape[-2]
 
     @property
     def parameters(self):
@@ -79,12 +82,20 @@ class ParentTable(Storage):
         return self.with_parameters(function(self.weights))
 
     def take(self, networks) -> "ParentTable":
-        return self.map_weights(lambda w: w[networks])
+        parent = self.parent if self.parent.ndim == 2 else self.parent[networks]
+        return ParentTable(self.weights[networks], parent, self.child, self.size)
 
     def edge_list(self):
-        w = np.asarray(self.weights).reshape(-1, *self.parent.shape)
-        position, column = np.nonzero((w != 0).any(axis=0))
-        return self.child[column], self.parent[position, column], w[:, position, column].T
+        w = np.asarray(self.weights).reshape(-1, *self.parent.shape[-2:])
+        if self.parent.ndim == 2:
+            position, column = np.nonzero((w != 0).any(axis=0))
+            return self.child[column], self.parent[position, column], w[:, position, column].T
+        network, position, column = np.nonzero(w)
+        ends = self.child[column].astype(int) * self.size + self.parent[network, position, column]
+        edges, which = np.unique(ends, return_inverse=True)
+        weight = np.zeros((len(edges), len(w)))
+        weight[which, network] = w[network, position, column]
+        return edges // self.size, edges % self.size, weight
 
     def to_sparse(self) -> Any:
         child, parent, weight = self.edge_list()
@@ -114,14 +125,14 @@ class ParentTable(Storage):
 class OpenTable(OpenStorage, Fans):
     """The table with rows behind: it is its own single fan."""
 
-    table: Float[Array, "positions columns #rows"]
     parent: Index
     child: Index
     size: int = eqx.field(static=True)
 
     @property
-    def weights(self):  # pyright: ignore[reportIncompatibleVariableOverride]
-        return (self.table,)
+    def table(self) -> Float[Array, "positions columns #rows"]:
+        """The only one."""
+        return self.weights[0]
 
     def fans(self):
         return self
@@ -129,19 +140,30 @@ class OpenTable(OpenStorage, Fans):
     def _to_units(self, columns: Float[Array, "columns rows"]) -> Float[Array, "units rows"]:
         return jnp.zeros((self.size, columns.shape[1]), columns.dtype).at[self.child].add(columns)
 
+    def _of_parents(self, z: Float[Array, "units #rows"]) -> Float[Array, "positions columns #rows"]:
+        if self.parent.ndim == 2:
+            return z[self.parent]
+        rows = self.parent.shape[-1]
+        z = jnp.broadcast_to(z, (self.size, rows))
+        return jnp.take_along_axis(z, self.parent.reshape(-1, rows), axis=0).reshape(self.parent.shape)
+
+    def _at_rows(self, *units) -> tuple:
+        """Indices into an array with rows behind: the rows as well, where they differ in their edges."""
+        return units if self.parent.ndim == 2 else (*units, jnp.arange(self.parent.shape[-1]))
+
     def power_sums(self, *terms):
         found, power = [], self.table
         for z in terms:
-            found.append(None if z is None else self._to_units((power * z[self.parent]).sum(0)))
+            found.append(None if z is None else self._to_units((power * self._of_parents(z)).sum(0)))
             power = power * self.table
         return found
 
     def map_edges(self, function, children, parents):
-        ends = [z[self.child][None] for z in children] + [z[self.parent] for z in parents]
+        ends = [z[self.child][None] for z in children] + [self._of_parents(z) for z in parents]
         return [self._to_units(term.sum(0)) for term in function(self.table, *ends)]
 
     def parents(self, z):
-        return [z[self.parent]]
+        return [self._of_parents(z)]
 
     def children(self, z):
         return [z[self.child]]
@@ -151,10 +173,11 @@ class OpenTable(OpenStorage, Fans):
 
     def to_parents(self, tables):
         (table,) = tables
-        return jnp.zeros((self.size, table.shape[2]), table.dtype).at[self.parent].add(table)
+        nothing = jnp.zeros((self.size, table.shape[2]), table.dtype)
+        return nothing.at[self._at_rows(self.parent)].add(table)
 
     def pair_sum(self, v, *parts):
-        """Of a network's second order: (along, common) of a fan, or a, d, tilt, g of the expanded energy."""
+        """Of a network's second order: (along, common) of a table, or a, d, tilt, g of the expanded energy."""
         along, common = parts if len(parts) == 2 else self._expanded(*parts)
         P = self._pairs(along[0], common[0])
         return 0.5 * jnp.einsum("ir,jr,ijr->r", v, v, (P + jnp.swapaxes(P, 0, 1)) ** 2)
@@ -162,17 +185,17 @@ class OpenTable(OpenStorage, Fans):
     def _pairs(self, along, common):
         """Half of a symmetric table of all pairs of units; nothing on its diagonal counts."""
         P = jnp.zeros((self.size, self.size, along.shape[2]), along.dtype)
-        child = jnp.broadcast_to(self.child, self.parent.shape)
-        P = P.at[self.parent, child].add(along)
-        P = P.at[self.parent[:, None], self.parent[None]].add(0.5 * common)
+        child = self.child[None] if self.parent.ndim == 2 else self.child[None, :, None]
+        P = P.at[self._at_rows(self.parent, child)].add(along)
+        P = P.at[self._at_rows(self.parent[:, None], self.parent[None])].add(0.5 * common)
         return P * (1 - jnp.eye(self.size, dtype=P.dtype))[:, :, None]
 
     def _expanded(self, a, d, tilt, g):
         w, (a, d, g) = self.table, (z[self.child][None] for z in (a, d, g))
-        along = a * w + 0.5 * d * w**2 * tilt[self.parent]
+        along = a * w + 0.5 * d * w**2 * self._of_parents(tilt)
         return [along], [g[:, None] * w[:, None] * w[None]]
 
     def pair_product(self, z, along, common):
-        (edge,), (pairs,), above, below = along, common, z[self.parent], z[self.child]
+        (edge,), (pairs,), above, below = along, common, self._of_parents(z), z[self.child]
         up = edge * below + jnp.einsum("jlcr,lcr->jcr", pairs, above)
         return self.to_parents([up]) + self._to_units((edge * above).sum(0))

@@ -1,6 +1,252 @@
-def speaks_of_little(network, evidence):
-    return False
+"""Rows whose evidence speaks of different, small parts of a large network: each is reduced by itself, all in one go.
+
+The relevant parts of all rows are the parts of one graph that has no edges between them: a unit of it is a unit of the
+network in one row. What is reduced there as one row comes apart again into questions, one for each row, and those of
+about the same size are asked together.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from plefka.networks.belief import BeliefNetwork
+from plefka.networks.blocks import Blocks
+from plefka.networks.parent_table import ParentTable
+from plefka.networks.storage import Storage
+from plefka.question import BeliefModel, Question
+from plefka.reduction.certainty import Certain, certain
+from plefka.reduction.cutting import FILLER_BIAS, Remains, remains
+from plefka.reduction.edges import EdgeList
+from plefka.reduction.ladder import COARSE, rung
+from plefka.reduction.layout import lay_out
+from plefka.reduction.predicting import predicted
+from plefka.reduction.summing import Given, Reduced, recovered, reduced
+
+if TYPE_CHECKING:
+    from plefka.evidence import Evidence
+    from plefka.reduction.reduce import Part
+
+FEW_EDGES = 4096  # a network with fewer of them is asked for all rows together
+MOST_DENSE = 48  # units of a part with several levels that is stored as a full matrix
 
 
-def reduce_by_row(network, evidence, kept):
-    raise AssertionError
+def speaks_of_little(network: BeliefNetwork, evidence: "Evidence") -> bool:
+    """Whether rows of a large network differ in the units that they observe."""
+    if network.stack is not None or network.num_edges < FEW_EDGES or len(evidence.rows) == 1:
+        return False
+    informed = np.asarray(evidence.informed)
+    return bool((informed != informed[0]).any())
+
+
+def reduce_by_row(network: BeliefNetwork, evidence: "Evidence", kept: Any) -> "ByRow":
+    """Every row by itself."""
+    edges = EdgeList.of(network.storage)
+    informed = np.asarray(evidence.informed) | kept
+    row, unit, edge, of_child, of_parent = _union(edges, informed)
+    flat = EdgeList(of_child, of_parent, edges.weight[edge], len(unit))
+    h = np.asarray(network.bias, float)[unit, None]
+    known = np.asarray(evidence.rows, float)[row, unit, None]
+    tilt = np.zeros(known.shape) if evidence.tilt is None else np.asarray(evidence.tilt, float)[row, unit, None]
+    sure = certain(flat, h, network.activation, known)
+    impossible = np.zeros(len(evidence.rows), bool)
+    impossible[row[(sure.unexplained | sure.contradicted)[:, 0]]] = True
+    known = np.where(impossible[row, None], known, sure.known)
+    given = Given(flat, h, network.activation, known, tilt)
+    left = reduced(given, kept=False if np.ndim(kept) == 0 else np.asarray(kept)[unit, None])
+    rest = remains(given, left, each_is_a_row=True)
+    return ByRow(network, edges, np.asarray(evidence.rows), row, unit, given, left, rest, sure, impossible, kept)
+
+
+def _union(edges: EdgeList, informed: np.ndarray) -> tuple[np.ndarray, ...]:
+    """(row, unit) of all relevant units of all rows, and the edges between them as (edge, place of child, of parent)."""
+    order = np.argsort(edges.child, kind="stable")
+    counts = np.bincount(edges.child, minlength=edges.size)
+    starts = np.cumsum(counts) - counts
+    newest, there, found = np.flatnonzero(informed), informed.ravel().copy(), [np.zeros((2, 0), int)]
+    while newest.size:
+        child = newest % edges.size
+        times = counts[child]
+        edge = order[np.repeat(starts[child], times) + _ranges(times)]
+        above = np.repeat(newest - child, times) + edges.parent[edge]
+        found.append(np.stack([edge, np.repeat(newest, times)]))
+        new = np.zeros_like(there)
+        new[above] = True
+        newest = np.flatnonzero(new & ~there)
+        there |= new
+    keys = np.flatnonzero(there)
+    place = np.cumsum(there) - 1
+    edge, child = np.concatenate(found, axis=1)
+    parent = child - child % edges.size + edges.parent[edge]
+    return keys // edges.size, keys % edges.size, edge, place[child], place[parent]
+
+
+def _ranges(counts: np.ndarray) -> np.ndarray:
+    """0, 1, ..., counts[0] - 1, 0, 1, ..., counts[1] - 1, ..."""
+    return np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+
+
+@dataclass(frozen=True, eq=False)
+class ByRow:
+    """Questions of rows that share nothing but the network; units of the union of all rows are numbered through."""
+
+    network: BeliefNetwork
+    edges: EdgeList  # of the network
+    rows: np.ndarray
+    row: np.ndarray  # of every unit of the union
+    unit: np.ndarray  # of the network
+    given: Given
+    left: Reduced
+    rest: Remains
+    certain: Certain
+    contradictory: np.ndarray  # (rows,)
+    named: Any
+
+    @cached_property
+    def constant(self) -> np.ndarray:
+        """(rows,): ln of all that was taken out of each row."""
+        return np.bincount(self.row, self.rest.constant, len(self.rows))
+
+    @property
+    def impossible(self) -> np.ndarray:
+        return self.contradictory | np.isneginf(self.constant)
+
+    @property
+    def is_loose(self) -> np.ndarray:
+        loose = np.zeros(len(self.rows), bool)
+        loose[self.row[self.certain.loose[:, 0]]] = True
+        return loose
+
+    @cached_property
+    def parts(self) -> list["Part"]:
+        """Rows with what is left of about the same size, together."""
+        kept = np.flatnonzero(self.rest.kept[:, 0])
+        place = np.full(len(self.unit), -1)
+        place[kept] = np.arange(len(kept))
+        inner = self.rest.edges
+        edges = EdgeList(place[inner.child], place[inner.parent], inner.weight, len(kept))
+        return [self._part(kept, edges, *group) for group in self._groups(kept, edges)]
+
+    def _groups(self, kept: np.ndarray, edges: EdgeList):
+        """(rows, sizes of two layers, or of one matrix, or None) of all rows."""
+        row, child = self.row[kept], np.zeros(len(kept), bool)
+        child[edges.child] = True
+        several_levels = np.zeros(len(self.rows), bool)
+        several_levels[row[edges.parent[child[edges.parent]]]] = True
+        above, below = (np.bincount(row[which], minlength=len(self.rows)) for which in (~child, child))
+        total = above + below
+        parents = np.bincount(edges.child, minlength=len(kept))
+        widest = np.zeros(len(self.rows), int)
+        np.maximum.at(widest, row, parents)
+        shapes: dict[Any, list[int]] = {}
+        for k in range(len(self.rows)):
+            if not several_levels[k]:
+                shape: Any = tuple(max(rung(int(count[k])), COARSE[0]) for count in (above, below, widest))
+            else:
+                shape = rung(int(total[k])) if total[k] <= MOST_DENSE else ("alone", k)
+            shapes.setdefault(shape, []).append(k)
+        for shape, rows in shapes.items():
+            yield np.array(rows), shape
+
+    def _part(self, kept: np.ndarray, edges: EdgeList, rows: np.ndarray, shape: Any) -> "Part":
+        from plefka.reduction.reduce import Part
+
+        number = np.full(len(self.rows), -1)
+        number[rows] = np.arange(len(rows))
+        of_row = number[self.row[kept]]
+        members = np.flatnonzero(of_row >= 0)
+        inside = of_row[edges.child] >= 0
+        some = edges.take(inside)
+        slot, storage, searched = _stored(some, members, of_row, len(rows), shape, self.rest.free[kept, 0], self.network)
+        size = storage.size
+        question = self._question(kept[members], slot[members], of_row[members], (size, len(rows)), storage, searched)
+        units = np.full((size, len(rows)), -1)
+        units[slot[members], of_row[members]] = self.unit[kept[members]]
+        constant = np.where(np.isneginf(self.constant[rows]), 0.0, self.constant[rows])
+        needs_slope = bool(self.left.summed.any())
+        return Part(rows, question, constant, units, needs_slope, self.named if np.ndim(self.named) else None)
+
+    def _question(self, members, slot, row, shape, storage: Storage, searched: int) -> Question:
+        def filled(values: np.ndarray, filler: float | bool) -> np.ndarray:
+            out = np.full(shape, filler, values.dtype)
+            out[slot, row] = values[members, 0]
+            return out
+
+        rest = self.rest
+        model = BeliefModel(storage, filled(rest.h, FILLER_BIAS), self.given.activation, filled(rest.kept, False))
+        return Question(
+            model, filled(rest.free, False), filled(rest.values, 0.0), filled(rest.tilt, 0.0), searched
+        )
+
+    def restored(self, part: "Part", means: np.ndarray, slope: np.ndarray | None) -> tuple[np.ndarray, Any]:
+        """The means (units, rows) of all units, nan where barren; of the rows of one part."""
+        number = np.full(len(self.rows), -1)
+        number[part.rows] = np.arange(len(part.rows))
+        there = number[self.row] >= 0
+        full = self.rows[part.rows].T.copy()
+        column, unit = number[self.row[there]], self.unit[there]
+        flat = self._flat(part, means, np.nan)
+        found = np.where(self.given.hidden & self.left.counted, flat, self.given.known)
+        if slope is not None and self.left.summed.any():
+            own = np.where(self.rest.slope != 0, self.rest.slope, self._flat(part, slope, 0.0))
+            own = np.where(there[:, None], own, 0.0)
+            found = np.where(self.left.summed, recovered(self.given, self.left, own)[0], found)
+        full[unit, column] = found[there, 0]
+        return full, None
+
+    def _flat(self, part: "Part", values: np.ndarray, otherwise: float) -> np.ndarray:
+        """From (units of the question, rows) to the units of the union."""
+        slot, column = np.nonzero(part.units >= 0)
+        keys = self.row * self.network.size + self.unit
+        at = np.searchsorted(keys, part.rows[column] * self.network.size + part.units[slot, column])
+        out = np.full((len(keys), 1), otherwise)
+        out[at, 0] = values[slot, column]
+        return out
+
+    def predicted(self, means: np.ndarray, rows: Any, *, by_field: bool) -> np.ndarray:
+        h = np.asarray(self.network.bias, float)[:, None]
+        return predicted(self.edges, h, self.network.activation, means, by_field=by_field)
+
+
+def _stored(edges: EdgeList, members, of_row, count: int, shape: Any, free: np.ndarray, network: BeliefNetwork):
+    """Where every unit is in its question, the weights of all rows, and how many units are searched."""
+    slot = np.full(len(of_row), -1)
+    if isinstance(shape, tuple) and shape[0] == "alone":
+        place = np.full(len(of_row), -1)
+        place[members] = np.arange(len(members))
+        alone = EdgeList(place[edges.child], place[edges.parent], edges.weight, len(members))
+        layout = lay_out(alone, free[members], None, 1, network.activation.has_closed_averages)
+        slot[members] = layout.place
+        return slot, layout.storage, layout.num_searched
+    if isinstance(shape, tuple):
+        above, below, positions = shape
+        child = np.zeros(len(of_row), bool)
+        child[edges.child] = True
+        searched = above + below if free[members[child[members]]].any() else above
+        for which, first in ((~child, 0), (child, above)):
+            some = members[which[members]]
+            order = some[np.argsort(of_row[some], kind="stable")]
+            slot[order] = first + _ranges(np.bincount(of_row[order], minlength=count))
+        if 2 * positions >= above:
+            W = np.zeros((count, below, above))
+            W[of_row[edges.child], slot[edges.child] - above, slot[edges.parent]] = edges.weight[:, 0]
+            return slot, Blocks.layered([W], (above, below)), searched
+        return slot, _table(edges, of_row, slot, (count, above, below, positions)), searched
+    order = members[np.argsort(of_row[members], kind="stable")]
+    slot[order] = _ranges(np.bincount(of_row[order], minlength=count))
+    W = np.zeros((count, shape, shape))
+    W[of_row[edges.child], slot[edges.child], slot[edges.parent]] = edges.weight[:, 0]
+    return slot, Blocks.dense(W), shape
+
+
+def _table(edges: EdgeList, of_row: np.ndarray, slot: np.ndarray, shape: tuple[int, int, int, int]) -> ParentTable:
+    """Two layers as tables of parents, a different one for each row."""
+    count, above, below, positions = shape
+    order = np.argsort(edges.child, kind="stable")
+    child, parent = edges.child[order], edges.parent[order]
+    position = _ranges(np.unique(child, return_counts=True)[1])
+    weights, parents = np.zeros((count, positions, below)), np.zeros((count, positions, below), np.int32)
+    at = (of_row[child], position, slot[child] - above)
+    weights[at], parents[at] = edges.weight[order, 0], slot[parent]
+    return ParentTable(weights, parents, np.arange(above, above + below, dtype=np.int32), above + below)

@@ -12,7 +12,7 @@ import numpy as np
 from plefka.question import BeliefModel, Question
 from plefka.reduction.edges import EdgeList
 from plefka.reduction.layout import LARGE, Layout, lay_out
-from plefka.reduction.summing import Given, Reduced, times
+from plefka.reduction.summing import Given, Reduced, log_sums, times
 
 WORTH = 2  # a large network is stored anew only where so many times fewer edges are left
 FILLER_BIAS = 1.0  # of units that fill up: a usual field
@@ -37,8 +37,11 @@ class Remains:
         return self.free | self.findings
 
 
-def remains(given: Given, left: Reduced) -> Remains:
-    """Constants, log-odds and biases in the place of all that is known."""
+def remains(given: Given, left: Reduced, *, each_is_a_row: bool = False) -> Remains:
+    """Constants, log-odds and biases in the place of all that is known.
+
+    `each_is_a_row`: units belong to different rows, and the constant of each is wanted, (units,).
+    """
     edges, f, known = given.edges, given.activation, given.known
     free = given.hidden & left.counted
     observed = left.counted & ~given.hidden
@@ -55,8 +58,11 @@ def remains(given: Given, left: Reduced) -> Remains:
     with np.errstate(divide="ignore", over="ignore"):
         logs = np.where(known == 1, f.log_on(np.where(settled, x, 1.0)), f.log_off(np.where(settled, x, 1.0)))
         slope = np.where(settled & (known == 1), 1 / np.expm1(x), 0.0) if f.has_linear_log_off else np.zeros(x.shape)
-    constant = left.constant + np.where(settled, logs, 0.0).sum(0) - (off * left.h).sum(0)
-    constant = constant + np.where(given.hidden, 0.0, tilt * on).sum(0)
+    terms = np.where(settled, logs, 0.0) - off * left.h + np.where(given.hidden, 0.0, tilt * on)
+    if each_is_a_row:
+        constant = (terms + log_sums(given, left))[:, 0]
+    else:
+        constant = left.constant + terms.sum(0)
     kept = free | findings
     there = kept.any(axis=1)
     inside = there[edges.child] & there[edges.parent] & np.isnan(known).any(axis=1)[edges.parent]
@@ -101,7 +107,7 @@ def _question(given: Given, rest: Remains, layout: Layout, units: np.ndarray) ->
     h = np.where(rest.kept, rest.h, FILLER_BIAS)
     model = BeliefModel(layout.storage, filled(h, FILLER_BIAS), given.activation, filled(rest.kept, False))
     return Question(
-        model, filled(rest.free, False), filled(rest.values, 0.0), filled(rest.tilt, 0.0), layout.head
+        model, filled(rest.free, False), filled(rest.values, 0.0), filled(rest.tilt, 0.0), layout.num_searched
     )
 
 

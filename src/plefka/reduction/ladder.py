@@ -15,7 +15,7 @@ TABLES = (
     (48, 12, 12), (192, 48, 12), (192, 48, 48), (768, 48, 48), (768, 48, 192), (768, 384, 16),
     (3072, 192, 96), (3072, 1536, 16), (3072, 192, 384),
 )  # fmt: skip
-ROWS = (1, 4, 16, 64, 256, 1000)  # no power of two at the end: rows of one unit would share few sets of the cache
+ROWS = (1, 16, 128, 1000)  # no power of two at the end: rows of one unit would share few sets of the cache
 
 
 def rung(count: int, rows: int = 1) -> int:
@@ -31,6 +31,7 @@ def table_for(units: int, children: int, parents: int) -> tuple[int, int, int] |
 
 
 def rows_for(count: int, most: int | None = None) -> int:
-    """The number of rows that so many are filled up to, or the largest allowed."""
+    """How many rows are computed at once: the next of these sizes, or a smaller one where more than half were fill."""
     sizes = [size for size in ROWS if most is None or size <= most] or [1]
-    return next((size for size in sizes if size >= count), sizes[-1])
+    size = next((size for size in sizes if size >= count), sizes[-1])
+    return size if size <= 2 * count else max(smaller for smaller in sizes if smaller < size)

@@ -25,7 +25,7 @@ class Layout(NamedTuple):
 
     storage: Storage
     place: np.ndarray  # of every unit
-    head: int  # units before those that are free in no row
+    num_searched: int  # units before those that are free in no row
 
     @property
     def size(self) -> int:

@@ -15,6 +15,7 @@ from plefka.programs import Program
 from plefka.question import Question
 from plefka.reduction.edges import EdgeList
 from plefka.reduction.ladder import rows_for, rung
+from plefka.solvers.rounds import on_all_cores
 
 AT_ONCE = 2**20  # edges times rows that are worked on at once
 
@@ -29,7 +30,7 @@ def predicted(
     barren = np.isnan(means)
     if not barren.any():
         return means
-    means = means.copy()
+    means = np.where(barren, 0.5, means)
     rule = _at_mean_field if by_field else _closed_form if activation.has_linear_log_off else _by_quadrature
     for units in _in_order(edges, np.asarray(barren.any(axis=1))):
         here, place = np.isin(edges.child, units), np.full(edges.size, -1)
@@ -37,11 +38,14 @@ def predicted(
         inner = edges.take(here)
         local = EdgeList(place[inner.child], inner.parent, inner.weight, len(units))
         step = max(1, AT_ONCE // max(len(inner.child), 1))
-        for first in range(0, means.shape[1], step):
-            some = slice(first, first + step)
-            bias = np.broadcast_to(h[units], (len(units), h.shape[1]))[:, some if h.shape[1] > 1 else slice(None)]
+        chunks = [slice(first, first + step) for first in range(0, means.shape[1], step)]
+
+        def predict(some: slice, units=units, local=local) -> None:
+            bias = h[units] if h.shape[1] == 1 else h[units, some]
             found = rule(local.of_rows(some), bias, activation, means[:, some])
             means[units, some] = np.where(barren[units, some], found, means[units, some])
+
+        on_all_cores(predict, chunks)
     return means
 
 
@@ -56,6 +60,8 @@ def _in_order(edges: EdgeList, barren: np.ndarray) -> list[np.ndarray]:
         if np.array_equal(below, level):
             break
         level = below
+    else:  # the networks of a stack may order units differently: as often as a path can have edges
+        return [np.flatnonzero(barren)] * int(barren.sum())
     units = np.flatnonzero(barren)
     return [units[level[units] == k] for k in range(level[units].max(initial=0) + 1)]
 

@@ -16,6 +16,9 @@ from plefka.activations import Activation, namespace
 from plefka.reduction.edges import CERTAIN_WEIGHT, Edges
 
 
+STEEPEST = 1e100  # a slope beyond it belongs to evidence that is next to impossible
+
+
 class Reduced(eqx.Module):
     """What is left of a network when units are summed out; arrays are (units, rows).
 
@@ -112,8 +115,14 @@ def _summed(given: Given, counted: Bool[Array, "units rows"], kept: Any) -> Bool
 def _without(given: Given, counted, summed) -> Reduced:
     """Leaks and a constant in place of the units that are summed out."""
     h = given.edges.settled(_leaks, (given, counted, summed), given.h + summed * 0.0)
-    constant = given.xp.where(summed, Roots.at(h, given, counted, summed).log_sum, 0.0).sum(0)
-    return Reduced(h, constant, summed, counted & ~summed)
+    found = Reduced(h, h[0] * 0.0, summed, counted & ~summed)
+    return eqx.tree_at(lambda r: r.constant, found, log_sums(given, found).sum(0))
+
+
+def log_sums(given: Given, left: Reduced) -> Any:
+    """What each unit that was summed out has left behind, (units, rows)."""
+    roots = Roots.at(left.h, given, left.counted | left.summed, left.summed)
+    return given.xp.where(left.summed, roots.log_sum, 0.0)
 
 
 def _leaks(arguments, h):
@@ -170,6 +179,7 @@ def recovered(given: Given, left: Reduced, slope: Any) -> tuple[Any, Any]:
     (1 - exp(-w)) / (1 - p + p exp(-w)). Its d ln P / dh, which its parents need, is the average of log_on' and log_off'.
     """
     counted, summed = left.counted | left.summed, left.summed
+    slope = given.xp.clip(given.xp.nan_to_num(slope), -STEEPEST, STEEPEST)
     arguments = given, Roots.at(left.h, given, counted, summed), counted, summed, slope
     slope = given.edges.settled(_slopes, arguments, given.xp.where(summed, arguments[1].p, slope))
     return given.xp.clip(_means(arguments, slope), 0.0, 1.0), slope  # by rounding means may be outside
@@ -179,7 +189,7 @@ def _slopes(arguments, slope):
     """d ln P / dh of units that were summed out, from that of their children; of all others it is known."""
     given, roots, _, summed, known = arguments
     m = _means(arguments, slope)
-    return given.xp.where(summed, m / given.xp.expm1(roots.x) - (1 - m), known)
+    return given.xp.where(summed, given.xp.minimum(m / given.xp.expm1(roots.x), STEEPEST) - (1 - m), known)
 
 
 def _means(arguments, slope):

@@ -17,7 +17,7 @@ from plefka.reduction.ladder import ROWS, rows_for
 from plefka.solution import OUT_OF_STEPS, RUNNING
 
 MOST_NUMBERS = 2**26  # held at once for a chunk of rows, per array
-FEWER = 2  # rungs of the ladder by which chunks become smaller at a time, as each size is a program
+FEW = 16  # rows that are not worth a round of their own
 
 
 def in_rounds(advance: Callable, question: Question, search: Any, row_work: int) -> Any:
@@ -33,7 +33,7 @@ def in_rounds(advance: Callable, question: Question, search: Any, row_work: int)
     waiting, found = np.arange(count), search
     while len(waiting):
         chunks = [waiting[first : first + size] for first in range(0, len(waiting), size)]
-        few = size // 2 if len(waiting) > ROWS[2] else 0
+        few = size // 2 if size > FEW else 0
         solved = on_all_cores(lambda rows: _one_chunk(advance, question, found, rows, size, few), chunks)
         found = _updated(found, solved, waiting)
         waiting = waiting[found.status[waiting] == RUNNING]
@@ -79,7 +79,8 @@ def _updated(search: Any, parts: list, rows: np.ndarray) -> Any:
 
 
 def _next_size(size: int, waiting: int) -> int:
-    smaller = ROWS[max(ROWS.index(size) - FEWER, 0)] if size in ROWS else size
+    """The next smaller one, where all that wait fit into it."""
+    smaller = ROWS[max(ROWS.index(size) - 1, 1)] if size > FEW else size
     return smaller if waiting <= smaller else size
 
 
