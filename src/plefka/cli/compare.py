@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from plefka.solution import Solution
 
 Answer = TypeVar("Answer")
-REDUNDANT = ("G10", "gibbs")  # the first order term averages to zero, so that it is G11; and gibbs needs a seed
+LEFT_OUT = ("G10", "gibbs")  # G10 is G11, as its first order term averages to zero; gibbs needs a seed
 HEADER = ("method", "ln P(evidence)", "error", "worst mean", "bound?", "status", "steps", "time")
 
 
@@ -57,7 +57,7 @@ def try_all(solve: Callable[[str], Answer], label: str) -> tuple[dict[str, Answe
     from plefka.progress import progress
 
     answers, left_out = {}, {}
-    for name in progress([name for name in METHODS if name not in REDUNDANT], label):
+    for name in progress([name for name in METHODS if name not in LEFT_OUT], label):
         try:
             answers[name] = solve(name)
         except MethodDoesNotApply as error:

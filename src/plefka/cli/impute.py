@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from plefka.cli import options, output
-from plefka.cli.data_files import WRITERS, Table, check_new, evidence_of, known, read_table, units_of, write_table
+from plefka.cli.data_files import WRITERS, Table, check_new, evidence_of, for_suffix, read_table, units_of, write_table
 from plefka.cli.learn import Data, Force, Model, Scheme, check_single, learning_method
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def impute(
     from plefka.cli.source import read_network
     from plefka.methods import parse_method
 
-    known(out, WRITERS)
+    for_suffix(out, WRITERS)
     check_new(out, [data, Path(model)], force=force)
     given = parse_method(method) if method else None
     network, table = read_network(model), read_table(data)

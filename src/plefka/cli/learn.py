@@ -1,4 +1,4 @@
-"""What `fit`, `score` and `impute` have in common: their arguments, and what they take."""
+"""Arguments and checks that `fit`, `score` and `impute` share."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -19,7 +19,7 @@ Scheme = Annotated[
     typer.Option("--method", "-m", metavar="METHOD", help="SJJ for sigmoid networks and G12 for others unless given."),
 ]
 Seed = Annotated[int, typer.Option("--seed", "-s", min=0, help="The same seed gives the same result.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace the file that is written if it is there.")]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite the output file if it exists.")]
 
 
 def learning_method(given: "Method | None", activation: "Activation") -> "Method":

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from plefka.cli import options, output
-from plefka.cli.data_files import check_new, known, read_table, units_of, write_table
+from plefka.cli.data_files import check_new, for_suffix, read_table, units_of, write_table
 from plefka.cli.learn import Data, Force, Model, Seed, check_single
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def score(
     from plefka.learning.scoring import score_patterns
 
     if rows is not None:
-        known(rows, {".csv": write_table})
+        for_suffix(rows, {".csv": write_table})
         check_new(rows, [data, Path(model)], force=force)
     network, table = read_network(model), read_table(data)
     check_single(network, model, "score")
