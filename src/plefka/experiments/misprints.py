@@ -1,4 +1,4 @@
-"""The price of the misprints in (76) and (77): G22 as printed beside the right one, on the same networks."""
+"""The cost of the misprints in (76) and (77): G22 as printed beside the right one, on the same networks."""
 
 from collections.abc import Mapping
 
