@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from plefka.cli import options, output
+from plefka.cli.learn import check_single
 
 if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
@@ -29,7 +30,7 @@ def compare(net: options.Network, evidence: options.Evidence = None, json: optio
     from plefka.cli.source import read_evidence, read_network
 
     network = read_network(net)
-    _refuse_stack(network)
+    check_single(network, net, "compare")
     observed = read_evidence(network, evidence)
     trials, left_out = try_all(lambda method: _try(network, observed, method), "comparing methods")
     exact = trials["exact"].solution if "exact" in trials else None
@@ -41,13 +42,6 @@ def compare(net: options.Network, evidence: options.Evidence = None, json: optio
     else:
         _print(observed, list(trials.values()), exact, left_out)
     output.exit_with([trial.solution for trial in trials.values()])
-
-
-def _refuse_stack(network: "BeliefNetwork") -> None:
-    from plefka.errors import InvalidInput
-
-    if network.stack is not None:
-        raise InvalidInput(f"compare takes one network; got a stack of {network.stack}. Save one of them by itself.")
 
 
 def try_all(solve: Callable[[str], Answer], label: str) -> tuple[dict[str, Answer], dict[str, str]]:

@@ -9,11 +9,10 @@ import typer
 
 from plefka.cli import INTERRUPTED, options, output
 from plefka.cli.data_files import Table, check_new, check_target, read_table
-from plefka.cli.learn import Data, Force, Scheme, Seed, learning_method
+from plefka.cli.learn import Data, Force, Scheme, Seed
 from plefka.errors import InvalidFile, InvalidInput, listed
 
 if TYPE_CHECKING:
-    from plefka.activations import Activation
     from plefka.learning.fitted import Fitted
     from plefka.learning.patterns import Patterns
     from plefka.networks.belief import BeliefNetwork
@@ -48,13 +47,14 @@ def fit(
     """Learn a network from a table."""
     import plefka as pf
     from plefka.cache import keep_compiled
+    from plefka.learning.fitting import learning_method
     from plefka.learning.patterns import as_patterns
 
     hidden = sizes(layers, "--layers")
     _check_targets(out, data, force, checkpoint, [plot, features])
     if shape and not features:
         raise InvalidInput("--shape is for the images that --features draws; add --features PICTURE, or leave it out.")
-    chosen = learning_method(pf.parse_method(method) if method else None, _activation(activation))
+    chosen = learning_method(method, activation)
     optimizer = _adam(learning_rate)
     keep_compiled()
     table = read_table(data)
@@ -107,12 +107,6 @@ def _check_different(targets: list[Path]) -> None:
     twice = next((path for k, path in enumerate(targets) if places[k] in places[:k]), None)
     if twice is not None:
         raise InvalidFile(f"{twice}: every output must have a file of its own; two options name this one.")
-
-
-def _activation(name: str) -> "Activation":
-    from plefka.activations import as_activation
-
-    return as_activation(name)
 
 
 def _adam(learning_rate: float) -> Any:

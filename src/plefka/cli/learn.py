@@ -8,8 +8,6 @@ import typer
 from plefka.errors import InvalidFile
 
 if TYPE_CHECKING:
-    from plefka.activations import Activation
-    from plefka.methods import Method
     from plefka.networks.belief import BeliefNetwork
 
 Data = Annotated[Path, typer.Argument(metavar="DATA", help="A table of 0, 1 and missing: .csv, .parquet or .npy.")]
@@ -20,14 +18,6 @@ Scheme = Annotated[
 ]
 Seed = Annotated[int, typer.Option("--seed", "-s", min=0, help="The same seed gives the same result.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite the output file if it exists.")]
-
-
-def learning_method(given: "Method | None", activation: "Activation") -> "Method":
-    """A bound where there is one: learning exploits an estimate that may exceed the truth."""
-    from plefka.activations import Sigmoid
-    from plefka.methods import parse_method
-
-    return given or parse_method("SJJ" if isinstance(activation, Sigmoid) else "G12")
 
 
 def check_single(network: "BeliefNetwork", model: str, command: str) -> None:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from plefka.activations import Activation, Sigmoid, as_activation
 from plefka.errors import InvalidInput, MethodDoesNotApply, MissingExtra
 from plefka.learning.epochs import Loop
 from plefka.learning.fitted import Fitted
@@ -100,6 +101,11 @@ def adam(step_size: float = STEP_SIZE) -> Any:
     except ImportError as error:
         raise MissingExtra("optax", "learn", "learning") from error
     return optax.adam(step_size)
+
+
+def learning_method(method: str | Method | None, activation: str | Activation | Callable) -> Method:
+    """The method, or else a bound where there is one: learning exploits an estimate that may exceed the truth."""
+    return parse_method(method or ("SJJ" if isinstance(as_activation(activation), Sigmoid) else "G12"))
 
 
 class Run(NamedTuple):

@@ -13,13 +13,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from plefka.activations import Activation, Sigmoid, as_activation
+from plefka.activations import Activation, as_activation
 from plefka.ensembles import around
 from plefka.errors import listed
 from plefka.inference import infer
 from plefka.learning.fitted import Fitted, Stopped
-from plefka.learning.fitting import adam, fit
-from plefka.methods import Method, parse_method
+from plefka.learning.fitting import adam, fit, learning_method
+from plefka.methods import Method
 from plefka.networks.belief import BeliefNetwork
 from plefka.solution import Solution
 
@@ -119,9 +119,7 @@ class Learner(BaseEstimator):
     # ---- learning ----------------------------------------------------------------------------------------------------
 
     def _method(self) -> Method:
-        """The bound where there is one: learning can exploit an estimate that may exceed the truth."""
-        sigmoid = isinstance(as_activation(self.activation), Sigmoid)
-        return parse_method(self.method or ("SJJ" if sigmoid else "G12"))
+        return learning_method(self.method, self.activation)
 
     def _hidden_layers(self) -> tuple[int, ...]:
         layers = tuple(self.layers)
