@@ -43,18 +43,13 @@ def load(path: Path, fingerprint: dict, like: Any, columns: tuple[str, ...]) -> 
         _compare(json.loads(archive.text("fingerprint")), fingerprint)
         leaves, structure = jax.tree.flatten(like)
         found = [_leaf(archive, f"leaf{k}", leaf) for k, leaf in enumerate(leaves)]
-        history = {
-            name: list(archive.numbers(f"history_{name}", _any_shape(archive, name), "numbers")) for name in columns
-        }
+        keys = {name: f"history_{name}" for name in columns}
+        history = {name: list(archive.numbers(key, archive.shape(key), "numbers")) for name, key in keys.items()}
     except (InvalidFile, ValueError) as error:
         raise InvalidFile(
             f"checkpoint {str(path)!r}: {error} Nothing was changed. Remove the file to start again, or name another."
         ) from None
     return jax.tree.unflatten(structure, found), history
-
-
-def _any_shape(archive: Archive, name: str) -> tuple[None, ...]:
-    return (None,) * len(archive.shape(f"history_{name}"))
 
 
 def _storable(leaf: Any) -> np.ndarray:
