@@ -64,24 +64,17 @@ def _tqdm() -> Any:
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Ctrl-C waits until the block has ended; to other threads, and where it is ignored, it does not come at all."""
-    elsewhere = threading.current_thread() is not threading.main_thread()
-    if elsewhere or signal.getsignal(signal.SIGINT) in (None, signal.SIG_IGN):
-        yield
-        return
+    """Ctrl-C waits until the block has ended; it never reaches other threads, nor a process that ignores it."""
     waiting: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, frame: waiting.append(number))
-    try:
+    with _on_interrupt(lambda number, frame: waiting.append(number)):
         yield
-    finally:
-        signal.signal(signal.SIGINT, before)
     if waiting:
         raise KeyboardInterrupt
 
 
 @contextmanager
 def interruptible() -> Iterator[Callable[[], None]]:
-    """Ctrl-C is raised by the function that is given, at places of one's choice; a second one at once.
+    """Ctrl-C is raised by the function that is given, where it is called; a second one at once.
 
     An exception in the midst of a computation may end in a call back from JAX, which swallows it. Other threads, and
     handlers of the user's own, are left alone.
@@ -93,16 +86,23 @@ def interruptible() -> Iterator[Callable[[], None]]:
             raise KeyboardInterrupt
 
     def wait(number, frame):
-        if waiting:
-            signal.default_int_handler(number, frame)
+        check()
         waiting.append(number)
 
+    with _on_interrupt(wait, instead_of=signal.default_int_handler):
+        yield check
+
+
+@contextmanager
+def _on_interrupt(handler: Callable, instead_of: Callable | None = None) -> Iterator[None]:
+    """Another handler of Ctrl-C, in the main thread and unless it is ignored or not `instead_of`."""
+    before = signal.getsignal(signal.SIGINT)
     elsewhere = threading.current_thread() is not threading.main_thread()
-    if elsewhere or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        yield check
+    if elsewhere or before in (None, signal.SIG_IGN) or instead_of not in (None, before):
+        yield
         return
-    signal.signal(signal.SIGINT, wait)
+    signal.signal(signal.SIGINT, handler)
     try:
-        yield check
+        yield
     finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGINT, before)

@@ -49,7 +49,7 @@ BAD_ROWS = {
     "header only": ("slow_flow\n", "at least one row"),
     "unknown unit": ("slow_flo\n1\n", "rows.csv: line 1: there is no unit 'slow_flo' in this network. Did you mean"),
     "twice": ("slow_flow,slow_flow\n1,1\n", "line 1: each unit has one column"),
-    "ragged": ("slow_flow,thin_crema\n1\n", "line 2: 2 values must be there; got 1"),
+    "ragged": ("slow_flow,thin_crema\n1\n", "line 2: must have 2 values; got 1"),
     "odd state": ("slow_flow\n1\nmaybe\n", "line 3: unit 'slow_flow' must be 0, 1 or empty (hidden); got 'maybe'"),
     "against --evidence": ("lukewarm_cup\n1\n0\n", "line 3: unit 'lukewarm_cup' is 0 here, but 1 in --evidence"),
 }

@@ -149,7 +149,7 @@ def test_a_model_is_replaced_only_by_force(run, data, tmp_path, monkeypatch):
         patch.setattr(fitting, "fit", lambda *_, **__: pytest.fail("learning came before the check"))
         answer = run("fit", data, "-o", out, *QUICK)
     assert (answer.code, answer.out, out.read_text()) == (2, "", "precious")
-    assert "is there already. Add --force to replace it" in answer.err
+    assert "already exists. Pass --force to replace it" in answer.err
     assert run("fit", data, "-o", out, *QUICK, "--force").code == 0
     assert pf.load(out).size == 6
 
@@ -208,9 +208,9 @@ BAD_FIT = {
     "does not apply": (("--activation", "noisy_or", "--method", "SJJ"), "SJJ does not apply"),
     "no free energy": (("--method", "exact"), "exact has no free energy to learn by"),
     "out": (("--out", "model.pt"), "model.pt: the name of a network must end with .json or .npz"),
-    "no folder": (("--out", "nowhere/model.json"), "the folder 'nowhere' must be there"),
-    "a folder": (("--out", "folder.json"), "must be the name of a file; it is a folder"),
-    "no folder for the checkpoint": (("--checkpoint", "nowhere/c.npz"), "the folder 'nowhere' must be there"),
+    "no folder": (("--out", "nowhere/model.json"), "the folder 'nowhere' does not exist"),
+    "a folder": (("--out", "folder.json"), "must be a file; got a folder"),
+    "no folder for the checkpoint": (("--checkpoint", "nowhere/c.npz"), "the folder 'nowhere' does not exist"),
     "plot": (("--plot", "history.docx"), "a picture ends with .png, .svg or .pdf; got .docx"),
     "shape": (("--features", "f.png", "--shape", "3x2"), "an image of 4 visible units; got 3 x 2"),
     "shape of nothing": (("--shape", "2x2"), "--shape is for the images that --features draws"),
@@ -279,10 +279,10 @@ def test_arrays_are_mapped_and_may_be_of_any_numbers(tmp_path):
 
 
 BAD_CSV = {
-    "empty": ("", "there must be a table with a row and a column at least"),
-    "header only": ("a,b\n", "there must be a table with a row and a column at least"),
-    "ragged": ("a,b\n1,0\n1\n", "line 3: 2 values must be there; got 1"),
-    "ragged without a header": ("1,0\n1,0,1\n", "line 2: 2 values must be there; got 3"),
+    "empty": ("", "a table must have at least one row and one column"),
+    "header only": ("a,b\n", "a table must have at least one row and one column"),
+    "ragged": ("a,b\n1,0\n1\n", "line 3: must have 2 values; got 1"),
+    "ragged without a header": ("1,0\n1,0,1\n", "line 2: must have 2 values; got 3"),
     "odd value": ("a,b\n1,0\n1,2\n", "line 3: column 'b' must be 0, 1 or empty (missing); got '2'"),
     "odd value without a header": ("1,0\n1,x\n", "line 2: column 1 must be 0, 1 or empty (missing); got 'x'"),
     "repeated name": ("a,a\n1,0\n", "columns must differ in their names; got 'a' more than once"),
@@ -304,7 +304,7 @@ def test_bad_tables_name_the_file_and_the_line(run, tmp_path, name):
 
 
 BAD_ARRAYS = {
-    "empty": (np.zeros((0, 3)), "a row and a column at least"),
+    "empty": (np.zeros((0, 3)), "at least one row and one column"),
     "not a table": (np.zeros(3), "got the shape (3,)"),
     "odd value": (np.array([[0, 1], [1, 7]]), "got 7 in row 1, column 1. Round or threshold it first"),
     "infinite": (np.array([[0, np.inf]]), "got inf in row 0, column 1"),
@@ -528,9 +528,9 @@ def test_what_is_read_is_not_overwritten_and_what_is_there_only_on_request(run, 
     other.write_text("precious")
     before = data.read_bytes()
     for out, force, message in (
-        (data, ("--force",), "must not be one of the files that are read"),
-        (link, ("--force",), "must not be one of the files that are read"),
-        (other, (), "is there already. Add --force to replace it"),
+        (data, ("--force",), "is one of the input files"),
+        (link, ("--force",), "is one of the input files"),
+        (other, (), "already exists. Pass --force to replace it"),
     ):
         answer = run(command, model, data, option, out, *force)
         assert (answer.code, answer.out) == (2, "")
@@ -573,4 +573,4 @@ def test_foreign_names_of_outputs_are_refused(run, model, data, tmp_path):
     for command, option in (("score", "--rows"), ("impute", "--out")):
         answer = run(command, model, data, option, tmp_path / "out.xlsx")
         assert answer.code == 2
-        assert "the name of a table must end with .csv" in answer.err
+        assert "the name of a table file must end with .csv" in answer.err

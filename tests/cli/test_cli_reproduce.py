@@ -51,7 +51,7 @@ def test_an_interruption_says_how_to_go_on(run, tmp_path, monkeypatch):
     monkeypatch.setattr("plefka.experiments.compute.complete", interrupted)
     answer = run("reproduce", "table1", "--networks", "4", "--out", tmp_path)
     assert answer.code == 130
-    assert "The same command goes on." in answer.err
+    assert "Run the same command to resume." in answer.err
 
 
 def test_nothing_to_draw(run, tmp_path):

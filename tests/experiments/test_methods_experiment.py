@@ -130,7 +130,7 @@ def test_every_method_is_in_the_published_rows(published):
     rows = published["methods"]
     assert rows.settings["networks"] == plan.FULL.studies
     for column, number in zip(methods.columns_of(rows), range(6), strict=True):
-        served = {method for method in methods.METHODS if number in methods.served(methods.trial(2, 0), method)}
+        served = {method for method in methods.METHODS if number in methods.columns_for(methods.trial(2, 0), method)}
         assert set(column.found) == served
 
 

@@ -8,6 +8,7 @@ import pytest
 import plefka as pf
 from plefka.experiments import compute, misprints, policies, variants
 from plefka.experiments.as_printed import AsPrinted
+from plefka.experiments.settings import Study
 from plefka.experiments.store import read, read_one
 from plefka.experiments.summary import summaries
 from tests import slow
@@ -77,7 +78,7 @@ def test_it_is_no_method_of_the_library():
 
 @pytest.mark.parametrize("module", [misprints, policies, variants], ids=lambda module: module.__name__.split(".")[-1])
 def test_a_study_in_a_tiny_configuration(module, tmp_path):
-    study = module.study(3, 3, 20, 1)
+    study = Study(module.__name__.split(".")[-1], module.COLUMNS, 3, 3, 20, 1)
     compute.complete(study, tmp_path)
     rows = read_one(tmp_path, study)
     assert rows.complete
@@ -88,7 +89,7 @@ def test_a_study_in_a_tiny_configuration(module, tmp_path):
 
 
 def test_all_schemes_solve_the_same_networks(tmp_path):
-    study = misprints.study(2, 2, 20, 1)
+    study = Study("misprints", misprints.COLUMNS, 2, 2, 20, 1)
     compute.complete(study, tmp_path)
     rows = read_one(tmp_path, study)
     for column in study.columns:

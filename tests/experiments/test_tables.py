@@ -13,7 +13,9 @@ from plefka.experiments.store import Rows, read_one
 from tests import slow
 
 COUNT, BLOCK = 5, 3
-STUDIES = {"table1": table1.study(COUNT, BLOCK, 300, 7), "table2": table2.study(COUNT, BLOCK, 300, 7)}
+STUDIES = {
+    name: Study(name, table.COLUMNS, COUNT, BLOCK, 300, 7) for name, table in (("table1", table1), ("table2", table2))
+}
 ORDERS = {"G11": (1, 1, 1), "G12": (1, 2, 1), "G22": (2, 2, 2), "G221": (2, 2, 1)}
 
 

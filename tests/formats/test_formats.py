@@ -151,7 +151,7 @@ def test_unknown_suffixes(name, message, tmp_path):
 )
 def test_a_file_that_cannot_be_opened(name, message, tmp_path):
     (tmp_path / "folder.npz").mkdir()
-    with pytest.raises(InvalidFile, match=f"{name}: must be a file that can be read; got .*{message}"):
+    with pytest.raises(InvalidFile, match=f"{name}: cannot be read: .*{message}"):
         load(tmp_path / name)
 
 

@@ -50,7 +50,7 @@ JSON_ERRORS = {
     "odd key": (change("dense", "?", []), r"got '\?'. Remove it."),
     "missing key": (
         without("dense", "bias"),
-        "the key 'bias' must be there; got format, version, activation, weights.",
+        "the key 'bias' is missing; got format, version, activation, weights.",
     ),
     "activation": (
         change("dense", "activation", "sigmoyd"),
@@ -95,7 +95,7 @@ JSON_ERRORS = {
         change("dense, upwards", "bias", "flo", 1),
         "bias: keys must be among .*; got 'flo'. Did you mean 'flu'?",
     ),
-    "bias missing": (change("dense, upwards", "bias", {"flu": 1}), "bias: the key 'größe' must be there; got flu"),
+    "bias missing": (change("dense, upwards", "bias", {"flu": 1}), "bias: the key 'größe' is missing; got flu"),
     "bias by name": (
         change("dense, upwards", "bias", "雨 rain", []),
         r'bias\["\\u96e8 rain"\] must be a number .*; got \[\]',
@@ -207,7 +207,7 @@ JSON_ERRORS = {
         change("layered", "weights", "blocks", []),
         "weights.blocks must be a list of 2 blocks, one for each layer but",
     ),
-    "blocks missing": (change("layered", "weights", {"layers": [6]}), "weights: the key 'blocks' must be there"),
+    "blocks missing": (change("layered", "weights", {"layers": [6]}), "weights: the key 'blocks' is missing"),
     "block rows": (
         change("layered", "weights", "blocks", 1, []),
         r"weights.blocks\[1\] must be a list of 1 rows; got 0",

@@ -102,7 +102,7 @@ NPZ_ERRORS = {
     "complex": (replaced("dense", bias=np.zeros(4, complex)), "got complex128"),
     "bool": (replaced("dense", bias=np.zeros(4, bool)), "got bool"),
     "long double": (replaced("dense", bias=np.zeros(4, np.longdouble)), "entry 'bias' must be one number"),
-    "no format": (replaced("dense", format=None), "entry 'format' must be there; got 'version', "),
+    "no format": (replaced("dense", format=None), "entry 'format' is missing; got 'version', "),
     "another format": (replaced("dense", format="other"), "format must be 'plefka'; got 'other'"),
     "format type": (replaced("dense", format=3), "entry 'format' must be one string; got int64"),
     "newer": (replaced("dense", version=2), "version must be at most 1; got 2"),
@@ -119,7 +119,7 @@ NPZ_ERRORS = {
         replaced("dense", names=["a"]),
         r"entry 'bias' must be one number for each of the 1 units .*shape \(4,\)",
     ),
-    "no bias": (replaced("dense", bias=None), "entry 'bias' must be there"),
+    "no bias": (replaced("dense", bias=None), "entry 'bias' is missing"),
     "bias shape": (
         replaced("dense", bias=np.zeros((1, 1, 4))),
         r"entry 'bias' must be one number .*; got float64 of shape \(1, 1, 4\)",
@@ -162,7 +162,7 @@ NPZ_ERRORS = {
     ),
     "layers below": (replaced("layered", layers=[7, -3, 2]), "entry 'layers' must be sizes that add up"),
     "no layers": (replaced("layered", layers=np.zeros(0, int)), "entry 'layers' must be sizes that add up"),
-    "no block": (replaced("layered", block_1=None), "entry 'block_1' must be there"),
+    "no block": (replaced("layered", block_1=None), "entry 'block_1' is missing"),
     "block shape": (
         replaced("layered", block_1=np.zeros((3, 1))),
         r"entry 'block_1' must be numbers of shape \(1, 3\)",

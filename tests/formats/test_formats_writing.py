@@ -76,9 +76,9 @@ def test_writing_is_exclusive(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("missing/network.json", "must be a name that can be written to; got No such file or directory"),
-        ("folder.json", "got Is a directory"),
-        ("nul\0.json", "got .*null byte"),
+        ("missing/network.json", "cannot be written: No such file or directory"),
+        ("folder.json", "cannot be written: Is a directory"),
+        ("nul\0.json", "cannot be written: .*null byte"),
     ],
 )
 def test_a_place_that_cannot_be_written(name, message, tmp_path):

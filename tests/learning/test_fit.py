@@ -432,7 +432,7 @@ def test_epochs_count_those_of_the_checkpoint(tmp_path):
 
 def test_what_a_checkpoint_cannot_do_is_known_before_the_first_epoch(tmp_path):
     seen = []
-    with pytest.raises(pf.errors.InvalidFile, match=r"the folder '.*nowhere' must be there"):
+    with pytest.raises(pf.errors.InvalidFile, match=r"the folder '.*nowhere' does not exist"):
         pf.fit(small("sigmoid"), ROWS, epochs=2, checkpoint=tmp_path / "nowhere" / "run.npz", callback=seen.append)
     assert not seen
 

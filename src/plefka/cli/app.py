@@ -1,4 +1,4 @@
-"""The subcommands under one roof, and how every way of failing ends."""
+"""All subcommands, and how errors are reported."""
 
 import os
 import sys

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from plefka.cli import options, output
+from plefka.cli.learn import check_single
 
 if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
     from plefka.solution import Solution
 
 Answer = TypeVar("Answer")
-REDUNDANT = ("G10", "gibbs")  # the first order term averages to zero, so that it is G11; and gibbs needs a seed
+LEFT_OUT = ("G10", "gibbs")  # G10 is G11, as its first order term averages to zero; gibbs needs a seed
 HEADER = ("method", "ln P(evidence)", "error", "worst mean", "bound?", "status", "steps", "time")
 
 
@@ -29,7 +30,7 @@ def compare(net: options.Network, evidence: options.Evidence = None, json: optio
     from plefka.cli.source import read_evidence, read_network
 
     network = read_network(net)
-    _refuse_stack(network)
+    check_single(network, net, "compare")
     observed = read_evidence(network, evidence)
     trials, left_out = try_all(lambda method: _try(network, observed, method), "comparing methods")
     exact = trials["exact"].solution if "exact" in trials else None
@@ -43,13 +44,6 @@ def compare(net: options.Network, evidence: options.Evidence = None, json: optio
     output.exit_with([trial.solution for trial in trials.values()])
 
 
-def _refuse_stack(network: "BeliefNetwork") -> None:
-    from plefka.errors import InvalidInput
-
-    if network.stack is not None:
-        raise InvalidInput(f"compare takes one network; got a stack of {network.stack}. Save one of them by itself.")
-
-
 def try_all(solve: Callable[[str], Answer], label: str) -> tuple[dict[str, Answer], dict[str, str]]:
     """What every method by name makes of it, and those left out with the reason why."""
     from plefka.errors import MethodDoesNotApply
@@ -57,7 +51,7 @@ def try_all(solve: Callable[[str], Answer], label: str) -> tuple[dict[str, Answe
     from plefka.progress import progress
 
     answers, left_out = {}, {}
-    for name in progress([name for name in METHODS if name not in REDUNDANT], label):
+    for name in progress([name for name in METHODS if name not in LEFT_OUT], label):
         try:
             answers[name] = solve(name)
         except MethodDoesNotApply as error:

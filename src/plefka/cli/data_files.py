@@ -31,7 +31,7 @@ class Table(NamedTuple):
 
 def read_table(path: Path) -> Table:
     """The table in a file; an error that names the file where it is not one of 0, 1 and missing."""
-    read = known(path, READERS)
+    read = for_suffix(path, READERS)
     try:
         names, values = read(path)
         _check_names(names)
@@ -44,12 +44,12 @@ def read_table(path: Path) -> Table:
     return Table(path, names, values)
 
 
-def known(path: Path, by_suffix: dict[str, Callable]) -> Any:
-    """What the suffix stands for."""
+def for_suffix(path: Path, by_suffix: dict[str, Callable]) -> Any:
+    """The reader or writer for the suffix of a file."""
     suffix = path.suffix.lower()
     if suffix not in by_suffix:
         raise InvalidFile(
-            f"{path}: the name of a table must end with {', '.join(by_suffix)}; "
+            f"{path}: the name of a table file must end with {', '.join(by_suffix)}; "
             f"got {repr(path.suffix) if suffix else 'no suffix'}." + nearest(suffix, by_suffix)
         )
     return by_suffix[suffix]
@@ -79,7 +79,7 @@ def _read_csv(path: Path) -> tuple[Names, "np.ndarray"]:
 
 
 def _is_header(first: list[str]) -> bool:
-    """Whether the first line has names; a row with a slip in it must not vanish as a header."""
+    """Whether the first line has names; a row with a typing error must not be taken for a header."""
     words = [word for word in first if _number(word) is None]
     states = [word for word in first if _number(word) in (0, 1)]
     if words and states:
@@ -91,7 +91,7 @@ def _is_header(first: list[str]) -> bool:
 
 
 def _lines(reader: Any) -> Iterator[tuple[int, list[str]]]:
-    """Lines with their numbers. An empty one says nothing, except in a single column, where a value is missing."""
+    """Lines with their numbers. Empty ones are skipped, except in a single column, where a value is missing."""
     width = 0
     for words in reader:
         width = width or len(words)
@@ -100,9 +100,9 @@ def _lines(reader: Any) -> Iterator[tuple[int, list[str]]]:
 
 
 def states_in(words: list[str], line: int, columns: Sequence[str], empty: str = "missing") -> list[float]:
-    """0, 1 or nan for every word of a line; errors call a column as `columns` does, and what is empty `empty`."""
+    """0, 1 or nan for every word of a line; `columns` and `empty` are the words for them in errors."""
     if len(words) != len(columns):
-        raise ValueError(f"line {line}: {len(columns)} values must be there; got {len(words)}.")
+        raise ValueError(f"line {line}: must have {len(columns)} values; got {len(words)}.")
     row = [_number(word) for word in words]
     if None in row:
         at = row.index(None)
@@ -120,7 +120,7 @@ def _read_parquet(path: Path) -> tuple[Names, "np.ndarray"]:
     import numpy as np
 
     pandas = _pandas()
-    path.open("rb").close()  # the usual error where there is no such file
+    path.open("rb").close()  # raises the usual error if the file does not exist
     try:
         frame = pandas.read_parquet(path)
         return [str(name) for name in frame.columns], frame.to_numpy(dtype=np.float32, na_value=NAN)
@@ -143,7 +143,7 @@ def _first_line(error: Exception) -> str:
 
 
 def _read_npy(path: Path) -> tuple[Names, "np.ndarray"]:
-    """Not read but mapped: the rows come into memory as they are used."""
+    """Memory-mapped, so that rows are read as they are used."""
     import numpy as np
 
     try:
@@ -163,7 +163,7 @@ READERS = {".csv": _read_csv, ".parquet": _read_parquet, ".npy": _read_npy}
 
 def _check_shape(shape: tuple[int, ...]) -> None:
     if len(shape) != 2 or 0 in shape:
-        raise ValueError(f"there must be a table with a row and a column at least; got the shape {shape}.")
+        raise ValueError(f"a table must have at least one row and one column; got the shape {shape}.")
 
 
 def _check_names(names: Names) -> None:
@@ -171,7 +171,7 @@ def _check_names(names: Names) -> None:
     if repeated:
         raise ValueError(
             f"columns must differ in their names; got {listed(map(repr, repeated))} more than once. "
-            "A first line of 0, 1 and nothing else is no header, but a row."
+            "A first line of only 0 and 1 is read as a row, not as a header."
         )
     if names and "" in names:
         raise ValueError(f"every column must have a name in the header; column {names.index('') + 1} has none.")
@@ -269,23 +269,23 @@ def write_table(path: Path, names: Iterable[str] | None, values: "np.ndarray") -
     """Write a table in the format that the suffix says, as a whole or not at all."""
     from plefka import atomic
 
-    atomic.write(path, known(path, WRITERS)(names, values))
+    atomic.write(path, for_suffix(path, WRITERS)(names, values))
 
 
 def check_target(path: Path) -> None:
-    """A folder that is not there is found before the work, not after it."""
+    """Refuse what cannot be written before the work, not after it."""
     if not path.parent.is_dir():
-        raise InvalidFile(f"{path}: the folder {str(path.parent)!r} must be there. Make it, or name another.")
+        raise InvalidFile(f"{path}: the folder {str(path.parent)!r} does not exist. Create it, or name another.")
     if path.is_dir():
-        raise InvalidFile(f"{path}: must be the name of a file; it is a folder.")
+        raise InvalidFile(f"{path}: must be a file; got a folder.")
 
 
 def check_new(path: Path, inputs: Iterable[Path], *, force: bool) -> None:
-    """What is read is never overwritten, and any other file only on request."""
+    """Input files are never overwritten, and other files only with --force."""
     check_target(path)
     if not path.exists():
         return
     if any(given.exists() and path.samefile(given) for given in inputs):
-        raise InvalidFile(f"{path}: must not be one of the files that are read. Name another file.")
+        raise InvalidFile(f"{path}: is one of the input files, which are not overwritten. Name another file.")
     if not force:
-        raise InvalidFile(f"{path}: is there already. Add --force to replace it, or name another file.")
+        raise InvalidFile(f"{path}: already exists. Pass --force to replace it, or name another file.")

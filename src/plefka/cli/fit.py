@@ -9,34 +9,35 @@ import typer
 
 from plefka.cli import INTERRUPTED, options, output
 from plefka.cli.data_files import Table, check_new, check_target, read_table
-from plefka.cli.learn import Data, Force, Scheme, Seed, learning_method
+from plefka.cli.learn import Data, Force, Scheme, Seed
 from plefka.errors import InvalidFile, InvalidInput, listed
 
 if TYPE_CHECKING:
-    from plefka.activations import Activation
     from plefka.learning.fitted import Fitted
     from plefka.learning.patterns import Patterns
     from plefka.networks.belief import BeliefNetwork
 
-ENOUGH = 2**16  # rows whose frequencies the visible units start from
+MOST_ROWS = 2**16  # whose frequencies the visible units start from
 DID_NOT_LEARN = 1
 
 
 def fit(
     data: Data,
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="MODEL", help="Where the network goes: .json or .npz.")],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="MODEL", help="File for the network: .json or .npz.")],
     layers: Annotated[str, typer.Option(metavar="1x8", help="The sizes of the hidden layers, top first.")] = "1x8",
     activation: Annotated[str, typer.Option(help="sigmoid or noisy_or.")] = "sigmoid",
     method: Scheme = None,
     epochs: Annotated[int, typer.Option(min=1)] = 100,
-    batch_size: Annotated[int, typer.Option(min=1, help="Distinct rows for each step.")] = 256,
+    batch_size: Annotated[int, typer.Option(min=1, help="Distinct rows per step.")] = 256,
     seed: Seed = 0,
     learning_rate: Annotated[float, typer.Option(min=0.0, help="The step size of Adam.")] = 0.05,
-    l1: Annotated[float, typer.Option(min=0.0, help="The price of |weight|.")] = 0.0,
-    l2: Annotated[float, typer.Option(min=0.0, help="The price of weight^2 / 2.")] = 0.0,
-    validation: Annotated[float, typer.Option(min=0.0, max=0.9, help="The share of rows to stop by, as 0.1.")] = 0.0,
-    patience: Annotated[int, typer.Option(min=1, help="Epochs without improvement on these rows.")] = 20,
-    checkpoint: Annotated[Path | None, typer.Option(metavar="PATH", help="A file to go on from.")] = None,
+    l1: Annotated[float, typer.Option(min=0.0, help="L1 penalty on the weights.")] = 0.0,
+    l2: Annotated[float, typer.Option(min=0.0, help="L2 penalty on the weights.")] = 0.0,
+    validation: Annotated[float, typer.Option(min=0.0, max=0.9, help="Fraction of rows held out, as 0.1.")] = 0.0,
+    patience: Annotated[int, typer.Option(min=1, help="Epochs without improvement before it stops.")] = 20,
+    checkpoint: Annotated[
+        Path | None, typer.Option(metavar="PATH", help="Checkpoint; if it exists, training resumes.")
+    ] = None,
     plot: Annotated[Path | None, typer.Option(metavar="PICTURE", help="Draw the history.")] = None,
     features: Annotated[Path | None, typer.Option(metavar="PICTURE", help="Draw the weights of hidden units.")] = None,
     shape: Annotated[str | None, typer.Option(metavar="8x8", help="Of the images in --features.")] = None,
@@ -46,13 +47,14 @@ def fit(
     """Learn a network from a table."""
     import plefka as pf
     from plefka.cache import keep_compiled
+    from plefka.learning.fitting import learning_method
     from plefka.learning.patterns import as_patterns
 
     hidden = sizes(layers, "--layers")
     _check_targets(out, data, force, checkpoint, [plot, features])
     if shape and not features:
         raise InvalidInput("--shape is for the images that --features draws; add --features PICTURE, or leave it out.")
-    chosen = learning_method(pf.parse_method(method) if method else None, _activation(activation))
+    chosen = learning_method(method, activation)
     optimizer = _adam(learning_rate)
     keep_compiled()
     table = read_table(data)
@@ -63,7 +65,7 @@ def fit(
         network, train, chosen, optimizer=optimizer, epochs=epochs, batch_size=batch_size, seed=seed, l1=l1, l2=l2,
         validation=held_out, patience=patience, checkpoint=checkpoint,
     )  # fmt: skip
-    _refuse_nothing(fitted, network, out)
+    _refuse_unlearned(fitted, network, out)
     pf.save(fitted.network, out)
     if plot:
         pf.plots.history(fitted, plot)
@@ -82,7 +84,7 @@ def sizes(text: str, option: str) -> tuple[int, ...]:
 
 
 def _check_targets(out: Path, data: Path, force: bool, checkpoint: Path | None, pictures: list[Path | None]) -> None:
-    """All that could fail after hours of learning is tried before."""
+    """Refuse before learning what would fail after hours of it."""
     from plefka.formats import FORMATS
 
     if out.suffix.lower() not in FORMATS:
@@ -100,17 +102,11 @@ def _check_targets(out: Path, data: Path, force: bool, checkpoint: Path | None, 
 
 
 def _check_different(targets: list[Path]) -> None:
-    """Two outputs of one name would overwrite each other."""
+    """Two outputs of the same name would overwrite each other."""
     places = [path.resolve() for path in targets]
     twice = next((path for k, path in enumerate(targets) if places[k] in places[:k]), None)
     if twice is not None:
         raise InvalidFile(f"{twice}: every output must have a file of its own; two options name this one.")
-
-
-def _activation(name: str) -> "Activation":
-    from plefka.activations import as_activation
-
-    return as_activation(name)
 
 
 def _adam(learning_rate: float) -> Any:
@@ -127,22 +123,22 @@ def _image_shape(table: Table, shape: str | None) -> tuple[int, ...]:
     return plots.image_shape(table.values.shape[1], sizes(shape, "--shape") if shape else None)
 
 
-def split(table: Table, share: float, seed: int) -> tuple[Any, Any]:
-    """The rows to learn from and those to stop by, drawn by the seed; None where no share is asked for."""
+def split(table: Table, fraction: float, seed: int) -> tuple[Any, Any]:
+    """The training rows and the validation rows, drawn by the seed; None for these where the fraction is 0."""
     import numpy as np
 
     count = len(table.values)
-    if share == 0:
+    if fraction == 0:
         return table.values, None
-    held_out = max(1, round(share * count))
+    held_out = max(1, round(fraction * count))
     if held_out >= count:
-        raise InvalidFile(f"{table.path}: {count} rows are too few to hold out {share:g} of them.")
+        raise InvalidFile(f"{table.path}: {count} rows are too few to hold out a fraction of {fraction:g}.")
     order = np.random.default_rng(seed).permutation(count)
     return table.values[np.sort(order[held_out:])], table.values[np.sort(order[:held_out])]
 
 
 def start(table: Table, rows: Any, hidden: tuple[int, ...], activation: str, seed: int) -> "BeliefNetwork":
-    """A network to learn, its units called hidden0, ... and as the columns."""
+    """A network to learn, with units hidden0, hidden1, ... and one named after each column."""
     import plefka as pf
 
     width = table.values.shape[1]
@@ -151,15 +147,15 @@ def start(table: Table, rows: Any, hidden: tuple[int, ...], activation: str, see
     taken = set(above) & set(visible)
     if taken:
         raise InvalidFile(
-            f"{table.path}: {listed(sorted(taken))} must not be names of columns, as hidden units are called so. "
+            f"{table.path}: {listed(sorted(taken))} must not be names of columns, as hidden units have these names. "
             "Rename them."
         )
-    net = pf.ensembles.to_learn(hidden, rows[:: 1 + len(rows) // ENOUGH], seed, activation)
+    net = pf.ensembles.to_learn(hidden, rows[:: 1 + len(rows) // MOST_ROWS], seed, activation)
     return pf.BeliefNetwork(net.storage, net.bias, net.activation, [*above, *visible], layers=net.layers)
 
 
-def _refuse_nothing(fitted: "Fitted", start: "BeliefNetwork", out: Path) -> None:
-    """A network that has learned nothing is not worth a file."""
+def _refuse_unlearned(fitted: "Fitted", start: "BeliefNetwork", out: Path) -> None:
+    """Write no file for a network that has learned nothing."""
     import numpy as np
 
     from plefka.learning.fitted import Stopped
@@ -207,7 +203,7 @@ def _print_fit(content: dict[str, Any], pictures: list[Path | None]) -> None:
         ("rows", f"{content['rows']:,}, {content['distinct_rows']:,} of them distinct"),
         ("epochs", f"{content['epochs']:,}{kept}"),
         (f"ln P per row by {content['method']}", f"{content['objective']:.4f} ({kind})"),
-        ("exact ln P per row", f"{exact:.4f}" if exact == exact else "too long a sum"),
+        ("exact ln P per row", f"{exact:.4f}" if exact == exact else "not computed: too many states"),
         *([("on validation rows", f"{validation:.4f}")] if validation == validation else []),
         ("stopped", content["message"].split(";")[0]),
         ("written", ", ".join(map(str, [content["network"], *filter(None, pictures)]))),

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from plefka.cli import options, output
-from plefka.cli.data_files import WRITERS, Table, check_new, evidence_of, known, read_table, units_of, write_table
-from plefka.cli.learn import Data, Force, Model, Scheme, check_single, learning_method
+from plefka.cli.data_files import WRITERS, Table, check_new, evidence_of, for_suffix, read_table, units_of, write_table
+from plefka.cli.learn import Data, Force, Model, Scheme, check_single
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,14 +30,13 @@ def impute(
 ) -> None:
     """Fill the missing entries of a table."""
     from plefka.cli.source import read_network
-    from plefka.methods import parse_method
+    from plefka.learning.fitting import learning_method
 
-    known(out, WRITERS)
+    for_suffix(out, WRITERS)
     check_new(out, [data, Path(model)], force=force)
-    given = parse_method(method) if method else None
     network, table = read_network(model), read_table(data)
     check_single(network, model, "impute")
-    chosen = learning_method(given, network.activation)
+    chosen = learning_method(method, network.activation)
     values, content = _filled(network, table, chosen, probabilities)
     names = table.names or (None if out.suffix.lower() == ".csv" else _names(network, table))
     write_table(out, names, values)

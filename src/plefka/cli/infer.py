@@ -22,9 +22,7 @@ Rows = Annotated[
     typer.Option("--rows", metavar="FILE.csv", help="Evidence in rows: unit names in the header, empty = hidden."),
 ]
 
-Check = Annotated[
-    bool, typer.Option("--check", help="Check every answer by importance sampling, and say whether to believe it.")
-]
+Check = Annotated[bool, typer.Option("--check", help="Check every answer by importance sampling.")]
 
 
 def infer(
@@ -56,10 +54,14 @@ def infer(
 
 
 def _content(solution: "Solution") -> dict[str, Any]:
-    head = {"method": str(solution.method), "kind": output.kind(solution), "is_bound": solution.is_bound}
-    head = {**head, "notes": list(solution.notes)}
     rows = _row_contents(solution)
-    return {**head, "rows": rows} if solution.is_batch else {**head, **rows[0]}
+    return {
+        "method": str(solution.method),
+        "kind": output.kind(solution),
+        "is_bound": solution.is_bound,
+        "notes": list(solution.notes),
+        **({"rows": rows} if solution.is_batch else rows[0]),
+    }
 
 
 def _row_contents(solution: "Solution") -> list[dict[str, Any]]:
@@ -133,8 +135,7 @@ def _print_answers(solutions: list["Solution"]) -> None:
 def _print_notes(solutions: list["Solution"]) -> None:
     """How each was computed, and what its check says."""
     for solution in solutions:
-        said = [*solution.notes, *([f"check: {solution.checked.verdict}"] if solution.checked else [])]
-        for note in said:
+        for note in [*solution.notes, *([f"check: {solution.checked.verdict}"] if solution.checked else [])]:
             print(f"{solution.method}: {note}")
 
 
@@ -167,7 +168,7 @@ def _print_batch(solution: "Solution") -> None:
         print(note)
     if solution.checked:
         trusted = sum(check.trusted for check in solution.checked)
-        print(f"check: {trusted:,} of {count:,} rows can be believed; --json has the verdict of each")
+        print(f"check: {trusted:,} of {count:,} rows were confirmed; --json prints each verdict")
     output.print_doubts([solution])
     print()
 

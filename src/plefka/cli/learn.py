@@ -1,4 +1,4 @@
-"""What `fit`, `score` and `impute` have in common: their arguments, and what they take."""
+"""Arguments and checks that `fit`, `score` and `impute` share."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -8,8 +8,6 @@ import typer
 from plefka.errors import InvalidFile
 
 if TYPE_CHECKING:
-    from plefka.activations import Activation
-    from plefka.methods import Method
     from plefka.networks.belief import BeliefNetwork
 
 Data = Annotated[Path, typer.Argument(metavar="DATA", help="A table of 0, 1 and missing: .csv, .parquet or .npy.")]
@@ -19,15 +17,7 @@ Scheme = Annotated[
     typer.Option("--method", "-m", metavar="METHOD", help="SJJ for sigmoid networks and G12 for others unless given."),
 ]
 Seed = Annotated[int, typer.Option("--seed", "-s", min=0, help="The same seed gives the same result.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace the file that is written if it is there.")]
-
-
-def learning_method(given: "Method | None", activation: "Activation") -> "Method":
-    """A bound where there is one: learning exploits an estimate that may exceed the truth."""
-    from plefka.activations import Sigmoid
-    from plefka.methods import parse_method
-
-    return given or parse_method("SJJ" if isinstance(activation, Sigmoid) else "G12")
+Force = Annotated[bool, typer.Option("--force", help="Overwrite the output file if it exists.")]
 
 
 def check_single(network: "BeliefNetwork", model: str, command: str) -> None:

@@ -47,7 +47,7 @@ def print_more(total: int, shown: int) -> None:
 
 
 def print_json(content: Any) -> None:
-    """One JSON document; numbers that JSON has no word for become null."""
+    """One JSON document; infinities and nan, which JSON does not have, become null."""
     print(json.dumps(_finite(content), indent=2, allow_nan=False))
 
 
@@ -63,11 +63,11 @@ def _finite(content: Any) -> Any:
 
 def state_text(evidence: "Mapping[str, int | Likelihood]") -> str:
     """'observed: a=1, b=0, c=0.9:0.2'."""
-    states = ", ".join(f"{unit}={_written(state)}" for unit, state in evidence.items())
+    states = ", ".join(f"{unit}={_state_text(state)}" for unit, state in evidence.items())
     return f"observed: {states}" if states else "nothing observed"
 
 
-def _written(state: "int | Likelihood") -> str:
+def _state_text(state: "int | Likelihood") -> str:
     return str(state) if isinstance(state, int) else f"{state.on:g}:{state.off:g}"
 
 
@@ -92,7 +92,7 @@ def status_word(status: "Status") -> str:
 
 
 def steps_text(solution: "Solution", steps: int) -> str:
-    """How many steps there were, where there is such a thing."""
+    """The number of steps; nothing for an exact answer."""
     return "" if solution.is_exact else str(steps)
 
 
@@ -103,7 +103,7 @@ def print_left_out(reasons: Mapping[str, str]) -> None:
 
 
 def print_doubts(solutions: Sequence["Solution"]) -> None:
-    """What speaks against the answers, though a minimum was found."""
+    """The warnings about answers that converged."""
     from plefka.tables import doubts
 
     for solution in solutions:

@@ -70,7 +70,10 @@ def _compute(chosen: "list[Experiment]", folder: Path, quick: bool) -> None:
         try:
             complete(experiment, folder)
         except KeyboardInterrupt:
-            print(f"plefka: interrupted; {folder} keeps what is done. The same command goes on.", file=sys.stderr)
+            print(
+                f"plefka: interrupted; {folder} keeps the finished blocks. Run the same command to resume.",
+                file=sys.stderr,
+            )
             raise typer.Exit(INTERRUPTED) from None
 
 

@@ -21,7 +21,7 @@ def sample(
     observed = read_evidence(network, evidence)
     states = network.sample(seed, count, observed)
     if json:
-        head = {"network": net, "evidence": observed, "seed": seed, "names": list(network.names)}
-        output.print_json({**head, "states": states.tolist()})
+        about = {"network": net, "evidence": observed, "seed": seed, "names": list(network.names)}
+        output.print_json({**about, "states": states.tolist()})
     else:
         print(encode_csv(network.names, states).decode(), end="")

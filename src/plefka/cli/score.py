@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from plefka.cli import options, output
-from plefka.cli.data_files import check_new, known, read_table, units_of, write_table
+from plefka.cli.data_files import check_new, for_suffix, read_table, units_of, write_table
 from plefka.cli.learn import Data, Force, Model, Seed, check_single
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from plefka.learning.scoring import Score
 
 
@@ -25,12 +23,14 @@ def score(
     json: options.Json = False,
 ) -> None:
     """ln P of the rows of a table, exact where affordable."""
+    import numpy as np
+
     from plefka.cli.source import read_network
     from plefka.learning.patterns import patterns_of
     from plefka.learning.scoring import score_patterns
 
     if rows is not None:
-        known(rows, {".csv": write_table})
+        for_suffix(rows, {".csv": write_table})
         check_new(rows, [data, Path(model)], force=force)
     network, table = read_network(model), read_table(data)
     check_single(network, model, "score")
@@ -38,7 +38,7 @@ def score(
     found = score_patterns(network, patterns, None, seed, samples)
     if rows is not None:
         columns = _columns(found)
-        write_table(rows, columns, _stacked(columns))
+        write_table(rows, columns, np.column_stack(list(columns.values())))
     content = _score_content(found, model, data)
     output.print_json(content) if json else _print_score(content, rows)
 
@@ -48,12 +48,6 @@ def _columns(found: "Score") -> dict[str, Any]:
     columns = {"log_likelihood": found.log_likelihood, "standard_error": found.standard_error}
     more = {"bound": found.bound, "effective_samples": found.effective}
     return columns | {name: column for name, column in more.items() if column is not None}
-
-
-def _stacked(columns: dict[str, Any]) -> "np.ndarray":
-    import numpy as np
-
-    return np.column_stack(list(columns.values()))
 
 
 def _score_content(found: "Score", model: str, data: Path) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""From what stands on the command line to networks and evidence."""
+"""From the arguments of the command line to networks and evidence."""
 
 import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -79,11 +79,11 @@ def read_rows(
         return rows
     for unit in evidence:
         if unit not in hard and (rows[:, network.index(unit)] >= 0).any():
-            raise InvalidFile(f"{path}: unit {unit!r} has soft evidence on the command line, and states in the file.")
-    every = soft.take([0] * len(rows))
-    fixed = every.rows >= 0
-    rows[fixed] = every.rows[fixed]
-    return every._replace(rows=rows, batched=True)
+            raise InvalidFile(f"{path}: unit {unit!r} must not have states, as it has soft evidence in --evidence.")
+    repeated = soft.take([0] * len(rows))
+    fixed = repeated.rows >= 0
+    rows[fixed] = repeated.rows[fixed]
+    return repeated._replace(rows=rows, batched=True)
 
 
 def _certain_rows(network: "BeliefNetwork", path: str, evidence: Mapping[str, int]) -> "np.ndarray":
@@ -118,15 +118,17 @@ def _read_csv(path: str) -> list[list[str]]:
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InvalidFile(f"{path}: cannot be read as CSV: {getattr(error, 'strerror', None) or error}.") from error
     if len(lines) < 2:
-        raise InvalidFile(f"{path}: a header with names of units and at least one row must be there; got {len(lines)}.")
+        raise InvalidFile(
+            f"{path}: must have a header with names of units and at least one row; got {len(lines)} lines."
+        )
     return lines
 
 
 def _fill(path: str, rows: "np.ndarray", unit: int, name: str, state: int) -> None:
-    """Where the file leaves a unit hidden; what it observes must agree."""
+    """Observe a unit in all rows; an error where the file has the other state."""
     column = rows[:, unit]
-    against = column == 1 - state
-    if against.any():
-        line = int(against.argmax()) + 2
+    conflicts = column == 1 - state
+    if conflicts.any():
+        line = int(conflicts.argmax()) + 2
         raise InvalidEvidence(f"{path}: line {line}: unit {name!r} is {1 - state} here, but {state} in --evidence.")
     column[:] = state

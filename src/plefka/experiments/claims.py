@@ -9,8 +9,8 @@ from plefka.experiments.store import Rows
 from plefka.experiments.summary import signed
 
 SMALL = 0.0003  # how close small weights should come to Table 1
-NOTABLE = 0.02  # a printed mean above this
-SHARE = 0.25  # should come out within this share of it
+NOTABLE = 0.02  # a printed mean above this size
+FRACTION = 0.25  # should be reproduced to within this fraction of it
 Claim = tuple[str, str, str]
 
 
@@ -43,15 +43,15 @@ def _table1(rows: Rows) -> Iterator[Claim]:
         abs(right.ours.mean) < abs(right.printed or 0.0),
         f"{signed(right.ours.mean, 4)} against {signed(right.printed or 0.0, 4)}",
     )
-    yield from _same("Table 1, [-5, 5]", [[found["sigmoid [-5, 5]", method] for method in ("G11", "G12")]])
+    yield from _order_and_size("Table 1, [-5, 5]", [[found["sigmoid [-5, 5]", method] for method in ("G11", "G12")]])
 
 
 def _differences(some: list[Cell], digits: int) -> str:
     return ", ".join(f"{cell.key.method} {signed(cell.difference, digits)}" for cell in some)
 
 
-def _same(where: str, columns: list[list[Cell]]) -> Iterator[Claim]:
-    """Order and sign, and the size where it is worth mentioning."""
+def _order_and_size(where: str, columns: list[list[Cell]]) -> Iterator[Claim]:
+    """The order and signs of the means, and their sizes where these are notable."""
     every = [cell for column in columns for cell in column]
     pairs = ", ".join(
         f"{cell.key.method} {signed(cell.ours.mean, 4)} ({signed(cell.printed or 0.0, 4)})" for cell in every
@@ -59,11 +59,11 @@ def _same(where: str, columns: list[list[Cell]]) -> Iterator[Claim]:
     holds = all(map(_in_order, columns))
     yield _claim(f"{where}: G11 and G12 in the paper's order, with its signs (in brackets: the paper)", holds, pairs)
     notable = [cell for cell in every if abs(cell.printed or 0.0) > NOTABLE]
-    shares = [(cell.key.method, cell.difference / (cell.printed or 1.0)) for cell in notable]
+    deviations = [(cell.key.method, cell.difference / (cell.printed or 1.0)) for cell in notable]
     yield _claim(
-        f"{where}: G11 and G12 within {100 * SHARE:.0f} % of the printed means above {NOTABLE} in size",
-        all(abs(share) <= SHARE for _, share in shares),
-        ", ".join(f"{method} {'+' if share > 0 else ''}{signed(100 * share, 0)} %" for method, share in shares),
+        f"{where}: G11 and G12 within {100 * FRACTION:.0f} % of the printed means above {NOTABLE} in size",
+        all(abs(deviation) <= FRACTION for _, deviation in deviations),
+        ", ".join(f"{method} {'+' if d > 0 else ''}{signed(100 * d, 0)} %" for method, d in deviations),
     )
 
 
@@ -89,7 +89,7 @@ def _table2(rows: Rows) -> Iterator[Claim]:
         wins >= 3,
         f"in {wins} of {len(columns)}: " + _against(columns, lambda column: column["G12"].ours.mean),
     )
-    yield from _same("Table 2", [[column["G11"], column["G12"]] for column in columns])
+    yield from _order_and_size("Table 2", [[column["G11"], column["G12"]] for column in columns])
 
 
 def _against(columns: list[dict[str, Cell]], other) -> str:

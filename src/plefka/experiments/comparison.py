@@ -16,7 +16,7 @@ OBSERVED = {
     "unlikeliest": "visible state with the smallest ln Z",
 }
 SHORT = {"off": "", "likeliest": ", largest ln Z", "unlikeliest": ", smallest ln Z"}
-SURPRISE = 3  # standard errors
+SIGNIFICANT = 3  # standard errors
 EQUATION = {"table1": "(76)", "table2": "(77)"}
 
 
@@ -34,7 +34,7 @@ class Cell(NamedTuple):
 
     @property
     def is_surprising(self) -> bool:
-        return self.printed is not None and abs(self.difference) > SURPRISE * self.ours.standard_error
+        return self.printed is not None and abs(self.difference) > SIGNIFICANT * self.ours.standard_error
 
 
 class Variant(NamedTuple):
@@ -42,7 +42,7 @@ class Variant(NamedTuple):
 
     label: str
     summary: Summary
-    elsewhere: float | None = None  # the mean of the default policy on the networks where this one converged
+    default_mean: float | None = None  # the mean of the default policy on the networks where this one converged
 
 
 def cells(rows: Rows) -> list[Cell]:
@@ -80,7 +80,7 @@ def explain(cell: Cell, everything: Mapping[str, Rows]) -> str:
     """A sentence about a difference of more than three standard errors, drawn from what else was computed."""
     rounding = 0.5 * 10.0 ** -decimals(cell.table)
     of_both = np.sqrt(2) * cell.ours.standard_error
-    if abs(cell.difference) <= SURPRISE * of_both + rounding:
+    if abs(cell.difference) <= SIGNIFICANT * of_both + rounding:
         return "The printed mean is rounded and has a standard error of its own; with both, this is no difference."
     if cell.key.method == "G22":
         return _explain_second_order(cell, everything)
@@ -94,7 +94,7 @@ def _explain_second_order(cell: Cell, everything: Mapping[str, Rows]) -> str:
     if printed is None:
         return f"{sentence}."
     digits = decimals(cell.table)
-    far = abs(printed.mean - (cell.printed or 0.0)) > SURPRISE * printed.standard_error
+    far = abs(printed.mean - (cell.printed or 0.0)) > SIGNIFICANT * printed.standard_error
     which = "which is not what was printed either" if far else "as was printed"
     letter = f"{signed(printed.mean, digits)} ({percent(printed.converged)} converged)"
     return f"{sentence}. To the letter it gives {letter}, {which}."
@@ -114,14 +114,14 @@ def _explain_by_variants(cell: Cell, everything: Mapping[str, Rows]) -> str:
     if not is_closer(cell, best):
         return f"Not explained: none of {len(tried)} variants comes notably closer to the paper; the nearest is {how}."
     sentence = f"The paper does not say all it assumed. Of {len(tried)} variants, the closest is {how}"
-    if best.elsewhere is None:
+    if best.default_mean is None:
         return f"{sentence}."
-    return f"{sentence}; on these networks alone the default policy has {signed(best.elsewhere, digits)}."
+    return f"{sentence}; on these networks alone the default policy has {signed(best.default_mean, digits)}."
 
 
 def is_closer(cell: Cell, variant: Variant) -> bool:
     """Whether a variant is nearer to the printed mean than the table by more than chance."""
-    chance = SURPRISE * np.hypot(variant.summary.standard_error, cell.ours.standard_error)
+    chance = SIGNIFICANT * np.hypot(variant.summary.standard_error, cell.ours.standard_error)
     return abs(variant.summary.mean - (cell.printed or 0.0)) + chance < abs(cell.difference)
 
 
@@ -138,11 +138,11 @@ def variants(cell: Cell, everything: Mapping[str, Rows]) -> Iterator[Variant]:
             scheme = key.method.partition("[")[0]
             same = key.ensemble.partition(", biases")[0] == weights and key.observed == cell.key.observed
             if same and scheme == cell.key.method and found.converged and key != cell.key:
-                yield Variant(_label(key), found, _elsewhere(everything[name], key))
+                yield Variant(_label(key), found, _default_mean(everything[name], key))
 
 
-def _elsewhere(rows: Rows, key: Key) -> float | None:
-    """Whether a policy is better or its networks are easier: the other policy's mean on the same ones."""
+def _default_mean(rows: Rows, key: Key) -> float | None:
+    """The default policy's mean on the networks where the paper's converged: is that better, or are these easier?"""
     if "policy=paper" not in key.method:
         return None
     both = [

@@ -1,6 +1,6 @@
 """From settings to rows: every block that is not there yet or that other code has computed, one after the other.
 
-A block is written as a whole, so that an interrupted run loses what it did since the last one, and goes on there.
+A block is written as a whole: an interrupted run loses only the block that it was at, and resumes there.
 """
 
 import time
@@ -29,7 +29,7 @@ Advance = Callable[[], Any]
 
 
 class Block(NamedTuple):
-    """A file to be: its name, how many steps of progress it is, and what computes its columns."""
+    """One file of rows: its name, its steps in the progress bar, and the function that computes its columns."""
 
     name: str
     steps: int
@@ -70,7 +70,7 @@ def _solve(study: Study, column: Column, first: int, advance: Advance) -> dict[s
     parts = []
     for method in column.methods:
         found = pf.infer(networks, rows, _method(method, study.max_steps))
-        parts.append(_columns(found, log_z, {"method": method, "network": np.arange(first, first + count)}))
+        parts.append(_columns(found, log_z, method, first))
         advance()
     joined = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     return {
@@ -85,11 +85,11 @@ def _method(name: str, max_steps: int) -> Method:
     return replace(AsPrinted() if name == NAME else cast(MeanField, pf.parse_method(name)), max_steps=max_steps)
 
 
-def _columns(found: pf.Solution, log_z: np.ndarray, head: dict[str, Any]) -> dict[str, np.ndarray]:
+def _columns(found: pf.Solution, log_z: np.ndarray, method: str, first: int) -> dict[str, np.ndarray]:
     """What is kept of a solution; seven digits are enough for all that is drawn from it."""
     return {
-        "method": np.full(len(log_z), head["method"]),
-        "network": head["network"].astype(np.int32),
+        "method": np.full(len(log_z), method),
+        "network": np.arange(first, first + len(log_z), dtype=np.int32),
         "log_z": log_z.astype(np.float32),
         "error": (found.log_likelihood / log_z - 1).astype(np.float32),  # (62)
         "status": np.array([status.name.lower() for status in found.status]),
@@ -113,7 +113,7 @@ def _learn(learning: Learning, activation: str, method: str, folder: Path, advan
 
 
 def _trial_blocks(settings: Trial, folder: Path) -> list[Block]:
-    blocks = [(method, methods.served(settings, method)) for method in methods.METHODS]
+    blocks = [(method, methods.columns_for(settings, method)) for method in methods.METHODS]
     return [
         Block(method, len(numbers), partial(trial.measure, settings, method, numbers)) for method, numbers in blocks
     ]

@@ -59,5 +59,5 @@ def _columns(fitted: pf.Fitted, activation: str, method: str, rows: np.ndarray) 
 def ceiling(rows: np.ndarray) -> float:
     """No model gives these very rows more: minus the entropy of their frequencies, in nats per row."""
     counts = np.unique(rows, axis=0, return_counts=True)[1]
-    shares = counts / counts.sum()
-    return float(shares @ np.log(shares))
+    fractions = counts / counts.sum()
+    return float(fractions @ np.log(fractions))

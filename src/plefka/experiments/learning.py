@@ -46,8 +46,8 @@ def history(rows: Rows, activation: str, method: str) -> tuple[np.ndarray, np.nd
 
 def by_method(rows: Rows, activation: str) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     methods = next(methods for name, methods in rows.settings["schemes"] if name == activation)
-    there = set(rows.where(activation=activation)["method"])
-    return {method: history(rows, activation, method) for method in methods if method in there}
+    computed = set(rows.where(activation=activation)["method"])
+    return {method: history(rows, activation, method) for method in methods if method in computed}
 
 
 def final(rows: Rows, activation: str) -> Final:

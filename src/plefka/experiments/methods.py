@@ -32,7 +32,7 @@ METHODS = (
     "conditioned[bethe,k=3]",
     "auto[exact=no]",
 )
-ONLY = {"SJJ": "sigmoid"}  # the activation of a method that does not serve all
+ONLY = {"SJJ": "sigmoid"}  # the activation of a method that does not apply to all
 COLUMNS = tuple((column.ensemble, column.observed) for column in (*table1.COLUMNS, *table2.COLUMNS))
 FRESH = 1000  # the networks are not those of the tables
 FAMILY = {
@@ -91,8 +91,8 @@ def trial(networks: int, seed: int) -> Trial:
     return Trial("methods", COLUMNS, networks, FRESH + seed)
 
 
-def served(settings: Trial, method: str) -> list[int]:
-    """The columns whose networks the method serves."""
+def columns_for(settings: Trial, method: str) -> list[int]:
+    """The columns to whose networks the method applies."""
     wanted = ONLY.get(method)
     return [number for number, (ensemble, _) in enumerate(settings.columns) if wanted in (None, ensemble.activation)]
 
@@ -189,11 +189,11 @@ def _ends(values: Sequence[float]) -> tuple[float, float]:
 
 
 def _words(column: Column, marks: Sequence[Mark]) -> str:
-    said = "; ".join(
+    listed = "; ".join(
         f"{mark.label} {'below ' if mark.below else ''}{mark.size:.2g} in {spelled_time(mark.seconds)}"
         for mark in sorted(marks, key=lambda mark: mark.size)
     )
-    return f"Mean error and time of every method, {column.name}, the smallest error first: {said}."
+    return f"Mean error and time of every method, {column.name}, the smallest error first: {listed}."
 
 
 def errors_table(everything: Mapping[str, Rows]) -> str:
@@ -221,8 +221,8 @@ def _short(value: float) -> str:
 
 def _grid(rows: Rows, cell: Callable[[dict[str, Any]], str], exact: bool = False) -> str:
     columns = columns_of(rows)
-    there = [m for m in METHODS if any(m in column.found for column in columns) and (exact or m != "exact")]
-    lines = [(f"`{m}`", *(cell(column.found[m]) if m in column.found else "" for column in columns)) for m in there]
+    shown = [m for m in METHODS if any(m in column.found for column in columns) and (exact or m != "exact")]
+    lines = [(f"`{m}`", *(cell(column.found[m]) if m in column.found else "" for column in columns)) for m in shown]
     return markdown.table(Table("", ("method", *(column.name for column in columns)), lines))
 
 

@@ -1,4 +1,4 @@
-"""The price of the misprints in (76) and (77): G22 as printed beside the right one, on the same networks."""
+"""The cost of the misprints in (76) and (77): G22 as printed beside the right one, on the same networks."""
 
 from collections.abc import Mapping
 
@@ -6,7 +6,7 @@ from plefka.experiments import table1, table2
 from plefka.experiments.comparison import SHORT
 from plefka.experiments.printed import decimals, printed_mean
 from plefka.experiments.report import Section, Table, Text
-from plefka.experiments.settings import Column, Study
+from plefka.experiments.settings import Column
 from plefka.experiments.store import Rows
 from plefka.experiments.summary import percent, signed, summaries
 
@@ -23,10 +23,6 @@ ABOUT = (
     "G12. "
     "All schemes solve the same networks, the first ones of the tables above. Mended, (76) and (77) are G221."
 )
-
-
-def study(networks: int, block: int, max_steps: int, seed: int) -> Study:
-    return Study("misprints", COLUMNS, networks, block, max_steps, seed)
 
 
 def render(everything: Mapping[str, Rows]) -> Section:

@@ -11,27 +11,28 @@ from plefka.learning import likelihood
 from plefka.learning.patterns import as_patterns
 from plefka.precision import precision
 
-PAGE = 100  # networks that are drawn from one seed
+PER_SEED = 100  # networks that are drawn from one seed
 VISIBLE = LAYERS[-1]
 STATES = np.array(list(product((0, 1), repeat=VISIBLE)), float)  # the last unit changes first
 
 
 def draw(ensemble: Ensemble, seed: int, first: int, count: int) -> pf.BeliefNetwork:
     """Networks `first`, `first + 1`, ... of an ensemble: the same ones, however they are put into blocks."""
-    pages = range(first // PAGE, -(-(first + count) // PAGE))
-    drawn = [_page(ensemble, seed, page) for page in pages]
-    keep = slice(first - pages.start * PAGE, first - pages.start * PAGE + count)
+    groups = range(first // PER_SEED, -(-(first + count) // PER_SEED))
+    drawn = [_group(ensemble, seed, group) for group in groups]
+    skipped = first - groups.start * PER_SEED
+    keep = slice(skipped, skipped + count)
     weights = [np.concatenate(blocks)[keep] for blocks in zip(*(net.weights for net in drawn), strict=True)]
     bias = np.concatenate([net.bias for net in drawn])[keep]
     by_layer = np.split(bias, np.cumsum(LAYERS)[:-1], axis=1)
     return pf.BeliefNetwork.layered(weights, by_layer, ensemble.activation)
 
 
-def _page(ensemble: Ensemble, seed: int, page: int) -> pf.BeliefNetwork:
-    key = np.random.SeedSequence([seed, zlib.crc32(ensemble.name.encode()), page])
+def _group(ensemble: Ensemble, seed: int, group: int) -> pf.BeliefNetwork:
+    key = np.random.SeedSequence([seed, zlib.crc32(ensemble.name.encode()), group])
     state = int(key.generate_state(1, np.uint64)[0])
     return pf.ensembles.layered(
-        LAYERS, ensemble.low, ensemble.high, PAGE, state, ensemble.activation, biases=ensemble.biases
+        LAYERS, ensemble.low, ensemble.high, PER_SEED, state, ensemble.activation, biases=ensemble.biases
     )
 
 

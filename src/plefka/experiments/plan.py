@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from plefka.experiments import learning, methods, misprints, policies, table1, table2, variants
-from plefka.experiments.settings import Experiment
+from plefka.experiments.settings import Experiment, Study
 
 BLOCK = 2000  # networks: two chunks, one for each of two cores
 
@@ -33,12 +33,18 @@ def with_networks(size: Size, networks: int) -> Size:
 
 def experiments(parts: Iterable[str], size: Size, seed: int) -> list[Experiment]:
     """The experiments that the parts of the paper need, each once and in its order."""
+    studies = {
+        "table1": (table1.COLUMNS, size.tables, size.max_steps),
+        "table2": (table2.COLUMNS, size.tables, size.max_steps),
+        "misprints": (misprints.COLUMNS, size.studies, size.study_steps),
+        "variants": (variants.COLUMNS, size.studies, size.study_steps),
+        "policies": (policies.COLUMNS, size.policies, size.study_steps),
+    }
     everything: dict[str, Experiment] = {
-        "table1": table1.study(size.tables, min(BLOCK, size.tables), size.max_steps, seed),
-        "table2": table2.study(size.tables, min(BLOCK, size.tables), size.max_steps, seed),
-        "misprints": misprints.study(size.studies, min(BLOCK, size.studies), size.study_steps, seed),
-        "variants": variants.study(size.studies, min(BLOCK, size.studies), size.study_steps, seed),
-        "policies": policies.study(size.policies, min(BLOCK, size.policies), size.study_steps, seed),
+        **{
+            name: Study(name, columns, count, min(BLOCK, count), steps, seed)
+            for name, (columns, count, steps) in studies.items()
+        },
         "learning": learning.settings(size.starts, size.epochs, seed),
         "methods": methods.trial(size.studies, seed),
     }

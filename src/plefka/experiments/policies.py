@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from plefka.experiments import table1, table2
 from plefka.experiments.comparison import SHORT
 from plefka.experiments.report import Section, Table, Text
-from plefka.experiments.settings import Column, Study
+from plefka.experiments.settings import Column
 from plefka.experiments.store import Rows
 from plefka.experiments.summary import percent, signed, summaries
 
@@ -20,10 +20,6 @@ ABOUT = (
     "so cannot cycle. Steps are evaluations of the free energy, without those of the search between two "
     "points, and limited for both. Where few solves converge, their mean is over the easy networks."
 )
-
-
-def study(networks: int, block: int, max_steps: int, seed: int) -> Study:
-    return Study("policies", COLUMNS, networks, block, max_steps, seed)
 
 
 def render(everything: Mapping[str, Rows]) -> Section:

@@ -26,8 +26,8 @@ class Summary:
     standard_error: float
     size: float  # the mean of |E|
     networks: int
-    converged: float  # the share
-    cycled: float  # the share that met an order-2 cycle
+    converged: float  # the fraction
+    cycled: float  # the fraction that met an order-2 cycle
     cycles: float  # broken, per network: as often was the iteration started again
     steps: float
 
@@ -83,9 +83,9 @@ def signed(value: float, decimals: int) -> str:
     return text.replace("-", "\N{MINUS SIGN}")
 
 
-def percent(share: float) -> str:
+def percent(fraction: float) -> str:
     """'100 %', but never for what is merely close to it, and never '0 %' for what is there."""
-    if share in (0.0, 1.0):
-        return f"{share:.0%}".replace("%", " %")
-    text = f"{100 * share:.1f}" if 0.001 <= share <= 0.999 else f"{100 * share:.2f}"
+    if fraction in (0.0, 1.0):
+        return f"{fraction:.0%}".replace("%", " %")
+    text = f"{100 * fraction:.1f}" if 0.001 <= fraction <= 0.999 else f"{100 * fraction:.2f}"
     return f"{text} %"

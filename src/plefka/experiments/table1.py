@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from plefka.experiments.comparison import tables
 from plefka.experiments.report import Section, Text
-from plefka.experiments.settings import Column, Ensemble, Study
+from plefka.experiments.settings import Column, Ensemble
 from plefka.experiments.store import Rows
 
 METHODS = ("G11", "G12", "G22", "SJJ", "G221")
@@ -15,10 +15,6 @@ ABOUT = (
     "𝓔 = −G / ln Z − 1, as in (62): above zero where ln Z is underestimated, and never below it for a bound. "
     "Means are over the networks whose solve converged."
 )
-
-
-def study(networks: int, block: int, max_steps: int, seed: int) -> Study:
-    return Study("table1", COLUMNS, networks, block, max_steps, seed)
 
 
 def render(everything: Mapping[str, Rows]) -> Section:

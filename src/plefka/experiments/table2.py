@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from plefka.experiments.comparison import tables
 from plefka.experiments.report import Section, Text
-from plefka.experiments.settings import Column, Ensemble, Study
+from plefka.experiments.settings import Column, Ensemble
 from plefka.experiments.store import Rows
 
 METHODS = ("G11", "G12", "G22", "G221")
@@ -14,10 +14,6 @@ ABOUT = (
     "All weights and biases are drawn uniformly from the range. For each network ln Z of all 64 visible states is "
     "summed exactly, and the states with the largest and with the smallest one are observed in turn."
 )
-
-
-def study(networks: int, block: int, max_steps: int, seed: int) -> Study:
-    return Study("table2", COLUMNS, networks, block, max_steps, seed)
 
 
 def render(everything: Mapping[str, Rows]) -> Section:

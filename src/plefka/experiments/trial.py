@@ -14,8 +14,8 @@ from plefka.experiments.settings import Ensemble, Trial
 CALLS = 2
 
 
-class Problem(NamedTuple):
-    """Networks with their evidence, and the truth about them."""
+class Sample(NamedTuple):
+    """Networks with their evidence and the exact answers."""
 
     networks: pf.BeliefNetwork
     rows: np.ndarray
@@ -33,36 +33,36 @@ def measure(trial: Trial, method: str, numbers: Sequence[int], advance: Callable
 
 
 def _row(trial: Trial, method: str, number: int) -> dict[str, Any]:
-    """The first call compiles; the quicker of two more counts, as other work on the machine only ever adds."""
+    """The first call compiles; of two more the quicker one counts, as other work on the machine only adds to it."""
     ensemble, observed = trial.columns[number]
-    problem = problem_of(ensemble, observed, trial.seed + number, trial.networks)
-    found = pf.infer(problem.networks, problem.rows, method)
-    seconds = min(_seconds(problem, method) for _ in range(CALLS)) / trial.networks
-    head = {"ensemble": ensemble.name, "observed": observed, "method": method}
-    return {**head, **errors(found, problem), "seconds": seconds}
+    sample = sample_of(ensemble, observed, trial.seed + number, trial.networks)
+    found = pf.infer(sample.networks, sample.rows, method)
+    seconds = min(_seconds(sample, method) for _ in range(CALLS)) / trial.networks
+    column = {"ensemble": ensemble.name, "observed": observed}
+    return {**column, "method": method, **errors(found, sample), "seconds": seconds}
 
 
-def _seconds(problem: Problem, method: str) -> float:
+def _seconds(sample: Sample, method: str) -> float:
     start = time.perf_counter()
-    pf.infer(problem.networks, problem.rows, method)
+    pf.infer(sample.networks, sample.rows, method)
     return time.perf_counter() - start
 
 
 @cache
-def problem_of(ensemble: Ensemble, observed: str, seed: int, count: int) -> Problem:
+def sample_of(ensemble: Ensemble, observed: str, seed: int, count: int) -> Sample:
     """The networks of a column."""
     networks = draw(ensemble, seed, 0, count)
     rows, _, log_z = observe(networks, observed)
-    return Problem(networks, rows, log_z, pf.infer(networks, rows, "exact").means)
+    return Sample(networks, rows, log_z, pf.infer(networks, rows, "exact").means)
 
 
-def errors(found: pf.Solution, problem: Problem) -> dict[str, Any]:
+def errors(found: pf.Solution, sample: Sample) -> dict[str, Any]:
     """E of (62), its size, and that of the means of hidden units, with standard errors."""
     done = found.converged
-    error = (found.log_likelihood / problem.log_z - 1)[done]
-    off = np.abs(found.means - problem.means)[:, np.isnan(problem.rows[0])].mean(axis=1)[done]
+    error = (found.log_likelihood / sample.log_z - 1)[done]
+    distance = np.abs(found.means - sample.means)[:, np.isnan(sample.rows[0])].mean(axis=1)[done]
     columns: dict[str, Any] = {"networks": len(done), "converged": float(done.mean())}
-    for name, values in {"error": error, "size": np.abs(error), "means": off}.items():
+    for name, values in {"error": error, "size": np.abs(error), "means": distance}.items():
         columns[name] = float(values.mean()) if len(values) else float("nan")
         columns[f"{name}_se"] = float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
     return {**columns, "worst": float(np.abs(error).max()) if len(error) else float("nan")}

@@ -7,7 +7,7 @@ from plefka.experiments import table1, table2
 from plefka.experiments.comparison import SHORT, Cell, Variant, cells, closest, variants
 from plefka.experiments.printed import decimals
 from plefka.experiments.report import Section, Table, Text
-from plefka.experiments.settings import Column, Study
+from plefka.experiments.settings import Column
 from plefka.experiments.store import Rows
 from plefka.experiments.summary import percent, signed
 
@@ -34,10 +34,6 @@ def _columns() -> Iterator[Column]:
 
 
 COLUMNS = tuple(_columns())
-
-
-def study(networks: int, block: int, max_steps: int, seed: int) -> Study:
-    return Study("variants", COLUMNS, networks, block, max_steps, seed)
 
 
 def render(everything: Mapping[str, Rows]) -> Section:

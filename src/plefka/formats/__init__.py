@@ -54,9 +54,7 @@ def save(network: BeliefNetwork, path: str | PathLike[str]) -> None:
     try:
         atomic.write(path, content)
     except (OSError, ValueError) as error:
-        raise InvalidFile(
-            f"{path}: must be a name that can be written to; got {_reason(error)}. What was there before is unchanged."
-        ) from error
+        raise InvalidFile(f"{path}: cannot be written: {_reason(error)}. A file of that name is unchanged.") from error
 
 
 def _format_of(path: Path) -> Format:
@@ -73,7 +71,7 @@ def _read(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except (OSError, ValueError) as error:
-        raise InvalidFile(f"must be a file that can be read; got {_reason(error)}. Check the name.") from error
+        raise InvalidFile(f"cannot be read: {_reason(error)}. Check the name.") from error
 
 
 def _reason(error: Exception) -> str:

@@ -87,7 +87,7 @@ class Archive:
     def _header(self, name: str) -> tuple[tuple[int, ...], bool, np.dtype, memoryview]:
         """Shape, whether columns come first, type, and the bytes that follow."""
         if name not in self._entries:
-            raise InvalidFile(f"entry {name!r} must be there; got {listed(map(repr, self._entries), 12) or 'none'}.")
+            raise InvalidFile(f"entry {name!r} is missing; got {listed(map(repr, self._entries), 12) or 'none'}.")
         try:
             raw = self._zip.read(self._entries[name])
             file = io.BytesIO(raw)

@@ -45,7 +45,7 @@ class Place:
         missing = next((key for key in required if key not in self.value), None)
         if missing is not None:
             raise InvalidFile(
-                f"{self._inside()}the key {missing!r} must be there; got {listed(self.value) or 'none'}. Add it."
+                f"{self._inside()}the key {missing!r} is missing; got {listed(self.value) or 'none'}. Add it."
             )
 
     def items(self, count: int | None = None, of: str = "values") -> list[Any]:

@@ -1,4 +1,4 @@
-"""A run of learning in a file: everything that the next epoch needs, and the fingerprint of what it belongs to."""
+"""Checkpoints: everything that the next epoch needs, with the fingerprint of the run that it belongs to."""
 
 import io
 import json
@@ -18,7 +18,7 @@ FORMAT = 3
 
 def save(path: Path, fingerprint: dict, state: Any, history: dict[str, list]) -> None:
     """Write all leaves of the state and the history, as a whole or not at all."""
-    arrays: dict[str, Any] = {f"leaf{k}": _plain(leaf) for k, leaf in enumerate(jax.tree.leaves(state))}
+    arrays: dict[str, Any] = {f"leaf{k}": _storable(leaf) for k, leaf in enumerate(jax.tree.leaves(state))}
     arrays |= {f"history_{name}": np.asarray(column, float) for name, column in history.items()}
     arrays |= {"format": np.int64(FORMAT), "fingerprint": np.array(json.dumps(fingerprint, sort_keys=True))}
     file = io.BytesIO()
@@ -27,15 +27,15 @@ def save(path: Path, fingerprint: dict, state: Any, history: dict[str, list]) ->
 
 
 def check_place(path: Path) -> None:
-    """A folder that is not there is found before hours of learning."""
+    """Refuse a folder that does not exist before hours of learning, not after."""
     if not path.parent.is_dir():
         raise InvalidFile(
-            f"checkpoint {str(path)!r}: the folder {str(path.parent)!r} must be there. Make it, or name another."
+            f"checkpoint {str(path)!r}: the folder {str(path.parent)!r} does not exist. Create it, or name another."
         )
 
 
 def load(path: Path, fingerprint: dict, like: Any, columns: tuple[str, ...]) -> tuple[Any, dict[str, list]]:
-    """The state and the history; an error where the file is of another run, or no checkpoint at all."""
+    """The state and the history; an error where the file is not a checkpoint of this run."""
     try:
         archive = Archive(path.read_bytes())
         if archive.whole("format") != FORMAT:
@@ -43,20 +43,17 @@ def load(path: Path, fingerprint: dict, like: Any, columns: tuple[str, ...]) -> 
         _compare(json.loads(archive.text("fingerprint")), fingerprint)
         leaves, structure = jax.tree.flatten(like)
         found = [_leaf(archive, f"leaf{k}", leaf) for k, leaf in enumerate(leaves)]
-        history = {name: list(archive.numbers(f"history_{name}", _any(archive, name), "numbers")) for name in columns}
+        keys = {name: f"history_{name}" for name in columns}
+        history = {name: list(archive.numbers(key, archive.shape(key), "numbers")) for name, key in keys.items()}
     except (InvalidFile, ValueError) as error:
         raise InvalidFile(
-            f"checkpoint {str(path)!r}: {error} Nothing was changed. Remove the file to start anew, or name another."
+            f"checkpoint {str(path)!r}: {error} Nothing was changed. Remove the file to start again, or name another."
         ) from None
     return jax.tree.unflatten(structure, found), history
 
 
-def _any(archive: Archive, name: str) -> tuple[None, ...]:
-    return (None,) * len(archive.shape(f"history_{name}"))
-
-
-def _plain(leaf: Any) -> np.ndarray:
-    """Numbers that an archive knows; keys of random numbers as what they consist of, and true as 1."""
+def _storable(leaf: Any) -> np.ndarray:
+    """Numbers as an archive holds them: random keys as their data, and booleans as 0 and 1."""
     array = np.asarray(jax.random.key_data(leaf) if is_key(leaf) else leaf)
     return array if array.dtype.kind in "fiu" else array.astype(float)
 
@@ -64,7 +61,7 @@ def _plain(leaf: Any) -> np.ndarray:
 def _leaf(archive: Archive, name: str, like: Any) -> Any:
     """An array of the type and shape that the run has."""
     if is_key(like):
-        data = _leaf(archive, name, _plain(like))
+        data = _leaf(archive, name, _storable(like))
         return jax.random.wrap_key_data(data, impl=jax.random.key_impl(like))
     like = np.asarray(like)
     if like.dtype.kind in "iu":

@@ -25,39 +25,39 @@ from plefka.solvers.monotone import Monotone
 if TYPE_CHECKING:
     from plefka.learning.fitting import Run
 
-AFFORDABLE = 2**25  # multiply-adds for the exact log-likelihood after an epoch
-ENOUGH_STEPS = 300  # for validation rows, which start from nothing
-MOST_STARTS = 2**25  # numbers that are kept to start the next epoch from
+MOST_WORK = 2**25  # multiply-adds for the exact log-likelihood after an epoch
+VALIDATION_STEPS = 300  # at most; validation rows have no means of an earlier epoch to start from
+MOST_STARTS = 2**25  # numbers that are kept for the next epoch to start from
 STORED = np.float32
 
 
 def careful(plan: Plan) -> Plan:
-    """The same, but every row is solved to the end from wherever it starts."""
-    return replace(plan, policy=Monotone(), max_steps=ENOUGH_STEPS)
+    """The same, but every row is solved until it converges, from whatever start."""
+    return replace(plan, policy=Monotone(), max_steps=VALIDATION_STEPS)
 
 
 class Loop:
     """The epochs: their state, their history, and when to end."""
 
-    asked = False  # by the callback, to stop
-    before = 0.0  # seconds of earlier sittings
+    stopped_by_callback = False
+    earlier_seconds = 0.0  # of the runs that the checkpoint comes from
 
     @precision("float64")
-    def __init__(self, run: "Run", epochs, patience, callback, path, every, verbose):
+    def __init__(self, run: "Run", epochs, patience, callback, path, save_every, verbose):
         self.run, self.epochs, self.patience, self.callback = run, epochs, patience, callback
-        self.path, self.every, self.verbose = path, every, verbose
-        self.lead = () if run.network.stack is None else (run.network.stack,)
+        self.path, self.save_every, self.verbose = path, save_every, verbose
+        self.stack = () if run.network.stack is None else (run.network.stack,)
         free = run.plan.rules.free(run.network.parameters)
-        init = jax.vmap(run.optimizer.init) if self.lead else run.optimizer.init
-        self.state = self.sound = State(free, to_numpy(init(free)))  # sound: the last that is known to be of use
-        self.alive = np.ones(self.lead, bool)
-        self.starts = _Starts(run.patterns, self.lead)
+        init = jax.vmap(run.optimizer.init) if self.stack else run.optimizer.init
+        self.state = self.sound = State(free, to_numpy(init(free)))  # sound: the last that was usable
+        self.alive = np.ones(self.stack, bool)
+        self.starts = _Starts(run.patterns, self.stack)
         self.num_searched = run.patterns.num_searched(run.network.layers)
-        self.best = (np.full(self.lead, -np.inf), free, np.zeros(self.lead, int))  # value, parameters, epochs since
+        self.best = (np.full(self.stack, -np.inf), free, np.zeros(self.stack, int))  # value, parameters, epochs since
         self.history: dict[str, list] = {name: [] for name in COLUMNS}
         network, patterns = run.network, run.patterns
-        self.exact = likelihood.applies(network, patterns) and likelihood.work(network, patterns) <= AFFORDABLE
-        self.written = self.start = time.monotonic()
+        self.exact = likelihood.applies(network, patterns) and likelihood.work(network, patterns) <= MOST_WORK
+        self.last_save = self.start = time.monotonic()
 
     def learn(self) -> Fitted:
         self._open_checkpoint()
@@ -70,7 +70,7 @@ class Loop:
                         break
                     entry = self._epoch(epoch, check)
                     if self.callback is not None:  # outside of `precision`, with the user's own settings of JAX
-                        self.asked = bool(self.callback(entry))
+                        self.stopped_by_callback = bool(self.callback(entry))
                     stopped = self._reason_to_stop()
                     self._save(force=False)
                     check()
@@ -85,55 +85,55 @@ class Loop:
     def _epoch(self, epoch: int, check: Callable[[], None]) -> dict:
         """All batches once. The state changes at the end, so that an interruption leaves whole epochs."""
         state, outcomes, solutions = self._batches(epoch, check)
-        during = self._during(outcomes)
-        state, sound, alive = self._judged(state, during["objective"])
-        entry = {"epoch": epoch + 1, **during, **self._after(state, check)}
-        entry["seconds"] = time.monotonic() - self.start + self.before
+        training = self._training(outcomes)
+        state, sound, alive = self._usable(state, training["objective"])
+        entry = {"epoch": epoch + 1, **training, **self._evaluation(state, check)}
+        entry["seconds"] = time.monotonic() - self.start + self.earlier_seconds
         with uninterrupted():
             self.state, self.sound, self.alive = state, sound, alive
             for index, theta in solutions:
                 self.starts.write(index, theta)
             for name, value in entry.items():
                 self.history[name].append(value)
-            self._watch(entry["validation"])
+            self._remember_best(entry["validation"])
         return entry
 
     def _batches(self, epoch: int, check: Callable[[], None]) -> tuple[State, list[Outcome], list]:
-        """The state after a step for every batch, what the batches have shown, and where their rows were solved."""
+        """The state after a step for every batch, the outcomes of these steps, and the solutions of their rows."""
         run, state = self.run, self.state
         pieces = batches(run.patterns, run.batch_size, run.seed, epoch)
-        share = run.patterns.total / len(pieces)
+        rows_per_batch = run.patterns.total / len(pieces)
         outcomes, solutions = [], []
         for index, counts in pieces:
             rows = run.patterns.rows(index)
             theta = self.starts.read(index, self.num_searched)
             state, outcome = step(
-                state, run.plan, run.network.parameters, rows, counts, share, theta, optimizer=run.optimizer
+                state, run.plan, run.network.parameters, rows, counts, rows_per_batch, theta, optimizer=run.optimizer
             )
-            real = np.count_nonzero(counts > 0)  # spare places come last
+            real = np.count_nonzero(counts > 0)  # rows that only fill up the batch come last
             solutions.append((index[:real], np.asarray(outcome.theta, STORED)[..., :real, :]))
             outcomes.append(outcome._replace(theta=None))
             check()
         return to_numpy(state), outcomes, solutions
 
-    def _during(self, outcomes: list[Outcome]) -> dict:
-        """What the batches have shown together."""
+    def _training(self, outcomes: list[Outcome]) -> dict:
+        """The entries of the history that all batches of an epoch give together."""
         total, counted, converged = (sum(np.asarray(o[k]) for o in outcomes) for k in range(3))
         rows = self.run.patterns.total
         with np.errstate(divide="ignore", invalid="ignore"):
             objective = total / counted
         return {"objective": objective, "solved": counted / rows, "converged": converged / rows}
 
-    def _judged(self, state: State, objective: Any) -> tuple[State, State, Any]:
-        """Network by network: go on, or stay for ever where the last parameters of use were."""
-        usable, finite = np.isfinite(objective), _finite(state.free, self.lead)
+    def _usable(self, state: State, objective: Any) -> tuple[State, State, Any]:
+        """Network by network: the new state, or for good the last one that was usable."""
+        usable, finite = np.isfinite(objective), _finite(state.free, self.stack)
         alive = self.alive & usable & finite
         stay = _choose(usable | ~self.alive, self.state, self.sound)
         return _choose(alive, state, stay), _choose(alive, self.state, self.sound), alive
 
-    def _after(self, state: State, check: Callable[[], None]) -> dict:
-        """What is known of the parameters at the end of an epoch."""
-        run, unknown = self.run, np.full(self.lead, np.nan)
+    def _evaluation(self, state: State, check: Callable[[], None]) -> dict:
+        """The exact log-likelihood and the validation objective at the end of an epoch."""
+        run, unknown = self.run, np.full(self.stack, np.nan)
         found = {"log_likelihood": unknown, "validation": unknown}
         if self.exact:
             rows = np.asarray(likelihood.exact(self._network(state.free), run.patterns))
@@ -149,7 +149,7 @@ class Loop:
         run, found = self.run, []
         for index, counts in batches(held_out, run.batch_size, 0, 0):
             rows = held_out.rows(index)
-            theta = np.zeros((*self.lead, len(index), held_out.num_searched(run.network.layers)))
+            theta = np.zeros((*self.stack, len(index), held_out.num_searched(run.network.layers)))
             found.append(evaluate(state.free, careful(run.plan), run.network.parameters, rows, counts, theta))
             check()
         total, counted = (sum(np.asarray(o[k]) for o in found) for k in range(2))
@@ -157,9 +157,9 @@ class Loop:
         failed = np.maximum(held_out.total - counted, 0.0)
         return np.where(counted > 0, (total + np.where(counted > 0, lowest, 0.0) * failed) / held_out.total, -np.inf)
 
-    # ---- going on, or not --------------------------------------------------------------------------------------------
+    # ---- stopping ----------------------------------------------------------------------------------------------------
 
-    def _watch(self, validation: Any) -> None:
+    def _remember_best(self, validation: Any) -> None:
         """Remember the parameters that were best on the validation rows, network by network."""
         if self.run.held_out is None:
             return
@@ -173,7 +173,7 @@ class Loop:
             return None
         if not np.any(self.alive):
             return Stopped.NOT_FINITE
-        if self.asked:
+        if self.stopped_by_callback:
             return Stopped.CALLBACK
         if self.run.held_out is not None and np.all(self.best[2] >= self.patience):
             return Stopped.VALIDATION
@@ -182,7 +182,7 @@ class Loop:
     def _network(self, free: Any) -> BeliefNetwork:
         parameters = self.run.plan.rules.parameters
         fixed = self.run.network.parameters
-        found = (jax.vmap(parameters) if self.lead else parameters)(free, fixed)
+        found = (jax.vmap(parameters) if self.stack else parameters)(free, fixed)
         return self.run.network.with_parameters(to_numpy(found))
 
     @precision("float64")
@@ -205,7 +205,7 @@ class Loop:
 
     @precision("float64")
     def _open_checkpoint(self) -> None:
-        """Go on from the file, or write it a first time: what could fail after hours of learning fails before."""
+        """Resume from the file, or write it a first time: what could fail after hours of learning fails at once."""
         if self.path is None:
             return
         files.check_place(self.path)
@@ -224,13 +224,13 @@ class Loop:
                 f"got {self.epochs}."
             )
         self.state, self.sound, self.alive, self.starts.theta, self.best = found
-        self.before = float(self.history["seconds"][-1]) if done else 0.0
+        self.earlier_seconds = float(self.history["seconds"][-1]) if done else 0.0
 
     def _save(self, *, force: bool) -> None:
         now = time.monotonic()
-        if self.path is not None and (force or now - self.written >= self.every):
+        if self.path is not None and (force or now - self.last_save >= self.save_every):
             files.save(self.path, self.fingerprint, self._everything(), self.history)
-            self.written = time.monotonic()
+            self.last_save = time.monotonic()
 
 
 def _choose(mask: Any, new: Any, old: Any) -> Any:
@@ -238,29 +238,29 @@ def _choose(mask: Any, new: Any, old: Any) -> Any:
     if np.ndim(mask) == 0:
         return new if mask else old
 
-    def one(new, old):
+    def choose(new, old):
         wide = mask.reshape(mask.shape + (1,) * (np.ndim(new) - mask.ndim))
         return (jnp.where if is_key(new) else np.where)(wide, new, old)
 
-    return jax.tree.map(one, new, old)
+    return jax.tree.map(choose, new, old)
 
 
-def _finite(tree: Any, lead: tuple[int, ...]) -> Any:
+def _finite(tree: Any, stack: tuple[int, ...]) -> Any:
     """Whether all numbers are finite, network by network."""
-    leaves = [np.isfinite(leaf).reshape(*lead, -1).all(axis=-1) for leaf in jax.tree.leaves(tree)]
+    leaves = [np.isfinite(leaf).reshape(*stack, -1).all(axis=-1) for leaf in jax.tree.leaves(tree)]
     return np.all(leaves, axis=0)
 
 
 class _Starts:
     """The solutions of the last epoch, for the units that are hidden in every row."""
 
-    def __init__(self, patterns: Patterns, lead: tuple[int, ...]):
-        self.latent, self.lead = patterns.latent, lead
-        shape = (*lead, len(patterns), len(self.latent))
-        self.theta = np.zeros(shape if np.prod(shape) <= MOST_STARTS else (*lead, 0, len(self.latent)), STORED)
+    def __init__(self, patterns: Patterns, stack: tuple[int, ...]):
+        self.latent, self.stack = patterns.latent, stack
+        shape = (*stack, len(patterns), len(self.latent))
+        self.theta = np.zeros(shape if np.prod(shape) <= MOST_STARTS else (*stack, 0, len(self.latent)), STORED)
 
     def read(self, index: np.ndarray, width: int) -> np.ndarray:
-        theta = np.zeros((*self.lead, len(index), width))
+        theta = np.zeros((*self.stack, len(index), width))
         if self.theta.shape[-2]:
             theta[..., self.latent] = self.theta[..., index, :]
         return theta

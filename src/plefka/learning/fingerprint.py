@@ -1,4 +1,4 @@
-"""What a run of learning is made of, so that a checkpoint goes on only with what it began with."""
+"""What identifies a run of learning, so that only the run that wrote a checkpoint resumes from it."""
 
 import hashlib
 from functools import partial
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from plefka.learning.fitting import Run
     from plefka.learning.step import State
 
-STEPS = 3  # of the optimiser; enough to tell its step size and its memory
+STEPS = 3  # of the optimiser; enough to tell its step size and its momentum
 FIELDS = 101  # at which two activations are compared
 
 
@@ -31,7 +31,7 @@ def fingerprint(run: "Run", state: "State") -> dict:
         "rows": digest((run.patterns.values, run.patterns.counts, run.patterns.units)),
         "validation": None if held_out is None else digest((held_out.values, held_out.counts, held_out.units)),
         "optimizer": str(jax.tree.structure(state.optimizer)),
-        "optimizer's steps": moves(run.optimizer, state, stacked=run.plan.stacked),
+        "optimizer's steps": step_sizes(run.optimizer, state, stacked=run.plan.stacked),
         "batch_size": int(run.batch_size),
         "seed": run.seed,
         "l1": run.plan.l1,
@@ -63,19 +63,19 @@ def activation_text(activation: Activation) -> str:
     return f"{activation.name} on ({low:g}, {high:g}), {hashlib.sha256(rounded.encode()).hexdigest()[:16]}"
 
 
-def moves(optimizer: Any, state: "State", *, stacked: bool) -> str:
-    """How far the optimiser would go on a gradient that is always the same: a step size hides in no structure."""
-    return " ".join(f"{size:.6g}" for size in np.asarray(_sizes(state, optimizer=optimizer, stacked=stacked)))
+def step_sizes(optimizer: Any, state: "State", *, stacked: bool) -> str:
+    """How far the optimiser moves on a constant gradient: its structure does not show its step size."""
+    return " ".join(f"{size:.6g}" for size in np.asarray(_step_sizes(state, optimizer=optimizer, stacked=stacked)))
 
 
 @partial(jax.jit, static_argnames=("optimizer", "stacked"))
-def _sizes(state: "State", *, optimizer: Any, stacked: bool) -> Any:
-    free, memory = state
+def _step_sizes(state: "State", *, optimizer: Any, stacked: bool) -> Any:
+    free, optimizer_state = state
     gradient = jax.tree.map(lambda p: 0.01 * jnp.cos(jnp.arange(p.size, dtype=p.dtype)).reshape(p.shape), free)
     update = jax.vmap(optimizer.update) if stacked else optimizer.update
     found = []
     for _ in range(STEPS):
-        updates, memory = update(gradient, memory, free)
+        updates, optimizer_state = update(gradient, optimizer_state, free)
         free = jax.tree.map(jnp.add, free, updates)
         found.append(sum(jnp.abs(u).sum() for u in jax.tree.leaves(updates)))
     return jnp.stack(found)

@@ -18,23 +18,23 @@ class Stopped(Enum):
 
     EPOCHS = "all epochs are done"
     VALIDATION = "the validation rows stopped improving; the network is the best seen on them"
-    CALLBACK = "the callback asked for it"
+    CALLBACK = "the callback stopped it"
     INTERRUPTED = "it was interrupted; the network is what had been learned so far"
     NOT_FINITE = (
-        "no row could be solved any more, or the parameters left the finite numbers; the network is the last that "
-        "could be used; use a smaller step, as in optimizer=optax.adam(0.01), or a first order method such as G12"
+        "no row could be solved, or parameters became infinite or nan; the network is the last usable one; "
+        "use a smaller step, as in optimizer=optax.adam(0.01), or a first order method such as G12"
     )
 
 
 ABOVE_ZERO = (
-    "ln P per row is above 0, which no probability allows: learning has found where the estimate is wrong; "
+    "ln P per row is above 0, which no probability allows: the estimate is wrong there, and learning exploits it; "
     "use a bound (SJJ) or a first order method such as G12"
 )
 UNSOLVED = (
     "most rows could not be solved in the last epoch; use a first order method such as G12, or a smaller step, "
     "as in optimizer=optax.adam(0.01)"
 )
-NOT_SOUND = "some parameters left the finite numbers, and the last that could be used were kept; use a smaller step"
+NOT_SOUND = "some parameters became infinite or nan, and the last usable ones were kept; use a smaller step"
 COLUMNS = ("epoch", "objective", "log_likelihood", "validation", "solved", "converged", "seconds")
 
 
@@ -44,13 +44,13 @@ class Fitted:
     - `history`: arrays with an entry for each epoch (of a stack, a row with an entry for each network):
         `epoch`; `objective`, the method's estimate of ln P per row as it was during the epoch; `log_likelihood`, the
         exact one after it, nan where that costs too much; `validation`, the estimate on the validation rows, where one
-        that could not be solved counts as the worst, or as coin tosses where that is less; `solved`, the share of rows
-        that could be learned from, as their free energy is that of some probability; `converged`,
-        the share that was solved to `tol` in the few evaluations that a step has; `seconds` since the start.
-    - `stopped`: why it ended. `warnings`: what speaks against the network although learning came to its end.
+        that could not be solved counts as the worst, or as coin tosses where that is less; `solved`, the fraction of
+        rows that could be learned from, as their free energy is that of some probability; `converged`, the fraction
+        that was solved to `tol` in the few evaluations that a step has; `seconds` since the start.
+    - `stopped`: why it ended. `warnings`: reasons to doubt the network although learning came to its end.
     - `optimizer_state`: what the optimiser remembers after the last epoch. With validation rows the network may be that
         of an earlier epoch, and the two do not belong together. To go on with a run use a checkpoint.
-    - `sound`: False for a network that had to be left at the last parameters that could be used; of a stack, for each.
+    - `sound`: False for a network that was left at its last usable parameters; of a stack, one for each network.
     """
 
     network: "BeliefNetwork"
@@ -77,7 +77,7 @@ class Fitted:
             UNSOLVED: last["solved"] < 0.5,
             NOT_SOUND: ~np.asarray(self.sound),
         }
-        return [_said_of(sentence, np.atleast_1d(doubtful)) for sentence, doubtful in found.items() if np.any(doubtful)]
+        return [_counted(sentence, np.atleast_1d(doubtful)) for sentence, doubtful in found.items() if np.any(doubtful)]
 
     def __repr__(self) -> str:
         if not self.epochs:
@@ -89,6 +89,6 @@ class Fitted:
         )
 
 
-def _said_of(sentence: str, doubtful: np.ndarray) -> str:
-    """With the number of networks that it is about, where there are several."""
+def _counted(sentence: str, doubtful: np.ndarray) -> str:
+    """The sentence, of a stack with the number of networks that it is about."""
     return sentence if len(doubtful) == 1 else f"{np.count_nonzero(doubtful)} of {len(doubtful)} networks: {sentence}"

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from plefka.activations import Activation, Sigmoid, as_activation
 from plefka.errors import InvalidInput, MethodDoesNotApply, MissingExtra
 from plefka.learning.epochs import Loop
 from plefka.learning.fitted import Fitted
@@ -19,7 +20,7 @@ from plefka.seeds import as_seed
 from plefka.solvers.monotone import Monotone
 
 STEP_SIZE = 0.05
-MOST_STEPS = 6  # evaluations for each batch, as slow as its slowest row: the next epoch goes on from where they end
+MOST_STEPS = 6  # evaluations for each batch, which waits for its slowest row; the next epoch starts where they end
 POLICY = Monotone(depth=2)  # from a start as good as the last epoch's, a longer memory costs more than it saves
 
 
@@ -56,20 +57,20 @@ def fit(
     - `rows`: (N, visible) or (N, units) with nan for what is missing or hidden, or a DataFrame with units for columns.
         Equal rows are merged and counted.
     - `method`: any scheme that has a free energy.
-    - `weights`: what each row counts for.
+    - `weights`: a weight for each row.
     - `optimizer`: any of optax; Adam with steps of 0.05 unless given.
     - `batch_size`: distinct rows for each step; `seed` shuffles them, and is needed where there is more than one batch.
-    - `validation`: rows to stop by, when `patience` epochs in a row have brought no improvement on them;
-        `validation_weights`: what each of them counts for.
+    - `validation`: rows held out for early stopping, after `patience` epochs in a row without improvement on them;
+        `validation_weights`: a weight for each of them.
     - `callback`: called after every epoch with its entry of the history; learning stops where it returns True.
-    - `checkpoint`: a file that is written at the start, every `checkpoint_every` seconds and at the end, and gone on
-        from if it is there: the result is the very same as that of a run without interruption. `epochs` counts those of
-        the checkpoint too.
+    - `checkpoint`: a file that is written at the start, every `checkpoint_every` seconds and at the end. If it exists,
+        training resumes from it, and the result is that of a run without interruption. `epochs` counts those of the
+        checkpoint too.
     - `l1`, `l2`: penalties on the weights: l1 sum |w| + l2 sum w^2 / 2, against ln P per row.
     - `masks`: arrays like the weights, 0 where there is no edge: weights there become 0. `frozen`: "weights", "bias" or
         a pair of arrays like `network.parameters`, true where a parameter keeps its value. `shared`: such a pair of
         whole numbers; parameters with the same number from 1 on move as one.
-    - `tol`: how far the means are solved in every step, in 6 evaluations at most; they start from those of the epoch
+    - `tol`: the tolerance of the means in every step, of 6 evaluations at most; they start from those of the epoch
         before.
     - `verbose`: whether to show a progress bar on standard error; None leaves it to `plefka.progress`.
     """
@@ -100,6 +101,11 @@ def adam(step_size: float = STEP_SIZE) -> Any:
     except ImportError as error:
         raise MissingExtra("optax", "learn", "learning") from error
     return optax.adam(step_size)
+
+
+def learning_method(method: str | Method | None, activation: str | Activation | Callable) -> Method:
+    """The method, or else a bound where there is one: learning exploits an estimate that may exceed the truth."""
+    return parse_method(method or ("SJJ" if isinstance(as_activation(activation), Sigmoid) else "G12"))
 
 
 class Run(NamedTuple):

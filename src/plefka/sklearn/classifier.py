@@ -65,8 +65,8 @@ class BeliefNetworkClassifier(ClassifierMixin, Learner):
         """Learn a network from the rows of every class."""
         X, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
         check_classification_targets(y)
-        X, weights = self._binary(X), self._weighted(X, sample_weight)
-        self._check_seen(X, weights)
+        X, weights = self._binary(X), self._sample_weights(X, sample_weight)
+        self._check_columns(X, weights)
         X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
         self.classes_, members = np.unique(y, return_inverse=True)
         self.class_prior_ = self._prior(np.bincount(members, weights))
@@ -82,7 +82,7 @@ class BeliefNetworkClassifier(ClassifierMixin, Learner):
     fitted_: list[Fitted]
 
     def _prior(self, weight: np.ndarray) -> np.ndarray:
-        """The priors that were given, or the classes' share of the rows."""
+        """The priors that were given, or the fractions of the rows that are of each class."""
         if self.priors is None:
             return weight / weight.sum()
         priors = np.asarray(self.priors, float)

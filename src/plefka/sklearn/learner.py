@@ -13,13 +13,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from plefka.activations import Activation, Sigmoid, as_activation
+from plefka.activations import Activation, as_activation
 from plefka.ensembles import around
 from plefka.errors import listed
 from plefka.inference import infer
 from plefka.learning.fitted import Fitted, Stopped
-from plefka.learning.fitting import adam, fit
-from plefka.methods import Method, parse_method
+from plefka.learning.fitting import adam, fit, learning_method
+from plefka.methods import Method
 from plefka.networks.belief import BeliefNetwork
 from plefka.solution import Solution
 
@@ -104,8 +104,8 @@ class Learner(BaseEstimator):
             )
         return X
 
-    def _check_seen(self, X: np.ndarray, weights: np.ndarray) -> None:
-        """Nothing could be learned about a column without a value."""
+    def _check_columns(self, X: np.ndarray, weights: np.ndarray) -> None:
+        """Nothing can be learned about a column without a value."""
         unseen = np.flatnonzero(np.isnan(X[weights > 0]).all(axis=0))
         if len(unseen):
             raise ValueError(
@@ -113,15 +113,13 @@ class Learner(BaseEstimator):
                 "Leave these columns out."
             )
 
-    def _weighted(self, X: np.ndarray, sample_weight: Any) -> np.ndarray:
+    def _sample_weights(self, X: np.ndarray, sample_weight: Any) -> np.ndarray:
         return np.asarray(_check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True))
 
     # ---- learning ----------------------------------------------------------------------------------------------------
 
     def _method(self) -> Method:
-        """The bound where there is one: learning can exploit an estimate that may exceed the truth."""
-        sigmoid = isinstance(as_activation(self.activation), Sigmoid)
-        return parse_method(self.method or ("SJJ" if sigmoid else "G12"))
+        return learning_method(self.method, self.activation)
 
     def _hidden_layers(self) -> tuple[int, ...]:
         layers = tuple(self.layers)
@@ -133,13 +131,13 @@ class Learner(BaseEstimator):
         return int(check_random_state(self.random_state).randint(LARGEST_SEED))
 
     def _start(self, X: np.ndarray, weights: np.ndarray, seed: int) -> BeliefNetwork:
-        """A network that is random above the visible units and has their frequencies, each row by its weight."""
+        """Random weights, and biases with which the visible units have their frequencies in the weighted rows."""
         seen = ~np.isnan(X)
         on = (weights @ np.where(seen, X, 0) + 0.5) / (weights @ seen + 1)
         return around(self._hidden_layers(), on, seed, as_activation(self.activation))
 
     def _learn(self, X: np.ndarray, weights: np.ndarray, seed: int) -> Fitted:
-        """A network from scratch. Rows without weight are as good as absent."""
+        """A network from scratch. Rows of weight 0 are left out."""
         X, weights = X[weights > 0], weights[weights > 0]
         held_out = None, None
         if self.validation_fraction is not None:
@@ -148,11 +146,11 @@ class Learner(BaseEstimator):
         network = self._start(X, weights, seed)
         return self._fitted(network, X, weights, seed, epochs=self.epochs, held_out=held_out)
 
-    def _fitted(self, network, X, weights, seed: int, *, epochs: int, held_out=(None, None), memory=None) -> Fitted:
-        """The network after some epochs, with an optimiser that goes on from its memory."""
+    def _fitted(self, network, X, weights, seed: int, *, epochs: int, held_out=(None, None), state=None) -> Fitted:
+        """The network after some epochs; the optimiser starts from `state` if there is one."""
         validation, validation_weights = held_out
         fitted = fit(
-            network, evidence(network, X), self._method(), weights=weights, optimizer=self._optimizer(memory),
+            network, evidence(network, X), self._method(), weights=weights, optimizer=self._optimizer(state),
             epochs=epochs, batch_size=self.batch_size, seed=seed, patience=self.patience, l1=self.l1, l2=self.l2,
             validation=None if validation is None else evidence(network, validation),
             validation_weights=validation_weights, verbose=bool(self.verbose),
@@ -166,17 +164,17 @@ class Learner(BaseEstimator):
                 warnings.warn(f"{warning[0].upper()}{warning[1:]}.", ConvergenceWarning, stacklevel=3)
         return fitted
 
-    def _optimizer(self, memory: Any) -> "_GoesOn":
-        return _GoesOn(adam(self.learning_rate) if self.optimizer is None else self.optimizer, memory)
+    def _optimizer(self, state: Any) -> "_Resumed":
+        return _Resumed(adam(self.learning_rate) if self.optimizer is None else self.optimizer, state)
 
     # ---- inference ---------------------------------------------------------------------------------------------------
 
     def _infer(self, network: BeliefNetwork, X: np.ndarray) -> Solution:
         solution = infer(network, evidence(network, X), self._method())
-        left = np.count_nonzero(~np.asarray(solution.converged))
-        if left:
+        failed = np.count_nonzero(~np.asarray(solution.converged))
+        if failed:
             status = next(status for status in solution.status if status.name != "CONVERGED")
-            warnings.warn(f"{left} of {len(X)} rows: {status.value}.", ConvergenceWarning, stacklevel=3)
+            warnings.warn(f"{failed} of {len(X)} rows: {status.value}.", ConvergenceWarning, stacklevel=3)
         return solution
 
 
@@ -185,20 +183,20 @@ def evidence(network: BeliefNetwork, X: np.ndarray) -> np.ndarray:
     return np.hstack([np.full((len(X), network.size - X.shape[1]), np.nan), X])
 
 
-class _GoesOn(NamedTuple):
-    """An optimiser that starts from what it remembers. It equals others with its rule, so that they share a program."""
+class _Resumed(NamedTuple):
+    """An optimiser that starts from a given state. It equals any with the same rule, so that they share a program."""
 
     optimizer: Any
-    memory: Any
+    state: Any
 
     def init(self, parameters: Any) -> Any:
-        return self.optimizer.init(parameters) if self.memory is None else self.memory
+        return self.optimizer.init(parameters) if self.state is None else self.state
 
     def update(self, *arguments: Any) -> Any:
         return self.optimizer.update(*arguments)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _GoesOn) and self.optimizer == other.optimizer
+        return isinstance(other, _Resumed) and self.optimizer == other.optimizer
 
     def __hash__(self) -> int:
         return hash(self.optimizer)

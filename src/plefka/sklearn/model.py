@@ -27,8 +27,8 @@ class BeliefNetworkModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Dens
     - `epochs`, `batch_size`: how often all rows are seen, and how many distinct ones in a step.
     - `optimizer`, `learning_rate`: any optimiser of optax, or None for Adam with this rate.
     - `l1`, `l2`: penalties on the weights.
-    - `validation_fraction`, `patience`: the share of rows that is held out, and the epochs without improvement on them
-        after which learning stops.
+    - `validation_fraction`, `patience`: the fraction of rows that is held out, and the epochs without improvement on
+        them after which learning stops.
     - `binarize`: x > binarize becomes 1 and other values 0; None for rows that are binary already.
     - `random_state`: where the weights start from, and the order of the rows.
     - `verbose`: show a progress bar on standard error.
@@ -46,8 +46,8 @@ class BeliefNetworkModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Dens
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "BeliefNetworkModel":
         """Learn a network from scratch."""
         rows = self._rows(X, reset=True)
-        weights = self._weighted(rows, sample_weight)
-        self._check_seen(rows, weights)
+        weights = self._sample_weights(rows, sample_weight)
+        self._check_columns(rows, weights)
         self._first_seed = self._seed()
         fitted = self._learn(rows, weights, self._first_seed)
         return self._keep(fitted, fitted.history)
@@ -57,15 +57,15 @@ class BeliefNetworkModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Dens
         """One epoch over these rows, from the present network and the optimiser's present state on."""
         first = not hasattr(self, "network_")
         rows = self._rows(X, reset=first)
-        weights = self._weighted(rows, sample_weight)
+        weights = self._sample_weights(rows, sample_weight)
         if first:
             self._first_seed = self._seed()
             network = self._start(rows, weights, self._first_seed)
             fitted = self._fitted(network, rows, weights, self._first_seed, epochs=1)
             return self._keep(fitted, fitted.history)
         seed = self._first_seed + self.n_iter_  # another order in every epoch
-        memory = self.fitted_.optimizer_state
-        fitted = self._fitted(self.network_, rows, weights, seed, epochs=1, memory=memory)
+        state = self.fitted_.optimizer_state
+        fitted = self._fitted(self.network_, rows, weights, seed, epochs=1, state=state)
         return self._keep(fitted, _joined(self.history_, fitted.history))
 
     def _keep(self, fitted: Fitted, history: dict[str, np.ndarray]) -> "BeliefNetworkModel":
