@@ -14,8 +14,11 @@ import plefka as pf
 from benchmarks.core import EDGES, dense_network, lower_part_observed, sparse_network
 from benchmarks.measure import Row, best, peak_memory
 from plefka.averages import Enumerated, Fourier
-from plefka.averages.range import range_for
+from plefka.averages.range import range_of
+from plefka.evidence import as_evidence
 from plefka.methods import parse_method
+from plefka.question import BeliefModel
+from plefka.reduction.reduce import reduce
 from plefka.sampling.gibbs import Sampled, sample_posterior
 
 METHODS = ("G1", "G2", "bethe", "conditioned[G2,k=4]")
@@ -61,28 +64,30 @@ def against_sampling(name: str):
     """Seconds of a second call, and errors of ln P(evidence) and of means, of every method and of the check."""
     network, row = LARGE[name]()
     start = time.perf_counter()
-    right = sample_posterior(parse_method(LONG), network, row[None])  # pyright: ignore[reportArgumentType]
+    (part,) = reduce(network, as_evidence(network, row)).parts
+    right = sample_posterior(parse_method(LONG), part.question)  # pyright: ignore[reportArgumentType]
     seconds = time.perf_counter() - start
-    facts = {"by": LONG, "seconds": seconds, "log_likelihood": float(right.log_likelihood[0])}
+    facts = {"by": LONG, "seconds": seconds, "log_likelihood": float(right.log_likelihood[0] + part.constant[0])}
     facts |= {"standard_error": float(right.log_likelihood_error[0]), "r_hat": float(right.r_hat[0])}
     error = facts["standard_error"]
     yield Row(f"{name}: standard error of ln P by sampling", error, "nats", "below 1", error < 1, facts)
-    relevant = right.means_error[0] > 0
+    relevant = (part.units, right.means_error[:, 0] > 0)
     solution = None
     for method in METHODS:
         solve = partial(pf.infer, network, row, method, throw=False)
         solution = solve()
-        yield from _compared(name, method, best(solve, 1), solution, solution.converged, right, relevant)
+        yield from _compared(name, method, best(solve, 1), solution, solution.converged, right, facts["log_likelihood"], relevant)
     assert solution is not None
-    check = partial(solution.check, seed=0)
+    check, right_log_likelihood = partial(solution.check, seed=0), facts["log_likelihood"]
     found = check()
     facts = {"pareto_k": found.pareto_k, "effective_samples": found.effective_samples, "verdict": found.verdict}
-    yield from _compared(name, f"check of {METHODS[-1]}", best(check, 1), found, True, right, relevant, facts)
+    yield from _compared(name, f"check of {METHODS[-1]}", best(check, 1), found, True, right, right_log_likelihood, relevant, facts)
 
 
-def _compared(name: str, method: str, seconds: float, found, converged: bool, right: Sampled, relevant, facts=()):
-    error = found.log_likelihood - right.log_likelihood[0]
-    off = np.abs(found.means - right.means[0])[relevant]
+def _compared(name: str, method: str, seconds: float, found, converged: bool, right: Sampled, log_likelihood, relevant, facts=()):
+    error = found.log_likelihood - log_likelihood
+    units, sampled = relevant
+    off = np.abs(found.means[units] - right.means[:, 0])[sampled]
     details = {"log_likelihood": float(found.log_likelihood), "error_of_log_likelihood": float(error)}
     details |= {"mean_error_of_means": float(off.mean()), "largest_error_of_means": float(off.max())} | dict(facts)
     finite = np.isfinite(found.log_likelihood) and np.isfinite(found.means).all()
@@ -100,7 +105,8 @@ NETWORKS: dict[str, Callable[[int], pf.BeliefNetwork]] = {"dense": dense_network
 def nodes_of(network: pf.BeliefNetwork) -> int:
     """The nodes of the quadrature over the parents of a unit, or all of its states where those are summed over."""
     parents = network.storage.most_parents()
-    average = range_for(network).average(network.activation, parents)
+    model = BeliefModel(network.storage, network.bias[:, None], network.activation, np.ones((network.size, 1), bool))
+    average = range_of(model).average(network.activation, parents)
     if isinstance(average, Enumerated):
         return 2**parents
     assert isinstance(average, Fourier)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import plefka as pf
-from plefka import conditioning, mean_field
+from plefka import choosing, conditioning
 from tests import zoo
 
 
@@ -43,7 +43,7 @@ def test_impossible_rows_have_no_say():
     rows = np.array([[0, 0, 1, 1], [np.nan, np.nan, 1, 1]])
     both = pf.infer(two_findings(), rows, "auto[exact=no]")
     assert [status.name for status in both.status] == ["IMPOSSIBLE", "CONVERGED"]
-    assert "on 1 of 1 checked rows" in both.notes[0]
+    assert "reliable on 1 of 1 checked rows" in both.notes[0]
     assert pf.infer(two_findings(), rows[:1], "auto[exact=no]").notes == ("auto chose bethe: exact was forbidden",)
 
 
@@ -59,5 +59,5 @@ def test_units_are_conditioned_on_only_where_their_pairs_fit(monkeypatch):
     network = zoo.ZOO["sigmoid, layered"]
     row = zoo.some_evidence(network)
     assert "auto chose conditioned[bethe,k=" in pf.infer(network, row, "auto[exact=no]").notes[0]
-    monkeypatch.setattr(mean_field, "MOST_PAIRS", 0)
+    monkeypatch.setattr(choosing, "MOST_PAIRS", 0)
     assert "auto chose bethe: " in pf.infer(network, row, "auto[exact=no]").notes[0]

@@ -13,6 +13,7 @@ import numpy as np
 from plefka.errors import MissingExtra, PlefkaError
 from plefka.evidence import Evidence
 from plefka.exact.enumeration import MOST_HIDDEN, num_enumerated
+from plefka.mean_field import MOST_PAIRS
 from plefka.methods import Auto, Conditioned, Method, parse_method
 from plefka.posterior import Posterior
 from plefka.question import Question
@@ -22,7 +23,7 @@ from plefka.solution import IMPOSSIBLE
 
 if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
-    from plefka.reduction.reduce import TracedReduction
+    from plefka.reduction.reduce import Part, TracedReduction
     from plefka.sampling.verdict import Check
 
 IN_A_TRACE = "G1"
@@ -47,11 +48,22 @@ def solved(method: Auto, network: "BeliefNetwork", evidence: Evidence, *, prune:
     bits = max(map(num_enumerated, questions))
     work = max(question.storage.num_edges + question.size for question in questions)
     seconds = len(evidence.rows) * 2.0**bits * STATES * work / RATE
-    if bits <= MOST_HIDDEN and seconds <= _budget(method, evidence):
+    if bits <= MOST_HIDDEN and seconds <= _budget(method, len(evidence.rows)):
         found = of_reduction(exact, whole, network, evidence, dtype)
         return _noted(found, exact, f"2^{bits} states are affordable")
     why = f"exact would sum over 2^{bits} states"
     return _approximate(method, network, evidence, why, prune, dtype)
+
+
+def posterior(method: Auto, part: "Part", *, dtype: str) -> Posterior:
+    """The same for a part of a larger computation: exact or belief propagation, without a check."""
+    question = part.question
+    bits, exact = num_enumerated(question), parse_method("exact")
+    work = 2.0**bits * STATES * (question.storage.num_edges + question.size)
+    if method.exact and bits <= MOST_HIDDEN and question.num_rows * work / RATE <= _budget(method, question.num_rows):
+        return _noted(exact.posterior(part, dtype=dtype), exact, f"2^{bits} states are affordable")
+    chosen = parse_method(FIRST)
+    return _noted(chosen.posterior(part, dtype=dtype), chosen, f"exact would sum over 2^{bits} states")
 
 
 def traced(reduction: "TracedReduction") -> Posterior:
@@ -95,6 +107,8 @@ def _first(method: Auto, reduced: list[tuple[np.ndarray, Reduction]], evidence: 
     """Belief propagation, with as much conditioning as the budget and the network allow."""
     plain = parse_method(FIRST)
     questions = [part.question for _, reduction in reduced for part in reduction.parts]
+    if any(question.storage.num_pairs() > MOST_PAIRS for question in questions):
+        return plain  # units could not be chosen
     k = min(affordable(method, question, evidence) for question in questions)
     return Conditioned("conditioned", inner=plain, k=k) if k else plain
 
@@ -111,14 +125,14 @@ def affordable(method: Auto, question: Question, evidence: Evidence) -> int:
     storage = question.storage
     passes = PASSES_FEW if storage.most_parents() <= FEW_PARENTS else PASSES_MANY
     seconds = len(evidence.rows) * passes * (storage.num_edges + question.size) / RATE
-    room = int(np.floor(np.log2(max(_budget(method, evidence) / seconds, 1.0))))
+    room = int(np.floor(np.log2(max(_budget(method, len(evidence.rows)) / seconds, 1.0))))
     free = int(question.free.sum(axis=0).max(initial=0))
     return max(0, min(room, MOST_CONDITIONED, free - KEPT))
 
 
-def _budget(method: Auto, evidence: Evidence) -> float:
+def _budget(method: Auto, rows: int) -> float:
     """For all rows together."""
-    return method.budget * min(len(evidence.rows), BATCH)
+    return method.budget * min(rows, BATCH)
 
 
 def _checks(network, evidence: Evidence, found: Posterior) -> tuple[np.ndarray, list["Check"] | None]:

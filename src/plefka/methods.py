@@ -378,6 +378,11 @@ class Auto(Method):
 
         return solved(self, network, evidence, prune=prune, dtype=dtype)
 
+    def posterior(self, part: "Part", *, dtype: str) -> "Posterior":
+        from plefka.choosing import posterior
+
+        return posterior(self, part, dtype=dtype)
+
     def traced(self, reduction: "TracedReduction") -> "Posterior":
         from plefka.choosing import traced
 

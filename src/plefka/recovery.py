@@ -77,15 +77,16 @@ def _of_chunk(
 def _all_means(reduction: Reduction, part: Part, found: Posterior) -> np.ndarray:
     """Of all units of the network, (units, rows); those of barren units are averaged over the components of a mixture."""
     full, _ = reduction.restored(part, found.means, found.slope)
-    barren, proposals = np.isnan(full), found.about.proposals
-    if proposals is None or not barren.any():
-        return reduction.predicted(full, part.rows, by_field=found.about.by_field)
+    by_field, proposals = found.about.by_field, found.about.proposals
+    predicted = reduction.predicted(part, full, by_field=by_field)
+    if proposals is None or predicted is full:
+        return predicted
     log_weights, components = proposals
-    total, inside = np.zeros(full.shape), ~np.isnan(reduction.restored(part, found.means * np.nan, None)[0])
+    total = np.zeros(full.shape)
     for weight, means in zip(normalised(log_weights, axis=0), components, strict=True):
-        one = np.where(inside | barren, full, reduction.restored(part, means, None)[0])
-        total += weight * reduction.predicted(one, part.rows, by_field=found.about.by_field)
-    return np.where(barren, total, full)
+        inside = reduction.restored(part, means, None)[0]
+        total += weight * reduction.predicted(part, np.where(np.isnan(inside), full, inside), by_field=by_field)
+    return np.where(np.isnan(full), total, full)
 
 
 def _about_part(about: About, part: Part, network: BeliefNetwork, first: int, count: int) -> About:

@@ -1,14 +1,18 @@
 """The bound from above is never below the truth, and reaches it where every finding is exact."""
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
 
 import plefka as pf
+from plefka.bounding import both
 from plefka.bounding.transformed import Transformed
-from plefka.bounding.two_layers import reduced
-from plefka.bounding.upper import applies, upper_bound
+from plefka.bounding.two_layers import is_two_layered, two_layers
+from plefka.bounding.upper import upper_bound
 from plefka.errors import InvalidInput
+from plefka.evidence import Evidence
+from plefka.reduction.reduce import Part, reduce
 from tests.data import names_in
 from tests.test_polytrees import enumerated
 from tests.test_real_networks import diagnosis
@@ -18,9 +22,20 @@ ROUNDING = 1e-9
 SEEDS = range(15)
 
 
+def part_of(network, row, tilt=None) -> Part:
+    """What is left of one row."""
+    (part,) = reduce(network, Evidence(np.array([row]), None if tilt is None else np.array([tilt]))).parts
+    return part
+
+
+def upper(network, row, tilt=None) -> float:
+    return upper_bound(part_of(network, row, tilt)).log_likelihood
+
+
 def bounds(network, row, tilt=None, most=6):
     """For 0, 1, 2, ... exact findings."""
-    return np.array([upper_bound(network, row, tilt, exact_findings=k).log_likelihood for k in range(most)])
+    part = part_of(network, row, tilt)
+    return np.array([upper_bound(part, exact_findings=k).log_likelihood for k in range(most)])
 
 
 def assert_is_a_bound_that_tightens(found, truth):
@@ -32,7 +47,7 @@ def assert_is_a_bound_that_tightens(found, truth):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_never_below_the_truth_tighter_with_every_exact_finding_and_exact_with_all(seed):
     network, row = two_layer(seed, causes=12, findings=9)
-    assert applies(network, row) is None
+    assert is_two_layered(part_of(network, row).question)
     assert_is_a_bound_that_tightens(bounds(network, row, most=10), exact_two_layer(network, row)[0])
 
 
@@ -53,31 +68,33 @@ def test_two_layers_of_sigmoid_units(seed):
     network = pf.BeliefNetwork.layered([rng.normal(0, 1, (4, 6))], [rng.normal(0, 1, 6), rng.normal(0, 1, 4)])
     row = np.concatenate([[1.0, 0.0], np.full(4, np.nan), rng.integers(0, 2, 3), [np.nan]])
     truth, _ = enumerated(network, row)
-    assert truth - ROUNDING <= upper_bound(network, row).log_likelihood < truth + 1
+    assert truth - ROUNDING <= upper(network, row) < truth + 1
 
 
 def test_any_tangents_give_a_bound_and_its_gradient_is_right():
     network, row = two_layer(1, causes=12, findings=9)
     truth, _ = exact_two_layer(network, row)
     rng = np.random.default_rng(0)
+    part = part_of(network, row)
     for exact in ([], [0, 2]):
-        relaxed = Transformed(reduced(network, row, np.zeros(network.size)), exact)
+        relaxed = Transformed(two_layers(part.question), exact)
         for _ in range(10):
             z = rng.normal(0, 2, len(relaxed.soft))
             value, gradient, _ = relaxed.bound(z)
-            assert value >= truth - ROUNDING
+            assert value + part.constant[0] >= truth - ROUNDING
             slopes = approx_fprime(z, lambda z, relaxed=relaxed: relaxed.bound(z)[0], 1e-7)
             assert gradient == pytest.approx(slopes, abs=1e-5)
 
 
 def test_means_of_the_exact_part_are_the_posterior():
     network, row = two_layer(5, causes=12, findings=9)
-    problem = reduced(network, row, np.zeros(network.size))
+    part = part_of(network, row)
+    problem = two_layers(part.question)
     relaxed = Transformed(problem, list(range(len(problem.leak))))
     means = relaxed.minimise(np.zeros(0)).means
-    hidden = np.isnan(row[:12])
     _, truth = exact_two_layer(network, row)
-    assert means == pytest.approx(truth[:12][hidden & (truth[:12] > 0)], abs=1e-10)
+    assert len(means) > 1
+    assert means == pytest.approx(truth[part.units[part.question.free[:, 0]]], abs=1e-10)
 
 
 def test_an_observed_finding_may_have_children_and_hidden_ones_without_are_left_out():
@@ -85,50 +102,60 @@ def test_an_observed_finding_may_have_children_and_hidden_ones_without_are_left_
     network = pf.BeliefNetwork(W, [0.3, 0.1, 0, 0.2], "noisy_or")
     for row in ([np.nan, 0, 1, np.nan], [np.nan, 1, 1, 0]):
         row = np.array(row)
-        assert upper_bound(network, row).log_likelihood == pytest.approx(enumerated(network, row)[0], abs=ROUNDING)
+        assert upper(network, row) == pytest.approx(enumerated(network, row)[0], abs=ROUNDING)
 
 
 @pytest.mark.parametrize("row", [[np.nan, 0, 1], [0, np.nan, 1], [1, 0, np.nan]])
 def test_impossible_evidence_has_no_probability(row):
     W = np.array([[0, 0, 0], [np.inf, 0, 0], [1.0, 0, 0]])
-    assert upper_bound(pf.BeliefNetwork(W, [0.3, 0, 0], "noisy_or"), row).log_likelihood == -np.inf
+    found = pf.bounds(pf.BeliefNetwork(W, [0.3, 0, 0], "noisy_or"), row)
+    assert (found.lower, found.upper, found.gap) == (-np.inf, -np.inf, 0)
 
 
 def test_causes_of_tiny_probability_do_not_underflow():
     W = np.array([[0, 0, 0], [1.0, 0, 0], [1.0, 0, 0]])
     network = pf.BeliefNetwork(W, [1e-3, 0, 0], "noisy_or")
     row, tilt = np.array([np.nan, 1, 1]), np.array([-900.0, 0, 0])
-    assert upper_bound(network, row, tilt).log_likelihood >= enumerated(network, row, tilt)[0]
+    assert upper(network, row, tilt) >= enumerated(network, row, tilt)[0] - ROUNDING
 
 
-def test_deeper_networks_are_summed_over_or_bounded_weakly():
+def test_deeper_networks_are_summed_over_or_bounded_weakly(monkeypatch):
     rng = np.random.default_rng(0)
     network = pf.BeliefNetwork(np.tril(rng.uniform(0, 1, (7, 7)), -1), rng.uniform(0.1, 0.3, 7), "noisy_or")
-    row = np.array([np.nan, np.nan, np.nan, 0, np.nan, 1, 0])
-    assert "unit '1' is hidden and has parents" in str(applies(network, row))
-    truth, _ = enumerated(network, row)
-    assert upper_bound(network, row).log_likelihood == pytest.approx(truth, abs=ROUNDING)
-    tilt = np.array([0, 1.0, 0, 0, -1.0, 0, 0])
-    weak = upper_bound(network, row, tilt)
-    assert weak.method == "every observed unit at its best"
-    assert enumerated(network, row, tilt)[0] <= weak.log_likelihood < 1
+    row, soft = (
+        np.array([np.nan, np.nan, np.nan, 0, np.nan, 1, 0]),
+        {1: pf.Likelihood(0.5, 0.2), 4: pf.Likelihood(0.2, 0.5)},
+    )
+    evidence = {**{unit: int(state) for unit, state in enumerate(row) if state == state}, **soft}
+    exact = pf.bounds(network, evidence)
+    tilt = np.log([1, 2.5, 1, 1, 0.4, 1, 1])
+    truth = enumerated(network, row, tilt)[0] + np.log(0.1)
+    assert (exact.lower_method, exact.upper_method) == ("exact", "exact")
+    assert exact.upper == pytest.approx(truth, abs=ROUNDING)
+    monkeypatch.setattr(both, "AFFORDABLE", 0)
+    weak = pf.bounds(network, evidence)
+    assert weak.upper_method == "every observed unit at its best"
+    assert weak.lower <= truth <= weak.upper < 1
+    assert not is_two_layered(part_of(network, row, tilt).question)
 
 
-def test_what_the_bound_is_not_for_is_said():
-    wave = pf.BeliefNetwork(np.tril(np.ones((3, 3)), -1), np.zeros(3), lambda x: 0.5 + 0.1 * np.sin(x))
-    assert "noisy-or and sigmoid" in str(applies(wave, np.full(3, np.nan)))
-    assert upper_bound(wave, [np.nan, np.nan, 1], tilt=[0, 2.0, 0]).log_likelihood == 2
+def test_units_of_another_kind_are_bounded_by_soft_evidence_alone():
+    wave = pf.BeliefNetwork(np.tril(np.ones((3, 3)), -1), np.zeros(3), lambda x: 0.5 + 0.1 * jnp.sin(x))
+    assert upper(wave, [np.nan, np.nan, 1], tilt=[0, 2.0, 0]) == 2
+
+
+def test_edges_of_probability_one_between_hidden_units_leave_no_strict_lower_bound(monkeypatch):
+    W = np.zeros((5, 5))
+    W[1, 0], W[2, :2], W[3:, 1:3] = np.inf, 0.5, 1.0
+    monkeypatch.setattr(both, "AFFORDABLE", 0)
+    found = pf.bounds(pf.BeliefNetwork(W, np.full(5, 0.2), "noisy_or"), {3: 1, 4: 1})
+    assert found.lower == -np.inf < found.upper
+
+
+def test_bounds_are_for_one_row():
     stack = pf.ensembles.layered((2, 3), 0, 1, 2, 0, "noisy_or")
-    assert "stack" in str(applies(stack, np.full(5, np.nan)))
-    with pytest.raises(InvalidInput, match="stack of 2"):
-        upper_bound(stack, np.full(5, np.nan))
-    network, row = two_layer(0, causes=3, findings=2)
-    with pytest.raises(InvalidInput, match="one number for each of 5 units"):
-        upper_bound(network, row[:4])
-    with pytest.raises(InvalidInput, match="0 or more"):
-        upper_bound(network, row, exact_findings=-1)
-    hidden = np.full(5, np.nan)
-    assert "tilted" in str(applies(network, hidden, [0, 0, 0, 0, 1.0]))
+    with pytest.raises(InvalidInput, match="one network and one row"):
+        pf.bounds(stack)
 
 
 @pytest.mark.parametrize(("exact_findings", "mean_gap"), [(0, 2.0), (2, 1.0)])
@@ -146,7 +173,7 @@ def _gap(name, exact_findings):
     network, evidence, log_z, _ = diagnosis(name)
     row = np.full(network.size, np.nan)
     row[[network.index(unit) for unit in evidence]] = list(evidence.values())
-    found = upper_bound(network, row, exact_findings=exact_findings)
+    found = upper_bound(part_of(network, row), exact_findings=exact_findings)
     assert found.converged
     assert found.method.startswith("Jaakkola-Jordan, ")
     return found.log_likelihood - log_z

@@ -1,8 +1,14 @@
-"""Networks with impossible states, and soft evidence written as an extra unit."""
+"""Networks with impossible states, soft evidence as a tilt, and a count of what is compiled."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import jax
 import numpy as np
 
 import plefka as pf
+from plefka.evidence import Evidence, as_evidence
+from plefka.reduction.reduce import Part, reduce
 
 NEVER, ALWAYS = 0.0, np.inf
 
@@ -26,13 +32,32 @@ def with_certain_edges() -> tuple[pf.BeliefNetwork, np.ndarray]:
     return pf.BeliefNetwork(W, bias, "noisy_or"), np.array([np.nan] * 6 + [1, 0])
 
 
-def with_virtual_children(network: pf.BeliefNetwork, tilt: np.ndarray) -> tuple[pf.BeliefNetwork, float]:
-    """A child for every unit, on with probability e^tilt / 4 if the unit is on and 1/4 if not; and ln of the 1/4s."""
-    n = network.size
-    off = np.full(n, 0.25)
-    on = off * np.exp(tilt)
-    W = np.zeros((2 * n, 2 * n))
-    W[:n, :n] = network.weights
-    W[np.arange(n, 2 * n), np.arange(n)] = np.log(on / (1 - on)) - np.log(off / (1 - off))
-    bias = np.r_[network.bias, np.log(off / (1 - off))]
-    return pf.BeliefNetwork(W, bias, network.activation), float(np.log(off).sum())
+def tilted() -> tuple[pf.BeliefNetwork, dict]:
+    """Soft evidence on hidden units, and one that was observed."""
+    from tests import zoo
+
+    likelihoods = {unit: pf.Likelihood(on, 0.25) for unit, on in enumerate((0.4, 0.1, 0.25, 0.7))}
+    return zoo.dense(5, -1, 1, "sigmoid", 3), {**likelihoods, 4: 1}
+
+
+def part_of(network: pf.BeliefNetwork, evidence) -> Part:
+    """The only part of what evidence leaves."""
+    given: Evidence = as_evidence(network, evidence)
+    (part,) = reduce(network, given).parts
+    return part
+
+
+@contextmanager
+def compilations() -> Iterator[list[str]]:
+    """All programs that are compiled while it lasts."""
+    found: list[str] = []
+
+    def listen(event: str, duration_secs: float, **_: str | int) -> None:
+        if event == "/jax/core/compile/backend_compile_duration":
+            found.append(event)
+
+    jax.monitoring.register_event_duration_secs_listener(listen)
+    try:
+        yield found
+    finally:
+        jax.monitoring.unregister_event_duration_listener(listen)

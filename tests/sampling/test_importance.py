@@ -1,15 +1,16 @@
 """The importance check: it covers the truth as often as it says, and knows when it does not."""
 
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import plefka as pf
 from plefka.errors import InvalidInput
-from plefka.sampling import importance, verdict
+from plefka.sampling import verdict
 from plefka.sampling.diagnostics import of_chains, smoothed
-from plefka.sampling.importance import check, widened
+from plefka.sampling.fields import Target
+from plefka.sampling.importance import Proposals, weighted_draws, widened
 from plefka.sampling.verdict import Check
 from tests import zoo
 from tests.sampling import cases
@@ -17,44 +18,38 @@ from tests.sampling import cases
 FAR = 4.5
 
 
-def proposal(network, row, means):
-    return widened(network, row, (np.zeros(1), means[None]))
+def solved(network, row, method="G12", **changes):
+    """A solution, or what is made of it by changes."""
+    return replace(pf.infer(network, row, method, throw=False), **changes)
 
 
-def checked(network, row, method="G12", seed=0, **options):
-    solution = pf.infer(network, row, method, throw=False)
-    options = {"estimate": solution.log_likelihood, "is_bound": solution.is_bound} | options
-    return check(network, row, None, proposal(network, row, solution.means), seed=seed, **options)
+def assert_covers(found, exact):
+    assert abs(found.log_likelihood - exact.log_likelihood) <= FAR * found.standard_error + 1e-12
+    assert (np.abs(found.means - exact.means) <= FAR * found.means_error + 1e-12).all()
 
 
 @pytest.mark.parametrize("name", zoo.ZOO)
 def test_the_check_agrees_with_enumeration(name):
     network = zoo.ZOO[name]
     row = zoo.some_evidence(network)
-    found, exact = checked(network, row, seed=4), pf.infer(network, row, "exact")
+    found, exact = solved(network, row).check(seed=4), pf.infer(network, row, "exact")
     assert found.reliable
-    assert abs(found.log_likelihood - exact.log_likelihood) < FAR * found.standard_error
-    assert (np.abs(found.means - exact.means) <= FAR * found.means_error + 1e-12).all()
+    assert_covers(found, exact)
     assert 100 < found.effective_samples <= found.num_samples
 
 
-@pytest.mark.parametrize("make", [cases.without_leak, cases.with_certain_edges])
-def test_impossible_draws_have_no_weight(make):
-    network, row = make()
-    exact = pf.infer(network, row, "exact")
-    found = check(network, row, None, proposal(network, row, exact.means), seed=0)
-    assert abs(found.log_likelihood - exact.log_likelihood) < FAR * found.standard_error
-    assert (np.abs(found.means - exact.means) <= FAR * found.means_error + 1e-12).all()
+@pytest.mark.parametrize("make", [cases.without_leak, cases.with_certain_edges, cases.tilted])
+def test_impossible_draws_have_no_weight_and_soft_evidence_counts(make):
+    network, evidence = make()
+    exact = pf.infer(network, evidence, "exact")
+    assert_covers(exact.check(seed=0), exact)
 
 
 def test_the_interval_covers_the_truth_as_often_as_it_says():
     stack = pf.ensembles.layered((2, 4, 6), -1, 1, 100, 8, "sigmoid")
     row = np.array([np.nan] * 6 + [0.0] * 6)
-    solved, exact = pf.infer(stack, row, "G12"), pf.infer(stack, row, "exact")
-    networks = [zoo.network_of(stack, k) for k in range(100)]
-    checks = [
-        check(network, row, None, proposal(network, row, solved.means[k]), seed=k) for k, network in enumerate(networks)
-    ]
+    exact = pf.infer(stack, row, "exact")
+    checks = pf.infer(stack, row, "G12").check(seed=0)
     assert all(found.reliable for found in checks)
     covered = [low <= truth <= high for (low, high), truth in zip(
         (found.interval for found in checks), exact.log_likelihood, strict=True
@@ -72,29 +67,44 @@ def test_a_mixture_is_a_better_proposal_than_one_of_its_parts():
     network = pf.BeliefNetwork(W, np.array([-5.0, -5.0, -9.0]))
     row = np.array([np.nan, np.nan, 1.0])
     one, other = np.array([0.99, 0.01, 1.0]), np.array([0.01, 0.99, 1.0])
-    both = (np.log([0.5, 0.5]), np.stack([one, other]))
-    exact = pf.infer(network, row, "exact").log_likelihood
-    single = check(network, row, None, proposal(network, row, one), seed=0)
-    mixed = check(network, row, None, widened(network, row, both), seed=0)
+    both = [(np.zeros(1, int), np.arange(3), np.zeros((2, 1)), np.stack([one, other])[:, :, None])]
+    exact = pf.infer(network, row, "exact")
+    single = solved(network, row, means=one).check(seed=0)
+    mixed = solved(network, row, means=one, proposals=both).check(seed=0)
     assert mixed.effective_samples > 3 * single.effective_samples
-    assert abs(mixed.log_likelihood - exact) < FAR * mixed.standard_error
+    assert_covers(mixed, exact)
 
 
-def test_a_tilt_is_soft_evidence():
-    network = zoo.dense(5, -1, 1, "sigmoid", 3)
-    tilt = np.array([0.5, -1.0, 0.0, 1.0, -0.4])
-    row = np.array([np.nan, np.nan, np.nan, np.nan, 1.0])
-    larger, constant = cases.with_virtual_children(network, tilt)
-    exact = pf.infer(larger, np.r_[row, np.ones(5)], "exact")
-    found = check(network, row, tilt, proposal(network, row, exact.means[:5]), seed=0)
-    assert abs(found.log_likelihood + constant - exact.log_likelihood) < FAR * found.standard_error
-    assert (np.abs(found.means - exact.means[:5]) <= FAR * found.means_error + 1e-12).all()
+def test_methods_that_find_a_mixture_are_checked_by_it():
+    """Also in the second row, of other units, and for units that the mixture does not have."""
+    network = pf.ensembles.layered((3, 8), 0, 2, 1, 0, "noisy_or").take(0)
+    rows = np.full((2, 11), np.nan)
+    rows[0, 3:9], rows[1, 4:] = 1.0, 1.0
+    exact = pf.infer(network, rows, "exact")
+    for method in ("conditioned[G1,k=2]", "mixture[3]", "gibbs[seed=0,sweeps=100]"):
+        checks = pf.infer(network, rows, method).check(seed=0)
+        for row, found in enumerate(checks):
+            assert abs(found.log_likelihood - exact.log_likelihood[row]) < FAR * found.standard_error
+            assert (np.abs(found.means - exact.means[row]) <= FAR * found.means_error + 1e-12).all()
+
+
+def test_weighted_draws_serve_many_rows_at_once():
+    network = zoo.ZOO["sigmoid, sparse, large weights"]
+    rows = np.stack([zoo.some_evidence(network), 1 - zoo.some_evidence(network)])
+    part = cases.part_of(network, rows)
+    u = np.where(part.question.free, 0.5, part.question.values)[None]
+    target = Target(part.question)
+    proposals = widened(target, Proposals.of(np.zeros((1, 2)), u))
+    states, log_w = weighted_draws(target, proposals, np.random.default_rng(0), 40_000)
+    assert states.shape == (part.question.size, 2, 40_000)
+    found = np.logaddexp.reduce(log_w, axis=1) - np.log(40_000) + part.constant
+    np.testing.assert_allclose(found, pf.infer(network, rows, "exact").log_likelihood, atol=0.05)
 
 
 def test_nothing_hidden_is_exact():
     network = zoo.ZOO["sigmoid, layered"]
     row = np.ones(network.size)
-    found = checked(network, row)
+    found = solved(network, row).check(seed=0)
     assert found.log_likelihood == pytest.approx(network.log_joint(row), abs=1e-12)
     assert (found.standard_error, found.pareto_k) == (0, -np.inf)
     assert found.trusted
@@ -104,16 +114,14 @@ def test_nothing_hidden_is_exact():
 def test_nothing_observed_is_exact_too_and_barren_units_are_predicted():
     network = zoo.ZOO["sigmoid, layered"]
     row = np.full(network.size, np.nan)
-    found, exact = checked(network, row, estimate=0.0), pf.infer(network, row, "exact")
+    found = solved(network, row).check(seed=0)
     assert (found.log_likelihood, found.standard_error) == (0, 0)
     assert found.trusted
-    assert (np.abs(found.means - exact.means) <= FAR * found.means_error + 1e-12).all()
+    assert_covers(found, pf.infer(network, row, "exact"))
 
 
-def test_proposals_that_miss_the_posterior_are_found_out():
-    network, row = cases.without_leak()
-    found = check(network, row, None, (np.zeros(1), np.zeros((1, 8))), seed=0)
-    assert found.log_likelihood == -np.inf
+def test_draws_none_of_which_are_possible_say_that_the_posterior_was_missed():
+    found = Check(-np.inf, np.inf, np.zeros(2), np.zeros(2), np.inf, 0.0, 4096, -3.0)
     assert not found.trusted
     assert "misses" in found.verdict
 
@@ -130,28 +138,28 @@ def test_verdicts_in_words():
         "no bound may": (truth + 0.5, True, False),
     }
     for words, (estimate, is_bound, trusted) in verdicts.items():
-        found = checked(network, row, estimate=estimate, is_bound=is_bound)
+        found = solved(network, row, log_likelihood=estimate, is_bound=is_bound).check(seed=0)
         assert words in found.verdict
         assert found.trusted is trusted
-    assert "estimate" not in checked(network, row, estimate=None).verdict
+    assert "estimate" not in judged(None).verdict
 
 
-def judged(estimate, **said):
+def judged(estimate, **claims):
     """A check whose draws say -3 +- 0.01."""
     row = np.full(2, 0.5)
-    return Check(-3.0, 0.01, row, row, 0.2, 1000.0, 4096, estimate, **said)
+    return Check(-3.0, 0.01, row, row, 0.2, 1000.0, 4096, estimate, **claims)
 
 
-@pytest.mark.parametrize("said", [{}, {"is_bound": True}, {"is_exact": True, "is_bound": True}])
+@pytest.mark.parametrize("claims", [{}, {"is_bound": True}, {"is_exact": True, "is_bound": True}])
 @pytest.mark.parametrize("estimate", [np.nan, -np.inf, np.inf])
-def test_an_estimate_that_is_not_finite_is_not_trusted(estimate, said):
-    found = judged(estimate, **said)
+def test_an_estimate_that_is_not_finite_is_not_trusted(estimate, claims):
+    found = judged(estimate, **claims)
     assert not found.trusted
     assert found.verdict.endswith("The method has no finite answer: take the values of the draws.")
 
 
 @pytest.mark.parametrize(
-    ("errors", "said", "words", "trusted"),
+    ("errors", "claim", "words", "trusted"),
     [
         (1.5, "is_bound", "within the interval", True),
         (3.0, "is_bound", "above, outside the interval but within what chance allows", True),
@@ -162,8 +170,8 @@ def test_an_estimate_that_is_not_finite_is_not_trusted(estimate, said):
         (-4.5, "is_exact", "below, more than chance allows", False),
     ],
 )
-def test_only_what_chance_does_not_explain_is_called_wrong(errors, said, words, trusted):
-    found = judged(-3.0 + 0.01 * errors, **{said: True})
+def test_only_what_chance_does_not_explain_is_called_wrong(errors, claim, words, trusted):
+    found = judged(-3.0 + 0.01 * errors, **{claim: True})
     assert words in found.verdict
     assert found.trusted is trusted
 
@@ -191,7 +199,7 @@ def test_a_heavy_tail_is_not_to_be_believed():
     network = zoo.dense(12, -6, 6, "sigmoid", 9)
     row = np.where(np.arange(12) > 8, 1.0, np.nan)
     means = np.where(np.isnan(row), 1 - np.round(pf.infer(network, row, "exact").means), row)
-    found = check(network, row, None, (np.zeros(1), np.clip(means, 0.01, 0.99)[None]), seed=0, estimate=-3.0)
+    found = solved(network, row, means=means).check(seed=0)
     assert found.pareto_k > verdict.USABLE
     assert not found.trusted
     assert "Not to be believed" in found.verdict
@@ -207,38 +215,19 @@ def test_rows_are_checked_one_by_one_and_the_seed_decides():
     assert first[1].standard_error == 0
 
 
-def test_a_second_check_compiles_nothing():
+def test_a_check_compiles_nothing():
     network = zoo.ZOO["sigmoid, layered"]
-    row = zoo.some_evidence(network)
-    checked(network, row)
-    compiled: Any = importance._sum_of_logs
-    before = compiled._cache_size()
-    checked(zoo.ZOO["sigmoid, sparse, large weights"], 1 - row)
-    assert compiled._cache_size() == before
+    solution = solved(network, zoo.some_evidence(network))
+    with cases.compilations() as found:
+        solution.check(seed=0)
+    assert not found
 
 
-BAD = {
-    "one row": lambda net, row, q: check(net, np.stack([row, row]), None, q, seed=0),
-    "means between 0 and 1": lambda net, row, q: check(net, row, None, (q[0], q[1] + 1), seed=0),
-    "ln weights": lambda net, row, q: check(net, row, None, (q[0], q[1][:, :3]), seed=0),
-    "num_samples": lambda net, row, q: check(net, row, None, q, seed=0, num_samples=3),
-    "seed": lambda net, row, q: check(net, row, None, q, seed=-1),
-    "tilt": lambda net, row, q: check(net, row, np.full(row.shape, np.nan), q, seed=0),
-}
-
-
-@pytest.mark.parametrize("message", BAD)
-def test_bad_input(message):
+@pytest.mark.parametrize(("options", "message"), [({"num_samples": 3}, "num_samples"), ({"seed": -1}, "seed")])
+def test_bad_input(options, message):
     network = zoo.ZOO["sigmoid, layered"]
-    row = zoo.some_evidence(network)
     with pytest.raises(InvalidInput, match=message):
-        BAD[message](network, row, proposal(network, row, np.full(network.size, 0.5)))
-
-
-def test_a_stack_is_refused():
-    stack = pf.ensembles.layered((2, 3), -1, 1, 2, 0)
-    with pytest.raises(InvalidInput, match="stack"):
-        check(stack, np.zeros(5), None, (np.zeros(1), np.zeros((1, 5))), seed=0)
+        solved(network, zoo.some_evidence(network)).check(**{"seed": 0, **options})
 
 
 # ---- what is made of draws -------------------------------------------------------------------------------------------

@@ -7,11 +7,12 @@ import numpy as np
 
 from plefka.bounding.upper import upper_bound
 from plefka.errors import InvalidInput, MethodDoesNotApply
-from plefka.evidence import Evidence, as_evidence
+from plefka.evidence import as_evidence
 from plefka.exact.enumeration import num_enumerated
 from plefka.methods import parse_method
 from plefka.networks.belief import BeliefNetwork
-from plefka.solution import STATUS_CODES, Status
+from plefka.reduction.reduce import Reduction, reduce
+from plefka.solution import CONVERGED, OUT_OF_STEPS
 
 LOWER = ("SJJ", "G1", "conditioned[G1,k=4]", "mixture[4]")
 AFFORDABLE = 16  # units that are enumerated, and the bounds meet
@@ -40,27 +41,32 @@ def bounds(network: BeliefNetwork, evidence: Any = None) -> Bounds:
     if given.batched:
         raise InvalidInput("bounds are for one network and one row of evidence; call it for each row.")
     offset = 0.0 if given.offset is None else float(given.offset[0])
-    if num_enumerated(network, given, prune=True) <= AFFORDABLE:
-        exact = -float(parse_method("exact").posterior(network, given, prune=True, dtype="float64").free_energy[0])
-        return Bounds(exact + offset, exact + offset, "exact", "exact")
-    lower, by = _lower(network, given)
-    above = upper_bound(network, given.rows[0], None if given.tilt is None else given.tilt[0])
+    reduction = reduce(network, given._replace(batched=True))  # so that impossible evidence has a bound
+    (part,) = reduction.parts
+    if reduction.impossible[0]:
+        return Bounds(-np.inf, -np.inf, "exact", "exact")
+    if num_enumerated(part.question) <= AFFORDABLE:
+        found = parse_method("exact").posterior(part, dtype="float64")
+        exact = offset + float(part.constant[0] - found.free_energy[0])
+        return Bounds(exact, exact, "exact", "exact")
+    lower, by = _lower(network, reduction)
+    above = upper_bound(part)
     return Bounds(lower + offset, above.log_likelihood + offset, by, above.method)
 
 
-def _lower(network: BeliefNetwork, given: Evidence) -> tuple[float, str]:
+def _lower(network: BeliefNetwork, reduction: Reduction) -> tuple[float, str]:
     """The highest of all lower bounds that apply; minus infinity where there is none."""
     best, by = -np.inf, "no lower bound applies"
-    for name in LOWER:
+    (part,) = reduction.parts
+    for name in () if reduction.is_loose[0] else LOWER:
         method = parse_method(name)
         try:
             method.check(network)
-            found = method.posterior(network, given, prune=True, dtype="float64")
+            found = method.posterior(part, dtype="float64")
         except MethodDoesNotApply:
             continue
-        is_bound = method.is_bound if found.about is None or found.about.is_bound is None else found.about.is_bound
-        usable = STATUS_CODES[found.status[0] - 1] in (Status.CONVERGED, Status.OUT_OF_STEPS)
-        value = -float(found.free_energy[0])
-        if is_bound and usable and np.isfinite(value) and value > best:
+        is_bound = method.is_bound if found.about.is_bound is None else found.about.is_bound
+        value = float(part.constant[0] - found.free_energy[0])
+        if is_bound and found.status[0] in (CONVERGED, OUT_OF_STEPS) and np.isfinite(value) and value > best:
             best, by = value, str(method)
     return best, by

@@ -171,8 +171,8 @@ class Plan:
         """d ln P / d log-odds of a cause of one finding: how far its mean moves."""
         on, off = chance.on[effect.cause], chance.off[effect.cause]
         change = np.expm1(-effect.strength) * (1 if effect.when_on else -1)
-        share = chance.stay[effect.finding] * np.exp(_field(effect, chance.on, chance.off))
-        return on * off * change * share * slopes.stay[effect.finding]
+        stay_without = chance.stay[effect.finding] * np.exp(_field(effect, chance.on, chance.off))
+        return on * off * change * stay_without * slopes.stay[effect.finding]
 
 
 def _field(effect: Effect, on: np.ndarray, off: np.ndarray) -> float:

@@ -1,7 +1,7 @@
 """The bound with some findings transformed, as a function of where, and the other findings exact.
 
 For a finding that is on, follow the tangent of ln f from its leak up to the field x where it touches, and ln f itself
-from there on. That curve is concave and nowhere below ln f, so that what several causes add to it is at most the sum of
+from there on. That curve is concave and never below ln f, so that what several causes add to it is at most the sum of
 what each adds alone:
 
     ln f(leak + sum_j w_j S_j) <= base + sum_j a_j S_j,    base = ln f(x) - rate (x - leak),  rate = (ln f)'(x),
@@ -22,7 +22,7 @@ import numpy as np
 
 from plefka.bounding.descent import descend
 from plefka.bounding.open_findings import Effect, Plan, plan
-from plefka.bounding.two_layers import TwoLayers, log_noisy_or
+from plefka.bounding.two_layers import TwoLayers
 
 MAX_STEPS = 500
 TOLERANCE = 1e-7
@@ -49,11 +49,11 @@ class Transformed:
         self.problem, self.exact = problem, exact
         self.soft = np.setdiff1d(np.arange(len(problem.leak)), exact)
         self.leak = problem.leak[self.soft]
-        edges = problem.edges.take(np.isin(problem.edges.child, self.soft))
-        self.finding, self.cause = np.searchsorted(self.soft, edges.child), edges.parent
-        self.size, self.when_on = np.abs(edges.weight), edges.weight > 0
+        edges = np.isin(problem.finding, self.soft)
+        self.finding, self.cause = np.searchsorted(self.soft, problem.finding[edges]), problem.cause[edges]
+        self.size, self.when_on = np.abs(problem.weight[edges]), problem.weight[edges] > 0
         self.reach = self.leak[self.finding] + self.size  # the field with one cause alone
-        self.top = problem.family.log_on(self.reach)
+        self.top = problem.activation.log_on(self.reach)
         self.plan = exact_plan(problem, exact) if exact else None
 
     def bound(self, z: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
@@ -61,7 +61,7 @@ class Transformed:
         value, means = self._bound_and_means(z)
         t = np.exp(np.clip(z, NEAREST, FARTHEST))
         added = self._by_finding(self._acting(means) * np.minimum(self.size, t[self.finding]))
-        curvature = -self.problem.family.rate_slope(self.leak + t) * t**2  # where the means do not depend on z
+        curvature = -self.problem.rate.slope(self.leak + t) * t**2  # where the means do not depend on z
         slope = np.where((z > NEAREST) & (z < FARTHEST), curvature * (1 - added / t), 0.0)
         return value, slope, np.maximum(curvature, FLATTEST)
 
@@ -79,8 +79,8 @@ class Transformed:
         """What a finding has without any cause, and what each edge adds to it."""
         t = np.exp(np.clip(z, NEAREST, FARTHEST))
         x = self.leak + t
-        rate = self.problem.family.rate(x)
-        base = self.problem.family.log_on(x) - rate * t
+        rate = self.problem.rate.value(x)
+        base = self.problem.activation.log_on(x) - rate * t
         straight = self.reach <= x[self.finding]
         along = rate[self.finding] * np.where(straight, self.size, 0.0)
         return base, np.where(straight, along, self.top - base[self.finding])
@@ -118,12 +118,12 @@ class Transformed:
         acting = np.exp(-np.logaddexp(0, -log_odds))
         bounded = base - self._by_finding(np.log1p(-means * -np.expm1(-a)))
         stay = self._by_finding(np.log1p(acting * np.expm1(-self.size)))
-        return bounded - log_noisy_or(self.leak - stay)
+        return bounded - self.problem.activation.log_on(self.leak - stay)
 
 
 def exact_plan(problem: TwoLayers, exact: list[int]) -> Plan:
     """The order in which the exact findings are summed over; they are numbered by their place in the list."""
-    edges = problem.edges.take(np.isin(problem.edges.child, exact))
+    edges = np.isin(problem.finding, exact)
     place = {finding: k for k, finding in enumerate(exact)}
-    columns = zip(edges.child.tolist(), edges.parent.tolist(), edges.weight.tolist(), strict=True)
-    return plan(problem.leak[exact], [Effect(place[i], j, abs(w), w > 0) for i, j, w in columns])
+    columns = (z[edges].tolist() for z in (problem.finding, problem.cause, problem.weight))
+    return plan(problem.leak[exact], [Effect(place[i], j, abs(w), w > 0) for i, j, w in zip(*columns, strict=True)])

@@ -23,7 +23,7 @@ from plefka.free_energies.functional import Functional
 from plefka.networks.fans import Fans
 from plefka.question import Question
 from plefka.reduction.edges import EdgeList, Edges, TracedEdges
-from plefka.reduction.summing import times
+from plefka.reduction.summing import is_edge, times
 
 TINIEST = 5e-324  # no leak is less than this
 LARGEST_TABLE = 2**24  # second derivatives that are held at once
@@ -114,7 +114,7 @@ class Untruncated(Functional):
         u = undecided(question) if u is None else u
         storage, is_numpy = question.storage, namespace(u) is np
         edges = EdgeList.of(storage) if is_numpy else TracedEdges.of(storage, u.shape[1])
-        averaged = edges.down(lambda w: (w != 0) * 1.0) > 0 if storage.most_parents() > FEW else False
+        averaged = edges.down(is_edge, (), (u,)) > 0 if storage.most_parents() > FEW else False
         least = edges.xp.where(averaged, SMALLEST_LEAK, TINIEST)
         return question.model.counted & (u > 0) & (lowest_fields(edges, question.model.h, u) < least)
 

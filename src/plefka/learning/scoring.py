@@ -1,26 +1,22 @@
 """score(network, rows) -> Score: how probable rows are, exactly where affordable, else by importance sampling."""
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
-from plefka.activations import Activation, Sigmoid
 from plefka.errors import InvalidInput
-from plefka.free_energies.problem import Problem, pose
+from plefka.evidence import Evidence
 from plefka.inference import infer
 from plefka.learning import likelihood
 from plefka.learning.patterns import Patterns, as_patterns
 from plefka.methods import MeanField, Method, parse_method
 from plefka.networks.belief import BeliefNetwork
-from plefka.networks.states import fields, log_terms, open_for_states
-from plefka.networks.storage import Storage
-from plefka.posterior import chunks
 from plefka.precision import precision
 from plefka.progress import progress
+from plefka.reduction.reduce import reduce
+from plefka.sampling.fields import Target
+from plefka.sampling.importance import Proposals, weighted_draws
 from plefka.seeds import as_seed
 from plefka.solution import Status
 
@@ -114,8 +110,7 @@ def score_patterns(
 
 def _scheme(network: BeliefNetwork, method: str | Method | None) -> MeanField:
     """The scheme to sample from, checked where the sum is exact too: a slip should not depend on the data."""
-    sigmoid = isinstance(network.activation, Sigmoid)
-    chosen = parse_method(method or ("SJJ" if sigmoid else "G12"))
+    chosen = parse_method(method or ("SJJ" if network.activation.has_linear_log_odds else "G12"))
     if not isinstance(chosen, MeanField):
         raise InvalidInput(f"importance sampling draws from the solution of a scheme such as G12; got {chosen}.")
     chosen.check(network)
@@ -136,12 +131,13 @@ def _exact(network: BeliefNetwork, patterns: Patterns) -> Score:
 
 
 def _sampled(network: BeliefNetwork, patterns: Patterns, method: MeanField, seed: int, num_samples: int) -> Score:
-    pieces = chunks(len(patterns), max(1, MOST_NUMBERS // network.size))
+    step = max(1, MOST_NUMBERS // network.size)
+    pieces = [np.arange(first, min(first + step, len(patterns))) for first in range(0, len(patterns), step)]
     parts = [
         _sampled_chunk(network, patterns.rows(index), method, seed, number, num_samples)
         for number, index in progress(list(enumerate(pieces)), "sampling")
     ]
-    joined = [np.concatenate(part)[: len(patterns)][patterns.which] for part in zip(*parts, strict=True)]
+    joined = [np.concatenate(part)[patterns.which] for part in zip(*parts, strict=True)]
     value, error, effective, bound = joined
     return Score(value, error, False, bound, effective, method, patterns.which)
 
@@ -153,42 +149,33 @@ def _sampled_chunk(
     solution = infer(network, rows, method)
     impossible = solution.status == Status.IMPOSSIBLE
     means = np.where(impossible[:, None], 0.5, solution.means)
-    with precision("float64"):
-        key = jax.random.fold_in(jax.random.key(seed), number)
-        weights = _weights(network.storage, network.bias, network.activation, rows, means, key, num_samples=num_samples)
-        value, error, effective, mean = map(np.asarray, _summary(weights))
+    rng = np.random.default_rng((seed, number))
+    value, error, effective, mean = _summary(_log_weights(network, rows, means, rng, num_samples))
     bound = solution.log_likelihood if method.is_bound else mean
     found = ((value, -np.inf), (error, 0.0), (effective, 0.0), (bound, -np.inf))
     return tuple(np.where(impossible, instead, part) for part, instead in found)
 
 
-@partial(jax.jit, static_argnames=("num_samples",))
-def _weights(storage: Storage, bias, activation: Activation, rows, means, key, *, num_samples: int):
+def _log_weights(network: BeliefNetwork, rows: np.ndarray, means: np.ndarray, rng, num_samples: int) -> np.ndarray:
     """ln P(S, evidence) - ln q(S) of states S drawn from the factorial q; (samples, rows)."""
-    problem: Problem = pose(
-        storage, jnp.asarray(bias), activation, jnp.asarray(rows), 1, pairs=False, prune=True
-    )  # barren units are summed out by leaving them out
-    edges = open_for_states(storage)
-    u = (1 - WIDER) * jnp.asarray(means).T + WIDER / 2
-    log_u, log_not_u = jnp.log(u), jnp.log1p(-u)
-
-    def one(key):
-        draw = jax.random.bernoulli(key, u)
-        S = jnp.where(problem.free, draw, problem.values)
-        x = fields(edges, problem.h, activation, S)
-        joint = log_terms(activation, x, S)
-        drawn = jnp.where(problem.free, jnp.where(draw, log_u, log_not_u), 0.0)
-        return jnp.sum(jnp.where(problem.counted > 0, joint, 0.0) - drawn, axis=0) - problem.offset(S)
-
-    return jax.lax.map(one, jax.random.split(key, num_samples))
+    out = np.empty((num_samples, len(rows)))
+    for part in reduce(network, Evidence(rows, batched=True)).parts:
+        u = (1 - WIDER) * part.narrowed(means[part.rows].T) + WIDER / 2
+        step = max(1, MOST_NUMBERS // (part.question.size * num_samples))
+        for first in range(0, len(part.rows), step):
+            some = np.arange(first, min(first + step, len(part.rows)))
+            proposals = Proposals(np.zeros((1, len(some))), u[None][..., some])
+            _, found = weighted_draws(Target(part.question.take(some)), proposals, rng, num_samples)
+            out[:, part.rows[some]] = found.T + part.constant[some]
+    return out
 
 
-def _summary(log_weights):
+def _summary(log_weights: np.ndarray) -> tuple[np.ndarray, ...]:
     """ln of the mean weight, its standard error, the effective number of samples, and the mean of ln."""
     count = len(log_weights)
-    value = jax.scipy.special.logsumexp(log_weights, axis=0) - jnp.log(count)
-    found = jnp.isfinite(value)  # else no sample was possible, and nothing is known
-    relative = jnp.exp(log_weights - jnp.where(found, value, 0.0))
-    error = jnp.where(found, relative.std(0, ddof=1) / jnp.sqrt(count), jnp.inf)
-    effective = jnp.where(found, count / jnp.where(found, jnp.mean(relative**2, axis=0), 1.0), 0.0)
+    value = np.logaddexp.reduce(log_weights, axis=0) - np.log(count)
+    found = np.isfinite(value)  # else no sample was possible, and nothing is known
+    relative = np.exp(log_weights - np.where(found, value, 0.0))
+    error = np.where(found, relative.std(0, ddof=1) / np.sqrt(count), np.inf)
+    effective = np.where(found, count / np.where(found, np.mean(relative**2, axis=0), 1.0), 0.0)
     return value, error, effective, log_weights.mean(0)

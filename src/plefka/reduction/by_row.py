@@ -204,9 +204,12 @@ class ByRow:
         out[at, 0] = values[slot, column]
         return out
 
-    def predicted(self, means: np.ndarray, rows: Any, *, by_field: bool) -> np.ndarray:
+    def predicted(self, part: "Part", means: np.ndarray, *, by_field: bool) -> np.ndarray:
+        """The means (units, rows) with those of barren units, of the rows of one part."""
+        barren = np.ones((self.network.size, len(self.rows)), bool)
+        barren[self.unit, self.row] = False
         h = np.asarray(self.network.bias, float)[:, None]
-        return predicted(self.edges, h, self.network.activation, means, by_field=by_field)
+        return predicted(self.edges, h, self.network.activation, means, barren[:, part.rows], by_field=by_field)
 
 
 def _stored(edges: EdgeList, members, of_row, count: int, shape: Any, free: np.ndarray, network: BeliefNetwork):

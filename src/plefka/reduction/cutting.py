@@ -52,12 +52,13 @@ def remains(given: Given, left: Reduced, *, each_is_a_row: bool = False) -> Rema
     depends = edges.down(lambda w, free: (w != 0) * free, (), (free * 1.0,)) > 0
     findings = observed & depends & (off == 0)
     fixed = ~np.isnan(known).any(axis=1, keepdims=True) | ~findings  # parents whose state is part of the bias
-    added = np.asarray(edges.down(lambda w, on: times(w) * on, (), (np.where(fixed, on, 0.0),)))
-    x = f.clip(np.where(left.h + added > -LEAST, np.inf, left.h + added))
     settled = observed & ~findings & (off == 0)
+    states = np.where(fixed, on, 0.0)
+    x = _fields(given, left, states)
+    z = np.where(settled, x if np.array_equal(states, on) else _fields(given, left, on), 1.0)
     with np.errstate(divide="ignore", over="ignore"):
-        logs = np.where(known == 1, f.log_on(np.where(settled, x, 1.0)), f.log_off(np.where(settled, x, 1.0)))
-        slope = np.where(settled & (known == 1), 1 / np.expm1(x), 0.0) if f.has_linear_log_off else np.zeros(x.shape)
+        logs = np.where(known == 1, f.log_on(z), f.log_off(z))
+        slope = np.where(settled & (known == 1), 1 / np.expm1(z), 0.0) if f.has_linear_log_off else np.zeros(x.shape)
     terms = np.where(settled, logs, 0.0) - off * left.h + np.where(given.hidden, 0.0, tilt * on)
     if each_is_a_row:
         constant = (terms + log_sums(given, left))[:, 0]
@@ -68,6 +69,12 @@ def remains(given: Given, left: Reduced, *, each_is_a_row: bool = False) -> Rema
     inside = there[edges.child] & there[edges.parent] & np.isnan(known).any(axis=1)[edges.parent]
     values = np.where(free, 0.5, np.where(findings, known, 0.0))
     return Remains(edges.take(inside), x, free, findings, values, np.where(free, tilt, 0.0), constant, slope)
+
+
+def _fields(given: Given, left: Reduced, states: np.ndarray) -> np.ndarray:
+    """The fields of units whose parents have these states; infinite where an edge of probability one is on."""
+    x = left.h + given.edges.down(lambda w, on: times(w) * on, (), (states,))
+    return given.activation.clip(np.where(x > -LEAST, np.inf, x))
 
 
 @dataclass(frozen=True, eq=False)

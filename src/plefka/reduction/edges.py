@@ -82,11 +82,12 @@ class EdgeList:
     def settled(self, once: Callable, arguments: Any, start: np.ndarray) -> np.ndarray:
         """values = once(arguments, values), by repetition, where values of a unit follow from those along the edges."""
         values = start
-        for _ in range(self.size + 1):  # no path has more edges than there are units
-            new = once(arguments, values)
-            if not np.any(differs(new, values)):
-                return new
-            values = new
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            for _ in range(self.size + 1):  # no path has more edges than there are units
+                new = once(arguments, values)
+                if not np.any(differs(new, values)):
+                    return new
+                values = new
         return values
 
     def where_any(self, mask: np.ndarray, function: Callable, otherwise: Any) -> Any:

@@ -21,18 +21,17 @@ AT_ONCE = 2**20  # edges times rows that are worked on at once
 
 
 def predicted(
-    edges: EdgeList, h: np.ndarray, activation: Activation, means: np.ndarray, *, by_field: bool
+    edges: EdgeList, h: np.ndarray, activation: Activation, means: np.ndarray, barren: np.ndarray, *, by_field: bool
 ) -> np.ndarray:
-    """The means (units, rows), those that are nan predicted.
+    """The means (units, rows), those of barren units predicted.
 
     `by_field`: with f at the mean field, as the paper would say; otherwise with <f> over independent parents.
     """
-    barren = np.isnan(means)
     if not barren.any():
         return means
     means = np.where(barren, 0.5, means)
     rule = _at_mean_field if by_field else _closed_form if activation.has_linear_log_off else _by_quadrature
-    for units in _in_order(edges, np.asarray(barren.any(axis=1))):
+    for units in in_order(edges, np.asarray(barren.any(axis=1))):
         here, place = np.isin(edges.child, units), np.full(edges.size, -1)
         place[units] = np.arange(len(units))
         inner = edges.take(here)
@@ -49,7 +48,7 @@ def predicted(
     return means
 
 
-def _in_order(edges: EdgeList, barren: np.ndarray) -> list[np.ndarray]:
+def in_order(edges: EdgeList, barren: np.ndarray) -> list[np.ndarray]:
     """Barren units in groups, each after those of their parents that are barren."""
     inner = barren[edges.child] & barren[edges.parent]
     child, parent = edges.child[inner], edges.parent[inner]

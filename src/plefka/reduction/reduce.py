@@ -212,12 +212,11 @@ class Together:
         means_of_summed, slope = recovered(given, left, slope)
         return np.where(left.summed, means_of_summed, full), slope
 
-    def predicted(self, means: np.ndarray, rows: Any, *, by_field: bool) -> np.ndarray:
+    def predicted(self, part: Part, means: np.ndarray, *, by_field: bool) -> np.ndarray:
         """The means (units, rows) with those of barren units."""
-        given = self.given
-        h = given.h if given.h.shape[1] == 1 else given.h[:, rows]
-        edges = given.edges if given.edges.weight.shape[1] == 1 else given.edges.of_rows(rows)
-        return predicted(edges, h, given.activation, means, by_field=by_field)
+        given, left = self.given, self.left
+        barren = given.hidden & ~left.counted & ~left.summed & ~np.asarray(given.absent)
+        return predicted(given.edges, given.h, given.activation, means, barren, by_field=by_field)
 
 
 Reduction = Together

@@ -2,17 +2,19 @@
 
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
+from scipy.special import softmax
 
 from plefka.errors import InvalidEvidence, InvalidInput
-from plefka.evidence import as_rows
-from plefka.exact.enumeration import log_weights
-from plefka.networks.arrows import forwards, relevant
+from plefka.evidence import Evidence, as_rows
 from plefka.networks.belief import BeliefNetwork
-from plefka.networks.states import fields, log_terms, open_for_states, settled
-from plefka.precision import is_traced, precision
+from plefka.networks.states import fields, log_terms, open_for_states
+from plefka.precision import is_traced
+from plefka.reduction.edges import EdgeList
+from plefka.reduction.reduce import reduce
+from plefka.reduction.summing import relevant
+from plefka.sampling.fields import StateFields, Target
 from plefka.seeds import as_seed
 
 MOST_HIDDEN_CAUSES = 20
@@ -30,24 +32,27 @@ def log_joint(network: BeliefNetwork, S: Any) -> Any:
     rows = S[None] if S.ndim == 1 else S
     if network.stack is not None and len(rows) not in (1, network.stack):
         raise InvalidInput(f"a stack of {network.stack} networks takes one state, or {network.stack}; got {len(rows)}.")
-    single = S.ndim == 1 and network.stack is None
-    if traced:
-        total = _compiled_log_joint(network.storage, network.bias, network.activation, rows)
-        return total[0] if single else total
-    with precision("float64"):
-        total = np.asarray(_compiled_log_joint(network.storage, network.bias, network.activation, rows))
-    return total[0].item() if single else total
+    total = _traced_log_joint(network, rows.T) if traced else _log_joint(network, rows.T)
+    if S.ndim == 2 or network.stack is not None:
+        return total
+    return total[0] if traced else total[0].item()
 
 
-def _log_joint(storage, bias, activation, rows):
-    S, h = jnp.asarray(rows).T, jnp.atleast_2d(jnp.asarray(bias)).T
-    columns = max(S.shape[1], h.shape[1])
-    S = jnp.broadcast_to(S, (S.shape[0], columns))
-    x = fields(open_for_states(storage), h, activation, S)
-    return log_terms(activation, x, S).sum(0)
+def _traced_log_joint(network: BeliefNetwork, S: Any) -> Any:
+    h = jnp.atleast_2d(jnp.asarray(network.bias)).T
+    S = jnp.broadcast_to(S, (S.shape[0], max(S.shape[1], h.shape[1])))
+    return log_terms(network.activation, fields(open_for_states(network.storage), h, network.activation, S), S).sum(0)
 
 
-_compiled_log_joint = jax.jit(_log_joint)
+def _log_joint(network: BeliefNetwork, S: np.ndarray) -> np.ndarray:
+    if network.stack is not None:
+        S = np.broadcast_to(S, (len(S), network.stack))
+    states = S[:, None] if network.stack is None else S[:, :, None]
+    return log_terms(network.activation, _fields(network).of(states), states).sum(0).ravel()
+
+
+def _fields(network: BeliefNetwork) -> StateFields:
+    return StateFields(network.storage, np.atleast_2d(np.asarray(network.bias, float)).T, network.activation)
 
 
 def sample(network: BeliefNetwork, seed: int, count: int, evidence: Any = None) -> np.ndarray:
@@ -63,44 +68,49 @@ def sample(network: BeliefNetwork, seed: int, count: int, evidence: Any = None) 
     rows, batched = as_rows(network, evidence)
     if batched:
         raise InvalidInput(f"sample takes one row of evidence; got {len(rows)}.")
-    rng = np.random.default_rng(as_seed(seed))
-    known = np.repeat(rows, count, axis=0)
-    with precision("float64"):
-        causes = np.flatnonzero(
-            np.asarray(relevant(network.storage, jnp.asarray(~np.isnan(rows.T))))[:, 0] & np.isnan(rows[0])
-        )
-        if causes.size:
-            known[:, causes] = _causes(network, rows, causes, rng, count)
-        step = max(1, NUMBERS_AT_ONCE // network.size)
-        parts = [_draw(network, known[k : k + step], rng) for k in range(0, count, step)]
-    return np.concatenate(parts)
+    rng, hidden = np.random.default_rng(as_seed(seed)), np.isnan(rows[0])
+    known = np.repeat(rows.T, count, axis=1)
+    causes = relevant(EdgeList.of(network.storage), ~hidden[:, None])[:, 0] & hidden
+    if causes.any():
+        known[causes] = _causes(network, rows, causes, rng, count)
+    units, step = _fields(network), max(1, NUMBERS_AT_ONCE // network.size)
+    parts = [units.drawn(known[:, None, k : k + step], rng)[:, 0].T for k in range(0, count, step)]
+    return np.concatenate(parts).astype(np.int8)
 
 
 def _causes(network: BeliefNetwork, rows: np.ndarray, causes: np.ndarray, rng, count: int) -> np.ndarray:
-    if causes.size > MOST_HIDDEN_CAUSES:
+    """States (causes, count) of the hidden ancestors of observed units."""
+    if causes.sum() > MOST_HIDDEN_CAUSES:
         raise InvalidEvidence(
-            f"the evidence has {causes.size} hidden ancestors, and samples given evidence are exact for up to "
+            f"the evidence has {causes.sum()} hidden ancestors, and samples given evidence are exact for up to "
             f"{MOST_HIDDEN_CAUSES}. Sample without evidence, observe more of them, or use infer for their means."
         )
-    log_p = log_weights(network, rows, causes)
-    p = np.exp(log_p - log_p.max())
-    if not np.isfinite(p).all():
+    reduction = reduce(network, Evidence(rows, batched=True), kept=causes)
+    (part,) = reduction.parts
+    target = Target(part.question)
+    log_p = _log_weights(target)
+    if reduction.impossible[0] or not np.isfinite(log_p.max()):
         raise InvalidEvidence("the evidence has probability zero, so that nothing can be sampled given it.")
-    number = rng.choice(len(p), size=count, p=p / p.sum())
-    return (number[:, None] >> np.arange(causes.size)) & 1
+    p, free = softmax(log_p), target.free[:, 0]
+    number = rng.choice(len(p), size=count, p=p)
+    fixed = reduction.restored(part, target.values, None)[0]  # some ancestors may follow from the evidence
+    states = np.repeat(fixed, count, axis=1)
+    states[part.units.reshape(len(free), -1)[free, 0]] = _bits(number, free.sum())
+    return states[causes]
 
 
-def _draw(network: BeliefNetwork, known: np.ndarray, rng) -> np.ndarray:
-    chance = rng.random(known.shape)
-    return np.asarray(_compiled_draw(network.storage, network.bias, network.activation, known, chance)).astype(np.int8)
+def _log_weights(target: Target) -> np.ndarray:
+    """ln weight of all states of the free units."""
+    free = target.free[:, 0]
+    count, step = 2 ** int(free.sum()), max(1, NUMBERS_AT_ONCE // target.size)
+    parts = []
+    for first in range(0, count, step):
+        number = np.arange(first, min(first + step, count))
+        S = target.known(len(number))
+        S[free, 0] = _bits(number, free.sum())
+        parts.append(target.log_weight(S)[0])
+    return np.concatenate(parts)
 
 
-@jax.jit
-def _compiled_draw(storage, bias, activation, known, chance):
-    h, known, chance = jnp.asarray(bias)[:, None], known.T, chance.T
-
-    def rule(x):
-        on = chance < activation.probability(settled(activation, x))
-        return jnp.where(jnp.isnan(known), on * 1.0, known)
-
-    return forwards(open_for_states(storage), h, rule, jnp.zeros(known.shape)).T
+def _bits(number: np.ndarray, count: int) -> np.ndarray:
+    return (number >> np.arange(count)[:, None]) & 1

@@ -1,5 +1,6 @@
 """`Solution.check`: the importance check of what a method has found."""
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -8,7 +9,10 @@ from plefka.errors import InvalidInput
 from plefka.evidence import Evidence
 from plefka.networks.belief import BeliefNetwork
 from plefka.precision import is_traced
-from plefka.sampling import importance
+from plefka.reduction.reduce import Part, Reduction, reduce
+from plefka.sampling import diagnostics
+from plefka.sampling.fields import StateFields, Target
+from plefka.sampling.importance import NUM_SAMPLES, Proposals, resampled, weighted_draws, widened
 from plefka.sampling.verdict import Check
 from plefka.seeds import as_seed
 from plefka.solution import Status
@@ -17,18 +21,25 @@ if TYPE_CHECKING:
     from plefka.posterior import Posterior
     from plefka.solution import Solution
 
+FEWEST_SAMPLES = 100
+MOST_DRAWS, FEWEST_DRAWS, MOST_NUMBERS = 4096, 512, 2**22  # of states that barren units are predicted from
+
 
 def check(solution: "Solution", seed: int, num_samples: int | None) -> Check | list[Check]:
     """One `Check`, or one for each row of a batch."""
     if solution.network is None or is_traced(solution.network, solution.means):
         raise InvalidInput("a check is for a solution of infer, outside a trace.")
-    seed, count = as_seed(seed), importance.NUM_SAMPLES if num_samples is None else num_samples
+    seed, count = as_seed(seed), NUM_SAMPLES if num_samples is None else num_samples
+    if count < FEWEST_SAMPLES:
+        raise InvalidInput(
+            f"num_samples must be {FEWEST_SAMPLES} or more, for the weights to have a tail; got {count}."
+        )
     impossible = np.atleast_1d(solution.status) == Status.IMPOSSIBLE
     estimates, means = np.atleast_1d(solution.log_likelihood), np.atleast_2d(solution.means)
     found = [
         _check(
-            solution.network, solution.evidence, row, _proposals(means, solution.proposals, row), float(estimates[row]),
-            seed=seed + row, num_samples=count,
+            solution.network, solution.evidence, row, components(means[row], solution.proposals, row),
+            seed=seed + row, num_samples=count, estimate=float(estimates[row]),
             is_bound=solution.is_bound, is_exact=solution.is_exact, impossible=bool(impossible[row]),
         )
         for row in range(len(means))
@@ -38,40 +49,91 @@ def check(solution: "Solution", seed: int, num_samples: int | None) -> Check | l
 
 def check_row(network: BeliefNetwork, evidence: Evidence, found: "Posterior", row: int, seed: int) -> Check:
     """The check of one row before there is a Solution; soft evidence counts without its offset."""
-    proposals = _proposals(found.means, found.about and found.about.proposals, row)
+    mixture = components(found.means[row], found.about.proposals, row)
     return _check(
-        network, evidence._replace(offset=None), row, proposals, float(-found.free_energy[row]),
-        seed=seed, num_samples=importance.NUM_SAMPLES,
+        network, evidence._replace(offset=None), row, mixture, seed=seed, num_samples=NUM_SAMPLES,
+        estimate=float(-found.free_energy[row]),
     )  # fmt: skip
+
+
+def components(means: np.ndarray, proposals: Any, row: int) -> tuple[np.ndarray, np.ndarray]:
+    """ln weights and means (components, units of the network): the mixture that a method has found, or its means.
+
+    Components that are single states are draws, of which the means are the average.
+    """
+    log_weights, u = np.zeros(1), means[None]
+    for rows, units, weights_of_rows, means_of_rows in proposals or ():
+        at = np.flatnonzero(rows == row)
+        if len(at) and np.isfinite(weights_of_rows[:, at[0]]).any():
+            possible = np.isfinite(weights_of_rows[:, at[0]])
+            inner, place = means_of_rows[possible][:, :, at[0]], units if units.ndim == 1 else units[:, at[0]]
+            if not np.isin(inner, (0, 1)).all():
+                log_weights, u = weights_of_rows[possible, at[0]], np.repeat(means[None], possible.sum(), axis=0)
+                u[:, place[place >= 0]] = inner[:, place >= 0]
+    return log_weights, np.where(np.isfinite(u), np.clip(u, 0.0, 1.0), 0.5)
 
 
 def _check(
-    network: BeliefNetwork,
-    evidence: Evidence,
-    row: int,
-    proposals: importance.Proposals,
-    estimate: float,
-    *,
-    seed: int,
-    num_samples: int,
-    **said: bool,
-) -> Check:
-    given = evidence.take(row)
-    if network.stack is not None:
-        network = BeliefNetwork(network.storage.take(row), network.bias[row], network.activation, layers=network.layers)
-    offset = 0.0 if given.offset is None else float(given.offset)
-    found = importance.check(
-        network, given.rows, given.tilt, importance.widened(network, given.rows, proposals), seed=seed,
-        num_samples=num_samples, estimate=estimate - offset, **said,
-    )  # fmt: skip
-    return found.shifted(offset)
+    network: BeliefNetwork, evidence: Evidence, row: int, mixture: tuple[np.ndarray, np.ndarray],
+    *, seed: int, num_samples: int, **claims: Any,
+) -> Check:  # fmt: skip
+    """`claims`: the estimate, and what it is claimed to be."""
+    given = evidence.take([row])._replace(batched=True)
+    network = network if network.stack is None else network.take(row)
+    offset = 0.0 if given.offset is None else float(given.offset[0])
+    make = partial(Check, **{**claims, "num_samples": num_samples, "estimate": claims["estimate"] - offset})
+    reduction = reduce(network, given)
+    found = None if reduction.impossible[0] else _weighed(network, reduction, mixture, seed, num_samples)
+    unknown = given.rows[0]
+    return make(*(found or (-np.inf, np.inf, unknown, unknown, np.inf, 0.0))).shifted(offset)
 
 
-def _proposals(means: np.ndarray, mixture: Any, row: int) -> importance.Proposals:
-    """The mixture that the method has found, or its means alone; 1/2 where there is no number."""
-    log_weights, components = np.zeros(1), means[row][None]
-    if mixture is not None:
-        possible = np.isfinite(mixture[0][row])
-        if possible.any():
-            log_weights, components = mixture[0][row][possible], mixture[1][row][possible]
-    return log_weights, np.where(np.isfinite(components), np.clip(components, 0.0, 1.0), 0.5)
+def _weighed(network: BeliefNetwork, reduction: Reduction, mixture: tuple, seed: int, count: int) -> tuple | None:
+    """All numbers of a check, from ln P(evidence) on; None where no draw is possible."""
+    (part,), rng = reduction.parts, np.random.default_rng(seed)
+    target = Target(part.question)
+    u = np.stack([part.narrowed(component[:, None]) for component in mixture[1]])
+    proposals = widened(target, Proposals.of(mixture[0][:, None], u))
+    S, log_w = weighted_draws(target, proposals, rng, count)
+    log_w = log_w[0] + part.constant[0]
+    if not np.isfinite(log_w).any():
+        return None
+    log_w, k = diagnostics.smoothed(log_w)
+    top = log_w.max()
+    w = np.exp(log_w - top)
+    error = 0.0 if np.ptp(w) <= 1e-12 else float(w.std(ddof=1) / (w.mean() * np.sqrt(count)))
+    means, errors = _means(network, reduction, part, target, S, w / w.sum(), rng)
+    return float(top + np.log(w.mean())), error, means, errors, k, float(w.sum() ** 2 / (w**2).sum())
+
+
+def _means(
+    network: BeliefNetwork, reduction: Reduction, part: Part, target: Target, S: np.ndarray, weights: np.ndarray,
+    rng: np.random.Generator,
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    """Self-normalised averages of all units of the network, with their errors; barren units are predicted.
+
+    Units that were summed out have the error of as many draws of their own, which is no less than theirs.
+    """
+    slope = target.slopes(S) @ weights if part.needs_slope else None
+    inside = np.clip(S[:, 0] @ weights, 0.0, 1.0)
+    means = reduction.restored(part, inside[:, None], slope)[0][:, 0]
+    errors = np.sqrt(means * (1 - means) * np.sum(weights**2))
+    free, units = target.free[:, 0], part.units.reshape(len(inside), -1)[:, 0]
+    errors[units[free]] = np.sqrt(((S[free, 0] - inside[free, None]) ** 2) @ weights**2)
+    barren = np.isnan(means)
+    if barren.any():
+        chosen = resampled(weights, MOST_DRAWS if MOST_DRAWS * len(means) <= MOST_NUMBERS else FEWEST_DRAWS, rng)
+        states = (rng.random((len(means), len(chosen))) < means[:, None]) * 1.0
+        states[units[free]] = S[free, 0][:, chosen]
+        states[barren] = np.nan
+        mean, error = _predicted(network, states[:, None], rng)
+        fewer = np.sqrt(max(1.0, len(chosen) * np.sum(weights**2)))  # no more draws than are effective
+        means[barren], errors[barren] = mean[barren], error[barren] * fewer
+    return means, errors
+
+
+def _predicted(network: BeliefNetwork, states: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """The mean of P(on | parents) over states (units, 1, draws), nan where barren, and its standard error."""
+    fields = StateFields(network.storage, np.asarray(network.bias, float)[:, None], network.activation)
+    p = np.asarray(fields.activation.probability(fields.of(fields.drawn(states, rng))))[:, 0]
+    return p.mean(axis=1), p.std(axis=1) / np.sqrt(p.shape[1])

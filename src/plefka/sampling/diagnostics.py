@@ -53,20 +53,20 @@ def smoothed(log_weights: np.ndarray) -> tuple[np.ndarray, float]:
     floor = np.where(finite, log_weights, log_weights[finite].min() - 700.0)
     order, draws = np.argsort(floor), len(floor)
     usual = int(min(draws / 5 - 1, 3 * np.sqrt(draws)))
-    if _rare_share(floor, order[-usual:]) <= NEGLIGIBLE:
+    if _rare_fraction(floor, order[-usual:]) <= NEGLIGIBLE:
         return log_weights, -np.inf
     tail = int(np.sum(floor > floor[order[-usual - 1]] + SAME))  # none of it equals the first below it
     if tail < FEWEST_IN_TAIL or np.ptp(floor[order[-tail:]]) <= SAME:
         return log_weights, np.inf
     with np.errstate(all="ignore"):
         lifted, k = _arviz().psislw(-floor, r_eff=9 * draws / (tail + 0.5) ** 2)
-    below = order[-tail - 1]  # is not smoothed, and so tells the scale
+    below = order[-tail - 1]  # is not smoothed, and so fixes the scale
     if not np.isfinite(k) or not np.isfinite(lifted[below]) or np.isnan(lifted).any():
         return log_weights, np.inf  # too far apart to be fitted
     return np.where(finite, np.asarray(lifted) + (floor[below] - lifted[below]), -np.inf), float(k)
 
 
-def _rare_share(log_weights: np.ndarray, tail: np.ndarray) -> float:
+def _rare_fraction(log_weights: np.ndarray, tail: np.ndarray) -> float:
     """The part of all weight that draws of the tail have whose weight came up fewer times than a fit needs."""
     w = np.exp(log_weights - log_weights.max())
     _, value, times = np.unique(log_weights[tail].round(9), return_inverse=True, return_counts=True)

@@ -7,49 +7,54 @@ and must rest on five effective runs or more.
 """
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import jax
 import numpy as np
 
-from plefka.posterior import Posterior
-from plefka.precision import is_traced, precision
+from plefka.posterior import About, Posterior
 from plefka.progress import interruptible, progress
+from plefka.question import Question
+from plefka.reduction.ladder import rows_for
 from plefka.sampling import diagnostics
-from plefka.sampling.annealing import ladder, runs_of, summary, taken, targets
-from plefka.sampling.forward import num_draws, predicted
-from plefka.sampling.sweeps import SWEEPS_AT_ONCE, Sampler, State
-from plefka.sampling.target import LEAST, Target
-from plefka.solvers.loop import CONVERGED, OUT_OF_STEPS
+from plefka.sampling.annealing import anneal, summary
+from plefka.sampling.fields import Target
+from plefka.sampling.sweeps import SWEEPS_AT_ONCE, Chains, Sampler
+from plefka.solution import CONVERGED, OUT_OF_STEPS
 
 if TYPE_CHECKING:
     from plefka.methods import Gibbs
-    from plefka.networks.belief import BeliefNetwork
+    from plefka.reduction.reduce import Part
 
 LARGEST_R_HAT, FEWEST_SAMPLES, FEWEST_RUNS = 1.01, 400, 5
+MOST_NUMBERS = 2**20  # in one array of a chunk of rows
 KEPT = 250  # averages of consecutive sweeps that each chain keeps for the diagnostics
-FEWEST_KEPT, MOST_NUMBERS = 50, 2**26
+FEWEST_KEPT, MOST_KEPT_NUMBERS = 50, 2**26
+MOST_STATES, MOST_STATE_NUMBERS = 256, 2**22  # that barren units are predicted from
 REFRESH = 1000  # sweeps, after which fields are computed anew, so that rounding does not add up
 
 
 @dataclass(frozen=True, eq=False)
 class Sampled:
-    """What chains and annealing found; every field has one entry for each row.
+    """What chains and annealing found about a question; the last axis of every array is that of the rows.
 
-    - `means`, `means_error`: (rows, units), and their Monte Carlo standard errors, zero for observed units.
+    - `means`, `means_error`: (units, rows), and their Monte Carlo standard errors, zero for units that are not free.
+    - `slope`: (units, rows), d ln P / dh of units of a noisy-or network.
     - `log_likelihood`, `log_likelihood_error`: ln P(evidence) by annealing, which rests on `effective_runs` runs.
     - `r_hat`, `effective_samples`: the largest and the smallest of a row's units.
     - `possible`: whether all chains ended in states of positive probability.
+    - `states`: (states, units, rows), evenly from all chains.
     """
 
     means: np.ndarray
     means_error: np.ndarray
+    slope: np.ndarray
     log_likelihood: np.ndarray
     log_likelihood_error: np.ndarray
     effective_runs: np.ndarray
     r_hat: np.ndarray
     effective_samples: np.ndarray
     possible: np.ndarray
+    states: np.ndarray
 
     @property
     def mixed(self) -> np.ndarray:
@@ -73,120 +78,96 @@ class Sampled:
         return ""
 
 
-def posterior(method: "Gibbs", network: "BeliefNetwork", rows: Any, tilt: Any = None) -> Posterior:
+def posterior(method: "Gibbs", part: "Part") -> Posterior:
     """Means and ln P(evidence) of every row; the residual is the largest standard error of a mean."""
-    found = sample_posterior(method, network, rows, tilt)
-    status = np.where(found.converged, CONVERGED, OUT_OF_STEPS)
-    steps = np.full(len(rows), method.burn + method.sweeps)
+    found = sample_posterior(method, part.question)
+    rows = part.question.num_rows
+    advice = found.advice() if rows == 1 else ""
+    proposals = np.zeros((len(found.states), rows)), found.states
     return Posterior(
-        found.means, -found.log_likelihood, status, steps, np.zeros(len(rows), int), found.means_error.max(axis=1)
+        found.means, -found.log_likelihood, np.where(found.converged, CONVERGED, OUT_OF_STEPS),
+        np.full(rows, method.burn + method.sweeps), np.zeros(rows, int), found.means_error.max(axis=0, initial=0.0),
+        found.slope if part.needs_slope else None, About(notes=(advice,) if advice else (), proposals=proposals),
+    )  # fmt: skip
+
+
+def sample_posterior(method: "Gibbs", question: Question) -> Sampled:
+    """All that the chains find, for rows in chunks."""
+    count = question.num_rows
+    size = rows_for(count, max(1, MOST_NUMBERS // (method.chains * question.size)))
+    states = int(np.clip(MOST_STATE_NUMBERS // (question.size * count), 1, MOST_STATES))
+    parts = []
+    for first in range(0, count, size):
+        rows = np.minimum(np.arange(first, first + size), count - 1)
+        seed = np.random.SeedSequence((method.seed or 0, first))
+        parts.append(_sample(method, question.take(rows), states, seed))
+    arrays = ([getattr(part, field.name) for part in parts] for field in fields(Sampled))
+    return Sampled(*(np.concatenate(array, axis=-1)[..., :count] for array in arrays))
+
+
+def _sample(method: "Gibbs", question: Question, num_states: int, seed: np.random.SeedSequence) -> Sampled:
+    sampler = Sampler(question)
+    up, along = seed.spawn(2)
+    log_weights, ends = anneal(
+        sampler, runs=method.runs, together=method.chains, temperatures=method.temperatures, seed=up
     )
+    averages, states = _swept(method, sampler, ends, along.generate_state(2))
+    annealed = summary(log_weights)
+    target = sampler.target
+    means, errors, r_hat, samples = _means(target, averages)
+    possible = np.asarray(np.isfinite(target.log_weight(states[-1])).all(axis=1))
+    linear = target.activation.has_linear_log_off
+    slopes = [target.slopes(S).mean(axis=-1) if linear else means * 0.0 for S in states]
+    return Sampled(
+        np.where(possible | ~target.free, means, np.nan), errors, np.mean(slopes, axis=0),
+        annealed.log_likelihood, annealed.standard_error, annealed.effective_runs, r_hat, samples, possible,
+        _spread(states, num_states),
+    )  # fmt: skip
 
 
-def sample_posterior(method: "Gibbs", network: "BeliefNetwork", rows: Any, tilt: Any = None) -> Sampled:
-    """All that the chains tell about rows (B, n), nan where hidden; weights are times exp(sum_i tilt_i S_i)."""
-    if is_traced(network, rows, tilt):
-        from plefka.methods import does_not_apply
-
-        raise does_not_apply(method, "it cannot run inside a trace of JAX", "G12")
-    parts, first = [], 0
-    with precision("float64"):
-        for part, count in targets(network, rows, tilt, method.chains):
-            key = jax.random.fold_in(jax.random.key(method.seed or 0), first)
-            found = _sample(method, part, key)
-            parts.append(_of_network(network, rows, part, found, range(first, first + count), method.seed))
-            first += count
-    return Sampled(*(np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(Sampled)))
-
-
-@dataclass(frozen=True, eq=False)
-class _Chains:
-    """Of the units of a target: averages (kept, m, rows, chains), states at the same times, and annealing."""
-
-    averages: np.ndarray
-    states: np.ndarray
-    log_weights: np.ndarray
-    possible: np.ndarray
-
-
-def _sample(method: "Gibbs", part: Target, key) -> _Chains:
-    sampler = Sampler(part)
-    up, along = jax.random.split(key)
-    log_weights, ends = runs_of(sampler, method.runs, method.chains, ladder(method.temperatures), up)
-    state = sampler.state(ends)
-    per, kept = _kept(method.sweeps, part.size * part.num_rows * method.chains)
+def _swept(method: "Gibbs", sampler: Sampler, ends: np.ndarray, key: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Averages of P(on | all others) over consecutive sweeps (kept, units, rows, chains), and states in between."""
+    chains = sampler.chains(ends)
+    most = int(np.clip(MOST_KEPT_NUMBERS // max(1, ends.size), FEWEST_KEPT, KEPT))
+    per = -(-method.sweeps // most)
     averages, states, done = [], [], 0
     with interruptible() as check:
-        for number in progress(range(-1, kept), "sampling"):
+        for number in progress(range(-1, method.sweeps // per), "sampling"):
             sweeps = method.burn if number < 0 else per
-            state, sums = _sweep(sampler, state, sweeps, along, done)
+            chains, sums = _sweep(sampler, chains, sweeps, key, done)
             if number >= 0:
                 averages.append(sampler.by_unit(sums) / per)
-                states.append(sampler.states(state).astype(np.int8))
+                states.append(sampler.states(chains).astype(np.int8))
             if done // REFRESH < (done + sweeps) // REFRESH:
-                state = sampler.state(sampler.states(state))
+                chains = sampler.chains(sampler.states(chains))
             done += sweeps
             check()
-    possible = np.all(sampler.log_weight(state) > LEAST / 2, axis=1)
-    return _Chains(np.stack(averages), np.stack(states), log_weights, possible)
+    return np.stack(averages), np.stack(states)
 
 
-def _kept(sweeps: int, numbers: int) -> tuple[int, int]:
-    """Over how many sweeps to average, and how many such averages to keep."""
-    most = int(np.clip(MOST_NUMBERS // max(1, numbers), FEWEST_KEPT, KEPT))
-    per = -(-sweeps // most)
-    return per, sweeps // per
-
-
-def _sweep(sampler: Sampler, state: State, sweeps: int, key, done: int) -> tuple[State, tuple]:
+def _sweep(sampler: Sampler, chains: Chains, sweeps: int, key: np.ndarray, done: int) -> tuple[Chains, tuple]:
     """Sweeps in calls of at most SWEEPS_AT_ONCE, and the sums over all of them."""
     total: tuple = ()
     for first in range(0, sweeps, SWEEPS_AT_ONCE):
         count = min(SWEEPS_AT_ONCE, sweeps - first)
-        state, sums = sampler.advance(state, np.ones(count + 1), key, done + first)
-        sums = tuple(map(np.asarray, sums))
+        chains, sums = sampler.advance(chains, np.ones(count + 1), key, done + first)
         total = tuple(a + b for a, b in zip(total, sums, strict=True)) if total else sums
-    return state, total
+    return chains, total
 
 
-def _of_network(
-    network: "BeliefNetwork", rows: np.ndarray, part: Target, found: _Chains, places: range, seed
-) -> Sampled:
-    """From the units that were sampled to all units, and from draws to what they tell."""
-    told = [_of_row(network, rows[row], part, found, k, (seed, row)) for k, row in enumerate(places)]
-    means, errors, r_hat, samples = (np.array(field) for field in zip(*told, strict=True))
-    possible, annealed = found.possible[: len(places)], summary(found.log_weights[: len(places)])
-    means = np.where(possible[:, None] | ~np.isnan(rows[places.start : places.stop]), means, np.nan)
-    return Sampled(
-        means, errors, annealed.log_likelihood, annealed.standard_error, annealed.effective_runs, r_hat, samples,
-        possible,
-    )  # fmt: skip
+def _means(target: Target, averages: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Means and their errors (units, rows), and the largest R-hat and the smallest sample size of each row."""
+    free, shape = target.free, target.free.shape
+    means, errors, r_hat, samples = target.values.copy(), np.zeros(shape), np.ones(shape), np.full(shape, np.inf)
+    draws = np.moveaxis(averages, 0, -1)[free]  # (free units of all rows, chains, kept)
+    if len(draws):
+        means[free] = draws.mean(axis=(1, 2))
+        r_hat[free], samples[free], errors[free] = diagnostics.of_chains(draws)
+    return means, errors, r_hat.max(axis=0, initial=1.0), samples.min(axis=0, initial=np.inf)
 
 
-def _of_row(network: "BeliefNetwork", row: np.ndarray, part: Target, found: _Chains, k: int, seed: tuple) -> tuple:
-    """Means, their errors, the largest R-hat and the smallest sample size of row k of a target."""
-    means, errors, r_hat, samples = row.copy(), np.zeros(len(row)), 1.0, np.inf
-    free = np.flatnonzero(part.free[:, k])
-    units = part.units[free]
-    if len(free):
-        draws = np.moveaxis(found.averages[:, free, k], 0, -1)  # (units, chains, kept)
-        means[units] = draws.mean(axis=(1, 2))
-        all_r_hat, sizes, errors[units] = diagnostics.of_chains(draws)
-        r_hat, samples = all_r_hat.max(), sizes.min()
-    barren = np.isnan(means)
-    if barren.any():
-        states = _spread(row, units, found.states[:, free, k], num_draws(network.size))
-        mean, error = predicted(network if network.stack is None else taken(network, seed[1]), states, seed)
-        fewer = np.sqrt(max(1.0, len(states) / samples))  # states of a chain resemble each other
-        means[barren], errors[barren] = mean[barren], error[barren] * fewer
-    return means, errors, r_hat, samples
-
-
-def _spread(row: np.ndarray, units: np.ndarray, states: np.ndarray, count: int) -> np.ndarray:
-    """`count` states of the network, evenly from those kept (kept, units, chains); barren units are nan."""
-    kept, _, chains = states.shape
-    drawn = np.moveaxis(states, 1, -1).reshape(kept * chains, len(units))
-    chosen = np.linspace(0, len(drawn) - 1, count).round().astype(int)
-    known = np.repeat(row[None], count, axis=0)
-    known[:, units] = drawn[chosen]
-    return known
+def _spread(states: np.ndarray, count: int) -> np.ndarray:
+    """At most `count` states (states, units, rows), evenly from those kept (kept, units, rows, chains)."""
+    kept, _, _, chains = states.shape
+    chosen = np.unique(np.linspace(0, kept * chains - 1, count).round().astype(int))
+    return states[chosen // chains, :, :, chosen % chains]

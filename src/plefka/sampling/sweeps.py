@@ -18,15 +18,18 @@ import jax.numpy as jnp
 import numpy as np
 
 from plefka.activations import Activation, sigmoid
-from plefka.sampling.target import LEAST, Target
+from plefka.programs import Program
+from plefka.question import Question
+from plefka.reduction.cutting import LEAST
+from plefka.sampling.fields import Target
 from plefka.sampling.visits import Visits, padded, visits
 
 SWEEPS_AT_ONCE = 50  # in one call, at most
-SMALLEST = 16  # units, so that all small networks share a compiled sweep
+SWEEPS_WORTH = 8  # sweeps are many, so that optimising their program pays for smaller networks than usual
 
 
-class Problem(NamedTuple):
-    """A target with its units padded, (units, rows, 1)."""
+class Factors(NamedTuple):
+    """What a question says of its units, and of some that fill up; (units, rows, 1)."""
 
     free: Any
     counted: Any
@@ -34,7 +37,7 @@ class Problem(NamedTuple):
     tilt: Any
 
 
-class State(NamedTuple):
+class Chains(NamedTuple):
     """Arrays (units, rows, columns); `gain` is (rows, columns), the logarithm of a run's weight so far."""
 
     S: Any
@@ -44,74 +47,59 @@ class State(NamedTuple):
 
 
 class Sampler:
-    """A target laid out for sweeps."""
+    """A question laid out for sweeps."""
 
-    def __init__(self, target: Target):
-        self.target = target
-        self.size = max(SMALLEST, padded(target.size + 1))
-        self.tables = visits(target)
-        self.certain = bool(target.is_certain.any())
-        pad = self._pad
-        self.problem = Problem(pad(target.free), pad(target.counted), pad(target.observed), pad(target.tilt))
+    def __init__(self, question: Question):
+        self.target = target = Target(question)
+        self.size = padded(target.size + 1)
+        self.tables = visits(target.edges, np.flatnonzero(target.free.any(axis=1)))
+        arrays = target.free, target.counted, target.counted & ~target.free, target.tilt
+        self.factors = Factors(*(self._filled(z)[:, :, None] for z in arrays))
 
-    def _pad(self, z: np.ndarray) -> np.ndarray:
-        return np.concatenate([z, np.zeros((self.size - len(z), *z.shape[1:]), z.dtype)])[:, :, None]
+    def _filled(self, z: np.ndarray) -> np.ndarray:
+        return np.concatenate([z, np.zeros((self.size - len(z), *z.shape[1:]), z.dtype)])
 
-    def state(self, S: np.ndarray, gain: np.ndarray | None = None) -> State:
-        """From states (m, rows, columns) to all that is known about them."""
-        rest = np.zeros((self.size - len(S), *S.shape[1:]))
-        x, on = self.target.fields(S)
-        S, x, on = (np.concatenate([z, rest]) for z in (S, x, on))
-        return State(S, x, on, np.zeros(S.shape[1:]) if gain is None else gain)
+    def chains(self, S: np.ndarray) -> Chains:
+        """Chains in these states (units, rows, columns)."""
+        x, on = self.target.split(S)
+        return Chains(self._filled(S), self._filled(x), self._filled(on), np.zeros(S.shape[1:]))
 
-    def states(self, state: State) -> np.ndarray:
-        """The states (m, rows, columns) without the padding."""
-        return np.asarray(state.S)[: self.target.size]
+    def states(self, chains: Chains) -> np.ndarray:
+        """The states (units, rows, columns) of the question's units."""
+        return chains.S[: self.target.size]
 
-    def clamped(self, columns: int) -> State:
-        """Observed units as observed, all others off."""
-        S = np.nan_to_num(self.target.values)[:, :, None]
-        return self.state(np.repeat(S, columns, axis=2))
-
-    def advance(self, state: State, betas: np.ndarray, key, first: int, *, forwards: bool = False) -> tuple:
+    def advance(self, chains: Chains, betas: np.ndarray, key: np.ndarray, first: int) -> tuple[Chains, tuple]:
         """A sweep at each inverse temperature betas[1:], the weights moved to it from the one before.
 
-        Returns the state and, for every table of visits, the sums over sweeps of P(on | all others). `forwards` leaves
-        the children out of it, so that units are drawn from their parents. The random numbers are those of sweeps
-        number `first` and on.
+        Returns the chains and, for every table of visits, the sums over sweeps of P(on | all others). The random
+        numbers are those of the sweeps from number `first` on.
         """
         ladder = np.full(SWEEPS_AT_ONCE + 1, betas[-1])
         ladder[: len(betas)] = betas
-        reach = 0.0 if forwards else 1.0
-        return _advance(
-            self.target.activation, self.problem, self.tables, state, ladder, reach, key, first, len(betas) - 1,
-            certain=self.certain,
+        numbers = sum(table.children.size for table in self.tables) * chains.gain.size
+        return _advanced(
+            self.target.activation, self.factors, self.tables, chains, ladder, key, first, len(betas) - 1,
+            certain=bool(self.target.certain), work=SWEEPS_WORTH * numbers,
         )  # fmt: skip
 
     def by_unit(self, sums: tuple) -> np.ndarray:
-        """What was gathered by visits, (m, rows, columns) in the order of the units; zero for those not visited."""
+        """What was gathered by visits, (units, rows, columns) of the question; zero for units not visited."""
         out = np.zeros((self.target.size + 1, *sums[0].shape[2:]))
         for table, values in zip(self.tables, sums, strict=True):
-            out[table.units] = np.asarray(values)
+            out[table.units] = values
         return out[:-1]
-
-    def log_weight(self, state: State) -> np.ndarray:
-        """ln weight of every column but for the constant; below LEAST / 2 it is that of an impossible state."""
-        return np.asarray(
-            _log_weight(self.target.activation, self.problem, state, certain=self.certain),
-        )
 
 
 class Scale(NamedTuple):
-    """How much of a factor's logarithm counts: max(share times it, floor); (units, rows, 1)."""
+    """How much of a factor's logarithm counts: max(power times it, floor); (units, rows, 1)."""
 
-    share: Any
+    power: Any
     floor: Any
 
 
-def _scale(problem: Problem, beta) -> Scale:
-    share = jnp.where(problem.likelihood, beta, 1.0) * problem.counted
-    return Scale(share, jnp.where(problem.likelihood, _floor(beta), LEAST))
+def _scale(factors: Factors, beta) -> Scale:
+    power = jnp.where(factors.likelihood, beta, 1.0) * factors.counted
+    return Scale(power, jnp.where(factors.likelihood, _floor(beta), LEAST))
 
 
 def _floor(beta):
@@ -127,52 +115,48 @@ def _factor(activation: Activation, x, on, S, certain: bool):
     return jnp.where(logs > LEAST, logs, LEAST)
 
 
-def _factors(activation, problem: Problem, state: State, beta, certain):
-    scale = _scale(problem, beta)
-    return jnp.maximum(scale.share * _factor(activation, state.x, state.on, state.S, certain), scale.floor)
+def _scaled(activation: Activation, factors: Factors, chains: Chains, beta, certain: bool):
+    scale = _scale(factors, beta)
+    return jnp.maximum(scale.power * _factor(activation, chains.x, chains.on, chains.S, certain), scale.floor)
 
 
-def _leaning(problem: Problem, beta):
-    return jnp.maximum(beta * problem.tilt, _floor(beta))
+def _tilt(factors: Factors, beta):
+    return jnp.maximum(beta * factors.tilt, _floor(beta))
 
 
-def _total(activation, problem, state, beta, certain):
+def _total(activation: Activation, factors: Factors, chains: Chains, beta, certain: bool):
     """ln weight at beta, of the factors that beta acts on."""
-    logs = jnp.where(problem.likelihood, _factors(activation, problem, state, beta, certain), 0.0)
-    return (logs + jnp.where(problem.free, _leaning(problem, beta) * state.S, 0.0)).sum(0)
+    logs = jnp.where(factors.likelihood, _scaled(activation, factors, chains, beta, certain), 0.0)
+    return (logs + jnp.where(factors.free, _tilt(factors, beta) * chains.S, 0.0)).sum(0)
 
 
-@partial(jax.jit, static_argnames=("certain",))
-def _log_weight(activation, problem, state, *, certain):
-    logs = _factors(activation, problem, state, jnp.ones(()), certain)
-    return (logs + jnp.where(problem.free, problem.tilt * state.S, 0.0)).sum(0)
-
-
-@partial(jax.jit, static_argnames=("certain",))
-def _advance(activation, problem, tables, state, ladder, reach, key, first, count, *, certain):
-    problem, tables, state = jax.tree.map(jnp.asarray, (problem, tables, state))
-    sums = tuple(jnp.zeros((*table.units.shape, *state.S.shape[1:])) for table in tables)
+def _advance(activation, factors, tables, chains, ladder, key, first, count, *, certain: bool):
+    sums = tuple(jnp.zeros((*table.units.shape, *chains.S.shape[1:])) for table in tables)
+    key = jax.random.wrap_key_data(key, impl="threefry2x32")
 
     def one(k, carry):
-        state, sums = carry
+        chains, sums = carry
         before, beta = ladder[k], ladder[k + 1]
-        total = partial(_total, activation, problem, state, certain=certain)
+        total = partial(_total, activation, factors, chains, certain=certain)
         gain = jnp.where(beta == before, 0.0, total(beta) - total(before))
-        state = state._replace(gain=state.gain + gain)
-        L = _factors(activation, problem, state, beta, certain)
+        chains = chains._replace(gain=chains.gain + gain)
+        L = _scaled(activation, factors, chains, beta, certain)
         keys = jax.random.split(jax.random.fold_in(key, first + k), len(tables))
         done = []
         for table, total_on, sub in zip(tables, sums, keys, strict=True):
-            state, L, on = _visit_all(activation, problem, table, state, L, beta, reach, sub, certain)
+            chains, L, on = _visit_all(activation, factors, table, chains, L, beta, sub, certain)
             done.append(total_on + on)
-        return state, tuple(done)
+        return chains, tuple(done)
 
-    return jax.lax.fori_loop(0, count, one, (state, sums))
+    return jax.lax.fori_loop(0, count, one, (chains, sums))
 
 
-def _visit_all(activation, problem, table: Visits, state: State, L, beta, reach, key, certain):
-    chance = jax.random.uniform(key, (*table.units.shape, *state.S.shape[1:]))
-    scale, tilt, free = _scale(problem, beta), _leaning(problem, beta), problem.free
+_advanced = Program(_advance)
+
+
+def _visit_all(activation, factors: Factors, table: Visits, chains: Chains, L, beta, key, certain: bool):
+    chance = jax.random.uniform(key, (*table.units.shape, *chains.S.shape[1:]))
+    scale, tilt, free = _scale(factors, beta), _tilt(factors, beta), factors.free
 
     def step(g, carry):
         S, x, on, L, probability = carry
@@ -181,11 +165,10 @@ def _visit_all(activation, problem, table: Visits, state: State, L, beta, reach,
         sign = 1 - 2 * s
         field = x[c] + table.weights[g] * sign[:, None]
         sure = on[c] + table.certain[g] * sign[:, None] if certain else 0.0
-        new = jnp.maximum(scale.share[c] * _factor(activation, field, sure, below, certain), scale.floor[c])
+        new = jnp.maximum(scale.power[c] * _factor(activation, field, sure, below, certain), scale.floor[c])
         new = jax.lax.optimization_barrier(new)  # it is used twice, and would be computed as often
         own = _factor(activation, x[j], on[j], 1 - s, certain)
-        odds = sign * (own - L[j] + reach * (new - old).sum(1)) + reach * tilt[j]
-        p = sigmoid(odds)
+        p = sigmoid(sign * (own - L[j] + (new - old).sum(1)) + tilt[j])
         flip = ((chance[g] < p) != (s == 1)) & free[j]
         changed = flip[:, None]
         x = _put(x, c, jnp.where(changed, field, x[c]))
@@ -195,9 +178,9 @@ def _visit_all(activation, problem, table: Visits, state: State, L, beta, reach,
         S = _put(S, j, jnp.where(flip, 1 - s, s))
         return S, x, on, L, probability.at[g].set(p)
 
-    start = (state.S, state.x, state.on, L, jnp.zeros_like(chance))
+    start = (chains.S, chains.x, chains.on, L, jnp.zeros_like(chance))
     S, x, on, L, probability = jax.lax.fori_loop(0, table.num_steps, step, start)
-    return state._replace(S=S, x=x, on=on), L, probability
+    return chains._replace(S=S, x=x, on=on), L, probability
 
 
 def _put(z, index, values):

@@ -17,8 +17,8 @@ class Check:
     - `log_likelihood`, `standard_error`: ln P(evidence), and the error of it; their interval is 1.96 errors wide.
     - `means`, `means_error`: (n,), the probability of each unit to be on, and its standard error.
     - `pareto_k`: the shape of the tail of the weights; `effective_samples` out of `num_samples` draws.
-    - `estimate`: the log-likelihood that was checked, or None; `is_bound`, `is_exact`: what it is said to be.
-    - `impossible`: whether the evidence is said to have probability zero.
+    - `estimate`: the log-likelihood that was checked, or None; `is_bound`, `is_exact`: what it is claimed to be.
+    - `impossible`: whether the method found that the evidence has probability zero.
     - `verdict`: all of this in words; `trusted`: whether the draws are reliable and do not contradict the estimate.
     """
 
@@ -71,7 +71,7 @@ class Check:
 
     @property
     def contradicted(self) -> bool:
-        """Whether the draws exclude that the estimate is what it is said to be: exact, or a bound."""
+        """Whether the draws exclude that the estimate is what it is claimed to be: exact, or a bound."""
         if self.estimate is None:
             return False
         above = self.estimate - self.log_likelihood
@@ -115,11 +115,11 @@ def _about_estimate(check: Check) -> str:
     if not np.isfinite(check.estimate):
         return "The method has no finite answer: take the values of the draws."
     kind = "exact value" if check.is_exact else "bound" if check.is_bound else "estimate"
-    said = f"The {kind} {check.estimate:.4f}"
+    subject = f"The {kind} {check.estimate:.4f}"
     difference = check.estimate - check.log_likelihood
     if abs(check.gap) <= _rounding(check.estimate):
-        return f"{said} lies within the interval."
-    where = f"{said} lies {abs(difference):.2g} {'above' if difference > 0 else 'below'}"
+        return f"{subject} lies within the interval."
+    where = f"{subject} lies {abs(difference):.2g} {'above' if difference > 0 else 'below'}"
     return f"{where}{_about_difference(check, difference)}"
 
 

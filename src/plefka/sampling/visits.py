@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from plefka.sampling.target import Target
+from plefka.reduction.edges import EdgeList
 
 STEP_COST = 500  # what a step costs by itself, in cells: a child of a visited unit, in one column
 WIDTHS = (1, 4, 16, 64, 256)  # units that are visited together
@@ -17,7 +17,7 @@ FEW = 64  # units up to which they are visited one by one, as there is nothing t
 
 
 class Visits(NamedTuple):
-    """Steps of one shape: in step g, units[g] are visited, whose children are children[g]; `size` stands for nobody."""
+    """Steps of one shape: in step g, units[g] are visited, whose children are children[g]; `size` stands for none."""
 
     units: np.ndarray  # (steps, together)
     children: np.ndarray  # (steps, together, children)
@@ -34,30 +34,24 @@ def padded(count: int) -> int:
     return power * 3 // 4 if power > 8 and power * 3 // 4 >= count else power
 
 
-def visits(target: Target) -> tuple[Visits, ...]:
-    """All steps of a sweep: those of units with few children, many at once, and then those of units with many."""
-    free = np.flatnonzero(target.free.any(1))
-    order, starts = _by_parent(target)
-    degree = np.diff(starts)
-    colour = _colours(target, free, order, starts)
+def visits(edges: EdgeList, free: np.ndarray) -> tuple[Visits, ...]:
+    """All steps of a sweep over the free units: those with few children, many at once, and then those with many."""
+    order = np.argsort(edges.parent, kind="stable")
+    degree = np.bincount(edges.parent, minlength=edges.size)
+    starts = np.concatenate([[0], np.cumsum(degree)])
+    colour = _colours(edges, free, order, starts)
     largest = padded(int(degree[free].max(initial=0)))
     if len(free) <= FEW:
-        return (_table(target, _split(free, colour, 1), largest, order, starts),)
+        return (_table(edges, _split(free, colour, 1), largest, order, starts),)
     parts = _cheapest(free, colour, degree, largest)
-    return tuple(_table(target, _split(units, colour, wide), deep, order, starts) for units, wide, deep in parts)
+    return tuple(_table(edges, _split(units, colour, wide), deep, order, starts) for units, wide, deep in parts)
 
 
-def _by_parent(target: Target) -> tuple[np.ndarray, np.ndarray]:
-    order = np.argsort(target.parent, kind="stable")
-    counts = np.bincount(target.parent, minlength=target.size)
-    return order, np.concatenate([[0], np.cumsum(counts)])
-
-
-def _colours(target: Target, free: np.ndarray, order: np.ndarray, starts: np.ndarray) -> np.ndarray:
+def _colours(edges: EdgeList, free: np.ndarray, order: np.ndarray, starts: np.ndarray) -> np.ndarray:
     """Greedily, units with many children first: the first colour that none of a unit's factors has yet."""
-    taken = [0] * target.size  # the colours of a factor, as bits
-    children = target.child[order]
-    colour = np.full(target.size, -1)
+    taken = [0] * edges.size  # the colours of a factor, as bits
+    children = edges.child[order]
+    colour = np.full(edges.size, -1)
     for unit in free[np.argsort(-np.diff(starts)[free], kind="stable")]:
         factors = [unit, *children[starts[unit] : starts[unit + 1]].tolist()]
         bits = 0
@@ -98,20 +92,20 @@ def _widest(units, colour, deep) -> tuple[tuple[np.ndarray, int, int], float]:
     return (units, WIDTHS[int(np.argmin(costs))], deep), min(costs)
 
 
-def _table(target: Target, groups: list[np.ndarray], deep: int, order: np.ndarray, starts: np.ndarray) -> Visits:
+def _table(edges: EdgeList, groups: list[np.ndarray], deep: int, order: np.ndarray, starts: np.ndarray) -> Visits:
     wide = max(map(len, groups), default=1)
     wide = next(width for width in WIDTHS if width >= wide)
-    steps, nobody = padded(len(groups)), target.size
-    units = np.full((steps, wide), nobody)
+    steps, none = padded(len(groups)), edges.size
+    units = np.full((steps, wide), none)
     for g, group in enumerate(groups):
         units[g, : len(group)] = group
     bounds = np.append(starts, starts[-1])
     at = bounds[units][:, :, None] + np.arange(deep)
     there = at < bounds[units + 1][:, :, None]
     edge = np.append(order, 0)[np.where(there, at, len(order))]
-    children = np.where(there, np.append(target.child, nobody)[edge], nobody)
-    nothing = np.zeros((1, target.weight.shape[1]))
-    weight = np.where(there[..., None], np.concatenate([target.weight, nothing])[edge], 0.0)
+    children = np.where(there, np.append(edges.child, none)[edge], none)
+    nothing = np.zeros((1, edges.weight.shape[1]))
+    weight = np.where(there[..., None], np.concatenate([edges.weight, nothing])[edge], 0.0)
     certain = np.isinf(weight)
     return Visits(
         units.astype(np.int32), children.astype(np.int32), np.where(certain, 0.0, weight)[..., None],
