@@ -37,7 +37,7 @@ def test_a_second_call_with_the_same_shapes_compiles_nothing():
     pf.infer(NETWORK, ROW, "G12")
     with compilations() as found:
         pf.infer(NETWORK, ROW, "G12")
-        pf.infer(zoo.dense(7, -2, 2, "sigmoid", 12), 1 - ROW, "G12")
+        pf.infer(NETWORK.with_parameters(((2 * NETWORK.weights,), -NETWORK.bias)), 1 - ROW, "G12")
         pf.infer(NETWORK, ROW, "G12[tol=1e-6,max_steps=50]")
     assert len(found) == 0
 

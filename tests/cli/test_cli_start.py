@@ -11,7 +11,7 @@ from plefka import __version__
 from plefka.cli import main
 
 COMMAND = [sys.executable, "-m", "plefka.cli"]
-INFER = [*COMMAND, "infer", "example:espresso", "-e", "slow_flow=1", "-m", "exact"]
+INFER = [*COMMAND, "infer", "example:espresso", "-e", "slow_flow=1", "-m", "G12"]
 HEAVY = ("jax", "numpy", "scipy", "matplotlib", "rich", "equinox", "pandas")
 
 

@@ -50,12 +50,13 @@ def remains(given: Given, left: Reduced, *, each_is_a_row: bool = False) -> Rema
     off = given.off(left.counted) if f.has_linear_log_off else np.zeros(known.shape)
     tilt = np.maximum(tilt - edges.up(times, off), LEAST) if off.any() else tilt
     depends = edges.down(lambda w, free: (w != 0) * free, (), (free * 1.0,)) > 0
-    findings = observed & depends & (off == 0)
+    whole = _fields(given, left, on)
+    findings = observed & depends & (off == 0) & np.isfinite(whole)  # else it is on whatever its other parents do
     fixed = ~np.isnan(known).any(axis=1, keepdims=True) | ~findings  # parents whose state is part of the bias
     settled = observed & ~findings & (off == 0)
     states = np.where(fixed, on, 0.0)
-    x = _fields(given, left, states)
-    z = np.where(settled, x if np.array_equal(states, on) else _fields(given, left, on), 1.0)
+    x = whole if np.array_equal(states, on) else _fields(given, left, states)
+    z = np.where(settled, whole, 1.0)
     with np.errstate(divide="ignore", over="ignore"):
         logs = np.where(known == 1, f.log_on(z), f.log_off(z))
         slope = np.where(settled & (known == 1), 1 / np.expm1(z), 0.0) if f.has_linear_log_off else np.zeros(x.shape)
