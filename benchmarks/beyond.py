@@ -76,15 +76,21 @@ def against_sampling(name: str):
     for method in METHODS:
         solve = partial(pf.infer, network, row, method, throw=False)
         solution = solve()
-        yield from _compared(name, method, best(solve, 1), solution, solution.converged, right, facts["log_likelihood"], relevant)
+        yield from _compared(
+            name, method, best(solve, 1), solution, solution.converged, right, facts["log_likelihood"], relevant
+        )
     assert solution is not None
     check, right_log_likelihood = partial(solution.check, seed=0), facts["log_likelihood"]
     found = check()
     facts = {"pareto_k": found.pareto_k, "effective_samples": found.effective_samples, "verdict": found.verdict}
-    yield from _compared(name, f"check of {METHODS[-1]}", best(check, 1), found, True, right, right_log_likelihood, relevant, facts)
+    yield from _compared(
+        name, f"check of {METHODS[-1]}", best(check, 1), found, True, right, right_log_likelihood, relevant, facts
+    )
 
 
-def _compared(name: str, method: str, seconds: float, found, converged: bool, right: Sampled, log_likelihood, relevant, facts=()):
+def _compared(
+    name: str, method: str, seconds: float, found, converged: bool, right: Sampled, log_likelihood, relevant, facts=()
+):
     error = found.log_likelihood - log_likelihood
     units, sampled = relevant
     off = np.abs(found.means[units] - right.means[:, 0])[sampled]

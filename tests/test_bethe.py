@@ -10,9 +10,8 @@ import plefka as pf
 from plefka.errors import InvalidMethod, MethodDoesNotApply
 from plefka.evidence import as_evidence
 from plefka.experiments.networks import observe
-from plefka.solution import Status
 from plefka.reduction.reduce import reduce
-from plefka.solution import IMPOSSIBLE
+from plefka.solution import IMPOSSIBLE, Status
 from tests import polytrees, zoo
 
 SIZE = 10

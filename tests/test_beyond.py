@@ -80,7 +80,7 @@ def test_the_check_of_a_conditioned_solution_draws_from_its_mixture():
     assert both.effective_samples > 1.5 * one.effective_samples
     exact = pf.infer(network, {2: 1}, "exact")
     assert abs(both.log_likelihood - exact.log_likelihood) < 4 * both.standard_error + 1e-9
-    (_, _, log_weights, _), = mixed.proposals
+    ((_, _, log_weights, _),) = mixed.proposals
     assert log_weights.shape == (2, 1)
 
 

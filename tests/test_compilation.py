@@ -22,9 +22,9 @@ def compilations():
     """A list with an entry for every program that is compiled meanwhile, those of single operations included."""
     found: list[float] = []
 
-    def listen(event: str, seconds: float, **_) -> None:
+    def listen(event: str, duration_secs: float, **_) -> None:
         if event == "/jax/core/compile/backend_compile_duration":
-            found.append(seconds)
+            found.append(duration_secs)
 
     jax.monitoring.register_event_duration_secs_listener(listen)
     try:

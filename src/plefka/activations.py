@@ -10,7 +10,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
 import jax
@@ -22,8 +22,13 @@ from plefka.errors import InvalidInput, nearest
 
 SMALLEST_FIELD = 1e-70  # a field this close to a pole keeps all four derivatives finite
 SMALLEST_FIELD_SINGLE = 1e-8
-Fields = Float[Array | np.ndarray, "..."]
 CERTAIN_FIELD = 30.0  # what an infinite weight counts for in an expansion: P(off) = 1e-13
+
+AnyArray = Any  # NumPy's outside a trace, JAX's inside
+if TYPE_CHECKING:
+    Fields = AnyArray
+else:
+    Fields = Float[Array | np.ndarray, "..."]
 
 
 class Activation(eqx.Module):

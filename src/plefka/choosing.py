@@ -159,6 +159,3 @@ def _noted(found: Posterior, chosen: Method, why: str) -> Posterior:
     bound = chosen.is_bound if about.is_bound is None else about.is_bound
     notes = (f"auto chose {chosen}: {why}", *about.notes)
     return found._replace(about=replace(about, is_bound=bound, notes=notes, is_exact=chosen.name == "exact"))
-
-
-

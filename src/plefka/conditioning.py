@@ -6,16 +6,18 @@ over the 2^k states c of the chosen units, all solved as one batch. A bound insi
 that contribute most to the second order of Plefka's expansion at the solution of G1: what G1 does not see.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from scipy.special import softmax
 
+from plefka import mean_field
 from plefka.errors import InvalidMethod
 from plefka.free_energies.untruncated import Untruncated
-from plefka.mean_field import MOST_PAIRS
-from plefka.methods import Conditioned, does_not_apply, parse_method
+from plefka.methods import Conditioned, MeanField, does_not_apply, parse_method
 from plefka.posterior import About, Posterior
 from plefka.programs import Program
 from plefka.question import Question
@@ -76,8 +78,22 @@ def choose(method: Conditioned, part: Part, dtype: str) -> np.ndarray:
 
 def contributions(part: Part, dtype: str) -> np.ndarray:
     """What each unit contributes to the second order at the solution of G1, (units, rows)."""
-    first = parse_method("G1").posterior(part, dtype=dtype)
-    return contributions_at(starting_means(first, part, dtype), part.question, dtype)
+    first = first_order(part, dtype)
+    return contributions_of(first, part, dtype)
+
+
+def first_order(part: Part, dtype: str) -> Posterior:
+    """G1, with what each unit contributes to the second order."""
+    refuse_too_many_pairs(part.question)
+    return mean_field.posterior(cast(MeanField, parse_method("G1")), part, dtype=dtype, contributions=True)
+
+
+def contributions_of(first: Posterior, part: Part, dtype: str) -> np.ndarray:
+    """Those of G1's solution, or of bethe's in rows where it has none for lack of a leak."""
+    found = first.about.contributions
+    if (first.status == WITHOUT_LEAK).any():
+        found = contributions_at(starting_means(first, part, dtype), part.question, dtype)
+    return np.nan_to_num(found)
 
 
 def starting_means(first: Posterior, part: Part, dtype: str) -> np.ndarray:
@@ -88,20 +104,16 @@ def starting_means(first: Posterior, part: Part, dtype: str) -> np.ndarray:
     return np.where(lost, parse_method("bethe").posterior(part, dtype=dtype).means, first.means)
 
 
-def contributions_again(means: np.ndarray, question: Question, dtype: str) -> np.ndarray:
-    """The same on a question of which more is known, and so less is left."""
-    reduction = reduce_question(question, needs_slope=False)
-    (smaller,) = reduction.parts
-    found = contributions_at(smaller.narrowed(means), smaller.question, dtype)
-    return np.nan_to_num(np.where(question.free, reduction.restored(smaller, found, None)[0], 0.0))
+def refuse_too_many_pairs(question: Question) -> None:
+    pairs = question.storage.num_pairs()
+    if pairs > mean_field.MOST_PAIRS:
+        why = f"to choose units it would sum over {pairs:,} pairs, and {mean_field.MOST_PAIRS:,} is the most"
+        raise does_not_apply(parse_method("conditioned"), why, "conditioned[G1,units=...] or bethe")
 
 
 def contributions_at(means: np.ndarray, question: Question, dtype: str) -> np.ndarray:
     """What each unit contributes to the second order at these means, (units, rows)."""
     functional, storage = Untruncated(2).fitted(question), question.storage
-    if storage.num_pairs() > MOST_PAIRS:
-        why = f"to choose units it would sum over {storage.num_pairs():,} pairs, and {MOST_PAIRS:,} is the most"
-        raise does_not_apply(parse_method("conditioned"), why, "conditioned[G1,units=...] or bethe")
     question = question.with_model(weights=storage.prepared(pairs=True, fans=True))
     u = np.where(question.free, np.nan_to_num(means, nan=0.5), question.values)
     work = functional.row_work(question.size, storage.num_edges, storage.num_pairs()) * question.num_rows
@@ -124,7 +136,7 @@ def _condition(method: Conditioned, part: Part, chosen: np.ndarray, index: np.nd
     units = chosen[:, repeated]
     question = held(part.question.take(repeated), units, state)
     superfluous = ((units < 0) & (state == 1)).any(axis=0)  # the same as the state with 0 there
-    inner = solve_again(method.inner, part, question, dtype)
+    inner = solve_again(partial(method.inner.posterior, dtype=dtype), part, question)
     is_bound = method.inner.is_bound if inner.about.is_bound is None else inner.about.is_bound
     return _mixed(inner, is_bound, superfluous.reshape(len(index), count).T, part.question.take(index))
 
@@ -138,11 +150,15 @@ def held(question: Question, units: np.ndarray, state: np.ndarray) -> Question:
     return Question(question.model, free, values, question.tilt, question.num_searched)
 
 
-def solve_again(method: Any, part: Part, question: Question, dtype: str) -> Posterior:
+def solve_again(solve: Callable[[Part], Posterior], part: Part, question: Question) -> Posterior:
     """A method on a question of which more is known: reduce, solve, recover."""
     reduction = reduce_question(question, needs_slope=part.needs_slope)
     (smaller,) = reduction.parts
-    found = method.posterior(smaller, dtype=dtype)
+    found = solve(smaller)
+    if found.about.contributions is not None:
+        wide, _ = reduction.restored(smaller, found.about.contributions, None)
+        wide = np.nan_to_num(np.where(question.free, wide, 0))
+        found = found._replace(about=replace(found.about, contributions=wide))
     means, slope = reduction.restored(smaller, found.means, found.slope)
     status = np.where(reduction.impossible, IMPOSSIBLE, found.status)
     means = np.where(np.isnan(means) & ~question.free, question.values, means)
@@ -212,5 +228,3 @@ def _about(method: Conditioned, part: Part, chosen: np.ndarray, parts: list[Abou
     return replace(
         parts[0], is_bound=bound, notes=notes, is_exact=False, proposals=(log_weights, means), conditioned_on=units
     )
-
-

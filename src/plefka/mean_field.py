@@ -2,12 +2,13 @@
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from scipy.special import expit
 
-from plefka.activations import Activation, namespace
+from plefka.activations import Activation, AnyArray, namespace
 from plefka.free_energies.functional import Functional
 from plefka.free_energies.orders import Orders
 from plefka.free_energies.sjj import SaulJaakkolaJordan
@@ -70,10 +71,10 @@ class Objective(NamedTuple):
         """The one whose value is the answer."""
         return self.evaluated or self.minimised
 
-    def prepared(self, question: Question) -> Question:
+    def prepared(self, question: Question, *, pairs: bool = False) -> Question:
         """The question with all that the functionals look up."""
         storage = question.storage.prepared(
-            pairs=self.last.needs_pairs or self.minimised.needs_pairs,
+            pairs=pairs or self.last.needs_pairs or self.minimised.needs_pairs,
             fans=self.last.needs_fans or self.minimised.needs_fans,
         )
         return question.with_model(weights=storage)
@@ -87,15 +88,32 @@ def objective_of(method: MeanField, question: Question) -> Objective:
     return Objective(FUNCTIONALS[method.solved_by].fitted(question), last)
 
 
-def posterior(method: MeanField, part: "Part", *, dtype: str) -> Posterior:
-    """Solve every row, from every starting point, and keep the lowest free energy that converged."""
+class Descent(eqx.Module):
+    """A search, and at its end d ln P / dh and what each unit contributes to the second order, where wanted."""
+
+    search: Search
+    slope: Any = None
+    contributions: Any = None
+
+    @property
+    def status(self) -> Any:
+        """Of every row."""
+        return self.search.status
+
+
+def posterior(method: MeanField, part: "Part", *, dtype: str, contributions: bool = False) -> Posterior:
+    """Solve every row, from every starting point, and keep the lowest free energy that converged.
+
+    `contributions`: of each unit to the second order at the solution, as well.
+    """
     question = part.question
     check(method, question)
     objective = objective_of(method, question)
-    question = objective.prepared(question)
+    pairs = Untruncated(2).fitted(question) if contributions else None
+    question = objective.prepared(question, pairs=contributions)
     best = None
     for theta in _starts(method, question):
-        found = _minimum(method, objective, question, theta, dtype)
+        found = _minimum(method, objective, pairs, part.needs_slope, question, theta, dtype)
         best = found if best is None else _better(best, found)
     assert best is not None
     return _answer(objective, question, best, dtype, part.needs_slope)
@@ -111,60 +129,73 @@ def _starts(method: MeanField, question: Question):
         yield np.log(u) - np.log1p(-u)
 
 
-def _minimum(method: MeanField, objective: Objective, question: Question, theta: np.ndarray, dtype: str) -> Search:
-    policy, functional = POLICIES[method.policy], objective.minimised
-    storage = question.storage
-    pairs = storage.num_pairs() if functional.needs_pairs else 0
-    row_work = functional.row_work(question.size, storage.num_edges, pairs)
+def _minimum(
+    method: MeanField, objective: Objective, pairs: Untruncated | None, needs_slope: bool, question: Question,
+    theta: np.ndarray, dtype: str,
+) -> Descent:  # fmt: skip
+    policy, functional, storage = POLICIES[method.policy], objective.minimised, question.storage
+    num_pairs = storage.num_pairs() if functional.needs_pairs or pairs is not None else 0
+    row_work = functional.row_work(question.size, storage.num_edges, num_pairs)
 
-    def advance(question: Question, search: Search, few: int) -> Search:
+    def advance(question: Question, before: Descent, few: int) -> Descent:
         work = max(storage.num_edges, row_work) * question.num_rows
         return _descend(
-            question, search, float(method.tol), method.max_steps, few, functional=functional, policy=policy,
-            work=work, dtype=dtype,
+            question, before, float(method.tol), method.max_steps, few, functional=functional, policy=policy,
+            pairs=pairs, work=work, dtype=dtype,
         )  # fmt: skip
 
-    return in_rounds(advance, question, start(policy, np.where(question.searched, theta, 0.0).astype(dtype)), row_work)
+    search = start(policy, np.where(question.searched, theta, 0.0).astype(dtype))
+    nothing = np.zeros(question.free.shape, dtype)
+    slope = nothing if needs_slope and objective.evaluated is None else None
+    return in_rounds(advance, question, Descent(search, slope, None if pairs is None else nothing), row_work)
 
 
-def _descent(question: Question, search: Search, tol, max_steps, few, *, functional: Functional, policy: Policy):
+def _descent(
+    question: Question, before: Descent, tol, max_steps, few,
+    *, functional: Functional, policy: Policy, pairs: Untruncated | None,
+) -> Descent:  # fmt: skip
     degree = functional.powers(question.model.activation)
-    question = question.opened(degree, pairs=functional.needs_pairs)
+    question = question.opened(degree, pairs=functional.needs_pairs or pairs is not None)
     evaluate = evaluator(question, functional.energy)
-    return descend(evaluate, limits(question, tol, max_steps), policy, search, few)
+    found = descend(evaluate, limits(question, tol, max_steps), policy, before.search, few)
+    u = question.means(found.point.theta)
+    slope = None if before.slope is None else functional.bias_slope(question, u)
+    return Descent(found, slope, None if pairs is None else question.free * pairs.pair_contributions(question, u))
 
 
 _descend = Program(_descent)
 
 
-def _better(a: Search, b: Search) -> Search:
+def _better(a: Any, b: Any) -> Any:
     """Row by row the search that converged, or of two such the one with the lower minimum."""
-    done_a, done_b = a.status == CONVERGED, b.status == CONVERGED
-    b_wins = (done_b & ~done_a) | ((done_a == done_b) & (b.point.G < a.point.G))
+    first, second = (x.search if isinstance(x, Descent) else x for x in (a, b))
+    done_a, done_b = first.status == CONVERGED, second.status == CONVERGED
+    b_wins = (done_b & ~done_a) | ((done_a == done_b) & (second.point.G < first.point.G))
     chosen = jax.tree.map(lambda x, y: namespace(b_wins).where(b_wins, y, x), a, b)
-    return Search(chosen.point, chosen.trial, chosen.memory, chosen.status, a.steps + b.steps)
+    steps = first.steps + second.steps
+    return eqx.tree_at(lambda x: x.search.steps if isinstance(x, Descent) else x.steps, chosen, steps)
 
 
-def _answer(objective: Objective, question: Question, found: Search, dtype: str, needs_slope: bool) -> Posterior:
-    """Means and free energies at the minimum, and d ln P / dh where that is needed."""
-    last, G = objective.last, found.point.G
-    means = _means(question, found.point.theta)
-    work = question.storage.num_edges * question.num_rows
+def _answer(objective: Objective, question: Question, found: Descent, dtype: str, needs_slope: bool) -> Posterior:
+    """Means and free energies at the minimum."""
+    search, last, slope = found.search, objective.last, found.slope
+    G, means = search.point.G, _means(question, np.asarray(search.point.theta))
     if objective.evaluated is not None:
-        G, means = by_rows(_evaluate, question, means, objective=objective, work=work, dtype=dtype)
-    slope = bias_slopes(last, question, means, dtype) if needs_slope else None
-    status = np.where(np.isnan(means).any(0) | np.isnan(G), NOT_FINITE, found.status)
-    notes = last.notes
+        work = question.storage.num_edges * question.num_rows
+        options = {"objective": objective, "needs_slope": needs_slope, "work": work, "dtype": dtype}
+        G, means, slope = by_rows(_evaluate, question, means, **options)
+    status = np.where(np.isnan(means).any(0) | np.isnan(G), NOT_FINITE, search.status)
     missing = last.units_without_leak(question)
     if missing is not None and missing.any():
         without = missing.any(axis=0)
         status, G = np.where(without, WITHOUT_LEAK, status), np.where(without, np.inf, G)
     else:
         missing = None
-    return Posterior(
-        means, G, status, found.steps, _cycles(found), found.point.residual, slope,
-        About(is_bound=last.is_bound, notes=notes, by_field=last.predicts_by_field, without_leak=missing),
+    about = About(
+        is_bound=last.is_bound, notes=last.notes, by_field=last.predicts_by_field, without_leak=missing,
+        contributions=found.contributions,
     )  # fmt: skip
+    return Posterior(means, G, status, search.steps, _cycles(search), search.point.residual, slope, about)
 
 
 def bias_slopes(functional: Functional, question: Question, means: np.ndarray, dtype: str) -> np.ndarray:
@@ -178,7 +209,7 @@ def _cycles(found: Search) -> np.ndarray:
     return found.memory if isinstance(found.memory, np.ndarray) else np.zeros(found.status.shape, int)
 
 
-def _means(question: Question, theta: np.ndarray) -> np.ndarray:
+def _means(question: Question, theta: AnyArray) -> np.ndarray:
     """u_i = sigma(theta_i), or the value."""
     u = np.array(question.values, theta.dtype)
     head = question.num_searched
@@ -186,10 +217,11 @@ def _means(question: Question, theta: np.ndarray) -> np.ndarray:
     return u
 
 
-def _at_minimum(question: Question, means, *, objective: Objective):
+def _at_minimum(question: Question, means, *, objective: Objective, needs_slope: bool):
     last = objective.last
     question = question.opened(last.powers(question.model.activation), pairs=last.needs_pairs)
-    return other_free_energy(question, objective, means)
+    G, means = other_free_energy(question, objective, means)
+    return G, means, last.bias_slope(question, means) if needs_slope else None
 
 
 def _slope_at(question: Question, means, *, functional: Functional):

@@ -12,9 +12,9 @@ from plefka.seeds import as_seed
 from plefka.spelling import READERS, Seconds, names_in, read_name, read_options, spelled
 
 if TYPE_CHECKING:
+    from plefka.evidence import Evidence
     from plefka.networks.belief import BeliefNetwork
     from plefka.posterior import Posterior
-    from plefka.evidence import Evidence
     from plefka.reduction.reduce import Part, TracedReduction
 
 POLICIES = ("monotone", "paper")

@@ -7,12 +7,12 @@ Such a start is a bound already. The answer is the best of what is found, of the
 
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import expit, log_softmax
 
-from plefka.conditioning import contributions_again, contributions_at, held, solve_again, starting_means
+from plefka.conditioning import contributions_of, first_order, held, solve_again, starting_means
 from plefka.free_energies.smoothing import Variables, started, unstacked
 from plefka.free_energies.untruncated import Untruncated
 from plefka.mean_field import POLICIES
@@ -21,7 +21,7 @@ from plefka.posterior import About, Posterior, normalised
 from plefka.programs import Program
 from plefka.question import Question
 from plefka.reduction.reduce import Part
-from plefka.solution import CONVERGED, NOT_FINITE, WITHOUT_LEAK
+from plefka.solution import CONVERGED, NOT_FINITE
 from plefka.solvers.loop import Search, descend, limits, start
 from plefka.solvers.mixtures import mixture_evaluator
 from plefka.solvers.rounds import in_rounds
@@ -42,14 +42,16 @@ class Components(NamedTuple):
 
 def posterior(method: Mixture, part: Part, *, dtype: str) -> Posterior:
     """The best mixture that is found for every row."""
-    G1, question = parse_method("G1"), part.question
-    whole = G1.posterior(part, dtype=dtype)
+    question, splits = part.question, method.components > 1 and method.seed is None
+    whole = first_order(part, dtype) if splits else parse_method("G1").posterior(part, dtype=dtype)
     whole = whole._replace(means=starting_means(whole, part, dtype))
     single = Components(np.zeros((1, question.num_rows)), whole.means[None])
     if method.components == 1:
         return whole._replace(about=_about(whole.about, single))
-    if method.seed is None:
-        tree, status = _split(partial(_held_G1, part, dtype), whole, question, method.components, dtype)
+    if splits:
+        contributions = contributions_of(whole, part, dtype)
+        whole = whole._replace(about=replace(whole.about, contributions=contributions))
+        tree, status = _split(partial(_held, part, dtype), whole, question, method.components)
         found, optimised = _optimise(method, question, tree, dtype)
         others = [_Other(-np.logaddexp.reduce(tree.log_weight, axis=0), tree, status)]
     else:
@@ -62,7 +64,7 @@ def posterior(method: Mixture, part: Part, *, dtype: str) -> Posterior:
     return best._replace(slope=_slopes(part, best.about.proposals, dtype))
 
 
-def _slopes(part: Part, components: tuple, dtype: str) -> np.ndarray:
+def _slopes(part: Part, components: tuple, dtype: str) -> Any:
     """d ln P / dh of the mixture: the average of those of its components."""
     from plefka.mean_field import bias_slopes
 
@@ -73,14 +75,15 @@ def _slopes(part: Part, components: tuple, dtype: str) -> np.ndarray:
     return sum(share * slope for share, slope in zip(weight, slopes, strict=True))
 
 
-def _held_G1(part: Part, dtype: str, question: Question) -> Posterior:
-    """G1 with some units held, or bethe's means in rows where it has none for lack of a leak."""
-    found = solve_again(parse_method("G1"), part, question, dtype)
-    lost = np.isnan(found.means).any(axis=0) | (found.status == WITHOUT_LEAK)
-    if not lost.any():
-        return found
-    instead = solve_again(parse_method("bethe"), part, question, dtype).means
-    return found._replace(means=np.where(lost, instead, found.means))
+def _held(part: Part, dtype: str, question: Question) -> Posterior:
+    """G1 with some units held, and what units contribute; bethe's means in rows where it has none without a leak."""
+
+    def solve(smaller: Part) -> Posterior:
+        found = first_order(smaller, dtype)
+        about = replace(found.about, contributions=contributions_of(found, smaller, dtype))
+        return found._replace(means=starting_means(found, smaller, dtype), about=about)
+
+    return solve_again(solve, part, question)
 
 
 def _about(first: About, components: Components) -> About:
@@ -122,19 +125,17 @@ class _Leaf(NamedTuple):
     status: np.ndarray
 
 
-def _split(G1, whole: Posterior, question: Question, count: int, dtype: str) -> tuple[Components, np.ndarray]:
+def _split(G1, whole: Posterior, question: Question, count: int) -> tuple[Components, np.ndarray]:
     """One component after another: that in which G1 misses most, split by the unit that has most to do with it.
 
     And how the worst component of each row ended.
     """
 
     def leaf(state, solved=None) -> _Leaf:
-        asked = _with_states(question, state)
-        found = solved or G1(asked)
+        found = solved or G1(_with_states(question, state))
         means = np.where(np.isfinite(found.means), found.means, whole.means)
         log_z = np.where(np.isfinite(found.free_energy), -found.free_energy, -np.inf)
-        contributions = contributions_at if solved is not None else contributions_again
-        return _Leaf(state, log_z, means, np.nan_to_num(contributions(means, asked, dtype)), found.status)
+        return _Leaf(state, log_z, means, np.nan_to_num(found.about.contributions), found.status)
 
     leaves = [leaf(np.full(question.free.shape, np.nan), whole)]
     while len(leaves) < count:
@@ -223,4 +224,3 @@ def _best(found: Search, optimised: Components, whole: Posterior, others: list[_
         None,
         _about(about, components),
     )
-

@@ -16,6 +16,7 @@ class About:
     is_exact: bool = False
     by_field: bool = False  # whether barren units are predicted by f at the mean field
     proposals: Any = None  # (log-weights (components, rows), means (components, units, rows)) near the posterior
+    contributions: Any = None  # (units, rows): of each unit to the second order, where they were asked for
     conditioned_on: Any = None  # the units of a single row that were conditioned on
     without_leak: Any = None  # (units, rows): the units for lack of whose leak there is no answer
 

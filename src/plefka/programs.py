@@ -1,4 +1,4 @@
-"""Compiled programs: one for each function and shapes, few of them kept, with as much optimisation as the work is worth.
+"""Compiled programs: one for each function and shapes, few of them kept, with as much optimisation as work is worth.
 
 Everything that is computed outside a user's trace goes through a `Program`: NumPy arrays in, NumPy arrays out, in
 float64 or float32 whatever the user's JAX settings are.

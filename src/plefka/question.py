@@ -4,10 +4,9 @@ from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
-import numpy as np
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Float
 
-from plefka.activations import CERTAIN_FIELD, Activation, sigmoid
+from plefka.activations import CERTAIN_FIELD, Activation, AnyArray, sigmoid
 from plefka.networks.storage import Storage
 
 LARGEST_THETA = 700.0  # means stay at least 1e-304 above 0
@@ -19,9 +18,9 @@ class BeliefModel(eqx.Module):
     """The energy of a belief network: E(S) = -sum over counted units of S log_on(x) + (1 - S) log_off(x).        (4)"""
 
     weights: Any  # Storage, or OpenStorage inside a computation
-    h: Float[Array | np.ndarray, "units #rows"]
+    h: AnyArray  # (units, 1 or rows)
     activation: Activation
-    counted: Bool[Array | np.ndarray, "units rows"]  # whose term is part of the energy
+    counted: AnyArray  # (units, rows): whose term is part of the energy
 
     def opened(self, degree: int = 1, *, certain: float = CERTAIN_FIELD, pairs: bool = False) -> "BeliefModel":
         """With weights that are ready for products."""
@@ -41,9 +40,9 @@ class Question(eqx.Module):
     """
 
     model: BeliefModel
-    free: Bool[Array | np.ndarray, "units rows"]
-    values: Float[Array | np.ndarray, "units rows"]  # of units that are not free; 1/2 elsewhere
-    tilt: Float[Array | np.ndarray, "units rows"]
+    free: AnyArray
+    values: AnyArray  # of units that are not free; 1/2 elsewhere
+    tilt: AnyArray
     num_searched: int = eqx.field(static=True)  # the units from here on are free in no row
 
     @property
@@ -63,8 +62,9 @@ class Question(eqx.Module):
 
     def opened(self, degree: int = 1, *, certain: float = CERTAIN_FIELD, pairs: bool = False) -> "Question":
         """The same inside a computation, with weights that are ready for products."""
-        arrays = (jnp.asarray(z) for z in (self.free, self.values, self.tilt))
-        return Question(self.model.opened(degree, certain=certain, pairs=pairs), *arrays, self.num_searched)
+        free, values, tilt = (jnp.asarray(z) for z in (self.free, self.values, self.tilt))
+        model = self.model.opened(degree, certain=certain, pairs=pairs)
+        return Question(model, free, values, tilt, self.num_searched)
 
     def take(self, rows: Any) -> "Question":
         """Some of the rows."""
@@ -85,8 +85,8 @@ class Question(eqx.Module):
         return Question(self.model, self.free, self.values, self.tilt, count)
 
     @property
-    def searched(self) -> Bool[Array, "searched rows"]:
-        """Where they are free."""
+    def searched(self) -> AnyArray:
+        """Where they are free, (units that are searched, rows)."""
         return self.free[: self.num_searched]
 
     @property
@@ -94,7 +94,7 @@ class Question(eqx.Module):
         """Units of a trace that are not known and not searched."""
         return ~self.free & (self.values == 0.5)
 
-    def means(self, theta: Float[Array, "searched rows"]) -> Float[Array, "units rows"]:
+    def means(self, theta: AnyArray) -> Float[Array, "units rows"]:
         """u_i = sigma(theta_i), or the value."""
         return self.complete(jnp.where(self.searched, sigmoid(theta), self.values[: self.num_searched]))
 
@@ -112,5 +112,3 @@ class Question(eqx.Module):
         lowest = self.model.lowest_free_energy
         bottom = BOTTOMLESS * (1 + self.searched.sum(0)) - gain
         return (bottom if lowest is None else lowest - gain), bottom
-
-

@@ -37,7 +37,11 @@ def reductions(
 
 
 def of_reduction(
-    method: Method, reduced: Iterable[tuple[np.ndarray, Reduction]], network: BeliefNetwork, evidence: Evidence, dtype: str
+    method: Method,
+    reduced: Iterable[tuple[np.ndarray, Reduction]],
+    network: BeliefNetwork,
+    evidence: Evidence,
+    dtype: str,
 ) -> Posterior:
     """What the method finds for rows that are reduced already."""
     pieces = [_of_chunk(method, reduction, network, evidence.take(rows), dtype, rows[0]) for rows, reduction in reduced]
@@ -75,7 +79,7 @@ def _of_chunk(
 
 
 def _all_means(reduction: Reduction, part: Part, found: Posterior) -> np.ndarray:
-    """Of all units of the network, (units, rows); those of barren units are averaged over the components of a mixture."""
+    """Of all units of the network, (units, rows); of barren ones they are averaged over the components of a mixture."""
     full, _ = reduction.restored(part, found.means, found.slope)
     by_field, proposals = found.about.by_field, found.about.proposals
     predicted = reduction.predicted(part, full, by_field=by_field)

@@ -121,7 +121,7 @@ def _with_ancestors(network: "BeliefNetwork", units: np.ndarray) -> np.ndarray:
 def _responses_of(
     storage, bias, activation, rows, tilt, theta, directions, own, *, objective: Objective, prune, has_barren
 ):
-    """C z for every direction z, where `own` is D; and L' z, which is what z receives of the own variation of a unit."""
+    """C z for every direction z, where `own` is D; and L' z, what z receives of the own variation of a unit."""
     from plefka.networks.belief import BeliefNetwork
 
     network = BeliefNetwork(storage, bias, activation)

@@ -46,7 +46,9 @@ def range_of(model: "BeliefModel") -> Range:
         return Range(is_guess=traced)
     with np.errstate(over="ignore"):
         low, high = (np.asarray(model.h) + np.atleast_2d(part).T for part in storage.extreme_sums())
-    averaged = np.broadcast_to(np.asarray(model.counted) & storage.has_average()[:, None], np.broadcast(low, model.counted).shape)
+    averaged = np.broadcast_to(
+        np.asarray(model.counted) & storage.has_average()[:, None], np.broadcast(low, model.counted).shape
+    )
     low, high = (np.broadcast_to(part, averaged.shape)[averaged] for part in (low, high))
     largest = max((np.abs(w).max(initial=0.0) for w in storage.leaves()), default=0.0)
     return rounded(low, high, largest if storage.num_edges > SMALL else math.inf)

@@ -12,12 +12,12 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from plefka.activations import Activation
+from plefka.activations import Activation, AnyArray
 from plefka.averages import Average, Exponentials, Parents
 from plefka.averages.range import Range
 from plefka.belief_propagation.log_odds import LogOdds, certain_part, finite_part, of_state
-from plefka.question import Question
 from plefka.networks.fans import Fans
+from plefka.question import Question
 
 Units = Float[Array, "units rows"]
 Rows = Float[Array, " rows"]
@@ -32,8 +32,8 @@ def average_of(activation: Activation, positions: int, fields: Range) -> Average
 class Messages(eqx.Module):
     """Log-odds: from every factor to its unit, and to each of its parents, fan by fan."""
 
-    own: Units
-    up: tuple[Table, ...]
+    own: AnyArray  # (units, rows)
+    up: tuple[AnyArray, ...]  # (positions, columns, rows)
 
 
 class Chances(eqx.Module):

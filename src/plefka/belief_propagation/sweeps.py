@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int
 
+from plefka.activations import AnyArray
 from plefka.averages.parents import chance
 from plefka.belief_propagation.factors import Factors, Messages, Rows, Units
 from plefka.belief_propagation.log_odds import LogOdds
@@ -47,7 +48,8 @@ def propagate(factors: Factors, state: Propagation, tol, max_steps, few: Any = 0
     """Sweeps until all but `few` rows have ended: the residual is at most tol, the row fails, or steps run out."""
 
     def body(carried):
-        return sweep(factors, *carried, tol, max_steps)
+        state, beliefs = carried
+        return sweep(factors, state, beliefs, tol, max_steps)
 
     start = state, factors.beliefs(state.messages)
     return jax.lax.while_loop(lambda carried: jnp.sum(carried[0].status == RUNNING) > few, body, start)[0]
@@ -80,7 +82,7 @@ def mix(old, new, step):
     return jnp.where(step == 0, old, jnp.where(jnp.isfinite(difference), old + step * difference, new))
 
 
-def next_step(step: Rows, before: Units, change: Units, steps: Int[Array, " rows"]) -> Rows:
+def next_step(step: Rows, before: Units, change: Units, steps: AnyArray) -> Rows:
     """Smaller where the beliefs turn back, and larger elsewhere, but the less so the longer it takes."""
     turned = (before * change).sum(0) < -TURNED * (before**2).sum(0)
     grown = jnp.minimum(step * (1 + GROW * PATIENCE / (PATIENCE + steps)), 1.0)

@@ -13,7 +13,7 @@ import numpy as np
 
 from plefka.activations import Activation, namespace
 from plefka.errors import MethodDoesNotApply
-from plefka.networks.states import fields, field_weights, log_terms, open_for_states
+from plefka.networks.states import field_weights, fields, log_terms, open_for_states
 from plefka.posterior import About, Posterior
 from plefka.precision import is_traced
 from plefka.programs import Program
@@ -129,14 +129,21 @@ def _by_numpy(question: Question, rows: Row) -> Sums:
     """Row after row."""
     f, found = question.model.activation, []
     for k in range(question.num_rows):
-        row = Row(*(field[..., k] for field in rows))
-        sums, W = _nothing((), question.size), field_weights(question.storage, k)
+        there = np.flatnonzero(question.model.counted[:, k] | (question.values[:, k] != 0))  # not those that fill up
+        row = Row(*(field[there, k] if field.ndim == 2 else field[k] for field in rows))
+        sums, W = _nothing((), len(there)), field_weights(question.storage, k)[there][:, there]
         for first in range(0, int(row.states), BLOCKS[-1]):
             number = np.arange(first, min(first + BLOCKS[-1], int(row.states)))
             with np.errstate(over="ignore", invalid="ignore"):
-                sums = _add_block(row, f, lambda S: W @ S, number, sums)
-        found.append(sums)
+                sums = _add_block(row, f, lambda S, W=W: W @ S, number, sums)
+        found.append(_widened(sums, there, question.size))
     return Sums(*(np.stack(field, axis=-1) for field in zip(*found, strict=True)))
+
+
+def _widened(sums: Sums, there: np.ndarray, size: int) -> Sums:
+    values, slopes = np.zeros((2, size))
+    values[there], slopes[there] = sums.values, sums.slopes
+    return sums._replace(values=values, slopes=slopes)
 
 
 def _compiled_sums(question: Question, rows: Row, bits: int, dtype: str) -> Sums:
@@ -168,9 +175,11 @@ def _add_blocks(storage, f: Activation, rows: Row, first, count, sums: Sums, *, 
         return jax.lax.fori_loop(0, count, add, sums)
 
     weights = None if storage.stack is None else storage.parameters
-    return jax.vmap(of_row)(weights, rows, sums) if weights is not None else jax.vmap(
-        lambda row, sums: of_row(None, row, sums)
-    )(rows, sums)
+    return (
+        jax.vmap(of_row)(weights, rows, sums)
+        if weights is not None
+        else jax.vmap(lambda row, sums: of_row(None, row, sums))(rows, sums)
+    )
 
 
 _blocks = Program(_add_blocks)

@@ -76,7 +76,9 @@ class Functional(eqx.Module):
         """Products with the second derivatives of the energy at u: z -> H z, right for the units that are free."""
         return lambda z: jax.grad(lambda u: jnp.vdot(self.slope(question, u), z))(u)
 
-    def beyond(self, first: "Functional", question: Question, u: Float[Array, "units rows"]) -> tuple[Any, Any, Callable]:
+    def beyond(
+        self, first: "Functional", question: Question, u: Float[Array, "units rows"]
+    ) -> tuple[Any, Any, Callable]:
         """What this free energy adds to another at u, its derivatives by u, and products with the other's Hessian."""
 
         def added(u):

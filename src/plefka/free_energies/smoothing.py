@@ -55,7 +55,7 @@ def unstacked(x: Float[Array | np.ndarray, "variables rows"], components: int) -
 
 
 def started(free: Any, u: Any, phi: Any) -> Variables:
-    """From means and weights (NumPy's), with the smoothing as if q were factorial: rho_ai = ln of q_a / q for unit i."""
+    """From means and weights (NumPy's), with smoothing as if q were factorial: rho_ai = ln of q_a / q for unit i."""
     weight = softmax(phi, axis=0)[:, None]
     theta = np.where(free, log_odds(u, 1 - u), 0.0)
     rho = np.where(free, theta - log_odds((weight * u).sum(0), (weight * (1 - u)).sum(0)), 0.0)

@@ -14,8 +14,8 @@ from jaxtyping import Array, Bool, Float
 
 from plefka.activations import Activation, namespace
 from plefka.averages.average import mean_field
-from plefka.averages.enumerated import Enumerated
 from plefka.averages.choice import FEW
+from plefka.averages.enumerated import Enumerated
 from plefka.averages.exponentials import SMALLEST_LEAK, Exponentials
 from plefka.averages.parents import Parents
 from plefka.averages.range import Range, range_of

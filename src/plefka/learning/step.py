@@ -10,8 +10,8 @@ import jax
 import jax.numpy as jnp
 
 from plefka.activations import Activation
-from plefka.free_energies.functional import Functional
 from plefka.evidence import Evidence
+from plefka.free_energies.functional import Functional
 from plefka.free_energies.taylor import negative_entropy
 from plefka.learning.parameters import Parametrisation
 from plefka.networks.belief import BeliefNetwork

@@ -109,7 +109,7 @@ class Edges(Storage):
     def fan_shapes(self) -> list[tuple[int, int]]:
         if self.listed_fans is None:
             return self.prepared(fans=True).fan_shapes
-        return [table.edge.shape for table in self.listed_fans.tables]
+        return [(table.edge.shape[0], table.edge.shape[1]) for table in self.listed_fans.tables]
 
     def num_pairs(self) -> int:
         return int(np.sum(np.bincount(np.asarray(self.child.unit), minlength=self.size).astype(float) ** 2))
@@ -137,11 +137,10 @@ class Edges(Storage):
 
         return total(np.minimum(self.values, 0)), total(np.maximum(self.values, 0))
 
-    def edge_list(self):
-        weights = np.atleast_2d(self.values).T
+    def edge_list(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        child, parent, weights = np.asarray(self.child.unit), np.asarray(self.parent.unit), np.atleast_2d(self.values).T
         there = (weights != 0).any(axis=1)
-        lists = self.child.unit, self.parent.unit, weights
-        return lists if there.all() else tuple(part[there] for part in lists)
+        return (child, parent, weights) if there.all() else (child[there], parent[there], weights[there])
 
     def to_sparse(self) -> Any:
         if self.stack is not None:

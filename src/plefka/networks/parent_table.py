@@ -38,7 +38,8 @@ class ParentTable(Storage):
         parents[position, column[order]] = parent[order]
         table[:, position, column[order]] = weight[order].T
         units[: len(children)] = children
-        return cls(table[0] if len(table) == 1 else table, parents.astype(np.int32), units.astype(np.int32), size)
+        table = table[0] if len(table) == 1 else table
+        return cls(weights=table, parent=parents.astype(np.int32), child=units.astype(np.int32), size=size)
 
     @property
     def stack(self) -> int | None:
@@ -54,7 +55,7 @@ class ParentTable(Storage):
         w = jnp.moveaxis(w, 0, -1) if w.ndim == 3 else w[:, :, None]
         parent = jnp.asarray(self.parent)
         parent = parent if parent.ndim == 2 else jnp.moveaxis(parent, 0, -1)
-        return OpenTable((w,), parent, jnp.asarray(self.child), self.size)
+        return OpenTable(w, parent, jnp.asarray(self.child), self.size)
 
     def prepared(self, *, pairs: bool = False, fans: bool = False) -> "ParentTable":
         return self
@@ -76,22 +77,23 @@ class ParentTable(Storage):
         return self.weights
 
     def with_parameters(self, weights) -> "ParentTable":
-        return ParentTable(weights, self.parent, self.child, self.size)
+        return ParentTable(weights=weights, parent=self.parent, child=self.child, size=self.size)
 
     def map_weights(self, function) -> "ParentTable":
         return self.with_parameters(function(self.weights))
 
     def take(self, networks) -> "ParentTable":
         parent = self.parent if self.parent.ndim == 2 else self.parent[networks]
-        return ParentTable(self.weights[networks], parent, self.child, self.size)
+        return ParentTable(weights=self.weights[networks], parent=parent, child=self.child, size=self.size)
 
-    def edge_list(self):
+    def edge_list(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         w = np.asarray(self.weights).reshape(-1, *self.parent.shape[-2:])
-        if self.parent.ndim == 2:
+        all_parents, all_children = np.asarray(self.parent), np.asarray(self.child)
+        if all_parents.ndim == 2:
             position, column = np.nonzero((w != 0).any(axis=0))
-            return self.child[column], self.parent[position, column], w[:, position, column].T
+            return all_children[column], all_parents[position, column], w[:, position, column].T
         network, position, column = np.nonzero(w)
-        ends = self.child[column].astype(int) * self.size + self.parent[network, position, column]
+        ends = all_children[column].astype(int) * self.size + all_parents[network, position, column]
         edges, which = np.unique(ends, return_inverse=True)
         weight = np.zeros((len(edges), len(w)))
         weight[which, network] = w[network, position, column]
@@ -122,80 +124,83 @@ class ParentTable(Storage):
         return [np.asarray(self.weights).ravel()]
 
 
-class OpenTable(OpenStorage, Fans):
-    """The table with rows behind: it is its own single fan."""
+class OpenTable(OpenStorage):
+    """The table with rows behind."""
 
+    table: Float[Array, "positions columns #rows"]
     parent: Index
     child: Index
     size: int = eqx.field(static=True)
 
-    @property
-    def table(self) -> Float[Array, "positions columns #rows"]:
-        """The only one."""
-        return self.weights[0]
-
     def fans(self):
-        return self
+        return TableFans((self.table,), self)
 
-    def _to_units(self, columns: Float[Array, "columns rows"]) -> Float[Array, "units rows"]:
+    def to_units(self, columns: Float[Array, "columns rows"]) -> Float[Array, "units rows"]:
+        """From columns to the units that they are of."""
         return jnp.zeros((self.size, columns.shape[1]), columns.dtype).at[self.child].add(columns)
 
-    def _of_parents(self, z: Float[Array, "units #rows"]) -> Float[Array, "positions columns #rows"]:
+    def of_parents(self, z: Float[Array, "units #rows"]) -> Float[Array, "positions columns #rows"]:
+        """z of the parents."""
         if self.parent.ndim == 2:
             return z[self.parent]
         rows = self.parent.shape[-1]
         z = jnp.broadcast_to(z, (self.size, rows))
         return jnp.take_along_axis(z, self.parent.reshape(-1, rows), axis=0).reshape(self.parent.shape)
 
-    def _at_rows(self, *units) -> tuple:
+    def at_rows(self, *units) -> tuple:
         """Indices into an array with rows behind: the rows as well, where they differ in their edges."""
         return units if self.parent.ndim == 2 else (*units, jnp.arange(self.parent.shape[-1]))
 
     def power_sums(self, *terms):
         found, power = [], self.table
         for z in terms:
-            found.append(None if z is None else self._to_units((power * self._of_parents(z)).sum(0)))
+            found.append(None if z is None else self.to_units((power * self.of_parents(z)).sum(0)))
             power = power * self.table
         return found
 
     def map_edges(self, function, children, parents):
-        ends = [z[self.child][None] for z in children] + [self._of_parents(z) for z in parents]
-        return [self._to_units(term.sum(0)) for term in function(self.table, *ends)]
+        ends = [z[self.child][None] for z in children] + [self.of_parents(z) for z in parents]
+        return [self.to_units(term.sum(0)) for term in function(self.table, *ends)]
+
+    def pair_sum(self, v, a, d, tilt, g):
+        w, (a, d, g) = self.table, (z[self.child][None] for z in (a, d, g))
+        along = a * w + 0.5 * d * w**2 * self.of_parents(tilt)
+        return self.fans().pair_sum(v, [along], [g[:, None] * w[:, None] * w[None]])
+
+
+class TableFans(Fans):
+    """The table as its own single fan."""
+
+    opened: OpenTable
 
     def parents(self, z):
-        return [self._of_parents(z)]
+        return [self.opened.of_parents(z)]
 
     def children(self, z):
-        return [z[self.child]]
+        return [z[self.opened.child]]
 
     def to_children(self, columns, otherwise):
-        return otherwise.at[self.child].set(jnp.broadcast_to(columns[0], (len(self.child), otherwise.shape[1])))
+        child = self.opened.child
+        return otherwise.at[child].set(jnp.broadcast_to(columns[0], (len(child), otherwise.shape[1])))
 
     def to_parents(self, tables):
         (table,) = tables
-        nothing = jnp.zeros((self.size, table.shape[2]), table.dtype)
-        return nothing.at[self._at_rows(self.parent)].add(table)
+        nothing = jnp.zeros((self.opened.size, table.shape[2]), table.dtype)
+        return nothing.at[self.opened.at_rows(self.opened.parent)].add(table)
 
-    def pair_sum(self, v, *parts):
-        """Of a network's second order: (along, common) of a table, or a, d, tilt, g of the expanded energy."""
-        along, common = parts if len(parts) == 2 else self._expanded(*parts)
+    def pair_sum(self, v, along, common):
         P = self._pairs(along[0], common[0])
         return 0.5 * jnp.einsum("ir,jr,ijr->r", v, v, (P + jnp.swapaxes(P, 0, 1)) ** 2)
 
     def _pairs(self, along, common):
         """Half of a symmetric table of all pairs of units; nothing on its diagonal counts."""
-        P = jnp.zeros((self.size, self.size, along.shape[2]), along.dtype)
-        child = self.child[None] if self.parent.ndim == 2 else self.child[None, :, None]
-        P = P.at[self._at_rows(self.parent, child)].add(along)
-        P = P.at[self._at_rows(self.parent[:, None], self.parent[None])].add(0.5 * common)
-        return P * (1 - jnp.eye(self.size, dtype=P.dtype))[:, :, None]
-
-    def _expanded(self, a, d, tilt, g):
-        w, (a, d, g) = self.table, (z[self.child][None] for z in (a, d, g))
-        along = a * w + 0.5 * d * w**2 * self._of_parents(tilt)
-        return [along], [g[:, None] * w[:, None] * w[None]]
+        size, parent, child, at_rows = self.opened.size, self.opened.parent, self.opened.child, self.opened.at_rows
+        P = jnp.zeros((size, size, along.shape[2]), along.dtype)
+        P = P.at[at_rows(parent, child[None] if parent.ndim == 2 else child[None, :, None])].add(along)
+        P = P.at[at_rows(parent[:, None], parent[None])].add(0.5 * common)
+        return P * (1 - jnp.eye(size, dtype=P.dtype))[:, :, None]
 
     def pair_product(self, z, along, common):
-        (edge,), (pairs,), above, below = along, common, self._of_parents(z), z[self.child]
+        (edge,), (pairs,), (above,), (below,) = along, common, self.parents(z), self.children(z)
         up = edge * below + jnp.einsum("jlcr,lcr->jcr", pairs, above)
-        return self.to_parents([up]) + self._to_units((edge * above).sum(0))
+        return self.to_parents([up]) + self.opened.to_units((edge * above).sum(0))

@@ -60,7 +60,7 @@ def reduce_by_row(network: BeliefNetwork, evidence: "Evidence", kept: Any) -> "B
 
 
 def _union(edges: EdgeList, informed: np.ndarray) -> tuple[np.ndarray, ...]:
-    """(row, unit) of all relevant units of all rows, and the edges between them as (edge, place of child, of parent)."""
+    """(row, unit) of relevant units of all rows, and the edges between them as (edge, place of child, of parent)."""
     order = np.argsort(edges.child, kind="stable")
     counts = np.bincount(edges.child, minlength=edges.size)
     starts = np.cumsum(counts) - counts
@@ -158,13 +158,15 @@ class ByRow:
         members = np.flatnonzero(of_row >= 0)
         inside = of_row[edges.child] >= 0
         some = edges.take(inside)
-        slot, storage, searched = _stored(some, members, of_row, len(rows), shape, self.rest.free[kept, 0], self.network)
+        slot, storage, searched = _stored(
+            some, members, of_row, len(rows), shape, self.rest.free[kept, 0], self.network
+        )
         size = storage.size
         question = self._question(kept[members], slot[members], of_row[members], (size, len(rows)), storage, searched)
         units = np.full((size, len(rows)), -1)
         units[slot[members], of_row[members]] = self.unit[kept[members]]
         constant = np.where(np.isneginf(self.constant[rows]), 0.0, self.constant[rows])
-        needs_slope = bool(self.left.summed.any())
+        needs_slope = self.given.activation.has_linear_log_off
         return Part(rows, question, constant, units, needs_slope, self.named if np.ndim(self.named) else None)
 
     def _question(self, members, slot, row, shape, storage: Storage, searched: int) -> Question:
@@ -175,9 +177,7 @@ class ByRow:
 
         rest = self.rest
         model = BeliefModel(storage, filled(rest.h, FILLER_BIAS), self.given.activation, filled(rest.kept, False))
-        return Question(
-            model, filled(rest.free, False), filled(rest.values, 0.0), filled(rest.tilt, 0.0), searched
-        )
+        return Question(model, filled(rest.free, False), filled(rest.values, 0.0), filled(rest.tilt, 0.0), searched)
 
     def restored(self, part: "Part", means: np.ndarray, slope: np.ndarray | None) -> tuple[np.ndarray, Any]:
         """The means (units, rows) of all units, nan where barren; of the rows of one part."""
@@ -219,7 +219,7 @@ def _stored(edges: EdgeList, members, of_row, count: int, shape: Any, free: np.n
         place = np.full(len(of_row), -1)
         place[members] = np.arange(len(members))
         alone = EdgeList(place[edges.child], place[edges.parent], edges.weight, len(members))
-        layout = lay_out(alone, free[members], None, 1, network.activation.has_closed_averages)
+        layout = lay_out(alone, free[members], None, 1, network.activation)
         slot[members] = layout.place
         return slot, layout.storage, layout.num_searched
     if isinstance(shape, tuple):
@@ -252,4 +252,5 @@ def _table(edges: EdgeList, of_row: np.ndarray, slot: np.ndarray, shape: tuple[i
     weights, parents = np.zeros((count, positions, below)), np.zeros((count, positions, below), np.int32)
     at = (of_row[child], position, slot[child] - above)
     weights[at], parents[at] = edges.weight[order, 0], slot[parent]
-    return ParentTable(weights, parents, np.arange(above, above + below, dtype=np.int32), above + below)
+    children = np.arange(above, above + below, dtype=np.int32)
+    return ParentTable(weights=weights, parent=parents, child=children, size=above + below)

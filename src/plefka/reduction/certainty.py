@@ -46,7 +46,9 @@ def certain(edges: EdgeList, h: np.ndarray, activation: Activation, known: np.nd
     hidden, nothing = np.isnan(known), np.zeros(known.shape)
     switched_off = follow(lambda off: np.maximum(off, hidden * (sure.up(np.isinf, off) > 0)), (known == 0) * 1.0)
     with_off = np.where(switched_off > 0, 0.0, known)
-    may_be_on = follow(lambda on: np.where(np.isnan(with_off), (h > 0) | parents(causes, _positive, on), with_off), nothing)
+    may_be_on = follow(
+        lambda on: np.where(np.isnan(with_off), (h > 0) | parents(causes, _positive, on), with_off), nothing
+    )
     must_be_on = follow(lambda on: np.where(hidden, parents(sure, np.isinf, on) * 1.0, known), nothing)
     found = np.where(np.isnan(with_off) & (may_be_on == 0), 0.0, with_off)
     found = np.where(np.isnan(found) & (must_be_on == 1), 1.0, found)

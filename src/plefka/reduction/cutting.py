@@ -61,10 +61,7 @@ def remains(given: Given, left: Reduced, *, each_is_a_row: bool = False) -> Rema
         logs = np.where(known == 1, f.log_on(z), f.log_off(z))
         slope = np.where(settled & (known == 1), 1 / np.expm1(z), 0.0) if f.has_linear_log_off else np.zeros(x.shape)
     terms = np.where(settled, logs, 0.0) - off * left.h + np.where(given.hidden, 0.0, tilt * on)
-    if each_is_a_row:
-        constant = (terms + log_sums(given, left))[:, 0]
-    else:
-        constant = left.constant + terms.sum(0)
+    constant = (terms + log_sums(given, left))[:, 0] if each_is_a_row else left.constant + terms.sum(0)
     kept = free | findings
     there = kept.any(axis=1)
     inside = there[edges.child] & there[edges.parent] & np.isnan(known).any(axis=1)[edges.parent]
@@ -100,9 +97,8 @@ def cut(given: Given, rest: Remains, layers: np.ndarray | None) -> Cut:
     number[units] = np.arange(len(units))
     inner = EdgeList(number[rest.edges.child], number[rest.edges.parent], rest.edges.weight, len(units))
     own_layers = None if layers is None else layers[units]
-    layout = lay_out(
-        inner, rest.free[units].any(axis=1), own_layers, rest.free.shape[1], given.activation.has_closed_averages
-    )
+    ever_free = np.asarray(rest.free[units].any(axis=1))
+    layout = lay_out(inner, ever_free, own_layers, rest.free.shape[1], given.activation)
     return Cut(_question(given, rest, layout, units), units, layout.place)
 
 

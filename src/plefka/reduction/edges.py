@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 import scipy.sparse as sp
 
+from plefka.activations import AnyArray
 from plefka.networks.arrows import differs, map_edges_up, settled_along
 from plefka.networks.storage import Products, Storage
 
@@ -40,7 +41,7 @@ class EdgeList:
         """All edges of a network, or of the networks of a stack, each of which is a row."""
         return cls(*storage.edge_list(), storage.size)
 
-    def take(self, edges: np.ndarray) -> "EdgeList":
+    def take(self, edges: AnyArray) -> "EdgeList":
         """Some of the edges."""
         return EdgeList(self.child[edges], self.parent[edges], self.weight[edges], self.size)
 

@@ -7,20 +7,24 @@ program. A question that is computed for many rows at once is filled up on a fin
 from bisect import bisect_left
 from itertools import chain
 
-COARSE = tuple(12 * 4**k for k in range(-1, 12))[1:]  # 12, 48, 192, ...
+COARSE = tuple(12 * 4**k for k in range(12))  # 12, 48, 192, ...
+COARSEST = tuple(32 * 8**k for k in range(8))  # 32, 256, 2048, ...
 FINE = tuple(sorted({*range(1, 5), *chain.from_iterable((2**k, 3 * 2 ** (k - 1)) for k in range(2, 24))}))
 MANY_ROWS = 64  # from so many rows on the finer ladder is worth its programs
 # Units, children and parents of a child: what small sparse networks are filled up to.
 TABLES = (
-    (48, 12, 12), (192, 48, 12), (192, 48, 48), (768, 48, 48), (768, 48, 192), (768, 384, 16),
-    (3072, 192, 96), (3072, 1536, 16), (3072, 192, 384),
+    (48, 12, 12), (192, 48, 12), (192, 48, 48), (1024, 32, 128), (768, 384, 16), (3072, 192, 96), (3072, 1536, 16),
+    (3072, 192, 384),
 )  # fmt: skip
 ROWS = (1, 16, 128, 1000)  # no power of two at the end: rows of one unit would share few sets of the cache
 
 
-def rung(count: int, rows: int = 1) -> int:
-    """The size that so many units of a layer are filled up to."""
-    ladder = FINE if rows >= MANY_ROWS else (4, *COARSE)
+def rung(count: int, rows: int = 1, *, any_parents: bool = False) -> int:
+    """The size that so many units of a layer are filled up to.
+
+    `any_parents`: whether it makes no difference to averages how many parents a unit seems to have.
+    """
+    ladder = FINE if rows >= MANY_ROWS else COARSEST if any_parents else (4, *COARSE)
     return ladder[bisect_left(ladder, count)]
 
 

@@ -3,10 +3,12 @@
 Units that are there to fill a size of the ladder up are behind those of their layer, and are never free or counted.
 """
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
+from plefka.activations import Activation
 from plefka.averages.choice import MOST
 from plefka.networks.blocks import Blocks
 from plefka.networks.edges import Edges
@@ -16,7 +18,7 @@ from plefka.reduction.edges import EdgeList
 from plefka.reduction.ladder import rung, table_for
 
 LARGE = 2**16  # numbers from which on a network has a program for its own size
-GATHER = 3  # an entry of a table costs about so many of a dense block
+GATHER = 6  # an entry of a table costs about so many of a dense block
 SMALLEST_DENSE = 48  # units whose full matrix is no burden
 
 
@@ -32,20 +34,19 @@ class Layout(NamedTuple):
         return self.storage.size
 
 
-def lay_out(edges: EdgeList, ever_free: np.ndarray, layers: np.ndarray | None, rows: int, closed_forms: bool) -> Layout:
-    """The cheapest way to store these edges.
-
-    `layers`: the layer of every unit, where the network came in layers. `closed_forms`: whether averages over parents
-    cost no more than the edges, however many of them a table or block shows.
-    """
+def lay_out(
+    edges: EdgeList, ever_free: np.ndarray, layers: np.ndarray | None, rows: int, activation: Activation
+) -> Layout:
+    """The cheapest way to store these edges; `layers`: the layer of every unit, where the network came in layers."""
+    closed_forms, any_parents = activation.has_closed_averages, activation.has_linear_log_off
     levels = layers if layers is not None else _levels(edges)
     in_degree = int(np.bincount(edges.child, minlength=1).max())
-    sizes = _layer_sizes(edges, levels, rows) if levels is not None else None
+    sizes = None if levels is None else _layer_sizes(edges, levels, rows, any_parents)
     dense = rung(edges.size, rows)
     table = table_for(edges.size, len(np.unique(edges.child)), in_degree)
     costs = {
         "layers": _cost_of_layers(sizes, in_degree, closed_forms),
-        "dense": dense**2 if dense <= SMALLEST_DENSE and _allowed(dense, in_degree, closed_forms) else np.inf,
+        "dense": _cost_of_matrix(dense, in_degree, closed_forms) if sizes is None else np.inf,
         "table": GATHER * table[1] * table[2] if table else np.inf,
         "edges": GATHER * 4.0 * len(edges.child) + LARGE,
     }
@@ -88,17 +89,21 @@ def _levels(edges: EdgeList) -> np.ndarray | None:
     return level if np.all(level[edges.child] == level[edges.parent] + 1) else None
 
 
-def _layer_sizes(edges: EdgeList, levels: np.ndarray, rows: int) -> tuple[int, ...]:
+def _layer_sizes(edges: EdgeList, levels: np.ndarray, rows: int, any_parents: bool) -> tuple[int, ...]:
     counts = np.bincount(levels, minlength=2)
     if len(edges.child) > LARGE:
         return tuple(map(int, counts))
-    return tuple(rung(int(count), rows) for count in counts)
+    return tuple(rung(int(count), rows, any_parents=any_parents) for count in counts)
 
 
 def _cost_of_layers(sizes: tuple[int, ...] | None, in_degree: int, closed_forms: bool) -> float:
     if sizes is None or not _allowed(max(sizes[:-1]), in_degree, closed_forms):
         return np.inf
-    return float(sum(above * below for above, below in zip(sizes, sizes[1:], strict=False)))
+    return float(sum(above * below for above, below in pairwise(sizes)))
+
+
+def _cost_of_matrix(size: int, in_degree: int, closed_forms: bool) -> float:
+    return size**2 if size <= SMALLEST_DENSE and _allowed(size, in_degree, closed_forms) else np.inf
 
 
 def _allowed(parents: int, in_degree: int, closed_forms: bool) -> bool:
@@ -112,7 +117,7 @@ def _in_layers(edges: EdgeList, ever_free: np.ndarray, levels: np.ndarray, sizes
     rank = np.empty(edges.size, int)
     rank[order] = np.arange(edges.size) - np.searchsorted(levels[order], levels[order])
     blocks = []
-    for level, (above, below) in enumerate(zip(sizes, sizes[1:], strict=False)):
+    for level, (above, below) in enumerate(pairwise(sizes)):
         here = levels[edges.child] == level + 1
         W = np.zeros((edges.weight.shape[1], below, above))
         W[:, rank[edges.child[here]], rank[edges.parent[here]]] = edges.weight[here].T

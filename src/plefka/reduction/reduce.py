@@ -4,9 +4,9 @@ This is the only place where units are observed away, summed out, found certain,
 part that the evidence speaks of is cut out. All of it is exact.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import jax.numpy as jnp
 import numpy as np
@@ -23,13 +23,14 @@ from plefka.reduction.summing import Given, Reduced, recovered, reduced
 
 if TYPE_CHECKING:
     from plefka.evidence import Evidence
+    from plefka.reduction.by_row import ByRow
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
     """Rows that are asked together: a question, and what it leaves to be added to ln P(evidence)."""
 
-    rows: np.ndarray | slice
+    rows: np.ndarray
     question: Question
     constant: Any  # (rows,)
     units: np.ndarray  # which unit of the network each is: (units of the question,) or the same for each row; -1: none
@@ -99,7 +100,7 @@ def masked(storage: Storage, given: Given, left: Reduced) -> Question:
 
 def reduce(
     network: BeliefNetwork, evidence: "Evidence", *, prune: bool = True, keep_barren: bool = False, kept: Any = False
-) -> "Reduction":
+) -> "Together | ByRow":
     """What is left to be solved of every row.
 
     `keep_barren`: barren units stay, and with them all that their means depend on. `kept`: units that must not be
@@ -181,7 +182,7 @@ class Together:
     @property
     def is_loose(self) -> np.ndarray:
         """The rows with edges of probability one between hidden units."""
-        return self.certain.loose.any(axis=0)
+        return np.asarray(self.certain.loose.any(axis=0))
 
     @cached_property
     def parts(self) -> list[Part]:
@@ -192,7 +193,7 @@ class Together:
             units = np.full(question.size, -1)
             units[self.cut.place] = self.cut.units
         constant = np.where(np.isneginf(self.constant), 0.0, self.constant)
-        needs_slope = self.needs_slope or bool(self.left.summed.any())
+        needs_slope = self.needs_slope or self.given.activation.has_linear_log_off
         return [Part(np.arange(len(constant)), question, constant, units, needs_slope, self.named)]
 
     def restored(self, part: Part, means: np.ndarray, slope: np.ndarray | None) -> tuple[np.ndarray, np.ndarray | None]:
@@ -219,4 +220,4 @@ class Together:
         return predicted(given.edges, given.h, given.activation, means, barren, by_field=by_field)
 
 
-Reduction = Together
+Reduction: TypeAlias = "Together | ByRow"

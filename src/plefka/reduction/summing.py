@@ -10,11 +10,9 @@ its child (see `recovered`).
 from typing import Any
 
 import equinox as eqx
-from jaxtyping import Array, Bool, Float
 
-from plefka.activations import Activation, namespace
-from plefka.reduction.edges import CERTAIN_WEIGHT, Edges
-
+from plefka.activations import Activation, AnyArray, namespace
+from plefka.reduction.edges import CERTAIN_WEIGHT
 
 STEEPEST = 1e100  # a slope beyond it belongs to evidence that is next to impossible
 
@@ -25,20 +23,20 @@ class Reduced(eqx.Module):
     A unit that was summed out counts as off from then on, and has no energy.
     """
 
-    h: Float[Array, "units #rows"]
-    constant: Float[Array, " rows"]  # ln of the factor that the sums have left behind
-    summed: Bool[Array, "units rows"]
-    counted: Bool[Array, "units rows"]  # whose energy still counts
+    h: AnyArray  # (units, 1 or rows)
+    constant: AnyArray  # (rows,): ln of the factor that the sums have left behind
+    summed: AnyArray
+    counted: AnyArray  # whose energy still counts
 
 
 class Given(eqx.Module):
     """A network with what is known of its units; arrays are (units, rows), of the namespace of the edges."""
 
-    edges: Edges
-    h: Float[Array, "units #rows"]
+    edges: Any  # EdgeList, or TracedEdges inside a trace
+    h: AnyArray  # (units, 1 or rows)
     activation: Activation
-    known: Float[Array, "units rows"]  # nan where hidden
-    tilt: Float[Array, "units rows"]  # log-odds of soft evidence
+    known: AnyArray  # nan where hidden
+    tilt: AnyArray  # log-odds of soft evidence
     absent: Any = False  # (units, rows): units that are no part of a row, and known to be 0
 
     @property
@@ -46,20 +44,20 @@ class Given(eqx.Module):
         return self.edges.xp
 
     @property
-    def hidden(self) -> Bool[Array, "units rows"]:
+    def hidden(self) -> AnyArray:
         """Where a unit is not observed."""
         return self.xp.isnan(self.known)
 
     @property
-    def informed(self) -> Bool[Array, "units rows"]:
+    def informed(self) -> AnyArray:
         """Where something is known of a unit."""
         return (~self.hidden | (self.tilt != 0)) & ~self.xp.asarray(self.absent)
 
-    def has_nonlinear_energy(self, counted: Bool[Array, "units rows"]) -> Bool[Array, "units rows"]:
+    def has_nonlinear_energy(self, counted: AnyArray) -> AnyArray:
         """Where the energy of a unit is more than linear in its parents."""
         return counted & (self.known != 0)
 
-    def off(self, counted: Bool[Array, "units rows"]) -> Float[Array, "units rows"]:
+    def off(self, counted: AnyArray) -> AnyArray:
         """1 where a unit that counts was observed off."""
         return (counted & (self.known == 0)) * 1.0
 
@@ -80,7 +78,7 @@ def reduced(given: Given, *, keep_barren: bool = False, kept: Any = False) -> Re
     return given.edges.where_any(summed, lambda: _without(given, counted, summed), whole)
 
 
-def relevant(edges: Edges, informed: Bool[Array, "units rows"]) -> Bool[Array, "units rows"]:
+def relevant(edges: Any, informed: AnyArray) -> AnyArray:
     """The units of which something is known, and their ancestors; all others are barren: summed over, they add nothing.
 
     Something is known of a unit that is observed, or of which there is soft evidence.
@@ -97,7 +95,7 @@ def is_edge(w, *_) -> Any:
     return (w != 0) * 1.0
 
 
-def _summed(given: Given, counted: Bool[Array, "units rows"], kept: Any) -> Bool[Array, "units rows"]:
+def _summed(given: Given, counted: AnyArray, kept: Any) -> AnyArray:
     """Hidden roots with one live child at most, and units that become such when their parents are summed out."""
     xp = given.xp
     children = given.edges.up(is_edge, given.has_nonlinear_energy(counted) * 1.0)
@@ -144,10 +142,10 @@ def _explained(xp, w, live, p, log_p, log_not_p):
 class Roots(eqx.Module):
     """Units that are summed out, as they are without their live child; all others are off."""
 
-    x: Float[Array, "units rows"]  # 1 where a unit cannot be on
-    log_p: Float[Array, "units rows"]
-    log_not_p: Float[Array, "units rows"]
-    log_sum: Float[Array, "units rows"]  # ln of the sum over both states
+    x: AnyArray  # 1 where a unit cannot be on
+    log_p: AnyArray
+    log_not_p: AnyArray
+    log_sum: AnyArray  # ln of the sum over both states
 
     @classmethod
     def at(cls, h, given: Given, counted, summed) -> "Roots":
@@ -163,7 +161,7 @@ class Roots(eqx.Module):
         return cls(x, log_on - total, log_off - total, total)
 
     @property
-    def p(self) -> Float[Array, "units rows"]:
+    def p(self) -> AnyArray:
         return namespace(self.log_p).exp(self.log_p)
 
 
@@ -173,10 +171,10 @@ def times(w, value=1.0) -> Any:
 
 
 def recovered(given: Given, left: Reduced, slope: Any) -> tuple[Any, Any]:
-    """The means of units that were summed out, from d ln P(evidence) / dh at the biases that were left; and their own.
+    """The means of units that were summed out, from d ln P(evidence) / dh at the biases that are left; and their own.
 
     The mean of a unit is d ln P / d (its log-odds) = p + sum over its children of d ln P / dh times p (1 - p)
-    (1 - exp(-w)) / (1 - p + p exp(-w)). Its d ln P / dh, which its parents need, is the average of log_on' and log_off'.
+    (1 - exp(-w)) / (1 - p + p exp(-w)). Its d ln P / dh, which its parents need, averages log_on' and log_off'.
     """
     counted, summed = left.counted | left.summed, left.summed
     slope = given.xp.clip(given.xp.nan_to_num(slope), -STEEPEST, STEEPEST)

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from plefka.activations import sigmoid
+from plefka.activations import AnyArray, sigmoid
 from plefka.free_energies.functional import Functional
 from plefka.free_energies.taylor import negative_entropy
 from plefka.question import Question
@@ -31,7 +31,7 @@ class Objective(Protocol):
     def evaluated(self) -> Functional | None: ...
 
 
-def differentiable(question: Question, objective: Objective, theta: Array, barren: Callable) -> tuple[Array, Array]:
+def differentiable(question: Question, objective: Objective, theta: AnyArray, barren: Callable) -> tuple[Array, Array]:
     """The means and the free energy at the solution theta, as functions of everything in the question.
 
     `barren(u, functional)` has the means of barren units predicted from u.
@@ -42,7 +42,8 @@ def differentiable(question: Question, objective: Objective, theta: Array, barre
     u = jax.lax.stop_gradient(barren(question.means(theta), functional))
     found = jnp.where(question.free, _stationary(functional, question, u), question.values)
     if objective.evaluated is not None:
-        return other_free_energy(question, objective, found)[::-1]
+        G, means = other_free_energy(question, objective, found)
+        return means, G
     return found, functional.energy(question, u) + entropy_term(question, u)
 
 

@@ -1,7 +1,7 @@
 """The direction on a mixture: the natural gradient of its free energy, for the one loop and its policies.
 
-The means of component a and the shares are directioned as in a single mean field, in the metric of alpha_a q_a and of alpha.
-The smoothing is directioned to where the means of q, tilted by r_a, are those of q_a.
+The means of component a and the shares are directioned as in a single mean field, in the metric of alpha_a q_a and of
+alpha. The smoothing is directioned to where the means of q, tilted by r_a, are those of q_a.
 """
 
 from collections.abc import Callable
@@ -10,7 +10,6 @@ import jax
 import jax.numpy as jnp
 
 from plefka.activations import sigmoid
-from plefka.question import LARGEST_THETA, Question
 from plefka.free_energies.smoothing import (
     Variables,
     component_means,
@@ -20,6 +19,7 @@ from plefka.free_energies.smoothing import (
     tilted,
     unstacked,
 )
+from plefka.question import LARGEST_THETA, Question
 from plefka.solvers.loop import Point
 
 CLOSE = 1e-5  # log-odds whose difference is rounding, in part

@@ -1,12 +1,13 @@
 """Many rows on all cores, in rounds: rows that have ended cost nothing.
 
 Rows are solved in chunks of a few sizes. A chunk stops when half of its rows have ended; those that have not are put
-together in fewer chunks, or smaller ones, and go on from where they are. What a row finds does not depend on the others.
+together in fewer chunks, or smaller ones, and go on from where they are. What a row finds does not depend on others.
 """
 
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import jax
@@ -34,7 +35,7 @@ def in_rounds(advance: Callable, question: Question, search: Any, row_work: int)
     while len(waiting):
         chunks = [waiting[first : first + size] for first in range(0, len(waiting), size)]
         few = size // 2 if size > FEW else 0
-        solved = on_all_cores(lambda rows: _one_chunk(advance, question, found, rows, size, few), chunks)
+        solved = on_all_cores(partial(_one_chunk, advance, question, found, size, few), chunks)
         found = _updated(found, solved, waiting)
         waiting = waiting[found.status[waiting] == RUNNING]
         size = _next_size(size, len(waiting))
@@ -56,7 +57,7 @@ def by_rows(program: Callable, question: Question, means: np.ndarray, *, work: i
     return jax.tree.map(lambda *z: np.concatenate(z, axis=-1)[..., :count], *parts)
 
 
-def _one_chunk(advance: Callable, question: Question, search: Any, rows: np.ndarray, size: int, few: int) -> Any:
+def _one_chunk(advance: Callable, question: Question, search: Any, size: int, few: int, rows: np.ndarray) -> Any:
     """Some rows, filled up with the last of them, which has ended there."""
     padded = np.concatenate([rows, np.full(size - len(rows), rows[-1])])
     some = jax.tree.map(lambda z: z[..., padded], search)
