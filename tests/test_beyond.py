@@ -438,3 +438,15 @@ def test_a_unit_with_five_thousand_parents(activation, method):
     check = found.check(seed=0, num_samples=500)
     assert np.isfinite(check.log_likelihood)
     assert found.log_likelihood <= check.log_likelihood + 5 * check.standard_error + 1e-6
+
+
+def test_a_solution_keeps_few_components_for_its_check():
+    network = pf.ensembles.layered((8, 12), 0.1, 0.6, 1, 0, "noisy_or")
+    rows = np.full((3, 20), np.nan)
+    rows[:, 8:] = 1.0
+    found = pf.infer(
+        pf.BeliefNetwork(network.storage.take(0), network.bias[0], "noisy_or"), rows, "conditioned[G1,k=7]"
+    )
+    ((_, _, log_weights, means),) = found.proposals
+    assert log_weights.shape == (64, 3)
+    assert means.shape[0] == 64

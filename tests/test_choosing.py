@@ -7,6 +7,7 @@ import pytest
 
 import plefka as pf
 from plefka import choosing, conditioning
+from plefka.errors import MissingExtra
 from tests import zoo
 
 
@@ -61,3 +62,11 @@ def test_units_are_conditioned_on_only_where_their_pairs_fit(monkeypatch):
     assert "auto chose conditioned[bethe,k=" in pf.infer(network, row, "auto[exact=no]").notes[0]
     monkeypatch.setattr(choosing, "MOST_PAIRS", 0)
     assert "auto chose bethe: " in pf.infer(network, row, "auto[exact=no]").notes[0]
+
+
+def test_without_arviz_the_missing_check_is_said(monkeypatch):
+    def missing(*_, **__):
+        raise MissingExtra("arviz-stats", "sampling", "judging samples")
+
+    monkeypatch.setattr("plefka.sampling.checking.check_row", missing)
+    assert "was not checked" in pf.infer(two_findings(), {2: 1, 3: 1}, "auto[exact=no]").notes[0]

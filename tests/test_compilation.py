@@ -10,6 +10,7 @@ import pytest
 from jax.test_util import check_grads
 
 import plefka as pf
+from plefka import programs
 from plefka.solution import STATUS_CODES
 from tests import zoo
 
@@ -158,3 +159,36 @@ def test_the_free_energy_differentiates_by_weights_biases_and_means(x64, method,
 
     weights, bias = jax.tree.map(jnp.asarray, network.parameters)
     check_grads(energy, (weights, bias, jnp.asarray(u)), order=1, modes=["rev"], atol=1e-5, rtol=1e-5)
+
+
+def test_exact_on_a_sparse_stack_inside_jit(x64):
+    network = zoo.sparse(6, -1, 1, "sigmoid", 8)
+    values = network.parameters[0] * np.array([[1.0], [-0.5]])
+    stack = pf.BeliefNetwork(network.storage.map_weights(lambda _: values), network.bias)
+    row = zoo.some_evidence(network)
+
+    @jax.jit
+    def inside(bias):
+        return pf.infer(stack.with_parameters((stack.parameters[0], bias)), row, "exact").log_likelihood
+
+    np.testing.assert_allclose(inside(jnp.asarray(stack.bias)), pf.infer(stack, row, "exact").log_likelihood)
+
+
+def test_a_process_that_lives_long_keeps_few_programs():
+    rng = np.random.default_rng(0)
+    for size in range(2, 8):
+        W = np.tril(rng.normal(size=(size, size)), -1)
+        pf.infer(pf.BeliefNetwork(W, np.zeros(size)), {size - 1: 1}, "G12")
+    assert 0 < len(programs._kept) <= programs.MOST_KEPT
+
+
+def test_the_program_that_was_not_used_for_longest_goes(monkeypatch):
+    monkeypatch.setattr(programs, "MOST_KEPT", 2)
+    square = programs.Program(lambda x: x**2)
+    for size in (3, 4, 5):
+        np.testing.assert_array_equal(square(np.arange(float(size)), work=1), np.arange(float(size)) ** 2)
+    assert len(programs._kept) == 2
+    with compilations() as found:
+        square(np.arange(5.0), work=1)
+        square(np.arange(3.0), work=1)
+    assert len(found) == 1

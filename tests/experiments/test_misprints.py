@@ -67,7 +67,7 @@ def test_the_printed_terms_are_those_sums(activation):
     M = w @ u + net.bias
     second = {"sigmoid": printed_76, "noisy_or": printed_77}[activation](w, M, u, 12)
     expected = pf.free_energy(net, row, u, "G12") - 0.5 * second
-    assert pf.free_energy(net, row, u, AsPrinted()) == pytest.approx(expected, rel=1e-10)
+    assert pf.free_energy(net, row, u, AsPrinted(), prune=False) == pytest.approx(expected, rel=1e-10)
 
 
 def test_it_is_no_method_of_the_library():
