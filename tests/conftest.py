@@ -1,5 +1,7 @@
 """The numerical core is tested with the shapes in its signatures executed."""
 
+import resource
+
 import pytest
 from jaxtyping import install_import_hook
 
@@ -27,10 +29,23 @@ def pytest_configure(config):
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
 
 
+LARGEST = 2**31  # bytes that a worker may hold between two modules
+
+
 @pytest.fixture(autouse=True, scope="module")
 def small_process():
-    """What JAX remembers of one module is of no use to the next, and would stay in memory."""
+    """What JAX remembers of earlier modules is of little use to later ones, and would stay in memory."""
     yield
     import jax
 
-    jax.clear_caches()
+    if resident_memory() > LARGEST:
+        jax.clear_caches()
+
+
+def resident_memory() -> int:
+    """Bytes that this process holds; 0 where the system does not tell."""
+    try:
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * resource.getpagesize()
+    except OSError:
+        return 0
