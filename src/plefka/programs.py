@@ -16,7 +16,7 @@ import numpy as np
 from plefka.precision import precision
 
 MOST_KEPT = 48  # programs in memory: what was not used for longest is forgotten, and compiled again where needed
-BRIEF = 2**15  # numbers in a step up to which a program is not worth optimising
+BRIEF = 2**14  # numbers in a step up to which a program is not worth optimising
 QUICK_TO_COMPILE = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}
 
 _kept: OrderedDict[tuple, Callable] = OrderedDict()

@@ -1,6 +1,6 @@
 """Many rows on all cores, in rounds: rows that have ended cost nothing.
 
-Rows are solved in chunks of a few sizes. A chunk stops when half of its rows have ended; those that have not are put
+Rows are solved in chunks of a few sizes. A chunk stops when three quarters of its rows have ended; those that have not are put
 together in fewer chunks, or smaller ones, and go on from where they are. What a row finds does not depend on others.
 """
 
@@ -34,7 +34,7 @@ def in_rounds(advance: Callable, question: Question, search: Any, row_work: int)
     waiting, found = np.arange(count), search
     while len(waiting):
         chunks = [waiting[first : first + size] for first in range(0, len(waiting), size)]
-        few = size // 2 if size > FEW else 0
+        few = size // 4 if size > FEW else 0
         solved = on_all_cores(partial(_one_chunk, advance, question, found, size, few), chunks)
         found = _updated(found, solved, waiting)
         waiting = waiting[found.status[waiting] == RUNNING]
@@ -62,7 +62,7 @@ def _one_chunk(advance: Callable, question: Question, search: Any, size: int, fe
     padded = np.concatenate([rows, np.full(size - len(rows), rows[-1])])
     some = jax.tree.map(lambda z: z[..., padded], search)
     some.status[len(rows) :] = OUT_OF_STEPS
-    found = advance(question.take(padded), some, min(few, len(rows) // 2))
+    found = advance(question.take(padded), some, min(few, len(rows) // 4))
     return jax.tree.map(lambda z: z[..., : len(rows)], found)
 
 
