@@ -1,6 +1,6 @@
 """Many rows on all cores, in rounds: rows that have ended cost nothing.
 
-Rows are solved in chunks of a few sizes. A chunk stops when three quarters of its rows have ended; those that have not are put
+Rows are solved in chunks of a few sizes. A chunk stops when three quarters of its rows have ended; the others are put
 together in fewer chunks, or smaller ones, and go on from where they are. What a row finds does not depend on others.
 """
 
