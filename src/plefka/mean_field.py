@@ -24,7 +24,7 @@ from plefka.solvers.implicit import differentiable, other_free_energy
 from plefka.solvers.loop import Policy, Search, descend, evaluator, limits, start
 from plefka.solvers.monotone import Monotone
 from plefka.solvers.paper import Paper
-from plefka.solvers.rounds import by_rows, in_rounds
+from plefka.solvers.rounds import Criteria, Iteration, by_rows, in_rounds
 
 if TYPE_CHECKING:
     from plefka.reduction.reduce import Part, TracedReduction
@@ -88,17 +88,47 @@ def objective_of(method: MeanField, question: Question) -> Objective:
     return Objective(FUNCTIONALS[method.solved_by].fitted(question), last)
 
 
-class Descent(eqx.Module):
-    """A search, and at its end d ln P / dh and what each unit contributes to the second order, where wanted."""
+class Minimum(eqx.Module):
+    """Where a search ended; and d ln P / dh, and what each unit contributes to the second order, where wanted."""
 
-    search: Search
+    theta: AnyArray
+    G: AnyArray
+    status: AnyArray
+    steps: AnyArray
+    cycles: AnyArray
+    residual: AnyArray
     slope: Any = None
     contributions: Any = None
 
-    @property
-    def status(self) -> Any:
-        """Of every row."""
-        return self.search.status
+    @classmethod
+    def of(cls, search: Search, policy: Policy, slope: Any = None, contributions: Any = None) -> "Minimum":
+        """What is known of every row at the end of a search."""
+        point, cycles = search.point, policy.cycles(search.memory)
+        found = point.theta, point.G, search.status, search.steps, cycles, point.residual
+        return cls(*found, slope, contributions)
+
+
+class Minimisation(Iteration):
+    """Downhill on a free energy."""
+
+    functional: Functional
+    policy: Policy
+    pairs: Untruncated | None = None  # whose contributions at the minimum are wanted
+    needs_slope: bool = False
+
+    def prepare(self, question: Question) -> Question:
+        degree = self.functional.powers(question.model.activation)
+        return question.opened(degree, pairs=self.functional.needs_pairs or self.pairs is not None)
+
+    def advance(self, prepared: Question, state: Search, tol, max_steps, few) -> Search:
+        evaluate = evaluator(prepared, self.functional.energy)
+        return descend(evaluate, limits(prepared, tol, max_steps), self.policy, state, few)
+
+    def answer(self, prepared: Question, state: Search) -> Minimum:
+        u = prepared.means(state.point.theta)
+        slope = self.functional.bias_slope(prepared, u) if self.needs_slope else None
+        added = None if self.pairs is None else prepared.free * self.pairs.pair_contributions(prepared, u)
+        return Minimum.of(state, self.policy, slope, added)
 
 
 def posterior(method: MeanField, part: "Part", *, dtype: str, contributions: bool = False) -> Posterior:
@@ -132,59 +162,34 @@ def _starts(method: MeanField, question: Question):
 def _minimum(
     method: MeanField, objective: Objective, pairs: Untruncated | None, needs_slope: bool, question: Question,
     theta: np.ndarray, dtype: str,
-) -> Descent:  # fmt: skip
+) -> Minimum:  # fmt: skip
     policy, functional, storage = POLICIES[method.policy], objective.minimised, question.storage
     num_pairs = storage.num_pairs() if functional.needs_pairs or pairs is not None else 0
-    row_work = functional.row_work(question.size, storage.num_edges, num_pairs)
-
-    def advance(question: Question, before: Descent, few: int) -> Descent:
-        work = max(storage.num_edges, row_work) * question.num_rows
-        return _descend(
-            question, before, float(method.tol), method.max_steps, few, functional=functional, policy=policy,
-            pairs=pairs, work=work, dtype=dtype,
-        )  # fmt: skip
-
-    search = start(policy, np.where(question.searched, theta, 0.0).astype(dtype))
-    nothing = np.zeros(question.free.shape, dtype)
-    slope = nothing if needs_slope and objective.evaluated is None else None
-    return in_rounds(advance, question, Descent(search, slope, None if pairs is None else nothing), row_work)
+    row_work = max(storage.num_edges, functional.row_work(question.size, storage.num_edges, num_pairs))
+    theta = np.where(question.searched, theta, 0.0).astype(dtype)
+    iteration = Minimisation(functional, policy, pairs, needs_slope and objective.evaluated is None)
+    return in_rounds(
+        iteration, question, lambda rows: start(policy, theta[:, rows]), Criteria(float(method.tol), method.max_steps),
+        row_work=row_work, dtype=dtype,
+    )  # fmt: skip
 
 
-def _descent(
-    question: Question, before: Descent, tol, max_steps, few,
-    *, functional: Functional, policy: Policy, pairs: Untruncated | None,
-) -> Descent:  # fmt: skip
-    degree = functional.powers(question.model.activation)
-    question = question.opened(degree, pairs=functional.needs_pairs or pairs is not None)
-    evaluate = evaluator(question, functional.energy)
-    found = descend(evaluate, limits(question, tol, max_steps), policy, before.search, few)
-    u = question.means(found.point.theta)
-    slope = None if before.slope is None else functional.bias_slope(question, u)
-    return Descent(found, slope, None if pairs is None else question.free * pairs.pair_contributions(question, u))
-
-
-_descend = Program(_descent)
-
-
-def _better(a: Any, b: Any) -> Any:
+def _better(a: Minimum, b: Minimum) -> Minimum:
     """Row by row the search that converged, or of two such the one with the lower minimum."""
-    first, second = (x.search if isinstance(x, Descent) else x for x in (a, b))
-    done_a, done_b = first.status == CONVERGED, second.status == CONVERGED
-    b_wins = (done_b & ~done_a) | ((done_a == done_b) & (second.point.G < first.point.G))
+    done_a, done_b = a.status == CONVERGED, b.status == CONVERGED
+    b_wins = (done_b & ~done_a) | ((done_a == done_b) & (b.G < a.G))
     chosen = jax.tree.map(lambda x, y: namespace(b_wins).where(b_wins, y, x), a, b)
-    steps = first.steps + second.steps
-    return eqx.tree_at(lambda x: x.search.steps if isinstance(x, Descent) else x.steps, chosen, steps)
+    return eqx.tree_at(lambda x: x.steps, chosen, a.steps + b.steps)
 
 
-def _answer(objective: Objective, question: Question, found: Descent, dtype: str, needs_slope: bool) -> Posterior:
+def _answer(objective: Objective, question: Question, found: Minimum, dtype: str, needs_slope: bool) -> Posterior:
     """Means and free energies at the minimum."""
-    search, last, slope = found.search, objective.last, found.slope
-    G, means = search.point.G, _means(question, np.asarray(search.point.theta))
+    last, G, slope, means = objective.last, found.G, found.slope, _means(question, found.theta)
     if objective.evaluated is not None:
         work = question.storage.num_edges * question.num_rows
         options = {"objective": objective, "needs_slope": needs_slope, "work": work, "dtype": dtype}
         G, means, slope = by_rows(_evaluate, question, means, **options)
-    status = np.where(np.isnan(means).any(0) | np.isnan(G), NOT_FINITE, search.status)
+    status = np.where(np.isnan(means).any(0) | np.isnan(G), NOT_FINITE, found.status)
     missing = last.units_without_leak(question)
     if missing is not None and missing.any():
         without = missing.any(axis=0)
@@ -195,7 +200,7 @@ def _answer(objective: Objective, question: Question, found: Descent, dtype: str
         is_bound=last.is_bound, notes=last.notes, by_field=last.predicts_by_field, without_leak=missing,
         contributions=found.contributions,
     )  # fmt: skip
-    return Posterior(means, G, status, search.steps, _cycles(search), search.point.residual, slope, about)
+    return Posterior(means, G, status, found.steps, found.cycles, found.residual, slope, about)
 
 
 def bias_slopes(functional: Functional, question: Question, means: np.ndarray, dtype: str) -> np.ndarray:
@@ -203,10 +208,6 @@ def bias_slopes(functional: Functional, question: Question, means: np.ndarray, d
     work = question.storage.num_edges * question.num_rows
     prepared = Objective(functional).prepared(question)
     return by_rows(_bias_slope, prepared, means, functional=functional, work=work, dtype=dtype)
-
-
-def _cycles(found: Search) -> np.ndarray:
-    return found.memory if isinstance(found.memory, np.ndarray) else np.zeros(found.status.shape, int)
 
 
 def _means(question: Question, theta: AnyArray) -> np.ndarray:
@@ -238,14 +239,14 @@ def traced(method: MeanField, reduction: "TracedReduction") -> Posterior:
     check(method, question)
     objective = objective_of(method, question)
     question = objective.prepared(question)
-    functional, last, policy = objective.minimised, objective.last, POLICIES[method.policy]
+    functional, last = objective.minimised, objective.last
     opened = question.opened(functional.powers(question.model.activation), pairs=last.needs_pairs)
-    found = _search_traced(method, functional, policy, jax.lax.stop_gradient(opened))
+    found = _minimum_traced(method, functional, jax.lax.stop_gradient(opened))
 
     def predicted(u, functional):
         return predict_traced(opened, u, functional.chance)
 
-    means, G = differentiable(opened, objective, found.point.theta, predicted)
+    means, G = differentiable(opened, objective, found.theta, predicted)
     slope = last.bias_slope(opened, means) if reduction.sums_out else None
     means = predicted(reduction.with_summed(means, slope), last)
     status = jnp.where(jnp.isnan(means).any(0) | jnp.isnan(G), NOT_FINITE, found.status)
@@ -255,15 +256,16 @@ def traced(method: MeanField, reduction: "TracedReduction") -> Posterior:
     nothing_free = jnp.isposinf(G) & (status != WITHOUT_LEAK) & ~question.free.any(0)
     status = jnp.where(nothing_free, IMPOSSIBLE, status)
     about = About(is_bound=last.is_bound, notes=last.notes)
-    return Posterior(means, G, status, found.steps, policy.cycles(found.memory), found.point.residual, None, about)
+    return Posterior(means, G, status, found.steps, found.cycles, found.residual, None, about)
 
 
-def _search_traced(method: MeanField, functional: Functional, policy: Policy, question: Question) -> Search:
+def _minimum_traced(method: MeanField, functional: Functional, question: Question) -> Minimum:
     """The best of all starting points."""
-    evaluate, best = evaluator(question, functional.energy), None
+    iteration, best = Minimisation(functional, POLICIES[method.policy]), None
     for theta in _starts(method, question):
-        search = start(policy, jnp.where(question.searched, jnp.asarray(theta, question.values.dtype), 0.0))
-        found = descend(evaluate, limits(question, method.tol, method.max_steps), policy, search)
+        theta = jnp.where(question.searched, jnp.asarray(theta, question.values.dtype), 0.0)
+        ended = iteration.advance(question, start(iteration.policy, theta), method.tol, method.max_steps, 0)
+        found = iteration.answer(question, ended)
         best = found if best is None else _better(best, found)
     assert best is not None
     return best

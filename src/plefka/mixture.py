@@ -15,16 +15,15 @@ from scipy.special import expit, log_softmax
 from plefka.conditioning import contributions_of, first_order, held, solve_again, starting_means
 from plefka.free_energies.smoothing import Variables, started, unstacked
 from plefka.free_energies.untruncated import Untruncated
-from plefka.mean_field import POLICIES
+from plefka.mean_field import POLICIES, Minimum
 from plefka.methods import Mixture, parse_method
 from plefka.posterior import About, Posterior, normalised
-from plefka.programs import Program
 from plefka.question import Question
 from plefka.reduction.reduce import Part
 from plefka.solution import CONVERGED, NOT_FINITE
 from plefka.solvers.loop import Search, descend, limits, start
 from plefka.solvers.mixtures import mixture_evaluator
-from plefka.solvers.rounds import in_rounds
+from plefka.solvers.rounds import Criteria, Iteration, in_rounds
 
 SOFT = 0.02  # a component starts with no mean closer to 0 or 1: units that were held are let go
 
@@ -168,7 +167,7 @@ def _with_unit(states: np.ndarray, unit: np.ndarray, useful: np.ndarray, state: 
 # ---- all components together -----------------------------------------------------------------------------------------
 
 
-def _optimise(method: Mixture, question: Question, first: Components, dtype: str) -> tuple[Search, Components]:
+def _optimise(method: Mixture, question: Question, first: Components, dtype: str) -> tuple[Minimum, Components]:
     """From the start downhill: where the search ended, and the mixture there."""
     count, policy = method.components, POLICIES["monotone"]
     functional = Untruncated(1).fitted(question)
@@ -178,32 +177,36 @@ def _optimise(method: Mixture, question: Question, first: Components, dtype: str
     u = np.clip(first.means[:, :searched], SOFT, 1 - SOFT)
     variables = started(question.searched, u, np.maximum(first.log_weight, -1e300)).stacked()
     row_work = count * (functional.row_work(question.size, storage.num_edges, 0) + count * question.size)
-
-    def advance(question: Question, search: Search, few: int) -> Search:
-        return _descend(
-            question, search, float(method.tol), method.max_steps, few, functional=functional, count=count,
-            work=row_work * question.num_rows, dtype=dtype,
-        )  # fmt: skip
-
-    found = in_rounds(advance, question, start(policy, variables.astype(dtype)), row_work)
-    at: Variables = unstacked(found.point.theta, count)
+    found = in_rounds(
+        Mixing(functional, count), question, lambda rows: start(policy, variables[:, rows].astype(dtype)),
+        Criteria(float(method.tol), method.max_steps), row_work=row_work, dtype=dtype,
+    )  # fmt: skip
+    at: Variables = unstacked(found.theta, count)
     means = np.repeat(question.values[None], count, axis=0)
     means[:, :searched] = np.where(question.searched, expit(at.theta), means[:, :searched])
     return found, Components(log_softmax(at.phi, axis=0), means)
 
 
-def _descent(question: Question, search: Search, tol, max_steps, few, *, functional: Untruncated, count: int) -> Search:
-    question = question.opened()
-    evaluate = mixture_evaluator(question, functional.energy, count)
-    return descend(evaluate, limits(question, tol, max_steps), POLICIES["monotone"], search, few)
+class Mixing(Iteration):
+    """Downhill on the free energy of a mixture."""
+
+    functional: Untruncated
+    components: int
+
+    def prepare(self, question: Question) -> Question:
+        return question.opened()
+
+    def advance(self, prepared: Question, state: Search, tol, max_steps, few) -> Search:
+        evaluate = mixture_evaluator(prepared, self.functional.energy, self.components)
+        return descend(evaluate, limits(prepared, tol, max_steps), POLICIES["monotone"], state, few)
+
+    def answer(self, prepared: Question, state: Search) -> Minimum:
+        return Minimum.of(state, POLICIES["monotone"])
 
 
-_descend = Program(_descent)
-
-
-def _best(found: Search, optimised: Components, whole: Posterior, others: list[_Other]) -> Posterior:
+def _best(found: Minimum, optimised: Components, whole: Posterior, others: list[_Other]) -> Posterior:
     """Row by row the mixture with the lowest free energy."""
-    G = np.stack([found.point.G, *(other.free_energy for other in others)])
+    G = np.stack([found.G, *(other.free_energy for other in others)])
     G = np.where(np.isfinite(G), G, np.inf)
     lost, row = np.isinf(G).all(0), np.arange(G.shape[1])
     which = np.where(lost, len(others), G.argmin(0))  # G1 says why
@@ -220,7 +223,7 @@ def _best(found: Search, optimised: Components, whole: Posterior, others: list[_
         np.where(np.isnan(mean).any(0) & ~lost, NOT_FINITE, status),
         found.steps + whole.num_steps,
         np.zeros_like(found.steps),
-        np.where(which == 0, found.point.residual, whole.residual),
+        np.where(which == 0, found.residual, whole.residual),
         None,
         _about(about, components),
     )

@@ -18,53 +18,64 @@ from plefka.free_energies.untruncated import GAUSSIAN
 from plefka.methods import Bethe
 from plefka.networks.arrows import settled_along
 from plefka.posterior import About, Posterior
-from plefka.programs import Program
 from plefka.question import Question
 from plefka.solution import IMPOSSIBLE, NOT_FINITE
 from plefka.solvers.loop import REACHABLE
-from plefka.solvers.rounds import in_rounds
+from plefka.solvers.rounds import Criteria, Iteration, in_rounds
 
 if TYPE_CHECKING:
     from plefka.reduction.reduce import Part, TracedReduction
 
 
-class Answer(eqx.Module):
-    """Where the messages are, and what they say: beliefs, ln Z, and d ln Z / dh where that may be asked for."""
+class Beliefs(eqx.Module):
+    """Where the messages ended, and what they say: beliefs, ln Z, and d ln Z / dh where that may be asked for."""
 
-    state: Propagation
+    status: Any
+    steps: Any
+    residual: Any
     means: Any
     log_z: Any
     slope: Any
 
-    @property
-    def status(self):
-        return self.state.status
+
+class Sweeping(Iteration):
+    """Messages, sweep by sweep."""
+
+    fields: Range
+
+    def prepare(self, question: Question) -> Factors:
+        return factors_of(question, self.fields)
+
+    def advance(self, prepared: Factors, state: Propagation, tol, max_steps, few) -> Propagation:
+        tol = jnp.maximum(jnp.asarray(tol, prepared.h.dtype), REACHABLE * jnp.finfo(prepared.h.dtype).eps)
+        return propagate(prepared, state, tol, max_steps, few)
+
+    def answer(self, prepared: Factors, state: Propagation) -> Beliefs:
+        means, log_z = beliefs(prepared, state.messages), log_likelihood(prepared, state.messages)
+        return Beliefs(state.status, state.steps, state.residual, means, *log_z)
 
 
 def posterior(method: Bethe, part: "Part", *, dtype: str) -> Posterior:
     """Beliefs and Bethe's ln P of every row."""
-    question = part.question
+    question, fields = part.question, _fields(part.question)
     storage = question.storage.prepared(fans=True)
-    question, fields = question.with_model(weights=storage), _fields(question)
-    own = np.zeros(question.free.shape, dtype)
-    up = tuple(np.zeros((*shape, question.num_rows), dtype) for shape in storage.fan_shapes)
-    first = start(Messages(own, up), method.damping, np)
-    slope = np.zeros_like(own) if question.model.activation.has_linear_log_off else None
-    search = Answer(first, np.zeros_like(own), np.zeros_like(own[0]), slope)
+    question = question.with_model(weights=storage)
 
-    def advance(question: Question, search: Answer, few: int) -> Answer:
-        work = max(storage.num_edges, question.size) * question.num_rows
-        return _sweeps(
-            question, search, float(method.tol), method.max_steps, few, fields=fields, work=4 * work, dtype=dtype
-        )
+    def first(rows: Any) -> Propagation:
+        count = question.free[:, rows].shape[1]
+        own, *up = (np.zeros((*shape, count), dtype) for shape in ((question.size,), *storage.fan_shapes))
+        return start(Messages(own, tuple(up)), method.damping, np)
 
-    found = in_rounds(advance, question, search, max(storage.num_edges, question.size))
-    state, impossible = found.state, found.status == IMPOSSIBLE
+    found = in_rounds(
+        Sweeping(fields), question, first, Criteria(float(method.tol), method.max_steps),
+        row_work=4 * max(storage.num_edges, question.size), dtype=dtype,
+    )  # fmt: skip
+    impossible = found.status == IMPOSSIBLE
     means = np.where(impossible & question.free, np.nan, found.means)
     wrong = ~impossible & (np.isnan(means).any(0) | np.isnan(found.log_z))
     return Posterior(
-        means, np.where(impossible, np.inf, -found.log_z), np.where(wrong, NOT_FINITE, found.status), state.steps,
-        np.zeros_like(state.steps), state.residual, found.slope, _about(question, fields),
+        means, np.where(impossible, np.inf, -found.log_z), np.where(wrong, NOT_FINITE, found.status), found.steps,
+        np.zeros_like(found.steps), found.residual, found.slope, _about(question, fields),
     )  # fmt: skip
 
 
@@ -77,16 +88,6 @@ def _fields(question: Question) -> Range:
 def _about(question: Question, fields: Range) -> About:
     average = average_of(question.model.activation, question.storage.most_parents(), fields)
     return About(notes=() if average.is_exact else (GAUSSIAN,))
-
-
-def _solve(question: Question, before: Answer, tol, max_steps, few, *, fields: Range) -> Answer:
-    factors = factors_of(question, fields)
-    tol = jnp.maximum(jnp.asarray(tol, factors.h.dtype), REACHABLE * jnp.finfo(factors.h.dtype).eps)
-    found = propagate(factors, before.state, tol, max_steps, few)
-    return Answer(found, beliefs(factors, found.messages), *log_likelihood(factors, found.messages))
-
-
-_sweeps = Program(_solve)
 
 
 def factors_of(question: Question, fields: Range) -> Factors:
@@ -107,8 +108,8 @@ def traced(method: Bethe, reduction: "TracedReduction") -> Posterior:
     fields = _fields(question)
     factors = factors_of(question, fields)
     frozen = jax.lax.stop_gradient(factors)
-    tol = jnp.maximum(method.tol, REACHABLE * jnp.finfo(factors.h.dtype).eps)
-    found = propagate(frozen, start(frozen.initial_messages(), method.damping, jnp), tol, method.max_steps)
+    first = start(frozen.initial_messages(), method.damping, jnp)
+    found = Sweeping(fields).advance(frozen, first, method.tol, method.max_steps, 0)
     messages = jax.lax.stop_gradient(found.messages)
     log_z, slope = log_likelihood(factors, messages)
     means = jax.lax.stop_gradient(reduction.with_summed(beliefs(frozen, messages), slope))

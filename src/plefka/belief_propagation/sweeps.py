@@ -18,6 +18,7 @@ from plefka.averages.parents import chance
 from plefka.belief_propagation.factors import Factors, Messages, Rows, Units
 from plefka.belief_propagation.log_odds import LogOdds
 from plefka.solution import CONVERGED, IMPOSSIBLE, NOT_FINITE, OUT_OF_STEPS, RUNNING
+from plefka.solvers.loop import repeated
 
 TURNED = 0.25  # of the last change taken back: too much
 SHRINK, GROW = 0.7, 0.1  # what the step is multiplied with then, and the rate at which it grows again
@@ -52,7 +53,7 @@ def propagate(factors: Factors, state: Propagation, tol, max_steps, few: Any = 0
         return sweep(factors, state, beliefs, tol, max_steps)
 
     start = state, factors.beliefs(state.messages)
-    return jax.lax.while_loop(lambda carried: jnp.sum(carried[0].status == RUNNING) > few, body, start)[0]
+    return repeated(body, start, lambda carried: carried[0].status, few)[0]
 
 
 def sweep(factors: Factors, state: Propagation, before: LogOdds, tol, max_steps) -> tuple[Propagation, LogOdds]:

@@ -6,13 +6,15 @@ the bias of its children. What remains are the free units and the observed ones 
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from plefka.activations import Activation
 from plefka.question import BeliefModel, Question
-from plefka.reduction.edges import EdgeList
+from plefka.reduction.edges import EdgeList, alike
 from plefka.reduction.layout import LARGE, Layout, lay_out
-from plefka.reduction.summing import Given, Reduced, log_sums, times
+from plefka.reduction.summing import Given, Reduced, is_edge, log_sums, times
 
 WORTH = 2  # a large network is stored anew only where so many times fewer edges are left
 FILLER_BIAS = 1.0  # of units that fill up: a usual field
@@ -49,24 +51,36 @@ def remains(given: Given, left: Reduced, *, each_is_a_row: bool = False) -> Rema
     tilt = given.tilt
     off = given.off(left.counted) if f.has_linear_log_off else np.zeros(known.shape)
     tilt = np.maximum(tilt - edges.up(times, off), LEAST) if off.any() else tilt
-    depends = edges.down(lambda w, free: (w != 0) * free, (), (free * 1.0,)) > 0
+    depends = alike(_has_free_parent, edges, free)
     whole = _fields(given, left, on)
     findings = observed & depends & (off == 0) & np.isfinite(whole)  # else it is on whatever its other parents do
     fixed = ~np.isnan(known).any(axis=1, keepdims=True) | ~findings  # parents whose state is part of the bias
     settled = observed & ~findings & (off == 0)
     states = np.where(fixed, on, 0.0)
     x = whole if np.array_equal(states, on) else _fields(given, left, states)
-    z = np.where(settled, whole, 1.0)
-    with np.errstate(divide="ignore", over="ignore"):
-        logs = np.where(known == 1, f.log_on(z), f.log_off(z))
-        slope = np.where(settled & (known == 1), 1 / np.expm1(z), 0.0) if f.has_linear_log_off else np.zeros(x.shape)
-    terms = np.where(settled, logs, 0.0) - off * left.h + np.where(given.hidden, 0.0, tilt * on)
+    logs, slope = np.zeros(known.shape), np.zeros(known.shape)
+    if len(units := np.flatnonzero(settled.any(axis=1))):
+        logs[units], slope[units] = _of_settled(f, whole[units], known[units] == 1, settled[units])
+    terms = logs - off * left.h + np.where(given.hidden, 0.0, tilt * on)
     constant = (terms + log_sums(given, left))[:, 0] if each_is_a_row else left.constant + terms.sum(0)
     kept = free | findings
     there = kept.any(axis=1)
     inside = there[edges.child] & there[edges.parent] & np.isnan(known).any(axis=1)[edges.parent]
     values = np.where(free, 0.5, np.where(findings, known, 0.0))
     return Remains(edges.take(inside), x, free, findings, values, np.where(free, tilt, 0.0), constant, slope)
+
+
+def _has_free_parent(edges: EdgeList, free: np.ndarray) -> np.ndarray:
+    return edges.down(lambda w, free: is_edge(w) * free, (), (free * 1.0,)) > 0
+
+
+def _of_settled(f: Activation, x: np.ndarray, is_on: np.ndarray, settled: np.ndarray) -> tuple[Any, Any]:
+    """ln P of units whose parents are all known, and its derivative by their biases."""
+    x = np.where(settled, x, 1.0)
+    with np.errstate(divide="ignore", over="ignore"):
+        logs = np.where(settled, np.where(is_on, f.log_on(x), f.log_off(x)), 0.0)
+        slope = np.where(settled & is_on, 1 / np.expm1(x), 0.0) if f.has_linear_log_off else 0.0
+    return logs, slope
 
 
 def _fields(given: Given, left: Reduced, states: np.ndarray) -> np.ndarray:

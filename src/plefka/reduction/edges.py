@@ -124,3 +124,14 @@ class TracedEdges(eqx.Module):
 
 
 Edges = EdgeList | TracedEdges
+
+
+def alike(function: Callable, edges: Edges, mask: Any) -> Any:
+    """function(edges, mask), which asks only where edges are: once, where all rows have the same edges and mask."""
+    if not isinstance(edges, EdgeList) or mask.shape[1] == 1:
+        return function(edges, mask)
+    is_edge = edges.weight != 0
+    if (is_edge != is_edge[:, :1]).any() or (mask != mask[:, :1]).any():
+        return function(edges, mask)
+    first = EdgeList(edges.child, edges.parent, is_edge[:, :1] * 1.0, edges.size)
+    return np.broadcast_to(function(first, mask[:, :1]), mask.shape)

@@ -12,7 +12,7 @@ from typing import Any
 import equinox as eqx
 
 from plefka.activations import Activation, AnyArray, namespace
-from plefka.reduction.edges import CERTAIN_WEIGHT
+from plefka.reduction.edges import CERTAIN_WEIGHT, alike
 
 STEEPEST = 1e100  # a slope beyond it belongs to evidence that is next to impossible
 
@@ -87,7 +87,7 @@ def relevant(edges: Any, informed: AnyArray) -> AnyArray:
     def once(edges, found):
         return edges.xp.minimum(found + edges.up(is_edge, found), 1.0)
 
-    return edges.settled(once, edges, informed * 1.0) > 0
+    return alike(lambda edges, informed: edges.settled(once, edges, informed * 1.0) > 0, edges, informed)
 
 
 def is_edge(w, *_) -> Any:

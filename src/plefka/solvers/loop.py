@@ -18,6 +18,7 @@ from plefka.activations import log_one_plus, namespace, sigmoid
 from plefka.question import LARGEST_THETA, Question
 from plefka.solution import CONVERGED, DIVERGED, NOT_FINITE, OUT_OF_STEPS, RUNNING
 
+WORTH_A_STEP = 1 / 8  # of the rows that are running end with it
 REACHABLE = 64  # a residual of so many roundings is as small as it gets
 
 
@@ -124,4 +125,20 @@ def descend(evaluate: Callable, limits: Limits, policy: Policy, search: Search, 
         steps = search.steps + running
         return Search(point, trial, memory, jnp.where(running, judge(point, steps), search.status), steps)
 
-    return jax.lax.while_loop(lambda search: jnp.sum(search.status == RUNNING) > few, body, search)
+    return repeated(body, search, lambda search: search.status, few)
+
+
+def repeated(step: Callable, state: Any, status_of: Callable, few: Any) -> Any:
+    """Steps until at most `few` rows are running; and further, as long as many of those end with every step."""
+
+    def num_running(state):
+        return jnp.sum(status_of(state) == RUNNING)
+
+    def goes_on(carried):
+        state, before = carried
+        now = num_running(state)
+        return (now > few) | ((now > 0) & (before - now > now * WORTH_A_STEP))
+
+    return jax.lax.while_loop(
+        goes_on, lambda carried: (step(carried[0]), num_running(carried[0])), (state, num_running(state))
+    )[0]

@@ -1,45 +1,113 @@
 """Many rows on all cores, in rounds: rows that have ended cost nothing.
 
-Rows are solved in chunks of a few sizes. A chunk stops when three quarters of its rows have ended; the others are put
-together in fewer chunks, or smaller ones, and go on from where they are. What a row finds does not depend on others.
+Rows are solved in chunks of a few sizes. A chunk stops when three quarters of its rows have ended and the others are
+slow; those of all chunks are put together in the next round, in fewer chunks or smaller ones, and go on from where they
+are. What a row finds does not depend on others.
 """
 
 import os
+from abc import abstractmethod
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
+import equinox as eqx
 import jax
 import numpy as np
 
+from plefka.programs import Program
 from plefka.question import Question
-from plefka.reduction.ladder import ROWS, rows_for
+from plefka.reduction.ladder import rows_for
 from plefka.solution import OUT_OF_STEPS, RUNNING
 
 MOST_NUMBERS = 2**26  # held at once for a chunk of rows, per array
 FEW = 16  # rows that are not worth a round of their own
 
 
-def in_rounds(advance: Callable, question: Question, search: Any, row_work: int) -> Any:
-    """advance(question, search, few) -> search, repeated until no row is running.
+class Iteration(eqx.Module):
+    """A method that goes step by step. Its states have a `status` (rows,), and rows on the last axis of all arrays."""
 
-    `search` has a `status` (rows,), and rows on the last axis of all its arrays. `few` is how many rows may still be
-    running when a call returns. `row_work` is how many numbers are held at once for a row.
+    @abstractmethod
+    def prepare(self, question: Question) -> Any:
+        """What every step uses."""
+
+    @abstractmethod
+    def advance(self, prepared: Any, state: Any, tol: Any, max_steps: Any, few: Any) -> Any:
+        """Steps until at most `few` rows are running."""
+
+    @abstractmethod
+    def answer(self, prepared: Any, state: Any) -> Any:
+        """What is known at the end, with rows on the last axis of all arrays."""
+
+
+class Criteria(NamedTuple):
+    """When a row has ended."""
+
+    tol: float
+    max_steps: int
+
+
+def in_rounds(
+    iteration: Iteration, question: Question, start: Callable, criteria: Criteria, *, row_work: int, dtype: str
+) -> Any:
+    """The answers of all rows; start(rows) is the state that these rows begin with, of NumPy.
+
+    `row_work` is how many numbers are held at once for a row.
     """
     most = max(1, MOST_NUMBERS // max(row_work, 1))
-    size, count = rows_for(question.num_rows, most), question.num_rows
-    if count == 1 and size == 1:
-        return advance(question, search, 0)
-    waiting, found = np.arange(count), search
-    while len(waiting):
-        chunks = [waiting[first : first + size] for first in range(0, len(waiting), size)]
-        few = size // 4 if size > FEW else 0
-        solved = on_all_cores(partial(_one_chunk, advance, question, found, size, few), chunks)
-        found = _updated(found, solved, waiting)
-        waiting = waiting[found.status[waiting] == RUNNING]
-        size = _next_size(size, len(waiting))
-    return found
+    waiting, answers, state = question, None, start
+    number = np.arange(question.num_rows)
+
+    def solve(size: int, first: int) -> tuple[Any, Any]:
+        """Some of the rows that wait, filled up with the last of them, which has ended there."""
+        count = min(size, waiting.num_rows - first)
+        rows = slice(first, first + size) if count == size else np.minimum(first + np.arange(size), first + count - 1)
+        some = state(rows)
+        some.status[count:] = OUT_OF_STEPS
+        few = count // 4 if size > FEW else 0
+        found = _solve(waiting.take(rows), some, criteria, few, iteration=iteration, work=row_work * size, dtype=dtype)
+        return jax.tree.map(lambda z: z[..., :count], found)
+
+    while len(number):
+        size = rows_for(len(number), most)
+        found, ended = zip(*on_all_cores(partial(solve, size), list(range(0, len(number), size))), strict=True)
+        answers = _updated(answers, found, number)
+        running = [np.flatnonzero(part.status == RUNNING) for part in ended]
+        left = _concatenated([_taken(part, rows) for part, rows in zip(ended, running, strict=True)])
+        here = np.concatenate([rows + k * size for k, rows in enumerate(running)])
+        number, waiting, state = number[here], waiting.take(here), partial(_taken, left)
+    return answers
+
+
+def _taken(state: Any, rows: Any) -> Any:
+    return jax.tree.map(lambda z: z[..., rows], state)
+
+
+def _concatenated(parts: Any) -> Any:
+    return jax.tree.map(lambda *z: np.concatenate(z, axis=-1), *parts)
+
+
+def _updated(answers: Any, parts: tuple, rows: np.ndarray) -> Any:
+    """The answers with what was found for these rows."""
+    found = _concatenated(parts)
+    if answers is None:
+        return found
+
+    def put(old, new):
+        old[..., rows] = new
+        return old
+
+    return jax.tree.map(put, answers, found)
+
+
+def _solve_rows(question: Question, state: Any, criteria: Criteria, few, *, iteration: Iteration):
+    prepared = iteration.prepare(question)
+    state = iteration.advance(prepared, state, *criteria, few)
+    return iteration.answer(prepared, state), state
+
+
+_solve = Program(_solve_rows)
 
 
 def by_rows(program: Callable, question: Question, means: np.ndarray, *, work: int, **options: Any) -> Any:
@@ -55,34 +123,6 @@ def by_rows(program: Callable, question: Question, means: np.ndarray, *, work: i
 
     parts = on_all_cores(of_chunk, chunks)
     return jax.tree.map(lambda *z: np.concatenate(z, axis=-1)[..., :count], *parts)
-
-
-def _one_chunk(advance: Callable, question: Question, search: Any, size: int, few: int, rows: np.ndarray) -> Any:
-    """Some rows, filled up with the last of them, which has ended there."""
-    padded = np.concatenate([rows, np.full(size - len(rows), rows[-1])])
-    some = jax.tree.map(lambda z: z[..., padded], search)
-    some.status[len(rows) :] = OUT_OF_STEPS
-    found = advance(question.take(padded), some, min(few, len(rows) // 4))
-    return jax.tree.map(lambda z: z[..., : len(rows)], found)
-
-
-def _updated(search: Any, parts: list, rows: np.ndarray) -> Any:
-    """The search with what was found for these rows."""
-    if len(rows) == search.status.shape[-1]:
-        return jax.tree.map(lambda *z: np.concatenate(z, axis=-1), *parts)
-
-    def put(old, *new):
-        old = np.array(old)
-        old[..., rows] = np.concatenate(new, axis=-1)
-        return old
-
-    return jax.tree.map(put, search, *parts)
-
-
-def _next_size(size: int, waiting: int) -> int:
-    """The next smaller one, where all that wait fit into it."""
-    smaller = ROWS[max(ROWS.index(size) - 1, 1)] if size > FEW else size
-    return smaller if waiting <= smaller else size
 
 
 def on_all_cores(work: Callable[[Any], Any], pieces: list) -> list:
