@@ -13,7 +13,7 @@ import numpy as np
 
 from plefka.activations import Activation, namespace
 from plefka.errors import MethodDoesNotApply
-from plefka.networks.states import field_weights, fields, log_terms, open_for_states
+from plefka.networks.states import bits, field_weights, fields, log_terms, open_for_states
 from plefka.posterior import About, Posterior
 from plefka.precision import is_traced
 from plefka.programs import Program
@@ -100,7 +100,7 @@ def _rows(question: Question) -> Row:
 def _add_block(row: Row, f: Activation, field_of: Callable, number: Any, sums: Sums) -> Sums:
     """The sums with states of these numbers added, for one row."""
     xp = namespace(number)
-    S = xp.where(row.rank[:, None] >= 0, (number >> xp.maximum(row.rank, 0)[:, None]) & 1, row.values[:, None])
+    S = xp.where(row.rank[:, None] >= 0, bits(number, xp.maximum(row.rank, 0)), row.values[:, None])
     S = xp.where(row.leaf[:, None], 0.0, S)
     x = f.clip(field_of(S) + row.h[:, None])
     log_weight = (xp.where(row.counted[:, None], log_terms(f, x, S), 0.0) + row.tilt[:, None] * S).sum(0)
@@ -206,7 +206,7 @@ def traced(reduction: "TracedReduction") -> Posterior:
     _refuse_too_many(int(free.sum()))
     rank = np.where(free, np.cumsum(free) - 1, -1)
     number = np.arange(2 ** int(free.sum()))
-    S = np.where(rank[:, None] >= 0, (number >> np.maximum(rank, 0)[:, None]) & 1, 0)
+    S = np.where(rank[:, None] >= 0, bits(number, np.maximum(rank, 0)), 0)
 
     def of_row(weights, bias, row, tilt):
         states = jnp.where(rank[:, None] >= 0, S, row[:, None]).astype(row.dtype)
