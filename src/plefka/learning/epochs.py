@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -10,28 +9,25 @@ import jax.numpy as jnp
 import numpy as np
 
 from plefka.errors import InvalidInput
-from plefka.inference import infer
 from plefka.learning import likelihood
 from plefka.learning.checkpoint import Checkpoint
 from plefka.learning.fingerprint import fingerprint
 from plefka.learning.fitted import COLUMNS, Fitted, Stopped
 from plefka.learning.patterns import Patterns, batches
 from plefka.learning.step import Batch, Outcome, TrainingState, parameters_of, step
+from plefka.learning.validation import validation
 from plefka.networks.belief import BeliefNetwork
 from plefka.precision import is_key, precision, to_numpy
 from plefka.progress import interruptible, progress, uninterrupted
-from plefka.question import LOWEST
-from plefka.solution import Status
 
 if TYPE_CHECKING:
     from plefka.learning.fitting import Run
 
 MOST_WORK = 2**25  # multiply-adds for the exact log-likelihood after an epoch
-VALIDATION_STEPS = 300  # at most; validation rows have no means of an earlier epoch to start from
 MOST_STARTS = 2**25  # numbers that are kept for the next epoch to start from
 STORED = np.float32
 STEP_COST = 10_000  # what a step costs by itself, in numbers that it works on
-OPTIMISED_AFTER = 2**12  # steps, from which on it pays to optimise their program, whatever is still to come
+OPTIMISED_AFTER = 2**11  # steps, from which on it pays to optimise their program, whatever is still to come
 
 
 class Loop:
@@ -139,20 +135,9 @@ class Loop:
                 rows = likelihood.exact(network, run.patterns)
                 found["log_likelihood"] = rows @ run.patterns.counts / run.patterns.total
             if run.held_out is not None:
-                found["validation"] = self._validation(network, run.held_out, check)
+                found["validation"] = validation(network, run.method, run.settings.tol, run.held_out)
+                check()
         return found
-
-    def _validation(self, network: BeliefNetwork, held_out: Patterns, check: Callable[[], None]) -> Any:
-        """The method's estimate on the validation rows, network by network."""
-        method = replace(self.run.method, tol=self.run.settings.tol, max_steps=VALIDATION_STEPS, restarts=0)
-        found = []
-        for one in [network] if network.stack is None else map(network.take, range(network.stack)):
-            solution = infer(one, held_out.rows(), method)
-            finite = np.isfinite(solution.log_likelihood) & (solution.log_likelihood <= -LOWEST)
-            usable = finite & np.isin(solution.status, (Status.CONVERGED, Status.OUT_OF_STEPS))
-            found.append(_with_failures(np.where(usable, solution.log_likelihood, np.nan), held_out))
-            check()
-        return np.reshape(found, self.stack)
 
     # ---- stopping ----------------------------------------------------------------------------------------------------
 
@@ -212,18 +197,6 @@ class Loop:
                 f"{str(self.checkpoint.path)!r}; got {self.run.epochs}."
             )
         self.earlier_seconds = float(self.history["seconds"][-1]) if done else 0.0
-
-
-def _with_failures(estimates: np.ndarray, patterns: Patterns) -> float:
-    """The mean of the estimates, nan where one failed, which must not make the others' mean look better.
-
-    It counts as the worst of them, or as coin tosses where that is less.
-    """
-    solved = ~np.isnan(estimates)
-    if not solved.any():
-        return -np.inf
-    worst = min(estimates[solved].min(), -len(patterns.units) * np.log(2))
-    return float(np.where(solved, estimates, worst) @ patterns.counts / patterns.total)
 
 
 def _choose(mask: Any, new: Any, old: Any) -> Any:

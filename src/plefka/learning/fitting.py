@@ -176,6 +176,6 @@ def settings_of(
     storage = network.storage.take(0) if stacked else network.storage
     storage = storage.prepared(pairs=functional.needs_pairs, fans=functional.needs_fans)
     return Settings(
-        storage, network.activation, rules, *map(float, (*penalties, tol)),
-        functional, policy, min(method.max_steps, MOST_STEPS), stacked,
+        storage, network.activation, rules, float(penalties[0]), float(penalties[1]), float(tol), functional, policy,
+        min(method.max_steps, MOST_STEPS), stacked,
     )  # fmt: skip

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from plefka.activations import Activation
-from plefka.learning.patterns import Patterns
+from plefka.learning.patterns import Patterns, filled_size
 from plefka.networks.states import bits, fields, open_for_states
 from plefka.networks.storage import Storage
 from plefka.programs import Program
@@ -35,7 +35,7 @@ def work(network: "BeliefNetwork", patterns: Patterns) -> int:
 def exact(network: "BeliefNetwork", patterns: Patterns) -> np.ndarray:
     """ln P of every pattern, (patterns,), or (networks, patterns) of a stack."""
     width = min(BLOCK, 2 ** len(patterns.latent)) * (network.stack or 1)
-    size = min(len(patterns), max(1, MOST_NUMBERS // width))
+    size = min(filled_size(len(patterns)), max(1, MOST_NUMBERS // width))
     pieces = [np.arange(first, first + size) for first in range(0, len(patterns), size)]
     found = [_of_some(network, patterns, np.minimum(piece, len(patterns) - 1)) for piece in pieces]
     return np.concatenate(found, axis=-1)[..., : len(patterns)]

@@ -117,9 +117,9 @@ def _sample(method: "Gibbs", question: Question, num_states: int, seed: np.rando
     means, errors, r_hat, samples = _means(target, averages)
     possible = np.asarray(np.isfinite(target.log_weight(states[-1])).all(axis=1))
     means = np.where(possible | ~target.free, means, np.nan)
+    means, errors, slope = map(target.widened, (means, errors, _slope(target, states)))
     return Sampled(
-        *map(target.widened, (means, errors, _slope(target, states))),
-        evidence.log_mean, evidence.standard_error, evidence.effective, r_hat, samples, possible,
+        means, errors, slope, evidence.log_mean, evidence.standard_error, evidence.effective, r_hat, samples, possible,
         target.widened(_spread(states, num_states)),
     )  # fmt: skip
 

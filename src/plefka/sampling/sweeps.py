@@ -167,7 +167,7 @@ def _visit_all(factors: Factors, table: Visits, chains: Chains, L, beta, key):
         s, old, below = S[j], L[c], S[c]
         sign = 1 - 2 * s
         field = x[c] + table.weights[g] * sign[:, None]
-        sure = None if on is None else on[c] + table.certain[g] * sign[:, None]
+        sure: Any = None if on is None else on[c] + table.certain[g] * sign[:, None]
         new = jnp.maximum(scale.power[c] * _factor(f, field, sure, below), scale.floor[c])
         new = jax.lax.optimization_barrier(new)  # it is used twice, and would be computed as often
         own = _factor(f, x[j], None if on is None else on[j], 1 - s)
