@@ -89,12 +89,12 @@ def bars_by_the_exact_gradient() -> Row:
     start = pf.ensembles.to_learn((1, 8), rows, 0, count=STARTS)
     patterns = as_patterns(start, rows)
     optimizer = optax.adam(STEP_SIZE)
-    known = (patterns.values == 1) * 1.0, (patterns.values == 0) * 1.0, patterns.latent, patterns.units
+    observed = likelihood.Observed.of(patterns)
 
     @jax.jit
     def step(parameters, memory, index, counts):
         def loss(parameters):
-            exact = likelihood.summed(parameters, start.storage.take(0), start.activation, *known, stacked=True)
+            exact = likelihood.summed(parameters, start.storage.take(0), start.activation, observed, stacked=True)
             return -(exact[:, index] @ counts).sum() / (patterns.counts.mean() * BATCH)
 
         updates, memory = optimizer.update(jax.grad(loss)(parameters), memory)

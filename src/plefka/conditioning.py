@@ -18,6 +18,7 @@ from plefka import mean_field
 from plefka.errors import InvalidMethod
 from plefka.free_energies.untruncated import Untruncated
 from plefka.methods import Conditioned, MeanField, does_not_apply, parse_method
+from plefka.networks.states import bits
 from plefka.posterior import About, Posterior
 from plefka.programs import Program
 from plefka.question import Question
@@ -132,7 +133,7 @@ def _condition(method: Conditioned, part: Part, chosen: np.ndarray, index: np.nd
     """Some rows, each with all states of its units."""
     count = 2 ** len(chosen)
     repeated = np.repeat(index, count)
-    state = np.tile((np.arange(count) >> np.arange(len(chosen))[:, None]) & 1, len(index))
+    state = np.tile(bits(np.arange(count), np.arange(len(chosen))), len(index))
     units = chosen[:, repeated]
     question = held(part.question.take(repeated), units, state)
     superfluous = ((units < 0) & (state == 1)).any(axis=0)  # the same as the state with 0 there

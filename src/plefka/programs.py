@@ -13,7 +13,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from plefka.precision import precision
+from plefka.precision import precision, to_numpy
 
 MOST_KEPT = 48  # programs in memory: what was not used for longest is forgotten, and compiled again where needed
 BRIEF = 2**14  # numbers in a step up to which a program is not worth optimising
@@ -37,7 +37,7 @@ class Program:
         with precision(dtype):
             numbers = jax.tree.map(partial(_as_array, dtype=np.dtype(dtype)), arguments)
             compiled = self._compiled(numbers, work > BRIEF, dtype, static)
-            return jax.tree.map(np.asarray, compiled(*numbers))
+            return to_numpy(compiled(*numbers))
 
     def _compiled(self, arguments: tuple, optimised: bool, dtype: str, static: dict) -> Callable:
         leaves, structure = jax.tree.flatten(arguments)

@@ -79,7 +79,7 @@ def test_any_tangents_give_a_bound_and_its_gradient_is_right():
     for exact in ([], [0, 2]):
         relaxed = Transformed(two_layers(part.question), exact)
         for _ in range(10):
-            z = rng.normal(0, 2, len(relaxed.soft))
+            z = rng.normal(0, 2, len(relaxed.transformed))
             value, gradient, _ = relaxed.bound(z)
             assert value + part.constant[0] >= truth - ROUNDING
             slopes = approx_fprime(z, lambda z, relaxed=relaxed: relaxed.bound(z)[0], 1e-7)

@@ -268,7 +268,7 @@ def test_estimates_that_no_probability_allows_are_no_success():
     assert early.history["objective"][-1] > 0
     assert early.warnings == [ABOVE_ZERO]
     assert late.stopped is pf.Stopped.NOT_FINITE
-    assert not late.sound
+    assert late.failed
     assert np.all(np.isfinite(late.network.bias))
     assert np.nanmax(late.history["objective"]) < 1
 
@@ -306,7 +306,7 @@ def test_a_bad_start_does_not_stop_the_others():
     stack = pf.BeliefNetwork.layered(weights, [np.stack([h, h]) for h in np.split(good.bias, [2, 5])])
     fitted = pf.fit(stack, ROWS, epochs=5)
     assert fitted.stopped is pf.Stopped.EPOCHS
-    np.testing.assert_array_equal(fitted.sound, [True, False])
+    np.testing.assert_array_equal(fitted.failed, [False, True])
     np.testing.assert_allclose(fitted.network.bias[0], pf.fit(good, ROWS, epochs=5).network.bias, rtol=1e-9)
     np.testing.assert_array_equal(fitted.network.bias[1], good.bias)
     assert all(warning.startswith("1 of 2 networks: ") for warning in fitted.warnings)

@@ -1,16 +1,20 @@
 """The gradient of a step of learning is the slope of what infer reports, for every scheme and activation."""
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import plefka as pf
-from plefka.learning.epochs import careful
-from plefka.learning.fitting import _plan
+from plefka.learning.fitting import settings_of
+from plefka.learning.parameters import parametrisation
 from plefka.learning.patterns import as_patterns
-from plefka.learning.step import solved
+from plefka.learning.step import Settings, solve_rows
+from plefka.methods import MeanField, parse_method
 from plefka.precision import precision
+from plefka.solvers.monotone import Monotone
 from tests.learning.test_fit import ROWS, small
 
 SIGMOID = ("G10", "G11", "G12", "G13", "G14", "G21", "G22", "G221", "G212", "SJJ")
@@ -24,19 +28,27 @@ def probit():
     )
 
 
+def careful(network: pf.BeliefNetwork, method: str) -> Settings:
+    """As for a step of learning, but every row is solved until it converges."""
+    chosen, rules = parse_method(method), parametrisation(network, None, None, None)
+    assert isinstance(chosen, MeanField)
+    settings = settings_of(network, chosen, rules, (0.0, 0.0), 1e-12)
+    return replace(settings, policy=Monotone(), max_steps=300)
+
+
 @pytest.mark.parametrize(
     ("activation", "method"),
     [("sigmoid", m) for m in SIGMOID] + [("noisy_or", m) for m in NOISY_OR] + [("probit", m) for m in PROBIT],
 )
 def test_the_gradient_of_a_step_is_the_slope_of_the_estimate(activation, method):
     network = small(probit() if activation == "probit" else activation)
-    plan = careful(_plan(network, pf.parse_method(method), (None, None, None), 0.0, 0.0, 1e-12))
+    settings = careful(network, method)
     rows = as_patterns(network, ROWS).rows()
     direction = jax.tree.map(lambda p: np.random.default_rng(p.size).normal(size=p.shape), network.parameters)
     with precision("float64"):
 
         def total(parameters):
-            return -solved(plan, parameters, jnp.asarray(rows), jnp.zeros(rows.shape))[0].sum()
+            return -solve_rows(settings, parameters, jnp.asarray(rows), jnp.zeros(rows.shape))[0].sum()
 
         estimate_and_gradient = jax.jit(jax.value_and_grad(total))
 
@@ -54,9 +66,9 @@ def test_the_gradient_of_a_step_is_the_slope_of_the_estimate(activation, method)
 @pytest.mark.parametrize("method", ["G12", "SJJ"])
 def test_the_estimate_of_a_step_is_what_infer_reports(method):
     network = small("sigmoid")
-    plan = careful(_plan(network, pf.parse_method(method), (None, None, None), 0.0, 0.0, 1e-12))
+    settings = careful(network, method)
     rows = as_patterns(network, ROWS).rows()
     with precision("float64"):
-        G = jax.jit(lambda p: solved(plan, p, jnp.asarray(rows), jnp.zeros(rows.shape))[0])(network.parameters)
+        G = jax.jit(lambda p: solve_rows(settings, p, jnp.asarray(rows), jnp.zeros(rows.shape))[0])(network.parameters)
         G = np.asarray(G)
     np.testing.assert_allclose(-G, pf.infer(network, rows, f"{method}[tol=1e-12]").log_likelihood, rtol=1e-10)

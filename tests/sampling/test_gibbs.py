@@ -9,8 +9,9 @@ import scipy.sparse as sp
 import plefka as pf
 from plefka.errors import InvalidMethod, MethodDoesNotApply, MissingExtra
 from plefka.methods import Gibbs, parse_method
-from plefka.sampling.annealing import Annealed, anneal, summary
+from plefka.sampling.annealing import anneal
 from plefka.sampling.gibbs import Sampled, sample_posterior
+from plefka.sampling.importance import Average, averaged
 from plefka.sampling.sweeps import Sampler
 from plefka.sampling.visits import visits
 from plefka.solution import Status
@@ -131,9 +132,9 @@ def test_a_second_call_compiles_nothing():
 # ---- annealing -------------------------------------------------------------------------------------------------------
 
 
-def annealed(name: str, seed: int, temperatures: int) -> Annealed:
+def annealed(name: str, seed: int, temperatures: int) -> Average:
     sampler, seeds = Sampler(cases.part_of(*CASES[name]).question), np.random.SeedSequence(seed)
-    return summary(anneal(sampler, runs=64, together=8, temperatures=temperatures, seed=seeds)[0])
+    return averaged(anneal(sampler, runs=64, together=8, temperatures=temperatures, seed=seeds)[0])
 
 
 def test_annealing_gives_what_enumeration_gives_and_its_error_shrinks_with_the_temperatures():
@@ -141,20 +142,20 @@ def test_annealing_gives_what_enumeration_gives_and_its_error_shrinks_with_the_t
     exact = -parse_method("exact").posterior(part, dtype="float64").free_energy[0]
     coarse, fine = (annealed("noisy-or, no leak", 2, steps) for steps in (20, 400))
     for found in (coarse, fine):
-        assert abs(found.log_likelihood[0] - exact) < FAR * found.standard_error[0]
+        assert abs(found.log_mean[0] - exact) < FAR * found.standard_error[0]
     assert fine.standard_error[0] < coarse.standard_error[0]
-    assert coarse.effective_runs[0] < fine.effective_runs[0] <= 64
+    assert coarse.effective[0] < fine.effective[0] <= 64
 
 
 def test_without_intermediate_temperatures_annealing_weights_draws_from_the_prior():
-    assert annealed("noisy-or, no leak", 0, 1).effective_runs[0] < 20
+    assert annealed("noisy-or, no leak", 0, 1).effective[0] < 20
 
 
 def test_evidence_that_no_run_explains_has_probability_zero():
-    dead = summary(np.full((1, 4), -np.inf))
-    assert (dead.log_likelihood[0], dead.effective_runs[0]) == (-np.inf, 0)
-    half = summary(np.array([[0.0, -np.inf, 0.0, -np.inf]]))
-    assert half.log_likelihood[0] == pytest.approx(np.log(0.5))
+    dead = averaged(np.full((1, 4), -np.inf))
+    assert (dead.log_mean[0], dead.effective[0]) == (-np.inf, 0)
+    half = averaged(np.array([[0.0, -np.inf, 0.0, -np.inf]]))
+    assert half.log_mean[0] == pytest.approx(np.log(0.5))
 
 
 # ---- the order of visits ---------------------------------------------------------------------------------------------
@@ -165,7 +166,8 @@ def test_units_visited_together_share_no_factor():
     W = sp.random_array((300, 300), density=0.01, rng=rng, data_sampler=rng.standard_normal)
     network = pf.BeliefNetwork(sp.tril(W, -1), np.zeros(300))
     question = cases.part_of(network, np.where(np.arange(300) >= 150, 1.0, np.nan)).question
-    edges, free = Sampler(question).target.edges, np.flatnonzero(question.free[:, 0])
+    target = Sampler(question).target
+    edges, free = target.edges, np.flatnonzero(target.free[:, 0])
     adjacent = np.eye(edges.size)
     adjacent[edges.child, edges.parent] = 1
     visited = []

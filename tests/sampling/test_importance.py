@@ -92,11 +92,11 @@ def test_weighted_draws_serve_many_rows_at_once():
     network = zoo.ZOO["sigmoid, sparse, large weights"]
     rows = np.stack([zoo.some_evidence(network), 1 - zoo.some_evidence(network)])
     part = cases.part_of(network, rows)
-    u = np.where(part.question.free, 0.5, part.question.values)[None]
     target = Target(part.question)
+    u = np.where(target.free, 0.5, target.values)[None]
     proposals = widened(target, Proposals.of(np.zeros((1, 2)), u))
     states, log_w = weighted_draws(target, proposals, np.random.default_rng(0), 40_000)
-    assert states.shape == (part.question.size, 2, 40_000)
+    assert states.shape == (target.size, 2, 40_000)
     found = np.logaddexp.reduce(log_w, axis=1) - np.log(40_000) + part.constant
     np.testing.assert_allclose(found, pf.infer(network, rows, "exact").log_likelihood, atol=0.05)
 

@@ -33,7 +33,6 @@ class Lowest(NamedTuple):
     at: np.ndarray
     value: float
     converged: bool
-    num_steps: int  # evaluations of the function
 
 
 def descend(
@@ -46,13 +45,13 @@ def descend(
     here, memory, steps, idle = Point(at, *function(at)), deque(maxlen=MEMORY), 1, 0
     while np.abs(here.slope).max(initial=0.0) > tol and idle < IDLE:
         if steps >= max_steps:
-            return Lowest(here.at, here.value, False, steps)
+            return Lowest(here.at, here.value, False)
         there, tried = _step(function, here, _direction(here, memory))
         steps += tried
         _remember(memory, there.at - here.at, there.slope - here.slope)
         idle = idle + 1 if here.value - there.value <= SMALL * (1 + abs(here.value)) else 0
         here = there
-    return Lowest(here.at, here.value, True, steps)
+    return Lowest(here.at, here.value, True)
 
 
 def _step(function: Callable, here: Point, direction: np.ndarray) -> tuple[Point, int]:

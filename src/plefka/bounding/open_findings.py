@@ -126,7 +126,7 @@ class Slopes(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Plan:
+class EliminationOrder:
     """In which order findings are opened and closed and causes mixed in."""
 
     leak: np.ndarray  # of each finding
@@ -181,7 +181,7 @@ def _field(effect: Effect, on: np.ndarray, off: np.ndarray) -> float:
     return -np.log1p(max(acting * np.expm1(-effect.strength), -MOST_CERTAIN))
 
 
-def plan(leak: np.ndarray, effects: Sequence[Effect]) -> Plan:
+def elimination_order(leak: np.ndarray, effects: Sequence[Effect]) -> EliminationOrder:
     """Findings in an order that keeps few of them open, each time the one that needs the fewest further ones."""
     by_cause: dict[int, list[Effect]] = {}
     for effect in effects:
@@ -191,11 +191,11 @@ def plan(leak: np.ndarray, effects: Sequence[Effect]) -> Plan:
     writer = _Writer(shared, len(leak))
     while writer.waiting:
         writer.finish(min(sorted(writer.waiting), key=writer.cost))
-    return Plan(leak, own, writer.steps, writer.most_open)
+    return EliminationOrder(leak, own, writer.steps, writer.most_open)
 
 
 class _Writer:
-    """Writes the steps of a plan down, and keeps track of where the axes of open findings are."""
+    """Writes the steps of an elimination down, and keeps track of where the axes of open findings are."""
 
     def __init__(self, shared: dict[int, list[Effect]], count: int):
         self.shared = shared

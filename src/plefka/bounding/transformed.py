@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from plefka.bounding.descent import descend
-from plefka.bounding.open_findings import Effect, Plan, plan
+from plefka.bounding.open_findings import Effect, EliminationOrder, elimination_order
 from plefka.bounding.two_layers import TwoLayers
 
 MAX_STEPS = 500
@@ -39,7 +39,6 @@ class Found:
     means: np.ndarray
     bound: float
     converged: bool
-    num_steps: int
 
 
 class Transformed:
@@ -47,14 +46,14 @@ class Transformed:
 
     def __init__(self, problem: TwoLayers, exact: list[int]):
         self.problem, self.exact = problem, exact
-        self.soft = np.setdiff1d(np.arange(len(problem.leak)), exact)
-        self.leak = problem.leak[self.soft]
-        edges = np.isin(problem.finding, self.soft)
-        self.finding, self.cause = np.searchsorted(self.soft, problem.finding[edges]), problem.cause[edges]
+        self.transformed = np.setdiff1d(np.arange(len(problem.leak)), exact)
+        self.leak = problem.leak[self.transformed]
+        edges = np.isin(problem.finding, self.transformed)
+        self.finding, self.cause = np.searchsorted(self.transformed, problem.finding[edges]), problem.cause[edges]
         self.size, self.when_on = np.abs(problem.weight[edges]), problem.weight[edges] > 0
         self.reach = self.leak[self.finding] + self.size  # the field with one cause alone
         self.top = problem.activation.log_on(self.reach)
-        self.plan = exact_plan(problem, exact) if exact else None
+        self.order = exact_order(problem, exact) if exact else None
 
     def bound(self, z: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         """The bound where the tangents touch at x = leak + exp(z), its gradient, and about its second derivatives."""
@@ -71,8 +70,8 @@ class Transformed:
         off = self.problem.log_off + self._by_cause(np.where(self.when_on, 0.0, a))
         log_z = np.logaddexp(on, off)
         means, log_p = np.exp(on - log_z), 0.0
-        if self.plan is not None:
-            log_p, means = self.plan.log_all_on(means, np.exp(off - log_z))
+        if self.order is not None:
+            log_p, means = self.order.log_all_on(means, np.exp(off - log_z))
         return float(self.problem.constant + base.sum() + log_z.sum() + log_p), means
 
     def _exponents(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -105,7 +104,7 @@ class Transformed:
         """The lowest bound that a search from here finds; it is never above the one it starts from."""
         lowest = descend(self.bound, z, MAX_STEPS, TOLERANCE)
         _, means = self._bound_and_means(lowest.at)
-        return Found(lowest.at, means, lowest.value, lowest.converged, lowest.num_steps)
+        return Found(lowest.at, means, lowest.value, lowest.converged)
 
     def costs(self, found: Found) -> np.ndarray:
         """How much lower the bound of a noisy-or network would be with one more finding exact, for each of them.
@@ -121,9 +120,11 @@ class Transformed:
         return bounded - self.problem.activation.log_on(self.leak - stay)
 
 
-def exact_plan(problem: TwoLayers, exact: list[int]) -> Plan:
+def exact_order(problem: TwoLayers, exact: list[int]) -> EliminationOrder:
     """The order in which the exact findings are summed over; they are numbered by their place in the list."""
     edges = np.isin(problem.finding, exact)
     place = {finding: k for k, finding in enumerate(exact)}
     columns = (z[edges].tolist() for z in (problem.finding, problem.cause, problem.weight))
-    return plan(problem.leak[exact], [Effect(place[i], j, abs(w), w > 0) for i, j, w in zip(*columns, strict=True)])
+    return elimination_order(
+        problem.leak[exact], [Effect(place[i], j, abs(w), w > 0) for i, j, w in zip(*columns, strict=True)]
+    )

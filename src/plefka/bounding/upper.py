@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from plefka.bounding.open_findings import MOST_OPEN
-from plefka.bounding.transformed import Found, Transformed, exact_plan
+from plefka.bounding.transformed import Found, Transformed, exact_order
 from plefka.bounding.two_layers import RATES, TwoLayers, is_two_layered, two_layers
 from plefka.question import Question
 from plefka.reduction.edges import EdgeList
@@ -32,7 +32,6 @@ class Upper:
     log_likelihood: float
     converged: bool
     method: str
-    num_steps: int
 
 
 def upper_bound(part: "Part", *, exact_findings: int = EXACT_FINDINGS) -> Upper:
@@ -43,7 +42,7 @@ def upper_bound(part: "Part", *, exact_findings: int = EXACT_FINDINGS) -> Upper:
     """
     question, constant = part.question, float(part.constant[0])
     if not is_two_layered(question):
-        return Upper(constant + _best_case(question), True, "every observed unit at its best", 0)
+        return Upper(constant + _best_case(question), True, "every observed unit at its best")
     problem = two_layers(question)
     return _two_layers(problem, constant, exact_findings if question.model.activation.has_linear_log_off else 0)
 
@@ -51,17 +50,17 @@ def upper_bound(part: "Part", *, exact_findings: int = EXACT_FINDINGS) -> Upper:
 def _two_layers(problem: TwoLayers, constant: float, most: int) -> Upper:
     """One finding after another is made exact, with the rates of the others searched for anew from where they were."""
     if problem.constant == -np.inf:
-        return Upper(-np.inf, True, "the evidence is impossible", 0)
+        return Upper(-np.inf, True, "the evidence is impossible")
     relaxed = Transformed(problem, _exact_from_the_start(problem, most))
     found = relaxed.minimise(relaxed.start())
-    bound, steps = found.bound, found.num_steps
+    bound = found.bound
     while len(relaxed.exact) < most and (finding := _costliest(relaxed, found)) is not None:
-        z = found.z[relaxed.soft != finding]
+        z = found.z[relaxed.transformed != finding]
         relaxed = Transformed(problem, [*relaxed.exact, finding])
         found = relaxed.minimise(z)
-        bound, steps = min(bound, found.bound), steps + found.num_steps
+        bound = min(bound, found.bound)
     method = f"Jaakkola-Jordan, {len(relaxed.exact)} of {len(problem.leak)} findings exact"
-    return Upper(constant + bound, found.converged, method, steps)
+    return Upper(constant + bound, found.converged, method)
 
 
 def _exact_from_the_start(problem: TwoLayers, most: int) -> list[int]:
@@ -71,12 +70,12 @@ def _exact_from_the_start(problem: TwoLayers, most: int) -> list[int]:
 
 
 def _fits(problem: TwoLayers, findings: list[int]) -> bool:
-    return exact_plan(problem, findings).most_open <= MOST_OPEN
+    return exact_order(problem, findings).most_open <= MOST_OPEN
 
 
 def _costliest(relaxed: Transformed, found: Found) -> int | None:
     """The finding that gains most by being exact, of those with which the tables do not grow too large."""
-    by_cost = relaxed.soft[np.argsort(-relaxed.costs(found))].tolist()
+    by_cost = relaxed.transformed[np.argsort(-relaxed.costs(found))].tolist()
     return next((finding for finding in by_cost if _fits(relaxed.problem, [*relaxed.exact, finding])), None)
 
 

@@ -13,7 +13,8 @@ import numpy as np
 
 from plefka.activations import Activation, namespace
 from plefka.errors import MethodDoesNotApply
-from plefka.networks.states import field_weights, fields, log_terms, open_for_states
+from plefka.networks.states import bits, field_weights, fields, log_terms, open_for_states
+from plefka.networks.storage import Storage
 from plefka.posterior import About, Posterior
 from plefka.precision import is_traced
 from plefka.programs import Program
@@ -100,7 +101,7 @@ def _rows(question: Question) -> Row:
 def _add_block(row: Row, f: Activation, field_of: Callable, number: Any, sums: Sums) -> Sums:
     """The sums with states of these numbers added, for one row."""
     xp = namespace(number)
-    S = xp.where(row.rank[:, None] >= 0, (number >> xp.maximum(row.rank, 0)[:, None]) & 1, row.values[:, None])
+    S = xp.where(row.rank[:, None] >= 0, bits(number, xp.maximum(row.rank, 0)), row.values[:, None])
     S = xp.where(row.leaf[:, None], 0.0, S)
     x = f.clip(field_of(S) + row.h[:, None])
     log_weight = (xp.where(row.counted[:, None], log_terms(f, x, S), 0.0) + row.tilt[:, None] * S).sum(0)
@@ -158,14 +159,17 @@ def _compiled_sums(question: Question, rows: Row, bits: int, dtype: str) -> Sums
         for start in progress(range(0, last, block * BLOCKS_AT_ONCE), f"enumerating {last:,} states"):
             count = min(BLOCKS_AT_ONCE, -(-(last - start) // block))
             sums = _blocks(
-                storage, question.model.activation, some, start, count, sums, block=block, dtype=dtype,
+                storage, question.model.activation, some, (start, count), sums, block=block, dtype=dtype,
                 work=size * block * question.size,
             )  # fmt: skip
         parts.append(sums)
     return Sums(*(np.concatenate(field)[: question.num_rows].T for field in zip(*parts, strict=True)))
 
 
-def _add_blocks(storage, f: Activation, rows: Row, first, count, sums: Sums, *, block: int) -> Sums:
+def _add_blocks(storage: Storage, f: Activation, rows: Row, blocks: tuple, sums: Sums, *, block: int) -> Sums:
+    """`blocks`: the number of the first state, and how many blocks of them there are."""
+    first, count = blocks
+
     def of_row(weights, row: Row, sums: Sums) -> Sums:
         edges = open_for_states(storage if weights is None else storage.with_parameters(weights))
 
@@ -174,12 +178,7 @@ def _add_blocks(storage, f: Activation, rows: Row, first, count, sums: Sums, *, 
 
         return jax.lax.fori_loop(0, count, add, sums)
 
-    weights = None if storage.stack is None else storage.parameters
-    return (
-        jax.vmap(of_row)(weights, rows, sums)
-        if weights is not None
-        else jax.vmap(lambda row, sums: of_row(None, row, sums))(rows, sums)
-    )
+    return jax.vmap(of_row)(None if storage.stack is None else storage.parameters, rows, sums)
 
 
 _blocks = Program(_add_blocks)
@@ -206,7 +205,7 @@ def traced(reduction: "TracedReduction") -> Posterior:
     _refuse_too_many(int(free.sum()))
     rank = np.where(free, np.cumsum(free) - 1, -1)
     number = np.arange(2 ** int(free.sum()))
-    S = np.where(rank[:, None] >= 0, (number >> np.maximum(rank, 0)[:, None]) & 1, 0)
+    S = np.where(rank[:, None] >= 0, bits(number, np.maximum(rank, 0)), 0)
 
     def of_row(weights, bias, row, tilt):
         states = jnp.where(rank[:, None] >= 0, S, row[:, None]).astype(row.dtype)

@@ -2,6 +2,8 @@
 
 import io
 import json
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,35 @@ from plefka.precision import is_key
 FORMAT = 3
 
 
+class Checkpoint:
+    """The file of a run, written every so many seconds, or nothing where there is no path."""
+
+    def __init__(self, path: str | Path | None, every: float):
+        self.path, self.every = None if path is None else Path(path), every
+
+    def open(self, fingerprint: Callable[[], dict], state: Any, columns: tuple[str, ...]) -> tuple[Any, dict] | None:
+        """The state and the history to resume from, if the file exists; what could fail after hours fails at once."""
+        if self.path is None:
+            return None
+        if not self.path.parent.is_dir():
+            raise InvalidFile(
+                f"checkpoint {str(self.path)!r}: the folder {str(self.path.parent)!r} does not exist. "
+                "Create it, or name another."
+            )
+        self.fingerprint = fingerprint()
+        if self.path.exists():
+            self.last_save = time.monotonic()
+            return load(self.path, self.fingerprint, state, columns)
+        self.save(state, {name: [] for name in columns})
+        return None
+
+    def save(self, state: Any, history: dict[str, list], *, force: bool = True) -> None:
+        """Write it, unless it is not forced and the last time was not long ago."""
+        if self.path is not None and (force or time.monotonic() - self.last_save >= self.every):
+            save(self.path, self.fingerprint, state, history)
+            self.last_save = time.monotonic()
+
+
 def save(path: Path, fingerprint: dict, state: Any, history: dict[str, list]) -> None:
     """Write all leaves of the state and the history, as a whole or not at all."""
     arrays: dict[str, Any] = {f"leaf{k}": _storable(leaf) for k, leaf in enumerate(jax.tree.leaves(state))}
@@ -24,14 +55,6 @@ def save(path: Path, fingerprint: dict, state: Any, history: dict[str, list]) ->
     file = io.BytesIO()
     np.savez(file, **arrays)
     write(path, file.getvalue())
-
-
-def check_place(path: Path) -> None:
-    """Refuse a folder that does not exist before hours of learning, not after."""
-    if not path.parent.is_dir():
-        raise InvalidFile(
-            f"checkpoint {str(path)!r}: the folder {str(path.parent)!r} does not exist. Create it, or name another."
-        )
 
 
 def load(path: Path, fingerprint: dict, like: Any, columns: tuple[str, ...]) -> tuple[Any, dict[str, list]]:

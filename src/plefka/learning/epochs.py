@@ -2,8 +2,6 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -11,29 +9,25 @@ import jax.numpy as jnp
 import numpy as np
 
 from plefka.errors import InvalidInput
-from plefka.learning import checkpoint as files
 from plefka.learning import likelihood
+from plefka.learning.checkpoint import Checkpoint
 from plefka.learning.fingerprint import fingerprint
 from plefka.learning.fitted import COLUMNS, Fitted, Stopped
 from plefka.learning.patterns import Patterns, batches
-from plefka.learning.step import Outcome, Plan, State, evaluate, step
+from plefka.learning.step import Batch, Outcome, TrainingState, parameters_of, step
+from plefka.learning.validation import validation
 from plefka.networks.belief import BeliefNetwork
 from plefka.precision import is_key, precision, to_numpy
 from plefka.progress import interruptible, progress, uninterrupted
-from plefka.solvers.monotone import Monotone
 
 if TYPE_CHECKING:
     from plefka.learning.fitting import Run
 
 MOST_WORK = 2**25  # multiply-adds for the exact log-likelihood after an epoch
-VALIDATION_STEPS = 300  # at most; validation rows have no means of an earlier epoch to start from
 MOST_STARTS = 2**25  # numbers that are kept for the next epoch to start from
 STORED = np.float32
-
-
-def careful(plan: Plan) -> Plan:
-    """The same, but every row is solved until it converges, from whatever start."""
-    return replace(plan, policy=Monotone(), max_steps=VALIDATION_STEPS)
+STEP_COST = 10_000  # what a step costs by itself, in numbers that it works on
+OPTIMISED_AFTER = 2**11  # steps, from which on it pays to optimise their program, whatever is still to come
 
 
 class Loop:
@@ -43,26 +37,25 @@ class Loop:
     earlier_seconds = 0.0  # of the runs that the checkpoint comes from
 
     @precision("float64")
-    def __init__(self, run: "Run", epochs, patience, callback, path, save_every, verbose):
-        self.run, self.epochs, self.patience, self.callback = run, epochs, patience, callback
-        self.path, self.save_every, self.verbose = path, save_every, verbose
+    def __init__(self, run: "Run", callback: Callable | None, checkpoint: Checkpoint, verbose: bool | None):
+        self.run, self.callback, self.checkpoint, self.verbose = run, callback, checkpoint, verbose
         self.stack = () if run.network.stack is None else (run.network.stack,)
-        free = run.plan.rules.free(run.network.parameters)
+        free = run.settings.rules.free(run.network.parameters)
         init = jax.vmap(run.optimizer.init) if self.stack else run.optimizer.init
-        self.state = self.sound = State(free, to_numpy(init(free)))  # sound: the last that was usable
+        self.state = self.last_usable = TrainingState(free, to_numpy(init(free)))
         self.alive = np.ones(self.stack, bool)
         self.starts = _Starts(run.patterns, self.stack)
         self.num_searched = run.patterns.num_searched(run.network.layers)
         self.best = (np.full(self.stack, -np.inf), free, np.zeros(self.stack, int))  # value, parameters, epochs since
         self.history: dict[str, list] = {name: [] for name in COLUMNS}
-        network, patterns = run.network, run.patterns
-        self.exact = likelihood.applies(network, patterns) and likelihood.work(network, patterns) <= MOST_WORK
-        self.last_save = self.start = time.monotonic()
+        self.exact = likelihood.applies(run.network, run.patterns)
+        self.exact = self.exact and likelihood.work(run.network, run.patterns) <= MOST_WORK
+        self.start = time.monotonic()
 
     def learn(self) -> Fitted:
-        self._open_checkpoint()
+        self._resume()
         stopped = self._reason_to_stop()
-        epochs = range(len(self.history["epoch"]), self.epochs)
+        epochs = range(len(self.history["epoch"]), self.run.epochs)
         try:
             with interruptible() as check:
                 for epoch in progress(epochs, self._label, self.verbose):
@@ -72,11 +65,11 @@ class Loop:
                     if self.callback is not None:  # outside of `precision`, with the user's own settings of JAX
                         self.stopped_by_callback = bool(self.callback(entry))
                     stopped = self._reason_to_stop()
-                    self._save(force=False)
+                    self.checkpoint.save(self._everything(), self.history, force=False)
                     check()
         except KeyboardInterrupt:
             stopped = Stopped.INTERRUPTED
-        self._save(force=True)
+        self.checkpoint.save(self._everything(), self.history)
         return self._fitted(stopped or Stopped.EPOCHS)
 
     # ---- an epoch ----------------------------------------------------------------------------------------------------
@@ -86,11 +79,11 @@ class Loop:
         """All batches once. The state changes at the end, so that an interruption leaves whole epochs."""
         state, outcomes, solutions = self._batches(epoch, check)
         training = self._training(outcomes)
-        state, sound, alive = self._usable(state, training["objective"])
+        state, last_usable, alive = self._usable(state, training["objective"])
         entry = {"epoch": epoch + 1, **training, **self._evaluation(state, check)}
         entry["seconds"] = time.monotonic() - self.start + self.earlier_seconds
         with uninterrupted():
-            self.state, self.sound, self.alive = state, sound, alive
+            self.state, self.last_usable, self.alive = state, last_usable, alive
             for index, theta in solutions:
                 self.starts.write(index, theta)
             for name, value in entry.items():
@@ -98,64 +91,53 @@ class Loop:
             self._remember_best(entry["validation"])
         return entry
 
-    def _batches(self, epoch: int, check: Callable[[], None]) -> tuple[State, list[Outcome], list]:
+    def _batches(self, epoch: int, check: Callable[[], None]) -> tuple[TrainingState, list[Outcome], list]:
         """The state after a step for every batch, the outcomes of these steps, and the solutions of their rows."""
         run, state = self.run, self.state
         pieces = batches(run.patterns, run.batch_size, run.seed, epoch)
-        rows_per_batch = run.patterns.total / len(pieces)
+        average = run.patterns.total / len(pieces)
+        numbers = run.network.num_edges * len(pieces[0][0]) * (run.network.stack or 1) + STEP_COST
+        work = (epoch + 1) * len(pieces) * numbers // OPTIMISED_AFTER
         outcomes, solutions = [], []
         for index, counts in pieces:
-            rows = run.patterns.rows(index)
-            theta = self.starts.read(index, self.num_searched)
+            batch = Batch(run.patterns.rows(index), counts, average, self.starts.read(index, self.num_searched))
             state, outcome = step(
-                state, run.plan, run.network.parameters, rows, counts, rows_per_batch, theta, optimizer=run.optimizer
+                state, run.settings, run.network.parameters, batch, optimizer=run.optimizer, work=work
             )
             real = np.count_nonzero(counts > 0)  # rows that only fill up the batch come last
-            solutions.append((index[:real], np.asarray(outcome.theta, STORED)[..., :real, :]))
+            solutions.append((index[:real], outcome.theta.astype(STORED)[..., :real, :]))
             outcomes.append(outcome._replace(theta=None))
             check()
-        return to_numpy(state), outcomes, solutions
+        return state, outcomes, solutions
 
     def _training(self, outcomes: list[Outcome]) -> dict:
         """The entries of the history that all batches of an epoch give together."""
-        total, counted, converged = (sum(np.asarray(o[k]) for o in outcomes) for k in range(3))
+        total, counted, converged = (sum(outcome[k] for outcome in outcomes) for k in range(3))
         rows = self.run.patterns.total
         with np.errstate(divide="ignore", invalid="ignore"):
             objective = total / counted
         return {"objective": objective, "solved": counted / rows, "converged": converged / rows}
 
-    def _usable(self, state: State, objective: Any) -> tuple[State, State, Any]:
+    def _usable(self, state: TrainingState, objective: Any) -> tuple[TrainingState, TrainingState, Any]:
         """Network by network: the new state, or for good the last one that was usable."""
         usable, finite = np.isfinite(objective), _finite(state.free, self.stack)
         alive = self.alive & usable & finite
-        stay = _choose(usable | ~self.alive, self.state, self.sound)
-        return _choose(alive, state, stay), _choose(alive, self.state, self.sound), alive
+        stay = _choose(usable | ~self.alive, self.state, self.last_usable)
+        return _choose(alive, state, stay), _choose(alive, self.state, self.last_usable), alive
 
-    def _evaluation(self, state: State, check: Callable[[], None]) -> dict:
+    def _evaluation(self, state: TrainingState, check: Callable[[], None]) -> dict:
         """The exact log-likelihood and the validation objective at the end of an epoch."""
         run, unknown = self.run, np.full(self.stack, np.nan)
         found = {"log_likelihood": unknown, "validation": unknown}
-        if self.exact:
-            rows = np.asarray(likelihood.exact(self._network(state.free), run.patterns))
-            found["log_likelihood"] = rows @ run.patterns.counts / run.patterns.total
-        if run.held_out is not None:
-            found["validation"] = self._validation(state, run.held_out, check)
+        if self.exact or run.held_out is not None:
+            network = self._network(state.free)
+            if self.exact:
+                rows = likelihood.exact(network, run.patterns)
+                found["log_likelihood"] = rows @ run.patterns.counts / run.patterns.total
+            if run.held_out is not None:
+                found["validation"] = validation(network, run.method, run.settings.tol, run.held_out)
+                check()
         return found
-
-    def _validation(self, state: State, held_out: Patterns, check: Callable[[], None]) -> Any:
-        """The method's estimate on the validation rows. One that fails must not make the others' mean look better:
-        it counts as the worst of them, or as coin tosses where that is less.
-        """
-        run, found = self.run, []
-        for index, counts in batches(held_out, run.batch_size, 0, 0):
-            rows = held_out.rows(index)
-            theta = np.zeros((*self.stack, len(index), held_out.num_searched(run.network.layers)))
-            found.append(evaluate(state.free, careful(run.plan), run.network.parameters, rows, counts, theta))
-            check()
-        total, counted = (sum(np.asarray(o[k]) for o in found) for k in range(2))
-        lowest = np.minimum(np.min([o.lowest for o in found], axis=0), -len(held_out.units) * np.log(2))
-        failed = np.maximum(held_out.total - counted, 0.0)
-        return np.where(counted > 0, (total + np.where(counted > 0, lowest, 0.0) * failed) / held_out.total, -np.inf)
 
     # ---- stopping ----------------------------------------------------------------------------------------------------
 
@@ -175,22 +157,20 @@ class Loop:
             return Stopped.NOT_FINITE
         if self.stopped_by_callback:
             return Stopped.CALLBACK
-        if self.run.held_out is not None and np.all(self.best[2] >= self.patience):
+        if self.run.held_out is not None and np.all(self.best[2] >= self.run.patience):
             return Stopped.VALIDATION
         return None
 
     def _network(self, free: Any) -> BeliefNetwork:
-        parameters = self.run.plan.rules.parameters
-        fixed = self.run.network.parameters
-        found = (jax.vmap(parameters) if self.stack else parameters)(free, fixed)
-        return self.run.network.with_parameters(to_numpy(found))
+        run, stacked = self.run, bool(self.stack)
+        start, rules = run.network.parameters, run.settings.rules
+        return run.network.with_parameters(parameters_of(free, rules, start, stacked=stacked, work=run.network.size))
 
-    @precision("float64")
     def _fitted(self, stopped: Stopped) -> Fitted:
         best = self.run.held_out is not None and self.history["epoch"]
         network = self._network(self.best[1] if best else self.state.free)
         history = {name: np.array(column, int if name == "epoch" else float) for name, column in self.history.items()}
-        return Fitted(network, history, stopped, self.run.method, self.state.optimizer, np.array(self.alive))
+        return Fitted(network, history, stopped, self.run.method, self.state.optimizer, ~np.array(self.alive))
 
     def _label(self) -> str:
         if not self.history["objective"]:
@@ -201,36 +181,22 @@ class Loop:
     # ---- checkpoints -------------------------------------------------------------------------------------------------
 
     def _everything(self) -> tuple:
-        return self.state, self.sound, self.alive, self.starts.theta, self.best
+        return self.state, self.last_usable, self.alive, self.starts.theta, self.best
 
     @precision("float64")
-    def _open_checkpoint(self) -> None:
-        """Resume from the file, or write it a first time: what could fail after hours of learning fails at once."""
-        if self.path is None:
+    def _resume(self) -> None:
+        """Go on from where the checkpoint is, if there is one."""
+        resumed = self.checkpoint.open(lambda: fingerprint(self.run, self.state), self._everything(), COLUMNS)
+        if resumed is None:
             return
-        files.check_place(self.path)
-        self.fingerprint = fingerprint(self.run, self.state)
-        if self.path.exists():
-            self._resume(self.path)
-        else:
-            self._save(force=True)
-
-    def _resume(self, path: Path) -> None:
-        found, self.history = files.load(path, self.fingerprint, self._everything(), COLUMNS)
+        (self.state, self.last_usable, self.alive, self.starts.theta, self.best), self.history = resumed
         done = len(self.history["epoch"])
-        if done > self.epochs:
+        if done > self.run.epochs:
             raise InvalidInput(
-                f"epochs counts those of the checkpoint too, and must be {done} or more to go on from {str(path)!r}; "
-                f"got {self.epochs}."
+                f"epochs counts those of the checkpoint too, and must be {done} or more to go on from "
+                f"{str(self.checkpoint.path)!r}; got {self.run.epochs}."
             )
-        self.state, self.sound, self.alive, self.starts.theta, self.best = found
         self.earlier_seconds = float(self.history["seconds"][-1]) if done else 0.0
-
-    def _save(self, *, force: bool) -> None:
-        now = time.monotonic()
-        if self.path is not None and (force or now - self.last_save >= self.save_every):
-            files.save(self.path, self.fingerprint, self._everything(), self.history)
-            self.last_save = time.monotonic()
 
 
 def _choose(mask: Any, new: Any, old: Any) -> Any:

@@ -1,7 +1,6 @@
 """What identifies a run of learning, so that only the run that wrote a checkpoint resumes from it."""
 
 import hashlib
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -10,18 +9,19 @@ import numpy as np
 
 from plefka import __version__
 from plefka.activations import Activation
+from plefka.programs import Program
 
 if TYPE_CHECKING:
     from plefka.learning.fitting import Run
-    from plefka.learning.step import State
+    from plefka.learning.step import TrainingState
 
 STEPS = 3  # of the optimiser; enough to tell its step size and its momentum
 FIELDS = 101  # at which two activations are compared
 
 
-def fingerprint(run: "Run", state: "State") -> dict:
+def fingerprint(run: "Run", state: "TrainingState") -> dict:
     """A name and a value for every setting that the result depends on; `state` is the one before the first step."""
-    held_out, rules = run.held_out, run.plan.rules
+    held_out, rules = run.held_out, run.settings.rules
     return {
         "version": __version__,
         "network": repr(run.network),
@@ -31,12 +31,12 @@ def fingerprint(run: "Run", state: "State") -> dict:
         "rows": digest((run.patterns.values, run.patterns.counts, run.patterns.units)),
         "validation": None if held_out is None else digest((held_out.values, held_out.counts, held_out.units)),
         "optimizer": str(jax.tree.structure(state.optimizer)),
-        "optimizer's steps": step_sizes(run.optimizer, state, stacked=run.plan.stacked),
+        "optimizer's steps": step_sizes(run.optimizer, state, stacked=run.settings.stacked),
         "batch_size": int(run.batch_size),
         "seed": run.seed,
-        "l1": run.plan.l1,
-        "l2": run.plan.l2,
-        "tol": run.plan.tol,
+        "l1": run.settings.l1,
+        "l2": run.settings.l2,
+        "tol": run.settings.tol,
         "masks or frozen": digest(rules.moves),
         "shared": digest(rules.groups),
     }
@@ -58,18 +58,17 @@ def activation_text(activation: Activation) -> str:
     low, high = activation.domain
     first = max(low, min(-10.0, high - 20))
     x = np.linspace(first, min(high, max(10.0, first + 20)), FIELDS)
-    values = np.ravel(jax.jit(lambda x: (activation.log_on(x), activation.log_off(x)))(x))
+    values = np.ravel(_log_probabilities(activation, x, work=FIELDS))
     rounded = " ".join(f"{value:.6g}" for value in values)
     return f"{activation.name} on ({low:g}, {high:g}), {hashlib.sha256(rounded.encode()).hexdigest()[:16]}"
 
 
-def step_sizes(optimizer: Any, state: "State", *, stacked: bool) -> str:
+def step_sizes(optimizer: Any, state: "TrainingState", *, stacked: bool) -> str:
     """How far the optimiser moves on a constant gradient: its structure does not show its step size."""
-    return " ".join(f"{size:.6g}" for size in np.asarray(_step_sizes(state, optimizer=optimizer, stacked=stacked)))
+    return " ".join(f"{size:.6g}" for size in _step_sizes(state, optimizer=optimizer, stacked=stacked, work=0))
 
 
-@partial(jax.jit, static_argnames=("optimizer", "stacked"))
-def _step_sizes(state: "State", *, optimizer: Any, stacked: bool) -> Any:
+def _sizes_of_steps(state: "TrainingState", *, optimizer: Any, stacked: bool) -> Any:
     free, optimizer_state = state
     gradient = jax.tree.map(lambda p: 0.01 * jnp.cos(jnp.arange(p.size, dtype=p.dtype)).reshape(p.shape), free)
     update = jax.vmap(optimizer.update) if stacked else optimizer.update
@@ -79,3 +78,7 @@ def _step_sizes(state: "State", *, optimizer: Any, stacked: bool) -> Any:
         free = jax.tree.map(jnp.add, free, updates)
         found.append(sum(jnp.abs(u).sum() for u in jax.tree.leaves(updates)))
     return jnp.stack(found)
+
+
+_step_sizes = Program(_sizes_of_steps)
+_log_probabilities = Program(lambda activation, x: (activation.log_on(x), activation.log_off(x)))

@@ -34,7 +34,7 @@ UNSOLVED = (
     "most rows could not be solved in the last epoch; use a first order method such as G12, or a smaller step, "
     "as in optimizer=optax.adam(0.01)"
 )
-NOT_SOUND = "some parameters became infinite or nan, and the last usable ones were kept; use a smaller step"
+FAILED = "some parameters became infinite or nan, and the last usable ones were kept; use a smaller step"
 COLUMNS = ("epoch", "objective", "log_likelihood", "validation", "solved", "converged", "seconds")
 
 
@@ -50,7 +50,7 @@ class Fitted:
     - `stopped`: why it ended. `warnings`: reasons to doubt the network although learning came to its end.
     - `optimizer_state`: what the optimiser remembers after the last epoch. With validation rows the network may be that
         of an earlier epoch, and the two do not belong together. To go on with a run use a checkpoint.
-    - `sound`: False for a network that was left at its last usable parameters; of a stack, one for each network.
+    - `failed`: True for a network that was left at its last usable parameters; of a stack, one for each network.
     """
 
     network: "BeliefNetwork"
@@ -58,7 +58,7 @@ class Fitted:
     stopped: Stopped
     method: "Method"
     optimizer_state: Any
-    sound: Any = True
+    failed: Any = False
 
     @property
     def epochs(self) -> int:
@@ -75,7 +75,7 @@ class Fitted:
         found = {
             ABOVE_ZERO: (last["objective"] > ROUNDING) | (kept > ROUNDING),
             UNSOLVED: last["solved"] < 0.5,
-            NOT_SOUND: ~np.asarray(self.sound),
+            FAILED: np.asarray(self.failed),
         }
         return [_counted(sentence, np.atleast_1d(doubtful)) for sentence, doubtful in found.items() if np.any(doubtful)]
 

@@ -9,11 +9,12 @@ import numpy as np
 
 from plefka.activations import Activation, Sigmoid, as_activation
 from plefka.errors import InvalidInput, MethodDoesNotApply, MissingExtra
+from plefka.learning.checkpoint import Checkpoint
 from plefka.learning.epochs import Loop
 from plefka.learning.fitted import Fitted
-from plefka.learning.parameters import masked, parametrisation
+from plefka.learning.parameters import Parametrisation, masked, parametrisation
 from plefka.learning.patterns import Patterns, as_patterns
-from plefka.learning.step import Plan
+from plefka.learning.step import Settings
 from plefka.methods import HigherOrder, MeanField, Method, parse_method
 from plefka.networks.belief import BeliefNetwork
 from plefka.seeds import as_seed
@@ -74,20 +75,44 @@ def fit(
         before.
     - `verbose`: whether to show a progress bar on standard error; None leaves it to `plefka.progress`.
     """
-    _check_numbers(epochs, batch_size, patience, l1, l2, tol, checkpoint_every)
-    run = Run.of(network, rows, weights, parse_method(method), optimizer, batch_size, seed, tol, l1, l2,
-                  (masks, frozen, shared), validation, validation_weights)  # fmt: skip
-    return Loop(run, epochs, patience, callback, checkpoint and Path(checkpoint), checkpoint_every, verbose).learn()
+    _check_counts(epochs=epochs, batch_size=batch_size, patience=patience)
+    _check_sizes(l1=(l1, 0), l2=(l2, 0), tol=(tol, 1e-12), checkpoint_every=(checkpoint_every, 0))
+    chosen = _check_method(network, parse_method(method))
+    network = masked(network, masks)
+    seed = None if seed is None else as_seed(seed)
+    patterns = as_patterns(network, rows, weights, every_column=True)
+    held_out = _held_out(network, validation, validation_weights)
+    if len(patterns) > batch_size and seed is None:
+        raise InvalidInput(
+            f"{len(patterns):,} distinct rows in batches of {batch_size} are shuffled by a seed; add one, as in "
+            "fit(..., seed=0), or raise batch_size."
+        )
+    settings = settings_of(network, chosen, parametrisation(network, masks, frozen, shared), (l1, l2), tol)
+    run = Run(network, settings, patterns, held_out, chosen, _optimizer(optimizer), batch_size, seed, epochs, patience)
+    return Loop(run, callback, Checkpoint(checkpoint, checkpoint_every), verbose).learn()
 
 
-def _check_numbers(epochs, batch_size, patience, l1, l2, tol, checkpoint_every) -> None:
-    for name, value in (("epochs", epochs), ("batch_size", batch_size), ("patience", patience)):
+def _check_counts(**counts: Any) -> None:
+    for name, value in counts.items():
         if not isinstance(value, int | np.integer) or value < 1:
             raise InvalidInput(f"{name} must be a whole number of 1 or more; got {value!r}.")
-    numbers = (("l1", l1, 0), ("l2", l2, 0), ("tol", tol, 1e-12), ("checkpoint_every", checkpoint_every, 0))
-    for name, value, least in numbers:
+
+
+def _check_sizes(**sizes: tuple[float, float]) -> None:
+    for name, (value, least) in sizes.items():
         if not least <= value < np.inf:
             raise InvalidInput(f"{name} must be a number of {least} or more; got {value!r}.")
+
+
+def _check_method(network: Any, method: Method) -> MeanField:
+    if not isinstance(network, BeliefNetwork):
+        raise InvalidInput(f"network must be a BeliefNetwork; got {type(network).__name__}.")
+    if not isinstance(method, MeanField):
+        raise MethodDoesNotApply(f"{method} has no free energy to learn by. Use G12 instead.")
+    if isinstance(method, HigherOrder):
+        raise MethodDoesNotApply(f"{method} is not minimised by its means, or not in closed form. Use G1 instead.")
+    method.check(network)
+    return method
 
 
 @lru_cache
@@ -109,38 +134,18 @@ def learning_method(method: str | Method | None, activation: str | Activation | 
 
 
 class Run(NamedTuple):
-    """What is learned from what, before the first step."""
+    """What is learned from what, and for how long."""
 
     network: BeliefNetwork
-    plan: Plan
+    settings: Settings
     patterns: Patterns
     held_out: Patterns | None
     method: MeanField
     optimizer: Any
     batch_size: int
     seed: int | None
-
-    @classmethod
-    def of(cls, network, rows, weights, method, optimizer, batch_size, seed, tol, l1, l2, rules, validation,
-           validation_weights):  # fmt: skip
-        if not isinstance(network, BeliefNetwork):
-            raise InvalidInput(f"network must be a BeliefNetwork; got {type(network).__name__}.")
-        if not isinstance(method, MeanField):
-            raise MethodDoesNotApply(f"{method} has no free energy to learn by. Use G12 instead.")
-        if isinstance(method, HigherOrder):
-            raise MethodDoesNotApply(f"{method} is not minimised by its means, or not in closed form. Use G1 instead.")
-        method.check(network)
-        network = masked(network, rules[0])
-        seed = None if seed is None else as_seed(seed)
-        patterns = as_patterns(network, rows, weights, every_column=True)
-        held_out = _held_out(network, validation, validation_weights)
-        if len(patterns) > batch_size and seed is None:
-            raise InvalidInput(
-                f"{len(patterns):,} distinct rows in batches of {batch_size} are shuffled by a seed; add one, as in "
-                "fit(..., seed=0), or raise batch_size."
-            )
-        return cls(network, _plan(network, method, rules, l1, l2, tol), patterns, held_out, method,
-                   _optimizer(optimizer), batch_size, seed)  # fmt: skip
+    epochs: int
+    patience: int
 
 
 def _held_out(network: BeliefNetwork, rows: Any, weights: Any) -> Patterns | None:
@@ -160,14 +165,17 @@ def _optimizer(given: Any) -> Any:
     return given
 
 
-def _plan(network, method, rules, l1, l2, tol) -> Plan:
+def settings_of(
+    network: BeliefNetwork, method: MeanField, rules: Parametrisation, penalties: tuple[float, float], tol: float
+) -> Settings:
+    """What every step of a run has in common."""
     from plefka.mean_field import POLICIES
 
     policy = POLICY if method.policy == "monotone" else POLICIES[method.policy]
-    stacked = network.stack is not None
+    stacked, functional = network.stack is not None, method.functional
     storage = network.storage.take(0) if stacked else network.storage
-    storage = storage.prepared(pairs=method.functional.needs_pairs, fans=method.functional.needs_fans)
-    return Plan(
-        storage, network.activation, parametrisation(network, *rules), float(l1), float(l2), float(tol),
-        method.functional, policy, min(method.max_steps, MOST_STEPS), stacked,
+    storage = storage.prepared(pairs=functional.needs_pairs, fans=functional.needs_fans)
+    return Settings(
+        storage, network.activation, rules, float(penalties[0]), float(penalties[1]), float(tol), functional, policy,
+        min(method.max_steps, MOST_STEPS), stacked,
     )  # fmt: skip

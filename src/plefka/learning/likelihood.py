@@ -1,16 +1,16 @@
 """ln P(rows) of a network whose observed units have no children: the sum over all states of its latent units."""
 
-from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from plefka.activations import Activation
-from plefka.learning.patterns import Patterns
-from plefka.networks.states import fields, open_for_states
+from plefka.learning.patterns import Patterns, filled_size
+from plefka.networks.states import bits, fields, open_for_states
 from plefka.networks.storage import Storage
+from plefka.programs import Program
 
 if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
@@ -33,50 +33,65 @@ def work(network: "BeliefNetwork", patterns: Patterns) -> int:
 
 
 def exact(network: "BeliefNetwork", patterns: Patterns) -> np.ndarray:
-    """ln P of every pattern, (patterns,), or (networks, patterns) of a stack; call it in a context of float64."""
+    """ln P of every pattern, (patterns,), or (networks, patterns) of a stack."""
     width = min(BLOCK, 2 ** len(patterns.latent)) * (network.stack or 1)
-    size = min(len(patterns), max(1, MOST_NUMBERS // width))
+    size = min(filled_size(len(patterns)), max(1, MOST_NUMBERS // width))
     pieces = [np.arange(first, first + size) for first in range(0, len(patterns), size)]
     found = [_of_some(network, patterns, np.minimum(piece, len(patterns) - 1)) for piece in pieces]
     return np.concatenate(found, axis=-1)[..., : len(patterns)]
 
 
 def _of_some(network: "BeliefNetwork", patterns: Patterns, index: np.ndarray) -> np.ndarray:
-    values = patterns.values[index]
     stacked = network.stack is not None
     storage = network.storage.take(0) if stacked else network.storage
-    arguments = (values == 1) * 1.0, (values == 0) * 1.0, patterns.latent, patterns.units
-    found = np.asarray(summed(network.parameters, storage, network.activation, *arguments, stacked=stacked))
+    work = len(index) * len(patterns.units) * min(BLOCK, 2 ** len(patterns.latent)) * (network.stack or 1)
+    observed = Observed.of(patterns, index)
+    found = _summed(network.parameters, storage, network.activation, observed, stacked=stacked, work=work)
     return np.where(found < LEAST / 2, -np.inf, found)
 
 
-@partial(jax.jit, static_argnames=("stacked",))
-def summed(parameters, storage: Storage, activation: Activation, on, off, latent, units, *, stacked: bool):
-    """ln P of patterns by the units that are on and off in each, as a function of the parameters."""
+class Observed(NamedTuple):
+    """Which units are on and off in each of some patterns, (patterns, columns), and which units are observed at all."""
 
-    def one(parameters):
+    on: Any
+    off: Any
+    units: Any
+    latent: Any
+
+    @classmethod
+    def of(cls, patterns: Patterns, index: Any = slice(None)) -> "Observed":
+        """Some of the patterns."""
+        values = patterns.values[index]
+        return cls((values == 1) * 1.0, (values == 0) * 1.0, patterns.units, patterns.latent)
+
+
+def summed(parameters: Any, storage: Storage, f: Activation, observed: Observed, *, stacked: bool) -> Any:
+    """ln P of patterns as a function of the parameters, of a stack with a leading axis; inside a trace."""
+
+    def of_one(parameters: Any) -> Any:
         weights, bias = parameters
-        return _sum(storage.with_parameters(weights), jnp.asarray(bias), activation, on, off, latent, units)
+        return _sum(storage.with_parameters(weights), jnp.asarray(bias), f, observed)
 
-    return jax.vmap(one)(parameters) if stacked else one(parameters)
+    return jax.vmap(of_one)(parameters) if stacked else of_one(parameters)
 
 
-def _sum(storage: Storage, bias, activation: Activation, on, off, latent, units):
-    edges = open_for_states(storage)
+_summed = Program(summed)
+
+
+def _sum(storage: Storage, bias: Any, f: Activation, observed: Observed) -> Any:
+    edges, latent = open_for_states(storage), observed.latent
     width = min(BLOCK, 2 ** len(latent))
-    places = jnp.arange(len(latent))
 
     def block(total, number):
-        codes = number * width + jnp.arange(width)
-        states = ((codes[None] >> places[:, None]) & 1).astype(bias.dtype)
+        states = bits(number * width + jnp.arange(width), jnp.arange(len(latent))).astype(bias.dtype)
         S = jnp.zeros((storage.size, width), bias.dtype).at[latent].set(states)
-        x = fields(edges, bias[:, None], activation, S)
-        log_on, log_off = activation.log_on(x), activation.log_off(x)
+        x = fields(edges, bias[:, None], f, S)
+        log_on, log_off = f.log_on(x), f.log_off(x)
         prior = jnp.where(states == 1, log_on[latent], log_off[latent]).sum(0)
-        joint = prior + on @ _finite(log_on[units]) + off @ _finite(log_off[units])
+        joint = prior + observed.on @ _finite(log_on[observed.units]) + observed.off @ _finite(log_off[observed.units])
         return jnp.logaddexp(total, jax.scipy.special.logsumexp(joint, axis=1)), None
 
-    start = jnp.full(len(on), -jnp.inf, bias.dtype)
+    start = jnp.full(len(observed.on), -jnp.inf, bias.dtype)
     return jax.lax.scan(block, start, jnp.arange(2 ** len(latent) // width))[0]
 
 

@@ -63,9 +63,9 @@ def parametrisation(network: "BeliefNetwork", masks: Any, frozen: Any, shared: A
             "Write the activation with one of these domains."
         )
     one = _of_one_network(network)
-    moves = _both(jnp.logical_and, _edges(network, one), jax.tree.map(np.isfinite, one))
+    moves = _both(np.logical_and, _edges(network, one), jax.tree.map(np.isfinite, one))
     if masks is not None:
-        moves = (_both(jnp.logical_and, moves[0], _like(one[0], masks, "masks")), moves[1])
+        moves = (_both(np.logical_and, moves[0], _like(one[0], masks, "masks")), moves[1])
     if frozen is not None:
         moves = _both(lambda m, f: m & ~f, moves, _frozen(one, frozen))
     groups = jax.tree.map(lambda p: np.zeros(np.shape(p), int), one)

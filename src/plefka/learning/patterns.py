@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from plefka.errors import InvalidInput, listed, nearest
+from plefka.reduction.ladder import MANY_ROWS, rung
 
 if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
@@ -166,17 +167,16 @@ def batches(patterns: Patterns, size: int, seed: int | None, epoch: int) -> list
     """(indices, counts) of every batch of an epoch, in an order of its own; spare places have count 0."""
     order = np.arange(len(patterns))
     if size >= len(order):
-        return [_filled(patterns, order, _rounded(len(order)))]
+        return [_filled(patterns, order, filled_size(len(order)))]
     order = np.random.default_rng([seed or 0, epoch]).permutation(len(patterns))
     return [_filled(patterns, order[first : first + size], size) for first in range(0, len(order), size)]
+
+
+def filled_size(count: int) -> int:
+    """The next of 6, 8, 12, 16, 24, 32, ...: data sets of similar sizes share a compiled program."""
+    return rung(max(count, 6), MANY_ROWS)
 
 
 def _filled(patterns: Patterns, index: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
     spare = size - len(index)
     return np.r_[index, np.full(spare, index[-1])], np.r_[patterns.counts[index], np.zeros(spare)]
-
-
-def _rounded(count: int) -> int:
-    """The next of 8, 12, 16, 24, 32, 48, ...: data sets of similar sizes share a compiled program."""
-    size = max(8, 1 << (count - 1).bit_length())
-    return size * 3 // 4 if count <= size * 3 // 4 else size

@@ -16,7 +16,7 @@ from plefka.precision import precision
 from plefka.progress import progress
 from plefka.reduction.reduce import reduce
 from plefka.sampling.fields import Target
-from plefka.sampling.importance import Proposals, weighted_draws
+from plefka.sampling.importance import Proposals, averaged, weighted_draws
 from plefka.seeds import as_seed
 from plefka.solution import Status
 
@@ -150,32 +150,23 @@ def _sampled_chunk(
     impossible = solution.status == Status.IMPOSSIBLE
     means = np.where(impossible[:, None], 0.5, solution.means)
     rng = np.random.default_rng((seed, number))
-    value, error, effective, mean = _summary(_log_weights(network, rows, means, rng, num_samples))
-    bound = solution.log_likelihood if method.is_bound else mean
+    log_weights = _log_weights(network, rows, means, rng, num_samples)
+    value, error, effective = averaged(log_weights)
+    bound = solution.log_likelihood if method.is_bound else log_weights.mean(axis=1)
     found = ((value, -np.inf), (error, 0.0), (effective, 0.0), (bound, -np.inf))
     return tuple(np.where(impossible, instead, part) for part, instead in found)
 
 
 def _log_weights(network: BeliefNetwork, rows: np.ndarray, means: np.ndarray, rng, num_samples: int) -> np.ndarray:
-    """ln P(S, evidence) - ln q(S) of states S drawn from the factorial q; (samples, rows)."""
-    out = np.empty((num_samples, len(rows)))
+    """ln P(S, evidence) - ln q(S) of states S drawn from the factorial q; (rows, samples)."""
+    out = np.empty((len(rows), num_samples))
     for part in reduce(network, Evidence(rows, batched=True)).parts:
         u = (1 - WIDER) * part.narrowed(means[part.rows].T) + WIDER / 2
         step = max(1, MOST_NUMBERS // (part.question.size * num_samples))
         for first in range(0, len(part.rows), step):
             some = np.arange(first, min(first + step, len(part.rows)))
-            proposals = Proposals(np.zeros((1, len(some))), u[None][..., some])
-            _, found = weighted_draws(Target(part.question.take(some)), proposals, rng, num_samples)
-            out[:, part.rows[some]] = found.T + part.constant[some]
+            target = Target(part.question.take(some))
+            proposals = Proposals(np.zeros((1, len(some))), u[None, target.units][..., some])
+            _, found = weighted_draws(target, proposals, rng, num_samples)
+            out[part.rows[some]] = found + part.constant[some, None]
     return out
-
-
-def _summary(log_weights: np.ndarray) -> tuple[np.ndarray, ...]:
-    """ln of the mean weight, its standard error, the effective number of samples, and the mean of ln."""
-    count = len(log_weights)
-    value = np.logaddexp.reduce(log_weights, axis=0) - np.log(count)
-    found = np.isfinite(value)  # else no sample was possible, and nothing is known
-    relative = np.exp(log_weights - np.where(found, value, 0.0))
-    error = np.where(found, relative.std(0, ddof=1) / np.sqrt(count), np.inf)
-    effective = np.where(found, count / np.where(found, np.mean(relative**2, axis=0), 1.0), 0.0)
-    return value, error, effective, log_weights.mean(0)

@@ -16,6 +16,7 @@ from plefka.free_energies.taylor import negative_entropy
 from plefka.learning.parameters import Parametrisation
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.storage import Storage
+from plefka.programs import Program
 from plefka.question import LOWEST
 from plefka.reduction.predicting import predict_traced
 from plefka.reduction.reduce import reduce_traced
@@ -23,8 +24,8 @@ from plefka.solution import CONVERGED, DIVERGED, OUT_OF_STEPS
 from plefka.solvers.loop import Policy, Search, descend, evaluator, limits, start
 
 
-class Plan(eqx.Module):
-    """What does not change while a network is learned, and what a program is compiled for."""
+class Settings(eqx.Module):
+    """What no step changes: the network, how it may move, and how rows are solved."""
 
     storage: Storage  # of one network; its weights are replaced
     activation: Activation
@@ -38,11 +39,20 @@ class Plan(eqx.Module):
     stacked: bool = eqx.field(static=True)
 
 
-class State(NamedTuple):
+class TrainingState(NamedTuple):
     """What a step changes; of a stack, all with a leading axis."""
 
     free: Any
     optimizer: Any
+
+
+class Batch(NamedTuple):
+    """Distinct rows with their counts, and where their search starts from."""
+
+    rows: Any  # (rows, units), nan where hidden
+    counts: Any
+    average: Any  # the counts of an average batch of the epoch, added up
+    theta: Any  # (rows, units that are searched), of a stack with a leading axis
 
 
 class Outcome(NamedTuple):
@@ -52,24 +62,24 @@ class Outcome(NamedTuple):
     counted: Any  # their counts
     converged: Any  # the counts of those that converged
     lowest: Any  # the lowest estimate of a row that was solved
-    theta: Any  # the solutions, (rows, head)
+    theta: Any  # the solutions, (rows, units that are searched)
 
 
-def solved(plan: Plan, parameters: Any, rows: Any, theta: Any) -> tuple[Any, Any, Any]:
-    """The free energy of every row as a function of the parameters at fixed means, the status, and theta (rows, head).
+def solve_rows(settings: Settings, parameters: Any, rows: Any, theta: Any) -> tuple[Any, Any, Any]:
+    """The free energy of every row as a function of the parameters at fixed means, the status, and the new theta.
 
-    `theta` has the width of the head: as many units as are searched; those behind them every row observes.
+    `theta` is (rows, units that are searched); those behind them every row observes.
     """
     weights, bias = parameters
-    network = BeliefNetwork(plan.storage.with_parameters(weights), bias, plan.activation)
+    network = BeliefNetwork(settings.storage.with_parameters(weights), bias, settings.activation)
     reduction = reduce_traced(network, Evidence(rows), prune=True)
     question, constant = reduction.question.searching(theta.shape[1]), reduction.constant
-    functional = plan.functional
-    question = question.opened(functional.powers(plan.activation), pairs=functional.needs_pairs)
+    functional = settings.functional
+    question = question.opened(functional.powers(settings.activation), pairs=functional.needs_pairs)
     frozen = jax.lax.stop_gradient(question)
-    search = start(plan.policy, jnp.where(question.searched, theta.T, 0.0))
+    search = start(settings.policy, jnp.where(question.searched, theta.T, 0.0))
     evaluate = evaluator(frozen, functional.energy)
-    ending = descend(evaluate, limits(frozen, plan.tol, plan.max_steps), plan.policy, search)
+    ending = descend(evaluate, limits(frozen, settings.tol, settings.max_steps), settings.policy, search)
     theta, status = jax.lax.stop_gradient(ending.point.theta), _judged(ending)
     u = predict_traced(frozen, question.means(theta), functional.chance)  # barren units too, for weights of 0
     u = jnp.where(usable(status), u, 0.0)  # 0 times a slope that is no number would be no number
@@ -88,37 +98,36 @@ def usable(status: Any) -> Any:
     return (status == CONVERGED) | (status == OUT_OF_STEPS)
 
 
-def _objective(free, plan: Plan, fixed, rows, counts, share, theta):
+def _objective(free: Any, settings: Settings, start: Any, batch: Batch) -> tuple[Any, Outcome]:
     """Minus the penalised log-likelihood of a batch per row; rows without a solution do not count."""
-    parameters = plan.rules.parameters(free, fixed)
-    G, status, theta = solved(plan, parameters, rows, theta)
-    counted = jnp.where(usable(status), counts, 0.0)
+    parameters = settings.rules.parameters(free, start)
+    G, status, theta = solve_rows(settings, parameters, batch.rows, batch.theta)
+    counted = jnp.where(usable(status), batch.counts, 0.0)
     total = jnp.where(counted > 0, G, 0.0) @ counted
     lowest = -jnp.where(counted > 0, G, -jnp.inf).max()
-    moving = plan.rules.weights_that_move(parameters)
-    penalty = plan.l1 * sum(jnp.abs(w).sum() for w in moving) + 0.5 * plan.l2 * sum((w**2).sum() for w in moving)
-    converged = jnp.where(status == CONVERGED, counts, 0.0).sum()
-    return total / share + penalty, Outcome(-total, counted.sum(), converged, lowest, theta)
+    moving = settings.rules.weights_that_move(parameters)
+    penalty = settings.l1 * sum(jnp.abs(w).sum() for w in moving)
+    penalty += 0.5 * settings.l2 * sum((w**2).sum() for w in moving)
+    converged = jnp.where(status == CONVERGED, batch.counts, 0.0).sum()
+    return total / batch.average + penalty, Outcome(-total, counted.sum(), converged, lowest, theta)
 
 
-def _step(state: State, plan: Plan, fixed, rows, counts, share, theta, *, optimizer) -> tuple[State, Outcome]:
-    """The state after a step; `share` is the weight of an average batch."""
+def _step(
+    state: TrainingState, settings: Settings, start: Any, batch: Batch, *, optimizer: Any
+) -> tuple[TrainingState, Outcome]:
+    """The state after a step; `start`: the parameters that the network had before the first one."""
 
-    def one(state, fixed, theta):
-        gradient, outcome = jax.grad(_objective, has_aux=True)(state.free, plan, fixed, rows, counts, share, theta)
+    def step_of_one(state: TrainingState, start: Any, theta: Any) -> tuple[TrainingState, Outcome]:
+        own = batch._replace(theta=theta)
+        gradient, outcome = jax.grad(_objective, has_aux=True)(state.free, settings, start, own)
         updates, memory = optimizer.update(gradient, state.optimizer, state.free)
-        free = jax.tree.map(lambda p, u: p + u, state.free, updates)
-        return State(free, memory), outcome
+        return TrainingState(jax.tree.map(jnp.add, state.free, updates), memory), outcome
 
-    return (jax.vmap(one) if plan.stacked else one)(state, fixed, theta)
-
-
-def _evaluate(free, plan: Plan, fixed, rows, counts, theta) -> Outcome:
-    def one(free, fixed, theta):
-        return _objective(free, plan, fixed, rows, counts, 1.0, theta)[1]
-
-    return (jax.vmap(one) if plan.stacked else one)(free, fixed, theta)
+    return (jax.vmap(step_of_one) if settings.stacked else step_of_one)(state, start, batch.theta)
 
 
-step = jax.jit(_step, static_argnames=("optimizer",))
-evaluate = jax.jit(_evaluate)
+def _parameters(free: Any, rules: Parametrisation, start: Any, *, stacked: bool) -> Any:
+    return (jax.vmap(rules.parameters) if stacked else rules.parameters)(free, start)
+
+
+step, parameters_of = Program(_step), Program(_parameters)

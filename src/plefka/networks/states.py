@@ -31,6 +31,11 @@ def settled(activation: Activation, x: Any) -> Any:
     return activation.clip(xp.where(x > CERTAIN_STATE / 2, xp.inf, x))
 
 
+def bits(number: Any, places: Any) -> Any:
+    """States (units, numbers) from their numbers: the unit of place k is on where bit k of the number is set."""
+    return (number >> places[:, None]) & 1
+
+
 def log_terms(activation: Activation, x: Any, S: Any) -> Any:
     """S_i log_on(x_i) + (1 - S_i) log_off(x_i), where the one that does not count has no pole.            (4)"""
     on, xp = S == 1, namespace(x)

@@ -9,7 +9,7 @@ from scipy.special import softmax
 from plefka.errors import InvalidEvidence, InvalidInput
 from plefka.evidence import Evidence, as_rows
 from plefka.networks.belief import BeliefNetwork
-from plefka.networks.states import fields, log_terms, open_for_states
+from plefka.networks.states import bits, fields, log_terms, open_for_states
 from plefka.precision import is_traced
 from plefka.reduction.edges import EdgeList
 from plefka.reduction.reduce import reduce
@@ -48,11 +48,7 @@ def _log_joint(network: BeliefNetwork, S: np.ndarray) -> np.ndarray:
     if network.stack is not None:
         S = np.broadcast_to(S, (len(S), network.stack))
     states = S[:, None] if network.stack is None else S[:, :, None]
-    return log_terms(network.activation, _fields(network).of(states), states).sum(0).ravel()
-
-
-def _fields(network: BeliefNetwork) -> StateFields:
-    return StateFields(network.storage, np.atleast_2d(np.asarray(network.bias, float)).T, network.activation)
+    return log_terms(network.activation, StateFields.of_network(network).of(states), states).sum(0).ravel()
 
 
 def sample(network: BeliefNetwork, seed: int, count: int, evidence: Any = None) -> np.ndarray:
@@ -73,7 +69,7 @@ def sample(network: BeliefNetwork, seed: int, count: int, evidence: Any = None) 
     causes = relevant(EdgeList.of(network.storage), ~hidden[:, None])[:, 0] & hidden
     if causes.any():
         known[causes] = _causes(network, rows, causes, rng, count)
-    units, step = _fields(network), max(1, NUMBERS_AT_ONCE // network.size)
+    units, step = StateFields.of_network(network), max(1, NUMBERS_AT_ONCE // network.size)
     parts = [units.drawn(known[:, None, k : k + step], rng)[:, 0].T for k in range(0, count, step)]
     return np.concatenate(parts).astype(np.int8)
 
@@ -93,9 +89,9 @@ def _causes(network: BeliefNetwork, rows: np.ndarray, causes: np.ndarray, rng, c
         raise InvalidEvidence("the evidence has probability zero, so that nothing can be sampled given it.")
     p, free = softmax(log_p), target.free[:, 0]
     number = rng.choice(len(p), size=count, p=p)
-    fixed = reduction.restored(part, target.values, None)[0]  # some ancestors may follow from the evidence
+    fixed = reduction.restored(part, part.question.values, None)[0]  # some ancestors may follow from the evidence
     states = np.repeat(fixed, count, axis=1)
-    states[part.units.reshape(len(free), -1)[free, 0]] = _bits(number, free.sum())
+    states[part.units.reshape(part.question.size, -1)[target.units[free], 0]] = bits(number, np.arange(free.sum()))
     return states[causes]
 
 
@@ -107,10 +103,6 @@ def _log_weights(target: Target) -> np.ndarray:
     for first in range(0, count, step):
         number = np.arange(first, min(first + step, count))
         S = target.known(len(number))
-        S[free, 0] = _bits(number, free.sum())
+        S[free, 0] = bits(number, np.arange(free.sum()))
         parts.append(target.log_weight(S)[0])
     return np.concatenate(parts)
-
-
-def _bits(number: np.ndarray, count: int) -> np.ndarray:
-    return (number >> np.arange(count)[:, None]) & 1

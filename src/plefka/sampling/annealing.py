@@ -5,27 +5,11 @@ parents, where ln Z = 0. Their factors are then switched on by degrees, with a s
 product of the ratios of weights is an unbiased estimate of P(evidence), whether or not the sweeps mix.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from plefka.progress import interruptible, progress
 from plefka.reduction.cutting import LEAST
 from plefka.sampling.sweeps import SWEEPS_AT_ONCE, Sampler
-
-
-@dataclass(frozen=True, eq=False)
-class Annealed:
-    """ln P(evidence) of every row by annealing; all fields are (rows,).
-
-    - `log_likelihood`: the logarithm of the mean weight of the runs; -inf where no run found a possible state.
-    - `standard_error`: of log_likelihood, from the spread of the runs.
-    - `effective_runs`: how many runs of equal weight would be as informative.
-    """
-
-    log_likelihood: np.ndarray
-    standard_error: np.ndarray
-    effective_runs: np.ndarray
 
 
 def anneal(
@@ -51,17 +35,3 @@ def anneal(
     gain = np.concatenate(gains, axis=1)[:, :runs]
     assert ends is not None
     return np.where(gain < LEAST / 2, -np.inf, gain), ends
-
-
-def summary(log_weights: np.ndarray) -> Annealed:
-    """The mean of the weights (rows, runs) and its error, in logarithms."""
-    runs = log_weights.shape[1]
-    top = log_weights.max(axis=1)
-    dead = ~np.isfinite(top)
-    w = np.exp(log_weights - np.where(dead, 0.0, top)[:, None])
-    mean = w.mean(axis=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        log_mean = top + np.log(mean)
-        error = w.std(axis=1, ddof=1) / (mean * np.sqrt(runs))
-        effective = runs * mean**2 / (w**2).mean(axis=1)
-    return Annealed(np.where(dead, -np.inf, log_mean), np.where(dead, np.inf, error), np.where(dead, 0.0, effective))

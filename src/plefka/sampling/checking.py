@@ -9,10 +9,10 @@ from plefka.errors import InvalidInput
 from plefka.evidence import Evidence
 from plefka.networks.belief import BeliefNetwork
 from plefka.precision import is_traced
-from plefka.reduction.reduce import Part, Reduction, reduce
+from plefka.reduction.reduce import Reduction, reduce
 from plefka.sampling import diagnostics
 from plefka.sampling.fields import StateFields, Target
-from plefka.sampling.importance import NUM_SAMPLES, Proposals, resampled, weighted_draws, widened
+from plefka.sampling.importance import NUM_SAMPLES, Proposals, averaged, resampled, weighted_draws, widened
 from plefka.sampling.verdict import Check
 from plefka.seeds import as_seed
 from plefka.solution import Status
@@ -92,33 +92,31 @@ def _weighed(network: BeliefNetwork, reduction: Reduction, mixture: tuple, seed:
     """All numbers of a check, from ln P(evidence) on; None where no draw is possible."""
     (part,), rng = reduction.parts, np.random.default_rng(seed)
     target = Target(part.question)
-    u = np.stack([part.narrowed(component[:, None]) for component in mixture[1]])
+    u = np.stack([part.narrowed(component[:, None])[target.units] for component in mixture[1]])
     proposals = widened(target, Proposals.of(mixture[0][:, None], u))
     S, log_w = weighted_draws(target, proposals, rng, count)
-    log_w = log_w[0] + part.constant[0]
     if not np.isfinite(log_w).any():
         return None
-    log_w, k = diagnostics.smoothed(log_w)
-    top = log_w.max()
-    w = np.exp(log_w - top)
-    error = 0.0 if np.ptp(w) <= 1e-12 else float(w.std(ddof=1) / (w.mean() * np.sqrt(count)))
-    means, errors = _means(network, reduction, part, target, S, w / w.sum(), rng)
-    return float(top + np.log(w.mean())), error, means, errors, k, float(w.sum() ** 2 / (w**2).sum())
+    log_w, k = diagnostics.smoothed(log_w[0] + part.constant[0])
+    found = averaged(log_w)
+    means, errors = _means(network, reduction, target, S, np.exp(log_w - found.log_mean) / count, rng)
+    return float(found.log_mean), float(found.standard_error), means, errors, k, float(found.effective)
 
 
 def _means(
-    network: BeliefNetwork, reduction: Reduction, part: Part, target: Target, S: np.ndarray, weights: np.ndarray,
+    network: BeliefNetwork, reduction: Reduction, target: Target, S: np.ndarray, weights: np.ndarray,
     rng: np.random.Generator,
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """Self-normalised averages of all units of the network, with their errors; barren units are predicted.
 
     Units that were summed out have the error of as many draws of their own, which is no less than theirs.
     """
-    slope = target.slopes(S) @ weights if part.needs_slope else None
+    (part,), free = reduction.parts, target.free[:, 0]
     inside = np.clip(S[:, 0] @ weights, 0.0, 1.0)
-    means = reduction.restored(part, inside[:, None], slope)[0][:, 0]
+    slope = target.widened(target.slopes(S) @ weights) if reduction.left.summed.any() else None
+    means = reduction.restored(part, target.widened(inside[:, None]), slope)[0][:, 0]
     errors = np.sqrt(means * (1 - means) * np.sum(weights**2))
-    free, units = target.free[:, 0], part.units.reshape(len(inside), -1)[:, 0]
+    units = part.units.reshape(part.question.size, -1)[target.units, 0]
     errors[units[free]] = np.sqrt(((S[free, 0] - inside[free, None]) ** 2) @ weights**2)
     barren = np.isnan(means)
     if barren.any():
@@ -134,6 +132,6 @@ def _means(
 
 def _predicted(network: BeliefNetwork, states: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """The mean of P(on | parents) over states (units, 1, draws), nan where barren, and its standard error."""
-    fields = StateFields(network.storage, np.asarray(network.bias, float)[:, None], network.activation)
+    fields = StateFields.of_network(network)
     p = np.asarray(fields.activation.probability(fields.of(fields.drawn(states, rng))))[:, 0]
     return p.mean(axis=1), p.std(axis=1) / np.sqrt(p.shape[1])

@@ -10,8 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from plefka.activations import Activation
+from plefka.networks.belief import BeliefNetwork
 from plefka.networks.states import log_terms
-from plefka.networks.storage import Storage
 from plefka.question import Question
 from plefka.reduction.cutting import LEAST
 from plefka.reduction.edges import EdgeList
@@ -23,8 +23,14 @@ DENSE, SMALL = 0.05, 64  # fraction of edges, and units, from which a product wi
 class StateFields:
     """The fields of all units of a network, or of the networks of a stack, each of which is a row."""
 
-    def __init__(self, storage: Storage, h: np.ndarray, activation: Activation):
-        self.edges, self.h, self.activation = EdgeList.of(storage), h[:, :, None], activation
+    def __init__(self, edges: EdgeList, h: np.ndarray, activation: Activation):
+        self.edges, self.h, self.activation = edges, h[:, :, None], activation
+
+    @classmethod
+    def of_network(cls, network: BeliefNetwork) -> "StateFields":
+        """Of all units, without evidence."""
+        h = np.atleast_2d(np.asarray(network.bias, float)).T
+        return cls(EdgeList.of(network.storage), h, network.activation)
 
     @cached_property
     def finite(self) -> list:
@@ -44,15 +50,15 @@ class StateFields:
         full = edges.size > SMALL and len(edges.child) > DENSE * edges.size**2 and len(matrices) == 1
         return [matrix.toarray() for matrix in matrices] if full else matrices
 
-    def split(self, S: np.ndarray, units: np.ndarray | slice = slice(None)) -> tuple[np.ndarray, np.ndarray]:
-        """The fields of some units without edges of probability one, and how many of these edges are on."""
+    def split(self, S: np.ndarray, units: np.ndarray | slice = slice(None)) -> tuple[np.ndarray, np.ndarray | None]:
+        """The fields of some units without edges of probability one, and how many of these are on, if there are any."""
         x = _times(self.finite, S, units) + self.h[units]
-        return x, _times(self.certain, S, units) if self.certain else np.zeros(x.shape)
+        return x, _times(self.certain, S, units) if self.certain else None
 
     def of(self, S: np.ndarray, units: np.ndarray | slice = slice(None)) -> np.ndarray:
         """The fields of some units, infinite where an edge of probability one is on."""
         x, on = self.split(S, units)
-        return np.asarray(self.activation.clip(np.where(on > 0, np.inf, x)))
+        return np.asarray(self.activation.clip(x if on is None else np.where(on > 0, np.inf, x)))
 
     def forwards(self, known: np.ndarray, rule: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         """Units that are nan follow from the probability to be on given their parents, by the rule."""
@@ -69,23 +75,35 @@ class StateFields:
 
 def _times(matrices: list, S: np.ndarray, units: np.ndarray | slice) -> np.ndarray:
     if len(matrices) == 1:
-        product = matrices[0][units] @ S.reshape(len(S), -1)
-        return product.reshape(-1, *S.shape[1:])
+        product = matrices[0][units] @ S.reshape(len(S), S.shape[1] * S.shape[2])
+        return product.reshape(len(product), *S.shape[1:])
     return np.stack([matrix[units] @ S[:, row] for row, matrix in enumerate(matrices)], axis=1)
 
 
 class Target(StateFields):
-    """What is sampled: the states of a question's free units, by their weight."""
+    """What is sampled: the states of a question's free units, by their weight; units that fill it up are left out."""
 
     def __init__(self, question: Question):
-        super().__init__(question.storage, np.asarray(question.model.h), question.model.activation)
-        self.free, self.values, self.tilt = map(np.asarray, (question.free, question.values, question.tilt))
-        self.counted = np.asarray(question.model.counted)
+        model, edges = question.model, EdgeList.of(question.storage)
+        there = np.asarray((model.counted | question.free | (question.values != 0)).any(axis=1))
+        self.units, self.num_units = np.flatnonzero(there), len(there)  # of the question
+        inner, number = edges.take(there[edges.child] & there[edges.parent]), np.cumsum(there) - 1
+        inner = EdgeList(number[inner.child], number[inner.parent], inner.weight, len(self.units))
+        super().__init__(inner, np.asarray(model.h)[there], model.activation)
+        self.free, self.values, self.tilt, self.counted = (
+            np.asarray(z)[there] for z in (question.free, question.values, question.tilt, model.counted)
+        )
 
     @property
     def size(self) -> int:
         """How many units there are."""
         return len(self.free)
+
+    def widened(self, z: np.ndarray) -> np.ndarray:
+        """From (..., units, rows) to the units of the question, 0 for those that fill it up."""
+        out = np.zeros((*z.shape[:-2], self.num_units, z.shape[-1]), z.dtype)
+        out[..., self.units, :] = z
+        return out
 
     def known(self, columns: int) -> np.ndarray:
         """The values, nan where free, of so many columns."""

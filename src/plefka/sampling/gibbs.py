@@ -16,8 +16,9 @@ from plefka.progress import interruptible, progress
 from plefka.question import Question
 from plefka.reduction.ladder import rows_for
 from plefka.sampling import diagnostics
-from plefka.sampling.annealing import anneal, summary
+from plefka.sampling.annealing import anneal
 from plefka.sampling.fields import Target
+from plefka.sampling.importance import averaged
 from plefka.sampling.sweeps import SWEEPS_AT_ONCE, Chains, Sampler
 from plefka.solution import CONVERGED, OUT_OF_STEPS
 
@@ -112,17 +113,23 @@ def _sample(method: "Gibbs", question: Question, num_states: int, seed: np.rando
         sampler, runs=method.runs, together=method.chains, temperatures=method.temperatures, seed=up
     )
     averages, states = _swept(method, sampler, ends, along.generate_state(2))
-    annealed = summary(log_weights)
-    target = sampler.target
+    target, evidence = sampler.target, averaged(log_weights)
     means, errors, r_hat, samples = _means(target, averages)
     possible = np.asarray(np.isfinite(target.log_weight(states[-1])).all(axis=1))
-    linear = target.activation.has_linear_log_off
-    slopes = [target.slopes(S).mean(axis=-1) if linear else means * 0.0 for S in states]
+    means = np.where(possible | ~target.free, means, np.nan)
+    means, errors, slope = map(target.widened, (means, errors, _slope(target, states)))
     return Sampled(
-        np.where(possible | ~target.free, means, np.nan), errors, np.mean(slopes, axis=0),
-        annealed.log_likelihood, annealed.standard_error, annealed.effective_runs, r_hat, samples, possible,
-        _spread(states, num_states),
+        means, errors, slope, evidence.log_mean, evidence.standard_error, evidence.effective, r_hat, samples, possible,
+        target.widened(_spread(states, num_states)),
     )  # fmt: skip
+
+
+def _slope(target: Target, states: np.ndarray) -> np.ndarray:
+    """d ln P / dh of units (units, rows) of a noisy-or network, from states (kept, units, rows, chains)."""
+    total, step = np.zeros(target.free.shape), max(1, MOST_NUMBERS // max(1, states[0].size))
+    for first in range(0, len(states) if target.activation.has_linear_log_off else 0, step):
+        total += target.slopes(np.concatenate(states[first : first + step], axis=-1)).sum(axis=-1)
+    return total / (len(states) * states.shape[-1])
 
 
 def _swept(method: "Gibbs", sampler: Sampler, ends: np.ndarray, key: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,4 +1,4 @@
-"""The importance check: draws from a solution, weighted by what the network says of them.
+"""Importance sampling: draws from a solution, weighted by what the network says of them, and averages of weights.
 
 With S drawn from q, ln Z = ln < exp(-E(S)) / q(S) >. Here q is the factorial distribution of a solution, or a mixture
 of some, made a little wider so that no cause is excluded. The shape k of the weights' Pareto tail says whether the
@@ -10,11 +10,31 @@ from typing import NamedTuple
 import numpy as np
 
 from plefka.reduction.cutting import LEAST
+from plefka.sampling.diagnostics import SAME
 from plefka.sampling.fields import Target
 
 NUM_SAMPLES = 4096
 WIDER, UNDECIDED = 0.02, 0.02  # how far means are moved towards the prior, and the prior towards 1/2
 DEFENSIVE, FLIPS = 0.1, 2.0  # the fraction of draws that look around, and how many units they flip on average
+
+
+class Average(NamedTuple):
+    """What weights (..., draws) say: their mean is an estimate of Z, if they are those of draws from a proposal."""
+
+    log_mean: np.ndarray  # -inf where no draw is possible
+    standard_error: np.ndarray  # of log_mean, from the spread of the weights; inf where no draw is possible
+    effective: np.ndarray  # how many draws of equal weight would be as informative
+
+
+def averaged(log_weights: np.ndarray) -> Average:
+    """The mean of the weights and its error, in logarithms."""
+    count, top = log_weights.shape[-1], log_weights.max(axis=-1)
+    lost = np.isneginf(top)
+    w = np.exp(log_weights - np.where(lost, 0.0, top)[..., None])
+    mean = np.where(lost, 1.0, w.mean(axis=-1))
+    error = np.where(np.ptp(w, axis=-1) <= SAME, 0.0, w.std(axis=-1, ddof=1) / (mean * np.sqrt(count)))
+    effective = count * mean**2 / np.where(lost, 1.0, (w**2).mean(axis=-1))
+    return Average(top + np.log(mean), np.where(lost, np.inf, error), np.where(lost, 0.0, effective))
 
 
 class Proposals(NamedTuple):

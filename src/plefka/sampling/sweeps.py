@@ -10,7 +10,6 @@ all of it at beta = 1, nothing at beta = 0, and between them a finding that no c
 not impossible, however certain the network is.
 """
 
-from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -25,12 +24,12 @@ from plefka.sampling.fields import Target
 from plefka.sampling.visits import Visits, padded, visits
 
 SWEEPS_AT_ONCE = 50  # in one call, at most
-SWEEPS_WORTH = 8  # sweeps are many, so that optimising their program pays for smaller networks than usual
 
 
 class Factors(NamedTuple):
-    """What a question says of its units, and of some that fill up; (units, rows, 1)."""
+    """What a question says of its units, and of some that fill up; arrays are (units, rows, 1)."""
 
+    activation: Activation
     free: Any
     counted: Any
     likelihood: Any  # the factors that are switched on by degrees
@@ -42,8 +41,17 @@ class Chains(NamedTuple):
 
     S: Any
     x: Any
-    on: Any  # how many edges of probability one are on
+    on: Any  # how many edges of probability one are on; None where there is no such edge
     gain: Any
+
+
+class Schedule(NamedTuple):
+    """Sweeps number `first`, `first` + 1, ...: one at each inverse temperature betas[1:], `count` of them in all."""
+
+    betas: Any  # filled up to SWEEPS_AT_ONCE + 1
+    key: Any  # of the random numbers
+    first: Any
+    count: Any
 
 
 class Sampler:
@@ -51,10 +59,10 @@ class Sampler:
 
     def __init__(self, question: Question):
         self.target = target = Target(question)
-        self.size = padded(target.size + 1)
+        self.size = padded(question.size + 1)
         self.tables = visits(target.edges, np.flatnonzero(target.free.any(axis=1)))
         arrays = target.free, target.counted, target.counted & ~target.free, target.tilt
-        self.factors = Factors(*(self._filled(z)[:, :, None] for z in arrays))
+        self.factors = Factors(target.activation, *(self._filled(z)[:, :, None] for z in arrays))
 
     def _filled(self, z: np.ndarray) -> np.ndarray:
         return np.concatenate([z, np.zeros((self.size - len(z), *z.shape[1:]), z.dtype)])
@@ -62,10 +70,11 @@ class Sampler:
     def chains(self, S: np.ndarray) -> Chains:
         """Chains in these states (units, rows, columns)."""
         x, on = self.target.split(S)
-        return Chains(self._filled(S), self._filled(x), self._filled(on), np.zeros(S.shape[1:]))
+        on = None if on is None else self._filled(on)
+        return Chains(self._filled(S), self._filled(x), on, np.zeros(S.shape[1:]))
 
     def states(self, chains: Chains) -> np.ndarray:
-        """The states (units, rows, columns) of the question's units."""
+        """The states (units, rows, columns) of the target's units."""
         return chains.S[: self.target.size]
 
     def advance(self, chains: Chains, betas: np.ndarray, key: np.ndarray, first: int) -> tuple[Chains, tuple]:
@@ -74,16 +83,13 @@ class Sampler:
         Returns the chains and, for every table of visits, the sums over sweeps of P(on | all others). The random
         numbers are those of the sweeps from number `first` on.
         """
-        ladder = np.full(SWEEPS_AT_ONCE + 1, betas[-1])
-        ladder[: len(betas)] = betas
+        schedule = Schedule(np.full(SWEEPS_AT_ONCE + 1, betas[-1]), key, first, len(betas) - 1)
+        schedule.betas[: len(betas)] = betas
         numbers = sum(table.children.size for table in self.tables) * chains.gain.size
-        return _advanced(
-            self.target.activation, self.factors, self.tables, chains, ladder, key, first, len(betas) - 1,
-            certain=bool(self.target.certain), work=SWEEPS_WORTH * numbers,
-        )  # fmt: skip
+        return _advanced(self.factors, self.tables, chains, schedule, work=SWEEPS_AT_ONCE * numbers)
 
     def by_unit(self, sums: tuple) -> np.ndarray:
-        """What was gathered by visits, (units, rows, columns) of the question; zero for units not visited."""
+        """What was gathered by visits, (units, rows, columns) of the target; zero for units not visited."""
         out = np.zeros((self.target.size + 1, *sums[0].shape[2:]))
         for table, values in zip(self.tables, sums, strict=True):
             out[table.units] = values
@@ -107,56 +113,53 @@ def _floor(beta):
     return jnp.maximum(-beta / jnp.maximum(1 - beta, 1e-300), LEAST)
 
 
-def _factor(activation: Activation, x, on, S, certain: bool):
-    if certain:
-        x = jnp.where(on > 0.5, jnp.inf, x)
-    x = activation.clip(x)
-    logs = jnp.where(S == 1, activation.log_on(x), activation.log_off(x))  # (4)
+def _factor(f: Activation, x, on, S):
+    x = f.clip(x if on is None else jnp.where(on > 0.5, jnp.inf, x))
+    logs = jnp.where(S == 1, f.log_on(x), f.log_off(x))  # (4)
     return jnp.where(logs > LEAST, logs, LEAST)
 
 
-def _scaled(activation: Activation, factors: Factors, chains: Chains, beta, certain: bool):
+def _scaled(factors: Factors, chains: Chains, beta):
     scale = _scale(factors, beta)
-    return jnp.maximum(scale.power * _factor(activation, chains.x, chains.on, chains.S, certain), scale.floor)
+    return jnp.maximum(scale.power * _factor(factors.activation, chains.x, chains.on, chains.S), scale.floor)
 
 
 def _tilt(factors: Factors, beta):
     return jnp.maximum(beta * factors.tilt, _floor(beta))
 
 
-def _total(activation: Activation, factors: Factors, chains: Chains, beta, certain: bool):
+def _total(factors: Factors, chains: Chains, beta):
     """ln weight at beta, of the factors that beta acts on."""
-    logs = jnp.where(factors.likelihood, _scaled(activation, factors, chains, beta, certain), 0.0)
+    logs = jnp.where(factors.likelihood, _scaled(factors, chains, beta), 0.0)
     return (logs + jnp.where(factors.free, _tilt(factors, beta) * chains.S, 0.0)).sum(0)
 
 
-def _advance(activation, factors, tables, chains, ladder, key, first, count, *, certain: bool):
+def _advance(factors: Factors, tables: tuple[Visits, ...], chains: Chains, schedule: Schedule) -> tuple[Chains, tuple]:
     sums = tuple(jnp.zeros((*table.units.shape, *chains.S.shape[1:])) for table in tables)
-    key = jax.random.wrap_key_data(key, impl="threefry2x32")
+    key = jax.random.wrap_key_data(schedule.key, impl="threefry2x32")
 
-    def one(k, carry):
+    def sweep(k, carry):
         chains, sums = carry
-        before, beta = ladder[k], ladder[k + 1]
-        total = partial(_total, activation, factors, chains, certain=certain)
-        gain = jnp.where(beta == before, 0.0, total(beta) - total(before))
+        before, beta = schedule.betas[k], schedule.betas[k + 1]
+        gain = jnp.where(beta == before, 0.0, _total(factors, chains, beta) - _total(factors, chains, before))
         chains = chains._replace(gain=chains.gain + gain)
-        L = _scaled(activation, factors, chains, beta, certain)
-        keys = jax.random.split(jax.random.fold_in(key, first + k), len(tables))
+        L = _scaled(factors, chains, beta)
+        keys = jax.random.split(jax.random.fold_in(key, schedule.first + k), len(tables))
         done = []
         for table, total_on, sub in zip(tables, sums, keys, strict=True):
-            chains, L, on = _visit_all(activation, factors, table, chains, L, beta, sub, certain)
+            chains, L, on = _visit_all(factors, table, chains, L, beta, sub)
             done.append(total_on + on)
         return chains, tuple(done)
 
-    return jax.lax.fori_loop(0, count, one, (chains, sums))
+    return jax.lax.fori_loop(0, schedule.count, sweep, (chains, sums))
 
 
 _advanced = Program(_advance)
 
 
-def _visit_all(activation, factors: Factors, table: Visits, chains: Chains, L, beta, key, certain: bool):
+def _visit_all(factors: Factors, table: Visits, chains: Chains, L, beta, key):
     chance = jax.random.uniform(key, (*table.units.shape, *chains.S.shape[1:]))
-    scale, tilt, free = _scale(factors, beta), _tilt(factors, beta), factors.free
+    scale, tilt, f = _scale(factors, beta), _tilt(factors, beta), factors.activation
 
     def step(g, carry):
         S, x, on, L, probability = carry
@@ -164,15 +167,15 @@ def _visit_all(activation, factors: Factors, table: Visits, chains: Chains, L, b
         s, old, below = S[j], L[c], S[c]
         sign = 1 - 2 * s
         field = x[c] + table.weights[g] * sign[:, None]
-        sure = on[c] + table.certain[g] * sign[:, None] if certain else 0.0
-        new = jnp.maximum(scale.power[c] * _factor(activation, field, sure, below, certain), scale.floor[c])
+        sure: Any = None if on is None else on[c] + table.certain[g] * sign[:, None]
+        new = jnp.maximum(scale.power[c] * _factor(f, field, sure, below), scale.floor[c])
         new = jax.lax.optimization_barrier(new)  # it is used twice, and would be computed as often
-        own = _factor(activation, x[j], on[j], 1 - s, certain)
+        own = _factor(f, x[j], None if on is None else on[j], 1 - s)
         p = sigmoid(sign * (own - L[j] + (new - old).sum(1)) + tilt[j])
-        flip = ((chance[g] < p) != (s == 1)) & free[j]
+        flip = ((chance[g] < p) != (s == 1)) & factors.free[j]
         changed = flip[:, None]
         x = _put(x, c, jnp.where(changed, field, x[c]))
-        on = _put(on, c, jnp.where(changed, sure, on[c])) if certain else on
+        on = None if on is None else _put(on, c, jnp.where(changed, sure, on[c]))
         L = _put(L, c, jnp.where(changed, new, old))
         L = _put(L, j, jnp.where(flip, own, L[j]))
         S = _put(S, j, jnp.where(flip, 1 - s, s))

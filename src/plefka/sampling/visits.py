@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from plefka.reduction.edges import EdgeList
+from plefka.reduction.ladder import MANY_ROWS, rung
 
 STEP_COST = 500  # what a step costs by itself, in cells: a child of a visited unit, in one column
 WIDTHS = (1, 4, 16, 64, 256)  # units that are visited together
@@ -27,11 +28,8 @@ class Visits(NamedTuple):
 
 
 def padded(count: int) -> int:
-    """The next power of two, or three quarters of it where that is enough; at least 8."""
-    power = 8
-    while power < count:
-        power *= 2
-    return power * 3 // 4 if power > 8 and power * 3 // 4 >= count else power
+    """The next of 8, 12, 16, 24, 32, ..."""
+    return rung(max(count, 8), MANY_ROWS)
 
 
 def visits(edges: EdgeList, free: np.ndarray) -> tuple[Visits, ...]:

@@ -98,8 +98,10 @@ class BeliefNetworkClassifier(ClassifierMixin, Learner):
         rows = self._rows(X, reset=False)
         solutions = [self._infer(network, rows) for network in self.networks_]
         log_likelihood = np.column_stack([solution.log_likelihood for solution in solutions])
-        solved = np.column_stack([solution.converged for solution in solutions])  # without any, the prior decides
-        log_likelihood = np.where(solved, log_likelihood, np.where(solved.any(axis=1, keepdims=True), -np.inf, 0.0))
+        converged = np.column_stack([solution.converged for solution in solutions])  # without any, the prior decides
+        log_likelihood = np.where(
+            converged, log_likelihood, np.where(converged.any(axis=1, keepdims=True), -np.inf, 0.0)
+        )
         with np.errstate(divide="ignore"):
             return log_likelihood + np.log(self.class_prior_)
 

@@ -144,11 +144,11 @@ class Learner(BaseEstimator):
             split: Any = train_test_split(X, weights, test_size=self.validation_fraction, random_state=seed)
             X, weights, held_out = split[0], split[2], (split[1], split[3])
         network = self._start(X, weights, seed)
-        return self._fitted(network, X, weights, seed, epochs=self.epochs, held_out=held_out)
+        return self._fitted(network, (X, weights), seed, epochs=self.epochs, held_out=held_out)
 
-    def _fitted(self, network, X, weights, seed: int, *, epochs: int, held_out=(None, None), state=None) -> Fitted:
-        """The network after some epochs; the optimiser starts from `state` if there is one."""
-        validation, validation_weights = held_out
+    def _fitted(self, network, data: tuple, seed: int, *, epochs: int, held_out=(None, None), state=None) -> Fitted:
+        """The network after some epochs on rows with weights; the optimiser starts from `state` if there is one."""
+        (X, weights), (validation, validation_weights) = data, held_out
         fitted = fit(
             network, evidence(network, X), self._method(), weights=weights, optimizer=self._optimizer(state),
             epochs=epochs, batch_size=self.batch_size, seed=seed, patience=self.patience, l1=self.l1, l2=self.l2,

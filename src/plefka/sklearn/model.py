@@ -61,11 +61,11 @@ class BeliefNetworkModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Dens
         if first:
             self._first_seed = self._seed()
             network = self._start(rows, weights, self._first_seed)
-            fitted = self._fitted(network, rows, weights, self._first_seed, epochs=1)
+            fitted = self._fitted(network, (rows, weights), self._first_seed, epochs=1)
             return self._keep(fitted, fitted.history)
         seed = self._first_seed + self.n_iter_  # another order in every epoch
         state = self.fitted_.optimizer_state
-        fitted = self._fitted(self.network_, rows, weights, seed, epochs=1, state=state)
+        fitted = self._fitted(self.network_, (rows, weights), seed, epochs=1, state=state)
         return self._keep(fitted, _joined(self.history_, fitted.history))
 
     def _keep(self, fitted: Fitted, history: dict[str, np.ndarray]) -> "BeliefNetworkModel":
