@@ -13,6 +13,8 @@ from typing import Any
 import jax
 import numpy as np
 
+from plefka.cache import folder_in_use
+from plefka.exported import exported
 from plefka.precision import precision
 
 MOST_KEPT = 48  # programs in memory: what was not used for longest is forgotten, and compiled again where needed
@@ -52,9 +54,13 @@ class Program:
             return _kept[key]
 
     def _compile(self, arguments: tuple, optimised: bool, static: dict) -> Callable:
+        options = {} if optimised else QUICK_TO_COMPILE
+        folder = folder_in_use()
+        if folder is not None and (kept := exported(folder, self.function, arguments, static)):
+            flat = jax.jit(kept.call).lower(*jax.tree.leaves(arguments)).compile(compiler_options=options)
+            return lambda *arrays: jax.tree.unflatten(kept.structure, flat(*jax.tree.leaves(arrays)))
         # A function of its own, with which all that JAX remembers of tracing it goes away.
-        lowered = jax.jit(lambda *arrays: self.function(*arrays, **static)).lower(*arguments)
-        return lowered.compile(compiler_options={} if optimised else QUICK_TO_COMPILE)
+        return jax.jit(lambda *arrays: self.function(*arrays, **static)).lower(*arguments).compile(options)
 
 
 def _as_array(leaf: Any, dtype: np.dtype) -> Any:
