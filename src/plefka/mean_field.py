@@ -6,9 +6,8 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from scipy.special import expit
 
-from plefka.activations import Activation, AnyArray, namespace
+from plefka.activations import Activation, AnyArray, namespace, numpy_sigmoid
 from plefka.free_energies.functional import Functional
 from plefka.free_energies.orders import Orders
 from plefka.free_energies.sjj import SaulJaakkolaJordan
@@ -213,7 +212,7 @@ def _means(question: Question, theta: AnyArray) -> np.ndarray:
     """u_i = sigma(theta_i), or the value."""
     u = np.array(question.values, theta.dtype)
     head = question.num_searched
-    u[:head] = np.where(question.searched, expit(theta), u[:head])
+    u[:head] = np.where(question.searched, numpy_sigmoid(theta), u[:head])
     return u
 
 

@@ -10,8 +10,8 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import expit, log_softmax
 
+from plefka.activations import numpy_sigmoid
 from plefka.conditioning import contributions_of, first_order, held, solve_again, starting_means
 from plefka.free_energies.smoothing import Variables, started, unstacked
 from plefka.free_energies.untruncated import Untruncated
@@ -188,8 +188,8 @@ def _optimise(method: Mixture, question: Question, first: Components, dtype: str
     found = in_rounds(advance, question, start(policy, variables.astype(dtype)), row_work)
     at: Variables = unstacked(found.point.theta, count)
     means = np.repeat(question.values[None], count, axis=0)
-    means[:, :searched] = np.where(question.searched, expit(at.theta), means[:, :searched])
-    return found, Components(log_softmax(at.phi, axis=0), means)
+    means[:, :searched] = np.where(question.searched, numpy_sigmoid(at.theta), means[:, :searched])
+    return found, Components(at.phi - np.logaddexp.reduce(at.phi, axis=0), means)
 
 
 def _descent(question: Question, search: Search, tol, max_steps, few, *, functional: Untruncated, count: int) -> Search:
