@@ -16,7 +16,7 @@ from plefka.free_energies.untruncated import Untruncated
 from plefka.methods import MeanField, does_not_apply
 from plefka.posterior import About, Posterior
 from plefka.programs import Program
-from plefka.question import Question
+from plefka.question import LARGEST_THETA, Question
 from plefka.reduction.predicting import predict_traced
 from plefka.solution import CONVERGED, IMPOSSIBLE, NOT_FINITE, WITHOUT_LEAK
 from plefka.solvers.implicit import differentiable, other_free_energy
@@ -105,17 +105,41 @@ def posterior(method: MeanField, part: "Part", *, dtype: str, contributions: boo
 
     `contributions`: of each unit to the second order at the solution, as well.
     """
-    question = part.question
-    check(method, question)
-    objective = objective_of(method, question)
-    pairs = Untruncated(2).fitted(question) if contributions else None
-    question = objective.prepared(question, pairs=contributions)
+    check(method, part.question)
+    objective, pairs, question = _prepared(method, part, contributions=contributions)
     best = None
     for theta in _starts(method, question):
-        found = _minimum(method, objective, pairs, part.needs_slope, question, theta, dtype)
+        search = _started(method, question, theta, dtype)
+        found = _minimum(method, objective, pairs, part.needs_slope, question, search, dtype)
         best = found if best is None else _better(best, found)
     assert best is not None
     return _answer(objective, question, best, dtype, part.needs_slope)
+
+
+def slopes_at(
+    method: MeanField, part: "Part", means: np.ndarray, *, dtype: str, contributions: bool = False
+) -> np.ndarray:
+    """d ln P / dh at these means, (units, rows), by the program of `posterior`: a search that has ended stays there."""
+    objective, pairs, question = _prepared(method, part, contributions=contributions)
+    head = question.num_searched
+    with np.errstate(divide="ignore", invalid="ignore"):
+        theta = np.clip(np.log(means[:head]) - np.log1p(-means[:head]), -LARGEST_THETA, LARGEST_THETA)
+    search = _started(method, question, theta, dtype)
+    ended = eqx.tree_at(lambda search: search.status, search, np.full_like(search.status, CONVERGED))
+    return _minimum(method, objective, pairs, True, question, ended, dtype).slope
+
+
+def _prepared(
+    method: MeanField, part: "Part", *, contributions: bool
+) -> tuple[Objective, Untruncated | None, Question]:
+    """What is minimised, what units contribute to the second order, and the question with what both look up."""
+    objective = objective_of(method, part.question)
+    pairs = Untruncated(2).fitted(part.question) if contributions else None
+    return objective, pairs, objective.prepared(part.question, pairs=contributions)
+
+
+def _started(method: MeanField, question: Question, theta: np.ndarray, dtype: str) -> Search:
+    return start(POLICIES[method.policy], np.where(question.searched, theta, 0.0).astype(dtype))
 
 
 def _starts(method: MeanField, question: Question):
@@ -130,20 +154,21 @@ def _starts(method: MeanField, question: Question):
 
 def _minimum(
     method: MeanField, objective: Objective, pairs: Untruncated | None, needs_slope: bool, question: Question,
-    theta: np.ndarray, dtype: str,
+    search: Search, dtype: str,
 ) -> Descent:  # fmt: skip
     policy, functional, storage = POLICIES[method.policy], objective.minimised, question.storage
     num_pairs = storage.num_pairs() if functional.needs_pairs or pairs is not None else 0
     row_work = functional.row_work(question.size, storage.num_edges, num_pairs)
+    pairs_in_a_step = num_pairs if functional.needs_pairs else 0  # what units contribute is computed once, at the end
+    step_work = functional.row_work(question.size, storage.num_edges, pairs_in_a_step)
 
     def advance(question: Question, before: Descent, few: int) -> Descent:
-        work = max(storage.num_edges, row_work) * question.num_rows
+        work = max(storage.num_edges, step_work) * question.num_rows
         return _descend(
             question, before, float(method.tol), method.max_steps, few, functional=functional, policy=policy,
             pairs=pairs, work=work, dtype=dtype,
         )  # fmt: skip
 
-    search = start(policy, np.where(question.searched, theta, 0.0).astype(dtype))
     nothing = np.zeros(question.free.shape, dtype)
     slope = nothing if needs_slope and objective.evaluated is None else None
     return in_rounds(advance, question, Descent(search, slope, None if pairs is None else nothing), row_work)
@@ -197,13 +222,6 @@ def _answer(objective: Objective, question: Question, found: Descent, dtype: str
     return Posterior(means, G, status, search.steps, _cycles(search), search.point.residual, slope, about)
 
 
-def bias_slopes(functional: Functional, question: Question, means: np.ndarray, dtype: str) -> np.ndarray:
-    """d ln P / dh at these means, (units, rows)."""
-    work = question.storage.num_edges * question.num_rows
-    prepared = Objective(functional).prepared(question)
-    return by_rows(_bias_slope, prepared, means, functional=functional, work=work, dtype=dtype)
-
-
 def _cycles(found: Search) -> np.ndarray:
     return found.memory if isinstance(found.memory, np.ndarray) else np.zeros(found.status.shape, int)
 
@@ -223,12 +241,7 @@ def _at_minimum(question: Question, means, *, objective: Objective, needs_slope:
     return G, means, last.bias_slope(question, means) if needs_slope else None
 
 
-def _slope_at(question: Question, means, *, functional: Functional):
-    opened = question.opened(functional.powers(question.model.activation), pairs=functional.needs_pairs)
-    return functional.bias_slope(opened, means)
-
-
-_evaluate, _bias_slope = Program(_at_minimum), Program(_slope_at)
+_evaluate = Program(_at_minimum)
 
 
 def traced(method: MeanField, reduction: "TracedReduction") -> Posterior:
