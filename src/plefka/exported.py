@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -93,7 +94,7 @@ def _name(function: Callable, arguments: tuple, static: dict) -> str:
 
 @cache
 def _code() -> str:
-    versions = sys.version, jax.__version__, jax.lib.__version__, eqx.__version__, np.__version__
+    versions = sys.version, jax.__version__, version("jaxlib"), eqx.__version__, np.__version__
     return repr((source(), versions, jax.default_backend()))
 
 
