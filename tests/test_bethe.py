@@ -165,6 +165,21 @@ def test_certain_edges_and_units_without_leak():
     np.testing.assert_allclose(found.means[2, :4], 1, rtol=1e-15)
 
 
+def test_inhibitors_that_leave_a_field_of_zero():
+    """No rounding takes a field below 0, however likely it is that all inhibitors are on."""
+    cases = [(noisy_or({(1, 0): -0.3, (2, 0): -0.2}, [bias, 0.3, 0.2]), {1: 1, 2: 1}) for bias in (1.0, 20.0, 60.0)]
+    found, right = (solved(cases, method) for method in ("bethe[tol=1e-12]", "exact"))
+    assert found.converged.all()
+    assert_same(found, right, atol=1e-12)
+    # Each finding is off for certain where just one of the causes is on: around this loop log-odds grow at every sweep.
+    weights = {(2, 0): 0.8, (2, 1): -0.3, (3, 1): 0.5, (3, 0): -0.2, (4, 2): 1.0, (4, 3): 0.7}
+    loop = noisy_or(weights, [0.4, 0.5, 0.3, 0.2, 0.1])
+    found = pf.infer(loop, {2: 1, 3: 1}, "bethe", throw=False)
+    both = pf.infer(loop, {0: 1, 1: 1, 2: 1, 3: 1}, "exact")
+    assert found.log_likelihood == pytest.approx(both.log_likelihood, abs=1e-12)
+    np.testing.assert_allclose(found.means, both.means, atol=1e-12)
+
+
 def test_what_cannot_be_is_found_out_by_the_messages():
     """One finding needs a cause that is on, the other needs all of its causes off."""
     network = noisy_or({(2, 0): 1.0, (2, 1): 1.0, (3, 0): np.inf, (3, 1): np.inf}, [0.5, 0.5, 0.0, 0.1])

@@ -126,6 +126,12 @@ def _(primals, tangents):
     return sigmoid(x), _sigmoid_slope(x) * dx
 
 
+def numpy_sigmoid(x: np.ndarray) -> np.ndarray:
+    """The same for NumPy; the import of SciPy's takes as long as to infer a small network."""
+    e = np.exp(-np.abs(x))
+    return np.where(x >= 0, 1.0, e) / (1 + e)
+
+
 @jax.custom_jvp
 def sigmoid_off(x):
     """1 - sigmoid(x), to all its digits."""

@@ -20,6 +20,13 @@ SUFFIX = "-cache"  # of the files that JAX writes
 # For XLA_FLAGS, which XLA reads when JAX starts: where programs are many and run briefly, compiling is what takes time.
 COMPILE_FAST = "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"
 
+_in_use: list[Path] = []  # the folder, once there is one
+
+
+def folder_in_use() -> Path | None:
+    """Where this process keeps programs; None where it does not."""
+    return _in_use[0] if _in_use else None
+
 
 def keep_compiled(folder: str | os.PathLike[str] | None = None) -> Path | None:
     """Let JAX keep all programs that it compiles from now on, and load those that are kept.
@@ -37,6 +44,7 @@ def keep_compiled(folder: str | os.PathLike[str] | None = None) -> Path | None:
     jax.config.update("jax_compilation_cache_dir", str(place))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+    _in_use[:] = [place]
     reset_cache()  # JAX decides with the first program it compiles whether there is a cache
     # The disk may be full, or another process may have removed a program: then it is compiled again.
     warnings.filterwarnings("ignore", message=".*persistent compilation cache.*")

@@ -12,14 +12,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from scipy.special import softmax
 
 from plefka import mean_field
 from plefka.errors import InvalidMethod
 from plefka.free_energies.untruncated import Untruncated
 from plefka.methods import Conditioned, MeanField, does_not_apply, parse_method
 from plefka.networks.states import bits
-from plefka.posterior import About, Posterior
+from plefka.posterior import About, Posterior, normalised
 from plefka.programs import Program
 from plefka.question import Question
 from plefka.reduction.reduce import Part, reduce_question
@@ -184,7 +183,7 @@ def _mixed(inner: Posterior, is_bound: bool, superfluous: np.ndarray, question: 
         total = np.logaddexp.reduce(log_z, axis=0)
     lost = ~np.isfinite(total)
     proposed = np.where(lost, np.where(superfluous, -np.inf, 0.0), log_z)
-    weight = softmax(proposed, axis=0)
+    weight = normalised(proposed, axis=0)
     means = np.where(weight > 0, by_state(inner.means), 0.0)  # (units, states, rows)
     found = np.clip(np.einsum("kr,ukr->ur", weight, means), 0.0, 1.0)
     without_leak = (status == WITHOUT_LEAK).any(axis=0)

@@ -2,13 +2,11 @@
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from scipy.special import expit
 
-from plefka.activations import Activation, AnyArray, namespace
+from plefka.activations import Activation, AnyArray, namespace, numpy_sigmoid
 from plefka.free_energies.functional import Functional
 from plefka.free_energies.orders import Orders
 from plefka.free_energies.sjj import SaulJaakkolaJordan
@@ -17,7 +15,7 @@ from plefka.free_energies.untruncated import Untruncated
 from plefka.methods import MeanField, does_not_apply
 from plefka.posterior import About, Posterior
 from plefka.programs import Program
-from plefka.question import Question
+from plefka.question import LARGEST_THETA, Question
 from plefka.reduction.predicting import predict_traced
 from plefka.solution import CONVERGED, IMPOSSIBLE, NOT_FINITE, WITHOUT_LEAK
 from plefka.solvers.implicit import differentiable, other_free_energy
@@ -88,7 +86,7 @@ def objective_of(method: MeanField, question: Question) -> Objective:
     return Objective(FUNCTIONALS[method.solved_by].fitted(question), last)
 
 
-class Minimum(eqx.Module):
+class Minimum(NamedTuple):
     """Where a search ended; and d ln P / dh, and what each unit contributes to the second order, where wanted."""
 
     theta: AnyArray
@@ -136,17 +134,64 @@ def posterior(method: MeanField, part: "Part", *, dtype: str, contributions: boo
 
     `contributions`: of each unit to the second order at the solution, as well.
     """
-    question = part.question
-    check(method, question)
-    objective = objective_of(method, question)
-    pairs = Untruncated(2).fitted(question) if contributions else None
-    question = objective.prepared(question, pairs=contributions)
+    check(method, part.question)
+    descent = _Descent.of(method, part, dtype, contributions=contributions)
     best = None
-    for theta in _starts(method, question):
-        found = _minimum(method, objective, pairs, part.needs_slope, question, theta, dtype)
+    for theta in _starts(method, descent.question):
+        found = descent.minimum(theta)
         best = found if best is None else _better(best, found)
     assert best is not None
-    return _answer(objective, question, best, dtype, part.needs_slope)
+    return _answer(descent, best)
+
+
+def slopes_at(
+    method: MeanField, part: "Part", means: np.ndarray, *, dtype: str, contributions: bool = False
+) -> np.ndarray:
+    """d ln P / dh at these means, (units, rows), by the program of `posterior`: a search that has ended stays there."""
+    descent = _Descent.of(method, part, dtype, contributions=contributions)._replace(needs_slope=True)
+    u = means[: descent.question.num_searched]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        theta = np.clip(np.log(u) - np.log1p(-u), -LARGEST_THETA, LARGEST_THETA)
+    return descent.minimum(theta, status=CONVERGED).slope
+
+
+class _Descent(NamedTuple):
+    """What is minimised, about a question that has all that is looked up."""
+
+    method: MeanField
+    objective: Objective
+    question: Question
+    pairs: Untruncated | None  # whose contributions are wanted
+    needs_slope: bool
+    dtype: str
+
+    @classmethod
+    def of(cls, method: MeanField, part: "Part", dtype: str, *, contributions: bool) -> "_Descent":
+        objective = objective_of(method, part.question)
+        pairs = Untruncated(2).fitted(part.question) if contributions else None
+        question = objective.prepared(part.question, pairs=contributions)
+        return cls(method, objective, question, pairs, part.needs_slope, dtype)
+
+    def minimum(self, theta: np.ndarray, status: int = RUNNING) -> Minimum:
+        """From theta downhill."""
+        functional, question, storage = self.objective.minimised, self.question, self.question.storage
+        policy, num_pairs = POLICIES[self.method.policy], storage.num_pairs() if functional.needs_pairs else 0
+        work = [
+            max(storage.num_edges, functional.row_work(question.size, storage.num_edges, pairs))
+            for pairs in (num_pairs, num_pairs if self.pairs is None else storage.num_pairs())
+        ]  # what units contribute is computed once, at the end
+        theta = np.where(question.searched, theta, 0.0).astype(self.dtype)
+
+        def first(rows: Any) -> Search:
+            search = start(policy, theta[:, rows])
+            search.status[:] = status
+            return search
+
+        wants_slope = self.needs_slope and self.objective.evaluated is None
+        criteria = Criteria(float(self.method.tol), self.method.max_steps)
+        iteration = Minimisation(functional, policy, self.pairs, wants_slope)
+        found = in_rounds(iteration, question, first, criteria, row_work=work[1], step_work=work[0], dtype=self.dtype)
+        return Minimum(*found)
 
 
 def _starts(method: MeanField, question: Question):
@@ -159,36 +204,22 @@ def _starts(method: MeanField, question: Question):
         yield np.log(u) - np.log1p(-u)
 
 
-def _minimum(
-    method: MeanField, objective: Objective, pairs: Untruncated | None, needs_slope: bool, question: Question,
-    theta: np.ndarray, dtype: str,
-) -> Minimum:  # fmt: skip
-    policy, functional, storage = POLICIES[method.policy], objective.minimised, question.storage
-    num_pairs = storage.num_pairs() if functional.needs_pairs or pairs is not None else 0
-    row_work = max(storage.num_edges, functional.row_work(question.size, storage.num_edges, num_pairs))
-    theta = np.where(question.searched, theta, 0.0).astype(dtype)
-    iteration = Minimisation(functional, policy, pairs, needs_slope and objective.evaluated is None)
-    return in_rounds(
-        iteration, question, lambda rows: start(policy, theta[:, rows]), Criteria(float(method.tol), method.max_steps),
-        row_work=row_work, dtype=dtype,
-    )  # fmt: skip
-
-
 def _better(a: Minimum, b: Minimum) -> Minimum:
     """Row by row the search that converged, or of two such the one with the lower minimum."""
     done_a, done_b = a.status == CONVERGED, b.status == CONVERGED
     b_wins = (done_b & ~done_a) | ((done_a == done_b) & (b.G < a.G))
     chosen = jax.tree.map(lambda x, y: namespace(b_wins).where(b_wins, y, x), a, b)
-    return eqx.tree_at(lambda x: x.steps, chosen, a.steps + b.steps)
+    return chosen._replace(steps=a.steps + b.steps)
 
 
-def _answer(objective: Objective, question: Question, found: Minimum, dtype: str, needs_slope: bool) -> Posterior:
+def _answer(descent: _Descent, found: Minimum) -> Posterior:
     """Means and free energies at the minimum."""
-    last, G, slope, means = objective.last, found.G, found.slope, _means(question, found.theta)
-    if objective.evaluated is not None:
+    question, last = descent.question, descent.objective.last
+    G, slope, means = found.G, found.slope, _means(question, found.theta)
+    if descent.objective.evaluated is not None:
         work = question.storage.num_edges * question.num_rows
-        options = {"objective": objective, "needs_slope": needs_slope, "work": work, "dtype": dtype}
-        G, means, slope = by_rows(_evaluate, question, means, **options)
+        options = {"objective": descent.objective, "needs_slope": descent.needs_slope, "dtype": descent.dtype}
+        G, means, slope = by_rows(_evaluate, question, means, work=work, **options)
     status = np.where(np.isnan(means).any(0) | np.isnan(G), NOT_FINITE, found.status)
     missing = last.units_without_leak(question)
     if missing is not None and missing.any():
@@ -203,18 +234,11 @@ def _answer(objective: Objective, question: Question, found: Minimum, dtype: str
     return Posterior(means, G, status, found.steps, found.cycles, found.residual, slope, about)
 
 
-def bias_slopes(functional: Functional, question: Question, means: np.ndarray, dtype: str) -> np.ndarray:
-    """d ln P / dh at these means, (units, rows)."""
-    work = question.storage.num_edges * question.num_rows
-    prepared = Objective(functional).prepared(question)
-    return by_rows(_bias_slope, prepared, means, functional=functional, work=work, dtype=dtype)
-
-
 def _means(question: Question, theta: AnyArray) -> np.ndarray:
     """u_i = sigma(theta_i), or the value."""
     u = np.array(question.values, theta.dtype)
     head = question.num_searched
-    u[:head] = np.where(question.searched, expit(theta), u[:head])
+    u[:head] = np.where(question.searched, numpy_sigmoid(theta), u[:head])
     return u
 
 
@@ -225,12 +249,7 @@ def _at_minimum(question: Question, means, *, objective: Objective, needs_slope:
     return G, means, last.bias_slope(question, means) if needs_slope else None
 
 
-def _slope_at(question: Question, means, *, functional: Functional):
-    opened = question.opened(functional.powers(question.model.activation), pairs=functional.needs_pairs)
-    return functional.bias_slope(opened, means)
-
-
-_evaluate, _bias_slope = Program(_at_minimum), Program(_slope_at)
+_evaluate = Program(_at_minimum)
 
 
 def traced(method: MeanField, reduction: "TracedReduction") -> Posterior:

@@ -7,16 +7,16 @@ Such a start is a bound already. The answer is the best of what is found, of the
 
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
-from scipy.special import expit, log_softmax
 
+from plefka.activations import numpy_sigmoid
 from plefka.conditioning import contributions_of, first_order, held, solve_again, starting_means
 from plefka.free_energies.smoothing import Variables, started, unstacked
 from plefka.free_energies.untruncated import Untruncated
-from plefka.mean_field import POLICIES, Minimum
-from plefka.methods import Mixture, parse_method
+from plefka.mean_field import POLICIES, Minimum, slopes_at
+from plefka.methods import MeanField, Mixture, parse_method
 from plefka.posterior import About, Posterior, normalised
 from plefka.question import Question
 from plefka.reduction.reduce import Part
@@ -60,17 +60,14 @@ def posterior(method: Mixture, part: Part, *, dtype: str) -> Posterior:
     best = _best(found, optimised, whole, others)
     if not part.needs_slope:
         return best
-    return best._replace(slope=_slopes(part, best.about.proposals, dtype))
+    return best._replace(slope=_slopes(part, best.about.proposals, dtype, contributions=splits))
 
 
-def _slopes(part: Part, components: tuple, dtype: str) -> Any:
-    """d ln P / dh of the mixture: the average of those of its components."""
-    from plefka.mean_field import bias_slopes
-
+def _slopes(part: Part, components: tuple, dtype: str, *, contributions: bool) -> Any:
+    """d ln P / dh of the mixture: the average of those of its components, by the program that solved G1 before."""
     log_weight, means = components
-    weight = normalised(log_weight, axis=0)
-    functional = Untruncated(1).fitted(part.question)
-    slopes = [bias_slopes(functional, part.question, component, dtype) for component in means]
+    weight, G1 = normalised(log_weight, axis=0), cast(MeanField, parse_method("G1"))
+    slopes = [slopes_at(G1, part, component, dtype=dtype, contributions=contributions) for component in means]
     return sum(share * slope for share, slope in zip(weight, slopes, strict=True))
 
 
@@ -177,14 +174,13 @@ def _optimise(method: Mixture, question: Question, first: Components, dtype: str
     u = np.clip(first.means[:, :searched], SOFT, 1 - SOFT)
     variables = started(question.searched, u, np.maximum(first.log_weight, -1e300)).stacked()
     row_work = count * (functional.row_work(question.size, storage.num_edges, 0) + count * question.size)
-    found = in_rounds(
-        Mixing(functional, count), question, lambda rows: start(policy, variables[:, rows].astype(dtype)),
-        Criteria(float(method.tol), method.max_steps), row_work=row_work, dtype=dtype,
-    )  # fmt: skip
+    criteria = Criteria(float(method.tol), method.max_steps)
+    first, mixing = (lambda rows: start(policy, variables[:, rows].astype(dtype))), Mixing(functional, count)
+    found = Minimum(*in_rounds(mixing, question, first, criteria, row_work=row_work, dtype=dtype))
     at: Variables = unstacked(found.theta, count)
     means = np.repeat(question.values[None], count, axis=0)
-    means[:, :searched] = np.where(question.searched, expit(at.theta), means[:, :searched])
-    return found, Components(log_softmax(at.phi, axis=0), means)
+    means[:, :searched] = np.where(question.searched, numpy_sigmoid(np.asarray(at.theta)), means[:, :searched])
+    return found, Components(at.phi - np.logaddexp.reduce(at.phi, axis=0), means)
 
 
 class Mixing(Iteration):

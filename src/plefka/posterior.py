@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import softmax
 
 
 @dataclass(frozen=True)
@@ -37,4 +36,6 @@ class Posterior(NamedTuple):
 def normalised(log_weights: np.ndarray, axis: int) -> np.ndarray:
     """Weights that add up to one; equal ones where no component has any."""
     lost = np.isneginf(log_weights).all(axis, keepdims=True)
-    return softmax(np.where(lost, 0.0, log_weights), axis)
+    log_weights = np.where(lost, 0.0, log_weights)
+    weights = np.exp(log_weights - log_weights.max(axis, keepdims=True))
+    return weights / weights.sum(axis, keepdims=True)

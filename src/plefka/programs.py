@@ -13,6 +13,8 @@ from typing import Any
 import jax
 import numpy as np
 
+from plefka.cache import folder_in_use
+from plefka.exported import exported
 from plefka.precision import precision, to_numpy
 
 MOST_KEPT = 48  # programs in memory: what was not used for longest is forgotten, and compiled again where needed
@@ -20,7 +22,8 @@ BRIEF = 2**14  # numbers in a step up to which a program is not worth optimising
 QUICK_TO_COMPILE = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}
 
 _kept: OrderedDict[tuple, Callable] = OrderedDict()
-_lock = threading.RLock()
+_lock = threading.Lock()  # of what is kept
+_locks: dict[tuple, threading.Lock] = {}  # of programs that are being looked up or compiled
 
 
 class Program:
@@ -44,17 +47,32 @@ class Program:
         shapes = tuple((leaf.shape, leaf.dtype) for leaf in leaves)
         key = (self.function, structure, shapes, optimised, dtype, tuple(sorted(static.items())))
         with _lock:
-            if key not in _kept:
-                _kept[key] = self._compile(arguments, optimised, static)
-                while len(_kept) > MOST_KEPT:
-                    _kept.popitem(last=False)
-            _kept.move_to_end(key)
-            return _kept[key]
+            own = _locks.setdefault(key, threading.Lock())
+        try:
+            with own:  # other programs are compiled meanwhile
+                compiled = _kept.get(key) or self._compile(arguments, optimised, static)
+                _keep(key, compiled)
+                return compiled
+        finally:
+            _locks.pop(key, None)
 
     def _compile(self, arguments: tuple, optimised: bool, static: dict) -> Callable:
+        options = {} if optimised else QUICK_TO_COMPILE
+        folder = folder_in_use()
+        if folder is not None and (kept := exported(folder, self.function, arguments, static)):
+            flat = jax.jit(kept.call).lower(*jax.tree.leaves(arguments)).compile(compiler_options=options)
+            return lambda *arrays: jax.tree.unflatten(kept.structure, flat(*jax.tree.leaves(arrays)))
         # A function of its own, with which all that JAX remembers of tracing it goes away.
-        lowered = jax.jit(lambda *arrays: self.function(*arrays, **static)).lower(*arguments)
-        return lowered.compile(compiler_options={} if optimised else QUICK_TO_COMPILE)
+        return jax.jit(lambda *arrays: self.function(*arrays, **static)).lower(*arguments).compile(options)
+
+
+def _keep(key: tuple, compiled: Callable) -> None:
+    """As the one that was used last."""
+    with _lock:
+        _kept[key] = compiled
+        _kept.move_to_end(key)
+        while len(_kept) > MOST_KEPT:
+            _kept.popitem(last=False)
 
 
 def _as_array(leaf: Any, dtype: np.dtype) -> Any:

@@ -55,15 +55,16 @@ class Exponentials(Average):
         return h + jnp.minimum(w, 0.0).sum(0) >= self.leak
 
     def chances(self, w, parents, h):
-        x = h + jnp.sum(equivalent(w, parents), axis=0)
+        lowest, terms = above_lowest(w, parents, h)
+        x = lowest + jnp.sum(terms, axis=0)
         return log_noisy_or(x), -x
 
     def messages(self, w, parents, h, log_ratio):
         """All terms are positive, so that nothing cancels where one of them is left out of a sum."""
-        terms = equivalent(w, of_edges(parents, w))
-        off = h + all_but_one(terms)
-        on = off + w
-        x = h + terms.sum(0)
+        lowest, terms = above_lowest(w, of_edges(parents, w), h)
+        others = lowest + all_but_one(terms)
+        off, on = others + jnp.where(w < 0, -w, 0.0), others + jnp.where(w < 0, 0.0, w)
+        x = lowest + terms.sum(0)
         return message((log_noisy_or(off), -off), (log_noisy_or(on), -on), log_ratio), log_noisy_or(x), -x
 
     def curvatures(self, w, u, h, a, b, shared):
@@ -75,6 +76,19 @@ class Exponentials(Average):
     def slopes(self, w, u, h):
         slopes = partial(sum_and_slopes, self.leak, False)
         return w - map_columns(lambda *fan: slopes(*fan)[2], len(w) * u.shape[2], w, u, h)
+
+
+def above_lowest(w, parents: Parents, h):
+    """The lowest field, with all inhibitors on and all else off, and by how much each parent raises it, never below 0.
+
+    An inhibitor raises the field by being off. Where the lowest field is 0, f is as small as the chance of leaving it:
+    a sum of terms with both signs would round to either side of 0.
+    """
+    inhibits = w < 0
+    lowest = h + jnp.where(inhibits, w, 0.0).sum(0)
+    on, off = (jnp.where(inhibits, *pair) for pair in ((parents.off, parents.on), (parents.on, parents.off)))
+    raising = Parents(on, off, jnp.where(inhibits, -parents.log_odds, parents.log_odds))
+    return jnp.where(lowest < 0, 0.0, lowest), equivalent(jnp.where(inhibits, -w, w), raising)
 
 
 def equivalent(w, parents: Parents):

@@ -51,7 +51,9 @@ def range_of(model: "BeliefModel") -> Range:
     )
     low, high = (np.broadcast_to(part, averaged.shape)[averaged] for part in (low, high))
     largest = max((np.abs(w).max(initial=0.0) for w in storage.leaves()), default=0.0)
-    return rounded(low, high, largest if storage.num_edges > SMALL else math.inf)
+    found = rounded(low, high, largest if storage.num_edges > SMALL else math.inf)
+    # For noisy-or the leak is all that matters: networks of other weights share a program.
+    return found._replace(reach=LEAST_REACH, largest=math.inf) if model.activation.has_linear_log_off else found
 
 
 def rounded(low: np.ndarray, high: np.ndarray, largest: float) -> Range:

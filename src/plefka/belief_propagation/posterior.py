@@ -1,8 +1,7 @@
 """Belief propagation: messages are sent until they settle, in every row."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from plefka.reduction.reduce import Part, TracedReduction
 
 
-class Beliefs(eqx.Module):
+class Beliefs(NamedTuple):
     """Where the messages ended, and what they say: beliefs, ln Z, and d ln Z / dh where that may be asked for."""
 
     status: Any
@@ -66,10 +65,8 @@ def posterior(method: Bethe, part: "Part", *, dtype: str) -> Posterior:
         own, *up = (np.zeros((*shape, count), dtype) for shape in ((question.size,), *storage.fan_shapes))
         return start(Messages(own, tuple(up)), method.damping, np)
 
-    found = in_rounds(
-        Sweeping(fields), question, first, Criteria(float(method.tol), method.max_steps),
-        row_work=4 * max(storage.num_edges, question.size), dtype=dtype,
-    )  # fmt: skip
+    row_work, criteria = 4 * max(storage.num_edges, question.size), Criteria(float(method.tol), method.max_steps)
+    found = Beliefs(*in_rounds(Sweeping(fields), question, first, criteria, row_work=row_work, dtype=dtype))
     impossible = found.status == IMPOSSIBLE
     means = np.where(impossible & question.free, np.nan, found.means)
     wrong = ~impossible & (np.isnan(means).any(0) | np.isnan(found.log_z))

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
     from plefka.solution import Solution
 
+THREADS = 2  # of which mostly one traces, in Python, and the other compiles
 Answer = TypeVar("Answer")
 LEFT_OUT = ("G10", "gibbs")  # G10 is G11, as its first order term averages to zero; gibbs needs a seed
 HEADER = ("method", "ln P(evidence)", "error", "worst mean", "bound?", "status", "steps", "time")
@@ -27,12 +29,14 @@ class Trial:
 
 def compare(net: options.Network, evidence: options.Evidence = None, json: options.Json = False) -> None:
     """Every method that applies beside the exact one."""
+    import plefka as pf
     from plefka.cli.source import read_evidence, read_network
 
     network = read_network(net)
     check_single(network, net, "compare")
     observed = read_evidence(network, evidence)
-    trials, left_out = try_all(lambda method: _try(network, observed, method), "comparing methods")
+    found, left_out = try_all(lambda method: pf.infer(network, observed, method, throw=False), "comparing methods")
+    trials = {method: _timed(network, observed, method) for method in found}  # the first calls compiled
     exact = trials["exact"].solution if "exact" in trials else None
     if json:
         methods = [_content(trial, exact) for trial in trials.values()]
@@ -45,24 +49,31 @@ def compare(net: options.Network, evidence: options.Evidence = None, json: optio
 
 
 def try_all(solve: Callable[[str], Answer], label: str) -> tuple[dict[str, Answer], dict[str, str]]:
-    """What every method by name makes of it, and those left out with the reason why."""
+    """What every method by name makes of it, and those left out with the reason why.
+
+    On all cores: while one program is compiled, the next one is traced.
+    """
     from plefka.errors import MethodDoesNotApply
     from plefka.methods import METHODS
     from plefka.progress import progress
 
     answers, left_out = {}, {}
-    for name in progress([name for name in METHODS if name not in LEFT_OUT], label):
-        try:
-            answers[name] = solve(name)
-        except MethodDoesNotApply as error:
-            left_out[name] = str(error)
+    pool = ThreadPoolExecutor(THREADS)
+    try:
+        solving = [(name, pool.submit(solve, name)) for name in METHODS if name not in LEFT_OUT]
+        for name, solution in progress(solving, label):
+            try:
+                answers[name] = solution.result()
+            except MethodDoesNotApply as error:
+                left_out[name] = str(error)
+    finally:
+        pool.shutdown(cancel_futures=True)
     return answers, left_out
 
 
-def _try(network: "BeliefNetwork", evidence: Mapping[str, Any], method: str) -> Trial:
+def _timed(network: "BeliefNetwork", evidence: Mapping[str, Any], method: str) -> Trial:
     import plefka as pf
 
-    pf.infer(network, evidence, method, throw=False)  # the first call compiles
     start = time.perf_counter()
     solution = pf.infer(network, evidence, method, throw=False)
     return Trial(solution, time.perf_counter() - start)

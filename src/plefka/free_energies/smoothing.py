@@ -17,9 +17,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
-from scipy.special import softmax
 
 from plefka.activations import log_one_plus, namespace, sigmoid
+from plefka.posterior import normalised
 from plefka.question import LARGEST_THETA, Question
 
 LOWEST_LOG_WEIGHT = -30.0  # of a component, relative to the largest one
@@ -56,7 +56,7 @@ def unstacked(x: Float[Array | np.ndarray, "variables rows"], components: int) -
 
 def started(free: Any, u: Any, phi: Any) -> Variables:
     """From means and weights (NumPy's), with smoothing as if q were factorial: rho_ai = ln of q_a / q for unit i."""
-    weight = softmax(phi, axis=0)[:, None]
+    weight = normalised(phi, axis=0)[:, None]
     theta = np.where(free, log_odds(u, 1 - u), 0.0)
     rho = np.where(free, theta - log_odds((weight * u).sum(0), (weight * (1 - u)).sum(0)), 0.0)
     return Variables(theta, rho, phi).inside()

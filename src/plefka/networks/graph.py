@@ -2,7 +2,6 @@
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 
 def find_cycle(weights: sp.csr_array) -> list[int] | None:
@@ -10,6 +9,8 @@ def find_cycle(weights: sp.csr_array) -> list[int] | None:
     children, parents = weights.nonzero()
     if np.all(children > parents) or np.all(children < parents):
         return None
+    from scipy.sparse.csgraph import connected_components  # takes 0.1 s, and most networks are numbered in their order
+
     loops = children[children == parents]
     if loops.size:
         return [int(loops[0])]
@@ -28,6 +29,8 @@ def find_cycle(weights: sp.csr_array) -> list[int] | None:
 
 def _shortest_cycle_through(forwards: sp.csr_array, start: int) -> list[int]:
     """Breadth first from `start` until an edge leads back to it."""
+    from scipy.sparse.csgraph import breadth_first_order
+
     order, before = breadth_first_order(forwards, start, directed=True)
     back = set(forwards.tocsc()[:, [start]].nonzero()[0].tolist())
     path = [next(int(unit) for unit in order if int(unit) in back)]

@@ -4,12 +4,12 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
-from scipy.special import softmax
 
 from plefka.errors import InvalidEvidence, InvalidInput
 from plefka.evidence import Evidence, as_rows
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.states import bits, fields, log_terms, open_for_states
+from plefka.posterior import normalised
 from plefka.precision import is_traced
 from plefka.reduction.edges import EdgeList
 from plefka.reduction.reduce import reduce
@@ -87,7 +87,7 @@ def _causes(network: BeliefNetwork, rows: np.ndarray, causes: np.ndarray, rng, c
     log_p = _log_weights(target)
     if reduction.impossible[0] or not np.isfinite(log_p.max()):
         raise InvalidEvidence("the evidence has probability zero, so that nothing can be sampled given it.")
-    p, free = softmax(log_p), target.free[:, 0]
+    p, free = normalised(log_p, axis=0), target.free[:, 0]
     number = rng.choice(len(p), size=count, p=p)
     fixed = reduction.restored(part, part.question.values, None)[0]  # some ancestors may follow from the evidence
     states = np.repeat(fixed, count, axis=1)

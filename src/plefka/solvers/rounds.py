@@ -37,7 +37,7 @@ class Iteration(eqx.Module):
         """Steps until at most `few` rows are running."""
 
     @abstractmethod
-    def answer(self, prepared: Any, state: Any) -> Any:
+    def answer(self, prepared: Any, state: Any) -> NamedTuple:
         """What is known at the end, with rows on the last axis of all arrays."""
 
 
@@ -49,11 +49,12 @@ class Criteria(NamedTuple):
 
 
 def in_rounds(
-    iteration: Iteration, question: Question, start: Callable, criteria: Criteria, *, row_work: int, dtype: str
-) -> Any:
-    """The answers of all rows; start(rows) is the state that these rows begin with, of NumPy.
+    iteration: Iteration, question: Question, start: Callable, criteria: Criteria, *, row_work: int, dtype: str,
+    step_work: int | None = None,
+) -> tuple:  # fmt: skip
+    """The fields of the answers of all rows; start(rows) is the state that these rows begin with, of NumPy.
 
-    `row_work` is how many numbers are held at once for a row.
+    `row_work` is how many numbers are held at once for a row; `step_work` is on how many a step works, if on fewer.
     """
     most = max(1, MOST_NUMBERS // max(row_work, 1))
     waiting, answers, state = question, None, start
@@ -66,7 +67,15 @@ def in_rounds(
         some = state(rows)
         some.status[count:] = OUT_OF_STEPS
         few = count // 4 if size > FEW else 0
-        found = _solve(waiting.take(rows), some, criteria, few, iteration=iteration, work=row_work * size, dtype=dtype)
+        found = _solve(
+            waiting.take(rows),
+            some,
+            criteria,
+            few,
+            iteration=iteration,
+            work=(step_work or row_work) * size,
+            dtype=dtype,
+        )
         return jax.tree.map(lambda z: z[..., :count], found)
 
     while len(number):
@@ -104,7 +113,7 @@ def _updated(answers: Any, parts: tuple, rows: np.ndarray) -> Any:
 def _solve_rows(question: Question, state: Any, criteria: Criteria, few, *, iteration: Iteration):
     prepared = iteration.prepare(question)
     state = iteration.advance(prepared, state, *criteria, few)
-    return iteration.answer(prepared, state), state
+    return tuple(iteration.answer(prepared, state)), state
 
 
 _solve = Program(_solve_rows)
