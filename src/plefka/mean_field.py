@@ -17,7 +17,7 @@ from plefka.posterior import About, Posterior
 from plefka.programs import Program
 from plefka.question import LARGEST_THETA, Question
 from plefka.reduction.predicting import predict_traced
-from plefka.solution import CONVERGED, IMPOSSIBLE, NOT_FINITE, WITHOUT_LEAK
+from plefka.solution import CONVERGED, IMPOSSIBLE, NOT_FINITE, RUNNING, WITHOUT_LEAK
 from plefka.solvers.implicit import differentiable, other_free_energy
 from plefka.solvers.loop import Policy, Search, descend, evaluator, limits, start
 from plefka.solvers.monotone import Monotone
