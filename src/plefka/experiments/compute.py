@@ -56,13 +56,13 @@ def complete(experiment: Experiment, folder: Path) -> None:
 
 def _study_blocks(study: Study, folder: Path) -> list[Block]:
     return [
-        Block(f"{number}-{first:05}", len(column.methods), partial(_solve, study, column, first))
+        Block(f"{number}-{first:05}", len(column.methods), partial(solve, study, column, first))
         for number, column in enumerate(study.columns)
         for first in range(0, study.networks, study.block)
     ]
 
 
-def _solve(study: Study, column: Column, first: int, advance: Advance) -> dict[str, Any]:
+def solve(study: Study, column: Column, first: int, advance: Advance) -> dict[str, Any]:
     """A block of networks by every method of its column: a row for each network and method."""
     count = min(study.block, study.networks - first)
     networks = draw(column.ensemble, study.seed, first, count)
