@@ -66,7 +66,7 @@ def posterior(method: Auto, part: "Part", *, dtype: str) -> Posterior:
     return _noted(chosen.posterior(part, dtype=dtype), chosen, f"exact would sum over 2^{bits} states")
 
 
-def traced(reduction: "TracedReduction") -> Posterior:
+def traced(method: Auto, reduction: "TracedReduction") -> Posterior:
     """Inside a trace numbers cannot be looked at."""
     chosen = parse_method(IN_A_TRACE)
     return _noted(chosen.traced(reduction), chosen, "inside a trace, where numbers cannot be looked at")
