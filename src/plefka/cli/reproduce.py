@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from plefka.cli import INTERRUPTED, output
+from plefka.cli.targets import check_folder
 from plefka.errors import InvalidInput, nearest
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ def reproduce(
         rows = store.read(out)
     else:
         chosen = _experiments(wanted, quick, networks, seed)
+        check_folder(out)
         _compute(chosen, out, quick)
         rows = {experiment.name: store.read_one(out, experiment) for experiment in chosen}
     sections = render.sections(rows)
