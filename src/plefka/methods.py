@@ -163,9 +163,9 @@ class Auto(Method):
     exact: bool = True
 
     def answer(self, network: "BeliefNetwork", evidence: "Evidence", *, prune: bool, dtype: str) -> "Posterior":
-        from plefka.choosing import solved
+        from plefka.choosing import answer
 
-        return solved(self, network, evidence, prune=prune, dtype=dtype)
+        return answer(self, network, evidence, prune=prune, dtype=dtype)
 
 
 OTHER_NAMES = {"G211": "G21", "G222": "G22"}  # the same scheme by its long name

@@ -92,14 +92,14 @@ def _parts(options: str) -> Iterator[str]:
 
 def _option(default: Any, text: str, position: int, readers: Mapping[Any, Callable]) -> tuple[str, Any]:
     key, equals, value = (part.strip() for part in text.partition("="))
-    known = {each.name: each for each in fields(default) if each.name != "name"}
-    in_front = next((each.name for each in known.values() if each.metadata.get("in_front")), None)
+    options = {each.name: each for each in fields(default) if each.name != "name"}
+    in_front = next((each.name for each in options.values() if each.metadata.get("in_front")), None)
     if position == 0 and in_front and (not equals or "[" in key):
         key, equals, value = in_front, "=", text
-    if not equals or key not in known:
-        choices = f"options of {default.name}: {', '.join(known)}" if known else f"{default.name} has no options"
-        raise InvalidMethod(f"{text!r} is not an option; {choices}." + nearest(key, known))
-    kind: Any = known[key].type
+    if not equals or key not in options:
+        choices = f"options of {default.name}: {', '.join(options)}" if options else f"{default.name} has no options"
+        raise InvalidMethod(f"{text!r} is not an option; {choices}." + nearest(key, options))
+    kind: Any = options[key].type
     try:
         return key, readers[kind](value)
     except InvalidMethod:

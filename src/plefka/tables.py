@@ -47,7 +47,7 @@ def doubts(solution: "Solution") -> list[str]:
 
 
 def rows_by_sentence(sentences: Iterable[Iterable[str]]) -> dict[str, list[int]]:
-    """Every sentence once, with the rows about which it is said."""
+    """Every sentence once, with the rows that it is about."""
     found: dict[str, list[int]] = {}
     for row, some in enumerate(sentences):
         for sentence in some:

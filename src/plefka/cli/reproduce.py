@@ -10,12 +10,11 @@ import typer
 from plefka.cli import INTERRUPTED, output
 from plefka.cli.targets import check_folder
 from plefka.errors import InvalidInput, nearest
+from plefka.experiments.settings import PARTS
 
 if TYPE_CHECKING:
     from plefka.experiments.report import Section
     from plefka.experiments.settings import Experiment
-
-PARTS = ("table1", "table2", "figures", "learning", "misprints", "variants", "policies", "methods", "all")
 
 
 def reproduce(
