@@ -224,7 +224,7 @@ BAD_METHODS = {
     "tol is a word": (infer(clinic, method="G12[tol=small]"), "tol must be a number; got 'small'."),
     "tol is negative": (infer(clinic, method="G12[tol=-1]"), "tol must be positive; got -1.0."),
     "tol is nan": (infer(clinic, method="G12[tol=nan]"), "tol must be positive; got nan."),
-    "no steps": (infer(clinic, method="G12[max_steps=0]"), "max_steps >= 1 and restarts >= 0 must hold; got 0 and 0."),
+    "no steps": (infer(clinic, method="G12[max_steps=0]"), "max_steps >= 1 must hold; got 0."),
     "seed is negative": (
         infer(clinic, method="gibbs[seed=-1]"),
         "seed must be a whole number from 0 to 2^63 - 1; got -1.",

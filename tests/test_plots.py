@@ -13,6 +13,7 @@ import plefka as pf
 from plefka import plots
 from plefka.errors import InvalidInput, MissingExtra
 from plefka.examples import read_example
+from plefka.plots.networks import THICKEST
 from plefka.solution import Solution, Status
 
 CHAIN = [[0, 0, 0, 0], [2, 0, 0, 0], [0, -1, 0, 0], [1, 0, 3, 0]]
@@ -100,7 +101,7 @@ def test_a_certain_edge_is_the_widest():
     network = pf.BeliefNetwork([[0, 0, 0], [np.inf, 0, 0], [1, 2, 0]], np.full(3, 0.1), "noisy_or")
     figure = plots.network(network, solution_of(network, [0.5] * 3, [False] * 3))
     (lines,) = drawn(figure, "LineCollection")
-    assert np.max(lines.get_linewidths()) == plots.THICKEST
+    assert np.max(lines.get_linewidths()) == THICKEST
     assert np.isfinite(lines.get_linewidths()).all()
 
 
@@ -155,7 +156,8 @@ assert "matplotlib.pyplot" not in sys.modules
 
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch):
-    monkeypatch.delitem(sys.modules, "plefka.plots")
+    for name in [name for name in sys.modules if name.startswith("plefka.plots")]:
+        monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtra, match=r"pip install 'plefka\[plots\]'"):
         import_module("plefka.plots")

@@ -7,6 +7,7 @@ import plefka as pf
 from plefka import plots
 from plefka.errors import InvalidInput
 from plefka.learning.fitted import Fitted, Stopped
+from plefka.plots.style import MOST_UNITS
 
 
 def fitted(stack: int | None = None, *, epochs: int = 5, method: str = "SJJ", **columns) -> Fitted:
@@ -107,7 +108,7 @@ def test_a_certain_edge_has_the_last_colour():
 def test_shapes_are_guessed_or_given():
     assert [image.shape for image in tiles(plots.features(layered(visible=6), shape=(2, 3)))] == [(2, 3)] * 3
     assert plots.image_shape(16) == (4, 4)
-    with pytest.raises(InvalidInput, match=r"6 visible units make no square; say shape=\(height, width\)"):
+    with pytest.raises(InvalidInput, match=r"6 visible units make no square image; give the shape, height and width"):
         plots.features(layered(visible=6))
     with pytest.raises(InvalidInput, match="an image of 6 visible units; got 4 x 2"):
         plots.features(layered(visible=6), shape=(4, 2))
@@ -115,7 +116,7 @@ def test_shapes_are_guessed_or_given():
 
 def test_of_very_many_units_the_first_are_shown():
     figure = plots.features(layered(hidden=101, visible=4))
-    assert len(tiles(figure)) == plots.MOST_UNITS
+    assert len(tiles(figure)) == MOST_UNITS
     assert "the first 100 of 101 units" in figure.get_suptitle()
 
 

@@ -38,17 +38,15 @@ CLOSE = 5e-3  # nats that are no reason to look further
 NOT_CHECKED = "was not checked, as arviz-stats is not installed (pip install 'plefka[sampling]')"
 
 
-def solved(method: Auto, network: "BeliefNetwork", evidence: Evidence, *, prune: bool, dtype: str) -> Posterior:
+def answer(method: Auto, network: "BeliefNetwork", evidence: Evidence, *, prune: bool, dtype: str) -> Posterior:
     """The answer of the method that was chosen, with a note that says which and why."""
     exact = parse_method("exact")
     if not method.exact:
         return _approximate(method, network, evidence, "exact was forbidden", prune, dtype)
     whole = list(reductions(exact, network, evidence, prune=prune))
     questions = [part.question for _, reduction in whole for part in reduction.parts]
-    bits = max(map(num_enumerated, questions))
-    work = max(question.storage.num_edges + question.size for question in questions)
-    seconds = len(evidence.rows) * 2.0**bits * STATES * work / RATE
-    if bits <= MOST_HIDDEN and seconds <= _budget(method, len(evidence.rows)):
+    bits, affordable = _exact_cost(method, questions, len(evidence.rows))
+    if affordable:
         found = of_reduction(exact, whole, network, evidence, dtype)
         return _noted(found, exact, f"2^{bits} states are affordable")
     why = f"exact would sum over 2^{bits} states"
@@ -57,16 +55,23 @@ def solved(method: Auto, network: "BeliefNetwork", evidence: Evidence, *, prune:
 
 def posterior(method: Auto, part: "Part", *, dtype: str) -> Posterior:
     """The same for a part of a larger computation: exact or belief propagation, without a check."""
-    question = part.question
-    bits, exact = num_enumerated(question), parse_method("exact")
-    work = 2.0**bits * STATES * (question.storage.num_edges + question.size)
-    if method.exact and bits <= MOST_HIDDEN and question.num_rows * work / RATE <= _budget(method, question.num_rows):
+    exact = parse_method("exact")
+    bits, affordable = _exact_cost(method, [part.question], part.question.num_rows)
+    if method.exact and affordable:
         return _noted(exact.posterior(part, dtype=dtype), exact, f"2^{bits} states are affordable")
     chosen = parse_method(FIRST)
     return _noted(chosen.posterior(part, dtype=dtype), chosen, f"exact would sum over 2^{bits} states")
 
 
-def traced(reduction: "TracedReduction") -> Posterior:
+def _exact_cost(method: Auto, questions: list[Question], rows: int) -> tuple[int, bool]:
+    """Over how many units exact inference would sum, and whether the budget allows it."""
+    bits = max(map(num_enumerated, questions))
+    work = max(question.storage.num_edges + question.size for question in questions)
+    seconds = rows * 2.0**bits * STATES * work / RATE
+    return bits, bits <= MOST_HIDDEN and seconds <= _budget(method, rows)
+
+
+def traced(method: Auto, reduction: "TracedReduction") -> Posterior:
     """Inside a trace numbers cannot be looked at."""
     chosen = parse_method(IN_A_TRACE)
     return _noted(chosen.traced(reduction), chosen, "inside a trace, where numbers cannot be looked at")
@@ -105,12 +110,12 @@ def _approximate(
 
 def _first(method: Auto, reduced: list[tuple[np.ndarray, Reduction]], evidence: Evidence) -> Method:
     """Belief propagation, with as much conditioning as the budget and the network allow."""
-    plain = parse_method(FIRST)
+    bethe = parse_method(FIRST)
     questions = [part.question for _, reduction in reduced for part in reduction.parts]
     if any(question.storage.num_pairs() > MOST_PAIRS for question in questions):
-        return plain  # units could not be chosen
-    k = min(affordable(method, question, evidence) for question in questions)
-    return Conditioned("conditioned", inner=plain, k=k) if k else plain
+        return bethe  # units could not be chosen
+    k = min(num_conditioned(method, question, evidence) for question in questions)
+    return Conditioned("conditioned", inner=bethe, k=k) if k else bethe
 
 
 def _tried(method: Method, reduced: list, network: "BeliefNetwork", evidence: Evidence, dtype: str) -> Posterior | None:
@@ -120,7 +125,7 @@ def _tried(method: Method, reduced: list, network: "BeliefNetwork", evidence: Ev
         return None
 
 
-def affordable(method: Auto, question: Question, evidence: Evidence) -> int:
+def num_conditioned(method: Auto, question: Question, evidence: Evidence) -> int:
     """How many units can be conditioned on within the budget, in every row."""
     storage = question.storage
     passes = PASSES_FEW if storage.most_parents() <= FEW_PARENTS else PASSES_MANY

@@ -83,9 +83,9 @@ def as_evidence(network: BeliefNetwork, evidence: Any) -> Evidence:
     if isinstance(evidence, Evidence):
         return _checked(network, evidence)
     if evidence is None or isinstance(evidence, Mapping):
-        found = _from_mapping(network, evidence or {})
+        found = _from_mappings(network, [evidence or {}]).take(0)
     elif isinstance(evidence, Sequence) and len(evidence) > 0 and isinstance(evidence[0], Mapping):
-        found = _joined([_from_mapping(network, _mapping(row, k)) for k, row in enumerate(evidence)])
+        found = _from_mappings(network, [_mapping(row, k) for k, row in enumerate(evidence)])
     elif hasattr(evidence, "columns"):
         found = _from_frame(network, evidence)
     elif hasattr(evidence, "index") and hasattr(evidence, "items"):  # a Series: one row of a DataFrame
@@ -115,45 +115,38 @@ def _mapping(row: Any, number: int) -> Mapping:
     return row
 
 
-def _from_mapping(network: BeliefNetwork, evidence: Mapping) -> Evidence:
-    row, odds = np.full(network.size, np.nan), _Odds((network.size,))
-    seen = set()
-    for unit, state in evidence.items():
-        position = network.index(unit)
-        if position in seen:
-            raise InvalidEvidence(f"unit {network.names[position]!r} is observed twice, by name and by index.")
-        seen.add(position)
-        row[position] = odds.read(position, state) if isinstance(state, Likelihood) else _state(unit, state)
-    return odds.with_rows(row)
+def _from_mappings(network: BeliefNetwork, evidence: Sequence[Mapping]) -> Evidence:
+    rows, odds = np.full((len(evidence), network.size), np.nan), _Odds((len(evidence), network.size))
+    for row, states in enumerate(evidence):
+        seen = set()
+        for unit, state in states.items():
+            position = network.index(unit)
+            if position in seen:
+                raise InvalidEvidence(f"unit {network.names[position]!r} is observed twice, by name and by index.")
+            seen.add(position)
+            soft = isinstance(state, Likelihood)
+            rows[row, position] = odds.read(row, position, state) if soft else _state(unit, state)
+    return odds.with_rows(rows)
 
 
 class _Odds:
     """Soft evidence as it is being read."""
 
-    def __init__(self, shape: tuple[int, ...]):
-        self.tilt, self.offset, self.any = np.zeros(shape), np.zeros(shape[:-1]), False
+    def __init__(self, shape: tuple[int, int]):
+        self.tilt, self.offset, self.any = np.zeros(shape), np.zeros(shape[0]), False
 
-    def read(self, at: Any, likelihood: Likelihood) -> float:
+    def read(self, row: int, unit: int, likelihood: Likelihood) -> float:
         """The state of the unit: nan, or what is left where one state is excluded."""
         self.any = True
-        row = at[:-1] if isinstance(at, tuple) else ()
         if likelihood.is_hard:
             self.offset[row] += math.log(likelihood.on + likelihood.off)
             return float(likelihood.on > 0)
-        self.tilt[at] = math.log(likelihood.on) - math.log(likelihood.off)
+        self.tilt[row, unit] = math.log(likelihood.on) - math.log(likelihood.off)
         self.offset[row] += math.log(likelihood.off)
         return math.nan
 
     def with_rows(self, rows: np.ndarray) -> Evidence:
         return Evidence(rows, self.tilt, self.offset) if self.any else Evidence(rows)
-
-
-def _joined(parts: list[Evidence]) -> Evidence:
-    rows = np.stack([part.rows for part in parts])
-    if all(part.tilt is None for part in parts):
-        return Evidence(rows)
-    tilt = [np.zeros(rows.shape[1]) if part.tilt is None else part.tilt for part in parts]
-    return Evidence(rows, np.stack(tilt), np.array([0.0 if part.offset is None else part.offset for part in parts]))
 
 
 def _state(unit: Any, state: Any) -> float:
@@ -195,7 +188,7 @@ def _numbers(values: Any, column: Any, unit: int, odds: _Odds) -> np.ndarray:
     for row, value in enumerate(values):
         try:
             if isinstance(value, Likelihood):
-                found[row] = odds.read((row, unit), value)
+                found[row] = odds.read(row, unit, value)
             else:
                 found[row] = np.nan if value is None or type(value).__name__ in ("NAType", "NaTType") else value
         except (TypeError, ValueError):

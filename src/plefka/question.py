@@ -1,5 +1,6 @@
 """What a method is asked: a network's energy, and which of its units are unknown. There is no evidence any more."""
 
+from dataclasses import replace
 from typing import Any
 
 import equinox as eqx
@@ -44,6 +45,7 @@ class Question(eqx.Module):
     values: AnyArray  # of units that are not free; 1/2 elsewhere
     tilt: AnyArray
     num_searched: int = eqx.field(static=True)  # the units from here on are free in no row
+    constant: Any = None  # (rows,): what is to be added to ln P, if that is known
 
     @property
     def size(self) -> int:
@@ -64,7 +66,7 @@ class Question(eqx.Module):
         """The same inside a computation, with weights that are ready for products."""
         free, values, tilt = (jnp.asarray(z) for z in (self.free, self.values, self.tilt))
         model = self.model.opened(degree, certain=certain, pairs=pairs)
-        return Question(model, free, values, tilt, self.num_searched)
+        return replace(self, model=model, free=free, values=values, tilt=tilt)
 
     def take(self, rows: Any) -> "Question":
         """Some of the rows."""
@@ -73,16 +75,18 @@ class Question(eqx.Module):
             storage if storage.stack is None else storage.take(rows),
             h if h.shape[1] == 1 else h[:, rows], self.model.activation, self.model.counted[:, rows],
         )  # fmt: skip
-        return Question(model, self.free[:, rows], self.values[:, rows], self.tilt[:, rows], self.num_searched)
+        free, values, tilt = (z[:, rows] for z in (self.free, self.values, self.tilt))
+        constant = None if self.constant is None else self.constant[rows]
+        return Question(model, free, values, tilt, self.num_searched, constant)
 
     def with_model(self, **changes: Any) -> "Question":
         """The same question of a model with other arrays."""
         fields = {name: getattr(self.model, name) for name in ("weights", "h", "activation", "counted")}
-        return Question(BeliefModel(**{**fields, **changes}), self.free, self.values, self.tilt, self.num_searched)
+        return replace(self, model=BeliefModel(**{**fields, **changes}))
 
     def searching(self, count: int) -> "Question":
         """The same, where it is known that no unit from `count` on is free."""
-        return Question(self.model, self.free, self.values, self.tilt, count)
+        return replace(self, num_searched=count)
 
     @property
     def searched(self) -> AnyArray:
@@ -107,8 +111,12 @@ class Question(eqx.Module):
         return -(self.tilt * u).sum(0)
 
     def limits(self) -> tuple[Any, Any]:
-        """How low the free energy may be: at a solution, and anywhere."""
+        """How low the free energy may be: at a solution, and anywhere.
+
+        A solution is judged by ln P(evidence), of which units that were reduced away are part.
+        """
         gain = jnp.maximum(self.tilt, 0.0).sum(0)
         lowest = self.model.lowest_free_energy
         bottom = BOTTOMLESS * (1 + self.searched.sum(0)) - gain
-        return (bottom if lowest is None else lowest - gain), bottom
+        reduced_away = 0.0 if self.constant is None else jnp.minimum(self.constant, 0.0)
+        return (bottom if lowest is None else lowest - gain + reduced_away), bottom

@@ -7,7 +7,7 @@ double quotes commas, brackets and plus signs are letters like all others: `cond
 import csv
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import fields
+from dataclasses import field, fields
 from typing import Any
 
 from plefka.errors import InvalidMethod, nearest
@@ -26,15 +26,29 @@ class Seconds(float):
         return f"{repr(float(self)).removesuffix('.0')}s"
 
 
+def option(default: Any, holds: Callable[[Any], bool], rule: str, **metadata: Any) -> Any:
+    """An option with what must hold for its value, and the words for that."""
+    return field(default=default, metadata={"holds": holds, "rule": rule, **metadata})
+
+
+def check_options(method: Any) -> None:
+    """Refuse a value against the rule of its option."""
+    for each in fields(method):
+        value = getattr(method, each.name)
+        if "holds" in each.metadata and not each.metadata["holds"](value):
+            got = value if isinstance(value, float) else repr(value)
+            raise InvalidMethod(f"{each.metadata['rule']}; got {got}.")
+
+
 def spelled(method: Any) -> str:
-    """The name, and in brackets the options that differ from those of the plain method."""
-    plain, options = type(method)(method.name), []
-    for option in fields(method):
-        value = getattr(method, option.name)
-        if option.metadata.get("in_front"):
+    """The name, and in brackets the options that differ from the defaults."""
+    default, options = type(method)(method.name), []
+    for each in fields(method):
+        value = getattr(method, each.name)
+        if each.metadata.get("in_front"):
             options.insert(0, str(value))
-        elif option.metadata.get("always") or value != getattr(plain, option.name):
-            options.append(f"{option.name}={_written(value)}")
+        elif each.metadata.get("always") or value != getattr(default, each.name):
+            options.append(f"{each.name}={_written(value)}")
     return f"{method.name}[{','.join(options)}]" if options else method.name
 
 
@@ -50,13 +64,13 @@ def read_name(text: Any) -> tuple[str, str]:
     return match[1], match[2] or ""
 
 
-def read_options(plain: Any, text: str, readers: Mapping[Any, Callable]) -> dict[str, Any]:
+def read_options(default: Any, text: str, readers: Mapping[Any, Callable]) -> dict[str, Any]:
     """{option: value} as they stand in the brackets of a method; a reader for each type."""
     given: dict[str, Any] = {}
     for position, part in enumerate(_parts(text)):
-        key, value = _option(plain, part, position, readers)
+        key, value = _option(default, part, position, readers)
         if key in given:
-            raise InvalidMethod(f"{key} is given twice in {f'{plain.name}[{text}]'!r}.")
+            raise InvalidMethod(f"{key} is given twice in {f'{default.name}[{text}]'!r}.")
         given[key] = value
     return given
 
@@ -76,16 +90,16 @@ def _parts(options: str) -> Iterator[str]:
     return filter(None, map(str.strip, parts))
 
 
-def _option(plain: Any, text: str, position: int, readers: Mapping[Any, Callable]) -> tuple[str, Any]:
+def _option(default: Any, text: str, position: int, readers: Mapping[Any, Callable]) -> tuple[str, Any]:
     key, equals, value = (part.strip() for part in text.partition("="))
-    known = {option.name: option for option in fields(plain) if option.name != "name"}
-    in_front = next((option.name for option in known.values() if option.metadata.get("in_front")), None)
+    options = {each.name: each for each in fields(default) if each.name != "name"}
+    in_front = next((each.name for each in options.values() if each.metadata.get("in_front")), None)
     if position == 0 and in_front and (not equals or "[" in key):
         key, equals, value = in_front, "=", text
-    if not equals or key not in known:
-        choices = f"options of {plain.name}: {', '.join(known)}" if known else f"{plain.name} has no options"
-        raise InvalidMethod(f"{text!r} is not an option; {choices}." + nearest(key, known))
-    kind: Any = known[key].type
+    if not equals or key not in options:
+        choices = f"options of {default.name}: {', '.join(options)}" if options else f"{default.name} has no options"
+        raise InvalidMethod(f"{text!r} is not an option; {choices}." + nearest(key, options))
+    kind: Any = options[key].type
     try:
         return key, readers[kind](value)
     except InvalidMethod:

@@ -1,14 +1,12 @@
 """Plain text tables: what `print(solution)` shows."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from plefka.errors import listed
 
 if TYPE_CHECKING:
-    from plefka.solution import Solution
+    from plefka.solution import Solution, Status
 
 MOST_ROWS = 20
 SENTENCES = {"exact": "exact", "lower bound": "a lower bound", "estimate": "an estimate, not a bound"}
@@ -16,19 +14,11 @@ SENTENCES = {"exact": "exact", "lower bound": "a lower bound", "estimate": "an e
 
 def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Columns aligned: the first to the left, the others to the right."""
-    lines = [list(header), *[list(row) for row in rows]]
-    widths = [max(len(line[k]) for line in lines) for k in range(len(header))]
-
-    def format_line(line):
-        first, *rest = (
-            cell.rjust(width) if k else cell.ljust(width)
-            for k, (cell, width) in enumerate(zip(line, widths, strict=True))
-        )
-        return "  ".join([first, *rest]).rstrip()
-
-    return "\n".join(
-        [format_line(lines[0]), "-" * len(format_line(["-" * w for w in widths])), *map(format_line, lines[1:])]
-    )
+    lines = [header, *rows]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    template = "  ".join(f"{{:{'>' if k else '<'}{width}}}" for k, width in enumerate(widths))
+    first, *others = (template.format(*line).rstrip() for line in lines)
+    return "\n".join([first, "-" * len(template.format(*header)), *others])
 
 
 def solution_table(solution: "Solution") -> str:
@@ -43,15 +33,26 @@ def kind_of(solution: "Solution") -> str:
     return "lower bound" if solution.is_bound else "estimate"
 
 
+def status_word(status: "Status") -> str:
+    """'converged', 'out of steps', ..."""
+    return status.name.lower().replace("_", " ")
+
+
 def doubts(solution: "Solution") -> list[str]:
     """Every warning once; of a batch, with the rows that it is about."""
     if not solution.is_batch:
         return solution.warnings
-    rows: dict[str, list[int]] = {}
-    for row, warnings in enumerate(solution.warnings):
-        for warning in warnings:
-            rows.setdefault(warning, []).append(row)
-    return [f"{warning} ({'row' if len(at) == 1 else 'rows'} {listed(at)})" for warning, at in rows.items()]
+    found = rows_by_sentence(solution.warnings)
+    return [f"{warning} ({'row' if len(rows) == 1 else 'rows'} {listed(rows)})" for warning, rows in found.items()]
+
+
+def rows_by_sentence(sentences: Iterable[Iterable[str]]) -> dict[str, list[int]]:
+    """Every sentence once, with the rows that it is about."""
+    found: dict[str, list[int]] = {}
+    for row, some in enumerate(sentences):
+        for sentence in some:
+            found.setdefault(sentence, []).append(row)
+    return found
 
 
 def _single_table(solution: "Solution") -> str:
@@ -89,16 +90,16 @@ def _batch_table(solution: "Solution") -> str:
         (
             str(k),
             f"{solution.log_likelihood[k]:.6f}",
-            solution.status[k].name.lower().replace("_", " "),
+            status_word(solution.status[k]),
             str(solution.num_steps[k]),
             f"{solution.residual[k]:.1e}",
         )
         for k in shown
     ]
-    done = int(np.sum(solution.converged))
+    done = int(solution.converged.sum())
     lines = [
         f"{count:,} rows by {solution.method} ({SENTENCES[kind_of(solution)]}): {done:,} converged, "
-        f"mean ln P(evidence) = {np.mean(solution.log_likelihood):.6f}",
+        f"mean ln P(evidence) = {solution.log_likelihood.mean():.6f}",
         *solution.notes,
         *(f"warning: {doubt}" for doubt in doubts(solution)),
         "",

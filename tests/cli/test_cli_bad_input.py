@@ -1,11 +1,12 @@
 """Bad input: exit code 2, nothing on standard output, and one message that says what to do."""
 
+import numpy as np
 import pytest
 
 NET = "example:espresso"
 BAD = {
     "unknown unit": (("infer", NET, "-e", "lukewarm_cap=1"), "Did you mean 'lukewarm_cup'?"),
-    "neither 0 nor 1": (("infer", NET, "-e", "slow_flow=2"), "the state of unit 'slow_flow' must be 0 or 1; got '2'"),
+    "neither 0 nor 1": (("infer", NET, "-e", "slow_flow=2"), "unit 'slow_flow' must be 0 or 1, or ON:OFF"),
     "no state": (("infer", NET, "-e", "slow_flow"), "evidence is written UNIT=0 or UNIT=1"),
     "no unit": (("infer", NET, "-e", "=1"), "evidence is written UNIT=0 or UNIT=1"),
     "two states": (("compare", NET, "-e", "slow_flow=1,slow_flow=0"), "unit 'slow_flow' must have one state"),
@@ -45,13 +46,16 @@ def test_a_corrupt_file_is_named(run, tmp_path, content):
 
 
 BAD_ROWS = {
-    "empty": ("", "a header with names of units"),
+    "empty": ("", "at least one row and one column"),
     "header only": ("slow_flow\n", "at least one row"),
-    "unknown unit": ("slow_flo\n1\n", "rows.csv: line 1: there is no unit 'slow_flo' in this network. Did you mean"),
-    "twice": ("slow_flow,slow_flow\n1,1\n", "line 1: each unit has one column"),
+    "unknown unit": (
+        "slow_flo\n1\n",
+        "rows.csv: columns must be units of the network; there is no 'slow_flo'. Did you mean",
+    ),
+    "twice": ("slow_flow,slow_flow\n1,1\n", "columns must differ in their names; got 'slow_flow' more than once"),
     "ragged": ("slow_flow,thin_crema\n1\n", "line 2: must have 2 values; got 1"),
-    "odd state": ("slow_flow\n1\nmaybe\n", "line 3: unit 'slow_flow' must be 0, 1 or empty (hidden); got 'maybe'"),
-    "against --evidence": ("lukewarm_cup\n1\n0\n", "line 3: unit 'lukewarm_cup' is 0 here, but 1 in --evidence"),
+    "odd state": ("slow_flow\n1\nmaybe\n", "line 3: column 'slow_flow' must be 0, 1 or empty (missing); got 'maybe'"),
+    "against --evidence": ("lukewarm_cup\n1\n0\n", "row 1: unit 'lukewarm_cup' is 0 here, but 1 in --evidence"),
 }
 
 
@@ -68,4 +72,19 @@ def test_bad_rows_name_the_file_and_the_line(run, tmp_path, name):
 def test_rows_that_are_not_there(run, tmp_path):
     answer = run("infer", NET, "--rows", tmp_path / "none.csv")
     assert answer.code == 2
-    assert "none.csv: cannot be read as CSV: No such file or directory" in answer.err
+    assert "none.csv: cannot be read: No such file or directory" in answer.err
+
+
+def test_rows_without_names_are_refused(run, tmp_path):
+    np.save(tmp_path / "rows.npy", np.zeros((2, 15)))
+    answer = run("infer", NET, "--rows", tmp_path / "rows.npy")
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.endswith("rows.npy: the columns must have the names of units.\n")
+
+
+@pytest.mark.parametrize("command", [("demo",), ("reproduce", "table1", "--networks", "2")])
+def test_a_folder_that_cannot_be_made_is_refused_before_the_work(run, tmp_path, command):
+    (tmp_path / "file").write_text("")
+    answer = run(*command, "--out", tmp_path / "file")
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.endswith("file: cannot be a folder for the output: File exists. Name another.\n")

@@ -5,13 +5,6 @@ import sys
 
 from tests.experiments import made_up
 
-from plefka.cli.reproduce import PARTS
-from plefka.experiments import plan
-
-
-def test_the_parts_on_the_command_line_are_those_of_the_plan():
-    assert set(PARTS) == set(plan.PARTS)
-
 
 def test_without_pyarrow_the_extra_is_named():
     code = 'import sys; sys.modules["pyarrow"] = None; from plefka.cli import main; sys.exit(main(["reproduce"]))'

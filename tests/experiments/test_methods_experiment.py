@@ -8,7 +8,7 @@ import pytest
 import plefka as pf
 from plefka.experiments import compute, methods, networks, pages, plan, render, store
 from plefka.experiments.scatter import Mark, error_against_time
-from plefka.experiments.settings import Trial
+from plefka.experiments.settings import PARTS, Trial
 from tests import slow
 
 ROOT = Path(__file__).parents[2]
@@ -97,7 +97,7 @@ def test_it_is_a_report_of_its_own(folder, few, tmp_path):
     assert "libDAI (J. M. Mooij" in text
     assert "![Mean error and time of every method, sigmoid [-1, 1]" in text
     assert len(list((tmp_path / "figures").iterdir())) == 2
-    assert "methods" not in plan.PARTS["all"]
+    assert "methods" not in PARTS["all"]
 
 
 def test_names_beside_marks_do_not_cover_each_other():

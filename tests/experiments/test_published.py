@@ -1,16 +1,19 @@
 """The run in results/: small, complete, and the source of every number of it in other pages."""
 
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from plefka.experiments import pages, plan, render, store
+from plefka.experiments import compute, pages, plan, render, store
 from plefka.experiments.comparison import cells
 from plefka.experiments.settings import Study
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "results"
 LIMIT = 5_000_000  # bytes
+FIRST = 30  # networks of each column that are computed again
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +48,21 @@ def test_the_numbers_in_the_pages_are_those_of_the_rows(page, everything):
 def test_the_report_is_that_of_the_rows(everything, tmp_path):
     for path in render.write(everything, tmp_path):
         assert path.read_text() == (RESULTS / path.name).read_text()
+
+
+@pytest.mark.parametrize(("table", "number"), [("table1", 0), ("table1", 1), *(("table2", k) for k in range(4))])
+def test_the_first_networks_of_a_column_computed_again_give_the_same_rows(table, number, everything):
+    (study,) = (each for each in plan.experiments([table], plan.FULL, 0) if isinstance(each, Study))
+    column = study.columns[number]
+    again = compute.solve(replace(study, block=FIRST), column, 0, lambda: None)
+    stored = everything[table].where(ensemble=column.ensemble.name, observed=column.observed)
+    first = stored["network"] < FIRST
+    order = np.argsort([column.methods.index(method) for method in stored["method"][first]], kind="stable")
+    for name in ("method", "network", "state", "status", "cycles"):
+        np.testing.assert_array_equal(again[name], stored[name][first][order], name)
+    settled = again["status"] == "converged"
+    for name in ("log_z", "error"):
+        np.testing.assert_allclose(again[name][settled], stored[name][first][order][settled], rtol=1e-6, atol=1e-7)
 
 
 def test_what_the_rows_must_show(everything):

@@ -7,18 +7,19 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from plefka.errors import PlefkaWarning
-from plefka.experiments import compute, table1
+from plefka.experiments import compute, tables
 from plefka.experiments.provenance import PACKAGE, source
-from plefka.experiments.settings import Column, Study
+from plefka.experiments.settings import Study
 from plefka.experiments.store import Store, read_one
 
-COLUMNS = tuple(Column(ensemble, "off", ("G11", "G12")) for ensemble in table1.ENSEMBLES)
+COLUMNS = tuple(replace(column, methods=("G11", "G12")) for column in tables.TABLE1)
 STUDY = Study("table1", COLUMNS, networks=60, block=1, max_steps=300, seed=0)
 CODE = """
 import sys

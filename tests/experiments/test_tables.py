@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import plefka as pf
-from plefka.experiments import compute, networks, table1, table2
+from plefka.experiments import compute, networks, tables
 from plefka.experiments.provenance import source
 from plefka.experiments.settings import Ensemble, Study
 from plefka.experiments.store import Rows, read_one
@@ -14,7 +14,8 @@ from tests import slow
 
 COUNT, BLOCK = 5, 3
 STUDIES = {
-    name: Study(name, table.COLUMNS, COUNT, BLOCK, 300, 7) for name, table in (("table1", table1), ("table2", table2))
+    name: Study(name, columns, COUNT, BLOCK, 300, 7)
+    for name, columns in (("table1", tables.TABLE1), ("table2", tables.TABLE2))
 }
 ORDERS = {"G11": (1, 1, 1), "G12": (1, 2, 1), "G22": (2, 2, 2), "G221": (2, 2, 1)}
 
@@ -48,9 +49,9 @@ def test_the_provenance_says_how_and_on_what(computed):
     assert str(Path.home()) not in str(rows.provenance)
 
 
-@pytest.mark.parametrize("number", range(len(table2.COLUMNS)))
+@pytest.mark.parametrize("number", range(len(tables.TABLE2)))
 def test_the_observed_state_and_ln_z_are_those_of_sums_over_all_states(computed, number):
-    column = table2.COLUMNS[number]
+    column = tables.TABLE2[number]
     part = computed["table2"].where(ensemble=column.ensemble.name, observed=column.observed, method="G12")
     best = max if column.observed == "likeliest" else min
     for k in (0, COUNT - 1):
@@ -95,7 +96,7 @@ def test_biases_may_have_a_range_of_their_own():
 
 def test_other_settings_have_other_rows(tmp_path):
     """Another seed and fewer networks go to folders of their own, and old rows are not touched."""
-    columns = (table1.COLUMNS[0],)
+    columns = (tables.TABLE1[0],)
     studies = [Study("table1", columns, count, 2, 300, seed) for count, seed in ((2, 0), (2, 1), (3, 0))]
     for study in studies:
         compute.complete(study, tmp_path)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from plefka.cli import options, output
-from plefka.cli.learn import check_single
+from plefka.tables import kind_of, status_word
 
 if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
@@ -33,7 +33,7 @@ def compare(net: options.Network, evidence: options.Evidence = None, json: optio
     from plefka.cli.source import read_evidence, read_network
 
     network = read_network(net)
-    check_single(network, net, "compare")
+    options.check_single(network, net, "compare")
     observed = read_evidence(network, evidence)
     found, left_out = try_all(lambda method: pf.infer(network, observed, method, throw=False), "comparing methods")
     trials = {method: _timed(network, observed, method) for method in found}  # the first calls compiled
@@ -92,12 +92,12 @@ def _content(trial: Trial, exact: "Solution | None") -> dict[str, Any]:
     error, worst = errors(solution, exact)
     return {
         "method": str(solution.method),
-        "kind": output.kind(solution),
+        "kind": kind_of(solution),
         "is_bound": solution.is_bound,
         "log_likelihood": solution.log_likelihood,
         "error": error,
         "largest_mean_error": worst,
-        "status": output.status_word(solution.status),
+        "status": status_word(solution.status),
         "warnings": solution.warnings,
         "num_steps": solution.num_steps,
         "seconds": trial.seconds,
@@ -123,8 +123,8 @@ def _cells(trial: Trial, exact: "Solution | None") -> tuple[str, ...]:
         f"{solution.log_likelihood:.6f}",
         "" if error is None else f"{error:+.6f}",
         "" if worst is None else f"{worst:.4f}",
-        output.kind(solution),
-        output.status_word(solution.status),
+        kind_of(solution),
+        status_word(solution.status),
         output.steps_text(solution, solution.num_steps),
         f"{1e3 * trial.seconds:.1f} ms",
     )

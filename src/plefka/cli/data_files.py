@@ -1,9 +1,8 @@
-"""Tables of 0, 1 and missing in files: .csv, .parquet and .npy, read and written."""
+"""Tables of 0, 1 and missing in files: .csv, .parquet and .npy."""
 
 import csv
-import io
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -29,11 +28,14 @@ class Table(NamedTuple):
     values: Any
 
 
-def read_table(path: Path) -> Table:
-    """The table in a file; an error that names the file where it is not one of 0, 1 and missing."""
+def read_table(path: Path, *, header: bool = False) -> Table:
+    """The table in a file; an error that names the file where it is not one of 0, 1 and missing.
+
+    `header`: the first line of a CSV file is a header, whatever it looks like.
+    """
     read = for_suffix(path, READERS)
     try:
-        names, values = read(path)
+        names, values = read(path, header)
         _check_names(names)
         _check_shape(values.shape)
         _check_values(names, values)
@@ -58,7 +60,7 @@ def for_suffix(path: Path, by_suffix: dict[str, Callable]) -> Any:
 # ---- reading ---------------------------------------------------------------------------------------------------------
 
 
-def _read_csv(path: Path) -> tuple[Names, "np.ndarray"]:
+def _read_csv(path: Path, header: bool) -> tuple[Names, "np.ndarray"]:
     """A first line without 0 and 1 is a header, and so is 0, 1, 2, ..., which numbers columns without naming them."""
     import numpy as np
 
@@ -66,13 +68,14 @@ def _read_csv(path: Path) -> tuple[Names, "np.ndarray"]:
         with open(path, newline="", encoding="utf-8-sig") as file:
             lines = _lines(csv.reader(file))
             number, first = next(lines, (0, []))
-            numbered = len(first) > 2 and [word.strip() for word in first] == [str(k) for k in range(len(first))]
-            has_header = not numbered and _is_header(first)
-            names = [word.strip() for word in first] if has_header else None
+            words = [word.strip() for word in first]
+            numbered = not header and len(words) > 2 and words == [str(k) for k in range(len(words))]
+            has_header = header or (not numbered and _is_header(first))
+            names = words if has_header else None
             if not has_header and not numbered and first:
                 lines = chain([(number, first)], lines)
             columns = [f"column {name!r}" for name in names or range(len(first))]
-            rows = [states_in(words, number, columns) for number, words in lines]
+            rows = [_states_in(words, number, columns) for number, words in lines]
     except (UnicodeDecodeError, csv.Error) as error:
         raise ValueError(f"cannot be read as CSV: {error}.") from error
     return names, np.array(rows, np.float32).reshape(len(rows), len(first))
@@ -99,14 +102,14 @@ def _lines(reader: Any) -> Iterator[tuple[int, list[str]]]:
             yield reader.line_num, words or [""]
 
 
-def states_in(words: list[str], line: int, columns: Sequence[str], empty: str = "missing") -> list[float]:
-    """0, 1 or nan for every word of a line; `columns` and `empty` are the words for them in errors."""
+def _states_in(words: list[str], line: int, columns: Sequence[str]) -> list[float]:
+    """0, 1 or nan for every word of a line; `columns` are called so in errors."""
     if len(words) != len(columns):
         raise ValueError(f"line {line}: must have {len(columns)} values; got {len(words)}.")
     row = [_number(word) for word in words]
     if None in row:
         at = row.index(None)
-        raise ValueError(f"line {line}: {columns[at]} must be 0, 1 or empty ({empty}); got {words[at]!r}.")
+        raise ValueError(f"line {line}: {columns[at]} must be 0, 1 or empty (missing); got {words[at]!r}.")
     return row  # pyright: ignore[reportReturnType]
 
 
@@ -116,10 +119,10 @@ def _number(word: str) -> float | None:
     return WORDS.get(word.strip().lower()) if found is None else found
 
 
-def _read_parquet(path: Path) -> tuple[Names, "np.ndarray"]:
+def _read_parquet(path: Path, header: bool) -> tuple[Names, "np.ndarray"]:
     import numpy as np
 
-    pandas = _pandas()
+    pandas = import_pandas()
     path.open("rb").close()  # raises the usual error if the file does not exist
     try:
         frame = pandas.read_parquet(path)
@@ -130,7 +133,7 @@ def _read_parquet(path: Path) -> tuple[Names, "np.ndarray"]:
         raise ValueError(f"must be a Parquet file with columns of 0, 1 and missing; {_first_line(error)}") from error
 
 
-def _pandas() -> Any:
+def import_pandas() -> Any:
     try:
         import pandas
     except ImportError as error:
@@ -142,7 +145,7 @@ def _first_line(error: Exception) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0]
 
 
-def _read_npy(path: Path) -> tuple[Names, "np.ndarray"]:
+def _read_npy(path: Path, header: bool) -> tuple[Names, "np.ndarray"]:
     """Memory-mapped, so that rows are read as they are used."""
     import numpy as np
 
@@ -202,7 +205,7 @@ def units_of(network: "BeliefNetwork", table: Table) -> "np.ndarray":
 
     width = table.values.shape[1]
     if table.names is not None and has_names(network, table.names):
-        return _units_by_name(network, table)
+        return units_by_name(network, table)
     visible = network.layers[-1] if network.layers else network.size
     if width not in (visible, network.size):
         either = f"{visible} columns, as the bottom layer has units, or" if visible < network.size else "columns for"
@@ -210,17 +213,20 @@ def units_of(network: "BeliefNetwork", table: Table) -> "np.ndarray":
     return np.arange(network.size - width, network.size)
 
 
-def _units_by_name(network: "BeliefNetwork", table: Table) -> "np.ndarray":
+def units_by_name(network: "BeliefNetwork", table: Table) -> "np.ndarray":
+    """The unit that each column is named after."""
     import numpy as np
 
+    if table.names is None:
+        raise InvalidFile(f"{table.path}: the columns must have the names of units.")
     position = {name: unit for unit, name in enumerate(network.names)}
-    unknown = [name for name in table.names or () if name not in position]
+    unknown = [name for name in table.names if name not in position]
     if unknown:
         raise InvalidFile(
             f"{table.path}: columns must be units of the network; there is no {listed(map(repr, unknown))}."
             + nearest(unknown[0], position)
         )
-    return np.array([position[name] for name in table.names or ()])
+    return np.array([position[name] for name in table.names])
 
 
 def evidence_of(network: "BeliefNetwork", units: "np.ndarray", values: Any) -> "np.ndarray":
@@ -230,62 +236,3 @@ def evidence_of(network: "BeliefNetwork", units: "np.ndarray", values: Any) -> "
     rows = np.full((len(values), network.size), NAN)
     rows[:, units] = values
     return rows
-
-
-# ---- writing ---------------------------------------------------------------------------------------------------------
-
-
-def encode_csv(names: Iterable[str] | None, values: "np.ndarray") -> bytes:
-    """Whole numbers without a point, others with all their digits."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    if names is not None:
-        writer.writerow(names)
-    rows = values.astype(float).tolist()
-    writer.writerows([int(value) if value.is_integer() else value for value in row] for row in rows)
-    return text.getvalue().encode()
-
-
-def _encode_parquet(names: Iterable[str] | None, values: "np.ndarray") -> bytes:
-    frame = _pandas().DataFrame(values, columns=None if names is None else list(names))
-    try:
-        return frame.rename(columns=str).to_parquet(index=False)
-    except ImportError as error:
-        raise MissingExtra("pyarrow", "data", "writing .parquet") from error
-
-
-def _encode_npy(names: Iterable[str] | None, values: "np.ndarray") -> bytes:
-    import numpy as np
-
-    content = io.BytesIO()
-    np.save(content, values)
-    return content.getvalue()
-
-
-WRITERS = {".csv": encode_csv, ".parquet": _encode_parquet, ".npy": _encode_npy}
-
-
-def write_table(path: Path, names: Iterable[str] | None, values: "np.ndarray") -> None:
-    """Write a table in the format that the suffix says, as a whole or not at all."""
-    from plefka import atomic
-
-    atomic.write(path, for_suffix(path, WRITERS)(names, values))
-
-
-def check_target(path: Path) -> None:
-    """Refuse what cannot be written before the work, not after it."""
-    if not path.parent.is_dir():
-        raise InvalidFile(f"{path}: the folder {str(path.parent)!r} does not exist. Create it, or name another.")
-    if path.is_dir():
-        raise InvalidFile(f"{path}: must be a file; got a folder.")
-
-
-def check_new(path: Path, inputs: Iterable[Path], *, force: bool) -> None:
-    """Input files are never overwritten, and other files only with --force."""
-    check_target(path)
-    if not path.exists():
-        return
-    if any(given.exists() and path.samefile(given) for given in inputs):
-        raise InvalidFile(f"{path}: is one of the input files, which are not overwritten. Name another file.")
-    if not force:
-        raise InvalidFile(f"{path}: already exists. Pass --force to replace it, or name another file.")

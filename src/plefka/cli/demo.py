@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from plefka.cli import output
+from plefka.cli.targets import check_folder
+from plefka.tables import kind_of
 
 if TYPE_CHECKING:
     from plefka.examples import Example
@@ -29,6 +31,7 @@ def demo(out: Out = Path("demo")) -> None:
     from plefka.cache import keep_compiled
     from plefka.examples import read_example
 
+    check_folder(out)
     keep_compiled()
     example = read_example(NAME)
     print(example.about)
@@ -75,7 +78,7 @@ def _print_likelihoods(example: "Example", solutions: dict[str, "Solution"], lef
             name,
             f"{solution.log_likelihood:.4f}",
             "" if solution is exact else f"{solution.log_likelihood - exact.log_likelihood:+.4f}",
-            output.kind(solution),
+            kind_of(solution),
             " ".join(str(1 + ranking.index(cause)) for cause in _causes(example, solution)),
         )
         for name, solution in solutions.items()

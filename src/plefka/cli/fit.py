@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from plefka.cli import INTERRUPTED, options, output
-from plefka.cli.data_files import Table, check_new, check_target, read_table
-from plefka.cli.learn import Data, Force, Scheme, Seed
+from plefka.cli.data_files import Table, read_table
+from plefka.cli.targets import check_new, check_target
 from plefka.errors import InvalidFile, InvalidInput, listed
 
 if TYPE_CHECKING:
@@ -22,14 +22,14 @@ DID_NOT_LEARN = 1
 
 
 def fit(
-    data: Data,
+    data: options.Data,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="MODEL", help="File for the network: .json or .npz.")],
     layers: Annotated[str, typer.Option(metavar="1x8", help="The sizes of the hidden layers, top first.")] = "1x8",
     activation: Annotated[str, typer.Option(help="sigmoid or noisy_or.")] = "sigmoid",
-    method: Scheme = None,
+    method: options.LearningMethod = None,
     epochs: Annotated[int, typer.Option(min=1)] = 100,
     batch_size: Annotated[int, typer.Option(min=1, help="Distinct rows per step.")] = 256,
-    seed: Seed = 0,
+    seed: options.Seed = 0,
     learning_rate: Annotated[float, typer.Option(min=0.0, help="The step size of Adam.")] = 0.05,
     l1: Annotated[float, typer.Option(min=0.0, help="L1 penalty on the weights.")] = 0.0,
     l2: Annotated[float, typer.Option(min=0.0, help="L2 penalty on the weights.")] = 0.0,
@@ -41,7 +41,7 @@ def fit(
     plot: Annotated[Path | None, typer.Option(metavar="PICTURE", help="Draw the history.")] = None,
     features: Annotated[Path | None, typer.Option(metavar="PICTURE", help="Draw the weights of hidden units.")] = None,
     shape: Annotated[str | None, typer.Option(metavar="8x8", help="Of the images in --features.")] = None,
-    force: Force = False,
+    force: options.Force = False,
     json: options.Json = False,
 ) -> None:
     """Learn a network from a table."""

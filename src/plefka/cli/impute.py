@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from plefka.cli import options, output
-from plefka.cli.data_files import WRITERS, Table, check_new, evidence_of, for_suffix, read_table, units_of, write_table
-from plefka.cli.learn import Data, Force, Model, Scheme, check_single
+from plefka.cli.data_files import Table, evidence_of, for_suffix, read_table, units_of
+from plefka.cli.targets import WRITERS, check_new, write_table
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,12 +20,12 @@ BLOCK = 2**13  # rows that are filled at once
 
 
 def impute(
-    model: Model,
-    data: Data,
+    model: options.Model,
+    data: options.Data,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FILLED", help=".csv, .parquet or .npy.")],
-    method: Scheme = None,
+    method: options.LearningMethod = None,
     probabilities: Annotated[bool, typer.Option("--probabilities", help="Fill in P(on | row), not 0 or 1.")] = False,
-    force: Force = False,
+    force: options.Force = False,
     json: options.Json = False,
 ) -> None:
     """Fill the missing entries of a table."""
@@ -35,7 +35,7 @@ def impute(
     for_suffix(out, WRITERS)
     check_new(out, [data, Path(model)], force=force)
     network, table = read_network(model), read_table(data)
-    check_single(network, model, "impute")
+    options.check_single(network, model, "impute")
     chosen = learning_method(method, network.activation)
     values, content = _filled(network, table, chosen, probabilities)
     names = table.names or (None if out.suffix.lower() == ".csv" else _names(network, table))

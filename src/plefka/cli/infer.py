@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from plefka.cli import options, output
+from plefka.tables import kind_of, status_word
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,7 +58,7 @@ def _content(solution: "Solution") -> dict[str, Any]:
     rows = _row_contents(solution)
     return {
         "method": str(solution.method),
-        "kind": output.kind(solution),
+        "kind": kind_of(solution),
         "is_bound": solution.is_bound,
         "notes": list(solution.notes),
         **({"rows": rows} if solution.is_batch else rows[0]),
@@ -72,7 +73,7 @@ def _row_contents(solution: "Solution") -> list[dict[str, Any]]:
     return [
         {
             "log_likelihood": float(log_likelihood),
-            "status": output.status_word(status),
+            "status": status_word(status),
             "message": status.value,
             "warnings": warnings,
             "num_steps": int(num_steps),
@@ -122,8 +123,8 @@ def _print_answers(solutions: list["Solution"]) -> None:
         (
             str(s.method),
             f"{s.log_likelihood:.6f}",
-            output.kind(s),
-            output.status_word(s.status),
+            kind_of(s),
+            status_word(s.status),
             output.steps_text(s, s.num_steps),
             f"{s.residual:.1e}",
         )
@@ -155,14 +156,14 @@ def _print_batch(solution: "Solution") -> None:
         (
             str(row),
             f"{solution.log_likelihood[row]:.6f}",
-            output.status_word(solution.status[row]),
+            status_word(solution.status[row]),
             output.steps_text(solution, solution.num_steps[row]),
             _most_probable(solution, row),
         )
         for row in range(min(count, output.MOST_ROWS))
     ]
     header = ("row", "ln P(evidence)", "status", "steps", "most probable hidden units")
-    output.print_table(header, rows, f"{solution.method} ({output.kind(solution)})")
+    output.print_table(header, rows, f"{solution.method} ({kind_of(solution)})")
     output.print_more(count, len(rows))
     for note in solution.notes:
         print(note)

@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from plefka.errors import listed
+from plefka.tables import MOST_ROWS as MOST_ROWS
+from plefka.tables import doubts, rows_by_sentence, text_table
+
 if TYPE_CHECKING:
     from plefka.evidence import Likelihood
-    from plefka.solution import Solution, Status
+    from plefka.solution import Solution
 
-MOST_ROWS = 20
 DID_NOT_CONVERGE = 1
 
 
@@ -22,8 +25,6 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], title: str
     if sys.stdout.isatty() and find_spec("rich"):
         _print_rich(header, rows, title)
         return
-    from plefka.tables import text_table
-
     print("\n".join([*([title] if title else []), text_table(header, rows)]))
 
 
@@ -79,18 +80,6 @@ def as_json(evidence: "Mapping[str, int | Likelihood]") -> dict[str, Any]:
     }
 
 
-def kind(solution: "Solution") -> str:
-    """'exact', 'lower bound' or 'estimate'."""
-    from plefka.tables import kind_of
-
-    return kind_of(solution)
-
-
-def status_word(status: "Status") -> str:
-    """'converged', 'out of steps', ..."""
-    return status.name.lower().replace("_", " ")
-
-
 def steps_text(solution: "Solution", steps: int) -> str:
     """The number of steps; nothing for an exact answer."""
     return "" if solution.is_exact else str(steps)
@@ -104,8 +93,6 @@ def print_left_out(reasons: Mapping[str, str]) -> None:
 
 def print_doubts(solutions: Sequence["Solution"]) -> None:
     """The warnings about answers that converged."""
-    from plefka.tables import doubts
-
     for solution in solutions:
         for doubt in doubts(solution):
             print(f"warning: {solution.method}: {doubt}")
@@ -121,15 +108,12 @@ def exit_with(solutions: Sequence["Solution"]) -> None:
 
 
 def _failures(solution: "Solution") -> list[str]:
-    """A line for every way in which it did not converge; of a batch, with the rows that ended so."""
-    import numpy as np
+    """A line for each status other than converged; of a batch, with the rows that ended so."""
+    from plefka.solution import Status
 
-    from plefka.errors import listed
-
-    rows: dict[Status, list[int]] = {}
-    for row in np.flatnonzero(~np.atleast_1d(solution.converged)):
-        rows.setdefault(solution.status[row] if solution.is_batch else solution.status, []).append(int(row))
+    statuses = solution.status if solution.is_batch else [solution.status]
+    found = rows_by_sentence([] if status is Status.CONVERGED else [status.value] for status in statuses)
     return [
-        f"{solution.method}{f' (rows: {listed(at)})' if solution.is_batch else ''}: {status.value}."
-        for status, at in rows.items()
+        f"{solution.method}{f' (rows: {listed(rows)})' if solution.is_batch else ''}: {sentence}."
+        for sentence, rows in found.items()
     ]

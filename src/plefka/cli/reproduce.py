@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from plefka.cli import INTERRUPTED, output
+from plefka.cli.targets import check_folder
 from plefka.errors import InvalidInput, nearest
+from plefka.experiments.settings import PARTS
 
 if TYPE_CHECKING:
     from plefka.experiments.report import Section
     from plefka.experiments.settings import Experiment
-
-PARTS = ("table1", "table2", "figures", "learning", "misprints", "variants", "policies", "methods", "all")
 
 
 def reproduce(
@@ -35,6 +35,7 @@ def reproduce(
         rows = store.read(out)
     else:
         chosen = _experiments(wanted, quick, networks, seed)
+        check_folder(out)
         _compute(chosen, out, quick)
         rows = {experiment.name: store.read_one(out, experiment) for experiment in chosen}
     sections = render.sections(rows)

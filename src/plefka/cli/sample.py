@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from plefka.cli import options, output
-from plefka.cli.data_files import encode_csv
+from plefka.cli.targets import encode_csv
 
 Count = Annotated[int, typer.Option("--count", "-n", min=1, help="How many states to draw.")]
 Seed = Annotated[int, typer.Option("--seed", "-s", min=0, help="The same seed draws the same states.")]

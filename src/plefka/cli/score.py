@@ -6,20 +6,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from plefka.cli import options, output
-from plefka.cli.data_files import check_new, for_suffix, read_table, units_of, write_table
-from plefka.cli.learn import Data, Force, Model, Seed, check_single
+from plefka.cli.data_files import for_suffix, read_table, units_of
+from plefka.cli.targets import check_new, write_table
 
 if TYPE_CHECKING:
     from plefka.learning.scoring import Score
 
 
 def score(
-    model: Model,
-    data: Data,
-    seed: Seed = 0,
+    model: options.Model,
+    data: options.Data,
+    seed: options.Seed = 0,
     samples: Annotated[int, typer.Option(min=2, help="For each row, where sampling is needed.")] = 1000,
     rows: Annotated[Path | None, typer.Option(metavar="OUT.csv", help="Write ln P of every row.")] = None,
-    force: Force = False,
+    force: options.Force = False,
     json: options.Json = False,
 ) -> None:
     """ln P of the rows of a table, exact where affordable."""
@@ -33,7 +33,7 @@ def score(
         for_suffix(rows, {".csv": write_table})
         check_new(rows, [data, Path(model)], force=force)
     network, table = read_network(model), read_table(data)
-    check_single(network, model, "score")
+    options.check_single(network, model, "score")
     patterns = patterns_of(network, table.values, units_of(network, table))
     found = score_patterns(network, patterns, None, seed, samples)
     if rows is not None:

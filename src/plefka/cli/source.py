@@ -1,11 +1,11 @@
 """From the arguments of the command line to networks and evidence."""
 
-import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from plefka.cache import keep_compiled
-from plefka.cli.data_files import states_in
+from plefka.cli.data_files import evidence_of, read_table, units_by_name
 from plefka.errors import InvalidEvidence, InvalidFile
 from plefka.evidence import Evidence, Likelihood, as_evidence
 
@@ -37,20 +37,20 @@ def read_evidence(network: "BeliefNetwork", options: Sequence[str] | None) -> "d
             raise InvalidEvidence(f"unit {unit!r} must have one state; got {texts[unit]} and {state}.")
     observed = {unit: _state(unit, state) for unit, state in texts.items()}
     as_evidence(network, observed)
-    return {unit: state if isinstance(state, Likelihood) else int(float(state)) for unit, state in observed.items()}
+    return observed
 
 
-def _state(unit: str, text: str) -> "str | Likelihood":
-    """0 or 1 as it is written, or ON:OFF, how probable what was seen is in either state."""
-    if ":" not in text:
-        return text
+def _state(unit: str, text: str) -> "int | Likelihood":
+    """0 or 1, or of ON:OFF how probable what was seen is in either state."""
     try:
-        on, off = map(float, text.split(":"))
+        numbers = [float(part) for part in text.split(":")]
     except ValueError:
-        raise InvalidEvidence(
-            f"soft evidence is written UNIT=ON:OFF, two numbers, as in {unit}=0.9:0.2; got {unit}={text}."
-        ) from None
-    return Likelihood(on, off)
+        numbers = []
+    if len(numbers) == 2:
+        return Likelihood(*numbers)
+    if numbers not in ([0], [1]):
+        raise InvalidEvidence(f"unit {unit!r} must be 0 or 1, or ON:OFF as in {unit}=0.9:0.2; got {text}.")
+    return int(numbers[0])
 
 
 def _assignments(options: Iterable[str]) -> Iterator[tuple[str, str]]:
@@ -68,7 +68,7 @@ def _assignments(options: Iterable[str]) -> Iterator[tuple[str, str]]:
 def read_rows(
     network: "BeliefNetwork", path: str, evidence: "Mapping[str, int | Likelihood]"
 ) -> "np.ndarray | Evidence":
-    """One row of evidence for each line of a CSV file: names of units in the header, nothing for hidden ones.
+    """One row of evidence for each row of a table, whose columns have the names of units.
 
     `evidence` holds for every row, soft evidence too.
     """
@@ -87,48 +87,14 @@ def read_rows(
 
 
 def _certain_rows(network: "BeliefNetwork", path: str, evidence: Mapping[str, int]) -> "np.ndarray":
-    import numpy as np
-
-    header, *lines = _read_csv(path)
-    units = [_column(network, path, name.strip()) for name in header]
-    if len(set(units)) < len(units):
-        raise InvalidFile(f"{path}: line 1: each unit has one column at most; got {','.join(header)}.")
-    columns = [f"unit {name.strip()!r}" for name in header]
-    rows = np.full((len(lines), network.size), np.nan)
-    try:
-        rows[:, units] = [states_in(words, line, columns, "hidden") for line, words in enumerate(lines, start=2)]
-    except ValueError as error:
-        raise InvalidFile(f"{path}: {error}") from None
+    """The table, and what is observed in all rows; an error where the file has the other state."""
+    table = read_table(Path(path), header=True)
+    rows = evidence_of(network, units_by_name(network, table), table.values)
     for unit, state in evidence.items():
-        _fill(path, rows, network.index(unit), unit, state)
+        column = rows[:, network.index(unit)]
+        conflicts = column == 1 - state
+        if conflicts.any():
+            row = int(conflicts.argmax())
+            raise InvalidEvidence(f"{path}: row {row}: unit {unit!r} is {1 - state} here, but {state} in --evidence.")
+        column[:] = state
     return rows
-
-
-def _column(network: "BeliefNetwork", path: str, name: str) -> int:
-    try:
-        return network.index(name)
-    except InvalidEvidence as error:
-        raise InvalidFile(f"{path}: line 1: {error}") from None
-
-
-def _read_csv(path: str) -> list[list[str]]:
-    try:
-        with open(path, newline="", encoding="utf-8-sig") as file:
-            lines = list(csv.reader(file))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InvalidFile(f"{path}: cannot be read as CSV: {getattr(error, 'strerror', None) or error}.") from error
-    if len(lines) < 2:
-        raise InvalidFile(
-            f"{path}: must have a header with names of units and at least one row; got {len(lines)} lines."
-        )
-    return lines
-
-
-def _fill(path: str, rows: "np.ndarray", unit: int, name: str, state: int) -> None:
-    """Observe a unit in all rows; an error where the file has the other state."""
-    column = rows[:, unit]
-    conflicts = column == 1 - state
-    if conflicts.any():
-        line = int(conflicts.argmax()) + 2
-        raise InvalidEvidence(f"{path}: line {line}: unit {name!r} is {1 - state} here, but {state} in --evidence.")
-    column[:] = state

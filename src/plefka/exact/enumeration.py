@@ -24,6 +24,7 @@ from plefka.reduction.ladder import rows_for
 from plefka.solution import CONVERGED, IMPOSSIBLE, NOT_FINITE
 
 if TYPE_CHECKING:
+    from plefka.methods import Exact
     from plefka.reduction.reduce import Part, TracedReduction
 
 MOST_HIDDEN = 24
@@ -54,7 +55,7 @@ class Row(NamedTuple):
     states: Any  # how many states there are
 
 
-def posterior(part: "Part", *, dtype: str) -> Posterior:
+def posterior(method: "Exact", part: "Part", *, dtype: str) -> Posterior:
     """ln P(evidence) and all posterior means, exactly."""
     question = part.question
     rows = _rows(question)
@@ -197,7 +198,7 @@ def _refuse_too_many(bits: int) -> None:
         )
 
 
-def traced(reduction: "TracedReduction") -> Posterior:
+def traced(method: "Exact", reduction: "TracedReduction") -> Posterior:
     """Inside a trace of the user's: all states of all units that may be hidden, those against the evidence left out."""
     given, storage = reduction.given, reduction.question.storage
     known, f = given.known, given.activation

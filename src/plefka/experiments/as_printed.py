@@ -15,6 +15,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from plefka.activations import Activation, Sigmoid, sigmoid, softplus
+from plefka.experiments.settings import AS_PRINTED
 from plefka.free_energies.functional import Functional
 from plefka.free_energies.taylor import Taylor
 from plefka.methods import MeanField
@@ -22,7 +23,6 @@ from plefka.networks.blocks import OpenBlocks
 from plefka.question import Question
 from plefka.recovery import solved
 
-NAME = "G22 as printed"
 RIGHT_G12 = Taylor(1, 2)
 
 
@@ -30,7 +30,7 @@ RIGHT_G12 = Taylor(1, 2)
 class AsPrinted(MeanField):
     """A method for `infer`, but none of the library's."""
 
-    name: str = NAME
+    name: str = AS_PRINTED
 
     @property
     def functional(self) -> Functional:

@@ -7,6 +7,7 @@ import numpy as np
 
 from plefka.experiments.printed import decimals, printed_mean
 from plefka.experiments.report import Table
+from plefka.experiments.settings import AS_PRINTED
 from plefka.experiments.store import Rows
 from plefka.experiments.summary import Key, Summary, percent, signed, summaries
 
@@ -15,7 +16,6 @@ OBSERVED = {
     "likeliest": "visible state with the largest ln Z",
     "unlikeliest": "visible state with the smallest ln Z",
 }
-SHORT = {"off": "", "likeliest": ", largest ln Z", "unlikeliest": ", smallest ln Z"}
 SIGNIFICANT = 3  # standard errors
 EQUATION = {"table1": "(76)", "table2": "(77)"}
 
@@ -90,7 +90,7 @@ def explain(cell: Cell, everything: Mapping[str, Rows]) -> str:
 def _explain_second_order(cell: Cell, everything: Mapping[str, Rows]) -> str:
     closer = "closer to the truth" if abs(cell.ours.mean) < abs(cell.printed or 0.0) else "farther from the truth"
     sentence = f"{EQUATION[cell.table]} is misprinted; the right G22 is {closer} than what was printed"
-    printed = _find(everything, "misprints", cell.key._replace(method="G22 as printed"))
+    printed = _find(everything, "misprints", cell.key._replace(method=AS_PRINTED))
     if printed is None:
         return f"{sentence}."
     digits = decimals(cell.table)

@@ -17,10 +17,10 @@ import numpy as np
 import plefka as pf
 from plefka.errors import PlefkaWarning
 from plefka.experiments import learn_bars, methods, trial
-from plefka.experiments.as_printed import NAME, AsPrinted
+from plefka.experiments.as_printed import AsPrinted
 from plefka.experiments.networks import draw, observe
 from plefka.experiments.provenance import source
-from plefka.experiments.settings import Column, Experiment, Learning, Study, Trial
+from plefka.experiments.settings import AS_PRINTED, Column, Experiment, Learning, Study, Trial
 from plefka.experiments.store import Store
 from plefka.methods import MeanField, Method
 from plefka.progress import progress
@@ -56,13 +56,13 @@ def complete(experiment: Experiment, folder: Path) -> None:
 
 def _study_blocks(study: Study, folder: Path) -> list[Block]:
     return [
-        Block(f"{number}-{first:05}", len(column.methods), partial(_solve, study, column, first))
+        Block(f"{number}-{first:05}", len(column.methods), partial(solve, study, column, first))
         for number, column in enumerate(study.columns)
         for first in range(0, study.networks, study.block)
     ]
 
 
-def _solve(study: Study, column: Column, first: int, advance: Advance) -> dict[str, Any]:
+def solve(study: Study, column: Column, first: int, advance: Advance) -> dict[str, Any]:
     """A block of networks by every method of its column: a row for each network and method."""
     count = min(study.block, study.networks - first)
     networks = draw(column.ensemble, study.seed, first, count)
@@ -82,7 +82,7 @@ def _solve(study: Study, column: Column, first: int, advance: Advance) -> dict[s
 
 
 def _method(name: str, max_steps: int) -> Method:
-    return replace(AsPrinted() if name == NAME else cast(MeanField, pf.parse_method(name)), max_steps=max_steps)
+    return replace(AsPrinted() if name == AS_PRINTED else cast(MeanField, pf.parse_method(name)), max_steps=max_steps)
 
 
 def _columns(found: pf.Solution, log_z: np.ndarray, method: str, first: int) -> dict[str, np.ndarray]:

@@ -7,26 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from plefka.errors import MissingExtra
+from plefka.plots.style import GRID, INK, QUIET, canvas  # first, as it says what to install
 
-try:
-    import matplotlib
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-    from matplotlib.layout_engine import ConstrainedLayoutEngine
-    from matplotlib.ticker import MaxNLocator
-except ImportError as error:
-    raise MissingExtra("matplotlib", "plots", "drawing") from error
+# isort: split
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 # Every colour is the name of a variable on the page; the values are those on white paper.
-INK, QUIET, GRID, FIRST, SECOND, THIRD, FOURTH = (
-    "#1b2733", "#4d5b69", "#d5dbe1", "#0b6e8a", "#b3470b", "#7a3e9d", "#3d7a1f"
-)  # fmt: skip
-VARIABLES = {
-    INK: "--ink", QUIET: "--quiet", GRID: "--grid",
-    FIRST: "--first", SECOND: "--second", THIRD: "--third", FOURTH: "--fourth",
-}  # fmt: skip
-SERIES = (FIRST, SECOND, THIRD, FOURTH)
+SERIES = FIRST, SECOND, THIRD, FOURTH = "#0b6e8a", "#b3470b", "#7a3e9d", "#3d7a1f"
+NAMES = ("ink", "quiet", "grid", "first", "second", "third", "fourth")
+VARIABLES = {colour: f"--{name}" for colour, name in zip((INK, QUIET, GRID, *SERIES), NAMES, strict=True)}
 STYLES = ("-", "--", ":", "-.")
 SETTINGS: Any = {
     "svg.fonttype": "none",
@@ -120,20 +112,6 @@ def _draw_ceiling(axes: Axes, ceiling: float) -> None:
     label = f"ceiling {ceiling:.3f}".replace("-", "\N{MINUS SIGN}")
     place: Any = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
     axes.annotate(label, (0.01, ceiling), (0, -11), fontsize=8.5, color=INK, **place)
-
-
-def canvas(size: tuple[float, float]) -> tuple[Figure, Axes]:
-    """Empty axes in the manner of all drawings here."""
-    figure = Figure(figsize=size, layout=ConstrainedLayoutEngine(w_pad=0.06, h_pad=0.06))
-    axes = figure.add_subplot()
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.spines[["left", "bottom"]].set_color(QUIET)
-    axes.tick_params(color=QUIET, labelcolor=INK, labelsize=9)
-    axes.xaxis.label.set_color(INK)
-    axes.yaxis.label.set_color(INK)
-    axes.grid(axis="y", color=GRID, linewidth=0.8)
-    axes.set_axisbelow(True)
-    return figure, axes
 
 
 def to_svg(figure: Figure) -> str:

@@ -6,13 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from plefka.experiments import markdown, table1, table2
-from plefka.experiments.comparison import SHORT
+from plefka.experiments import markdown, tables
 from plefka.experiments.report import Figure, Panel, Section, Table, Text
 from plefka.experiments.scatter import Mark, error_against_time
 from plefka.experiments.settings import Trial
 from plefka.experiments.store import Rows
-from plefka.experiments.summary import named, percent, signed
+from plefka.experiments.summary import OBSERVED, named, percent, signed
 
 METHODS = (
     "exact",
@@ -33,7 +32,7 @@ METHODS = (
     "auto[exact=no]",
 )
 ONLY = {"SJJ": "sigmoid"}  # the activation of a method that does not apply to all
-COLUMNS = tuple((column.ensemble, column.observed) for column in (*table1.COLUMNS, *table2.COLUMNS))
+COLUMNS = tuple((column.ensemble, column.observed) for column in tables.COLUMNS)
 FRESH = 1000  # the networks are not those of the tables
 FAMILY = {
     "paper": ("G11", "G12", "G22", "G221", "SJJ"),
@@ -84,7 +83,7 @@ class Column(NamedTuple):
 
     @property
     def name(self) -> str:
-        return f"{self.ensemble}{SHORT[self.observed]}"
+        return self.ensemble + OBSERVED[self.observed]
 
 
 def trial(networks: int, seed: int) -> Trial:

@@ -1,20 +1,16 @@
 """The cost of the misprints in (76) and (77): G22 as printed beside the right one, on the same networks."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
-from plefka.experiments import table1, table2
-from plefka.experiments.comparison import SHORT
+from plefka.experiments import tables
 from plefka.experiments.printed import decimals, printed_mean
 from plefka.experiments.report import Section, Table, Text
-from plefka.experiments.settings import Column
+from plefka.experiments.settings import AS_PRINTED
 from plefka.experiments.store import Rows
 from plefka.experiments.summary import percent, signed, summaries
 
-AS_PRINTED = "G22 as printed"
-COLUMNS = tuple(
-    Column(column.ensemble, column.observed, ("G12", AS_PRINTED, "G22", "G221"))
-    for column in (*table1.COLUMNS, *table2.COLUMNS)
-)
+COLUMNS = tuple(replace(column, methods=("G12", AS_PRINTED, "G22", "G221")) for column in tables.COLUMNS)
 ABOUT = (
     "The second order terms of (76) and (77) cannot be evaluated to the letter: brackets do not balance, and w_il with "
     "l > i would be zero. The reading here has the fewest changes: the bracket that (76) leaves open ends after "
@@ -33,7 +29,7 @@ def render(everything: Mapping[str, Rows]) -> Section:
         printed = printed_mean(table, key.ensemble, key.observed, "G22" if key.method == AS_PRINTED else key.method)
         rows.append(
             (
-                f"{key.ensemble}{SHORT[key.observed]}",
+                key.column,
                 key.method,
                 "" if printed is None else signed(printed, decimals(table)),
                 ours.spelled(4),

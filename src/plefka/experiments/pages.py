@@ -11,8 +11,8 @@ from pathlib import Path
 
 from plefka import atomic
 from plefka.errors import InvalidInput
-from plefka.experiments import claims, learning, markdown, methods, misprints, policies, render, store, table1, table2
-from plefka.experiments.comparison import SHORT, cells
+from plefka.experiments import claims, learning, markdown, methods, misprints, policies, render, store, tables
+from plefka.experiments.comparison import cells
 from plefka.experiments.printed import decimals
 from plefka.experiments.report import Section, Table
 from plefka.experiments.store import Rows
@@ -41,9 +41,9 @@ def means(everything: Mapping[str, Rows]) -> str:
         for cell in cells(everything[table]):
             digits = decimals(table)
             theirs = "" if cell.printed is None else f" ({signed(cell.printed, digits)})"
-            column = by_column.setdefault(f"{cell.key.ensemble}{SHORT[cell.key.observed]}", {})
+            column = by_column.setdefault(cell.key.column, {})
             column[cell.key.method] = f"{signed(cell.ours.mean, digits)}{theirs}"
-    schemes = table1.METHODS
+    schemes = tables.SIGMOID_METHODS
     rows = [(name, *(column.get(scheme, "") for scheme in schemes)) for name, column in by_column.items()]
     return markdown.table(Table("", ("networks", *(f"`{scheme}`" for scheme in schemes)), rows))
 
@@ -71,8 +71,8 @@ def panels(everything: Mapping[str, Rows]) -> str:
 CONTENT: dict[str, Callable[[Mapping[str, Rows]], str]] = {
     "means": means,
     "claims": lambda everything: _tables(claims.render(everything)),
-    "table1": lambda everything: _tables(table1.render(everything)),
-    "table2": lambda everything: _tables(table2.render(everything)),
+    "table1": lambda everything: _tables(tables.table1(everything)),
+    "table2": lambda everything: _tables(tables.table2(everything)),
     "learning": lambda everything: _tables(learning.render(everything)),
     "verdict": lambda everything: learning.verdict(everything["learning"]),
     "misprints": lambda everything: _tables(misprints.render(everything)),

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from plefka.experiments import learning, methods, misprints, policies, table1, table2, variants
-from plefka.experiments.settings import Experiment, Study
+from plefka.experiments import learning, methods, misprints, policies, tables, variants
+from plefka.experiments.settings import PARTS, Experiment, Study
 
 BLOCK = 2000  # networks: two chunks, one for each of two cores
 
@@ -34,8 +34,8 @@ def with_networks(size: Size, networks: int) -> Size:
 def experiments(parts: Iterable[str], size: Size, seed: int) -> list[Experiment]:
     """The experiments that the parts of the paper need, each once and in its order."""
     studies = {
-        "table1": (table1.COLUMNS, size.tables, size.max_steps),
-        "table2": (table2.COLUMNS, size.tables, size.max_steps),
+        "table1": (tables.TABLE1, size.tables, size.max_steps),
+        "table2": (tables.TABLE2, size.tables, size.max_steps),
         "misprints": (misprints.COLUMNS, size.studies, size.study_steps),
         "variants": (variants.COLUMNS, size.studies, size.study_steps),
         "policies": (policies.COLUMNS, size.policies, size.study_steps),
@@ -50,16 +50,3 @@ def experiments(parts: Iterable[str], size: Size, seed: int) -> list[Experiment]
     }
     wanted = {name for part in parts for name in PARTS[part]}
     return [experiment for name, experiment in everything.items() if name in wanted]
-
-
-PARTS: dict[str, tuple[str, ...]] = {
-    "table1": ("table1",),
-    "table2": ("table2",),
-    "figures": ("table1", "table2"),
-    "misprints": ("misprints",),
-    "variants": ("variants",),
-    "policies": ("policies",),
-    "learning": ("learning",),
-    "methods": ("methods",),  # beyond the paper, and so no part of all
-    "all": ("table1", "table2", "misprints", "variants", "policies", "learning"),
-}

@@ -1,18 +1,17 @@
 """The paper's fixed point policy and the monotone one, side by side on the same networks."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
-from plefka.experiments import table1, table2
-from plefka.experiments.comparison import SHORT
+from plefka.experiments import tables
 from plefka.experiments.report import Section, Table, Text
-from plefka.experiments.settings import Column
 from plefka.experiments.store import Rows
 from plefka.experiments.summary import percent, signed, summaries
 
 PAPER = "[policy=paper]"
 COLUMNS = tuple(
-    Column(column.ensemble, column.observed, tuple(m for method in column.methods for m in (method, method + PAPER)))
-    for column in (*table1.COLUMNS, *table2.COLUMNS)
+    replace(column, methods=tuple(m for method in column.methods for m in (method, method + PAPER)))
+    for column in tables.COLUMNS
 )
 ABOUT = (
     "The paper iterates the fixed point equations plainly and, when the means go back and forth between two points, "
@@ -29,7 +28,7 @@ def render(everything: Mapping[str, Rows]) -> Section:
         if not key.method.endswith(PAPER):
             theirs = found.get(key._replace(method=key.method + PAPER))
             if theirs is not None:
-                rows.append(_row(f"{key.ensemble}{SHORT[key.observed]}", key.method, ours, theirs))
+                rows.append(_row(key.column, key.method, ours, theirs))
     networks = next(iter(found.values())).networks
     header = (
         "networks", "scheme", "converged: monotone", "converged: paper", "met a cycle", "restarts per network",

@@ -16,12 +16,12 @@ NOT_COMPUTING = {
     "examples",
     "experiments",
     "formats",
-    "plots.py",
+    "plots",
     "progress.py",
     "sklearn",
     "tables.py",
 }
-COMPUTING = ("as_printed", "compute", "learn_bars", "networks", "settings", "trial")
+COMPUTING = ("as_printed", "compute", "learn_bars", "networks", "settings", "summary", "trial")
 PACKAGES = ("jax", "jaxlib", "numpy", "scipy", "equinox", "optax")
 
 

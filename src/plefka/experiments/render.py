@@ -14,8 +14,7 @@ from plefka.experiments import (
     methods,
     misprints,
     policies,
-    table1,
-    table2,
+    tables,
     variants,
 )
 from plefka.experiments.printed import paper
@@ -29,8 +28,8 @@ WHITE = '<rect width="100%" height="100%" fill="#ffffff"/>'
 # Each section and the experiments of which it needs one at least.
 SECTIONS: tuple[tuple[tuple[str, ...], Callable[[Mapping[str, Rows]], Section]], ...] = (
     (("table1", "table2", "learning"), claims.render),
-    (("table1",), table1.render),
-    (("table2",), table2.render),
+    (("table1",), tables.table1),
+    (("table2",), tables.table2),
     (("table1", "table2"), figures.render),
     (("learning",), learning.render),
     (("misprints",), misprints.render),

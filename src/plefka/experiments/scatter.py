@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from plefka.experiments.drawing import FIRST, FOURTH, GRID, INK, QUIET, SECOND, THIRD, canvas, to_svg
+from plefka.experiments.drawing import FIRST, FOURTH, SECOND, THIRD, to_svg
+from plefka.plots.style import GRID, INK, QUIET, canvas
 
 SIZE = (4.6, 3.9)  # inches
 LETTERS = 8.0  # points

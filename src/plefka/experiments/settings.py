@@ -8,6 +8,18 @@ from typing import Any, Protocol
 from plefka import __version__
 
 LAYERS = (2, 4, 6)
+AS_PRINTED = "G22 as printed"
+PARTS: dict[str, tuple[str, ...]] = {  # of the paper, and the experiments that each needs
+    "table1": ("table1",),
+    "table2": ("table2",),
+    "figures": ("table1", "table2"),
+    "learning": ("learning",),
+    "misprints": ("misprints",),
+    "variants": ("variants",),
+    "policies": ("policies",),
+    "methods": ("methods",),  # beyond the paper, and so no part of all
+    "all": ("table1", "table2", "misprints", "variants", "policies", "learning"),
+}
 
 
 @dataclass(frozen=True)

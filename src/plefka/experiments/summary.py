@@ -9,6 +9,8 @@ import numpy as np
 
 from plefka.experiments.store import Rows
 
+OBSERVED = {"off": "", "likeliest": ", largest ln Z", "unlikeliest": ", smallest ln Z"}  # in the name of a column
+
 
 class Key(NamedTuple):
     """A column of a table and a method."""
@@ -16,6 +18,11 @@ class Key(NamedTuple):
     ensemble: str
     observed: str
     method: str
+
+    @property
+    def column(self) -> str:
+        """The networks and what is observed of them, in short."""
+        return self.ensemble + OBSERVED[self.observed]
 
 
 @dataclass(frozen=True)
@@ -54,17 +61,24 @@ def summaries(rows: Rows) -> dict[Key, Summary]:
 def summary(part: dict[str, np.ndarray]) -> Summary:
     done = part["status"] == "converged"
     error = part["error"][done].astype(float)
-    count = len(error)
+    mean, standard_error = mean_and_error(error)
     return Summary(
-        mean=float(error.mean()) if count else float("nan"),
-        standard_error=float(error.std(ddof=1) / np.sqrt(count)) if count > 1 else float("nan"),
-        size=float(np.abs(error).mean()) if count else float("nan"),
+        mean=mean,
+        standard_error=standard_error,
+        size=mean_and_error(np.abs(error))[0],
         networks=len(done),
         converged=float(done.mean()),
         cycled=float((part["cycles"] > 0).mean()),
         cycles=float(part["cycles"].mean()),
         steps=float(part["steps"].mean()),
     )
+
+
+def mean_and_error(values: np.ndarray) -> tuple[float, float]:
+    """The mean and its standard error; nan where there are too few values."""
+    count = len(values)
+    mean = float(values.mean()) if count else float("nan")
+    return mean, float(values.std(ddof=1) / np.sqrt(count)) if count > 1 else float("nan")
 
 
 def named(ensemble: dict) -> str:

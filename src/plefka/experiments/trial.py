@@ -10,6 +10,7 @@ import numpy as np
 import plefka as pf
 from plefka.experiments.networks import draw, observe
 from plefka.experiments.settings import Ensemble, Trial
+from plefka.experiments.summary import mean_and_error
 
 CALLS = 2
 
@@ -63,6 +64,5 @@ def errors(found: pf.Solution, sample: Sample) -> dict[str, Any]:
     distance = np.abs(found.means - sample.means)[:, np.isnan(sample.rows[0])].mean(axis=1)[done]
     columns: dict[str, Any] = {"networks": len(done), "converged": float(done.mean())}
     for name, values in {"error": error, "size": np.abs(error), "means": distance}.items():
-        columns[name] = float(values.mean()) if len(values) else float("nan")
-        columns[f"{name}_se"] = float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
+        columns[name], columns[f"{name}_se"] = mean_and_error(values)
     return {**columns, "worst": float(np.abs(error).max()) if len(error) else float("nan")}

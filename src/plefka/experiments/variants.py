@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from plefka.experiments import table1, table2
-from plefka.experiments.comparison import SHORT, Cell, Variant, cells, closest, variants
+from plefka.experiments import tables
+from plefka.experiments.comparison import Cell, Variant, cells, closest, variants
 from plefka.experiments.printed import decimals
 from plefka.experiments.report import Section, Table, Text
 from plefka.experiments.settings import Column
@@ -26,9 +26,9 @@ ABOUT = (
 
 
 def _columns() -> Iterator[Column]:
-    for column in (*table1.COLUMNS, *table2.COLUMNS):
+    for column in tables.COLUMNS:
         schemes = tuple(method for method in column.methods if method in PRINTED_SCHEMES)
-        yield Column(column.ensemble, column.observed, tuple(scheme + STARTS for scheme in schemes))
+        yield replace(column, methods=tuple(scheme + STARTS for scheme in schemes))
         for biases in BIASES[column.ensemble.name]:
             yield Column(replace(column.ensemble, biases=biases), column.observed, schemes)
 
@@ -54,7 +54,7 @@ def _rows(cell: Cell, tried: list[Variant]) -> list[tuple[str, ...]]:
     digits = decimals(cell.table)
     return [
         (
-            f"{cell.key.ensemble}{SHORT[cell.key.observed]}",
+            cell.key.column,
             cell.key.method,
             signed(cell.printed or 0.0, digits),
             variant.label,

@@ -32,13 +32,13 @@ class Archive:
     def __contains__(self, name: str) -> bool:
         return name in self._entries
 
-    def check_names(self, known: Sequence[str]) -> None:
-        """No entry that is not known."""
-        allowed = set(known)
+    def check_names(self, names: Sequence[str]) -> None:
+        """No other entries than these."""
+        allowed = dict.fromkeys(names)
         unknown = next((name for name in self._entries if name not in allowed), None)
         if unknown is not None:
-            hint = nearest(unknown, known) or " Remove it."
-            raise InvalidFile(f"entries must be among {listed(known, 12)}; got {unknown!r}.{hint}")
+            hint = nearest(unknown, allowed) or " Remove it."
+            raise InvalidFile(f"entries must be among {listed(allowed, 12)}; got {unknown!r}.{hint}")
 
     def text(self, name: str) -> str:
         """An entry that is one string."""

@@ -104,10 +104,10 @@ def _bias(place: Place, names: Names, stack: tuple[int, ...]) -> Bias:
         return _bias_by_name(place, names, stack)
     if stack:
         place.items(stack[0], "rows, one for each network of the stack")
-    one = place.at(0) if stack else place
-    size = len(names) if names is not None else len(one.items(of="numbers"))
+    first = place.at(0) if stack else place
+    size = len(names) if names is not None else len(first.items(of="numbers"))
     if size == 0:
-        raise one.refuse("numbers, one for each unit", " A network has at least one.")
+        raise first.refuse("numbers, one for each unit", " A network has at least one.")
     return place.numbers((*stack, size))
 
 

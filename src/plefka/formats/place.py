@@ -15,7 +15,7 @@ from plefka.errors import InvalidFile, listed, nearest
 
 @dataclass(frozen=True)
 class Place:
-    """A value and the way to it, such as `weights.edges[3][2]`."""
+    """A value and the path to it, such as `weights.edges[3][2]`."""
 
     value: Any
     path: str = ""
@@ -34,14 +34,15 @@ class Place:
         return {key: self.at(key) for key in self.value}
 
     def check_keys(self, required: Sequence[str], optional: Sequence[str] = ()) -> None:
-        """An object with all required keys and with none that is not known."""
+        """An object with all required keys and with no others."""
         if not isinstance(self.value, dict):
             raise self.refuse(f"an object with the keys {listed(required)}")
-        known = dict.fromkeys((*required, *optional))
-        unknown = next((key for key in self.value if key not in known), None)
+        allowed = dict.fromkeys((*required, *optional))
+        unknown = next((key for key in self.value if key not in allowed), None)
         if unknown is not None:
-            hint = nearest(unknown, known) or " Remove it."
-            raise InvalidFile(f"{self._inside()}keys must be among {listed(known)}; got {reprlib.repr(unknown)}.{hint}")
+            hint = nearest(unknown, allowed) or " Remove it."
+            got = reprlib.repr(unknown)
+            raise InvalidFile(f"{self._inside()}keys must be among {listed(allowed)}; got {got}.{hint}")
         missing = next((key for key in required if key not in self.value), None)
         if missing is not None:
             raise InvalidFile(

@@ -5,7 +5,7 @@ network in one row. What is reduced there as one row comes apart again into ques
 about the same size are asked together.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -167,6 +167,7 @@ class ByRow:
         units[slot[members], of_row[members]] = self.unit[kept[members]]
         constant = np.where(np.isneginf(self.constant[rows]), 0.0, self.constant[rows])
         needs_slope = self.given.activation.has_linear_log_off
+        question = replace(question, constant=constant)
         return Part(rows, question, constant, units, needs_slope, self.named if np.ndim(self.named) else None)
 
     def _question(self, members, slot, row, shape, storage: Storage, searched: int) -> Question:

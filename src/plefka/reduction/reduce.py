@@ -4,7 +4,7 @@ This is the only place where units are observed away, summed out, found certain,
 part that the evidence speaks of is cut out. All of it is exact.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -76,7 +76,9 @@ def reduce_traced(network: BeliefNetwork, evidence: "Evidence", *, prune: bool) 
         rows.T, jnp.zeros_like(rows.T) if evidence.tilt is None else jnp.asarray(evidence.tilt, rows.dtype).T,
     )  # fmt: skip
     left = reduced(given) if prune else whole(given)
-    return TracedReduction(given, left, masked(network.storage, given, left), left.constant + observed_tilt(given))
+    constant = left.constant + observed_tilt(given)
+    question = replace(masked(network.storage, given, left), constant=constant)
+    return TracedReduction(given, left, question, constant)
 
 
 def whole(given: Given) -> Reduced:
@@ -194,6 +196,7 @@ class Together:
             units[self.cut.place] = self.cut.units
         constant = np.where(np.isneginf(self.constant), 0.0, self.constant)
         needs_slope = self.needs_slope or self.given.activation.has_linear_log_off
+        question = replace(question, constant=constant)
         return [Part(np.arange(len(constant)), question, constant, units, needs_slope, self.named)]
 
     def restored(self, part: Part, means: np.ndarray, slope: np.ndarray | None) -> tuple[np.ndarray, np.ndarray | None]:

@@ -79,7 +79,7 @@ class Sampled:
         return ""
 
 
-def posterior(method: "Gibbs", part: "Part") -> Posterior:
+def posterior(method: "Gibbs", part: "Part", *, dtype: str) -> Posterior:
     """Means and ln P(evidence) of every row; the residual is the largest standard error of a mean."""
     found = sample_posterior(method, part.question)
     rows = part.question.num_rows

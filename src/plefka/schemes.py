@@ -1,0 +1,87 @@
+"""Methods that minimise a free energy of the means: the schemes of the paper, SJJ, and the untruncated orders."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from plefka.errors import InvalidMethod, nearest
+from plefka.method import Method, at_least, optional_seed, steps_at_most, tolerance
+
+if TYPE_CHECKING:
+    from plefka.networks.belief import BeliefNetwork
+
+POLICIES = ("monotone", "paper")
+SCHEMES = ("G10", "G11", "G12", "G13", "G14", "G21", "G22", "G221", "G212", "SJJ")
+
+
+@dataclass(frozen=True)
+class MeanField(Method):
+    """A free energy of the means, minimised: the schemes of the paper, and SJJ.
+
+    - `tol`: the largest change of a mean that a further step may still make.
+    - `max_steps`: evaluations of the free energy, at most.
+    - `policy`: `monotone`, or `paper` for plain iteration with the paper's rule for cycles.
+    - `restarts`: further starting points, drawn with `seed`; the lowest free energy wins.
+    """
+
+    module = "plefka.mean_field"
+    tol: float = tolerance(1e-8)
+    max_steps: int = steps_at_most(3000)
+    policy: str = "monotone"
+    restarts: int = at_least(0, 0, "restarts")
+    seed: int | None = optional_seed()
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.policy not in POLICIES:
+            raise InvalidMethod(
+                f"policy must be one of {', '.join(POLICIES)}; got {self.policy!r}." + nearest(self.policy, POLICIES)
+            )
+        if self.restarts and self.seed is None:
+            raise InvalidMethod(
+                f"restarts are drawn from a seed; add one, as in {self.name}[restarts={self.restarts},seed=0]."
+            )
+
+    @property
+    def functional(self):
+        """The free energy of the answer."""
+        from plefka.mean_field import FUNCTIONALS
+
+        return FUNCTIONALS[self.name]
+
+    @property
+    def solved_by(self) -> str:
+        """The scheme whose free energy is minimised."""
+        return self.name
+
+    @property
+    def is_bound(self) -> bool:
+        return self.functional.is_bound
+
+    def check(self, network: "BeliefNetwork") -> None:
+        from plefka.mean_field import check_activation
+
+        check_activation(self, network.activation)
+
+
+@dataclass(frozen=True)
+class HigherOrder(MeanField):
+    """G1 and the orders above it, at the solution of G1, or solved for itself (`G3[solve=yes]`)."""
+
+    solve: bool = False
+
+    @property
+    def solved_by(self) -> str:
+        return self.name if self.solve else "G1"
+
+
+@dataclass(frozen=True)
+class SecondOrder(HigherOrder):
+    """G1 and the second order: its pairs, or in small networks the whole of it (`G2[full=yes]`)."""
+
+    full: bool = False
+
+    @property
+    def functional(self):
+        from plefka.free_energies.orders import Orders
+
+        return Orders(2) if self.full else super().functional
