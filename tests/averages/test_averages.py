@@ -145,7 +145,7 @@ def test_second_derivatives_are_those_of_the_sum(case):
     w, u, h = case.fan
     H = (WEIGHTS[:, None, None] * brute.curvatures(case.logs, w, u, h)).sum(0)
     np.testing.assert_allclose(told(case)["curvatures"], H, rtol=1e-8, atol=2e-9)
-    np.testing.assert_allclose(told(case)["shared curvatures"], H.sum(2), rtol=1e-8, atol=5e-9)
+    np.testing.assert_allclose(told(case)["shared curvatures"], H.sum(2, keepdims=True), rtol=1e-8, atol=5e-9)
     by_w, by_u, by_h = told(case)["second"]
     np.testing.assert_allclose(by_u[:, 0], np.einsum("jlcr,lr->jr", H, DIRECTION[:, 0]), rtol=1e-7, atol=1e-8)
     a, v = WEIGHTS[:, None], DIRECTION

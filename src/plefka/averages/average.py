@@ -1,7 +1,7 @@
 """What every way of averaging offers: the averages of log forms and of probabilities, and their leave-one-out forms.
 
-A *fan* is a table of units and their parents: column c is a child, position j one of its parents. `w` is (positions,
-columns, 1 or rows) with zeros where there is no edge, `u` is (positions, columns, rows) or (positions, 1, rows) where
+They are taken over a table of parents: column c is a child, position j one of its parents. `w` is (positions, columns,
+1 or rows) with zeros where there is no edge, `u` is (positions, columns, rows) or (positions, 1, rows) where
 all columns share their parents, and `h` is (columns, 1 or rows). The field of a child is x = h + sum_j w_j S_j, and its
 parents S_j are independent with means u_j.
 """
@@ -15,6 +15,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from plefka.averages.parents import Parents
+from plefka.networks.storage import off_diagonal
 
 Weights = Float[Array, "positions columns _"]
 Means = Float[Array, "positions _ rows"]
@@ -25,7 +26,7 @@ Pair = tuple[Edges, Edges]
 
 
 class Average(eqx.Module):
-    """Averages over independent parents, for the columns of a fan."""
+    """Averages over independent parents, for the columns of a table of parents."""
 
     @property
     @abstractmethod
@@ -56,7 +57,7 @@ class Average(eqx.Module):
     def curvatures(self, w: Weights, u: Means, h: Bias, a: Columns, b: Columns, shared: bool) -> Float[Array, "..."]:
         """d^2 / du_j du_l of a <log_on> + b <log_off>, zero for j = l.
 
-        (positions, positions, columns, rows); where the columns share their parents, summed over the columns.
+        (positions, positions, columns, rows); with a single column, the sum of all, where they share their parents.
         """
         own = of_edges(u, w)
 
@@ -68,7 +69,7 @@ class Average(eqx.Module):
             return jax.jvp(slope, (own,), (jnp.broadcast_to(direction[:, None, None], own.shape),))[1]
 
         H = off_diagonal(jax.lax.map(row, jnp.eye(len(w), dtype=own.dtype)))
-        return H.sum(2) if shared else H
+        return H.sum(2, keepdims=True) if shared else H
 
     def slopes(self, w: Weights, u: Means, h: Bias) -> Edges:
         """d<log_on>/du_j - d<log_off>/du_j, for every edge."""
@@ -79,12 +80,6 @@ class Average(eqx.Module):
 def of_edges(means: Any, w: Weights) -> Any:
     """The parents' means, or all of Parents, once for every edge."""
     return jax.tree.map(lambda x: jnp.broadcast_to(x, (*w.shape[:2], x.shape[2])), means)
-
-
-def off_diagonal(H: Float[Array, "positions positions ..."]) -> Float[Array, "positions positions ..."]:
-    """The same without the second derivatives by one and the same parent."""
-    others = 1 - jnp.eye(len(H), dtype=H.dtype)
-    return H * others.reshape(others.shape + (1,) * (H.ndim - 2))
 
 
 def message(off: Pair, on: Pair, log_ratio: Columns) -> Edges:

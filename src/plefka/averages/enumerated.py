@@ -14,9 +14,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from plefka.activations import Activation, Custom
-from plefka.averages.average import Average, message, of_edges, off_diagonal
+from plefka.averages.average import Average, message, of_edges
 from plefka.averages.blocks import BLOCK, map_columns
 from plefka.averages.parents import Parents, log_mix, log_terms
+from plefka.networks.storage import off_diagonal
 
 SMALLEST_MEAN = 1e-150  # the product of the inverses of two such is still a number
 LARGEST_GAP = {"float64": 660.0, "float32": 70.0}  # exp of it is a number, and so is the inverse, to all its digits
@@ -66,7 +67,7 @@ class Enumerated(Average):
             return jnp.einsum("scr,sjcr,slcr->jlcr", T * jnp.where(S == 1, u, 1 - u).prod(1), d, d)
 
         H = off_diagonal(map_columns(one, 2 ** len(w) * len(w) * u.shape[2], w, u, h, a, b))
-        return H.sum(2) if shared else H
+        return H.sum(2, keepdims=True) if shared else H
 
     def _logs_and_poles(self, x) -> list:
         """log_on and log_off in every state, 0 where they are minus infinity; and where they are that, if anywhere."""

@@ -16,8 +16,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from plefka.activations import log_noisy_or
-from plefka.averages.average import Average, mean_field, message, of_edges, off_diagonal
-from plefka.averages.blocks import all_but_one, map_columns, product, sum_columns
+from plefka.averages.average import Average, mean_field, message, of_edges
+from plefka.averages.blocks import all_but_one, map_columns, product
+from plefka.averages.curvatures import curvatures_by_columns, no_curvatures, products_of_pairs
 from plefka.averages.one_pass import with_slopes
 from plefka.averages.parents import Parents, log_tilt
 
@@ -67,14 +68,11 @@ class Exponentials(Average):
         return message((log_noisy_or(off), -off), (log_noisy_or(on), -on), log_ratio), log_noisy_or(x), -x
 
     def curvatures(self, w, u, h, a, b, shared):
-        work = len(w) * u.shape[2]
-        if shared:
-            return off_diagonal(sum_columns(partial(summed_curvatures, self.leak), work, w, u, h, a))
-        return off_diagonal(map_columns(partial(own_curvatures, self.leak), len(w) * work, w, u, h, a))
+        return curvatures_by_columns(partial(curvatures, self.leak, shared), shared, w, u, h, a)
 
     def slopes(self, w, u, h):
         slopes = partial(sum_and_slopes, self.leak, False)
-        return w - map_columns(lambda *fan: slopes(*fan)[2], len(w) * u.shape[2], w, u, h)
+        return w - map_columns(lambda *table: slopes(*table)[2], len(w) * u.shape[2], w, u, h)
 
 
 def equivalent(w, parents: Parents):
@@ -162,17 +160,9 @@ def sum_and_slopes(leak: float, by_w: bool, w, u, h):
 minus_log_on = with_slopes(sum_of_exponentials, sum_and_slopes)
 
 
-def summed_curvatures(leak: float, w, u, h, a):
+def curvatures(leak: float, shared: bool, w, u, h, a):
     def visit(total, node, t, c):
         r = node.change / node.f
-        return total - jnp.einsum("jcr,lcr->jlr", r, c * a * node.P * r)
+        return total - products_of_pairs(shared, r, c * a * node.P * r)
 
-    return walk(leak, visit, jnp.zeros((len(w), len(w), u.shape[2]), u.dtype), w, u, h)
-
-
-def own_curvatures(leak: float, w, u, h, a):
-    def visit(total, node, t, c):
-        r = node.change / node.f
-        return total - jnp.einsum("jcr,lcr->jlcr", r, c * a * node.P * r)
-
-    return walk(leak, visit, jnp.zeros((len(w), len(w), h.shape[0], u.shape[2]), u.dtype), w, u, h)
+    return walk(leak, visit, no_curvatures(shared, w, u), w, u, h)

@@ -17,9 +17,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from plefka.averages.average import Average, mean_field, off_diagonal
-from plefka.averages.blocks import map_columns, sum_columns
+from plefka.averages.average import Average, mean_field
+from plefka.averages.blocks import map_columns
 from plefka.averages.cumulants import log_psi, num_terms, power_sums
+from plefka.averages.curvatures import curvatures_by_columns, no_curvatures, products_of_pairs
 from plefka.averages.one_pass import with_slopes
 from plefka.averages.quadrature import AtNode, Rule, inverse, rotate, walk
 from plefka.averages.small_weights import small_chances, small_messages, told
@@ -104,10 +105,7 @@ class Fourier(Average):
 
     def curvatures(self, w, u, h, a, b, shared):
         """(a + b) sum_k q_k Re[Psi r_j r_l], r = y / f: x is linear, and ln cosh(x / 2) has all the rest."""
-        work = len(w) * u.shape[2]
-        if shared:
-            return off_diagonal(sum_columns(partial(summed_curvatures, self.rule), work, w, u, h, a + b))
-        return off_diagonal(map_columns(partial(own_curvatures, self.rule), len(w) * work, w, u, h, a + b))
+        return curvatures_by_columns(partial(curvatures, self.rule, shared), shared, w, u, h, a + b)
 
     def slopes(self, w, u, h):
         return jnp.broadcast_to(w, (*w.shape[:2], u.shape[2]))
@@ -156,22 +154,10 @@ def ratios(node: AtNode):
     return rotate((node.cos - 1, node.sin), inverse(node.f))
 
 
-def summed_curvatures(rule: Rule, w, u, h, a):
-    def visit(total, node, q):
-        r = ratios(node)
-        g = rotate(tuple(q * a * part for part in node.Psi), r)  # Re(g r) is a sum of two products
-        left, right = jnp.concatenate(r, axis=1), jnp.concatenate([g[0], -g[1]], axis=1)
-        return total + jnp.einsum("jcr,lcr->jlr", left, right)
-
-    nothing = jnp.zeros((len(w), len(w), u.shape[2]), u.dtype)
-    return walk(rule, visit, (rule.nodes.log_cosh,), nothing, w, u, h)
-
-
-def own_curvatures(rule: Rule, w, u, h, a):
+def curvatures(rule: Rule, shared: bool, w, u, h, a):
     def visit(total, node, q):
         r = ratios(node)
         g = rotate(tuple(q * a * part for part in node.Psi), r)
-        return total + sum(sign * jnp.einsum("jcr,lcr->jlcr", x, y) for sign, x, y in zip((1, -1), r, g, strict=True))
+        return total + products_of_pairs(shared, r[0], g[0]) - products_of_pairs(shared, r[1], g[1])
 
-    nothing = jnp.zeros((len(w), len(w), h.shape[0], u.shape[2]), u.dtype)
-    return walk(rule, visit, (rule.nodes.log_cosh,), nothing, w, u, h)
+    return walk(rule, visit, (rule.nodes.log_cosh,), no_curvatures(shared, w, u), w, u, h)

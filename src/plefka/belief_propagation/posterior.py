@@ -44,10 +44,10 @@ class Answer(eqx.Module):
 def posterior(method: Bethe, part: "Part", *, dtype: str) -> Posterior:
     """Beliefs and Bethe's ln P of every row."""
     question = part.question
-    storage = question.storage.prepared(fans=True)
+    storage = question.storage.prepared(tables=True)
     question, fields = question.with_model(weights=storage), _fields(question)
     own = np.zeros(question.free.shape, dtype)
-    up = tuple(np.zeros((*shape, question.num_rows), dtype) for shape in storage.fan_shapes)
+    up = tuple(np.zeros((*shape, question.num_rows), dtype) for shape in storage.table_shapes)
     first = start(Messages(own, up), method.damping, np)
     slope = np.zeros_like(own) if question.model.activation.has_linear_log_off else None
     search = Answer(first, np.zeros_like(own), np.zeros_like(own[0]), slope)
@@ -92,7 +92,7 @@ _sweeps = Program(_solve)
 def factors_of(question: Question, fields: Range) -> Factors:
     """The factors of a question that is not opened yet, with certain edges infinite."""
     opened = question.opened(certain=jnp.inf)
-    return Factors.of(opened, opened.model.weights.fans(), fields)
+    return Factors.of(opened, fields)
 
 
 def beliefs(factors: Factors, messages: Messages) -> Units:
@@ -103,7 +103,7 @@ def beliefs(factors: Factors, messages: Messages) -> Units:
 
 def traced(method: Bethe, reduction: "TracedReduction") -> Posterior:
     """Inside a user's trace; ln P can be differentiated, and the means cannot."""
-    question = reduction.question.with_model(weights=reduction.question.storage.prepared(fans=True))
+    question = reduction.question.with_model(weights=reduction.question.storage.prepared(tables=True))
     fields = _fields(question)
     factors = factors_of(question, fields)
     frozen = jax.lax.stop_gradient(factors)
@@ -129,7 +129,7 @@ def _predicted(factors: Factors, messages: Messages, means: Units) -> Units:
     known = jnp.where(factors.question.free, factors.beliefs(messages).total, log_odds(means))
 
     def once(_, theta):
-        found = factors.chances([Parents.of_log_odds(above) for above in factors.fans.parents(theta)])
+        found = factors.chances([Parents.of_log_odds(above) for above in factors.weights.parents(theta)])
         return jnp.where(barren, found.on - found.off, known)
 
     def predicted(known):

@@ -36,7 +36,7 @@ class Functional(eqx.Module):
         return False
 
     @property
-    def needs_fans(self) -> bool:
+    def needs_tables(self) -> bool:
         """Whether all parents of a unit come in together."""
         return False
 

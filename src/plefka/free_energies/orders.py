@@ -48,7 +48,7 @@ class Orders(Functional):
         return False
 
     @property
-    def needs_fans(self) -> bool:
+    def needs_tables(self) -> bool:
         return True
 
     def powers(self, activation: Activation) -> int:

@@ -166,7 +166,7 @@ def _plan(network, method, rules, l1, l2, tol) -> Plan:
     policy = POLICY if method.policy == "monotone" else POLICIES[method.policy]
     stacked = network.stack is not None
     storage = network.storage.take(0) if stacked else network.storage
-    storage = storage.prepared(pairs=method.functional.needs_pairs, fans=method.functional.needs_fans)
+    storage = storage.prepared(pairs=method.functional.needs_pairs, tables=method.functional.needs_tables)
     return Plan(
         storage, network.activation, parametrisation(network, *rules), float(l1), float(l2), float(tol),
         method.functional, policy, min(method.max_steps, MOST_STEPS), stacked,
