@@ -7,7 +7,7 @@ parents S_j are independent with means u_j.
 """
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -28,10 +28,7 @@ Pair = tuple[Edges, Edges]
 class Average(eqx.Module):
     """Averages over independent parents, for the columns of a table of parents."""
 
-    @property
-    @abstractmethod
-    def is_exact(self) -> bool:
-        """Whether the averages are those of the model, up to a rounding of 1e-9."""
+    is_exact: ClassVar[bool] = True  # the averages are those of the model, up to a rounding of 1e-9
 
     @abstractmethod
     def logs(self, w: Weights, u: Means, h: Bias) -> tuple[Columns, Columns]:
@@ -47,7 +44,7 @@ class Average(eqx.Module):
 
     @abstractmethod
     def messages(self, w: Weights, parents: Parents, h: Bias, log_ratio: Columns) -> tuple[Edges, Columns, Columns]:
-        """What each child tells each of its parents, and the two `chances` of the child.
+        """The message of each child to each of its parents, and the two `chances` of the child.
 
         log_ratio is ln n(1) - ln n(0) of the child, infinite where it is observed. With F_k^s the average of f over the
         other parents where parent k is s, the message is
@@ -83,19 +80,19 @@ def of_edges(means: Any, w: Weights) -> Any:
 
 
 def message(off: Pair, on: Pair, log_ratio: Columns) -> Edges:
-    """ln[n(1) F^1 + n(0) (1 - F^1)] - ln[n(1) F^0 + n(0) (1 - F^0)]; nothing is said where both are impossible.
+    """ln[n(1) F^1 + n(0) (1 - F^1)] - ln[n(1) F^0 + n(0) (1 - F^0)]; 0 where both are impossible.
 
     `off` and `on` are ln F and ln(1 - F) where the parent is off and where it is on.
     """
     for_on = jnp.minimum(log_ratio, 0.0)  # divided by the larger of n(1) and n(0)
     for_off = jnp.minimum(-log_ratio, 0.0)
 
-    def heard(log_f, log_rest):
+    def log_sum(log_f, log_rest):
         return jnp.logaddexp(log_f + for_on, log_rest + for_off)
 
-    one, zero = heard(*on), heard(*off)
-    silent = (one == zero) | (jnp.isneginf(one) & jnp.isneginf(zero))
-    return jnp.where(silent, 0.0, one - jnp.where(silent, 0.0, zero))
+    one, zero = log_sum(*on), log_sum(*off)
+    no_message = (one == zero) | (jnp.isneginf(one) & jnp.isneginf(zero))
+    return jnp.where(no_message, 0.0, one - jnp.where(no_message, 0.0, zero))
 
 
 def edge_sum(w: Weights, z: Means) -> Columns:

@@ -28,10 +28,6 @@ class Enumerated(Average):
 
     activation: Activation
 
-    @property
-    def is_exact(self):
-        return True
-
     def logs(self, w, u, h):
         def averages(x, u):
             return average(jnp.concatenate(self._logs_and_poles(x)), u)
@@ -46,14 +42,14 @@ class Enumerated(Average):
         return on, off
 
     def messages(self, w, parents, h, log_ratio):
-        def told(w, parents, h, log_ratio):
+        def of_columns(w, parents, h, log_ratio):
             table = self._table(fields(w, h))
             pairs = in_logs(lambda mixture, table: leave_one_out(mixture, table, parents), table, parents)
             log_on, log_off = log_mix(parents[0], *jnp.moveaxis(pairs[:, :, 0], 1, 0))
             (on0, on1), (off0, off1) = pairs
             return message((on0, off0), (on1, off1), log_ratio), log_on, log_off
 
-        return map_columns(jax.checkpoint(told), 2 ** len(w) * parents.rows, w, parents, h, log_ratio)
+        return map_columns(jax.checkpoint(of_columns), 2 ** len(w) * parents.rows, w, parents, h, log_ratio)
 
     def curvatures(self, w, u, h, a, b, shared):
         """<T d_j d_l> with T = a log_on + b log_off and d = 1 / u where the parent is on, -1 / (1 - u) where off."""
@@ -147,7 +143,7 @@ def likeliest(table, parents: Parents):
 def fold(mixture: Callable, table, u):
     """One parent after another, from the first on: (..., states, columns, rows) to (..., columns, rows)."""
     for mean in u:
-        off, on = jnp.split(table, 2, axis=1)  # by slices, XLA's derivatives are wrong
+        off, on = jnp.split(table, 2, axis=1)  # whose transpose is a concatenation; of slices it is padding and adding
         table = mixture(mean, off, on)
     return jnp.broadcast_to(table[:, 0], (*table.shape[:1], *table.shape[2:-1], rows_of(u)))
 

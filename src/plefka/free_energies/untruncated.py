@@ -32,6 +32,9 @@ LARGEST_TABLE = 2**24  # second derivatives that are held at once
 class Untruncated(Functional):
     """G1, or G2 with its pairs."""
 
+    needs_tables = True
+    predicts_by_field = False
+
     order: int = eqx.field(static=True)
     range: Range = eqx.field(static=True, default=Range())
     exact_averages: bool = eqx.field(static=True, default=True)
@@ -48,10 +51,6 @@ class Untruncated(Functional):
     @property
     def notes(self) -> tuple[str, ...]:
         return () if self.exact_averages else (GAUSSIAN,)
-
-    @property
-    def needs_tables(self) -> bool:
-        return True
 
     @property
     def needs_pairs(self) -> bool:
@@ -117,10 +116,6 @@ class Untruncated(Functional):
         least = edges.xp.where(averaged, SMALLEST_LEAK, TINIEST)
         return question.model.counted & (u > 0) & (lowest_fields(edges, question.model.h, u) < least)
 
-    @property
-    def predicts_by_field(self) -> bool:
-        return False
-
     def chance(self, question: Question, u: Float[Array, "units rows"]) -> Float[Array, "units rows"]:
         """<f(x)>: exact where the parents are independent."""
         W, f = question.model.weights, question.model.activation
@@ -145,11 +140,11 @@ class Untruncated(Functional):
         second = self._second_derivatives(question, u)
         return lambda z: -W.pair_product(z, *second)
 
-    def beyond(self, first: Functional, question: Question, u):
+    def added_to(self, first: Functional, question: Question, u):
         """The pairs alone: the first order cancels, and its Hessian is made of the same second derivatives."""
         W = question.model.weights
         if not self._fits(W, u):
-            return super().beyond(first, question, u)
+            return super().added_to(first, question, u)
 
         def added(u):
             second = self._second_derivatives(question, u)
