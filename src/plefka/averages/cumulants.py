@@ -14,7 +14,6 @@ import numpy as np
 from numpy.polynomial import Polynomial
 
 from plefka.activations import horner
-from plefka.averages.products import rotate
 
 MOST_TERMS = 24
 TARGET = 1e-10  # of the quadrature
@@ -120,13 +119,16 @@ def multiply(W, z):
     return (W @ z[:, 0])[:, None] if z.shape[1] == 1 else W @ z
 
 
-def cumulant_function(X, z: tuple) -> tuple:
-    """K(z) = ln <exp(z x)> = sum_n z^n X_n, by its real and imaginary part; ln Psi(t) = K(i t)."""
-    total = X[-1], jnp.zeros_like(X[-1])
-    for sums in X[-2::-1]:
-        real, imaginary = rotate(total, z)
-        total = real + sums, imaginary
-    return rotate(total, z)
+def log_psi(t: np.ndarray, X, h):
+    """Real and imaginary part of ln Psi(t), (nodes, columns, rows), from the power sums X.
+
+    Half the work of K(z) in small_weights.py: every power of i t is real or imaginary.
+    """
+    parts = [jnp.zeros((1, 1, 1), X.dtype), t[:, None, None] * h]
+    for n, sums in enumerate(X, 1):
+        sign = (-1) ** (n // 2)  # i^n is real for even n
+        parts[n % 2] += (sign * t**n)[:, None, None] * sums
+    return parts
 
 
 def by_cumulants(D, w, u):

@@ -19,7 +19,7 @@ import numpy as np
 
 from plefka.averages.average import Average, mean_field
 from plefka.averages.blocks import map_columns
-from plefka.averages.cumulants import cumulant_function, num_terms, power_sums
+from plefka.averages.cumulants import log_psi, num_terms, power_sums
 from plefka.averages.curvatures import curvatures_by_columns, no_curvatures, products_of_pairs
 from plefka.averages.one_pass import sums_over_nodes, with_slopes
 from plefka.averages.products import inverse, rotate
@@ -126,8 +126,7 @@ log_cosh = with_slopes(sums)
 
 def log_cosh_from_sums(rule: Rule, X, h):
     """The same from the power sums of small weights, differentiated automatically."""
-    t = rule.nodes.t.astype(X.dtype)[:, None, None]
-    real, imaginary = cumulant_function(X.at[0].add(h), (0.0, t))
+    real, imaginary = log_psi(rule.nodes.t.astype(X.dtype), X, h)
     q = rule.nodes.log_cosh.astype(X.dtype)[:, None, None]
     return (q * (1 - jnp.exp(real) * jnp.cos(imaginary))).sum(0)
 

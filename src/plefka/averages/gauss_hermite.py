@@ -1,6 +1,8 @@
 """Averages of any activation with the field taken as normal: for more parents than can be enumerated."""
 
+from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -54,7 +56,7 @@ class GaussHermite(Average):
 
         return self._over_nodes(m, variance, self.activation.clip, add, -jnp.inf)
 
-    def _over_nodes(self, m, variance, inside, add, start):
+    def _over_nodes(self, m, variance, inside: Callable, add: Callable, start: float) -> tuple[Any, Any]:
         """Both logarithms, added up over the nodes; `inside` moves a field into the domain."""
         f = self.activation
 
@@ -64,7 +66,8 @@ class GaussHermite(Average):
             return (add(total[0], mass, f.log_on(x)), add(total[1], mass, f.log_off(x))), None
 
         nodes = tuple(jnp.asarray(x, m.dtype) for x in hermite_nodes())
-        return jax.lax.scan(jax.checkpoint(step), (jnp.full_like(m, start),) * 2, nodes)[0]
+        nothing = jnp.full_like(m, start)
+        return jax.lax.scan(jax.checkpoint(step), (nothing, nothing), nodes)[0]
 
 
 def moments(w, parents: Parents, h):

@@ -18,7 +18,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from plefka.averages.cumulants import by_cumulants, cumulant_function
+from plefka.averages.cumulants import by_cumulants
 from plefka.averages.products import rotate
 from plefka.averages.quadrature import Rule
 from plefka.averages.tilting import both_accurate, in_logs, message_side, smaller_side
@@ -90,6 +90,15 @@ def integral(rule: Rule, X) -> Integral:
     real, imaginary = cumulant_function(X, (best.astype(X.dtype) / 2, t))
     size = jnp.exp(real - cost)
     return Integral(rule, best, cost, rotate(weight, (size * jnp.cos(imaginary), size * jnp.sin(imaginary))))
+
+
+def cumulant_function(X, z: tuple) -> tuple:
+    """K(z), by its real and imaginary part."""
+    total = X[-1], jnp.zeros_like(X[-1])
+    for sums in X[-2::-1]:
+        real, imaginary = rotate(total, z)
+        total = real + sums, imaginary
+    return rotate(total, z)
 
 
 @cache

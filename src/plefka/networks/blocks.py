@@ -50,7 +50,7 @@ class Blocks(Storage):
         if not rows_last:  # a single layer: nobody has parents
             rows_last, children, parents = [jnp.zeros((self.size, 0))], ((0, self.size),), ((0, 0),)
         powers = tuple(tuple(W**k for W in rows_last) for k in range(1, degree + 1))
-        return OpenBlocks(powers, children, parents, self.size)
+        return OpenBlocks(powers=powers, child_spans=children, parent_spans=parents, size=self.size)
 
     def has_average(self) -> np.ndarray:
         found = np.zeros(self.size, bool)
@@ -143,6 +143,16 @@ class OpenBlocks(OpenStorage):
     def _sums(self, blocks, z):
         products = [_multiply(W, z[slice(*span)]) for W, span in zip(blocks, self.parent_spans, strict=True)]
         return self.to_children(products, jnp.zeros_like(z))
+
+    def map_edges(self, function, children, parents):
+        """As for any tables, in the order in which blocks are kept: on large ones that takes a third less time."""
+
+        def of_block(W, child, parent):
+            ends = [z[slice(*child), None] for z in children] + [z[None, slice(*parent)] for z in parents]
+            return [term.sum(1) for term in function(W if W.ndim == 3 else W[:, :, None], *ends)]
+
+        sums = map(of_block, self.powers[0], self.child_spans, self.parent_spans)
+        return [self.to_children(term, self._zeros(term[0])) for term in zip(*sums, strict=True)]
 
     def pair_sum(self, v, along, common):
         total = jnp.zeros(v.shape[1], v.dtype)

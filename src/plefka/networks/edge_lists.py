@@ -18,7 +18,7 @@ FEW_PAIRS = 2**16
 _remembered: dict[tuple[int, Callable], tuple[weakref.ref, Any]] = {}
 
 
-def listed_once(listing: Callable, child: np.ndarray, parent: np.ndarray, size: int) -> Any:
+def listed_once(listing: Callable, child: Index, parent: Index, size: int) -> Any:
     """listing(child, parent, size), which depends on the edges alone, for as long as these live."""
     key = (id(child), listing)
     known = _remembered.get(key)
@@ -67,10 +67,10 @@ def list_tables(child: np.ndarray, parent: np.ndarray, size: int) -> EdgeTables:
     tables, columns, slots, pairs = [], 0, 0, 0
     for units, edge in by_width(np.cumsum(counts) - counts, counts, _widths(int(counts.max(initial=0))), len(child)):
         there = edge < len(child)
-        position, column = np.indices(edge.shape)
+        position, column = np.arange(len(edge))[:, None], np.arange(len(units))
         slot[edge[there]] = slots + np.arange(edge.size).reshape(edge.shape)[there]
         first[edge[there]] = (pairs + position * edge.size + column)[there]
-        second[edge[there]] = (position * len(units))[there]
+        second[edge[there]] = (position * len(units) + 0 * column)[there]
         place[units] = columns + np.arange(len(units))
         tables.append(EdgeTable(*(a.astype(np.int32) for a in (edge, np.append(parent, 0)[edge], units))))
         columns, slots, pairs = columns + len(units), slots + edge.size, pairs + len(edge) * edge.size

@@ -48,7 +48,7 @@ class Edges(Storage):
         single: list[Any] = [sp.csr_array(W, dtype=float) for W in weights]
         union = cls.from_scipy(sum((abs(W).sign() for W in single), sp.csr_array(single[0].shape)))
         children, parents = np.asarray(union.child.unit), np.asarray(union.parent.unit)
-        return union.map_weights(lambda _: np.stack([np.asarray(W[children, parents]).ravel() for W in single]))
+        return union.with_parameters(np.stack([np.asarray(W[children, parents]).ravel() for W in single]))
 
     @classmethod
     def from_lists(cls, values, children, parents, size: int) -> "Edges":
@@ -69,8 +69,10 @@ class Edges(Storage):
         if pairs and listed is None:
             raise not_listed("the pairs of units", "G221")
         w = self._rows_last(certain)
-        sides = Side.of(child, w, parent), Side.of(parent, w, child)
-        return OpenEdges(w, *sides, listed if pairs else None, tables, self.size)
+        return OpenEdges(
+            values=w, by_child=Side.of(child, w, parent), by_parent=Side.of(parent, w, child),
+            listed_pairs=listed if pairs else None, listed_tables=tables, size=self.size,
+        )  # fmt: skip
 
     def open_for_reduction(self, certain: float, rows: int) -> Products:
         if self.num_edges * rows > MANY:

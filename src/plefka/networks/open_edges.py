@@ -36,7 +36,7 @@ class Side(eqx.Module):
 
     @classmethod
     def of(cls, incidence: Incidence, values: Float[Array, "edge *stack"], other: Incidence) -> "Side":
-        return cls(incidence.in_buckets(values), incidence.in_buckets(other.unit), incidence)
+        return cls(incidence.in_buckets(values), incidence.in_buckets(jnp.asarray(other.unit)), incidence)
 
 
 class OpenEdges(OpenStorage):

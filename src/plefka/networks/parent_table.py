@@ -53,7 +53,7 @@ class ParentTable(Storage):
         w = jnp.moveaxis(w, 0, -1) if w.ndim == 3 else w[:, :, None]
         parent = jnp.asarray(self.parent)
         parent = parent if parent.ndim == 2 else jnp.moveaxis(parent, 0, -1)
-        return OpenTable(w, parent, jnp.asarray(self.child), self.size)
+        return OpenTable(table=w, parent=parent, child=jnp.asarray(self.child), size=self.size)
 
     @property
     def table_shapes(self) -> list[tuple[int, int]]:

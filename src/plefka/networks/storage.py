@@ -83,11 +83,6 @@ class OpenStorage(Products):
         """sum_j w_ij z_j."""
         return self.power_sums(z)[0]
 
-    def map_edges(self, function, children, parents):
-        ends = [[z[None] for z in self.children(end)] for end in children] + [self.parents(end) for end in parents]
-        sums = self.map(lambda *terms: [term.sum(0) for term in function(*terms)], *ends)
-        return [self.to_children(term, self._zeros(term[0])) for term in zip(*sums, strict=True)]
-
     @abstractmethod
     def pair_sum(self, v: Units, along: Sequence[Table], common: Sequence[Array]) -> Float[Array, " rows"]:
         """sum over pairs i, j of v_i v_j P_ij^2, where P_ij is made of edges and of what common children add.
