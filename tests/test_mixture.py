@@ -162,7 +162,7 @@ def test_along_the_pull_the_free_energy_falls_as_promised():
     network = zoo.ZOO["sigmoid, layered"]
     row = zoo.some_evidence(network)[None]
     functional = Untruncated(1)
-    storage = network.storage.prepared(fans=True)
+    storage = network.storage.prepared(tables=True)
     means, _, log_alpha = drawn_mixture(0, 3, network.size)
     with jax.enable_x64(True):
         question = reduce_traced(network, Evidence(row), prune=True).question.with_model(weights=storage).opened()

@@ -197,7 +197,7 @@ def test_large_networks_stay_linear_in_their_edges(make):
     assert peak < 400 * (network.num_edges + network.size)  # bytes
 
 
-# ---- lanes -----------------------------------------------------------------------------------------------------------
+# ---- buckets ---------------------------------------------------------------------------------------------------------
 
 
 def with_hubs(units, hub, seed=0):

@@ -114,7 +114,7 @@ def refuse_too_many_pairs(question: Question) -> None:
 def contributions_at(means: np.ndarray, question: Question, dtype: str) -> np.ndarray:
     """What each unit contributes to the second order at these means, (units, rows)."""
     functional, storage = Untruncated(2).fitted(question), question.storage
-    question = question.with_model(weights=storage.prepared(pairs=True, fans=True))
+    question = question.with_model(weights=storage.prepared(pairs=True, tables=True))
     u = np.where(question.free, np.nan_to_num(means, nan=0.5), question.values)
     work = functional.row_work(question.size, storage.num_edges, storage.num_pairs()) * question.num_rows
     return by_rows(_contributions, question, u, functional=functional, work=work, dtype=dtype)

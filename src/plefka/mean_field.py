@@ -73,7 +73,7 @@ class Objective(NamedTuple):
         """The question with all that the functionals look up."""
         storage = question.storage.prepared(
             pairs=pairs or self.last.needs_pairs or self.minimised.needs_pairs,
-            fans=self.last.needs_fans or self.minimised.needs_fans,
+            tables=self.last.needs_tables or self.minimised.needs_tables,
         )
         return question.with_model(weights=storage)
 

@@ -168,7 +168,7 @@ def _optimise(method: Mixture, question: Question, first: Components, dtype: str
     """From the start downhill: where the search ended, and the mixture there."""
     count, policy = method.components, POLICIES["monotone"]
     functional = Untruncated(1).fitted(question)
-    storage = question.storage.prepared(fans=True)
+    storage = question.storage.prepared(tables=True)
     question = question.with_model(weights=storage)
     searched = question.num_searched
     u = np.clip(first.means[:, :searched], SOFT, 1 - SOFT)

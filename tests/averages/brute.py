@@ -58,8 +58,8 @@ def curvatures(function, w, u, h):
 def messages(logs, w, u, h, log_ratio):
     n1, n0 = np.exp(np.minimum(log_ratio, 0)), np.exp(np.minimum(-log_ratio, 0))
 
-    def heard(j, s):
+    def log_sum(j, s):
         on, off = chances(logs, w, at(u, (j, s)), h)
         return np.log(n1 * on + n0 * off)
 
-    return np.stack([heard(j, 1) - heard(j, 0) for j in range(len(w))])
+    return np.stack([log_sum(j, 1) - log_sum(j, 0) for j in range(len(w))])

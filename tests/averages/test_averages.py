@@ -22,7 +22,7 @@ LOG_RATIO: Any = np.array([[0.3, -2.0], [np.inf, -np.inf], [50.0, -0.5]])
 SIGMOID, NOISY_OR = Sigmoid(), NoisyOr()
 
 
-class Fan(NamedTuple):
+class Inputs(NamedTuple):
     w: Any
     u: Any
     h: Any
@@ -30,34 +30,34 @@ class Fan(NamedTuple):
 
 class Case(NamedTuple):
     average: Average
-    fan: Fan
+    inputs: Inputs
     logs: object
     slopes: object
 
 
-def reach(fan: Fan) -> float:
-    return float((np.abs(fan.h) + np.abs(fan.w).sum(0)).max())
+def reach(inputs: Inputs) -> float:
+    return float((np.abs(inputs.h) + np.abs(inputs.w).sum(0)).max())
 
 
-def some_fan(scale: float, low: float, high: float, seed: int) -> Fan:
+def some_inputs(scale: float, low: float, high: float, seed: int) -> Inputs:
     """Weights of some scale, means from 0 to 1, and one edge that is not there."""
     rng = np.random.default_rng(seed)
     w = scale * rng.uniform(low, high, (POSITIONS, COLUMNS, 1))
     w[2, 1] = 0
     u = rng.random((POSITIONS, 1, ROWS))
     u[0, 0], u[1], u[3] = (0, 1), 1e-300, 0.5
-    return Fan(w, u, rng.uniform(0.5 * low, high, (COLUMNS, 1)))
+    return Inputs(w, u, rng.uniform(0.5 * low, high, (COLUMNS, 1)))
 
 
 def sigmoid_case(scale: float, largest: float = np.inf) -> Case:
-    fan = some_fan(scale, -1, 1, 0)
-    return Case(Fourier(reach(fan), largest), fan, brute.log_sigmoid, brute.sigmoid_slopes)
+    inputs = some_inputs(scale, -1, 1, 0)
+    return Case(Fourier(reach(inputs), largest), inputs, brute.log_sigmoid, brute.sigmoid_slopes)
 
 
 def noisy_or_case(leak: float) -> Case:
-    fan = some_fan(1, 0, 1, 1)
-    fan = fan._replace(h=leak * (1 + fan.h))
-    return Case(Exponentials(fan.h.min()), fan, brute.log_noisy_or, brute.noisy_or_slopes)
+    inputs = some_inputs(1, 0, 1, 1)
+    inputs = inputs._replace(h=leak * (1 + inputs.h))
+    return Case(Exponentials(inputs.h.min()), inputs, brute.log_noisy_or, brute.noisy_or_slopes)
 
 
 def enumerated_case(case: Case, activation: Activation) -> Case:
@@ -100,7 +100,7 @@ def messages(average: Average, w, u, h, log_ratio):
 
 @partial(jax.jit, static_argnums=0)
 def answers(average: Average, w, u, h) -> dict:
-    """All that an average says of a fan, compiled once."""
+    """All that an average says of a table of parents, compiled once."""
 
     def along(w, u, h):
         return jnp.vdot(jax.grad(weighted, 2)(average, w, u, h), DIRECTION)
@@ -119,19 +119,19 @@ def answers(average: Average, w, u, h) -> dict:
     }
 
 
-def told(case: Case) -> dict:
-    return jax.tree.map(np.asarray, answers(case.average, *case.fan))
+def answers_of(case: Case) -> dict:
+    return jax.tree.map(np.asarray, answers(case.average, *case.inputs))
 
 
 @EVERY
 def test_logs_are_sums_over_all_states(case):
-    np.testing.assert_allclose(told(case)["logs"], brute.average(case.logs, *case.fan), atol=1e-9)
+    np.testing.assert_allclose(answers_of(case)["logs"], brute.average(case.logs, *case.inputs), atol=1e-9)
 
 
 @EVERY
 def test_gradients_are_those_of_the_sum(case):
-    w, u, h = case.fan
-    by_w, by_u, by_h = told(case)["gradient"]
+    w, u, h = case.inputs
+    by_w, by_u, by_h = answers_of(case)["gradient"]
     a = WEIGHTS[:, None]
     np.testing.assert_allclose(by_u, (a * brute.slopes(case.logs, w, u, h)).sum((0, 2))[:, None], rtol=1e-8, atol=2e-9)
     slope = (WEIGHTS * brute.average(case.slopes, w, u, h)).sum((0, 2))[:, None]
@@ -142,11 +142,11 @@ def test_gradients_are_those_of_the_sum(case):
 
 @EVERY
 def test_second_derivatives_are_those_of_the_sum(case):
-    w, u, h = case.fan
+    w, u, h = case.inputs
     H = (WEIGHTS[:, None, None] * brute.curvatures(case.logs, w, u, h)).sum(0)
-    np.testing.assert_allclose(told(case)["curvatures"], H, rtol=1e-8, atol=2e-9)
-    np.testing.assert_allclose(told(case)["shared curvatures"], H.sum(2), rtol=1e-8, atol=5e-9)
-    by_w, by_u, by_h = told(case)["second"]
+    np.testing.assert_allclose(answers_of(case)["curvatures"], H, rtol=1e-8, atol=2e-9)
+    np.testing.assert_allclose(answers_of(case)["shared curvatures"], H.sum(2, keepdims=True), rtol=1e-8, atol=5e-9)
+    by_w, by_u, by_h = answers_of(case)["second"]
     np.testing.assert_allclose(by_u[:, 0], np.einsum("jlcr,lr->jr", H, DIRECTION[:, 0]), rtol=1e-7, atol=1e-8)
     a, v = WEIGHTS[:, None], DIRECTION
     expected = (a * v * brute.slopes(case.slopes, w, u, h)).sum((0, 1, 3))[:, None]
@@ -160,74 +160,74 @@ def test_second_derivatives_are_those_of_the_sum(case):
 
 @EVERY
 def test_slopes_are_differences_of_slopes(case):
-    on, off = brute.slopes(case.logs, *case.fan)
-    np.testing.assert_allclose(told(case)["slopes"], on - off, rtol=1e-8, atol=2e-9)
+    on, off = brute.slopes(case.logs, *case.inputs)
+    np.testing.assert_allclose(answers_of(case)["slopes"], on - off, rtol=1e-8, atol=2e-9)
 
 
 @EVERY
 def test_chances_are_sums_over_all_states(case):
-    np.testing.assert_allclose(np.exp(told(case)["chances"]), brute.chances(case.logs, *case.fan), rtol=1e-9)
-    w, u, h = case.fan
+    np.testing.assert_allclose(np.exp(answers_of(case)["chances"]), brute.chances(case.logs, *case.inputs), rtol=1e-9)
+    w, u, h = case.inputs
     by_u = brute.slopes(lambda x: np.exp(case.logs(x)), w, u, h)[0] / brute.chances(case.logs, w, u, h)[0]
-    np.testing.assert_allclose(told(case)["chance slopes"][:, 0], by_u.sum(1), rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(answers_of(case)["chance slopes"][:, 0], by_u.sum(1), rtol=1e-7, atol=1e-9)
 
 
 @EVERY
 def test_messages_are_sums_over_all_states_of_the_others(case):
-    w, u, h = case.fan
-    said, *own_chances = told(case)["messages"]
-    np.testing.assert_allclose(said, brute.messages(case.logs, w, u, h, LOG_RATIO), rtol=1e-8, atol=1e-8)
-    np.testing.assert_allclose(own_chances, told(case)["chances"], rtol=1e-9, atol=1e-12)
+    w, u, h = case.inputs
+    found, *own_chances = answers_of(case)["messages"]
+    np.testing.assert_allclose(found, brute.messages(case.logs, w, u, h, LOG_RATIO), rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(own_chances, answers_of(case)["chances"], rtol=1e-9, atol=1e-12)
 
 
 def test_twelve_parents_and_fields_up_to_sixty():
     rng = np.random.default_rng(3)
-    fan = Fan(rng.uniform(-9, 9, (12, 2, 1)), rng.random((12, 1, 1)), np.array([[5.0], [-5.0]]))
-    average = Fourier(reach(fan))
+    inputs = Inputs(rng.uniform(-9, 9, (12, 2, 1)), rng.random((12, 1, 1)), np.array([[5.0], [-5.0]]))
+    average = Fourier(reach(inputs))
     assert average.reach > 40
-    np.testing.assert_allclose(jax.jit(average.logs)(*fan), brute.average(brute.log_sigmoid, *fan), atol=1e-9)
+    np.testing.assert_allclose(jax.jit(average.logs)(*inputs), brute.average(brute.log_sigmoid, *inputs), atol=1e-9)
 
 
-def deep(h: float) -> Fan:
+def deep(h: float) -> Inputs:
     """A child that is hardly ever on, with six parents that do little, and one that does much but is hardly ever on."""
     w = np.r_[np.linspace(-1, 1, 6), -h][:, None, None] * np.ones((1, 2, 1))
     u = np.r_[np.linspace(0.1, 0.9, 6), 1e-13][:, None, None]
-    return Fan(w * np.array([1, -1])[:, None], u, np.array([[h], [-h]]))
+    return Inputs(w * np.array([1, -1])[:, None], u, np.array([[h], [-h]]))
 
 
 @pytest.mark.parametrize("h", [-20.0, -28.0, -40.0])
 def test_tiny_chances_keep_their_digits(h):
-    fan = deep(h)
+    inputs = deep(h)
     average = Fourier(60.0)
-    expected = np.log(brute.chances(brute.log_sigmoid, *fan))
-    np.testing.assert_allclose(chances(average, *fan), expected, atol=1e-9)
+    expected = np.log(brute.chances(brute.log_sigmoid, *inputs))
+    np.testing.assert_allclose(chances(average, *inputs), expected, atol=1e-9)
     assert expected.min() < -18
-    own = np.broadcast_to(fan.u, (7, 2, 1))
+    own = np.broadcast_to(inputs.u, (7, 2, 1))
     ratio = np.array([[np.inf], [-np.inf]])
-    said = messages(average, fan.w, own, fan.h, ratio)[0]
-    np.testing.assert_allclose(said, brute.messages(brute.log_sigmoid, *fan, ratio), atol=1e-9)
+    found = messages(average, inputs.w, own, inputs.h, ratio)[0]
+    np.testing.assert_allclose(found, brute.messages(brute.log_sigmoid, *inputs, ratio), atol=1e-9)
 
 
 @pytest.mark.parametrize("h", [0.0, 3.0, -15.0, 45.0])
 def test_many_small_weights_need_no_product_over_the_parents(h):
     """Seven parents that count and forty that are certain, which are part of the bias."""
     rng = np.random.default_rng(11)
-    fan = some_fan(0.2, -1, 1, 10)._replace(h=h + np.array([[0.1], [-0.2], [0.0]]))
+    inputs = some_inputs(0.2, -1, 1, 10)._replace(h=h + np.array([[0.1], [-0.2], [0.0]]))
     known, value = rng.uniform(-0.1, 0.1, (40, COLUMNS, 1)), rng.integers(0, 2, (40, 1, ROWS)).astype(float)
-    rows = [fan._replace(u=fan.u[..., [r]], h=fan.h + (known * value[..., [r]]).sum(0)) for r in range(ROWS)]
-    whole = Fan(np.concatenate([fan.w, known]), np.concatenate([fan.u, value]), fan.h)
+    rows = [inputs._replace(u=inputs.u[..., [r]], h=inputs.h + (known * value[..., [r]]).sum(0)) for r in range(ROWS)]
+    whole = Inputs(np.concatenate([inputs.w, known]), np.concatenate([inputs.u, value]), inputs.h)
     average = Fourier(reach(whole), 0.2)
     assert average.message_terms(len(whole.w)) is not None
     expected = np.concatenate([np.log(brute.chances(brute.log_sigmoid, *row)) for row in rows], axis=2)
     np.testing.assert_allclose(chances(average, *whole), expected, rtol=1e-12, atol=1e-12)
     own = np.broadcast_to(whole.u, (len(whole.w), COLUMNS, ROWS))
-    said, on, off = messages(average, whole.w, own, whole.h, LOG_RATIO)
+    found, on, off = messages(average, whole.w, own, whole.h, LOG_RATIO)
     right = [brute.messages(brute.log_sigmoid, *row, LOG_RATIO[:, [r]]) for r, row in enumerate(rows)]
-    np.testing.assert_allclose(said[:POSITIONS], np.concatenate(right, axis=2), rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(found[:POSITIONS], np.concatenate(right, axis=2), rtol=1e-10, atol=1e-12)
     free = np.isfinite(LOG_RATIO)
     np.testing.assert_allclose([on[free], off[free]], expected[:, free], rtol=1e-12, atol=1e-12)
     by_nodes = messages(Fourier(average.reach), whole.w, own, whole.h, LOG_RATIO)[0]
-    np.testing.assert_allclose(said, by_nodes, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(found, by_nodes, rtol=1e-10, atol=1e-12)
 
 
 HALF = [(8.0, [6.4]), (8.0, [2.56]), (9.6, [4.8, -4.8]), (9.6, [2.24, 2.24]), (9.6, [1.6])]
@@ -249,8 +249,8 @@ def test_derivatives_where_a_factor_of_the_product_vanishes(reach, weights):
             return jax.grad(lambda w, u: average.logs(w, u, h)[0].sum(), (0, 1))(w, u)
 
         second = jax.grad(lambda w, u: jnp.vdot(slopes(w, u)[1], v), (0, 1))(w, u)
-        said = messages(average, w, u, h, jnp.ones((1, 1)))
-        return average.logs(w, u, h), slopes(w, u), average.curvatures(w, u, h, one, one, False), said, second
+        found = messages(average, w, u, h, jnp.ones((1, 1)))
+        return average.logs(w, u, h), slopes(w, u), average.curvatures(w, u, h, one, one, False), found, second
 
     found, right = (jax.tree.leaves(asked(average)) for average in (Fourier(reach), Enumerated(SIGMOID)))
     for mine, expected in zip(found, right, strict=True):
@@ -280,59 +280,63 @@ def test_fields_are_covered_up_to_the_reach():
 
 
 def test_certain_edges_are_certain():
-    fan = Fan(np.array([[[np.inf]], [[1.0]], [[0.0]]]), np.array([[[0.25]], [[1.0]], [[0.5]]]), np.array([[0.1]]))
+    inputs = Inputs(np.array([[[np.inf]], [[1.0]], [[0.0]]]), np.array([[[0.25]], [[1.0]], [[0.5]]]), np.array([[0.1]]))
     for average in (Exponentials(0.1), Enumerated(NOISY_OR)):
-        on, off = chances(average, *fan)
+        on, off = chances(average, *inputs)
         assert np.exp(off) == pytest.approx(0.75 * np.exp(-1.1))
         assert np.exp(on) == pytest.approx(1 - 0.75 * np.exp(-1.1))
-        heard_off, *_ = messages(average, *fan, np.array([[-np.inf]]))
-        np.testing.assert_allclose(heard_off[:, 0, 0], [-np.inf, -1, 0], atol=1e-12)
-        heard_on, *_ = messages(average, *fan, np.array([[np.inf]]))
-        np.testing.assert_allclose(heard_on[0, 0, 0], -np.log1p(-np.exp(-1.1)))
-        assert heard_on[2, 0, 0] == 0
+        message_off, *_ = messages(average, *inputs, np.array([[-np.inf]]))
+        np.testing.assert_allclose(message_off[:, 0, 0], [-np.inf, -1, 0], atol=1e-12)
+        message_on, *_ = messages(average, *inputs, np.array([[np.inf]]))
+        np.testing.assert_allclose(message_on[0, 0, 0], -np.log1p(-np.exp(-1.1)))
+        assert message_on[2, 0, 0] == 0
 
 
 def test_impossible_evidence_says_nothing_about_the_parents():
-    fan = Fan(np.array([[[0.7]], [[0.0]]]), np.array([[[0.0]], [[0.5]]]), np.array([[0.0]]))
+    inputs = Inputs(np.array([[[0.7]], [[0.0]]]), np.array([[[0.0]], [[0.5]]]), np.array([[0.0]]))
     for average in (Exponentials(0.1), Enumerated(NOISY_OR)):
-        said, on, off = messages(average, *fan, np.array([[np.inf]]))
-        np.testing.assert_array_equal(said[:, 0, 0], [np.inf, 0])
+        found, on, off = messages(average, *inputs, np.array([[np.inf]]))
+        np.testing.assert_array_equal(found[:, 0, 0], [np.inf, 0])
         assert (on, off) == (-np.inf, 0)
 
 
 @pytest.mark.parametrize("average", [Fourier(8.0), Exponentials(0.1), Enumerated(SIGMOID)], ids=type)
 def test_positions_without_an_edge_change_nothing(average):
-    w, u, h = some_fan(1, 0, 1, 5)
+    w, u, h = some_inputs(1, 0, 1, 5)
     h = h + 0.1
     wider = np.concatenate([w, np.zeros_like(w[:2])]), np.concatenate([u, [[[0.3, 1.0]], [[0.0, 0.5]]]]), h
     for asked in (jax.jit(average.logs), partial(chances, average)):
-        here, there = (asked(*fan) for fan in ((w, u, h), wider))
+        here, there = (asked(*inputs) for inputs in ((w, u, h), wider))
         np.testing.assert_allclose(here, there, rtol=1e-13)
 
 
 def test_blocks_of_columns_change_nothing(monkeypatch):
-    fan = CASES["sigmoid"].fan
+    inputs = CASES["sigmoid"].inputs
     average = CASES["sigmoid"].average
-    whole = told(CASES["sigmoid"])
+    whole = answers_of(CASES["sigmoid"])
     monkeypatch.setattr("plefka.averages.blocks.BLOCK", 40)
-    np.testing.assert_allclose(jax.jit(average.logs)(*fan), whole["logs"], rtol=1e-13, atol=1e-14)
-    parts = jax.jit(partial(average.curvatures, shared=True))(*fan, *WEIGHTS)
+    np.testing.assert_allclose(jax.jit(average.logs)(*inputs), whole["logs"], rtol=1e-13, atol=1e-14)
+    parts = jax.jit(partial(average.curvatures, shared=True))(*inputs, *WEIGHTS)
     np.testing.assert_allclose(parts, whole["shared curvatures"], atol=1e-13)
-    doubled = map_columns(lambda w, u: w[0] * u[0], 14, fan.w, fan.u)
-    np.testing.assert_allclose(doubled, fan.w[0] * fan.u[0])
+    doubled = map_columns(lambda w, u: w[0] * u[0], 14, inputs.w, inputs.u)
+    np.testing.assert_allclose(doubled, inputs.w[0] * inputs.u[0])
 
 
 def test_the_normal_law_is_near_for_many_small_weights():
     rng = np.random.default_rng(6)
-    fan = Fan(*map(jnp.asarray, (rng.normal(0, 0.3, (13, 2, 1)), rng.random((13, 1, 1)), rng.normal(size=(2, 1)))))
+    inputs = Inputs(
+        *map(jnp.asarray, (rng.normal(0, 0.3, (13, 2, 1)), rng.random((13, 1, 1)), rng.normal(size=(2, 1))))
+    )
     normal, exact = GaussHermite(SIGMOID), Fourier(10.0)
     assert not normal.is_exact
     assert exact.is_exact
-    own = jnp.broadcast_to(fan.u, (13, 2, 1))
-    both = [messages(average, fan.w, own, fan.h, np.array([[1.0], [-np.inf]])) for average in (normal, exact)]
+    own = jnp.broadcast_to(inputs.u, (13, 2, 1))
+    both = [messages(average, inputs.w, own, inputs.h, np.array([[1.0], [-np.inf]])) for average in (normal, exact)]
     for near, right in zip(*both, strict=True):
         np.testing.assert_allclose(near, right, atol=5e-3)
-    slopes = [jax.jit(jax.grad(lambda u, a=a: a.logs(fan.w, u, fan.h)[0].sum()))(fan.u) for a in (normal, exact)]
+    slopes = [
+        jax.jit(jax.grad(lambda u, a=a: a.logs(inputs.w, u, inputs.h)[0].sum()))(inputs.u) for a in (normal, exact)
+    ]
     np.testing.assert_allclose(*slopes, atol=2e-2)
 
 
@@ -355,13 +359,13 @@ CORNERS = st.sampled_from([0.0, 1.0, 0.5, 1e-300]) | st.floats(0, 1)
 def test_nothing_drawn_is_not_a_number(w, u, h):
     with jax.enable_x64(True):
         positive = np.abs(w), u, np.abs(h) + 1e-3
-        within = Fan(w / 100, u, h / 5)  # six weights up to 10 and a bias up to 10: fields up to 70
-        for average, fan in (
+        within = Inputs(w / 100, u, h / 5)  # six weights up to 10 and a bias up to 10: fields up to 70
+        for average, inputs in (
             (Fourier(70.0), within),
             (Exponentials(1e-3), positive),
             (Enumerated(SIGMOID), (w, u, h)),
         ):
-            for leaf in jax.tree.leaves(anything(average, *fan)):
+            for leaf in jax.tree.leaves(anything(average, *inputs)):
                 assert not np.isnan(leaf).any()
         logs, _, log_chances, _ = anything(Fourier(70.0), *within)
         np.testing.assert_allclose(logs, brute.average(brute.log_sigmoid, *within), atol=1e-8)
@@ -371,9 +375,9 @@ def test_nothing_drawn_is_not_a_number(w, u, h):
 def test_single_precision_is_finite():
     for name in ("sigmoid, small weights", "noisy-or", "sigmoid, enumerated"):
         with jax.enable_x64(False):
-            fan = (np.asarray(x, np.float32) for x in CASES[name].fan)
-            logs = jax.jit(CASES[name].average.logs)(*fan)
-        np.testing.assert_allclose(logs, told(CASES[name])["logs"], atol=1e-4)
+            inputs = (np.asarray(x, np.float32) for x in CASES[name].inputs)
+            logs = jax.jit(CASES[name].average.logs)(*inputs)
+        np.testing.assert_allclose(logs, answers_of(CASES[name])["logs"], atol=1e-4)
 
 
 def test_the_choice_follows_the_activation_and_the_number_of_parents():

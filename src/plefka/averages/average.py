@@ -1,13 +1,13 @@
 """What every way of averaging offers: the averages of log forms and of probabilities, and their leave-one-out forms.
 
-A *fan* is a table of units and their parents: column c is a child, position j one of its parents. `w` is (positions,
-columns, 1 or rows) with zeros where there is no edge, `u` is (positions, columns, rows) or (positions, 1, rows) where
+They are taken over a table of parents: column c is a child, position j one of its parents. `w` is (positions, columns,
+1 or rows) with zeros where there is no edge, `u` is (positions, columns, rows) or (positions, 1, rows) where
 all columns share their parents, and `h` is (columns, 1 or rows). The field of a child is x = h + sum_j w_j S_j, and its
 parents S_j are independent with means u_j.
 """
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -15,6 +15,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from plefka.averages.parents import Parents
+from plefka.networks.storage import off_diagonal
 
 Weights = Float[Array, "positions columns _"]
 Means = Float[Array, "positions _ rows"]
@@ -25,12 +26,9 @@ Pair = tuple[Edges, Edges]
 
 
 class Average(eqx.Module):
-    """Averages over independent parents, for the columns of a fan."""
+    """Averages over independent parents, for the columns of a table of parents."""
 
-    @property
-    @abstractmethod
-    def is_exact(self) -> bool:
-        """Whether the averages are those of the model, up to a rounding of 1e-9."""
+    is_exact: ClassVar[bool] = True  # the averages are those of the model, up to a rounding of 1e-9
 
     @abstractmethod
     def logs(self, w: Weights, u: Means, h: Bias) -> tuple[Columns, Columns]:
@@ -46,7 +44,7 @@ class Average(eqx.Module):
 
     @abstractmethod
     def messages(self, w: Weights, parents: Parents, h: Bias, log_ratio: Columns) -> tuple[Edges, Columns, Columns]:
-        """What each child tells each of its parents, and the two `chances` of the child.
+        """The message of each child to each of its parents, and the two `chances` of the child.
 
         log_ratio is ln n(1) - ln n(0) of the child, infinite where it is observed. With F_k^s the average of f over the
         other parents where parent k is s, the message is
@@ -56,7 +54,7 @@ class Average(eqx.Module):
     def curvatures(self, w: Weights, u: Means, h: Bias, a: Columns, b: Columns, shared: bool) -> Float[Array, "..."]:
         """d^2 / du_j du_l of a <log_on> + b <log_off>, zero for j = l.
 
-        (positions, positions, columns, rows); where the columns share their parents, summed over the columns.
+        (positions, positions, columns, rows); with a single column, the sum of all, where they share their parents.
         """
         own = of_edges(u, w)
 
@@ -68,7 +66,7 @@ class Average(eqx.Module):
             return jax.jvp(slope, (own,), (jnp.broadcast_to(direction[:, None, None], own.shape),))[1]
 
         H = off_diagonal(jax.lax.map(row, jnp.eye(len(w), dtype=own.dtype)))
-        return H.sum(2) if shared else H
+        return H.sum(2, keepdims=True) if shared else H
 
     def slopes(self, w: Weights, u: Means, h: Bias) -> Edges:
         """d<log_on>/du_j - d<log_off>/du_j, for every edge."""
@@ -81,26 +79,20 @@ def of_edges(means: Any, w: Weights) -> Any:
     return jax.tree.map(lambda x: jnp.broadcast_to(x, (*w.shape[:2], x.shape[2])), means)
 
 
-def off_diagonal(H: Float[Array, "positions positions ..."]) -> Float[Array, "positions positions ..."]:
-    """The same without the second derivatives by one and the same parent."""
-    others = 1 - jnp.eye(len(H), dtype=H.dtype)
-    return H * others.reshape(others.shape + (1,) * (H.ndim - 2))
-
-
 def message(off: Pair, on: Pair, log_ratio: Columns) -> Edges:
-    """ln[n(1) F^1 + n(0) (1 - F^1)] - ln[n(1) F^0 + n(0) (1 - F^0)]; nothing is said where both are impossible.
+    """ln[n(1) F^1 + n(0) (1 - F^1)] - ln[n(1) F^0 + n(0) (1 - F^0)]; 0 where both are impossible.
 
     `off` and `on` are ln F and ln(1 - F) where the parent is off and where it is on.
     """
     for_on = jnp.minimum(log_ratio, 0.0)  # divided by the larger of n(1) and n(0)
     for_off = jnp.minimum(-log_ratio, 0.0)
 
-    def heard(log_f, log_rest):
+    def log_sum(log_f, log_rest):
         return jnp.logaddexp(log_f + for_on, log_rest + for_off)
 
-    one, zero = heard(*on), heard(*off)
-    silent = (one == zero) | (jnp.isneginf(one) & jnp.isneginf(zero))
-    return jnp.where(silent, 0.0, one - jnp.where(silent, 0.0, zero))
+    one, zero = log_sum(*on), log_sum(*off)
+    no_message = (one == zero) | (jnp.isneginf(one) & jnp.isneginf(zero))
+    return jnp.where(no_message, 0.0, one - jnp.where(no_message, 0.0, zero))
 
 
 def edge_sum(w: Weights, z: Means) -> Columns:

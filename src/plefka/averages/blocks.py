@@ -1,4 +1,4 @@
-"""Loops over blocks of columns, which keep the work near the processor, and what is done with the positions there."""
+"""Loops over blocks of columns, which keep the work near the processor."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,22 +9,22 @@ import jax.numpy as jnp
 BLOCK = 2**17  # numbers that are worked on at once
 
 
-def map_columns(function: Callable, share: int, *arrays) -> Any:
+def map_columns(function: Callable, work: int, *arrays) -> Any:
     """function(*arrays) by blocks of columns, which are the last axis but one of all arrays and results.
 
-    The arrays may come in trees. `share` numbers are worked on for one column. An array with a single column belongs to
+    The arrays may come in trees. `work` numbers are held for one column. An array with a single column belongs to
     all of them. Columns that are added to fill the last block are zero: no edges.
     """
-    columns, parts, rejoined = blocks_of(share, arrays)
+    columns, parts, rejoined = blocks_of(work, arrays)
     if parts is None:
         return function(*arrays)
     results = jax.lax.map(lambda part: function(*rejoined(part)), parts)
     return jax.tree.map(lambda x: join(x, columns), results)
 
 
-def sum_columns(function: Callable, share: int, *arrays) -> Any:
+def sum_columns(function: Callable, work: int, *arrays) -> Any:
     """The sum of function(*arrays) over blocks of columns."""
-    _, parts, rejoined = blocks_of(share, arrays)
+    _, parts, rejoined = blocks_of(work, arrays)
     if parts is None:
         return function(*arrays)
     like = jax.eval_shape(lambda: function(*rejoined(tuple(x[0] for x in parts))))
@@ -32,11 +32,11 @@ def sum_columns(function: Callable, share: int, *arrays) -> Any:
     return jax.lax.scan(lambda total, part: (total + function(*rejoined(part)), None), start, parts)[0]
 
 
-def blocks_of(share: int, arrays: tuple) -> tuple:
+def blocks_of(work: int, arrays: tuple) -> tuple:
     """How many columns there are, the blocks of the arrays that have them, and how to put in those that do not."""
     leaves, form = jax.tree.flatten(arrays)
     columns = max(x.shape[-2] for x in leaves)
-    blocks = min(columns, -(-columns * share // BLOCK))
+    blocks = min(columns, -(-columns * work // BLOCK))
     if blocks <= 1:
         return columns, None, None
     width = -(-columns // blocks)
@@ -61,20 +61,3 @@ def join(x, columns: int):
     """(blocks, ..., width, rows) as (..., columns, rows)."""
     x = jnp.moveaxis(x, 0, -3)
     return x.reshape(*x.shape[:-3], -1, x.shape[-1])[..., :columns, :]
-
-
-def product(multiply: Callable, factors: tuple, one: tuple[float, ...]) -> tuple:
-    """The product over the positions, which are the first axis, of factors that are given by their parts."""
-    start = tuple(jnp.asarray(part, x.dtype) for part, x in zip(one, factors, strict=True))
-    return tuple(jax.lax.reduce(factors, start, multiply, (0,)))
-
-
-def all_but_one(terms):
-    """The sum over all other positions, for each position, which are the first axis; no term is taken away again."""
-
-    def add(total, term):
-        return total + term, total
-
-    nothing = jnp.zeros_like(terms[0])
-    before, after = (jax.lax.scan(add, nothing, terms, reverse=backwards)[1] for backwards in (False, True))
-    return before + after

@@ -120,7 +120,10 @@ def multiply(W, z):
 
 
 def log_psi(t: np.ndarray, X, h):
-    """Real and imaginary part of ln Psi(t), (nodes, columns, rows), from the power sums X."""
+    """Real and imaginary part of ln Psi(t), (nodes, columns, rows), from the power sums X.
+
+    Half the work of K(z) in small_weights.py: every power of i t is real or imaginary.
+    """
     parts = [jnp.zeros((1, 1, 1), X.dtype), t[:, None, None] * h]
     for n, sums in enumerate(X, 1):
         sign = (-1) ** (n // 2)  # i^n is real for even n

@@ -14,9 +14,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from plefka.activations import Activation, Custom
-from plefka.averages.average import Average, message, of_edges, off_diagonal
+from plefka.averages.average import Average, message, of_edges
 from plefka.averages.blocks import BLOCK, map_columns
 from plefka.averages.parents import Parents, log_mix, log_terms
+from plefka.networks.storage import off_diagonal
 
 SMALLEST_MEAN = 1e-150  # the product of the inverses of two such is still a number
 LARGEST_GAP = {"float64": 660.0, "float32": 70.0}  # exp of it is a number, and so is the inverse, to all its digits
@@ -26,10 +27,6 @@ class Enumerated(Average):
     """Sums over the 2^positions states of the parents."""
 
     activation: Activation
-
-    @property
-    def is_exact(self):
-        return True
 
     def logs(self, w, u, h):
         def averages(x, u):
@@ -45,14 +42,14 @@ class Enumerated(Average):
         return on, off
 
     def messages(self, w, parents, h, log_ratio):
-        def told(w, parents, h, log_ratio):
+        def of_columns(w, parents, h, log_ratio):
             table = self._table(fields(w, h))
             pairs = in_logs(lambda mixture, table: leave_one_out(mixture, table, parents), table, parents)
             log_on, log_off = log_mix(parents[0], *jnp.moveaxis(pairs[:, :, 0], 1, 0))
             (on0, on1), (off0, off1) = pairs
             return message((on0, off0), (on1, off1), log_ratio), log_on, log_off
 
-        return map_columns(jax.checkpoint(told), 2 ** len(w) * parents.rows, w, parents, h, log_ratio)
+        return map_columns(jax.checkpoint(of_columns), 2 ** len(w) * parents.rows, w, parents, h, log_ratio)
 
     def curvatures(self, w, u, h, a, b, shared):
         """<T d_j d_l> with T = a log_on + b log_off and d = 1 / u where the parent is on, -1 / (1 - u) where off."""
@@ -66,7 +63,7 @@ class Enumerated(Average):
             return jnp.einsum("scr,sjcr,slcr->jlcr", T * jnp.where(S == 1, u, 1 - u).prod(1), d, d)
 
         H = off_diagonal(map_columns(one, 2 ** len(w) * len(w) * u.shape[2], w, u, h, a, b))
-        return H.sum(2) if shared else H
+        return H.sum(2, keepdims=True) if shared else H
 
     def _logs_and_poles(self, x) -> list:
         """log_on and log_off in every state, 0 where they are minus infinity; and where they are that, if anywhere."""
@@ -146,7 +143,7 @@ def likeliest(table, parents: Parents):
 def fold(mixture: Callable, table, u):
     """One parent after another, from the first on: (..., states, columns, rows) to (..., columns, rows)."""
     for mean in u:
-        off, on = jnp.split(table, 2, axis=1)  # by slices, XLA's derivatives are wrong
+        off, on = jnp.split(table, 2, axis=1)  # whose transpose is a concatenation; of slices it is padding and adding
         table = mixture(mean, off, on)
     return jnp.broadcast_to(table[:, 0], (*table.shape[:1], *table.shape[2:-1], rows_of(u)))
 

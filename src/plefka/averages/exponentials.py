@@ -16,10 +16,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from plefka.activations import log_noisy_or
-from plefka.averages.average import Average, mean_field, message, of_edges, off_diagonal
-from plefka.averages.blocks import all_but_one, map_columns, product, sum_columns
-from plefka.averages.one_pass import with_slopes
+from plefka.averages.average import Average, mean_field, message, of_edges
+from plefka.averages.blocks import map_columns
+from plefka.averages.curvatures import curvatures_by_columns, no_curvatures, products_of_pairs
+from plefka.averages.one_pass import sums_over_nodes, with_slopes
 from plefka.averages.parents import Parents, log_tilt
+from plefka.averages.products import REAL, all_but_one, products
 
 FIRST, RATIO, LAST = 10, 1.44, 30.0  # t = 1, 2, ..., FIRST, then by RATIO up to LAST / leak: within 2e-10
 SMALLEST_LEAK = 1e-12
@@ -41,13 +43,9 @@ class Exponentials(Average):
 
     leak: float = eqx.field(static=True, converter=float)
 
-    @property
-    def is_exact(self):
-        return True
-
     def logs(self, w, u, h):
-        sums = map_columns(partial(minus_log_on, self.leak), len(w) * u.shape[2], w, u, h)
-        return -sums, -mean_field(w, u, h)
+        found = map_columns(partial(minus_log_on, self.leak), len(w) * u.shape[2], w, u, h)
+        return -found, -mean_field(w, u, h)
 
     def covers(self, w, h):
         if self.leak == 0:  # no fit is asked for: products are right everywhere
@@ -68,14 +66,10 @@ class Exponentials(Average):
         return message((log_noisy_or(off), -off), (log_noisy_or(on), -on), log_ratio), log_noisy_or(x), -x
 
     def curvatures(self, w, u, h, a, b, shared):
-        work = len(w) * u.shape[2]
-        if shared:
-            return off_diagonal(sum_columns(partial(summed_curvatures, self.leak), work, w, u, h, a))
-        return off_diagonal(map_columns(partial(own_curvatures, self.leak), len(w) * work, w, u, h, a))
+        return curvatures_by_columns(partial(curvatures, self.leak, shared), shared, w, u, h, a)
 
     def slopes(self, w, u, h):
-        slopes = partial(sum_and_slopes, self.leak, False)
-        return w - map_columns(lambda *fan: slopes(*fan)[2], len(w) * u.shape[2], w, u, h)
+        return w - map_columns(lambda *table: sums(self.leak, 3, *table)[2], len(w) * u.shape[2], w, u, h)
 
 
 def above_lowest(w, parents: Parents, h):
@@ -96,25 +90,6 @@ def equivalent(w, parents: Parents):
     gain = parents.on * jnp.expm1(-w)
     mild = gain > -0.5  # else log1p would lose the digits of 1 - u, and of a large w where u = 1
     return -jnp.where(mild, jnp.log1p(jnp.where(mild, gain, 0.0)), log_tilt(-w, parents))
-
-
-@jax.custom_jvp
-def products(f):
-    """The product over the positions, and the product of all but one of the factors for each of them."""
-    P = product(multiply, (f,), (1.0,))[0]
-    return P, P / f
-
-
-@products.defjvp
-def _(primals, tangents):
-    """No factor is in its own leave-one-out product: the derivative by it is left out, not subtracted."""
-    (f,), (df,) = primals, tangents
-    P, L = products(f)
-    return (P, L), ((L * df).sum(0), L * all_but_one(df / f))
-
-
-def multiply(x: tuple, y: tuple) -> tuple:
-    return (x[0] * y[0],)
 
 
 class AtNode(NamedTuple):
@@ -144,49 +119,28 @@ def walk(leak: float, visit: Callable, total, w, u, h):
         f = off + u * (on - off)
         f = f + jax.lax.stop_gradient(jnp.maximum(smallest - f, 0.0))
         alone = jnp.exp(-t * lowest)
-        P, L = products(f)
+        (P,), (L,) = products(REAL, (f,))
         return visit(total, AtNode(on, on - off, f, alone * P, alone * L), t, c), None
 
     return jax.lax.scan(step, total, tuple(jnp.asarray(x, u.dtype) for x in (t, c)))[0]
 
 
-def sum_of_exponentials(leak: float, w, u, h):
-    """<-ln(1 - exp(-x))> = sum_k c_k P_k."""
+def sums(leak: float, number: int, w, u, h):
+    """<-ln(1 - exp(-x))> = sum_k c_k P_k, and its derivatives in the same pass: a factor is taken out by division."""
 
-    def visit(total, node, t, c):
-        return total + c * node.P
+    def visit(totals, node, t, c):
+        terms = (c * node.P, -c * t * node.P, c * node.without * node.change, -c * t * u * node.without * node.on)
+        return tuple(total + term for total, term in zip(totals, terms, strict=False))
 
-    return walk(leak, visit, jnp.zeros((h.shape[0], u.shape[2]), u.dtype), w, u, h)
-
-
-def sum_and_slopes(leak: float, by_w: bool, w, u, h):
-    """The same with its derivatives by h, u and w, in one pass: a factor is taken out of P by division."""
-
-    def visit(total, node, t, c):
-        sums = [total[0] + c * node.P, total[1] - c * t * node.P, total[2] + c * node.without * node.change]
-        if by_w:
-            sums.append(total[3] - c * t * u * node.without * node.on)
-        return tuple(sums)
-
-    column = jnp.zeros((h.shape[0], u.shape[2]), u.dtype)
-    edge = jnp.zeros((*w.shape[:2], u.shape[2]), u.dtype)
-    return walk(leak, visit, (column, column, edge, edge) if by_w else (column, column, edge), w, u, h)
+    return walk(leak, visit, sums_over_nodes(number, w, u, h), w, u, h)
 
 
-minus_log_on = with_slopes(sum_of_exponentials, sum_and_slopes)
+minus_log_on = with_slopes(sums)
 
 
-def summed_curvatures(leak: float, w, u, h, a):
+def curvatures(leak: float, shared: bool, w, u, h, a):
     def visit(total, node, t, c):
         r = node.change / node.f
-        return total - jnp.einsum("jcr,lcr->jlr", r, c * a * node.P * r)
+        return total - products_of_pairs(shared, r, c * a * node.P * r)
 
-    return walk(leak, visit, jnp.zeros((len(w), len(w), u.shape[2]), u.dtype), w, u, h)
-
-
-def own_curvatures(leak: float, w, u, h, a):
-    def visit(total, node, t, c):
-        r = node.change / node.f
-        return total - jnp.einsum("jcr,lcr->jlcr", r, c * a * node.P * r)
-
-    return walk(leak, visit, jnp.zeros((len(w), len(w), h.shape[0], u.shape[2]), u.dtype), w, u, h)
+    return walk(leak, visit, no_curvatures(shared, w, u), w, u, h)

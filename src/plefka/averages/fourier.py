@@ -17,12 +17,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from plefka.averages.average import Average, mean_field, off_diagonal
-from plefka.averages.blocks import map_columns, sum_columns
+from plefka.averages.average import Average, mean_field
+from plefka.averages.blocks import map_columns
 from plefka.averages.cumulants import log_psi, num_terms, power_sums
-from plefka.averages.one_pass import with_slopes
-from plefka.averages.quadrature import AtNode, Rule, inverse, rotate, walk
-from plefka.averages.small_weights import small_chances, small_messages, told
+from plefka.averages.curvatures import curvatures_by_columns, no_curvatures, products_of_pairs
+from plefka.averages.one_pass import sums_over_nodes, with_slopes
+from plefka.averages.products import inverse, rotate
+from plefka.averages.quadrature import AtNode, Rule, walk
+from plefka.averages.small_weights import messages_of_sums, small_chances, small_messages
 from plefka.averages.tilting import messages_and_chances, tilted_chances
 
 MANY = 32  # parents, from which on sums over them cost more than the nodes of a quadrature
@@ -34,10 +36,6 @@ class Fourier(Average):
 
     reach: float = eqx.field(static=True, converter=float)
     largest: float = eqx.field(static=True, converter=float, default=np.inf)
-
-    @property
-    def is_exact(self):
-        return True
 
     @property
     def rule(self) -> Rule:
@@ -95,7 +93,7 @@ class Fourier(Average):
             return map_columns(by_nodes, len(w) * parents.rows, w, parents, h, log_ratio)
         X = power_sums(terms, w, parents.on).at[0].add(h)
         D, *chances = self._of_sums(small_messages, X, log_ratio)
-        return told(D, w, parents.on), *chances
+        return messages_of_sums(D, w, parents.on), *chances
 
     def _of_sums(self, function, X, *columns):
         """Of power sums, at the nodes for messages."""
@@ -104,44 +102,26 @@ class Fourier(Average):
 
     def curvatures(self, w, u, h, a, b, shared):
         """(a + b) sum_k q_k Re[Psi r_j r_l], r = y / f: x is linear, and ln cosh(x / 2) has all the rest."""
-        work = len(w) * u.shape[2]
-        if shared:
-            return off_diagonal(sum_columns(partial(summed_curvatures, self.rule), work, w, u, h, a + b))
-        return off_diagonal(map_columns(partial(own_curvatures, self.rule), len(w) * work, w, u, h, a + b))
+        return curvatures_by_columns(partial(curvatures, self.rule, shared), shared, w, u, h, a + b)
 
     def slopes(self, w, u, h):
         return jnp.broadcast_to(w, (*w.shape[:2], u.shape[2]))
 
 
-def average_log_cosh(rule: Rule, w, u, h):
-    """<ln cosh(x / 2)> = sum_k q_k (1 - Re Psi_k)."""
+def sums(rule: Rule, number: int, w, u, h):
+    """<ln cosh(x / 2)> = sum_k q_k (1 - Re Psi_k), and its derivatives in the same pass."""
 
-    def visit(total, node, q):
-        return total + q * (1 - node.Psi[0])
-
-    nothing = jnp.zeros((h.shape[0], u.shape[2]), u.dtype)
-    return walk(rule, visit, (rule.nodes.log_cosh,), nothing, w, u, h)
-
-
-def log_cosh_and_slopes(rule: Rule, by_w: bool, w, u, h):
-    """The same with its derivatives by u, h and w, in one pass: a factor is taken out of Psi by division."""
-
-    def visit(total, node, q, qt):
+    def visit(totals, node, q, qt):
         (Pr, Pi), (Lr, Li) = node.Psi, node.without
-        sums = [total[0] + q * (1 - Pr), total[1] + qt * Pi]
-        sums.append(total[2] - q * ((node.cos - 1) * Lr - node.sin * Li))
-        if by_w:
-            sums.append(total[3] + qt * u * (node.sin * Lr + node.cos * Li))
-        return tuple(sums)
+        by_u = -q * ((node.cos - 1) * Lr - node.sin * Li)
+        terms = (q * (1 - Pr), qt * Pi, by_u, qt * u * (node.sin * Lr + node.cos * Li))
+        return tuple(total + term for total, term in zip(totals, terms, strict=False))
 
-    column = jnp.zeros((h.shape[0], u.shape[2]), u.dtype)
-    edge = jnp.zeros((*w.shape[:2], u.shape[2]), u.dtype)
-    total = (column, column, edge, edge) if by_w else (column, column, edge)
     q, t = rule.nodes.log_cosh, rule.nodes.t
-    return walk(rule, visit, (q, q * t), total, w, u, h)
+    return walk(rule, visit, (q, q * t), sums_over_nodes(number, w, u, h), w, u, h)
 
 
-log_cosh = with_slopes(average_log_cosh, log_cosh_and_slopes)
+log_cosh = with_slopes(sums)
 
 
 def log_cosh_from_sums(rule: Rule, X, h):
@@ -156,22 +136,10 @@ def ratios(node: AtNode):
     return rotate((node.cos - 1, node.sin), inverse(node.f))
 
 
-def summed_curvatures(rule: Rule, w, u, h, a):
-    def visit(total, node, q):
-        r = ratios(node)
-        g = rotate(tuple(q * a * part for part in node.Psi), r)  # Re(g r) is a sum of two products
-        left, right = jnp.concatenate(r, axis=1), jnp.concatenate([g[0], -g[1]], axis=1)
-        return total + jnp.einsum("jcr,lcr->jlr", left, right)
-
-    nothing = jnp.zeros((len(w), len(w), u.shape[2]), u.dtype)
-    return walk(rule, visit, (rule.nodes.log_cosh,), nothing, w, u, h)
-
-
-def own_curvatures(rule: Rule, w, u, h, a):
+def curvatures(rule: Rule, shared: bool, w, u, h, a):
     def visit(total, node, q):
         r = ratios(node)
         g = rotate(tuple(q * a * part for part in node.Psi), r)
-        return total + sum(sign * jnp.einsum("jcr,lcr->jlcr", x, y) for sign, x, y in zip((1, -1), r, g, strict=True))
+        return total + products_of_pairs(shared, r[0], g[0]) - products_of_pairs(shared, r[1], g[1])
 
-    nothing = jnp.zeros((len(w), len(w), h.shape[0], u.shape[2]), u.dtype)
-    return walk(rule, visit, (rule.nodes.log_cosh,), nothing, w, u, h)
+    return walk(rule, visit, (rule.nodes.log_cosh,), no_curvatures(shared, w, u), w, u, h)

@@ -1,6 +1,8 @@
 """Averages of any activation with the field taken as normal: for more parents than can be enumerated."""
 
+from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -25,54 +27,47 @@ def hermite_nodes() -> tuple[np.ndarray, np.ndarray]:
 class GaussHermite(Average):
     """<g(x)> ~ sum_k p_k g(m + s xi_k), with m and s^2 the mean and the variance of the field."""
 
+    is_exact = False
+
     activation: Activation
 
-    @property
-    def is_exact(self):
-        return False
-
     def logs(self, w, u, h):
-        f = self.activation
-        m, variance = moments(w, Parents.of_means(u), h)
+        def add(total, mass, log):
+            return total + mass * log
 
-        def step(total, node):
-            xi, mass = node
-            x = f.off_poles(m + deviation(variance) * xi)
-            return (total[0] + mass * f.log_on(x), total[1] + mass * f.log_off(x)), None
-
-        return jax.lax.scan(jax.checkpoint(step), (jnp.zeros_like(m), jnp.zeros_like(m)), hermite_nodes_of(m))[0]
+        return self._over_nodes(*moments(w, Parents.of_means(u), h), self.activation.off_poles, add, 0.0)
 
     def chances(self, w, parents, h):
         return self._log_averages(*moments(w, parents, h))
 
     def messages(self, w, parents, h, log_ratio):
-        def told(w, parents, h, log_ratio):
+        def of_columns(w, parents, h, log_ratio):
             parents = of_edges(parents, w)
             m, variance = moments(w, parents, h)
             m, variance = m - w * parents.on, variance - w**2 * parents.on * parents.off
             return message(self._log_averages(m, variance), self._log_averages(m + w, variance), log_ratio)
 
-        told = jax.checkpoint(told)
-        return map_columns(told, len(w) * parents.rows, w, parents, h, log_ratio), *self.chances(w, parents, h)
+        found = map_columns(jax.checkpoint(of_columns), len(w) * parents.rows, w, parents, h, log_ratio)
+        return found, *self.chances(w, parents, h)
 
     def _log_averages(self, m, variance):
+        def add(total, mass, log):
+            return jnp.logaddexp(total, jnp.log(mass) + log)
+
+        return self._over_nodes(m, variance, self.activation.clip, add, -jnp.inf)
+
+    def _over_nodes(self, m, variance, inside: Callable, add: Callable, start: float) -> tuple[Any, Any]:
+        """Both logarithms, added up over the nodes; `inside` moves a field into the domain."""
         f = self.activation
 
         def step(total, node):
-            xi, log_mass = node
-            x = f.clip(m + deviation(variance) * xi)
-            return (
-                jnp.logaddexp(total[0], log_mass + f.log_on(x)),
-                jnp.logaddexp(total[1], log_mass + f.log_off(x)),
-            ), None
+            xi, mass = node
+            x = inside(m + deviation(variance) * xi)
+            return (add(total[0], mass, f.log_on(x)), add(total[1], mass, f.log_off(x))), None
 
-        xi, mass = hermite_nodes_of(m)
-        nothing = jnp.full_like(m, -jnp.inf)
-        return jax.lax.scan(jax.checkpoint(step), (nothing, nothing), (xi, jnp.log(mass)))[0]
-
-
-def hermite_nodes_of(like):
-    return tuple(jnp.asarray(x, like.dtype) for x in hermite_nodes())
+        nodes = tuple(jnp.asarray(x, m.dtype) for x in hermite_nodes())
+        nothing = jnp.full_like(m, start)
+        return jax.lax.scan(jax.checkpoint(step), (nothing, nothing), nodes)[0]
 
 
 def moments(w, parents: Parents, h):

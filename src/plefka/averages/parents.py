@@ -120,9 +120,9 @@ def _(primals, tangents):
     mixed = log_mix(parent, off, on)
     scale = jnp.where(jnp.isneginf(mixed), 0.0, mixed)
     largest = np.log(jnp.finfo(mixed.dtype).max) - 1
-    shares = [jnp.exp(term - scale) for term in log_terms(parent, off, on)]
+    fractions = [jnp.exp(term - scale) for term in log_terms(parent, off, on)]
     slopes = [jnp.exp(jnp.minimum(term - scale, largest)) for term in (off, on)]
-    return mixed, shares[0] * d_off + shares[1] * d_on + (slopes[1] - slopes[0]) * moved.on
+    return mixed, fractions[0] * d_off + fractions[1] * d_on + (slopes[1] - slopes[0]) * moved.on
 
 
 def log_terms(parent: Parents, off, on):

@@ -19,44 +19,33 @@ import jax.numpy as jnp
 import numpy as np
 
 from plefka.averages.cumulants import by_cumulants
-from plefka.averages.quadrature import Rule, rotate
-from plefka.averages.tilting import DECIDED, in_logs
+from plefka.averages.products import rotate
+from plefka.averages.quadrature import Rule
+from plefka.averages.tilting import both_accurate, in_logs, message_side, smaller_side
 
 
 def small_chances(rule: Rule, X):
     """ln <f> and ln <1 - f>, from the smaller of them."""
-    side = smaller_side(X)
+    side = smaller_side(X[0])
     found = integral(rule, reflected(X, side))
     return in_logs(found.cost, found.value(), side)
 
 
 def small_messages(rule: Rule, X, log_ratio):
     """D_n [n(1) - n(0)] / [n(1) <f> + n(0) <1 - f>] for n from 1, and the chances."""
-    smaller = smaller_side(X)
-    # where the child is almost decided, only one of <f> and <1 - f> matters
-    side = jnp.where(jnp.abs(log_ratio) > DECIDED, jnp.sign(log_ratio), smaller).astype(X.dtype)
+    side = message_side(X[0], log_ratio)
     found = integral(rule, reflected(X, side))
     chances = in_logs(found.cost, found.value(), side)
-    vague = (side != smaller) & jnp.isfinite(log_ratio)  # of an observed child the other chance is never asked for
-    log_f, log_rest = jax.lax.cond(
-        jnp.any(vague),
-        lambda: tuple(map(partial(jnp.where, vague), small_chances(rule, X), chances)),
-        lambda: chances,
-    )
+    log_f, log_rest = both_accurate(chances, partial(small_chances, rule, X), side, X[0], log_ratio)
     log_sum = jnp.logaddexp(log_f + jnp.minimum(log_ratio, 0.0), log_rest + jnp.minimum(-log_ratio, 0.0))
     gain = -jnp.sign(log_ratio) * jnp.expm1(-jnp.abs(log_ratio))  # n(1) - n(0), the larger of them one
     return side * gain * jnp.exp(found.cost - log_sum) * reflected(found.moments(len(X)), side), log_f, log_rest
 
 
-def told(D, w, u):
-    """The messages ln[1 + (1 - u_k) r] - ln(1 - u_k r) where r, the share of Delta_k in the sum, comes from these D."""
+def messages_of_sums(D, w, u):
+    """The messages ln[1 + (1 - u_k) r] - ln(1 - u_k r); r, the fraction of Delta_k in the sum, follows from D."""
     r = by_cumulants(D, w, u)
     return jnp.log1p(r / (1 - u * r))
-
-
-def smaller_side(X):
-    """1 where <f> is the smaller one, by the mean field, and -1 where <1 - f> is."""
-    return jnp.where(X[0] > 0, -1.0, 1.0).astype(X.dtype)
 
 
 def reflected(X, side):

@@ -4,6 +4,7 @@ sigma(x) = exp(x / 2) / 2 cosh(x / 2) = exp(x) sigma(-x), and an average of exp(
 average of g under means that are tilted by exp(a w_j).
 """
 
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
@@ -13,11 +14,12 @@ import numpy as np
 
 from plefka.averages.average import mean_field, message, of_edges
 from plefka.averages.parents import Parents, log_tilt, tilted_mean
-from plefka.averages.quadrature import Rule, inverse, rotate, walk
+from plefka.averages.products import inverse, rotate
+from plefka.averages.quadrature import Rule, walk
 
 SMALLEST_INTEGRAL = 1e-17  # what cannot be told from zero
 DECIDED = 5.0  # log-odds from which one state of a child matters more than the other
-MOST_REGRET = 7.0  # ln of what the error of a message may be multiplied with: three digits of twelve
+MOST_LOST = 7.0  # ln of what the error of a message may be multiplied with: three digits of twelve
 
 
 def log_moment(a, w, parents: Parents, h):
@@ -31,7 +33,7 @@ def tilted_chances(rule: Rule, w, parents: Parents, h):
 
     The integrals have an error of about 1e-15, which M(a) multiplies: the best tilt has the smallest M(a).
     """
-    side = jax.lax.stop_gradient(smaller_side(w, parents, h))
+    side = jax.lax.stop_gradient(smaller_side(mean_field(w, parents.on, h)))
     costs = jnp.stack([log_moment(a * side, w, parents, h)[0] for a in (0.0, 0.5, 1.0)])
     best = jnp.argmin(jax.lax.stop_gradient(costs), axis=0)
 
@@ -46,12 +48,31 @@ def tilted_chances(rule: Rule, w, parents: Parents, h):
     return in_logs(cost, integral, side)
 
 
-def smaller_side(w, parents: Parents, h):
-    """1 where <f> is the smaller one, by the mean field, and -1 where <1 - f> is."""
-    return jnp.where(mean_field(w, parents.on, h) > 0, -1.0, 1.0).astype(parents.on.dtype)
+def smaller_side(x):
+    """1 where <f> is the smaller one, by the mean field x, and -1 where <1 - f> is."""
+    return jnp.where(x > 0, -1.0, 1.0).astype(x.dtype)
 
 
-class Plan(NamedTuple):
+def message_side(x, log_ratio):
+    """The side by which messages are computed: the smaller one tells both to all their digits.
+
+    Where the child is almost decided, only one of <f> and <1 - f> matters.
+    """
+    return jnp.where(jnp.abs(log_ratio) > DECIDED, jnp.sign(log_ratio), smaller_side(x)).astype(x.dtype)
+
+
+def both_accurate(chances, accurate: Callable, side, x, log_ratio):
+    """The chances by one side, with those of accurate() where the other side has more digits, and these matter."""
+    is_free = jnp.isfinite(log_ratio)  # of an observed child only one of the two matters
+    inaccurate = (side != smaller_side(x)) & is_free
+    return jax.lax.cond(
+        jnp.any(inaccurate),
+        lambda: tuple(map(partial(jnp.where, inaccurate), accurate(), chances)),
+        lambda: tuple(chances),
+    )
+
+
+class TiltChoice(NamedTuple):
     """By which tilt the messages of each column are computed: from <f> where side is 1, from <1 - f> where it is -1."""
 
     side: jax.Array  # (columns, rows)
@@ -59,31 +80,26 @@ class Plan(NamedTuple):
     cost: jax.Array  # (columns, rows): ln M(a), and the same without a parent that is off, and that is on
     without_off: jax.Array
     without_on: jax.Array
-    regret: jax.Array  # (columns, rows): ln of the digits lost, at most, because all parents share a tilt
+    loss: jax.Array  # (columns, rows): ln of the digits lost, at most, because all parents share a tilt
 
 
-def plan(w, parents: Parents, h, log_ratio) -> Plan:
-    """The tilt that serves all parents of a column best.
-
-    Where the child is almost decided, only one of <f> and <1 - f> matters; elsewhere it is the smaller of them that
-    tells both to all their digits.
-    """
-    smaller = smaller_side(w, parents, h)
-    side = jnp.where(jnp.abs(log_ratio) > DECIDED, jnp.sign(log_ratio), smaller).astype(smaller.dtype)
+def choose_tilt(w, parents: Parents, h, log_ratio) -> TiltChoice:
+    """The tilt that serves all parents of a column best."""
+    side = message_side(mean_field(w, parents.on, h), log_ratio)
     a = np.array([0.0, 0.5, 1.0]).reshape(3, 1, 1) * side
     moments = [(jnp.zeros_like(side), jnp.zeros_like(parents.on)), *(log_moment(tilt, w, parents, h) for tilt in a[1:])]
     whole, off = jnp.stack([m for m, _ in moments]), jnp.stack([m - terms for m, terms in moments])
     on = off + a[:, None] * w
-    regrets = jnp.maximum(*((cost - cost.min(0)).max(1) for cost in (off, on)))
-    best = jnp.argmin(regrets, axis=0)
+    losses = jnp.maximum(*((cost - cost.min(0)).max(1) for cost in (off, on)))
+    best = jnp.argmin(losses, axis=0)
     off, on = (jnp.take_along_axis(x, best[None, None], axis=0)[0] for x in (off, on))
-    cost, regret = (jnp.take_along_axis(x, best[None], axis=0)[0] for x in (whole, regrets))
-    return Plan(side, best, cost, off, on, regret)
+    cost, loss = (jnp.take_along_axis(x, best[None], axis=0)[0] for x in (whole, losses))
+    return TiltChoice(side, best, cost, off, on, loss)
 
 
-def shared_messages(rule: Rule, w, parents: Parents, h, log_ratio, plan: Plan):
+def shared_messages(rule: Rule, w, parents: Parents, h, log_ratio, choice: TiltChoice):
     """The messages in one walk, all parents of a column by the same tilt."""
-    side, best = plan.side, plan.best
+    side, best = choice.side, choice.best
     even_too, odd_too = jnp.where(best == 1, 1.0, 0.0), jnp.where(best == 1, 0.0, (1 - best) * side)
 
     def visit(total, node, odd, even):
@@ -96,7 +112,7 @@ def shared_messages(rule: Rule, w, parents: Parents, h, log_ratio, plan: Plan):
     start = jnp.zeros_like(side), jnp.zeros_like(u), jnp.zeros_like(u)
     integrals = walk(rule, visit, (rule.nodes.odd, rule.nodes.even), start, w, u, h)
     constant = jnp.where(best == 1, 0.0, 0.5)
-    costs = plan.cost, plan.without_off, plan.without_on
+    costs = choice.cost, choice.without_off, choice.without_on
     found = [in_logs(cost, constant + total, side) for cost, total in zip(costs, integrals, strict=True)]
     return message(found[1], found[2], log_ratio), *found[0]
 
@@ -111,22 +127,15 @@ def in_logs(cost, integral, side):
 def messages_and_chances(rule: Rule, w, parents: Parents, h, log_ratio):
     """Messages by one tilt for each column where that keeps their digits, and by one for each parent where not."""
     parents = of_edges(parents, w)
-    found = plan(w, parents, h, log_ratio)
+    choice = choose_tilt(w, parents, h, log_ratio)
 
     def together():
-        said, *chances = shared_messages(rule, w, parents, h, log_ratio, found)
-        vague = (found.side != smaller_side(w, parents, h)) & jnp.isfinite(
-            log_ratio
-        )  # of an observed child only one chance matters
-        better = jax.lax.cond(
-            jnp.any(vague),
-            lambda: tuple(map(partial(jnp.where, vague), tilted_chances(rule, w, parents, h), chances)),
-            lambda: tuple(chances),
-        )
-        return said, *better
+        messages, *chances = shared_messages(rule, w, parents, h, log_ratio, choice)
+        accurate, x = partial(tilted_chances, rule, w, parents, h), mean_field(w, parents.on, h)
+        return messages, *both_accurate(chances, accurate, choice.side, x, log_ratio)
 
     return jax.lax.cond(
-        jnp.any(found.regret > MOST_REGRET), lambda: tilted_messages(rule, w, parents, h, log_ratio), together
+        jnp.any(choice.loss > MOST_LOST), lambda: tilted_messages(rule, w, parents, h, log_ratio), together
     )
 
 

@@ -16,7 +16,7 @@ from plefka.activations import Activation, AnyArray
 from plefka.averages import Average, Exponentials, Parents
 from plefka.averages.range import Range
 from plefka.belief_propagation.log_odds import LogOdds, certain_part, finite_part, of_state
-from plefka.networks.fans import Fans
+from plefka.networks.storage import OpenStorage
 from plefka.question import Question
 
 Units = Float[Array, "units rows"]
@@ -30,7 +30,7 @@ def average_of(activation: Activation, positions: int, fields: Range) -> Average
 
 
 class Messages(eqx.Module):
-    """Log-odds: from every factor to its unit, and to each of its parents, fan by fan."""
+    """Log-odds: from every factor to its unit, and to each of its parents, table by table."""
 
     own: AnyArray  # (units, rows)
     up: tuple[AnyArray, ...]  # (positions, columns, rows)
@@ -44,18 +44,21 @@ class Chances(eqx.Module):
 
 
 class Factors(eqx.Module):
-    """All factors of a question, by fans."""
+    """All factors of an opened question, in which the weight of a certain edge is infinite."""
 
     question: Question
-    fans: Fans
     averages: tuple[Average, ...]
     ranges_known: bool = eqx.field(static=True)  # else fields may be beyond what the averages cover
 
     @classmethod
-    def of(cls, question: Question, fans: Fans, fields: Range) -> "Factors":
-        """Fans of weights among which a certain edge is infinite."""
-        averages = (average_of(question.model.activation, len(w), fields) for w in fans.weights)
-        return cls(question, fans, tuple(averages), not fields.is_guess)
+    def of(cls, question: Question, fields: Range) -> "Factors":
+        averages = question.model.weights.map(lambda w: average_of(question.model.activation, len(w), fields))
+        return cls(question, tuple(averages), not fields.is_guess)
+
+    @property
+    def weights(self) -> OpenStorage:
+        """The edges between units and their parents."""
+        return self.question.model.weights
 
     @property
     def h(self) -> Units:
@@ -70,7 +73,7 @@ class Factors(eqx.Module):
     def initial_messages(self) -> Messages:
         """All log-odds 0."""
         rows, dtype = self.h.shape[1], self.h.dtype
-        up = self.fans.map(lambda w: jnp.zeros((*w.shape[:2], rows), dtype))
+        up = self.weights.map(lambda w: jnp.zeros((*w.shape[:2], rows), dtype))
         return Messages(jnp.zeros_like(self.h), tuple(up))
 
     def beliefs(self, messages: Messages) -> LogOdds:
@@ -83,29 +86,31 @@ class Factors(eqx.Module):
 
     def _collected(self, messages: Messages, part) -> Units:
         tables = [part(up) for up in messages.up]
-        return part(messages.own) + (self.fans.to_parents(tables) if any(map(len, tables)) else 0.0)
+        return part(messages.own) + (self.weights.to_parents(tables) if any(map(len, tables)) else 0.0)
 
     def cavities(self, messages: Messages, beliefs: LogOdds) -> list[Table]:
         """The messages of the parents to the factors of their children."""
-        certain = [None] * len(messages.up) if beliefs.certain is None else self.fans.parents(beliefs.certain)
-        parents = zip(self.fans.parents(beliefs.finite), certain, messages.up, strict=True)
+        certain = [None] * len(messages.up) if beliefs.certain is None else self.weights.parents(beliefs.certain)
+        parents = zip(self.weights.parents(beliefs.finite), certain, messages.up, strict=True)
         return [LogOdds(finite, sure).without(up) for finite, sure, up in parents]
 
     def update(self, messages: Messages, beliefs: LogOdds) -> tuple[Messages, Units]:
         """The new messages of all factors, and ln of the sum over all states of each."""
         from_below = beliefs.without(messages.own)
         cavities = self.cavities(messages, beliefs)
-        free, counted = self.fans.parents(self.question.free), self.fans.children(self.counted)
-        columns = zip(cavities, self.fans.children(self.h), self.fans.children(from_below), free, counted, strict=True)
-        found = [_factor_messages(*fan, *column) for fan, column in zip(self._averaged(), columns, strict=True)]
-        chances = self._of_units([fan[1:] for fan in found])
+        free, counted = self.weights.parents(self.question.free), self.weights.children(self.counted)
+        columns = zip(
+            cavities, self.weights.children(self.h), self.weights.children(from_below), free, counted, strict=True
+        )
+        found = [_factor_messages(*table, *column) for table, column in zip(self._averaged(), columns, strict=True)]
+        chances = self._of_units([table[1:] for table in found])
         own = jnp.where(self.question.free, chances.on - chances.off, 0.0)
-        return Messages(own, tuple(fan[0] for fan in found)), self.log_sums(chances, from_below)
+        return Messages(own, tuple(table[0] for table in found)), self.log_sums(chances, from_below)
 
     def chances(self, parents: Sequence[Parents]) -> Chances:
-        """Of all units, from their parents, fan by fan."""
-        fans = zip(self._averaged(), parents, self.fans.children(self.h), strict=True)
-        return self._of_units([average.chances(w, above, h) for (average, w), above, h in fans])
+        """Of all units, from their parents, table by table."""
+        tables = zip(self._averaged(), parents, self.weights.children(self.h), strict=True)
+        return self._of_units([average.chances(w, above, h) for (average, w), above, h in tables])
 
     def log_sums(self, chances: Chances, from_below: Units) -> Units:
         """ln[(1 - F) n(0) + F n(1)] of every factor, with the larger of n(0) and n(1) one."""
@@ -115,16 +120,16 @@ class Factors(eqx.Module):
         return jnp.where(self.counted, jnp.logaddexp(on, off), 0.0)
 
     def _averaged(self) -> list[tuple[Average, Any]]:
-        return list(zip(self.averages, self.fans.weights, strict=True))
+        return list(zip(self.averages, self.weights.tables, strict=True))
 
     def _of_units(self, columns: Sequence[tuple[Any, Any]]) -> Chances:
-        """From fans to units; a unit without parents has the chances of its bias."""
+        """From tables to units; a unit without parents has the chances of its bias."""
         if not self.ranges_known:
-            fans = zip(self._averaged(), self.fans.children(self.h), columns, strict=True)
-            columns = [_covered(*fan) for fan in fans]
+            tables = zip(self._averaged(), self.weights.children(self.h), columns, strict=True)
+            columns = [_covered(*table) for table in tables]
         f, x = self.question.model.activation, self.question.model.activation.clip(self.h)
-        on = self.fans.to_children([column[0] for column in columns], f.log_on(x))
-        return Chances(on, self.fans.to_children([column[1] for column in columns], f.log_off(x)))
+        on = self.weights.to_children([column[0] for column in columns], f.log_on(x))
+        return Chances(on, self.weights.to_children([column[1] for column in columns], f.log_off(x)))
 
 
 def _factor_messages(average: Average, w, cavity: Table, h, from_below, free, counted) -> tuple[Table, Any, Any]:

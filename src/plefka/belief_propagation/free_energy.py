@@ -31,7 +31,9 @@ def log_likelihood(factors: Factors, messages: Messages) -> tuple[Rows, Units | 
     scale = jnp.where(factors.counted, jnp.minimum(jnp.where(on, from_below, -from_below), 0.0), 0.0)
     log_sums = factors.log_sums(chances, from_below)
     total = (log_sums - scale).sum(0)
-    for cavity, parent, is_on in zip(cavities, factors.fans.parents(theta), factors.fans.parents(on), strict=True):
+    for cavity, parent, is_on in zip(
+        cavities, factors.weights.parents(theta), factors.weights.parents(on), strict=True
+    ):
         sign = jnp.where(is_on, -1.0, 1.0)
         total += (softplus(sign * cavity) - softplus(sign * parent)).sum((0, 1))
     total = total + jnp.where(on & factors.counted, question.tilt, 0.0).sum(0)

@@ -57,12 +57,12 @@ class Sweeping(Iteration):
 def posterior(method: Bethe, part: "Part", *, dtype: str) -> Posterior:
     """Beliefs and Bethe's ln P of every row."""
     question, fields = part.question, _fields(part.question)
-    storage = question.storage.prepared(fans=True)
+    storage = question.storage.prepared(tables=True)
     question = question.with_model(weights=storage)
 
     def first(rows: Any) -> Propagation:
         count = question.free[:, rows].shape[1]
-        own, *up = (np.zeros((*shape, count), dtype) for shape in ((question.size,), *storage.fan_shapes))
+        own, *up = (np.zeros((*shape, count), dtype) for shape in ((question.size,), *storage.table_shapes))
         return start(Messages(own, tuple(up)), method.damping, np)
 
     row_work, criteria = 4 * max(storage.num_edges, question.size), Criteria(float(method.tol), method.max_steps)
@@ -90,7 +90,7 @@ def _about(question: Question, fields: Range) -> About:
 def factors_of(question: Question, fields: Range) -> Factors:
     """The factors of a question that is not opened yet, with certain edges infinite."""
     opened = question.opened(certain=jnp.inf)
-    return Factors.of(opened, opened.model.weights.fans(), fields)
+    return Factors.of(opened, fields)
 
 
 def beliefs(factors: Factors, messages: Messages) -> Units:
@@ -101,7 +101,7 @@ def beliefs(factors: Factors, messages: Messages) -> Units:
 
 def traced(method: Bethe, reduction: "TracedReduction") -> Posterior:
     """Inside a user's trace; ln P can be differentiated, and the means cannot."""
-    question = reduction.question.with_model(weights=reduction.question.storage.prepared(fans=True))
+    question = reduction.question.with_model(weights=reduction.question.storage.prepared(tables=True))
     fields = _fields(question)
     factors = factors_of(question, fields)
     frozen = jax.lax.stop_gradient(factors)
@@ -127,7 +127,7 @@ def _predicted(factors: Factors, messages: Messages, means: Units) -> Units:
     known = jnp.where(factors.question.free, factors.beliefs(messages).total, log_odds(means))
 
     def once(_, theta):
-        found = factors.chances([Parents.of_log_odds(above) for above in factors.fans.parents(theta)])
+        found = factors.chances([Parents.of_log_odds(above) for above in factors.weights.parents(theta)])
         return jnp.where(barren, found.on - found.off, known)
 
     def predicted(known):

@@ -69,7 +69,7 @@ def dense(weights, rows: int) -> Float[Array, "units units rows"]:
     """w_ij for every network of a stack of layers."""
     assert isinstance(weights, OpenBlocks)
     W = jnp.zeros((weights.size, weights.size, rows), weights.powers[0][0].dtype)
-    for block, child, parent in zip(weights.powers[0], weights.children, weights.parents, strict=True):
+    for block, child, parent in zip(weights.powers[0], weights.child_spans, weights.parent_spans, strict=True):
         W = W.at[slice(*child), slice(*parent)].set(block if block.ndim == 3 else block[:, :, None])
     return W
 

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -15,6 +15,9 @@ from plefka.question import Question
 
 class Functional(eqx.Module):
     """G = G_0 + energy; subclasses are the schemes."""
+
+    needs_tables: ClassVar[bool] = False  # all parents of a unit come in together
+    predicts_by_field: ClassVar[bool] = True  # barren units by f at the mean field, as the paper would; else by <f>
 
     def fitted(self, question: Question) -> "Functional":
         """The functional with whatever it must know of the numbers of a question before computing."""
@@ -33,11 +36,6 @@ class Functional(eqx.Module):
     @property
     def needs_pairs(self) -> bool:
         """Whether all pairs of units that share a child come in."""
-        return False
-
-    @property
-    def needs_fans(self) -> bool:
-        """Whether all parents of a unit come in together."""
         return False
 
     def units_without_leak(self, question: Question, u: Any = None) -> Any:
@@ -76,7 +74,7 @@ class Functional(eqx.Module):
         """Products with the second derivatives of the energy at u: z -> H z, right for the units that are free."""
         return lambda z: jax.grad(lambda u: jnp.vdot(self.slope(question, u), z))(u)
 
-    def beyond(
+    def added_to(
         self, first: "Functional", question: Question, u: Float[Array, "units rows"]
     ) -> tuple[Any, Any, Callable]:
         """What this free energy adds to another at u, its derivatives by u, and products with the other's Hessian."""
@@ -87,11 +85,6 @@ class Functional(eqx.Module):
 
         slope, found = jax.grad(added, has_aux=True)(u)
         return found, slope, first.hessian(question, u)
-
-    @property
-    def predicts_by_field(self) -> bool:
-        """Whether barren units are predicted by f at the mean field, as the paper would, or by its average."""
-        return True
 
     def chance(self, question: Question, u: Float[Array, "units rows"]) -> Float[Array, "units rows"]:
         """How probable each unit is when its parents have the means u: what barren units are predicted by."""

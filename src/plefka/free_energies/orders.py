@@ -29,6 +29,9 @@ Table = Float[Array, "states rows"]  # bit k of a state's number is the state of
 class Orders(Functional):
     """All orders up to this one."""
 
+    needs_tables = True
+    predicts_by_field = False
+
     order: int = eqx.field(static=True)
     bits: int = eqx.field(static=True, default=0)  # free units of the row that has most of them
     first: Untruncated = Untruncated(1)
@@ -47,19 +50,11 @@ class Orders(Functional):
     def is_bound(self) -> bool:
         return False
 
-    @property
-    def needs_fans(self) -> bool:
-        return True
-
     def powers(self, activation: Activation) -> int:
         return 1
 
     def row_work(self, size: int, num_edges: int, num_pairs: int) -> int:
         return (size + num_edges) * 2**self.bits
-
-    @property
-    def predicts_by_field(self) -> bool:
-        return False
 
     def chance(self, question: Question, u: Float[Array, "units rows"]) -> Float[Array, "units rows"]:
         return self.first.chance(question, u)

@@ -29,7 +29,7 @@ Weights = Float[Array | np.ndarray, "components rows"]
 
 
 class Variables(eqx.Module):
-    """What is searched: every component's natural parameters, its smoothing, and its share."""
+    """What is searched: every component's natural parameters, its smoothing, and its weight."""
 
     theta: Tables
     rho: Tables
@@ -41,7 +41,7 @@ class Variables(eqx.Module):
         return namespace(self.phi).concatenate([self.theta.reshape(-1, rows), self.rho.reshape(-1, rows), self.phi])
 
     def inside(self) -> "Variables":
-        """The same, within the limits of what numbers can tell apart; a common factor of the shares does not matter."""
+        """The same, within what numbers can tell apart; a common factor of the weights does not matter."""
         xp, largest = namespace(self.phi), -0.5 * np.log(jnp.finfo(self.rho.dtype).eps)
         theta = xp.clip(self.theta, -LARGEST_THETA, LARGEST_THETA)
         phi = xp.maximum(self.phi - self.phi.max(0), LOWEST_LOG_WEIGHT)

@@ -11,8 +11,6 @@ from plefka.activations import Activation
 from plefka.free_energies.functional import Functional
 from plefka.question import Question
 
-HIGHEST_DEGREE = 4
-
 
 class Taylor(Functional):
     """G_MC of (51), with the Taylor polynomial of degree C in the first order and of C2 in the second."""
@@ -61,7 +59,7 @@ class Taylor(Functional):
 
         on2, off2 = tower[2]
         d, g = r * (on2 - off2), r * (u * on2 + (1 - u) * off2)
-        second = W.pair_sum(v, a, d, 1 - 2 * u, g)
+        second = W.taylor_pair_sum(v, a, d, 1 - 2 * u, g)
         if curved:
             k2_of_squares = W.power_sums(None, None, None, v**2)[3]
             second = second + 0.5 * (d**2 * v * (k2**2 - k2_of_squares)).sum(0)

@@ -20,7 +20,7 @@ from plefka.averages.exponentials import SMALLEST_LEAK, Exponentials
 from plefka.averages.parents import Parents
 from plefka.averages.range import Range, range_of
 from plefka.free_energies.functional import Functional
-from plefka.networks.fans import Fans
+from plefka.networks.storage import OpenStorage
 from plefka.question import Question
 from plefka.reduction.edges import EdgeList, Edges, TracedEdges
 from plefka.reduction.summing import is_edge, times
@@ -31,6 +31,9 @@ LARGEST_TABLE = 2**24  # second derivatives that are held at once
 
 class Untruncated(Functional):
     """G1, or G2 with its pairs."""
+
+    needs_tables = True
+    predicts_by_field = False
 
     order: int = eqx.field(static=True)
     range: Range = eqx.field(static=True, default=Range())
@@ -50,10 +53,6 @@ class Untruncated(Functional):
         return () if self.exact_averages else (GAUSSIAN,)
 
     @property
-    def needs_fans(self) -> bool:
-        return True
-
-    @property
     def needs_pairs(self) -> bool:
         return self.order == 2
 
@@ -64,14 +63,13 @@ class Untruncated(Functional):
         return size + 4 * num_edges + num_pairs
 
     def network_energy(self, question: Question, u: Float[Array, "units rows"]) -> Float[Array, " rows"]:
-        fans = question.model.weights.fans()
-        on, off = self._logs(question, fans, u)
+        on, off = self._logs(question, u)
         E = -(_contribution(question, u, on) + _contribution(question, 1 - u, off)).sum(0)
         return E if self.order == 1 else E - 0.5 * self.pairs(question, u, u * (1 - u))
 
-    def _logs(self, question: Question, fans: Fans, u):
+    def _logs(self, question: Question, u):
         """<log_on> and <log_off> of every unit."""
-        f = question.model.activation
+        W, f = question.model.weights, question.model.activation
         h = jnp.broadcast_to(f.off_poles(question.model.h), u.shape)
 
         def average(w, u, h, decided):
@@ -82,9 +80,9 @@ class Untruncated(Functional):
             x = f.off_poles(mean_field(w, u, h))  # the field itself where no parent is free
             return [jnp.where(decided, *pair) for pair in zip((f.log_on(x), f.log_off(x)), found, strict=True)]
 
-        found = fans.map(average, fans.parents(u), fans.children(h), _decided(question, fans))
+        found = W.map(average, W.parents(u), W.children(h), _decided(question))
         on, off = ([pair[k] for pair in found] for k in (0, 1))
-        on, off = fans.to_children(on, f.log_on(h)), fans.to_children(off, f.log_off(h))
+        on, off = W.to_children(on, f.log_on(h)), W.to_children(off, f.log_off(h))
         if not self.range.is_guess:
             return on, off
         outside = self.out_of_range(question, u)  # the weights of a trace may take a field out of the usual range
@@ -92,7 +90,7 @@ class Untruncated(Functional):
 
     def out_of_range(self, question: Question, u: Float[Array, "units rows"]) -> Bool[Array, "units rows"]:
         """The units whose fields are out of the range of their average over parents, where one of mean 1 is on."""
-        fans, f = question.model.weights.fans(), question.model.activation
+        W, f = question.model.weights, question.model.activation
         lowest = lowest_fields(TracedEdges(question.model.weights, question.size), question.model.h, u)
         h, lowest = (jnp.broadcast_to(x, u.shape) for x in (question.model.h, lowest))
 
@@ -101,8 +99,8 @@ class Untruncated(Functional):
             covered = lowest >= average.leak if isinstance(average, Exponentials) else average.covers(w, h)
             return ~decided & ~covered
 
-        found = fans.map(outside, fans.children(h), fans.children(lowest), _decided(question, fans))
-        return fans.to_children(found, jnp.zeros_like(question.free))
+        found = W.map(outside, W.children(h), W.children(lowest), _decided(question))
+        return W.to_children(found, jnp.zeros_like(question.free))
 
     def units_without_leak(self, question: Question, u: Any = None) -> Any:
         """Where <log_on> is minus infinity: a noisy-or unit that may be on, with no leak and no parent that is on.
@@ -118,68 +116,63 @@ class Untruncated(Functional):
         least = edges.xp.where(averaged, SMALLEST_LEAK, TINIEST)
         return question.model.counted & (u > 0) & (lowest_fields(edges, question.model.h, u) < least)
 
-    @property
-    def predicts_by_field(self) -> bool:
-        return False
-
     def chance(self, question: Question, u: Float[Array, "units rows"]) -> Float[Array, "units rows"]:
         """<f(x)>: exact where the parents are independent."""
-        fans, f = question.model.weights.fans(), question.model.activation
+        W, f = question.model.weights, question.model.activation
         h = jnp.broadcast_to(f.clip(question.model.h), u.shape)
 
         def average(w, u, h, decided):
             x, averages = f.clip(mean_field(w, u, h)), self.range.average(f, len(w))
             return jnp.where(decided, f.probability(x), jnp.exp(averages.chances(w, Parents.of_means(u), h)[0]))
 
-        found = fans.map(average, fans.parents(u), fans.children(h), _decided(question, fans))
-        return fans.to_children(found, f.probability(h))
+        found = W.map(average, W.parents(u), W.children(h), _decided(question))
+        return W.to_children(found, f.probability(h))
 
     def pairs(self, question: Question, u, v):
         """sum_{i<j} v_i v_j (d^2 <E> / du_i du_j)^2, with the derivatives at u."""
-        fans = question.model.weights.fans()
-        return fans.pair_sum(v, *self._second_derivatives(question, fans, u))
+        return question.model.weights.pair_sum(v, *self._second_derivatives(question, u))
 
     def hessian(self, question: Question, u):
         """Products with the second derivatives of <E>, which is linear in every mean, from the table of all pairs."""
-        fans = question.model.weights.fans()
-        if self.order > 1 or not self._fits(fans, u):
+        W = question.model.weights
+        if self.order > 1 or not self._fits(W, u):
             return super().hessian(question, u)
-        second = self._second_derivatives(question, fans, u)
-        return lambda z: -fans.pair_product(z, *second)
+        second = self._second_derivatives(question, u)
+        return lambda z: -W.pair_product(z, *second)
 
-    def beyond(self, first: Functional, question: Question, u):
+    def added_to(self, first: Functional, question: Question, u):
         """The pairs alone: the first order cancels, and its Hessian is made of the same second derivatives."""
-        fans = question.model.weights.fans()
-        if not self._fits(fans, u):
-            return super().beyond(first, question, u)
+        W = question.model.weights
+        if not self._fits(W, u):
+            return super().added_to(first, question, u)
 
         def added(u):
-            second = self._second_derivatives(question, fans, u)
-            found = -0.5 * fans.pair_sum(u * (1 - u), *second)
+            second = self._second_derivatives(question, u)
+            found = -0.5 * W.pair_sum(u * (1 - u), *second)
             return found.sum(), (found, second)
 
         slope, (found, second) = jax.grad(added, has_aux=True)(u)
-        return found, slope, lambda z: -fans.pair_product(z, *second)
+        return found, slope, lambda z: -W.pair_product(z, *second)
 
-    def _fits(self, fans: Fans, u) -> bool:
+    def _fits(self, W: OpenStorage, u) -> bool:
         """Whether the table of all second derivatives can be held at once."""
-        entries = sum(len(w) ** 2 * (1 if fans.shared else w.shape[1]) * u.shape[1] for w in fans.weights)
+        entries = sum(len(w) ** 2 * (1 if W.parents_are_shared else w.shape[1]) * u.shape[1] for w in W.tables)
         return entries <= LARGEST_TABLE
 
-    def _second_derivatives(self, question: Question, fans: Fans, u):
-        """Of -<E> by a child and its parent, and by two parents of a child, fan by fan."""
-        f, r = question.model.activation, question.model.counted
+    def _second_derivatives(self, question: Question, u):
+        """Of -<E> by a child and its parent, and by two parents of a child, table by table."""
+        W, f, r = question.model.weights, question.model.activation, question.model.counted
         h = jnp.broadcast_to(f.off_poles(question.model.h), u.shape)
-        terms = (fans.parents(u), fans.children(h))
+        terms = (W.parents(u), W.children(h))
 
         def along(w, u, h, counted):
             return counted * self.range.average(f, len(w)).slopes(w, u, h)
 
         def common(w, u, h, a, b):
-            return self.range.average(f, len(w)).curvatures(w, u, h, a, b, fans.shared)
+            return self.range.average(f, len(w)).curvatures(w, u, h, a, b, W.parents_are_shared)
 
-        edges = fans.map(along, *terms, fans.children(r))
-        return edges, fans.map(common, *terms, fans.children(r * u), fans.children(r * (1 - u)))
+        edges = W.map(along, *terms, W.children(r))
+        return edges, W.map(common, *terms, W.children(r * u), W.children(r * (1 - u)))
 
     def pair_contributions(self, question: Question, u):
         """What each unit contributes to the pairs, all of its pairs counted: sum_j v_i v_j (d^2 <E> / du_i du_j)^2."""
@@ -198,10 +191,10 @@ def undecided(question: Question) -> Any:
     return namespace(question.values).where(question.free, 0.5, question.values)
 
 
-def _decided(question: Question, fans: Fans) -> list[Bool[Array, "columns rows"]]:
+def _decided(question: Question) -> list[Bool[Array, "columns rows"]]:
     """The columns whose field is known, as no parent is free, or there is no edge from it."""
-    fixed = ~question.free
-    return fans.map(lambda w, fixed: ((w == 0) | fixed).all(0), fans.parents(fixed))
+    W, fixed = question.model.weights, ~question.free
+    return W.map(lambda w, fixed: ((w == 0) | fixed).all(0), W.parents(fixed))
 
 
 def lowest_fields(edges: Edges, h: Any, u: Any) -> Any:

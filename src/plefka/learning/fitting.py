@@ -174,7 +174,7 @@ def settings_of(
     policy = POLICY if method.policy == "monotone" else POLICIES[method.policy]
     stacked, functional = network.stack is not None, method.functional
     storage = network.storage.take(0) if stacked else network.storage
-    storage = storage.prepared(pairs=functional.needs_pairs, fans=functional.needs_fans)
+    storage = storage.prepared(pairs=functional.needs_pairs, tables=functional.needs_tables)
     return Settings(
         storage, network.activation, rules, float(penalties[0]), float(penalties[1]), float(tol), functional, policy,
         min(method.max_steps, MOST_STEPS), stacked,

@@ -1,4 +1,4 @@
-"""Acyclic, or the cycle that says why not; and who leads to whom."""
+"""Acyclic, or the cycle that says why not."""
 
 import numpy as np
 import scipy.sparse as sp
@@ -37,15 +37,3 @@ def _shortest_cycle_through(forwards: sp.csr_array, start: int) -> list[int]:
     while path[-1] != start:
         path.append(int(before[path[-1]]))
     return path[::-1]
-
-
-def with_ancestors(towards: sp.csr_array, units: np.ndarray, among: np.ndarray | bool = True) -> np.ndarray:
-    """The units, (n,) or (n, rows), and those that lead to them through units among the given ones.
-
-    `towards` is (parent, child), positive where there is an edge.
-    """
-    while True:
-        found = units | ((towards @ (units * 1.0) > 0) & among)
-        if (found == units).all():
-            return found
-        units = found

@@ -1,9 +1,11 @@
 """Which edges touch which unit, laid out so that sums over them are gathers.
 
-Scatter-adds are slow on a CPU. Here the edges of a unit are laid out as lanes instead: units with about the same number
-of edges form a lane, a table (position, unit) that is added up position by position, a gather and an addition for each
-edge. Long rows are cut into pieces, whose sums are added up in the same way in a further round.
+Scatter-adds are slow on a CPU. Here units with about the same number of edges form a bucket instead, a table
+(position, unit) that is added up position by position, a gather and an addition for each edge. Where a unit has more
+edges than the widest bucket, they are cut into pieces, whose sums are added up in the same way in a further round.
 """
+
+from collections.abc import Iterator, Sequence
 
 import equinox as eqx
 import jax
@@ -11,12 +13,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Shaped
 
-WIDTHS = np.array([1, 2, 3, 4, 6, 8, 12, 16, 24, 32])
+WIDTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 Index = Int[np.ndarray, "..."] | Int[Array, "..."]
 
 
 class Incidence(eqx.Module):
-    """The unit at one end of every edge, and the lanes that add edges up by that unit.
+    """The unit at one end of every edge, and the buckets that add edges up by that unit.
 
     In a table, the number of edges itself stands for "no edge here"; callers pad what they gather from with a zero.
     """
@@ -40,8 +42,8 @@ class Incidence(eqx.Module):
         place[item] = np.arange(len(item), dtype=np.int32)
         return cls(unit.astype(np.int32), tuple(rounds), owners, place)
 
-    def lanes(self, by_edge: Shaped[Array, "edge ..."]) -> tuple[Shaped[Array, "_ _ ..."], ...]:
-        """What each edge has, laid out in the lanes, with zero where there is no edge."""
+    def in_buckets(self, by_edge: Shaped[Array, "edge ..."]) -> tuple[Shaped[Array, "_ _ ..."], ...]:
+        """What each edge has, laid out in the buckets, with zero where there is no edge."""
         padded = jnp.concatenate([by_edge, jnp.zeros_like(by_edge[:1])])
         return tuple(padded[table] for table in self.rounds[0])
 
@@ -87,21 +89,27 @@ def _with_zero(parts):
 
 
 def _tables(item: np.ndarray, size: int) -> tuple[tuple[np.ndarray, ...], tuple[np.ndarray, ...]]:
-    """Lay items out by the unit they belong to, in pieces of at most the widest lane: tables and their units."""
+    """Lay items out by the unit they belong to, in pieces of at most the widest bucket: tables and their units."""
     longest = WIDTHS[-1]
-    order = np.argsort(item, kind="stable").astype(np.int32)
+    order = np.append(np.argsort(item, kind="stable"), len(item)).astype(np.int32)
     counts = np.bincount(item, minlength=size)
     starts = np.cumsum(counts) - counts
     pieces = -(-counts // longest)
     unit = np.repeat(np.arange(size, dtype=np.int32), pieces)
     done = longest * (np.arange(len(unit)) - np.repeat(np.cumsum(pieces) - pieces, pieces))
-    start, length = starts[unit] + done, np.minimum(longest, counts[unit] - done)
-    lane = np.searchsorted(WIDTHS, length)
-    tables, units = [], []
-    for k in np.unique(lane):
-        columns = np.flatnonzero(lane == k)
-        position = np.arange(int(WIDTHS[k]))[:, None]
-        at = np.minimum(start[columns] + position, max(len(item) - 1, 0))
-        tables.append(np.where(position < length[columns], order[at], len(item)).astype(np.int32))
-        units.append(unit[columns])
-    return tuple(tables), tuple(units)
+    found = list(by_width(starts[unit] + done, np.minimum(longest, counts[unit] - done), WIDTHS, len(item)))
+    return tuple(order[at] for _, at in found), tuple(unit[columns] for columns, _ in found)
+
+
+def by_width(
+    start: np.ndarray, length: np.ndarray, widths: Sequence[int], none: int
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Runs of consecutive items as tables of a few widths: which of the runs, and their items (positions, runs).
+
+    `none` stands where a run is shorter than its table; empty runs are in no table.
+    """
+    group = np.where(length > 0, np.searchsorted(widths, length), -1)
+    for k in np.unique(group[group >= 0]):
+        runs = np.flatnonzero(group == k)
+        position = np.arange(widths[k])[:, None]
+        yield runs, np.where(position < length[runs], start[runs] + position, none)

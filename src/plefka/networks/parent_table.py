@@ -4,17 +4,15 @@ All sums are gathers and scatters of one array, so that a program is short, and 
 a position without a parent has weight 0, and columns without a child belong to a unit that nobody asks for.
 """
 
-from typing import Any
+from dataclasses import replace
 
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-import scipy.sparse as sp
 from jaxtyping import Array, Float
 
-from plefka.networks.fans import Fans
 from plefka.networks.incidence import Index
-from plefka.networks.storage import OpenStorage, Storage
+from plefka.networks.storage import OpenStorage, Storage, off_diagonal
 
 
 class ParentTable(Storage):
@@ -55,13 +53,10 @@ class ParentTable(Storage):
         w = jnp.moveaxis(w, 0, -1) if w.ndim == 3 else w[:, :, None]
         parent = jnp.asarray(self.parent)
         parent = parent if parent.ndim == 2 else jnp.moveaxis(parent, 0, -1)
-        return OpenTable(w, parent, jnp.asarray(self.child), self.size)
-
-    def prepared(self, *, pairs: bool = False, fans: bool = False) -> "ParentTable":
-        return self
+        return OpenTable(table=w, parent=parent, child=jnp.asarray(self.child), size=self.size)
 
     @property
-    def fan_shapes(self) -> list[tuple[int, int]]:
+    def table_shapes(self) -> list[tuple[int, int]]:
         positions, columns = self.parent.shape[-2:]
         return [(positions, columns)]
 
@@ -77,14 +72,11 @@ class ParentTable(Storage):
         return self.weights
 
     def with_parameters(self, weights) -> "ParentTable":
-        return ParentTable(weights=weights, parent=self.parent, child=self.child, size=self.size)
-
-    def map_weights(self, function) -> "ParentTable":
-        return self.with_parameters(function(self.weights))
+        return replace(self, weights=weights)
 
     def take(self, networks) -> "ParentTable":
         parent = self.parent if self.parent.ndim == 2 else self.parent[networks]
-        return ParentTable(weights=self.weights[networks], parent=parent, child=self.child, size=self.size)
+        return replace(self, weights=self.weights[networks], parent=parent)
 
     def edge_list(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         w = np.asarray(self.weights).reshape(-1, *self.parent.shape[-2:])
@@ -99,15 +91,6 @@ class ParentTable(Storage):
         weight[which, network] = w[network, position, column]
         return edges // self.size, edges % self.size, weight
 
-    def to_sparse(self) -> Any:
-        child, parent, weight = self.edge_list()
-        matrices = [sp.csr_array((w, (child, parent)), shape=(self.size, self.size)) for w in weight.T]
-        return matrices[0] if self.stack is None else matrices
-
-    def union(self) -> sp.csr_array:
-        child, parent, _ = self.edge_list()
-        return sp.csr_array((np.ones(len(child)), (child, parent)), shape=(self.size, self.size))
-
     def extreme_sums(self):
         def total(part):
             sums = part(np.asarray(self.weights), 0).sum(-2)
@@ -116,12 +99,6 @@ class ParentTable(Storage):
             return out
 
         return total(np.minimum), total(np.maximum)
-
-    def original(self):
-        return self.to_sparse()
-
-    def leaves(self):
-        return [np.asarray(self.weights).ravel()]
 
 
 class OpenTable(OpenStorage):
@@ -132,75 +109,44 @@ class OpenTable(OpenStorage):
     child: Index
     size: int = eqx.field(static=True)
 
-    def fans(self):
-        return TableFans((self.table,), self)
+    @property
+    def tables(self):
+        return (self.table,)
 
-    def to_units(self, columns: Float[Array, "columns rows"]) -> Float[Array, "units rows"]:
-        """From columns to the units that they are of."""
-        return jnp.zeros((self.size, columns.shape[1]), columns.dtype).at[self.child].add(columns)
-
-    def of_parents(self, z: Float[Array, "units #rows"]) -> Float[Array, "positions columns #rows"]:
-        """z of the parents."""
+    def parents(self, z):
         if self.parent.ndim == 2:
-            return z[self.parent]
+            return [z[self.parent]]
         rows = self.parent.shape[-1]
         z = jnp.broadcast_to(z, (self.size, rows))
-        return jnp.take_along_axis(z, self.parent.reshape(-1, rows), axis=0).reshape(self.parent.shape)
+        return [jnp.take_along_axis(z, self.parent.reshape(-1, rows), axis=0).reshape(self.parent.shape)]
 
-    def at_rows(self, *units) -> tuple:
+    def children(self, z):
+        return [z[self.child]]
+
+    def to_children(self, columns, otherwise):
+        return otherwise.at[self.child].set(jnp.broadcast_to(columns[0], (len(self.child), otherwise.shape[1])))
+
+    def to_parents(self, tables):
+        return self._zeros(tables[0][0]).at[self._at_rows(self.parent)].add(tables[0])
+
+    def map_edges(self, function, children, parents):
+        ends = [self.children(z)[0][None] for z in children] + [self.parents(z)[0] for z in parents]
+        sums = [term.sum(0) for term in function(self.table, *ends)]
+        return [self._zeros(columns).at[self.child].add(columns) for columns in sums]  # simpler derivatives than `set`
+
+    def _at_rows(self, *units) -> tuple:
         """Indices into an array with rows behind: the rows as well, where they differ in their edges."""
         return units if self.parent.ndim == 2 else (*units, jnp.arange(self.parent.shape[-1]))
 
-    def power_sums(self, *terms):
-        found, power = [], self.table
-        for z in terms:
-            found.append(None if z is None else self.to_units((power * self.of_parents(z)).sum(0)))
-            power = power * self.table
-        return found
-
-    def map_edges(self, function, children, parents):
-        ends = [z[self.child][None] for z in children] + [self.of_parents(z) for z in parents]
-        return [self.to_units(term.sum(0)) for term in function(self.table, *ends)]
-
-    def pair_sum(self, v, a, d, tilt, g):
+    def taylor_pair_sum(self, v, a, d, tilt, g):
         w, (a, d, g) = self.table, (z[self.child][None] for z in (a, d, g))
-        along = a * w + 0.5 * d * w**2 * self.of_parents(tilt)
-        return self.fans().pair_sum(v, [along], [g[:, None] * w[:, None] * w[None]])
-
-
-class TableFans(Fans):
-    """The table as its own single fan."""
-
-    opened: OpenTable
-
-    def parents(self, z):
-        return [self.opened.of_parents(z)]
-
-    def children(self, z):
-        return [z[self.opened.child]]
-
-    def to_children(self, columns, otherwise):
-        child = self.opened.child
-        return otherwise.at[child].set(jnp.broadcast_to(columns[0], (len(child), otherwise.shape[1])))
-
-    def to_parents(self, tables):
-        (table,) = tables
-        nothing = jnp.zeros((self.opened.size, table.shape[2]), table.dtype)
-        return nothing.at[self.opened.at_rows(self.opened.parent)].add(table)
+        along = a * w + 0.5 * d * w**2 * self.parents(tilt)[0]
+        return self.pair_sum(v, [along], [g[:, None] * w[:, None] * w[None]])
 
     def pair_sum(self, v, along, common):
-        P = self._pairs(along[0], common[0])
+        """P is made as one half of a symmetric table of all pairs of units; nothing on its diagonal counts."""
+        (along,), (common,), parent, child = along, common, self.parent, self.child
+        P = jnp.zeros((self.size, self.size, along.shape[2]), along.dtype)
+        P = P.at[self._at_rows(parent, child[None] if parent.ndim == 2 else child[None, :, None])].add(along)
+        P = off_diagonal(P.at[self._at_rows(parent[:, None], parent[None])].add(0.5 * common))
         return 0.5 * jnp.einsum("ir,jr,ijr->r", v, v, (P + jnp.swapaxes(P, 0, 1)) ** 2)
-
-    def _pairs(self, along, common):
-        """Half of a symmetric table of all pairs of units; nothing on its diagonal counts."""
-        size, parent, child, at_rows = self.opened.size, self.opened.parent, self.opened.child, self.opened.at_rows
-        P = jnp.zeros((size, size, along.shape[2]), along.dtype)
-        P = P.at[at_rows(parent, child[None] if parent.ndim == 2 else child[None, :, None])].add(along)
-        P = P.at[at_rows(parent[:, None], parent[None])].add(0.5 * common)
-        return P * (1 - jnp.eye(size, dtype=P.dtype))[:, :, None]
-
-    def pair_product(self, z, along, common):
-        (edge,), (pairs,), (above,), (below,) = along, common, self.parents(z), self.children(z)
-        up = edge * below + jnp.einsum("jlcr,lcr->jcr", pairs, above)
-        return self.to_parents([up]) + self.opened.to_units((edge * above).sum(0))

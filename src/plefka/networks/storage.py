@@ -10,53 +10,102 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Array, Float
 
-from plefka.networks.fans import Fans
+Units = Float[Array, "units rows"]
+Columns = Float[Array, "columns rows"]
+Table = Float[Array, "positions columns rows"]
 
 
 class Products(eqx.Module):
     """Sums over the parents of every unit."""
 
     @abstractmethod
-    def field_of(self, z: Float[Array, "units rows"]) -> Float[Array, "units rows"]:
-        """sum_j w_ij z_j."""
-
-    @abstractmethod
-    def map_edges(self, function: Callable, children: tuple, parents: tuple) -> list[Float[Array, "units rows"]]:
+    def map_edges(self, function: Callable, children: tuple, parents: tuple) -> list[Units]:
         """sum_j of each of function(w_ij, terms of the child..., terms of the parent...)."""
 
 
 class OpenStorage(Products):
-    """Weights made ready for products; work and memory are proportional to the edges."""
+    """Weights made ready for products; work and memory are proportional to the edges.
+
+    What is not a sum over edges takes all parents of a unit at once, in tables: a column is a child, a position one of
+    its parents. A layer is one table, all columns of which share their parents; the children of a sparse network are
+    grouped by how many parents they have. An edge of weight 0 is none, so that tables can be filled up.
+    """
+
+    size: eqx.AbstractVar[int]
+
+    @property
+    @abstractmethod
+    def tables(self) -> tuple[Float[Array, "positions columns #rows"], ...]:
+        """The weights, with all parents of a child in one column."""
 
     @abstractmethod
-    def power_sums(self, *terms: Float[Array, "units rows"] | None) -> list[Any]:
+    def parents(self, z: Units) -> list[Float[Array, "positions #columns rows"]]:
+        """z of the parents, table by table; with a single column where all children of a table share them."""
+
+    @abstractmethod
+    def children(self, z: Float[Array, "units #rows"]) -> list[Float[Array, "columns #rows"]]:
+        """z of the children, table by table."""
+
+    @abstractmethod
+    def to_children(self, columns: Sequence[Columns], otherwise: Units) -> Units:
+        """From tables to units; `otherwise` for units that have no parents."""
+
+    @abstractmethod
+    def to_parents(self, tables: Sequence[Table]) -> Units:
+        """The sum over the edges that lead from a unit."""
+
+    @property
+    def parents_are_shared(self) -> bool:
+        """Whether all children of a table have their parents in common."""
+        return False
+
+    def map(self, function: Callable, *terms: Sequence[Any]) -> list[Any]:
+        """function(weights, terms...) of every table."""
+        return [function(*table) for table in zip(self.tables, *terms, strict=True)]
+
+    def power_sums(self, *terms: Units | None) -> list[Any]:
         """[sum_j w_ij z1_j, sum_j w_ij^2 z2_j, ...]: term k is weighted with the k-th power of the weights.
 
         A term that is None is left out. Linear in the terms; the transposed sums come from reverse differentiation.
         """
+        found: list[Any] = []
+        for power, z in enumerate(terms, start=1):
+            found.append(None if z is None else self.map_edges(lambda w, z, k=power: (w**k * z,), (), (z,))[0])
+        return found
 
-    @abstractmethod
-    def pair_sum(
-        self,
-        v: Float[Array, "units rows"],
-        a: Float[Array, "units rows"],
-        d: Float[Array, "units rows"],
-        tilt: Float[Array, "units rows"],
-        g: Float[Array, "units rows"],
-    ) -> Float[Array, " rows"]:
-        """sum over pairs i, j of v_i v_j P_ij^2, P_ij = a_i w_ij + d_i w_ij^2 tilt_j / 2 + sum_m g_m w_mi w_mj."""
-
-    @abstractmethod
-    def fans(self) -> Fans:
-        """The same weights, with all parents of a child together."""
-
-    def field_of(self, z):
+    def field_of(self, z: Units) -> Units:
+        """sum_j w_ij z_j."""
         return self.power_sums(z)[0]
+
+    @abstractmethod
+    def pair_sum(self, v: Units, along: Sequence[Table], common: Sequence[Array]) -> Float[Array, " rows"]:
+        """sum over pairs i, j of v_i v_j P_ij^2, where P_ij is made of edges and of what common children add.
+
+        `common` is (positions, positions, columns, rows), with a single column, their sum, where they share parents.
+        """
+
+    @abstractmethod
+    def taylor_pair_sum(self, v: Units, a: Units, d: Units, tilt: Units, g: Units) -> Float[Array, " rows"]:
+        """The same with P_ij = a_i w_ij + d_i w_ij^2 tilt_j / 2 + sum_m g_m w_mi w_mj."""
+
+    def pair_product(self, z: Units, along: Sequence[Table], common: Sequence[Array]) -> Units:
+        """sum_j P_ij z_j for every unit i, with the same P."""
+        up, down = [], []
+        for edge, pairs, above, below in zip(along, common, self.parents(z), self.children(z), strict=True):
+            from_child = edge * below
+            from_child = from_child.sum(1, keepdims=True) if self.parents_are_shared else from_child
+            up.append(from_child + jnp.einsum("jlcr,lcr->jcr", pairs, above))
+            down.append((edge * above).sum(0))
+        return self.to_parents(up) + self.to_children(down, jnp.zeros_like(z))
+
+    def _zeros(self, like: Columns) -> Units:
+        return jnp.zeros((self.size, like.shape[1]), like.dtype)
 
 
 class Storage(eqx.Module):
@@ -78,70 +127,22 @@ class Storage(eqx.Module):
     def open(self, degree: int, certain: float, *, pairs: bool = False) -> OpenStorage:
         """Ready for powers up to `degree`; infinite weights count as `certain`."""
 
-    def plain(self, certain: float, rows: int) -> Products:
+    def open_for_reduction(self, certain: float, rows: int) -> Products:
         """Ready for a few products with so many rows: quick to compile, where it need not be quick to run."""
         return self.open(1, certain)
 
-    @abstractmethod
-    def prepared(self, *, pairs: bool = False, fans: bool = False) -> "Storage":
-        """The same weights with whatever `pair_sum` and `fans` need to have been looked up beforehand."""
+    def prepared(self, *, pairs: bool = False, tables: bool = False) -> "Storage":
+        """The same weights with whatever the pairs and the tables of parents need to have been looked up beforehand."""
+        return self
 
     @property
     @abstractmethod
-    def fan_shapes(self) -> list[tuple[int, int]]:
-        """Positions and columns of the tables of parents (see fans.py)."""
+    def table_shapes(self) -> list[tuple[int, int]]:
+        """Positions and columns of the tables of parents."""
 
     @abstractmethod
     def num_pairs(self) -> int:
         """How many terms one `pair_sum` adds up: its cost in time and memory."""
-
-    @abstractmethod
-    def map_weights(self, function: Callable) -> "Storage":
-        """The same edges with function(weight) for weight, array by array."""
-
-    def indicator(self) -> "Storage":
-        """The same edges, each with weight one; zero weights are no edges."""
-        return self.map_weights(lambda w: jnp.where(jnp.asarray(w) != 0, 1.0, 0.0))
-
-    @abstractmethod
-    def take(self, networks: slice | int | np.ndarray) -> "Storage":
-        """Some networks of a stack."""
-
-    @abstractmethod
-    def extreme_sums(self) -> tuple[np.ndarray, np.ndarray]:
-        """The sums of the negative and of the positive weights of every unit: how far its field can go."""
-
-    @abstractmethod
-    def to_sparse(self) -> Any:
-        """weights[i, j] as scipy's CSR; one for each network of a stack."""
-
-    @abstractmethod
-    def edge_list(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Child, parent and weights (edges, 1 or networks) of all edges that have a weight in some network."""
-
-    @abstractmethod
-    def union(self) -> sp.csr_array:
-        """Where any network of a stack has an edge."""
-
-    def most_parents(self) -> int:
-        """Of any unit."""
-        return int(np.diff(self.union().indptr).max(initial=0))
-
-    def narrowed(self, most: int) -> "Storage":
-        """The same weights by edges, where only that shows that no unit has more than `most` parents."""
-        return self
-
-    def has_parents(self) -> np.ndarray:
-        """Which units have any; in a stack, in some network."""
-        return np.diff(self.union().indptr) > 0
-
-    def has_average(self) -> np.ndarray:
-        """Which units are averaged over parents: those that have any, and others that are laid out beside them."""
-        return self.has_parents()
-
-    def num_children(self) -> np.ndarray:
-        """Of every unit; in a stack, all that it has in some network."""
-        return np.asarray(self.union().sum(axis=0)).ravel()
 
     @property
     @abstractmethod
@@ -152,10 +153,59 @@ class Storage(eqx.Module):
     def with_parameters(self, weights: Any) -> "Storage":
         """The same edges with other weights."""
 
-    @abstractmethod
-    def original(self) -> object:
-        """The weights in the form in which a user gives them."""
+    def map_weights(self, function: Callable) -> "Storage":
+        """The same edges with function(weight) for weight, array by array."""
+        return self.with_parameters(jax.tree.map(function, self.parameters))
 
-    @abstractmethod
+    def take(self, networks: slice | int | np.ndarray) -> "Storage":
+        """Some networks of a stack."""
+        return self.map_weights(lambda weights: weights[networks])
+
     def leaves(self) -> Sequence[np.ndarray]:
         """All weights, as flat arrays in some order."""
+        return [np.asarray(weights).ravel() for weights in jax.tree.leaves(self.parameters)]
+
+    @abstractmethod
+    def extreme_sums(self) -> tuple[np.ndarray, np.ndarray]:
+        """The sums of the negative and of the positive weights of every unit: how far its field can go."""
+
+    @abstractmethod
+    def edge_list(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Child, parent and weights (edges, 1 or networks) of all edges that have a weight in some network."""
+
+    def to_sparse(self) -> Any:
+        """weights[i, j] as scipy's CSR; one for each network of a stack."""
+        child, parent, weight = self.edge_list()
+        matrices = [self._sparse(w, child, parent) for w in weight.T]
+        return matrices[0] if self.stack is None else matrices
+
+    def union(self) -> sp.csr_array:
+        """Where any network of a stack has an edge."""
+        child, parent, _ = self.edge_list()
+        return self._sparse(np.ones(len(child)), child, parent)
+
+    def _sparse(self, values: np.ndarray, child: np.ndarray, parent: np.ndarray) -> sp.csr_array:
+        there = values != 0
+        return sp.csr_array((values[there], (child[there], parent[there])), shape=(self.size, self.size))
+
+    def original(self) -> Any:
+        """The weights in the form in which a user gives them."""
+        return self.to_sparse()
+
+    def most_parents(self) -> int:
+        """Of any unit."""
+        return int(np.diff(self.union().indptr).max(initial=0))
+
+    def has_average(self) -> np.ndarray:
+        """Which units are averaged over parents: those that have any, and others that are laid out beside them."""
+        return np.diff(self.union().indptr) > 0
+
+    def num_children(self) -> np.ndarray:
+        """Of every unit; in a stack, all that it has in some network."""
+        return np.asarray(self.union().sum(axis=0)).ravel()
+
+
+def off_diagonal(H: Float[Array, "n n ..."]) -> Float[Array, "n n ..."]:
+    """The same with zeros on the diagonal: no unit is a pair with itself."""
+    others = 1 - jnp.eye(len(H), dtype=H.dtype)
+    return H * others.reshape(others.shape + (1,) * (H.ndim - 2))

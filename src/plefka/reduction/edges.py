@@ -104,7 +104,7 @@ class TracedEdges(eqx.Module):
 
     @classmethod
     def of(cls, storage: Storage, rows: int) -> "TracedEdges":
-        return cls(storage.plain(CERTAIN_WEIGHT, rows), storage.size)
+        return cls(storage.open_for_reduction(CERTAIN_WEIGHT, rows), storage.size)
 
     @property
     def xp(self):

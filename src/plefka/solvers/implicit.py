@@ -59,7 +59,7 @@ def other_free_energy(question: Question, objective: Objective, u) -> tuple[Arra
     (1 / v + H)^-1 of the first free energy to the slope of what the other one adds.
     """
     first, last = objective.minimised, cast(Functional, objective.evaluated)
-    added, slope, hessian = last.beyond(first, question, u)
+    added, slope, hessian = last.added_to(first, question, u)
     root = jnp.sqrt(jnp.where(question.free, u * (1 - u), 0.0))
     slope = jnp.where(question.free, slope, 0.0)
     change = root * _response(hessian, question, u, -root * slope)

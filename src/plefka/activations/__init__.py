@@ -1,0 +1,38 @@
+"""Activations: how the field of a unit sets its probability of being on (section 2 of the paper).
+
+An activation is known by two functions of the field x, `log_on(x)` = ln f(x) and `log_off(x)` = ln(1 - f(x)), written
+directly and never as the logarithm of a rounded probability. Their derivatives come from automatic differentiation;
+where a closed form is known it stands beside the function as its derivative rule. Of NumPy arrays they are computed by
+NumPy, which compiles nothing.
+"""
+
+from collections.abc import Callable
+
+from plefka.activations.activation import Activation, AnyArray, namespace
+from plefka.activations.custom import Custom
+from plefka.activations.logistic import Sigmoid, horner, log_one_plus, log_sigmoid, numpy_sigmoid, sigmoid, softplus
+from plefka.activations.noisy_or import CERTAIN_FIELD, SMALLEST_FIELD, NoisyOr, log_noisy_or
+from plefka.errors import InvalidInput, nearest
+
+__all__ = [
+    "ACTIVATIONS", "CERTAIN_FIELD", "SMALLEST_FIELD", "Activation", "AnyArray", "Custom", "NoisyOr", "Sigmoid",
+    "as_activation", "horner", "log_noisy_or", "log_one_plus", "log_sigmoid", "namespace", "numpy_sigmoid", "sigmoid", "softplus",
+]  # fmt: skip
+
+ACTIVATIONS = {"sigmoid": Sigmoid, "noisy_or": NoisyOr}
+
+
+def as_activation(activation: str | Activation | Callable) -> Activation:
+    """The activation that a user means by a name, an activation or a function."""
+    if isinstance(activation, Activation):
+        return activation
+    if isinstance(activation, type) and issubclass(activation, Activation):
+        return activation()
+    if callable(activation):
+        return Custom(activation)
+    if not isinstance(activation, str) or activation not in ACTIVATIONS:
+        raise InvalidInput(
+            f"activation must be one of {', '.join(ACTIVATIONS)}, or a Custom(...); got {activation!r}."
+            + nearest(str(activation), ACTIVATIONS)
+        )
+    return ACTIVATIONS[activation]()

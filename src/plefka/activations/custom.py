@@ -1,0 +1,89 @@
+"""Activations that a user writes, as a probability or as two logarithms."""
+
+import math
+from collections.abc import Callable
+from functools import lru_cache
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from plefka.activations.activation import Activation, namespace
+from plefka.errors import InvalidInput
+
+
+class Custom(Activation):
+    """Any analytic f: `Custom(f)`, or better `Custom(log_on=..., log_off=..., domain=(low, high))`.
+
+    The functions are written with jax.numpy, act on arrays element by element, and are differentiated automatically.
+    """
+
+    _log_on: Callable = eqx.field(static=True)
+    _log_off: Callable = eqx.field(static=True)
+    _name: str = eqx.field(static=True)
+    _domain: tuple[float, float] = eqx.field(static=True)
+
+    def __init__(
+        self,
+        f: Callable | None = None,
+        *,
+        log_on: Callable | None = None,
+        log_off: Callable | None = None,
+        domain: tuple[float, float] = (-math.inf, math.inf),
+        name: str = "custom",
+    ):
+        if f is not None and log_on is None and log_off is None:
+            log_on, log_off = _LogOf(f), _LogOfComplement(f)
+        elif f is not None or log_on is None or log_off is None:
+            raise InvalidInput(
+                "Custom takes either f, the probability of being on, or both log_on and log_off; "
+                f"got f={f!r}, log_on={log_on!r}, log_off={log_off!r}."
+            )
+        if not domain[0] < domain[1]:
+            raise InvalidInput(f"domain must be a pair (low, high) with low < high; got {domain!r}.")
+        self._log_on, self._log_off = log_on, log_off
+        self._name = name
+        self._domain = (float(domain[0]), float(domain[1]))
+
+    @property
+    def name(self):
+        return self._name
+
+    @property
+    def domain(self):
+        return self._domain
+
+    def log_on(self, x):
+        return _of_numpy(self._log_on, x) if namespace(x) is np else self._log_on(x)
+
+    def log_off(self, x):
+        return _of_numpy(self._log_off, x) if namespace(x) is np else self._log_off(x)
+
+
+def _of_numpy(function: Callable, x: np.ndarray) -> np.ndarray:
+    """A user's function of jax.numpy for a NumPy array, which is filled up so that few sizes are compiled."""
+    x = np.asarray(x, float)
+    size = 4 ** max(2, math.ceil(math.log(max(x.size, 1), 4)))
+    with jax.enable_x64(True):
+        found = _jitted(function)(np.resize(x, size) if x.size else np.zeros(size))
+    return np.asarray(found)[: x.size].reshape(x.shape)
+
+
+@lru_cache(maxsize=16)
+def _jitted(function: Callable) -> Callable:
+    return jax.jit(function)
+
+
+class _LogOf(eqx.Module):
+    f: Callable = eqx.field(static=True)
+
+    def __call__(self, x):
+        return jnp.log(self.f(x))
+
+
+class _LogOfComplement(eqx.Module):
+    f: Callable = eqx.field(static=True)
+
+    def __call__(self, x):
+        return jnp.log1p(-self.f(x))
