@@ -12,10 +12,8 @@ import scipy.sparse as sp
 
 import plefka as pf
 from plefka.errors import InvalidNetwork
-from plefka.mean_field import _better
+from plefka.mean_field import Minimum, _better
 from plefka.solution import ABOVE_LIKELIHOODS, CONVERGED
-from plefka.solvers.loop import start
-from plefka.solvers.monotone import Monotone
 
 TWO = pf.BeliefNetwork([[0, 0], [1.0, 0]], [0.1, 0.2])
 LEAKLESS = pf.BeliefNetwork([[0, 0], [1.0, 0]], [0.5, 0.0], "noisy_or")
@@ -158,12 +156,14 @@ def test_likelihoods_above_one_are_no_reason_to_warn():
 
 def test_restarts_are_compared_by_what_was_minimised():
     """G2 is no bound: its lowest value is not its best. Searches are compared before it is evaluated."""
-    lower, higher = (start(Monotone(), np.full((2, 1), theta)) for theta in (0.1, 0.8))
-    for search, G in ((lower, 1.0), (higher, 1.2)):
-        search.status[:], search.point.G[:] = CONVERGED, G
+    row = np.zeros(1, int)
+    lower, higher = (
+        Minimum(np.full((2, 1), theta), np.full(1, G), row + CONVERGED, row, row, np.zeros(1))
+        for theta, G in ((0.1, 1.0), (0.8, 1.2))
+    )
     for kept in (_better(lower, higher), _better(higher, lower)):
-        assert kept.point.G == 1.0
-        assert kept.point.theta[0, 0] == 0.1
+        assert kept.G == 1.0
+        assert kept.theta[0, 0] == 0.1
 
 
 def test_a_row_without_numbers_is_alone_with_that():

@@ -175,8 +175,11 @@ def _optimise(method: Mixture, question: Question, first: Components, dtype: str
     variables = started(question.searched, u, np.maximum(first.log_weight, -1e300)).stacked()
     row_work = count * (functional.row_work(question.size, storage.num_edges, 0) + count * question.size)
     criteria = Criteria(float(method.tol), method.max_steps)
-    first, mixing = (lambda rows: start(policy, variables[:, rows].astype(dtype))), Mixing(functional, count)
-    found = Minimum(*in_rounds(mixing, question, first, criteria, row_work=row_work, dtype=dtype))
+    found = in_rounds(
+        Mixing(functional, count), question, lambda rows: start(policy, variables[:, rows].astype(dtype)), criteria,
+        row_work=row_work, dtype=dtype,
+    )  # fmt: skip
+    found = Minimum(*found)
     at: Variables = unstacked(found.theta, count)
     means = np.repeat(question.values[None], count, axis=0)
     means[:, :searched] = np.where(question.searched, numpy_sigmoid(np.asarray(at.theta)), means[:, :searched])

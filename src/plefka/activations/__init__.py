@@ -16,7 +16,8 @@ from plefka.errors import InvalidInput, nearest
 
 __all__ = [
     "ACTIVATIONS", "CERTAIN_FIELD", "SMALLEST_FIELD", "Activation", "AnyArray", "Custom", "NoisyOr", "Sigmoid",
-    "as_activation", "horner", "log_noisy_or", "log_one_plus", "log_sigmoid", "namespace", "numpy_sigmoid", "sigmoid", "softplus",
+    "as_activation", "horner", "log_noisy_or", "log_one_plus", "log_sigmoid", "namespace", "numpy_sigmoid", "sigmoid",
+    "softplus",
 ]  # fmt: skip
 
 ACTIVATIONS = {"sigmoid": Sigmoid, "noisy_or": NoisyOr}

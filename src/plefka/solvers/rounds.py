@@ -57,7 +57,8 @@ def in_rounds(
     `row_work` is how many numbers are held at once for a row; `step_work` is on how many a step works, if on fewer.
     """
     most = max(1, MOST_NUMBERS // max(row_work, 1))
-    waiting, answers, state = question, None, start
+    answers: Any = None
+    waiting, state = question, start
     number = np.arange(question.num_rows)
 
     def solve(size: int, first: int) -> tuple[Any, Any]:
