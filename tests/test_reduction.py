@@ -38,7 +38,12 @@ CASES = {
     "three layers and more": (deep(4), {9: 1, 10: 1, 5: 0}),
 }
 METHODS = ["G12", "G22", "G1", "G2", "bethe", "conditioned[G2,k=2]", "mixture[2,tol=1e-8]"]
-PAIRS = [(method, case) for method in METHODS for case in CASES]
+QUICK = ["G1", "bethe"]  # of each of the others, one case
+PAIRS = [
+    pytest.param(method, case, marks=() if method in QUICK or case == "soft evidence" else pytest.mark.slow)
+    for method in METHODS
+    for case in CASES
+]
 
 
 @pytest.mark.parametrize(("method", "case"), PAIRS)
@@ -55,7 +60,10 @@ def test_a_part_answers_for_the_whole(case, method, monkeypatch):
     np.testing.assert_array_equal(found.observed, whole.observed)
 
 
-@pytest.mark.parametrize("method", ["G12", "G1", "bethe", "conditioned[bethe,k=2]", "mixture[2,tol=1e-8]"])
+@pytest.mark.parametrize(
+    "method",
+    ["G12", "bethe", *(pytest.param(m, marks=pytest.mark.slow) for m in ("G1", "conditioned[bethe,k=2]", METHODS[-1]))],
+)
 def test_rows_that_speak_of_different_parts_are_a_loop(method, monkeypatch):
     monkeypatch.setattr(by_row, "FEW_EDGES", 0)
     rng = np.random.default_rng(0)
