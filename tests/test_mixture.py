@@ -194,5 +194,7 @@ def test_wrong_options_are_refused(spelling, message):
 
 def test_a_trace_is_refused():
     network = zoo.ZOO["sigmoid, layered"]
-    with pytest.raises(MethodDoesNotApply, match="mixture does not apply inside a trace"):
+    with pytest.raises(
+        MethodDoesNotApply, match="mixture does not apply: it looks at numbers, which cannot be done inside a trace"
+    ):
         jax.jit(lambda row: pf.infer(network, row, "mixture[2]").log_likelihood)(np.zeros(network.size))
