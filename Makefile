@@ -5,13 +5,17 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 STAMP := $(VENV)/installed
 
-.PHONY: demo test check format bench docs pages clean
+.PHONY: demo test slow check format bench docs pages clean
 
 demo: $(STAMP)-all
 	$(BIN)/plefka demo --out demo
 
 test: $(STAMP)-test
 	$(BIN)/python -m pytest -n 2 --ignore docs/tutorials
+
+# What is left out of `make test` for time.
+slow: $(STAMP)-test
+	$(BIN)/python -m pytest -n 2 -m slow tests
 
 check: $(STAMP)-check
 	$(BIN)/ruff format --check .

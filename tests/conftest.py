@@ -1,6 +1,9 @@
 """The numerical core is tested with the shapes in its signatures executed."""
 
+import ctypes
+import gc
 import resource
+import sys
 
 import pytest
 from jaxtyping import install_import_hook
@@ -29,17 +32,29 @@ def pytest_configure(config):
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
 
 
-LARGEST = 2**31  # bytes that a worker may hold between two modules
+LARGEST = 2**30  # bytes that a worker may hold between two modules
 
 
 @pytest.fixture(autouse=True, scope="module")
 def small_process():
-    """What JAX remembers of earlier modules is of little use to later ones, and would stay in memory."""
+    """What is remembered of earlier modules is of little use to later ones, and would stay in memory."""
     yield
+    if resident_memory() > LARGEST:
+        forget_programs()
+
+
+def forget_programs() -> None:
+    """Drop compiled programs and traces, and give what they took back: the allocator keeps it otherwise."""
     import jax
 
-    if resident_memory() > LARGEST:
-        jax.clear_caches()
+    from plefka import programs
+
+    programs._kept.clear()
+    jax.clear_caches()
+    gc.collect()
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
+    if trim is not None:
+        trim(0)
 
 
 def resident_memory() -> int:

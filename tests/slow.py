@@ -1,5 +1,6 @@
 """Slow twins: the definitions themselves, as sums over all states in NumPy. They are the tests' oracle."""
 
+from functools import cache
 from itertools import product
 from math import factorial
 
@@ -51,11 +52,16 @@ def expanded_energy(network: pf.BeliefNetwork, states: np.ndarray, u: np.ndarray
 
 def tower(function, x: np.ndarray, degree: int) -> list[np.ndarray]:
     """Derivatives by nested jax.grad, one number at a time."""
-    found = []
-    for _ in range(degree + 1):
-        found.append(np.asarray(jax.vmap(function)(jnp.asarray(x))))
-        function = jax.grad(function)
-    return found
+    return [np.asarray(values) for values in derivatives(function, degree)(jnp.asarray(x))]
+
+
+@cache
+def derivatives(function, degree: int):
+    """A function and its derivatives, compiled once."""
+    found = [function]
+    for _ in range(degree):
+        found.append(jax.grad(found[-1]))
+    return jax.jit(lambda x: [jax.vmap(f)(x) for f in found])
 
 
 def free_energy(

@@ -1,9 +1,6 @@
 """Compile once per shape; float64 everywhere; inside the user's own jit, vmap and grad."""
 
-from contextlib import contextmanager
-
 import jax
-import jax.monitoring
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -13,25 +10,10 @@ import plefka as pf
 from plefka import programs
 from plefka.solution import STATUS_CODES
 from tests import zoo
+from tests.compilations import compilations
 
 NETWORK = zoo.dense(7, -1, 1, "sigmoid", 11)
 ROW = zoo.some_evidence(NETWORK)
-
-
-@contextmanager
-def compilations():
-    """A list with an entry for every program that is compiled meanwhile, those of single operations included."""
-    found: list[float] = []
-
-    def listen(event: str, duration_secs: float, **_) -> None:
-        if event == "/jax/core/compile/backend_compile_duration":
-            found.append(duration_secs)
-
-    jax.monitoring.register_event_duration_secs_listener(listen)
-    try:
-        yield found
-    finally:
-        jax.monitoring.unregister_event_duration_listener(listen)
 
 
 def test_a_second_call_with_the_same_shapes_compiles_nothing():
@@ -47,7 +29,7 @@ def test_a_second_call_with_the_same_shapes_compiles_nothing():
 def test_a_stream_of_batch_sizes_compiles_a_few_times_only(activation, method):
     network = zoo.dense(7, 0, 1, activation, 13)
     network = network.with_parameters((network.parameters[0], np.r_[np.full(6, 0.3), 0.0]))  # one without leak
-    sizes = np.unique(np.geomspace(1, 3000, 25).astype(int))
+    sizes = np.unique(np.geomspace(1, 1500, 14).astype(int))
     with compilations() as found:
         for size in sizes:
             assert pf.infer(network, np.tile(ROW, (size, 1)), method).means.shape == (size, 7)
@@ -77,11 +59,6 @@ def test_a_user_who_never_heard_of_x64_gets_float64_and_keeps_float32():
     assert pf.infer(NETWORK, ROW, dtype="float32").means.dtype == np.float32
 
 
-def test_float32_agrees_to_its_digits():
-    single, double = (pf.infer(NETWORK, ROW, dtype=dtype) for dtype in ("float32", "float64"))
-    np.testing.assert_allclose(single.means, double.means, atol=1e-4)
-
-
 @pytest.fixture
 def x64():
     with jax.enable_x64(True):
@@ -97,10 +74,12 @@ def test_infer_inside_jit_and_vmap(x64):
 def test_exact_inside_jit_and_grad(x64):
     inside = jax.jit(lambda row: pf.infer(NETWORK, row, "exact").log_likelihood)(jnp.asarray(ROW))
     assert inside == pytest.approx(pf.infer(NETWORK, ROW, "exact").log_likelihood)
-    slope = jax.grad(lambda h: pf.infer(with_bias(h), ROW, "exact").log_likelihood)(jnp.asarray(NETWORK.bias))
-    np.testing.assert_allclose(
-        slope, finite_difference(lambda h: pf.infer(with_bias(h), ROW, "exact").log_likelihood), atol=1e-8
-    )
+
+    def answer(h):
+        return pf.infer(with_bias(h), ROW, "exact").log_likelihood
+
+    slope = jax.jit(jax.grad(answer))(jnp.asarray(NETWORK.bias))
+    np.testing.assert_allclose(slope, finite_difference(answer), atol=1e-8)
 
 
 def test_certain_edges_are_certain_inside_jit(x64):
@@ -136,7 +115,8 @@ def test_derivatives_of_a_solution_are_finite_differences(x64, method, form):
         solution = pf.infer(with_bias(h, network), row, method)
         return solution.log_likelihood + solution.means[0] + solution.means[6]
 
-    np.testing.assert_allclose(jax.grad(answer)(jnp.asarray(network.bias)), finite_difference(answer), atol=1e-8)
+    slope = jax.jit(jax.grad(answer))(jnp.asarray(network.bias))
+    np.testing.assert_allclose(slope, finite_difference(answer), atol=1e-8)
 
 
 def with_bias(h, network=NETWORK):
@@ -147,8 +127,9 @@ def finite_difference(function, step=1e-5):
     return [(function(NETWORK.bias + step * e) - function(NETWORK.bias - step * e)) / (2 * step) for e in np.eye(7)]
 
 
-@pytest.mark.parametrize("method", ["G12", "G22"])
-@pytest.mark.parametrize("form", [zoo.as_dense, zoo.as_edges], ids=["dense", "edges"])
+@pytest.mark.parametrize(
+    ("method", "form"), [("G12", zoo.as_dense), ("G22", zoo.as_edges)], ids=["G12, dense", "G22, edges"]
+)
 def test_the_free_energy_differentiates_by_weights_biases_and_means(x64, method, form):
     network = form(zoo.ZOO["noisy-or, sparse"])
     row = zoo.some_evidence(network)
@@ -158,7 +139,7 @@ def test_the_free_energy_differentiates_by_weights_biases_and_means(x64, method,
         return pf.free_energy(network.with_parameters((weights, bias)), row, u, method)
 
     weights, bias = jax.tree.map(jnp.asarray, network.parameters)
-    check_grads(energy, (weights, bias, jnp.asarray(u)), order=1, modes=["rev"], atol=1e-5, rtol=1e-5)
+    check_grads(jax.jit(energy), (weights, bias, jnp.asarray(u)), order=1, modes=["rev"], atol=1e-5, rtol=1e-5)
 
 
 def test_exact_on_a_sparse_stack_inside_jit(x64):

@@ -63,13 +63,6 @@ def test_three_components_are_better_than_one(solved):
     np.testing.assert_allclose(found.means[2], first.means[2], atol=1e-9)  # nothing observed: all predicted forwards
 
 
-def test_a_batch_is_a_loop_over_its_rows(solved):
-    network, rows, found = solved
-    alone = pf.infer(network, rows[0], "mixture[3]")
-    assert alone.log_likelihood == pytest.approx(found.log_likelihood[0], abs=1e-7)
-    np.testing.assert_allclose(alone.means, found.means[0], atol=1e-4)
-
-
 def test_one_component_is_the_first_order(solved):
     network, rows, _ = solved
     one, first = (pf.infer(network, rows, method) for method in ("mixture[1]", "G1"))
@@ -201,5 +194,7 @@ def test_wrong_options_are_refused(spelling, message):
 
 def test_a_trace_is_refused():
     network = zoo.ZOO["sigmoid, layered"]
-    with pytest.raises(MethodDoesNotApply, match="mixture does not apply inside a trace"):
+    with pytest.raises(
+        MethodDoesNotApply, match="mixture does not apply: it looks at numbers, which cannot be done inside a trace"
+    ):
         jax.jit(lambda row: pf.infer(network, row, "mixture[2]").log_likelihood)(np.zeros(network.size))

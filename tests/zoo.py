@@ -63,12 +63,3 @@ ZOO = {
     "probit, dense": dense(8, -1, 1, PROBIT, 6),
     "complementary log-log, dense": dense(8, -1, 1, CLOGLOG, 7),
 }
-SOLVED = {name: network for name, network in ZOO.items() if not name.startswith("complementary")}
-SCHEMES = ("G12", "G22", "SJJ")
-
-
-def applies(method: str, network: pf.BeliefNetwork) -> bool:
-    return method != "SJJ" or network.activation.name == "sigmoid"
-
-
-CASES = [(name, method) for name, network in SOLVED.items() for method in SCHEMES if applies(method, network)]

@@ -160,6 +160,7 @@ def solve_again(solve: Callable[[Part], Posterior], part: Part, question: Questi
         wide = np.nan_to_num(np.where(question.free, wide, 0))
         found = found._replace(about=replace(found.about, contributions=wide))
     means, slope = reduction.restored(smaller, found.means, found.slope)
+    means = reduction.predicted(smaller, means, by_field=found.about.by_field)  # barren units that were not pruned
     status = np.where(reduction.impossible, IMPOSSIBLE, found.status)
     means = np.where(np.isnan(means) & ~question.free, question.values, means)
     return found._replace(means=means, slope=slope, status=status, free_energy=found.free_energy - smaller.constant)

@@ -11,6 +11,7 @@ from tests.learning.bars import BARS
 TINY = Learning("learning", (("sigmoid", ("G12", "SJJ")), ("noisy_or", ("G12", "G221"))), (1, 3), 40, 2, 3, 0)
 
 
+@pytest.mark.slow  # one scheme is computed in the test of an interrupted run
 def test_every_start_and_epoch_has_a_row(tmp_path):
     compute.complete(TINY, tmp_path)
     rows = read_one(tmp_path, TINY)

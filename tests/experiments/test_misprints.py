@@ -76,7 +76,11 @@ def test_it_is_no_method_of_the_library():
         pf.parse_method("G22 as printed")
 
 
-@pytest.mark.parametrize("module", [misprints, policies, variants], ids=lambda module: module.__name__.split(".")[-1])
+@pytest.mark.parametrize(
+    "module",
+    [misprints, pytest.param(policies, marks=pytest.mark.slow), variants],
+    ids=lambda module: module.__name__.split(".")[-1],
+)
 def test_a_study_in_a_tiny_configuration(module, tmp_path):
     study = Study(module.__name__.split(".")[-1], module.COLUMNS, 3, 3, 20, 1)
     compute.complete(study, tmp_path)

@@ -1,9 +1,5 @@
-"""Networks with impossible states, soft evidence as a tilt, and a count of what is compiled."""
+"""Networks with impossible states, and soft evidence as a tilt."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
-import jax
 import numpy as np
 
 import plefka as pf
@@ -45,19 +41,3 @@ def part_of(network: pf.BeliefNetwork, evidence) -> Part:
     given: Evidence = as_evidence(network, evidence)
     (part,) = reduce(network, given).parts
     return part
-
-
-@contextmanager
-def compilations() -> Iterator[list[str]]:
-    """All programs that are compiled while it lasts."""
-    found: list[str] = []
-
-    def listen(event: str, duration_secs: float, **_: str | int) -> None:
-        if event == "/jax/core/compile/backend_compile_duration":
-            found.append(event)
-
-    jax.monitoring.register_event_duration_secs_listener(listen)
-    try:
-        yield found
-    finally:
-        jax.monitoring.unregister_event_duration_listener(listen)

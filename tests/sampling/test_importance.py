@@ -13,6 +13,7 @@ from plefka.sampling.fields import Target
 from plefka.sampling.importance import Proposals, weighted_draws, widened
 from plefka.sampling.verdict import Check
 from tests import zoo
+from tests.compilations import compilations
 from tests.sampling import cases
 
 FAR = 4.5
@@ -218,7 +219,7 @@ def test_rows_are_checked_one_by_one_and_the_seed_decides():
 def test_a_check_compiles_nothing():
     network = zoo.ZOO["sigmoid, layered"]
     solution = solved(network, zoo.some_evidence(network))
-    with cases.compilations() as found:
+    with compilations() as found:
         solution.check(seed=0)
     assert not found
 
