@@ -1,6 +1,6 @@
 """Many rows on all cores, in rounds: rows that have ended cost nothing.
 
-Rows are solved in chunks of a few sizes. A chunk stops when three quarters of its rows have ended and the others are
+Rows are solved in chunks of a few sizes. A chunk stops when half of its rows have ended and the others are
 slow; those of all chunks are put together in the next round, in fewer chunks or smaller ones, and go on from where they
 are. What a row finds does not depend on others.
 """
@@ -37,7 +37,7 @@ class Iteration(eqx.Module):
         """Steps until at most `few` rows are running."""
 
     @abstractmethod
-    def answer(self, prepared: Any, state: Any) -> NamedTuple:
+    def answer(self, prepared: Any, state: Any) -> tuple:
         """What is known at the end, with rows on the last axis of all arrays."""
 
 
@@ -67,7 +67,7 @@ def in_rounds(
         rows = slice(first, first + size) if count == size else np.minimum(first + np.arange(size), first + count - 1)
         some = state(rows)
         some.status[count:] = OUT_OF_STEPS
-        few = count // 4 if size > FEW else 0
+        few = count // 2 if size > FEW else 0
         found = _solve(
             waiting.take(rows),
             some,
