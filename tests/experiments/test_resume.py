@@ -98,7 +98,7 @@ def test_rows_depend_on_the_code_that_computes_them_only(tmp_path):
     package = shutil.copytree(PACKAGE, tmp_path / "plefka", ignore=shutil.ignore_patterns("__pycache__"))
     before = source()
     assert source(package) == before
-    drawing = ("plots.py", "cli/app.py", "experiments/html.py")
+    drawing = ("plots/networks.py", "cli/app.py", "experiments/html.py")
     for name in (*drawing, "inference.py", "solvers/loop.py", "experiments/trial.py"):
         source.cache_clear()
         (package / name).write_text((package / name).read_text() + "# changed\n")

@@ -51,7 +51,10 @@ def test_units_that_were_summed_out_or_are_barren_agree_with_enumeration_too(nam
 
 
 def test_rows_with_different_evidence_are_sampled_side_by_side():
-    network, row = CASES["sigmoid, sparse, large weights"]
+    network, row = (
+        zoo.ZOO["sigmoid, sparse, large weights"],
+        zoo.some_evidence(zoo.ZOO["sigmoid, sparse, large weights"]),
+    )
     rows = np.stack([row, 1 - row, np.where(np.arange(8) == 0, 1, np.nan), np.full(8, np.nan), np.zeros(8)])
     found, exact = pf.infer(network, rows, GIBBS), pf.infer(network, rows, "exact")
     np.testing.assert_allclose(found.means, exact.means, atol=0.05)
@@ -69,7 +72,7 @@ def test_the_networks_of_a_stack_are_sampled_side_by_side():
 
 
 def test_infer_takes_it_by_name():
-    network, row = CASES["noisy-or, layered"]
+    network, row = zoo.ZOO["noisy-or, layered"], zoo.some_evidence(zoo.ZOO["noisy-or, layered"])
     solution = pf.infer(network, row, "gibbs[seed=3,sweeps=1000,burn=100]")
     assert solution.status is Status.CONVERGED
     assert solution.num_steps == 1100
@@ -88,7 +91,10 @@ def test_the_seed_decides_everything():
 
 
 def test_too_few_sweeps_do_not_converge_and_say_what_to_do():
-    network, row = CASES["sigmoid, sparse, large weights"]
+    network, row = (
+        zoo.ZOO["sigmoid, sparse, large weights"],
+        zoo.some_evidence(zoo.ZOO["sigmoid, sparse, large weights"]),
+    )
     method = Gibbs("gibbs", seed=0, sweeps=20, burn=0)
     (note,) = pf.infer(network, row, method, throw=False).notes
     assert "raise sweeps" in note

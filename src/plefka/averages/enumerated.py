@@ -143,7 +143,7 @@ def likeliest(table, parents: Parents):
 def fold(mixture: Callable, table, u):
     """One parent after another, from the first on: (..., states, columns, rows) to (..., columns, rows)."""
     for mean in u:
-        off, on = jnp.split(table, 2, axis=1)  # whose transpose is a concatenation; of slices it is padding and adding
+        off, on = jnp.split(table, 2, axis=1)  # with slices, derivatives that XLA compiled on a CPU came out wrong
         table = mixture(mean, off, on)
     return jnp.broadcast_to(table[:, 0], (*table.shape[:1], *table.shape[2:-1], rows_of(u)))
 

@@ -89,7 +89,7 @@ def whole(given: Given) -> Reduced:
 
 def observed_tilt(given: Given) -> Any:
     """What soft evidence adds about units that are observed as well."""
-    return given.xp.where(given.hidden, 0.0, given.tilt * given.known).sum(0)
+    return (given.tilt * given.xp.where(given.hidden, 0.0, given.known)).sum(0)  # no nan in derivatives by the tilt
 
 
 def masked(storage: Storage, given: Given, left: Reduced) -> Question:
