@@ -1,0 +1,150 @@
+"""What an exact answer to a question will cost: by enumeration or by elimination, whichever takes less time."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from plefka.errors import MethodDoesNotApply
+from plefka.exact import enumeration
+from plefka.exact.elimination import eliminated
+from plefka.exact.enumeration import MOST_HIDDEN, REFUSED, num_enumerated, too_many
+from plefka.exact.factors import Factors, TooManyParents, factors_of, patterns
+from plefka.exact.ordering import Plan, TooWide, plan
+from plefka.question import Question
+
+STATES, RATE = 3.0, 2e8  # work of a state for each unit and edge, and how much of it a second holds
+COMPILING = 0.5  # seconds
+STEP, ENTRY = 3e-5, 2e-8  # seconds of a step of an elimination, there and back, and of an entry of its tables
+STEPS = 4  # for each edge, at least
+AT_ONCE = 2**22  # numbers of the largest table of all rows that are eliminated together
+MOST_GIB = 1.0  # of all tables that must be kept at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Elimination:
+    """The rows of a question by pattern, each with its plan; or why there is none."""
+
+    plans: list[tuple[Factors, Plan]]
+    too_wide: str = ""
+
+    @property
+    def refusal(self) -> str:
+        """Why it is out of reach; empty where it is not."""
+        gib = 8 * max((plan.stored for _, plan in self.plans), default=0.0) / 2**30
+        too_much = f"elimination would keep {gib:.3g} GiB, and {MOST_GIB:.3g} is the most"
+        return too_much if gib > MOST_GIB else self.too_wide
+
+    @property
+    def width(self) -> int:
+        """Of the largest table, the number of axes."""
+        return max((plan.width for _, plan in self.plans), default=0)
+
+    @property
+    def seconds(self) -> float:
+        return np.inf if self.refusal else sum(_seconds(*planned) for planned in self.plans)
+
+    def sums(self, question: Question) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        log_z, means = np.zeros(question.num_rows), np.zeros(question.free.shape)
+        slopes = np.zeros(means.shape)
+        for factors, order in self.plans:
+            for some in _chunks(factors, order):
+                found = eliminated(some, order)
+                log_z[some.rows] = found.log_z
+                for unit, mean in found.means.items():
+                    means[unit, some.rows] = mean
+                slopes[:, some.rows] = _slopes(question, some, means[:, some.rows], found.leak_slopes)
+        return log_z, means, slopes
+
+
+@dataclass(frozen=True, eq=False)
+class Exactly:
+    """A question, and what its answer will cost."""
+
+    question: Question
+
+    @cached_property
+    def bits(self) -> int:
+        """How many units an enumeration sums over."""
+        return num_enumerated(self.question)
+
+    @cached_property
+    def enumeration_seconds(self) -> float:
+        if self.bits > MOST_HIDDEN:
+            return np.inf
+        work = self.question.storage.num_edges + self.question.size
+        seconds = self.question.num_rows * 2.0**self.bits * STATES * work / RATE
+        return seconds if enumeration.is_small(self.question) else seconds + COMPILING
+
+    @cached_property
+    def elimination(self) -> Elimination:
+        """How rows of each pattern are eliminated, or why they are not."""
+        try:
+            return Elimination([(factors, plan(factors.structure)) for factors in factors_of(self.question)])
+        except TooManyParents as many:
+            return Elimination(
+                [], f"elimination would take a table of 2^{many.parents + 1} entries for the parents of a unit"
+            )
+        except TooWide as wide:
+            return Elimination([], f"elimination would take tables of 2^{wide.width} entries or more")
+
+    @cached_property
+    def elimination_seconds(self) -> float:
+        """Infinite where it is out of reach, or where it is clear without a plan that enumeration takes less time."""
+        is_dearer = self.enumeration_seconds < STEP * STEPS * self._fewest_steps()
+        return np.inf if is_dearer else self.elimination.seconds
+
+    def _fewest_steps(self) -> float:
+        free = self.question.free.sum() / self.question.num_rows
+        return len(patterns(self.question)) * (1.0 + float(free))
+
+    @property
+    def enumerates(self) -> bool:
+        return self.enumeration_seconds <= self.elimination_seconds
+
+    @property
+    def seconds(self) -> float:
+        """For all rows; infinite where it is out of reach."""
+        return min(self.enumeration_seconds, self.elimination_seconds)
+
+    def __str__(self) -> str:
+        if self.seconds == np.inf:
+            return f"{self.elimination.refusal}, and {too_many(self.bits)}"
+        return f"2^{self.bits} states" if self.enumerates else "elimination"
+
+    def sums(self, dtype: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """ln Z (rows,), and the means and d ln Z / dh of all units, (units, rows)."""
+        if self.seconds == np.inf:
+            raise MethodDoesNotApply(REFUSED.format(self))
+        if self.enumerates:
+            return enumeration.sums(self.question, dtype=dtype)
+        return self.elimination.sums(self.question)
+
+
+def _seconds(factors: Factors, plan: Plan) -> float:
+    rows = len(factors.rows)
+    return STEP * plan.num_steps * -(-rows // _rows_at_once(plan)) + ENTRY * plan.entries * rows
+
+
+def _rows_at_once(plan: Plan) -> int:
+    return int(max(1, min(AT_ONCE // 2**plan.width, MOST_GIB * 2**27 // max(plan.stored, 1.0))))
+
+
+def _chunks(factors: Factors, plan: Plan):
+    step = _rows_at_once(plan)
+    return (factors.take(slice(first, first + step)) for first in range(0, len(factors.rows), step))
+
+
+def _slopes(question: Question, factors: Factors, means: np.ndarray, of_leaks: dict[int, np.ndarray]) -> np.ndarray:
+    """d ln Z / dh of all units of some rows."""
+    slopes = np.zeros(means.shape)
+    if not question.model.activation.has_linear_log_off:
+        return slopes
+    counted = question.model.counted[:, factors.rows]
+    on = np.where(question.free[:, factors.rows], means, question.values[:, factors.rows])
+    x = factors.fields
+    odds = 1 / np.expm1(np.where(x > 0, x, np.inf))
+    slopes = np.where(counted, on * odds - (1 - on), 0.0)
+    for unit, slope in of_leaks.items():
+        slopes[unit] = slope
+    return slopes
