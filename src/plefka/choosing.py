@@ -53,7 +53,7 @@ def answer(method: Auto, network: "BeliefNetwork", evidence: Evidence, *, prune:
 
 def posterior(method: Auto, part: "Part", *, dtype: str) -> Posterior:
     """The same for a part of a larger computation: exact or belief propagation, without a check."""
-    why, affordable = _exact_cost(method, Asked([], [Exactly(part.question)]), part.question.num_rows)
+    why, affordable = _exact_cost(method, Asked([], [Exactly.of(part)]), part.question.num_rows)
     chosen = parse_method("exact" if method.exact and affordable else FIRST)
     return _noted(chosen.posterior(part, dtype=dtype), chosen, why)
 

@@ -45,7 +45,7 @@ def bounds(network: BeliefNetwork, evidence: Any = None) -> Bounds:
     (part,) = reduction.parts
     if reduction.impossible[0]:
         return Bounds(-np.inf, -np.inf, "exact", "exact")
-    if Exactly(part.question).seconds <= AFFORDABLE:
+    if Exactly.of(part).seconds <= AFFORDABLE:
         found = parse_method("exact").posterior(part, dtype="float64")
         exact = offset + float(part.constant[0] - found.free_energy[0])
         return Bounds(exact, exact, "exact", "exact")

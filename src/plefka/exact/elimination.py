@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from plefka.exact.factors import Factors
-from plefka.exact.ordering import Act, Cluster, Match, Multiply, Observe, Plan, Sum
+from plefka.exact.ordering import ASKED, Act, Cluster, Match, Multiply, Observe, Plan, Sum
 
-FEW_NUMBERS = 2**25  # that are kept from the way there, where it is not gone again for each table on the way back
+FEW_NUMBERS = 2**22  # that are kept from the way there, where it is not gone again for each table on the way back
 
 
 class Arithmetic(NamedTuple):
@@ -113,7 +113,8 @@ class _Run:
         """The message, and the tables before those steps whose way back needs them."""
         table, kept = self.a.from_log(np.zeros(self.log_z.shape)), []
         for step in cluster.steps:
-            kept.append(table if isinstance(step, Multiply | Sum) else None)
+            is_asked = isinstance(step, Sum) or (isinstance(step, Multiply) and step.factor[0] in ASKED)
+            kept.append(table if is_asked else None)
             table = FORWARDS[type(step)](self, step, table)
         return table, kept
 
@@ -136,28 +137,29 @@ class _Run:
         return outside
 
     def multiply(self, step: Multiply, table: np.ndarray) -> np.ndarray:
-        product = self.a.times(*self._aligned(step, table))
+        product = self.a.times(self._aligned_table(step, table), self._aligned_factor(step))
         return self._mapped(product, step.together, BOTH)
 
-    def _aligned(self, step: Multiply, table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The table and the factor with the same axes."""
-        factor = self.factors[step.factor]
-        rows = factor.shape[-1]
-        factor = factor.transpose(*step.order, factor.ndim - 1).reshape(*step.shape, rows)
-        table = table.reshape((1,) * step.new + table.shape)
-        return self._mapped(table, step.together, OF_TABLE), self._mapped(factor, step.together, OF_FACTOR)
+    def _aligned_table(self, step: Multiply, table: np.ndarray) -> np.ndarray:
+        """With the axes of the product."""
+        return self._mapped(table.reshape((1,) * step.new + table.shape), step.together, OF_TABLE)
 
-    def multiply_back(self, step: Multiply, before: np.ndarray, after: np.ndarray) -> np.ndarray:
-        table, factor = self._aligned(step, before)
+    def _aligned_factor(self, step: Multiply) -> np.ndarray:
+        factor = self.factors[step.factor]
+        factor = factor.transpose(*step.order, factor.ndim - 1).reshape(*step.shape, factor.shape[-1])
+        return self._mapped(factor, step.together, OF_FACTOR)
+
+    def multiply_back(self, step: Multiply, before: np.ndarray | None, after: np.ndarray) -> np.ndarray:
+        shape = after.shape[step.new :]
         after = self._mapped(after, step.together, OF_BOTH)
-        if step.factor[0] in ("leak", "message"):
-            found = self._summed(self.a.times(after, table), [k for k, size in enumerate(step.shape) if size == 1])
+        if before is not None:
+            found = self.a.times(after, self._aligned_table(step, before))
+            found = self._summed(found, [k for k, size in enumerate(step.shape) if size == 1])
             found = self._mapped(found, step.together, FROM_FACTOR)
             found = found.reshape((2,) * len(step.order) + found.shape[-1:])
-            found = found.transpose(*np.argsort(step.order), len(step.order))
-            self._note(step.factor, found)
-        found = self._mapped(self.a.times(after, factor), step.together, FROM_TABLE)
-        return self._summed(found, range(step.new)).reshape(before.shape)
+            self._note(step.factor, found.transpose(*np.argsort(step.order), len(step.order)))
+        found = self._mapped(self.a.times(after, self._aligned_factor(step)), step.together, FROM_TABLE)
+        return self._summed(found, range(step.new)).reshape(shape)
 
     def _note(self, name: tuple, outside: np.ndarray) -> None:
         if name[0] == "message":

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from plefka.exact.factors import Structure, Switch
 
+ASKED = ("leak", "message")  # factors that the way back must say something of
 SEVERAL = 1.5  # a table grows by so much for every axis that two tables switch on together
 LARGEST = 25  # axes of a table
 
@@ -66,7 +67,8 @@ class Plan(NamedTuple):
     clusters: tuple[Cluster, ...]
     width: int  # axes of the largest table
     entries: float  # of all tables of all steps
-    stored: float  # numbers that are kept for the way back
+    stored: float  # numbers that the way back needs of all clusters
+    peak: float  # numbers in memory at a time, where the way there is gone again for each cluster
 
     @property
     def num_steps(self) -> int:
@@ -86,7 +88,7 @@ def plan(structure: Structure) -> Plan:
     writer = _Writer(structure)
     while (axis := writer.next()) is not None:
         writer.eliminate(axis)
-    return Plan(tuple(writer.clusters), writer.width, writer.entries, writer.stored)
+    return Plan(tuple(writer.clusters), writer.width, writer.entries, writer.stored, writer.peak)
 
 
 class _Writer:
@@ -114,10 +116,10 @@ class _Writer:
         for switch in structure.switches:
             self._connect({switch.parent, structure.waiting(switch.child)})
         self.left = (self.free - switched) | {structure.waiting(unit) for unit in switched}
-        self.heap = [(len(self.near[axis]), axis) for axis in self.left]
+        self.heap = [(self._cost(axis), axis) for axis in self.left]
         heapq.heapify(self.heap)
         self.clusters: list[Cluster] = []
-        self.width, self.entries, self.stored = 0, 0.0, 0.0
+        self.width, self.entries, self.stored, self.peak = 0, 0.0, 0.0, 0.0
 
     def _connect(self, axes: set[int]) -> None:
         for axis in axes:
@@ -135,11 +137,15 @@ class _Writer:
             self.touching[axis].discard(name)
         return axes
 
+    def _cost(self, axis: int) -> tuple[int, int]:
+        """How many axes are left of the table, and of how many tables it is the product."""
+        return len(self.near[axis]), len(self.touching.get(axis, ()))
+
     def next(self) -> int | None:
         """The axis that leaves the smallest table."""
         while self.heap:
             cost, axis = heapq.heappop(self.heap)
-            if axis in self.left and cost == len(self.near[axis]):
+            if axis in self.left and cost == self._cost(axis):
                 return axis
         return None
 
@@ -157,12 +163,12 @@ class _Writer:
             self.left.add(unit)
         self._connect(scope)
         for other in scope & self.left:
-            heapq.heappush(self.heap, (len(self.near[other]), other))
+            heapq.heappush(self.heap, (self._cost(other), other))
 
     def _write(self, axis: int, width: int) -> None:
         if width > LARGEST:
             raise TooWide(width)
-        table = _Table(self)
+        table, stored = _Table(self), self.stored
         for name in sorted(self.touching.get(axis, set()), key=lambda name: (-len(self.tables[name]), name)):
             table.multiply(name, self._remove(name))
         table.open(axis)
@@ -183,6 +189,7 @@ class _Writer:
         if table.axes:
             self._add(("message", len(self.clusters)), tuple(table.axes))
         self.clusters.append(Cluster(tuple(table.steps), tuple(table.axes)))
+        self.peak = max(self.peak, self.stored - stored + 2.0 ** (width + 1)) + 2.0 ** len(table.axes)
 
     def done(self, switch: Switch) -> None:
         """An edge that need not be looked at again."""
@@ -210,7 +217,7 @@ class _Table:
         shape = tuple(2 if axis in axes else 1 for axis in after)
         size = self.writer.s.size
         together = tuple(k for k, axis in enumerate(after) if axis >= size and axis in axes and axis in self.axes)
-        self.writer.count(len(self.axes), kept=True)
+        self.writer.count(len(self.axes), kept=name[0] in ASKED)
         self.axes = after
         self.steps.append(Multiply(name, order, shape, len(new), together))
         self.writer.count(len(after), len(together))

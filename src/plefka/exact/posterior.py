@@ -24,7 +24,7 @@ PREDICTED = "units that no observation depends on are predicted as if their pare
 
 def posterior(method: "Exact", part: "Part", *, dtype: str) -> Posterior:
     """ln P(evidence) and all posterior means, exactly."""
-    question, way = part.question, Exactly(part.question)
+    question, way = part.question, Exactly.of(part)
     log_z, means, slopes = way.sums(dtype)
     means = np.where(question.free, np.clip(means, 0.0, 1.0), question.values)
     means = np.where(np.isfinite(log_z), means, np.nan).astype(dtype)
@@ -72,14 +72,15 @@ def asked(method: "Exact", network: BeliefNetwork, evidence: Evidence, *, prune:
 
 
 def _asked(reduced: list[tuple[np.ndarray, Reduction]]) -> Asked:
-    return Asked(reduced, [Exactly(part.question) for _, reduction in reduced for part in reduction.parts])
+    return Asked(reduced, [Exactly.of(part) for _, reduction in reduced for part in reduction.parts])
 
 
 def _may_keep_barren(network: BeliefNetwork, evidence: Evidence) -> bool:
     """A network of many edges takes long to plan for, and only to find that its barren units cannot be kept."""
-    if network.num_edges < FEW_EDGES:
+    children = network.storage.num_children()
+    if children.sum() < FEW_EDGES:
         return True
-    hidden = np.isnan(np.asarray(evidence.rows)) & (network.storage.num_children() > 0)
+    hidden = np.isnan(np.asarray(evidence.rows)) & (children > 0)
     return bool(hidden.sum(axis=1).max(initial=0) <= MOST_HIDDEN)
 
 

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -13,12 +15,16 @@ from plefka.exact.factors import Factors, TooManyParents, factors_of, patterns
 from plefka.exact.ordering import Plan, TooWide, plan
 from plefka.question import Question
 
+if TYPE_CHECKING:
+    from plefka.reduction.reduce import Part
+
 STATES, RATE = 3.0, 2e8  # work of a state for each unit and edge, and how much of it a second holds
 COMPILING = 0.5  # seconds
 STEP, ENTRY = 3e-5, 2e-8  # seconds of a step of an elimination, there and back, and of an entry of its tables
 STEPS = 4  # for each edge, at least
 AT_ONCE = 2**22  # numbers of the largest table of all rows that are eliminated together
-MOST_GIB = 1.0  # of all tables that must be kept at a time
+MOST_GIB = 1.0  # of memory
+_PLANNED: "WeakKeyDictionary[Part, Exactly]" = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,8 +37,8 @@ class Elimination:
     @property
     def refusal(self) -> str:
         """Why it is out of reach; empty where it is not."""
-        gib = 8 * max((plan.stored for _, plan in self.plans), default=0.0) / 2**30
-        too_much = f"elimination would keep {gib:.3g} GiB, and {MOST_GIB:.3g} is the most"
+        gib = 8 * max((plan.peak for _, plan in self.plans), default=0.0) / 2**30
+        too_much = f"elimination would take {gib:.3g} GiB, and {MOST_GIB:.3g} is the most"
         return too_much if gib > MOST_GIB else self.too_wide
 
     @property
@@ -62,6 +68,11 @@ class Exactly:
     """A question, and what its answer will cost."""
 
     question: Question
+
+    @classmethod
+    def of(cls, part: "Part") -> "Exactly":
+        """The same for the same part: what was planned to learn its cost is then there to be done."""
+        return _PLANNED.setdefault(part, cls(part.question))
 
     @cached_property
     def bits(self) -> int:
@@ -127,7 +138,7 @@ def _seconds(factors: Factors, plan: Plan) -> float:
 
 
 def _rows_at_once(plan: Plan) -> int:
-    return int(max(1, min(AT_ONCE // 2**plan.width, MOST_GIB * 2**27 // max(plan.stored, 1.0))))
+    return int(max(1, min(AT_ONCE // 2**plan.width, MOST_GIB * 2**27 // max(plan.peak, 1.0))))
 
 
 def _chunks(factors: Factors, plan: Plan):
