@@ -33,6 +33,7 @@ MOST_CONDITIONED = 8
 KEPT = 2  # units that are never conditioned on: with all of them it would be exact inference by another name
 FEW_PARENTS = 5
 PASSES_FEW, PASSES_MANY, RATE = 1e3, 4e3, 2e8  # work for each edge, and how much of it a second holds
+ROUTINE = 0.01  # seconds that any answer to a row may take, however many rows there are
 BATCH = 10  # times the budget of a row is what all rows of a batch have together
 CHECKED = 4  # rows that are checked
 CLOSE = 5e-3  # nats that are no reason to look further
@@ -63,7 +64,7 @@ def _exact_cost(method: Auto, question: Asked, rows: int) -> tuple[str, bool]:
     way, seconds = question.dearest, question.seconds
     if seconds == np.inf:
         return f"exact is out of reach: {way}", False
-    if seconds > _budget(method, rows):
+    if seconds > max(_budget(method, rows), ROUTINE * rows):
         return f"exact would take about {seconds:.1g} s", False
     return f"{way} {'are' if way.enumerates else 'is'} affordable", True
 

@@ -5,7 +5,6 @@ yet, which its leak and then its parents may do, one after another. So no table 
 term is positive. A parent with a negative weight acts when it is off, and the leak is the lowest field.
 """
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -69,21 +68,25 @@ class TooManyParents(Exception):
         self.parents = parents
 
 
-def factors_of(question: Question) -> Iterator[Factors]:
-    """The factors of all rows, those of the same pattern together."""
-    edges = EdgeList.of(question.storage)
-    return (_Writer(question, edges, np.array(rows)).written() for rows in patterns(question))
+def factors_of(question: Question, edges: EdgeList, rows: np.ndarray) -> Factors:
+    """The factors of rows of the same pattern."""
+    return _Writer(question, edges, rows).written()
 
 
-def patterns(question: Question) -> list[list[int]]:
+def patterns(question: Question) -> list[np.ndarray]:
     """Rows with the same free units and, for noisy-or, the same observed states, together."""
-    pattern = np.stack([question.free, question.model.counted, question.model.counted & (question.values == 1)])
-    if not question.model.activation.has_linear_log_off:
-        pattern = pattern[:2]
+    pattern = np.concatenate([question.free, question.model.counted])
+    if question.model.activation.has_linear_log_off:
+        pattern = np.concatenate([pattern, question.model.counted & (question.values == 1)])
+    return grouped(pattern)
+
+
+def grouped(pattern: np.ndarray) -> list[np.ndarray]:
+    """The columns that are equal, together."""
     groups: dict[bytes, list[int]] = {}
-    for row, key in enumerate(np.packbits(pattern.reshape(-1, question.num_rows).T, axis=1)):
-        groups.setdefault(key.tobytes(), []).append(row)
-    return list(groups.values())
+    for column, key in enumerate(np.packbits(pattern.T, axis=1)):
+        groups.setdefault(key.tobytes(), []).append(column)
+    return [np.array(columns) for columns in groups.values()]
 
 
 class _Writer:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -11,9 +11,10 @@ from plefka.errors import MethodDoesNotApply
 from plefka.exact import enumeration
 from plefka.exact.elimination import eliminated
 from plefka.exact.enumeration import MOST_HIDDEN, REFUSED, num_enumerated, too_many
-from plefka.exact.factors import Factors, TooManyParents, factors_of, patterns
+from plefka.exact.factors import Factors, TooManyParents, factors_of, grouped, patterns
 from plefka.exact.ordering import Plan, TooWide, plan
 from plefka.question import Question
+from plefka.reduction.edges import EdgeList
 
 if TYPE_CHECKING:
     from plefka.reduction.reduce import Part
@@ -27,39 +28,96 @@ MOST_GIB = 1.0  # of memory
 _PLANNED: "WeakKeyDictionary[Part, Exactly]" = WeakKeyDictionary()
 
 
+class Group(NamedTuple):
+    """Rows that are eliminated together, and what that costs."""
+
+    rows: np.ndarray
+    seconds: float
+    gib: float
+    width: int
+
+
 @dataclass(frozen=True, eq=False)
 class Elimination:
-    """The rows of a question by pattern, each with its plan; or why there is none."""
+    """The rows of a question in groups of the same structure; or why there is none."""
 
-    plans: list[tuple[Factors, Plan]]
-    too_wide: str = ""
+    question: Question
+    edges: EdgeList
+
+    def _planned(self, rows: np.ndarray) -> tuple[Factors, Plan]:
+        if len(self._few) == 1 and np.array_equal(self._few[0][0].rows, rows):
+            return self._few[0]
+        factors = factors_of(self.question, self.edges, rows)
+        planned = factors, plan(factors.structure)
+        self._few[:] = [planned]
+        return planned
+
+    @cached_property
+    def _few(self) -> list[tuple[Factors, Plan]]:
+        """The last that was planned: it need not be planned again where it is the only one."""
+        return []
+
+    def _group(self, rows: np.ndarray) -> Group:
+        order = self._planned(rows)[1]
+        chunks = -(-len(rows) // _rows_at_once(order))
+        seconds = STEP * order.num_steps * chunks + ENTRY * order.entries * len(rows)
+        return Group(rows, seconds, order.peak / 2**27, order.width)
+
+    @cached_property
+    def _found(self) -> tuple[list[Group], str]:
+        """All groups, or why it is out of reach."""
+        try:
+            groups = [group for rows in patterns(self.question) for group in self._groups(rows)]
+        except TooManyParents as many:
+            return [], f"elimination would take a table of 2^{many.parents + 1} entries for the parents of a unit"
+        except TooWide as wide:
+            return [], f"elimination would take tables of 2^{wide.width} entries or more"
+        gib = max((group.gib for group in groups), default=0.0)
+        if gib > MOST_GIB:
+            return [], f"elimination would take {gib:.3g} GiB, and {MOST_GIB:.3g} is the most"
+        return groups, ""
+
+    def _groups(self, rows: np.ndarray) -> list[Group]:
+        """Rows of one pattern: with the edges that any of them has, or those with the same edges together."""
+        weight = self.edges.weight
+        apart = [rows] if weight.shape[1] == 1 else [rows[some] for some in grouped(weight[:, rows] != 0)]
+        if len(apart) > 1:
+            seconds = STEP * STEPS * np.count_nonzero(weight[:, rows])
+            try:
+                together = self._group(rows)
+            except TooWide:
+                together = None
+            if together is not None and together.seconds <= seconds and together.gib <= MOST_GIB:
+                return [together]
+        return [self._group(some) for some in apart]
 
     @property
     def refusal(self) -> str:
         """Why it is out of reach; empty where it is not."""
-        gib = 8 * max((plan.peak for _, plan in self.plans), default=0.0) / 2**30
-        too_much = f"elimination would take {gib:.3g} GiB, and {MOST_GIB:.3g} is the most"
-        return too_much if gib > MOST_GIB else self.too_wide
+        return self._found[1]
 
     @property
     def width(self) -> int:
         """Of the largest table, the number of axes."""
-        return max((plan.width for _, plan in self.plans), default=0)
+        return max((group.width for group in self._found[0]), default=0)
 
     @property
     def seconds(self) -> float:
-        return np.inf if self.refusal else sum(_seconds(*planned) for planned in self.plans)
+        """For all rows; infinite where it is out of reach."""
+        return np.inf if self.refusal else sum(group.seconds for group in self._found[0])
 
-    def sums(self, question: Question) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        log_z, means = np.zeros(question.num_rows), np.zeros(question.free.shape)
+    def sums(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """ln Z (rows,), and the means and d ln Z / dh of all units, (units, rows)."""
+        log_z, means = np.zeros(self.question.num_rows), np.zeros(self.question.free.shape)
         slopes = np.zeros(means.shape)
-        for factors, order in self.plans:
+        for group in self._found[0]:
+            factors, order = self._planned(group.rows)
             for some in _chunks(factors, order):
                 found = eliminated(some, order)
                 log_z[some.rows] = found.log_z
                 for unit, mean in found.means.items():
                     means[unit, some.rows] = mean
-                slopes[:, some.rows] = _slopes(question, some, means[:, some.rows], found.leak_slopes)
+                slopes[:, some.rows] = _slopes(self.question, some, means[:, some.rows], found.leak_slopes)
         return log_z, means, slopes
 
 
@@ -89,15 +147,8 @@ class Exactly:
 
     @cached_property
     def elimination(self) -> Elimination:
-        """How rows of each pattern are eliminated, or why they are not."""
-        try:
-            return Elimination([(factors, plan(factors.structure)) for factors in factors_of(self.question)])
-        except TooManyParents as many:
-            return Elimination(
-                [], f"elimination would take a table of 2^{many.parents + 1} entries for the parents of a unit"
-            )
-        except TooWide as wide:
-            return Elimination([], f"elimination would take tables of 2^{wide.width} entries or more")
+        """How rows are eliminated, or why they are not."""
+        return Elimination(self.question, EdgeList.of(self.question.storage))
 
     @cached_property
     def elimination_seconds(self) -> float:
@@ -129,12 +180,7 @@ class Exactly:
             raise MethodDoesNotApply(REFUSED.format(self))
         if self.enumerates:
             return enumeration.sums(self.question, dtype=dtype)
-        return self.elimination.sums(self.question)
-
-
-def _seconds(factors: Factors, plan: Plan) -> float:
-    rows = len(factors.rows)
-    return STEP * plan.num_steps * -(-rows // _rows_at_once(plan)) + ENTRY * plan.entries * rows
+        return self.elimination.sums()
 
 
 def _rows_at_once(plan: Plan) -> int:
