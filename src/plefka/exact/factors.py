@@ -5,12 +5,13 @@ yet, which its leak and then its parents may do, one after another. So no table 
 term is positive. A parent with a negative weight acts when it is off, and the leak is the lowest field.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from plefka.activations import Activation
-from plefka.networks.states import bits, log_terms
+from plefka.networks.states import bits
 from plefka.question import Question
 from plefka.reduction.edges import EdgeList
 
@@ -68,9 +69,22 @@ class TooManyParents(Exception):
         self.parents = parents
 
 
-def factors_of(question: Question, edges: EdgeList, rows: np.ndarray) -> Factors:
+class Logs(NamedTuple):
+    """An activation, looked up once."""
+
+    off: Callable
+    on: Callable
+    clip: Callable
+    is_linear: bool
+
+    @classmethod
+    def of(cls, activation: Activation) -> "Logs":
+        return cls(activation.log_off, activation.log_on, activation.clip, activation.has_linear_log_off)
+
+
+def factors_of(question: Question, edges: EdgeList, logs: Logs, rows: np.ndarray) -> Factors:
     """The factors of rows of the same pattern."""
-    return _Writer(question, edges, rows).written()
+    return _Writer(question, edges, logs, rows).written()
 
 
 def patterns(question: Question) -> list[np.ndarray]:
@@ -92,9 +106,9 @@ def grouped(pattern: np.ndarray) -> list[np.ndarray]:
 class _Writer:
     """Writes the factors of some rows with the same free units down."""
 
-    def __init__(self, question: Question, edges: EdgeList, rows: np.ndarray):
+    def __init__(self, question: Question, edges: EdgeList, logs: Logs, rows: np.ndarray):
         first, model = rows[0], question.model
-        self.f: Activation = model.activation
+        self.f = logs
         self.rows, self.size = rows, question.size
         self.free, self.counted = question.free[:, first], model.counted[:, first]
         self.on = model.counted[:, first] & (question.values[:, first] == 1)
@@ -120,7 +134,7 @@ class _Writer:
         has_parents = np.zeros(self.size, bool)
         has_parents[self.child] = True
         self._settle(self.counted & ~has_parents)
-        if self.f.has_linear_log_off:
+        if self.f.is_linear:
             self._fold(self.counted & has_parents & ~self.free & ~self.on)
             return self._finished(*self._switched(), {})
         return self._finished({}, {}, self._tables(np.flatnonzero(has_parents)))
@@ -129,7 +143,8 @@ class _Writer:
         """Units without free parents."""
         x, roots, known = self.f.clip(self.x), units & self.free, units & ~self.free
         self.prior[roots] += self._chances(x[roots])
-        self.constant += np.asarray(log_terms(self.f, x[known], self.values[known])).sum(axis=0)
+        logs, on = self._chances(x[known]), self.values[known] == 1
+        self.constant += np.where(on, logs[:, 1], logs[:, 0]).sum(axis=0)
 
     def _fold(self, off: np.ndarray) -> None:
         """Noisy-or units that are off: the product over their parents."""
@@ -154,7 +169,7 @@ class _Writer:
 
     def _chances(self, x: np.ndarray) -> np.ndarray:
         """ln P(off) and ln P(on), (units, 2, rows)."""
-        return np.stack(np.broadcast_arrays(self.f.log_off(x), self.f.log_on(x)), axis=1)
+        return np.stack(np.broadcast_arrays(self.f.off(x), self.f.on(x)), axis=1)
 
     def _tables(self, units: np.ndarray) -> dict[tuple[int, ...], np.ndarray]:
         found = {}
@@ -166,7 +181,7 @@ class _Writer:
             states = bits(np.arange(2 ** len(parents)), np.arange(len(parents))[::-1])
             x = self.f.clip(self.x[unit] + np.einsum("pr,ps->sr", self.weight[into], states))
             shape = (2,) * len(parents) + (len(self.rows),)
-            off, on = (np.asarray(log(x)).reshape(shape) for log in (self.f.log_off, self.f.log_on))
+            off, on = (np.asarray(log(x)).reshape(shape) for log in (self.f.off, self.f.on))
             if self.free[unit]:
                 found[(unit, *parents)] = np.stack([off, on])
             else:

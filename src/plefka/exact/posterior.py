@@ -29,9 +29,7 @@ def posterior(method: "Exact", part: "Part", *, dtype: str) -> Posterior:
     means = np.where(question.free, np.clip(means, 0.0, 1.0), question.values)
     means = np.where(np.isfinite(log_z), means, np.nan).astype(dtype)
     steps = np.zeros(question.num_rows, int)
-    by_elimination = f"summed by elimination, with tables of up to 2^{way.elimination.width} entries"
-    notes = () if way.enumerates or way.elimination.width == 0 else (by_elimination,)
-    about = About(True, notes, is_exact=True)
+    about = About(True, is_exact=True)
     slope = slopes if part.needs_slope else None
     return Posterior(means, -log_z.astype(dtype), status_of(-log_z, np.where), steps, steps, steps * 0.0, slope, about)
 
@@ -56,8 +54,13 @@ class Asked(NamedTuple):
     def answer(self, method: "Exact", network: BeliefNetwork, evidence: Evidence, dtype: str) -> Posterior:
         """The exact posterior of all rows."""
         found = of_reduction(method, self.reduced, network, evidence, dtype)
-        about = replace(found.about, notes=(*found.about.notes, *self.notes))
+        about = replace(found.about, notes=(*self._by_elimination(), *self.notes))
         return found._replace(about=about)
+
+    def _by_elimination(self) -> tuple[str, ...]:
+        """A sentence for the user, where units with several others were summed over."""
+        width = max((way.elimination.width for way in self.ways if not way.enumerates), default=0)
+        return (f"summed by elimination, with tables of up to 2^{width} entries",) if width else ()
 
 
 def asked(method: "Exact", network: BeliefNetwork, evidence: Evidence, *, prune: bool, budget: float = np.inf) -> Asked:

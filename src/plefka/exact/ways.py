@@ -11,7 +11,7 @@ from plefka.errors import MethodDoesNotApply
 from plefka.exact import enumeration
 from plefka.exact.elimination import eliminated
 from plefka.exact.enumeration import MOST_HIDDEN, REFUSED, num_enumerated, too_many
-from plefka.exact.factors import Factors, TooManyParents, factors_of, grouped, patterns
+from plefka.exact.factors import Factors, Logs, TooManyParents, factors_of, grouped, patterns
 from plefka.exact.ordering import Plan, TooWide, plan
 from plefka.question import Question
 from plefka.reduction.edges import EdgeList
@@ -25,6 +25,7 @@ STEP, ENTRY = 3e-5, 2e-8  # seconds of a step of an elimination, there and back,
 STEPS = 4  # for each edge, at least
 AT_ONCE = 2**22  # numbers of the largest table of all rows that are eliminated together
 MOST_GIB = 1.0  # of memory
+FEW_ROWS = 256  # of which all that was planned is kept until it is done
 _PLANNED: "WeakKeyDictionary[Part, Exactly]" = WeakKeyDictionary()
 
 
@@ -35,6 +36,7 @@ class Group(NamedTuple):
     seconds: float
     gib: float
     width: int
+    planned: tuple[Factors, Plan] | None  # None where there are too many groups to keep this
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,26 +44,26 @@ class Elimination:
     """The rows of a question in groups of the same structure; or why there is none."""
 
     question: Question
-    edges: EdgeList
-
-    def _planned(self, rows: np.ndarray) -> tuple[Factors, Plan]:
-        if len(self._few) == 1 and np.array_equal(self._few[0][0].rows, rows):
-            return self._few[0]
-        factors = factors_of(self.question, self.edges, rows)
-        planned = factors, plan(factors.structure)
-        self._few[:] = [planned]
-        return planned
 
     @cached_property
-    def _few(self) -> list[tuple[Factors, Plan]]:
-        """The last that was planned: it need not be planned again where it is the only one."""
-        return []
+    def edges(self) -> EdgeList:
+        return EdgeList.of(self.question.storage)
+
+    @cached_property
+    def logs(self) -> Logs:
+        return Logs.of(self.question.model.activation)
+
+    def _planned(self, rows: np.ndarray) -> tuple[Factors, Plan]:
+        factors = factors_of(self.question, self.edges, self.logs, rows)
+        return factors, plan(factors.structure)
 
     def _group(self, rows: np.ndarray) -> Group:
-        order = self._planned(rows)[1]
+        planned = self._planned(rows)
+        order = planned[1]
         chunks = -(-len(rows) // _rows_at_once(order))
         seconds = STEP * order.num_steps * chunks + ENTRY * order.entries * len(rows)
-        return Group(rows, seconds, order.peak / 2**27, order.width)
+        kept = planned if self.question.num_rows <= FEW_ROWS else None
+        return Group(rows, seconds, order.peak / 2**27, order.width, kept)
 
     @cached_property
     def _found(self) -> tuple[list[Group], str]:
@@ -111,7 +113,7 @@ class Elimination:
         log_z, means = np.zeros(self.question.num_rows), np.zeros(self.question.free.shape)
         slopes = np.zeros(means.shape)
         for group in self._found[0]:
-            factors, order = self._planned(group.rows)
+            factors, order = group.planned or self._planned(group.rows)
             for some in _chunks(factors, order):
                 found = eliminated(some, order)
                 log_z[some.rows] = found.log_z
@@ -148,7 +150,7 @@ class Exactly:
     @cached_property
     def elimination(self) -> Elimination:
         """How rows are eliminated, or why they are not."""
-        return Elimination(self.question, EdgeList.of(self.question.storage))
+        return Elimination(self.question)
 
     @cached_property
     def elimination_seconds(self) -> float:
