@@ -1,5 +1,6 @@
 """Real networks, which do not come with the library: in the folder that PLEFKA_DATA names, or beside the repository."""
 
+import gzip
 import json
 import os
 from pathlib import Path
@@ -13,10 +14,16 @@ MISSING = "there is no {}: real networks do not come with the library; PLEFKA_DA
 
 def read_json(name: str) -> Any:
     """The content of a file of the folder; without it, the test is skipped."""
+    return json.loads(read_text(name))
+
+
+def read_text(name: str) -> str:
+    """The same as text, unpacked."""
     path = _folder() / name
     if not path.is_file():
         pytest.skip(MISSING.format(path))
-    return json.loads(path.read_text(encoding="utf-8"))
+    with gzip.open(path, "rt") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
+        return str(file.read())
 
 
 def names_in(kind: str) -> list[str]:

@@ -246,14 +246,25 @@ BAD_METHODS = {
     ),
 }
 
+
+def all_to_all(count):
+    """Causes all of which act on all findings."""
+    return pf.BeliefNetwork.layered([np.full((count, count), 0.1)], [np.full(count, 0.1)] * 2, "noisy_or")
+
+
 INAPPLICABLE = {
     "SJJ on noisy-or": (
         infer(clinic, method="SJJ"),
         "SJJ does not apply: its bound is for sigmoid networks, and this one is noisy_or. Use G1, a bound.*instead.",
     ),
     "exact on 2^40 states": (
-        infer(lambda: pf.BeliefNetwork(np.eye(41, k=-1), np.zeros(41)), {40: 1}, "exact"),
-        "2^40 = 1.1e+12 states of the hidden units, and 2^24 is the most. Use auto instead, or G1",
+        infer(lambda: pf.BeliefNetwork(np.tri(41, k=-1), np.zeros(41)), {40: 1}, "exact"),
+        "exact does not apply: elimination would take a table of 2^22 entries for the parents of a unit, and it would "
+        "sum over 2^40 = 1.1e+12 states of the hidden units, and 2^24 is the most. Use auto instead, or G1",
+    ),
+    "exact on findings that are all open at once": (
+        infer(lambda: all_to_all(30), dict.fromkeys(range(30, 60), 1), "exact"),
+        "elimination would take tables of 2^30 entries or more, and it would sum over 2^30 = 1.07e+09 states",
     ),
     "free energy of exact": (
         lambda: pf.free_energy(clinic(), None, [0.5] * 4, "exact"),

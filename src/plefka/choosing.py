@@ -12,9 +12,10 @@ import numpy as np
 
 from plefka.errors import MissingExtra, PlefkaError
 from plefka.evidence import Evidence
-from plefka.exact.enumeration import MOST_HIDDEN, num_enumerated
+from plefka.exact.posterior import Asked, asked
+from plefka.exact.ways import Exactly
 from plefka.mean_field import MOST_PAIRS
-from plefka.methods import Auto, Conditioned, Method, parse_method
+from plefka.methods import Auto, Conditioned, Exact, Method, parse_method
 from plefka.posterior import Posterior
 from plefka.question import Question
 from plefka.recovery import of_reduction, reductions
@@ -31,7 +32,8 @@ FIRST, SECOND = "bethe", "G2"
 MOST_CONDITIONED = 8
 KEPT = 2  # units that are never conditioned on: with all of them it would be exact inference by another name
 FEW_PARENTS = 5
-STATES, PASSES_FEW, PASSES_MANY, RATE = 3.0, 1e3, 4e3, 2e8  # work for each edge, and how much of it a second holds
+PASSES_FEW, PASSES_MANY, RATE = 1e3, 4e3, 2e8  # work for each edge, and how much of it a second holds
+ROUTINE = 0.01  # seconds that any answer to a row may take, however many rows there are
 BATCH = 10  # times the budget of a row is what all rows of a batch have together
 CHECKED = 4  # rows that are checked
 CLOSE = 5e-3  # nats that are no reason to look further
@@ -40,35 +42,31 @@ NOT_CHECKED = "was not checked, as arviz-stats is not installed (pip install 'pl
 
 def answer(method: Auto, network: "BeliefNetwork", evidence: Evidence, *, prune: bool, dtype: str) -> Posterior:
     """The answer of the method that was chosen, with a note that says which and why."""
-    exact = parse_method("exact")
+    exact = Exact("exact")
     if not method.exact:
         return _approximate(method, network, evidence, "exact was forbidden", prune, dtype)
-    whole = list(reductions(exact, network, evidence, prune=prune))
-    questions = [part.question for _, reduction in whole for part in reduction.parts]
-    bits, affordable = _exact_cost(method, questions, len(evidence.rows))
+    question = asked(exact, network, evidence, prune=prune, budget=_budget(method, len(evidence.rows)))
+    why, affordable = _exact_cost(method, question, len(evidence.rows))
     if affordable:
-        found = of_reduction(exact, whole, network, evidence, dtype)
-        return _noted(found, exact, f"2^{bits} states are affordable")
-    why = f"exact would sum over 2^{bits} states"
+        return _noted(question.answer(exact, network, evidence, dtype), exact, why)
     return _approximate(method, network, evidence, why, prune, dtype)
 
 
 def posterior(method: Auto, part: "Part", *, dtype: str) -> Posterior:
     """The same for a part of a larger computation: exact or belief propagation, without a check."""
-    exact = parse_method("exact")
-    bits, affordable = _exact_cost(method, [part.question], part.question.num_rows)
-    if method.exact and affordable:
-        return _noted(exact.posterior(part, dtype=dtype), exact, f"2^{bits} states are affordable")
-    chosen = parse_method(FIRST)
-    return _noted(chosen.posterior(part, dtype=dtype), chosen, f"exact would sum over 2^{bits} states")
+    why, affordable = _exact_cost(method, Asked([], [Exactly.of(part)]), part.question.num_rows)
+    chosen = parse_method("exact" if method.exact and affordable else FIRST)
+    return _noted(chosen.posterior(part, dtype=dtype), chosen, why)
 
 
-def _exact_cost(method: Auto, questions: list[Question], rows: int) -> tuple[int, bool]:
-    """Over how many units exact inference would sum, and whether the budget allows it."""
-    bits = max(map(num_enumerated, questions))
-    work = max(question.storage.num_edges + question.size for question in questions)
-    seconds = rows * 2.0**bits * STATES * work / RATE
-    return bits, bits <= MOST_HIDDEN and seconds <= _budget(method, rows)
+def _exact_cost(method: Auto, question: Asked, rows: int) -> tuple[str, bool]:
+    """What exact inference would do, and whether the budget allows it."""
+    way, seconds = question.dearest, question.seconds
+    if seconds == np.inf:
+        return f"exact is out of reach: {way}", False
+    if seconds > max(_budget(method, rows), ROUTINE * rows):
+        return f"exact would take about {seconds:.1g} s", False
+    return f"{way} {'are' if way.enumerates else 'is'} affordable", True
 
 
 def traced(method: Auto, reduction: "TracedReduction") -> Posterior:

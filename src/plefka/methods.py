@@ -45,9 +45,14 @@ class Bethe(Method):
 
 @dataclass(frozen=True)
 class Exact(Method):
-    """The sum over all states of the hidden units."""
+    """The sum over all states of the hidden units: one after another, or unit by unit where that is cheaper."""
 
-    module = "plefka.exact.enumeration"
+    module = "plefka.exact.posterior"
+
+    def answer(self, network: "BeliefNetwork", evidence: "Evidence", *, prune: bool, dtype: str) -> "Posterior":
+        from plefka.exact.posterior import answer
+
+        return answer(self, network, evidence, prune=prune, dtype=dtype)
 
     @property
     def is_bound(self) -> bool:

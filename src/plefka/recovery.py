@@ -24,16 +24,17 @@ def solved(method: Method, network: BeliefNetwork, evidence: Evidence, *, prune:
 
 
 def reductions(
-    method: Method, network: BeliefNetwork, evidence: Evidence, *, prune: bool
+    method: Method, network: BeliefNetwork, evidence: Evidence, *, prune: bool, keep_barren: bool | None = None
 ) -> Iterator[tuple[np.ndarray, Reduction]]:
     """The rows in chunks that fit in memory, each reduced as the method needs it."""
     kept = method.units_to_keep(network)
+    keep_barren = method.keeps_barren if keep_barren is None else keep_barren
     step = max(1, AT_ONCE // network.size)
     for first in range(0, len(evidence.rows), step):
         rows = np.arange(first, min(first + step, len(evidence.rows)))
         piece = network if network.stack is None else network.take(rows)
         given = evidence if len(rows) == len(evidence.rows) else evidence.take(rows)
-        yield rows, reduce(piece, given, prune=prune, keep_barren=method.keeps_barren, kept=kept)
+        yield rows, reduce(piece, given, prune=prune, keep_barren=keep_barren, kept=kept)
 
 
 def of_reduction(

@@ -8,14 +8,14 @@ import numpy as np
 from plefka.bounding.upper import upper_bound
 from plefka.errors import InvalidInput, MethodDoesNotApply
 from plefka.evidence import as_evidence
-from plefka.exact.enumeration import num_enumerated
+from plefka.exact.ways import Exactly
 from plefka.methods import parse_method
 from plefka.networks.belief import BeliefNetwork
 from plefka.reduction.reduce import Reduction, reduce
 from plefka.solution import CONVERGED, OUT_OF_STEPS
 
 LOWER = ("SJJ", "G1", "conditioned[G1,k=4]", "mixture[4]")
-AFFORDABLE = 16  # units that are enumerated, and the bounds meet
+AFFORDABLE = 1.0  # seconds that an exact answer may take, and the bounds meet
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def bounds(network: BeliefNetwork, evidence: Any = None) -> Bounds:
     (part,) = reduction.parts
     if reduction.impossible[0]:
         return Bounds(-np.inf, -np.inf, "exact", "exact")
-    if num_enumerated(part.question) <= AFFORDABLE:
+    if Exactly.of(part).seconds <= AFFORDABLE:
         found = parse_method("exact").posterior(part, dtype="float64")
         exact = offset + float(part.constant[0] - found.free_energy[0])
         return Bounds(exact, exact, "exact", "exact")

@@ -25,11 +25,12 @@ from plefka.solution import CONVERGED, IMPOSSIBLE, NOT_FINITE
 
 if TYPE_CHECKING:
     from plefka.methods import Exact
-    from plefka.reduction.reduce import Part, TracedReduction
+    from plefka.reduction.reduce import TracedReduction
 
 MOST_HIDDEN = 24
 BLOCKS = (2**6, 2**12)  # states at once for one row
 WORK = 2**21  # numbers at once for all rows of a chunk
+REFUSED = "exact does not apply: {}. Use auto instead, or G1 for a bound."
 FEW_ROWS, LITTLE_WORK = 32, 2**22  # rows, and units times states of them all, that NumPy sums over
 BLOCKS_AT_ONCE = 16  # between two updates of the progress bar
 
@@ -55,24 +56,18 @@ class Row(NamedTuple):
     states: Any  # how many states there are
 
 
-def posterior(method: "Exact", part: "Part", *, dtype: str) -> Posterior:
-    """ln P(evidence) and all posterior means, exactly."""
-    question = part.question
+def sums(question: Question, *, dtype: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """ln Z (rows,), and the means and d ln Z / dh of all units, (units, rows)."""
     rows = _rows(question)
-    bits = num_enumerated(question)
-    _refuse_too_many(bits)
-    work = question.num_rows * 2**bits * question.size
-    small = question.num_rows <= FEW_ROWS and work <= LITTLE_WORK and question.size**2 <= LITTLE_WORK
-    found = _by_numpy(question, rows) if small else _compiled_sums(question, rows, bits, dtype)
+    found = _by_numpy(question, rows) if is_small(question) else _compiled_sums(question, rows, dtype)
     with np.errstate(divide="ignore", invalid="ignore"):
-        means = np.clip(found.values / found.total, 0.0, 1.0)
-        G = -(found.top + np.log(found.total))
-        slope = np.nan_to_num(found.slopes / found.total) if part.needs_slope else None
-    means = np.where(np.isfinite(G), np.where(question.free, means, question.values), np.nan).astype(dtype)
-    steps = np.zeros(question.num_rows, int)
-    return Posterior(
-        means, G.astype(dtype), _status(G, np.where), steps, steps, steps * 0.0, slope, About(True, is_exact=True)
-    )
+        return found.top + np.log(found.total), found.values / found.total, np.nan_to_num(found.slopes / found.total)
+
+
+def is_small(question: Question) -> bool:
+    """Whether NumPy sums over all states, so that nothing is compiled."""
+    work = question.num_rows * 2 ** num_enumerated(question) * question.size
+    return question.num_rows <= FEW_ROWS and work <= LITTLE_WORK and question.size**2 <= LITTLE_WORK
 
 
 def enumerated(question: Question) -> np.ndarray:
@@ -148,8 +143,9 @@ def _widened(sums: Sums, there: np.ndarray, size: int) -> Sums:
     return sums._replace(values=values, slopes=slopes)
 
 
-def _compiled_sums(question: Question, rows: Row, bits: int, dtype: str) -> Sums:
+def _compiled_sums(question: Question, rows: Row, dtype: str) -> Sums:
     """Rows in chunks of a few sizes, and states in blocks."""
+    bits = num_enumerated(question)
     block = next((block for block in BLOCKS if block >= 2**bits), BLOCKS[-1])
     size = rows_for(question.num_rows, max(1, WORK // (block * question.size)))
     parts = []
@@ -185,17 +181,14 @@ def _add_blocks(storage: Storage, f: Activation, rows: Row, blocks: tuple, sums:
 _blocks = Program(_add_blocks)
 
 
-def _status(free_energy, where):
+def status_of(free_energy, where):
     """A sum of nothing but zeros is impossible evidence; a sum that is no number came from such parameters."""
     return where(free_energy == np.inf, IMPOSSIBLE, where(free_energy < np.inf, CONVERGED, NOT_FINITE))
 
 
-def _refuse_too_many(bits: int) -> None:
-    if bits > MOST_HIDDEN:
-        raise MethodDoesNotApply(
-            f"exact does not apply: it would sum over 2^{bits} = {2.0**bits:.3g} states of the hidden units, and "
-            f"2^{MOST_HIDDEN} is the most. Use auto instead, or G1 for a bound."
-        )
+def too_many(bits: int) -> str:
+    """Why so many units are not enumerated."""
+    return f"it would sum over 2^{bits} = {2.0**bits:.3g} states of the hidden units, and 2^{MOST_HIDDEN} is the most"
 
 
 def traced(method: "Exact", reduction: "TracedReduction") -> Posterior:
@@ -203,7 +196,8 @@ def traced(method: "Exact", reduction: "TracedReduction") -> Posterior:
     given, storage = reduction.given, reduction.question.storage
     known, f = given.known, given.activation
     free = np.ones(len(known), bool) if is_traced(known) else np.isnan(np.asarray(known)).any(1)
-    _refuse_too_many(int(free.sum()))
+    if int(free.sum()) > MOST_HIDDEN:
+        raise MethodDoesNotApply(REFUSED.format(too_many(int(free.sum()))))
     rank = np.where(free, np.cumsum(free) - 1, -1)
     number = np.arange(2 ** int(free.sum()))
     S = np.where(rank[:, None] >= 0, bits(number, np.maximum(rank, 0)), 0)
@@ -227,7 +221,7 @@ def traced(method: "Exact", reduction: "TracedReduction") -> Posterior:
     log_z, means = per_row(storage.parameters, bias, known, hidden_tilt)
     G = -log_z + reduction.left.constant  # which is subtracted again: nothing was summed out here
     steps = jnp.zeros(G.shape, int)
-    return Posterior(means.T, G, _status(-log_z, jnp.where), steps, steps, jnp.zeros_like(G), None, About(True))
+    return Posterior(means.T, G, status_of(-log_z, jnp.where), steps, steps, jnp.zeros_like(G), None, About(True))
 
 
 def _weight(activation, x, S):

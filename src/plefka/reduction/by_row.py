@@ -113,6 +113,11 @@ class ByRow:
         return self.contradictory | np.isneginf(self.constant)
 
     @property
+    def has_barren(self) -> bool:
+        """Whether there are units that nothing known depends on: those are not part of the union."""
+        return len(self.unit) < self.rows.size
+
+    @property
     def is_loose(self) -> np.ndarray:
         loose = np.zeros(len(self.rows), bool)
         loose[self.row[self.certain.loose[:, 0]]] = True

@@ -182,6 +182,17 @@ class Together:
         return self.certain.impossible | np.isneginf(self.constant)
 
     @property
+    def barren(self) -> np.ndarray:
+        """The units (units, rows) that are hidden and that nothing known depends on."""
+        given, left = self.given, self.left
+        return given.hidden & ~left.counted & ~left.summed & ~np.asarray(given.absent)
+
+    @property
+    def has_barren(self) -> bool:
+        """Whether there are any."""
+        return bool(self.barren.any())
+
+    @property
     def is_loose(self) -> np.ndarray:
         """The rows with edges of probability one between hidden units."""
         return np.asarray(self.certain.loose.any(axis=0))
@@ -218,9 +229,8 @@ class Together:
 
     def predicted(self, part: Part, means: np.ndarray, *, by_field: bool) -> np.ndarray:
         """The means (units, rows) with those of barren units."""
-        given, left = self.given, self.left
-        barren = given.hidden & ~left.counted & ~left.summed & ~np.asarray(given.absent)
-        return predicted(given.edges, given.h, given.activation, means, barren, by_field=by_field)
+        given = self.given
+        return predicted(given.edges, given.h, given.activation, means, self.barren, by_field=by_field)
 
 
 Reduction: TypeAlias = "Together | ByRow"

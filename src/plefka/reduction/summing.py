@@ -126,17 +126,30 @@ def log_sums(given: Given, left: Reduced) -> Any:
 def _leaks(arguments, h):
     """The biases of all units, from those of the roots above them that are summed out."""
     given, counted, _ = arguments
-    roots, live = Roots.at(h, *arguments), given.has_nonlinear_energy(counted) * 1.0
+    xp, roots, live = given.xp, Roots.at(h, *arguments), given.has_nonlinear_energy(counted) * 1.0
     ends = (roots.p, roots.log_p, roots.log_not_p)
-    return given.h + given.edges.down(lambda *terms: _explained(given.xp, *terms), (live,), ends)
+    lowest = given.h + given.edges.down(lambda *terms: _inhibited(xp, *terms), (live,), ends[:1])
+    return lowest + given.edges.down(lambda *terms: _explained(xp, *terms), (live,), ends)
+
+
+def _inhibited(xp, w, live, p):
+    """What a root takes from the leak of its child when it is on."""
+    return live * xp.where((w < 0) & (p > 0), w, 0.0)
 
 
 def _explained(xp, w, live, p, log_p, log_not_p):
-    """-ln(1 - p + p exp(-w)): what a root that is summed out adds to the leak of its child."""
-    rare = p < 0.5
-    small = xp.log1p(xp.where(rare, p, 0.0) * xp.expm1(-w))
-    large = xp.logaddexp(xp.where(rare, 0.0, log_not_p), xp.where(rare, 0.0, log_p) - w)
-    return xp.where(w == 0, 0.0, -live * xp.where(rare, small, large))  # no edge: not even rounding passes
+    """-ln(1 - a + a exp(-|w|)): what a root that is summed out, and acts with chance a, adds to the leak of its child.
+
+    A root with a negative weight acts when it is off: from the lowest leak upwards, so that nothing cancels.
+    """
+    acts_on, w = w > 0, abs(w)
+    log_a, log_not_a = (xp.where(acts_on, *ends) for ends in ((log_p, log_not_p), (log_not_p, log_p)))
+    a = xp.where(acts_on, p, xp.exp(log_not_p))
+    rare = a < 0.5
+    small = xp.log1p(xp.where(rare, a, 0.0) * xp.expm1(-w))
+    large = xp.logaddexp(xp.where(rare, 0.0, log_not_a), xp.where(rare, 0.0, log_a) - w)
+    none = (w == 0) | (p == 0)  # not even rounding passes
+    return xp.where(none, 0.0, -live * xp.where(none | rare, small, large))
 
 
 class Roots(eqx.Module):

@@ -1,0 +1,270 @@
+"""In which order axes are summed over, and what that will cost: greedily, the axis next that leaves the smallest table.
+
+A unit that belongs to no table yet, only to edges, is not summed over at once: that waits for the first of its
+children to be closed, and is then one sweep over the table that is there. So a two-layer diagnosis network takes one
+table over the findings that are open at a time, and a network of many levels a tree of small tables.
+"""
+
+import heapq
+from functools import lru_cache
+from typing import NamedTuple
+
+from plefka.exact.factors import Structure, Switch
+
+ASKED = ("leak", "message")  # factors that the way back must say something of
+SEVERAL = 1.5  # a table grows by so much for every axis that two tables switch on together
+LARGEST = 25  # axes of a table
+
+
+class Multiply(NamedTuple):
+    """A factor or a message is multiplied in; its new axes are put in front of those of the table."""
+
+    factor: tuple
+    order: tuple[int, ...]  # of the axes of the factor, with those of the table last and in its order
+    shape: tuple[int, ...]  # with 1 for axes of the table that the factor does not have
+    new: int
+    together: tuple[int, ...]  # axes that both switch on: on where either is
+
+
+class Act(NamedTuple):
+    """A parent acts on its child, in the entries where it is in the state for that and the child is off, and on."""
+
+    switch: Switch
+    off: tuple
+    on: tuple
+
+
+class Sum(NamedTuple):
+    """A unit is summed over."""
+
+    unit: int
+    axis: int
+
+
+class Observe(NamedTuple):
+    """A unit that was observed on is on."""
+
+    axis: int
+
+
+class Match(NamedTuple):
+    """A unit is in the state that its parents have left it in: of two axes the diagonal, as the first."""
+
+    waiting: int
+    axis: int
+
+
+class Cluster(NamedTuple):
+    """Steps from nothing to a table, which is a message to a later cluster."""
+
+    steps: tuple
+    axes: tuple[int, ...]
+
+
+class Plan(NamedTuple):
+    """What to do, and what it costs for each row."""
+
+    clusters: tuple[Cluster, ...]
+    width: int  # axes of the largest table
+    entries: float  # of all tables of all steps
+    stored: float  # numbers that the way back needs of all clusters
+    peak: float  # numbers in memory at a time, where the way there is gone again for each cluster
+
+    @property
+    def num_steps(self) -> int:
+        return sum(len(cluster.steps) for cluster in self.clusters)
+
+
+class TooWide(Exception):
+    """An order whose largest table would have more axes than `LARGEST`."""
+
+    def __init__(self, width: int):
+        self.width = width
+
+
+@lru_cache(maxsize=256)
+def plan(structure: Structure) -> Plan:
+    """An order of elimination; raises `TooWide` where none was found that fits."""
+    writer = _Writer(structure)
+    while (axis := writer.next()) is not None:
+        writer.eliminate(axis)
+    return Plan(tuple(writer.clusters), writer.width, writer.entries, writer.stored, writer.peak)
+
+
+class _Writer:
+    """Keeps track of which factors are left, by their axes."""
+
+    def __init__(self, structure: Structure):
+        self.s = structure
+        self.switches: dict[int, list[Switch]] = {}  # by either axis that they belong to
+        for switch in structure.switches:
+            for axis in (switch.parent, structure.waiting(switch.child)):
+                self.switches.setdefault(axis, []).append(switch)
+        self.tables: dict[tuple, tuple[int, ...]] = {}  # factors that were not multiplied in yet, and their axes
+        self.touching: dict[int, set[tuple]] = {}  # the same by axis
+        for k, axes in enumerate(structure.tables):
+            self._add(("table", k), axes)
+        self.single: dict[int, tuple] = {unit: ("prior", unit) for unit in structure.free}  # of one axis each
+        self.single |= {structure.waiting(unit): ("leak", unit) for unit in structure.switched}
+        self.delayed: set[int] = set()  # units that are summed over when the first of their children is closed
+        self.free, switched = set(structure.free), set(structure.switched)
+        self.near: dict[int, set[int]] = {
+            axis: set() for axis in self.single
+        }  # the axes that an axis shares factors with
+        for axes in structure.tables:
+            self._connect(set(axes))
+        for switch in structure.switches:
+            self._connect({switch.parent, structure.waiting(switch.child)})
+        self.left = (self.free - switched) | {structure.waiting(unit) for unit in switched}
+        self.heap = [(self._cost(axis), axis) for axis in self.left]
+        heapq.heapify(self.heap)
+        self.clusters: list[Cluster] = []
+        self.width, self.entries, self.stored, self.peak = 0, 0.0, 0.0, 0.0
+
+    def _connect(self, axes: set[int]) -> None:
+        for axis in axes:
+            self.near[axis] |= axes
+            self.near[axis].discard(axis)
+
+    def _add(self, name: tuple, axes: tuple[int, ...]) -> None:
+        self.tables[name] = axes
+        for axis in axes:
+            self.touching.setdefault(axis, set()).add(name)
+
+    def _remove(self, name: tuple) -> tuple[int, ...]:
+        axes = self.tables.pop(name)
+        for axis in axes:
+            self.touching[axis].discard(name)
+        return axes
+
+    def _cost(self, axis: int) -> tuple[int, int]:
+        """How many axes are left of the table, and of how many tables it is the product."""
+        return len(self.near[axis]), len(self.touching.get(axis, ()))
+
+    def next(self) -> int | None:
+        """The axis that leaves the smallest table."""
+        while self.heap:
+            cost, axis = heapq.heappop(self.heap)
+            if axis in self.left and cost == self._cost(axis):
+                return axis
+        return None
+
+    def eliminate(self, axis: int) -> None:
+        self.left.remove(axis)
+        scope = self.near.pop(axis)
+        if axis < self.s.size and not self.touching.get(axis) and self.switches.get(axis):
+            self.delayed.add(axis)
+        else:
+            self._write(axis, len(scope) + 1)
+        for other in scope:
+            self.near[other].discard(axis)
+        if (unit := axis - self.s.size) in self.free:  # all that its parents have left it in is now in its state
+            scope.add(unit)
+            self.left.add(unit)
+        self._connect(scope)
+        for other in scope & self.left:
+            heapq.heappush(self.heap, (self._cost(other), other))
+
+    def _write(self, axis: int, width: int) -> None:
+        if width > LARGEST:
+            raise TooWide(width)
+        table, stored = _Table(self), self.stored
+        for name in sorted(self.touching.get(axis, set()), key=lambda name: (-len(self.tables[name]), name)):
+            table.multiply(name, self._remove(name))
+        table.open(axis)
+        for switch in [s for s in self.switches.get(axis, ()) if s.parent not in self.delayed]:
+            table.act(switch)
+        ready = {switch.parent for switch in self.switches.get(axis, ())}
+        for unit in sorted(ready, key=lambda unit: (len(self.switches[unit]), unit)):
+            for switch in list(self.switches[unit]):
+                table.act(switch)
+            table.sum(unit)
+        unit = axis - self.s.size
+        if unit < 0:
+            table.sum(axis)
+        elif unit in self.free:
+            table.become(axis, unit)
+        else:
+            table.observe(axis)
+        if table.axes:
+            self._add(("message", len(self.clusters)), tuple(table.axes))
+        self.clusters.append(Cluster(tuple(table.steps), tuple(table.axes)))
+        self.peak = max(self.peak, self.stored - stored + 2.0 ** (width + 1)) + 2.0 ** len(table.axes)
+
+    def done(self, switch: Switch) -> None:
+        """An edge that need not be looked at again."""
+        for axis in (switch.parent, self.s.waiting(switch.child)):
+            self.switches[axis].remove(switch)
+
+    def count(self, axes: int, together: int = 0, *, kept: bool = False) -> None:
+        self.width = max(self.width, axes)
+        self.entries += 2.0**axes * SEVERAL**together
+        self.stored += 2.0**axes * kept
+
+
+class _Table:
+    """The steps of a cluster, and the axes of its table after them."""
+
+    def __init__(self, writer: _Writer):
+        self.writer = writer
+        self.axes: list[int] = []
+        self.steps: list = []
+
+    def multiply(self, name: tuple, axes: tuple[int, ...]) -> None:
+        new = [axis for axis in axes if axis not in self.axes]
+        after = new + self.axes
+        order = tuple(axes.index(axis) for axis in after if axis in axes)
+        shape = tuple(2 if axis in axes else 1 for axis in after)
+        size = self.writer.s.size
+        together = tuple(k for k, axis in enumerate(after) if axis >= size and axis in axes and axis in self.axes)
+        self.writer.count(len(self.axes), kept=name[0] in ASKED)
+        self.axes = after
+        self.steps.append(Multiply(name, order, shape, len(new), together))
+        self.writer.count(len(after), len(together))
+
+    def open(self, axis: int) -> None:
+        """The table has this axis, with the factor that is its own."""
+        own = self.writer.single.pop(axis, None)
+        if own is not None:
+            self.multiply(own, (axis,))
+        elif axis not in self.axes:
+            self.multiply(("nothing" if axis >= self.writer.s.size else "any",), (axis,))
+
+    def act(self, switch: Switch) -> None:
+        child = self.writer.s.waiting(switch.child)
+        self.open(child)
+        self.open(switch.parent)
+        parent_at, child_at = self.axes.index(switch.parent), self.axes.index(child)
+        entries = ([slice(None)] * len(self.axes) for _ in range(2))
+        off, on = (self._at(index, {parent_at: switch.state, child_at: k}) for k, index in enumerate(entries))
+        self.steps.append(Act(switch, off, on))
+        self.writer.count(len(self.axes) - 1)
+        self.writer.done(switch)
+
+    @staticmethod
+    def _at(index: list, states: dict[int, int]) -> tuple:
+        for axis, state in states.items():
+            index[axis] = state
+        return tuple(index)
+
+    def sum(self, unit: int) -> None:
+        self.open(unit)
+        self.steps.append(Sum(unit, self.axes.index(unit)))
+        self.writer.count(len(self.axes), kept=True)
+        self.axes.remove(unit)
+
+    def observe(self, axis: int) -> None:
+        self.steps.append(Observe(self.axes.index(axis)))
+        self.writer.count(len(self.axes))
+        self.axes.remove(axis)
+
+    def become(self, axis: int, unit: int) -> None:
+        """A unit that all of its parents have acted on has its state."""
+        if unit in self.axes:
+            waiting, own = self.axes.index(axis), self.axes.index(unit)
+            self.steps.append(Match(waiting, own))
+            self.writer.count(len(self.axes))
+            self.axes = [unit] + [other for other in self.axes if other not in (axis, unit)]
+        else:
+            self.axes[self.axes.index(axis)] = unit
+        self.open(unit)

@@ -1,0 +1,92 @@
+"""Exact inference: the posterior of a part, and of rows of evidence, with barren units where that is affordable."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from plefka.evidence import Evidence
+from plefka.exact.enumeration import MOST_HIDDEN, status_of
+from plefka.exact.enumeration import traced as traced
+from plefka.exact.ways import Exactly
+from plefka.networks.belief import BeliefNetwork
+from plefka.posterior import About, Posterior
+from plefka.recovery import of_reduction, reductions
+from plefka.reduction.by_row import FEW_EDGES
+from plefka.reduction.reduce import Reduction
+
+if TYPE_CHECKING:
+    from plefka.methods import Exact
+    from plefka.reduction.reduce import Part
+
+PREDICTED = "units that no observation depends on are predicted as if their parents were independent of each other"
+
+
+def posterior(method: "Exact", part: "Part", *, dtype: str) -> Posterior:
+    """ln P(evidence) and all posterior means, exactly."""
+    question, way = part.question, Exactly.of(part)
+    log_z, means, slopes = way.sums(dtype)
+    means = np.where(question.free, np.clip(means, 0.0, 1.0), question.values)
+    means = np.where(np.isfinite(log_z), means, np.nan).astype(dtype)
+    steps = np.zeros(question.num_rows, int)
+    about = About(True, is_exact=True)
+    slope = slopes if part.needs_slope else None
+    return Posterior(means, -log_z.astype(dtype), status_of(-log_z, np.where), steps, steps, steps * 0.0, slope, about)
+
+
+class Asked(NamedTuple):
+    """Rows of evidence, reduced for exact inference, and what each part of them will cost."""
+
+    reduced: list[tuple[np.ndarray, Reduction]]
+    ways: list[Exactly]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def seconds(self) -> float:
+        """For all rows; infinite where it is out of reach."""
+        return sum(way.seconds for way in self.ways)
+
+    @property
+    def dearest(self) -> Exactly:
+        """The part that costs most."""
+        return max(self.ways, key=lambda way: way.seconds)
+
+    def answer(self, method: "Exact", network: BeliefNetwork, evidence: Evidence, dtype: str) -> Posterior:
+        """The exact posterior of all rows."""
+        found = of_reduction(method, self.reduced, network, evidence, dtype)
+        about = replace(found.about, notes=(*self._by_elimination(), *self.notes))
+        return found._replace(about=about)
+
+    def _by_elimination(self) -> tuple[str, ...]:
+        """A sentence for the user, where units with several others were summed over."""
+        width = max((way.elimination.width for way in self.ways if not way.enumerates), default=0)
+        return (f"summed by elimination, with tables of up to 2^{width} entries",) if width else ()
+
+
+def asked(method: "Exact", network: BeliefNetwork, evidence: Evidence, *, prune: bool, budget: float = np.inf) -> Asked:
+    """With barren units, whose exact means depend on all of their parents together; without, if that costs too much."""
+    if not prune or _may_keep_barren(network, evidence):
+        whole = _asked(list(reductions(method, network, evidence, prune=prune)))
+        if not prune or (whole.seconds < np.inf and whole.seconds <= budget):
+            return whole
+    small = _asked(list(reductions(method, network, evidence, prune=True, keep_barren=False)))
+    barren = any(reduction.has_barren for _, reduction in small.reduced)
+    return small._replace(notes=(PREDICTED,) if barren else ())
+
+
+def _asked(reduced: list[tuple[np.ndarray, Reduction]]) -> Asked:
+    return Asked(reduced, [Exactly.of(part) for _, reduction in reduced for part in reduction.parts])
+
+
+def _may_keep_barren(network: BeliefNetwork, evidence: Evidence) -> bool:
+    """A network of many edges takes long to plan for, and only to find that its barren units cannot be kept."""
+    children = network.storage.num_children()
+    if children.sum() < FEW_EDGES:
+        return True
+    hidden = np.isnan(np.asarray(evidence.rows)) & (children > 0)
+    return bool(hidden.sum(axis=1).max(initial=0) <= MOST_HIDDEN)
+
+
+def answer(method: "Exact", network: BeliefNetwork, evidence: Evidence, *, prune: bool, dtype: str) -> Posterior:
+    """The exact posterior of all rows."""
+    return asked(method, network, evidence, prune=prune).answer(method, network, evidence, dtype)
