@@ -21,6 +21,7 @@ class Format(NamedTuple):
     files: Callable[[Path], tuple[Path, ...]] = lambda path: (path,)
 
 
+NATIVE = (".json", ".npz")  # hold every network, bit by bit
 FORMATS = {
     ".json": Format(native_json.loads, native_json.dumps),
     ".npz": Format(native_npz.loads, native_npz.dumps),

@@ -121,6 +121,13 @@ class BeliefNetwork(eqx.Module):
         return self.storage.num_edges
 
     @property
+    def roots(self) -> np.ndarray:
+        """Which units have no parents, (n,): the causes of a network of diagnosis."""
+        found = np.ones(self.size, bool)
+        found[self.storage.edge_list()[0]] = False
+        return found
+
+    @property
     def parameters(self) -> tuple[Any, Any]:
         """All that can be learned: the weights as stored, and the bias."""
         return self.storage.parameters, self.bias
