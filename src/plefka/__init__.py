@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from plefka.methods import METHODS as METHODS
     from plefka.methods import parse_method as parse_method
     from plefka.networks.belief import BeliefNetwork as BeliefNetwork
+    from plefka.rows.done import RowsDone as RowsDone
+    from plefka.rows.infer_rows import infer_rows as infer_rows
     from plefka.sampling.verdict import Check as Check
     from plefka.solution import InferenceFailed as InferenceFailed
     from plefka.solution import Solution as Solution
@@ -51,6 +53,7 @@ _HOME = {
     "Likelihood": "plefka.evidence",
     "METHODS": "plefka.methods",
     "NoisyOr": "plefka.activations",
+    "RowsDone": "plefka.rows.done",
     "Score": "plefka.learning.scoring",
     "Sigmoid": "plefka.activations",
     "Solution": "plefka.solution",
@@ -63,6 +66,7 @@ _HOME = {
     "fit": "plefka.learning.fitting",
     "free_energy": "plefka.free_energies.evaluate",
     "infer": "plefka.inference",
+    "infer_rows": "plefka.rows.infer_rows",
     "keep_compiled": "plefka.cache",
     "load": "plefka.formats",
     "parse_method": "plefka.methods",

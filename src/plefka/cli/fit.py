@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from plefka.cli import INTERRUPTED, options, output
-from plefka.cli.data_files import Table, read_table
 from plefka.cli.targets import check_new, check_target
+from plefka.data_files import Table, read_table
 from plefka.errors import InvalidFile, InvalidInput, listed
 
 if TYPE_CHECKING:
