@@ -198,7 +198,6 @@ def test_an_activation_may_be_given_as_its_class():
         (lambda: pf.BeliefNetwork(np.zeros((0, 2, 2)), np.zeros(2)), "square matrix"),
         (lambda: pf.BeliefNetwork.layered([], [[]]), "a network must have a unit"),
         (lambda: TWO.sample(seed=cast(int, None), count=2), "seed must be a whole number from 0"),
-        (lambda: pf.infer(TWO, [[0, 1]]).ranking(), "ranking is for a single row"),
         (lambda: pf.infer(TWO, dtype="flaot32"), "dtype must be one of float64, float32"),
         (lambda: pf.parse_method("G12[tol=1e-3,tol=1e-4]"), "tol is given twice"),
         (lambda: pf.parse_method("G12[max_steps=1e4]"), "max_steps must be a whole number; got '1e4'"),

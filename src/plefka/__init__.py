@@ -10,11 +10,15 @@ if TYPE_CHECKING:
     from plefka.activations import Custom as Custom
     from plefka.activations import NoisyOr as NoisyOr
     from plefka.activations import Sigmoid as Sigmoid
+    from plefka.asking import Advice as Advice
+    from plefka.asking import ask as ask
     from plefka.bounding.both import Bounds as Bounds
     from plefka.bounding.both import bounds as bounds
     from plefka.cache import keep_compiled as keep_compiled
     from plefka.evidence import Likelihood as Likelihood
     from plefka.examples import example as example
+    from plefka.explaining import Explanation as Explanation
+    from plefka.explaining import explain as explain
     from plefka.formats import load as load
     from plefka.formats import save as save
     from plefka.free_energies.evaluate import free_energy as free_energy
@@ -27,6 +31,8 @@ if TYPE_CHECKING:
     from plefka.methods import METHODS as METHODS
     from plefka.methods import parse_method as parse_method
     from plefka.networks.belief import BeliefNetwork as BeliefNetwork
+    from plefka.rows.done import RowsDone as RowsDone
+    from plefka.rows.infer_rows import infer_rows as infer_rows
     from plefka.sampling.verdict import Check as Check
     from plefka.solution import InferenceFailed as InferenceFailed
     from plefka.solution import Solution as Solution
@@ -36,25 +42,31 @@ __version__ = "0.1.0"
 
 # Each public name and the module it is loaded from on first use, so that `import plefka` is quick.
 _HOME = {
+    "Advice": "plefka.asking",
     "BeliefNetwork": "plefka.networks.belief",
     "Check": "plefka.sampling.verdict",
     "Bounds": "plefka.bounding.both",
     "Custom": "plefka.activations",
+    "Explanation": "plefka.explaining",
     "Fitted": "plefka.learning.fitted",
     "InferenceFailed": "plefka.solution",
     "Likelihood": "plefka.evidence",
     "METHODS": "plefka.methods",
     "NoisyOr": "plefka.activations",
+    "RowsDone": "plefka.rows.done",
     "Score": "plefka.learning.scoring",
     "Sigmoid": "plefka.activations",
     "Solution": "plefka.solution",
     "Status": "plefka.solution",
     "Stopped": "plefka.learning.fitted",
+    "ask": "plefka.asking",
     "bounds": "plefka.bounding.both",
     "example": "plefka.examples",
+    "explain": "plefka.explaining",
     "fit": "plefka.learning.fitting",
     "free_energy": "plefka.free_energies.evaluate",
     "infer": "plefka.inference",
+    "infer_rows": "plefka.rows.infer_rows",
     "keep_compiled": "plefka.cache",
     "load": "plefka.formats",
     "parse_method": "plefka.methods",

@@ -49,6 +49,7 @@ class Evidence(NamedTuple):
     tilt: Any = None  # (B, n), or None where there is no soft evidence
     offset: Any = None  # (B,)
     batched: bool = False
+    wanted: Any = None  # (n,): the units whose means are asked for, and all above them; None for all units
 
     def take(self, index: Any) -> "Evidence":
         """Some of the rows."""

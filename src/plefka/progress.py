@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from typing import Any, TypeVar
@@ -41,14 +41,20 @@ def is_shown() -> bool:
 
 
 def progress(
-    items: Sequence[Item], label: str | Callable[[], str], shown: bool | None = None
+    items: Iterable[Item], label: str | Callable[[], str], shown: bool | None = None, total: int | None = None
 ) -> Generator[Item, None, None]:
-    """The same items, with a bar on standard error once a second has passed; a label may change as it goes."""
-    if len(items) < 2 or not (is_shown() if shown is None else shown):  # short work does not wait for tqdm's import
+    """The same items, with a bar on standard error once a second has passed; a label may change as it goes.
+
+    `total` is how many items there are, where they cannot tell; without it the bar has no estimate of the time left.
+    """
+    total = len(items) if isinstance(items, Sequence) else total
+    short = total is not None and total < 2  # short work does not wait for tqdm's import
+    if short or not (is_shown() if shown is None else shown):
         yield from items
         return
     text = label if callable(label) else lambda: label
-    with _tqdm()(items, text(), delay=PATIENCE, miniters=1, leave=False, **STYLE[sys.stderr.isatty()]) as bar:
+    how: dict[str, Any] = {"delay": PATIENCE, "miniters": 1, "leave": False, "total": total}
+    with _tqdm()(items, text(), **how, **STYLE[sys.stderr.isatty()]) as bar:
         for item in bar:
             yield item
             bar.set_description(text(), refresh=False)

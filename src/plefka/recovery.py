@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -66,9 +67,10 @@ def _of_chunk(
         rows = part.rows
         G[rows], status[rows], residual[rows] = found.free_energy - part.constant, found.status, found.residual
         steps[rows], cycles[rows] = found.num_steps, found.num_cycles
-        means[rows] = _all_means(reduction, part, found).T
+        means[rows] = _all_means(reduction, part, found, evidence.wanted).T
         abouts.append(_about_part(found.about, part, network, first, count))
-    status = np.where(np.isnan(means).any(axis=1) & (status == CONVERGED), NOT_FINITE, status)
+    asked = means if evidence.wanted is None else means[:, evidence.wanted]
+    status = np.where(np.isnan(asked).any(axis=1) & (status == CONVERGED), NOT_FINITE, status)
     impossible = reduction.impossible
     if impossible.any():
         G[impossible], status[impossible], means[impossible] = np.inf, IMPOSSIBLE, evidence.rows[impossible]
@@ -79,18 +81,21 @@ def _of_chunk(
     return Posterior(means, G, status, steps, cycles, residual, about=about)
 
 
-def _all_means(reduction: Reduction, part: Part, found: Posterior) -> np.ndarray:
+def _all_means(reduction: Reduction, part: Part, found: Posterior, wanted: np.ndarray | None) -> np.ndarray:
     """Of all units of the network, (units, rows); of barren ones they are averaged over the components of a mixture."""
     full, _ = reduction.restored(part, found.means, found.slope)
-    by_field, proposals = found.about.by_field, found.about.proposals
-    predicted = reduction.predicted(part, full, by_field=by_field)
+    proposals, predict = (
+        found.about.proposals,
+        partial(reduction.predicted, by_field=found.about.by_field, wanted=wanted),
+    )
+    predicted = predict(part, full)
     if proposals is None or predicted is full:
         return predicted
     log_weights, components = proposals
     total = np.zeros(full.shape)
     for weight, means in zip(normalised(log_weights, axis=0), components, strict=True):
         inside = reduction.restored(part, means, None)[0]
-        total += weight * reduction.predicted(part, np.where(np.isnan(inside), full, inside), by_field=by_field)
+        total += weight * predict(part, np.where(np.isnan(inside), full, inside))
     return np.where(np.isnan(full), total, full)
 
 

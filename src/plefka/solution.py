@@ -1,5 +1,6 @@
 """What `infer` returns: the answer, whether to believe that it was reached, and how to check it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any
@@ -150,13 +151,17 @@ class Solution:
         """{name: P(on | evidence)}; of a batch, {name: one for each row}."""
         return {name: self.means[..., unit] for unit, name in enumerate(self.names)}
 
-    def ranking(self) -> list[tuple[str, float]]:
-        """The hidden units of a single row, most probable first."""
-        if self.is_batch:
-            raise InvalidInput(f"ranking is for a single row of evidence; this solution has {len(self.means)}.")
-        hidden = [unit for unit in range(len(self.names)) if not self.observed[unit]]
-        hidden.sort(key=lambda unit: -self.means[unit])
-        return [(self.names[unit], float(self.means[unit])) for unit in hidden]
+    def ranking(self, top: int | None = None, *, among: str | Sequence[str | int] = "all") -> list:
+        """The hidden units, most probable first: [(name, P(on | evidence)), ...]; of a batch, such a list for each row.
+
+        **Arguments:**
+
+        - `top`: how many of them; all unless given.
+        - `among`: "all", "causes" (units without parents), or names of units.
+        """
+        from plefka.ranking import ranking
+
+        return ranking(self, top, among)
 
     def __repr__(self) -> str:
         if self.is_batch:

@@ -149,3 +149,45 @@ def test_a_long_ranking_says_what_it_left_out(run, tmp_path):
     answer = run("infer", path, "-m", "G11")
     assert "... and 5 more" in answer.out
     assert len(run("infer", path, "-m", "G11", "--json").json["solutions"][0]["means"]) == 25
+
+
+def test_rows_are_written_to_a_file(run, tmp_path):
+    path, out = tmp_path / "patients.csv", tmp_path / "posteriors.csv"
+    path.write_text("patient,slow_flow,thin_crema\nanna,1,\nbob,,0\ncarl,1,1\n", encoding="utf-8")
+    arguments = ("infer", NET, "--rows", path, "--out", out, "--id", "patient", "-e", "loud_hum=0", "-m", "exact")
+    answer = run(*arguments, "--top", 1, "--among", "causes", "--json")
+    assert (answer.code, answer.err) == (0, "")
+    assert (answer.json["rows"], answer.json["statuses"]) == (3, {"converged": 3})
+    lines = out.read_text().splitlines()
+    assert lines[0] == '"row","patient","status","log_likelihood","unit_1","probability_1"'
+    (best, _), *_ = pf.infer(pf.example("espresso"), {"slow_flow": 1, "loud_hum": 0}, "exact").ranking(
+        1, among="causes"
+    )
+    assert lines[1].startswith('0,"anna","converged",')
+    assert f'"{best}"' in lines[1]
+    again = run(*arguments)
+    assert again.code == 2
+    assert "already exists" in again.err
+    assert run(*arguments, "--force").out.startswith("3 rows by exact in ")
+
+
+def test_rows_without_an_answer_end_with_one(run, tmp_path, rows):
+    answer = run("infer", NET, "--rows", rows, "--out", tmp_path / "out.csv", "-m", "G12[max_steps=1]")
+    assert answer.code == 1
+    assert "1 ended as out of steps: row 2" in answer.out
+    assert answer.err == "plefka: 1 of 3 rows have no answer.\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--out", "out.csv"), "--out goes with --rows, a file of evidence in rows."),
+        (("--top", 3), "--top goes with --rows and --out, which writes the answers to a file."),
+        (("--rows", "r.csv", "--out", "out.csv", "-m", "G12", "-m", "exact"), "--out takes one method; got 2."),
+        (("--rows", "r.csv", "--out", "out.csv", "--check"), "--check does not go with --out."),
+    ],
+)
+def test_options_for_rows_go_together(run, arguments, message):
+    answer = run("infer", NET, *arguments)
+    assert answer.code == 2
+    assert message in answer.err

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import plefka as pf
-from plefka.cli.data_files import read_table
 from plefka.cli.fit import split
+from plefka.data_files import read_table
 from plefka.errors import InvalidFile
 from plefka.learning import epochs as loop
 from plefka.learning import fitting

@@ -9,10 +9,10 @@ import numpy as np
 import scipy.sparse as sp
 
 import plefka as pf
-from plefka.formats import FORMATS, native_json, native_npz
+from plefka.formats import FORMATS, NATIVE, native_json, native_npz
 from plefka.networks.edges import Edges
 
-SUFFIXES = list(FORMATS)
+SUFFIXES = list(NATIVE)
 AWKWARD = [-0.0, 5e-324, -2.2e-308, 1e300, 0.1 + 0.2, -1 / 3]
 PROBIT = pf.Custom(jax.scipy.stats.norm.cdf, name="probit")
 

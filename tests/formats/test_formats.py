@@ -135,7 +135,7 @@ def test_an_archive_by_hand():
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("network.jsn", "must end with .json or .npz, .* got '.jsn'. Did you mean '.json'?"),
+        ("network.jsn", "must end with .json, .npz, .csv, .xlsx, .* got '.jsn'. Did you mean '.json'?"),
         ("network", ".* got no suffix"),
         ("network.xdsl", ".* got '.xdsl'"),
     ],

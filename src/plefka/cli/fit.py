@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from plefka.cli import INTERRUPTED, options, output
-from plefka.cli.data_files import Table, read_table
 from plefka.cli.targets import check_new, check_target
+from plefka.data_files import Table, read_table
 from plefka.errors import InvalidFile, InvalidInput, listed
 
 if TYPE_CHECKING:
@@ -85,10 +85,10 @@ def sizes(text: str, option: str) -> tuple[int, ...]:
 
 def _check_targets(out: Path, data: Path, force: bool, checkpoint: Path | None, pictures: list[Path | None]) -> None:
     """Refuse before learning what would fail after hours of it."""
-    from plefka.formats import FORMATS
+    from plefka.formats import NATIVE
 
-    if out.suffix.lower() not in FORMATS:
-        raise InvalidFile(f"{out}: the name of a network must end with {' or '.join(FORMATS)}.")
+    if out.suffix.lower() not in NATIVE:
+        raise InvalidFile(f"{out}: the name of a network must end with {' or '.join(NATIVE)}.")
     targets = [path for path in (out, checkpoint, *pictures) if path is not None]
     for path in targets:
         check_target(path)

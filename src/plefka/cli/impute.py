@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from plefka.cli import options, output
-from plefka.cli.data_files import Table, evidence_of, for_suffix, read_table, units_of
 from plefka.cli.targets import WRITERS, check_new, write_table
+from plefka.data_files import Table, evidence_of, for_suffix, read_table, units_of
 
 if TYPE_CHECKING:
     import numpy as np

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from plefka.cli import options, output
+from plefka.cli import options, output, rows_out
 from plefka.tables import kind_of, status_word
 
 if TYPE_CHECKING:
@@ -20,7 +20,9 @@ Methods = Annotated[
 ]
 Rows = Annotated[
     str | None,
-    typer.Option("--rows", metavar="FILE.csv", help="Evidence in rows: unit names in the header, empty = hidden."),
+    typer.Option(
+        "--rows", metavar="FILE", help="Evidence in rows, .csv, .parquet or .jsonl: columns are units, empty = hidden."
+    ),
 ]
 
 Check = Annotated[bool, typer.Option("--check", help="Check every answer by importance sampling.")]
@@ -32,12 +34,22 @@ def infer(
     method: Methods = None,
     rows: Rows = None,
     check: Check = False,
+    out: rows_out.Out = None,
+    id_column: rows_out.Id = None,
+    among: rows_out.Among = None,
+    top: rows_out.Top = None,
+    force: options.Force = False,
     json: options.Json = False,
 ) -> None:
     """Posterior means and ln P(evidence)."""
     import plefka as pf
     from plefka.cli.source import read_evidence, read_network, read_rows
 
+    written = {"id": id_column, "among": among, "top": top}
+    rows_out.check_options(rows, out, method, check, written)
+    if rows is not None and out is not None:
+        rows_out.write(net, evidence, method, rows, out, written, force=force, json=json)
+        return
     methods: list[dict[str, Any]] = [{"method": pf.parse_method(spelling)} for spelling in method or ()] or [{}]
     network = read_network(net)
     observed = read_evidence(network, evidence)

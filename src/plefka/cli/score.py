@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from plefka.cli import options, output
-from plefka.cli.data_files import for_suffix, read_table, units_of
 from plefka.cli.targets import check_new, write_table
+from plefka.data_files import for_suffix, read_table, units_of
 
 if TYPE_CHECKING:
     from plefka.learning.scoring import Score

@@ -5,13 +5,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from plefka.cache import keep_compiled
-from plefka.cli.data_files import evidence_of, read_table, units_by_name
-from plefka.errors import InvalidEvidence, InvalidFile
+from plefka.errors import InvalidEvidence
 from plefka.evidence import Evidence, Likelihood, as_evidence
+from plefka.rows.common import Common
+from plefka.rows.sources import whole
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from plefka.networks.belief import BeliefNetwork
 
 EXAMPLE = "example:"
@@ -65,36 +64,10 @@ def _assignments(options: Iterable[str]) -> Iterator[tuple[str, str]]:
             yield unit, state
 
 
-def read_rows(
-    network: "BeliefNetwork", path: str, evidence: "Mapping[str, int | Likelihood]"
-) -> "np.ndarray | Evidence":
+def read_rows(network: "BeliefNetwork", path: str, evidence: "Mapping[str, int | Likelihood]") -> Evidence:
     """One row of evidence for each row of a table, whose columns have the names of units.
 
     `evidence` holds for every row, soft evidence too.
     """
-    hard = {unit: state for unit, state in evidence.items() if not isinstance(state, Likelihood)}
-    rows = _certain_rows(network, path, hard)
-    soft = as_evidence(network, {unit: state for unit, state in evidence.items() if isinstance(state, Likelihood)})
-    if soft.tilt is None:
-        return rows
-    for unit in evidence:
-        if unit not in hard and (rows[:, network.index(unit)] >= 0).any():
-            raise InvalidFile(f"{path}: unit {unit!r} must not have states, as it has soft evidence in --evidence.")
-    repeated = soft.take([0] * len(rows))
-    fixed = repeated.rows >= 0
-    rows[fixed] = repeated.rows[fixed]
-    return repeated._replace(rows=rows, batched=True)
-
-
-def _certain_rows(network: "BeliefNetwork", path: str, evidence: Mapping[str, int]) -> "np.ndarray":
-    """The table, and what is observed in all rows; an error where the file has the other state."""
-    table = read_table(Path(path), header=True)
-    rows = evidence_of(network, units_by_name(network, table), table.values)
-    for unit, state in evidence.items():
-        column = rows[:, network.index(unit)]
-        conflicts = column == 1 - state
-        if conflicts.any():
-            row = int(conflicts.argmax())
-            raise InvalidEvidence(f"{path}: row {row}: unit {unit!r} is {1 - state} here, but {state} in --evidence.")
-        column[:] = state
-    return rows
+    rows = whole(network, Path(path))
+    return Common.of(network, evidence, "--evidence").added(Evidence(rows, batched=True), 0, path)

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from plefka.cli.data_files import for_suffix, import_pandas
-from plefka.errors import InvalidFile, MissingExtra
+from plefka import extras
+from plefka.data_files import for_suffix
+from plefka.errors import InvalidFile
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,11 +26,9 @@ def encode_csv(names: Iterable[str] | None, values: "np.ndarray") -> bytes:
 
 
 def _encode_parquet(names: Iterable[str] | None, values: "np.ndarray") -> bytes:
-    frame = import_pandas().DataFrame(values, columns=None if names is None else list(names))
-    try:
-        return frame.rename(columns=str).to_parquet(index=False)
-    except ImportError as error:
-        raise MissingExtra("pyarrow", "data", "writing .parquet") from error
+    extras.pyarrow()
+    frame = extras.pandas("a .parquet file").DataFrame(values, columns=None if names is None else list(names))
+    return frame.rename(columns=str).to_parquet(index=False)
 
 
 def _encode_npy(names: Iterable[str] | None, values: "np.ndarray") -> bytes:

@@ -75,6 +75,26 @@ class BeliefNetwork(eqx.Module):
         joined = eqx.filter_jit(_concatenate)(bias) if is_traced(bias) else np.concatenate(bias, axis=-1)
         return cls(Blocks.layered(weights, layers), joined, activation, names, layers=layers, tolerance=tolerance)
 
+    @classmethod
+    def diagnosis(cls, causes: Any, findings: Any, *, leak: float = 0.0) -> "BeliefNetwork":
+        """A noisy-or network of causes and findings from two tables of probabilities.
+
+        **Arguments:**
+
+        - `causes`: a DataFrame, or what pandas makes one of, with the columns `cause` (or `name`, `disease`) and
+            `prior` (or `probability`, `p`).
+        - `findings`: the same with a row for each edge: `finding` (or `symptom`), `cause` (or `disease`) and
+            `probability` (or `p`), with which the cause by itself switches the finding on; 1 is an edge that is
+            certain. The leak of a finding, with which it is on without any cause, stands in a column `leak` or is the
+            probability of a row without a cause. A finding may be the cause of others.
+        - `leak`: of findings that state none.
+
+        Units are all causes, then all findings in the order in which they first appear. Other columns are ignored.
+        """
+        from plefka.networks.diagnosis import diagnosis
+
+        return diagnosis(causes, findings, leak=leak)
+
     @property
     def size(self) -> int:
         """How many units there are."""
@@ -99,6 +119,13 @@ class BeliefNetwork(eqx.Module):
     def num_edges(self) -> int:
         """How many weights a network has, those of dense blocks all counted."""
         return self.storage.num_edges
+
+    @property
+    def roots(self) -> np.ndarray:
+        """Which units have no parents, (n,): the causes of a network of diagnosis."""
+        found = np.ones(self.size, bool)
+        found[self.storage.edge_list()[0]] = False
+        return found
 
     @property
     def parameters(self) -> tuple[Any, Any]:

@@ -210,10 +210,11 @@ class ByRow:
         out[at, 0] = values[slot, column]
         return out
 
-    def predicted(self, part: "Part", means: np.ndarray, *, by_field: bool) -> np.ndarray:
-        """The means (units, rows) with those of barren units, of the rows of one part."""
+    def predicted(self, part: "Part", means: np.ndarray, *, by_field: bool, wanted: Any = None) -> np.ndarray:
+        """The means (units, rows) with those of barren units that are wanted, of the rows of one part."""
         barren = np.ones((self.network.size, len(self.rows)), bool)
         barren[self.unit, self.row] = False
+        barren = barren if wanted is None else barren & wanted[:, None]
         h = np.asarray(self.network.bias, float)[:, None]
         return predicted(self.edges, h, self.network.activation, means, barren[:, part.rows], by_field=by_field)
 

@@ -227,10 +227,11 @@ class Together:
         means_of_summed, slope = recovered(given, left, slope)
         return np.where(left.summed, means_of_summed, full), slope
 
-    def predicted(self, part: Part, means: np.ndarray, *, by_field: bool) -> np.ndarray:
-        """The means (units, rows) with those of barren units."""
+    def predicted(self, part: Part, means: np.ndarray, *, by_field: bool, wanted: Any = None) -> np.ndarray:
+        """The means (units, rows) with those of barren units that are wanted."""
         given = self.given
-        return predicted(given.edges, given.h, given.activation, means, self.barren, by_field=by_field)
+        barren = self.barren if wanted is None else self.barren & wanted[:, None]
+        return predicted(given.edges, given.h, given.activation, means, barren, by_field=by_field)
 
 
 Reduction: TypeAlias = "Together | ByRow"

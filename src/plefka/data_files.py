@@ -3,11 +3,13 @@
 import csv
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from plefka.errors import InvalidFile, MissingExtra, listed, nearest
+from plefka import extras
+from plefka.errors import InvalidFile, PlefkaError, listed, nearest
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,22 +30,29 @@ class Table(NamedTuple):
     values: Any
 
 
-def read_table(path: Path, *, header: bool = False) -> Table:
-    """The table in a file; an error that names the file where it is not one of 0, 1 and missing.
-
-    `header`: the first line of a CSV file is a header, whatever it looks like.
-    """
+def read_table(path: Path) -> Table:
+    """The table in a file; an error that names the file where it is not one of 0, 1 and missing."""
     read = for_suffix(path, READERS)
-    try:
-        names, values = read(path, header)
-        _check_names(names)
+    with naming(path):
+        names, values = read(path)
+        check_names(names)
         _check_shape(values.shape)
-        _check_values(names, values)
+        for first in range(0, len(values), BLOCK):
+            check_values(names, values[first : first + BLOCK], first)
+    return Table(path, names, values)
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Whatever is wrong inside is said of this file."""
+    try:
+        yield
     except OSError as error:
         raise InvalidFile(f"{path}: cannot be read: {error.strerror or error}.") from error
+    except PlefkaError:
+        raise
     except ValueError as error:
         raise InvalidFile(f"{path}: {error}") from error
-    return Table(path, names, values)
 
 
 def for_suffix(path: Path, by_suffix: dict[str, Callable]) -> Any:
@@ -60,25 +69,31 @@ def for_suffix(path: Path, by_suffix: dict[str, Callable]) -> Any:
 # ---- reading ---------------------------------------------------------------------------------------------------------
 
 
-def _read_csv(path: Path, header: bool) -> tuple[Names, "np.ndarray"]:
+def _read_csv(path: Path) -> tuple[Names, "np.ndarray"]:
     """A first line without 0 and 1 is a header, and so is 0, 1, 2, ..., which numbers columns without naming them."""
     import numpy as np
 
+    with csv_lines(path) as lines:
+        number, first = next(lines, (0, []))
+        words = [word.strip() for word in first]
+        numbered = len(words) > 2 and words == [str(k) for k in range(len(words))]
+        has_header = not numbered and _is_header(first)
+        names = words if has_header else None
+        if not has_header and not numbered and first:
+            lines = chain([(number, first)], lines)
+        columns = [f"column {name!r}" for name in names or range(len(first))]
+        rows = [states_in(words, number, columns) for number, words in lines]
+    return names, np.array(rows, np.float32).reshape(len(rows), len(first))
+
+
+@contextmanager
+def csv_lines(path: Path) -> Iterator[Iterator[tuple[int, list[str]]]]:
+    """The lines of a file with their numbers, each as a list of words."""
     try:
         with open(path, newline="", encoding="utf-8-sig") as file:
-            lines = _lines(csv.reader(file))
-            number, first = next(lines, (0, []))
-            words = [word.strip() for word in first]
-            numbered = not header and len(words) > 2 and words == [str(k) for k in range(len(words))]
-            has_header = header or (not numbered and _is_header(first))
-            names = words if has_header else None
-            if not has_header and not numbered and first:
-                lines = chain([(number, first)], lines)
-            columns = [f"column {name!r}" for name in names or range(len(first))]
-            rows = [_states_in(words, number, columns) for number, words in lines]
+            yield _lines(csv.reader(file))
     except (UnicodeDecodeError, csv.Error) as error:
         raise ValueError(f"cannot be read as CSV: {error}.") from error
-    return names, np.array(rows, np.float32).reshape(len(rows), len(first))
 
 
 def _is_header(first: list[str]) -> bool:
@@ -102,7 +117,7 @@ def _lines(reader: Any) -> Iterator[tuple[int, list[str]]]:
             yield reader.line_num, words or [""]
 
 
-def _states_in(words: list[str], line: int, columns: Sequence[str]) -> list[float]:
+def states_in(words: list[str], line: int, columns: Sequence[str]) -> list[float]:
     """0, 1 or nan for every word of a line; `columns` are called so in errors."""
     if len(words) != len(columns):
         raise ValueError(f"line {line}: must have {len(columns)} values; got {len(words)}.")
@@ -119,33 +134,33 @@ def _number(word: str) -> float | None:
     return WORDS.get(word.strip().lower()) if found is None else found
 
 
-def _read_parquet(path: Path, header: bool) -> tuple[Names, "np.ndarray"]:
+def _read_parquet(path: Path) -> tuple[Names, "np.ndarray"]:
     import numpy as np
 
-    pandas = import_pandas()
+    extras.pyarrow()
+    pandas = extras.pandas("a .parquet file")
     path.open("rb").close()  # raises the usual error if the file does not exist
-    try:
+    with naming_parquet():
         frame = pandas.read_parquet(path)
         return [str(name) for name in frame.columns], frame.to_numpy(dtype=np.float32, na_value=NAN)
-    except ImportError as error:
-        raise MissingExtra("pyarrow", "data", "reading .parquet") from error
+
+
+@contextmanager
+def naming_parquet() -> Iterator[None]:
+    """Whatever is wrong inside is said of a Parquet file."""
+    try:
+        yield
+    except PlefkaError:
+        raise
     except (OSError, ValueError, TypeError) as error:
         raise ValueError(f"must be a Parquet file with columns of 0, 1 and missing; {_first_line(error)}") from error
-
-
-def import_pandas() -> Any:
-    try:
-        import pandas
-    except ImportError as error:
-        raise MissingExtra("pandas", "data", "a .parquet file") from error
-    return pandas
 
 
 def _first_line(error: Exception) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0]
 
 
-def _read_npy(path: Path, header: bool) -> tuple[Names, "np.ndarray"]:
+def _read_npy(path: Path) -> tuple[Names, "np.ndarray"]:
     """Memory-mapped, so that rows are read as they are used."""
     import numpy as np
 
@@ -169,7 +184,7 @@ def _check_shape(shape: tuple[int, ...]) -> None:
         raise ValueError(f"a table must have at least one row and one column; got the shape {shape}.")
 
 
-def _check_names(names: Names) -> None:
+def check_names(names: Names) -> None:
     repeated = [name for name, count in Counter(names or ()).items() if count > 1]
     if repeated:
         raise ValueError(
@@ -180,18 +195,17 @@ def _check_names(names: Names) -> None:
         raise ValueError(f"every column must have a name in the header; column {names.index('') + 1} has none.")
 
 
-def _check_values(names: Names, values: Any) -> None:
+def check_values(names: Names, block: Any, first: int = 0) -> None:
+    """0, 1 or nan throughout; `first` is the number of the first of these rows."""
     import numpy as np
 
-    for first in range(0, len(values), BLOCK):
-        block = values[first : first + BLOCK]
-        odd = ~((block == 0) | (block == 1) | np.isnan(block))
-        if odd.any():
-            row, column = np.argwhere(odd)[0]
-            raise ValueError(
-                f"values must be 0, 1 or missing; got {block[row, column]:g} in row {first + row}, column "
-                f"{(names or range(values.shape[1]))[column]!r}. Round or threshold it first."
-            )
+    odd = ~((block == 0) | (block == 1) | np.isnan(block))
+    if odd.any():
+        row, column = np.argwhere(odd)[0]
+        raise ValueError(
+            f"values must be 0, 1 or missing; got {block[row, column]:g} in row {first + row}, column "
+            f"{(names or range(block.shape[1]))[column]!r}. Round or threshold it first."
+        )
 
 
 # ---- beside a network ------------------------------------------------------------------------------------------------
@@ -205,7 +219,7 @@ def units_of(network: "BeliefNetwork", table: Table) -> "np.ndarray":
 
     width = table.values.shape[1]
     if table.names is not None and has_names(network, table.names):
-        return units_by_name(network, table)
+        return units_by_name(network, table.path, table.names)
     visible = network.layers[-1] if network.layers else network.size
     if width not in (visible, network.size):
         either = f"{visible} columns, as the bottom layer has units, or" if visible < network.size else "columns for"
@@ -213,20 +227,18 @@ def units_of(network: "BeliefNetwork", table: Table) -> "np.ndarray":
     return np.arange(network.size - width, network.size)
 
 
-def units_by_name(network: "BeliefNetwork", table: Table) -> "np.ndarray":
+def units_by_name(network: "BeliefNetwork", path: Path, names: Sequence[str]) -> "np.ndarray":
     """The unit that each column is named after."""
     import numpy as np
 
-    if table.names is None:
-        raise InvalidFile(f"{table.path}: the columns must have the names of units.")
     position = {name: unit for unit, name in enumerate(network.names)}
-    unknown = [name for name in table.names if name not in position]
+    unknown = [name for name in names if name not in position]
     if unknown:
         raise InvalidFile(
-            f"{table.path}: columns must be units of the network; there is no {listed(map(repr, unknown))}."
+            f"{path}: columns must be units of the network; there is no {listed(map(repr, unknown))}."
             + nearest(unknown[0], position)
         )
-    return np.array([position[name] for name in table.names])
+    return np.array([position[name] for name in names], int)
 
 
 def evidence_of(network: "BeliefNetwork", units: "np.ndarray", values: Any) -> "np.ndarray":

@@ -1,0 +1,152 @@
+"""What to look at next: the hidden unit whose state is expected to say most about the targets."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from plefka.errors import InvalidEvidence
+from plefka.explaining import possible_units
+from plefka.methods import Method
+from plefka.networks.belief import BeliefNetwork
+from plefka.ranking import check_top
+from plefka.tables import text_table
+from plefka.what_if import WhatIf, entropy
+
+MOST_CANDIDATES = 64  # that are looked at one by one
+MOST_TARGETS = 32  # by which they are chosen where there are more
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A unit to look at: what it is expected to say, in nats, and how probable it is to be on."""
+
+    unit: str
+    information: float
+    probability: float
+
+
+@dataclass(frozen=True, repr=False)
+class Advice:
+    """What `ask` found: candidates, the most informative first.
+
+    - `targets`: the units that the information is about, and `entropy`, the sum of theirs now, in nats.
+    """
+
+    candidates: tuple[Candidate, ...]
+    targets: tuple[str, ...]
+    entropy: float
+    method: str
+    notes: tuple[str, ...]
+    is_exact: bool
+
+    @property
+    def unit(self) -> str:
+        """The one to look at next."""
+        return self.candidates[0].unit
+
+    def to_frame(self) -> Any:
+        """A DataFrame with a row for each candidate."""
+        from plefka.extras import pandas
+
+        return pandas().DataFrame([vars(each) for each in self.candidates])
+
+    def __repr__(self) -> str:
+        return f"<Advice by {self.method}: look at {self.unit!r}, {self.candidates[0].information:.4g} nats>"
+
+    def __str__(self) -> str:
+        count = len(self.targets)
+        about = f"{count:,} units" if count > 3 else ", ".join(self.targets)
+        rows = [(c.unit, f"{c.information:.6f}", f"{c.probability:.6f}") for c in self.candidates]
+        lines = [
+            f"look at {self.unit} next: it is expected to say most about {about}",
+            f"entropy of these now: {self.entropy:.6f} nats",
+            f"by {self.method}{'' if self.is_exact else ', an approximation'}",
+            *self.notes,
+            "",
+            text_table(("unit", "information, nats", "P(on | evidence)"), rows),
+        ]
+        return "\n".join(lines)
+
+
+def ask(
+    network: BeliefNetwork,
+    evidence: Any = None,
+    candidates: Sequence[str | int] | None = None,
+    targets: Sequence[str | int] | None = None,
+    method: str | Method | None = None,
+    *,
+    top: int = 10,
+) -> Advice:
+    """Which hidden unit to look at next: the one with most mutual information about the targets, given the evidence.
+
+    The information about several targets is the sum of that about each. Every candidate is a pair of rows of one batch,
+    on and off, weighted by ln P of the two; an approximate method makes the result an approximation. Of more than 64
+    candidates, 64 are chosen first: by their means in rows that have each of the 32 least certain targets on and off.
+
+    **Arguments:**
+
+    - `candidates`: hidden units that could be observed; all that have parents unless given.
+    - `targets`: the units to learn about; all hidden causes, units without parents, unless given.
+    - `method`: as of `infer`; `auto` unless given.
+    - `top`: how many candidates are returned.
+    """
+    check_top(top)
+    what_if = WhatIf.of(network, evidence, method, "ask")
+    about = _targets(what_if, targets)
+    units = possible_units(what_if, candidates, without=about)
+    if not units.size:
+        raise InvalidEvidence("there is nothing to ask about: all units are observed or targets. Name other targets.")
+    if len(units) > MOST_CANDIDATES:
+        units = units[np.argsort(-_screened(what_if, units, about), kind="stable")][:MOST_CANDIDATES]
+    solution = what_if.answers([{}, *({unit: state} for unit in units.tolist() for state in (1.0, 0.0))])
+    information, on = _information(solution, about)
+    order = np.argsort(np.where(np.isnan(information), np.inf, -information), kind="stable")[:top]
+    found = tuple(Candidate(network.names[units[k]], float(information[k]), float(on[k])) for k in order)
+    return Advice(
+        found, tuple(network.names[unit] for unit in about), float(entropy(solution.means[0, about]).sum()),
+        str(solution.method), solution.notes, solution.is_exact,
+    )  # fmt: skip
+
+
+def _targets(what_if: WhatIf, targets: Sequence[str | int] | None) -> np.ndarray:
+    network = what_if.network
+    if targets is None:
+        found = np.flatnonzero(network.roots & what_if.hidden)
+    else:
+        found = np.array([*dict.fromkeys(network.index(unit) for unit in targets)], int)
+        observed = found[~what_if.hidden[found]]
+        if observed.size:
+            raise InvalidEvidence(f"targets must be hidden units; {network.names[observed[0]]!r} is observed.")
+    if not found.size:
+        raise InvalidEvidence("there is nothing to learn about: no cause is hidden. Name the targets.")
+    return found
+
+
+def _screened(what_if: WhatIf, units: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    """About how much every unit says about the least certain targets; information is the same in both directions."""
+    now = what_if.answers([{}])
+    uncertain = targets[np.argsort(-entropy(now.means[0, targets]), kind="stable")][:MOST_TARGETS]
+    rows = what_if.answers([{}, *({unit: state} for unit in uncertain.tolist() for state in (1.0, 0.0))])
+    p = rows.means[0, uncertain][:, None]
+    given_on, given_off = rows.means[1::2][:, units], rows.means[2::2][:, units]
+    there = (rows.converged[1::2] & rows.converged[2::2])[:, None]  # a target that can only be in one state is known
+    return np.where(there, _mutual(p, given_on, given_off), 0.0).sum(axis=0)
+
+
+def _information(solution: Any, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of every candidate about all targets, and its probability to be on, from rows with it on and off."""
+    log_on, log_off = solution.log_likelihood[1::2], solution.log_likelihood[2::2]
+    with np.errstate(invalid="ignore", over="ignore"):
+        on = 1 / (1 + np.exp(log_off - log_on))
+    means = solution.means[:, targets]
+    information = _mutual(on[:, None], means[1::2], means[2::2]).sum(axis=1)
+    certain = (on == 0) | (on == 1)  # one of its states is impossible
+    there = (solution.converged[1::2] & solution.converged[2::2]) | certain
+    return np.where(certain, 0.0, np.where(there, information, np.nan)), on
+
+
+def _mutual(p: np.ndarray, if_on: np.ndarray, if_off: np.ndarray) -> np.ndarray:
+    """Of two units: the entropy of one minus what is left of it on average once the other, on with p, is known."""
+    return entropy(p * if_on + (1 - p) * if_off) - p * entropy(if_on) - (1 - p) * entropy(if_off)

@@ -1,0 +1,37 @@
+"""`plefka ask`: which hidden unit to look at next."""
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from plefka.cli import options, output
+
+
+def ask(
+    net: options.Network,
+    evidence: options.Evidence = None,
+    candidate: options.Candidates = None,
+    target: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--target", "-t", metavar="UNIT,...", help="Units to learn about; all hidden causes unless given."
+        ),
+    ] = None,
+    method: options.Method = None,
+    top: Annotated[int, typer.Option(min=1, help="How many candidates are shown.")] = 10,
+    json: options.Json = False,
+) -> None:
+    """Which hidden unit to look at next, by expected information about the targets."""
+    import plefka as pf
+    from plefka.cli.source import read_evidence, read_network
+
+    network = read_network(net)
+    options.check_single(network, net, "ask")
+    observed = read_evidence(network, evidence)
+    candidates, targets = options.names_in(candidate), options.names_in(target)
+    found = pf.ask(network, observed, candidates, targets, method, top=top)
+    if json:
+        output.print_json({"network": net, "evidence": output.as_json(observed), **asdict(found)})
+    else:
+        print(f"{output.state_text(observed)}\n\n{found}")

@@ -1,0 +1,32 @@
+"""`plefka explain`: why a unit is believed to be on or off."""
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from plefka.cli import options, output
+
+
+def explain(
+    net: options.Network,
+    unit: Annotated[str, typer.Argument(metavar="UNIT", help="The hidden unit to explain.")],
+    evidence: options.Evidence = None,
+    method: options.Method = None,
+    candidate: options.Candidates = None,
+    top: Annotated[int, typer.Option(min=1, help="How many units that could be observed are shown.")] = 5,
+    json: options.Json = False,
+) -> None:
+    """How much each observation moved a unit's log-odds, and what would move them most."""
+    import plefka as pf
+    from plefka.cli.source import read_evidence, read_network
+
+    network = read_network(net)
+    options.check_single(network, net, "explain")
+    observed = read_evidence(network, evidence)
+    found = pf.explain(network, observed, unit, method, candidates=options.names_in(candidate), top=top)
+    if json:
+        log_odds = {"log_odds": found.log_odds, "prior_log_odds": found.prior_log_odds}
+        output.print_json({"network": net, "evidence": output.as_json(observed), **asdict(found), **log_odds})
+    else:
+        print(f"{output.state_text(observed)}\n\n{found}")

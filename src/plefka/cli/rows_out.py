@@ -1,0 +1,80 @@
+"""`plefka infer --rows FILE --out FILE`: posteriors of any number of rows, from a file to a file."""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from plefka.cli import options, output
+from plefka.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from plefka.rows.done import RowsDone
+
+Out = Annotated[
+    Path | None,
+    typer.Option("--out", "-o", metavar="FILE", help="Write the answers of --rows, block by block: .parquet or .csv."),
+]
+Id = Annotated[str | None, typer.Option("--id", metavar="COLUMN", help="The column of --rows that names the rows.")]
+Among = Annotated[
+    list[str] | None, typer.Option("--among", metavar="UNIT,...", help="With --out: all (default), causes, or names.")
+]
+Top = Annotated[int | None, typer.Option("--top", min=1, help="With --out: only the most probable units of each row.")]
+
+
+def check_options(
+    rows: str | None, out: Path | None, methods: Sequence[str] | None, check: bool, written: dict[str, Any]
+) -> None:
+    """Options that have no meaning without others, or beside them."""
+    if out is None:
+        lonely = next((name for name, value in written.items() if value is not None), None)
+        if lonely is not None:
+            raise InvalidInput(f"--{lonely} goes with --rows and --out, which writes the answers to a file.")
+    elif rows is None:
+        raise InvalidInput("--out goes with --rows, a file of evidence in rows.")
+    elif len(methods or ()) > 1:
+        raise InvalidInput(f"--out takes one method; got {len(methods or ())}. Run once for each.")
+    elif check:
+        raise InvalidInput("--check does not go with --out. Check some of the rows without it.")
+
+
+def write(
+    net: str,
+    evidence: list[str] | None,
+    methods: list[str] | None,
+    rows: str,
+    out: Path,
+    written: dict[str, Any],
+    *,
+    force: bool,
+    json: bool,
+) -> None:
+    """Solve, write, and say how it went."""
+    import plefka as pf
+    from plefka.cli.source import read_evidence, read_network
+
+    network = read_network(net)
+    options.check_single(network, net, "infer --out")
+    names = options.names_in(written["among"]) or ["all"]
+    among = names[0] if names in (["all"], ["causes"]) else names
+    observed = read_evidence(network, evidence)
+    done = pf.infer_rows(
+        network, rows, out, methods[0] if methods else None,
+        evidence=observed, id=written["id"], among=among, top=written["top"], force=force,
+    )  # fmt: skip
+    output.print_json(_content(done, net, rows)) if json else print(done)
+    _exit_with(done)
+
+
+def _content(done: "RowsDone", net: str, rows: str) -> dict[str, Any]:
+    facts = {"mean_log_likelihood": done.mean_log_likelihood, "converged": done.converged}
+    return {"network": net, "evidence": rows, **asdict(done), "path": str(done.path), **facts}
+
+
+def _exit_with(done: "RowsDone") -> None:
+    if done.converged < done.rows:
+        print(f"plefka: {done.rows - done.converged:,} of {done.rows:,} rows have no answer.", file=sys.stderr)
+        raise typer.Exit(output.DID_NOT_CONVERGE)

@@ -1,0 +1,26 @@
+"""Optional packages, imported where they are used; the absence of one names the extra to install."""
+
+from importlib import import_module
+from typing import Any
+
+from plefka.errors import MissingExtra
+
+
+def pandas(purpose: str = "a table of data") -> Any:
+    return _import("pandas", "data", purpose)
+
+
+def pyarrow(module: str = "pyarrow", purpose: str = "a .parquet file") -> Any:
+    """The package, or one of its modules."""
+    return _import(module, "data", purpose)
+
+
+def openpyxl() -> Any:
+    return _import("openpyxl", "networks", "an Excel file")
+
+
+def _import(module: str, extra: str, purpose: str) -> Any:
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise MissingExtra(module.partition(".")[0], extra, purpose) from error

@@ -1,0 +1,124 @@
+"""Networks of causes and findings from two tables of probabilities: noisy-or, without -ln(1 - p) by hand.
+
+P(finding off | causes) = (1 - leak) prod_j (1 - p_j)^S_j, so that the weight of an edge is -ln(1 - p), and a bias is
+-ln(1 - prior) or -ln(1 - leak).
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from jaxtyping import Float, Int
+
+from plefka.errors import InvalidInput, InvalidNetwork, listed, nearest
+from plefka.networks.belief import BeliefNetwork
+from plefka.networks.probabilities import Table
+
+CAUSE, PRIOR = ("cause", "name", "disease"), ("prior", "probability", "p")
+FINDING, ITS_CAUSE, PROBABILITY, LEAK = ("finding", "symptom"), ("cause", "disease"), ("probability", "p"), ("leak",)
+
+
+class Edges(NamedTuple):
+    """Rows of the table of findings: which finding, which cause, and with what probability it switches it on."""
+
+    finding: Int[np.ndarray, " row"]  # in order of their first appearance
+    cause: Int[np.ndarray, " row"]  # a unit; -1 where a row has no cause and its probability is the leak
+    probability: Float[np.ndarray, " row"]
+
+
+def diagnosis(causes: Any, findings: Any, *, leak: float = 0.0) -> BeliefNetwork:
+    """The network of two tables; see `BeliefNetwork.diagnosis`."""
+    if not isinstance(leak, int | float | np.number) or not 0 <= leak < 1:
+        raise InvalidInput(f"leak must be a probability from 0 on and below 1; got {leak!r}.")
+    causes, findings = Table.of(causes, "causes"), Table.of(findings, "findings")
+    names, prior = _causes(causes.filled(CAUSE, PRIOR))
+    findings = findings.filled(FINDING, ITS_CAUSE, PROBABILITY, LEAK)
+    units, edges = _edges(findings, names)
+    leaks = _leaks(findings, edges, units[len(names) :], leak)
+    _check_distinct(findings, edges, units)
+    there = (edges.cause >= 0) & (edges.probability > 0)
+    ends = (edges.finding[there] + len(names), edges.cause[there])
+    weights = sp.csr_array((field(edges.probability[there]), ends), shape=(len(units), len(units)))
+    return BeliefNetwork(weights, field(np.concatenate([prior, leaks])), "noisy_or", units)
+
+
+def field(probability: np.ndarray) -> np.ndarray:
+    """-ln(1 - p): what switches a noisy-or unit on with probability p."""
+    with np.errstate(divide="ignore"):
+        return -np.log1p(-probability)
+
+
+def _causes(table: Table) -> tuple[list[str], np.ndarray]:
+    words = table.words(CAUSE, "the name of a cause")
+    prior = table.numbers(PRIOR, "its probability to be on", open_end=True)
+    table.refuse_where(words == "", lambda row: "every cause must have a name; got none")
+    table.refuse_where(np.isnan(prior), lambda row: f"cause {words.iloc[row]!r} must have a prior; got none")
+    table.refuse_where(words.duplicated(), lambda row: f"every cause must be there once; got {words.iloc[row]!r} again")
+    return words.tolist(), prior
+
+
+def _edges(table: Table, causes: list[str]) -> tuple[list[str], Edges]:
+    """The names of all units, causes first, and the rows with names replaced by numbers."""
+    from plefka.extras import pandas
+
+    words, cause = table.words(FINDING, "the name of a finding"), table.words(ITS_CAUSE, "what may switch it on")
+    probability = table.numbers(PROBABILITY, "to be on if the cause is on and nothing else is")
+    table.refuse_where(words == "", lambda row: "every row must name a finding; got none")
+    number, names = pandas().factorize(words)
+    units = [*causes, *names.tolist()]
+    both = pandas().Index(names).isin(causes)
+    if both.any():
+        raise InvalidNetwork(
+            f"a unit must be a cause with a prior or a finding; got both for {listed(map(repr, names[both]))}. "
+            "Leave it out of causes, and give its prior as its leak."
+        )
+    at = pandas().Index(units).get_indexer(cause)
+    at = np.where(cause == "", -1, np.where(at < 0, -2, at))
+    table.refuse_where(at == -2, lambda row: _unknown_cause(cause.iloc[row], units))
+    table.refuse_where(
+        np.isnan(probability) & (at >= 0),
+        lambda row: f"finding {words.iloc[row]!r} must have a probability for its cause {cause.iloc[row]!r}; got none",
+    )
+    return units, Edges(number, at, probability)
+
+
+def _unknown_cause(word: str, units: list[str]) -> str:
+    return f"there is no cause {word!r}; add it to causes with its prior.{nearest(word, units)}".removesuffix(".")
+
+
+def _leaks(table: Table, edges: Edges, findings: list[str], otherwise: float) -> np.ndarray:
+    """Of every finding: from the column, from its row without a cause, or `otherwise`."""
+    column = table.numbers(LEAK, "", optional=True, open_end=True)
+    alone = edges.cause < 0
+    table.refuse_where(
+        alone & (edges.probability == 1), lambda row: "a leak must be below 1; got 1. Such a finding says nothing"
+    )
+    said = np.concatenate([edges.probability[alone], column])
+    finding = np.concatenate([edges.finding[alone], edges.finding])[~np.isnan(said)]
+    said = said[~np.isnan(said)]
+    lowest, highest = np.full(len(findings), np.inf), np.full(len(findings), -np.inf)
+    np.minimum.at(lowest, finding, said)
+    np.maximum.at(highest, finding, said)
+    several = np.flatnonzero(lowest < highest)
+    if several.size:
+        k = several[0]
+        raise InvalidNetwork(
+            f"a finding must have one leak; got {lowest[k]:g} and {highest[k]:g} for {findings[k]!r}. Keep one of them."
+        )
+    return np.where(np.isinf(lowest), otherwise, lowest)
+
+
+def _check_distinct(table: Table, edges: Edges, units: list[str]) -> None:
+    """Every cause of a finding once."""
+    key = edges.finding * np.int64(len(units)) + edges.cause
+    order = np.flatnonzero(edges.cause >= 0)[np.argsort(key[edges.cause >= 0], kind="stable")]
+    again = np.zeros(len(key), bool)
+    again[order[1:][np.diff(key[order]) == 0]] = True
+    first = len(units) - edges.finding.max(initial=-1) - 1
+    table.refuse_where(
+        again,
+        lambda row: (
+            f"every edge must be there once; got that from cause {units[edges.cause[row]]!r} to finding "
+            f"{units[first + edges.finding[row]]!r} again"
+        ),
+    )

@@ -1,0 +1,128 @@
+"""What is asked of every row, and the table of answers of a block."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from plefka import __version__, extras
+from plefka.errors import InvalidInput
+from plefka.evidence import Evidence
+from plefka.inference import infer
+from plefka.learning.fingerprint import activation_text, digest
+from plefka.methods import Method
+from plefka.networks.belief import BeliefNetwork
+from plefka.ranking import Among, check_top, most_probable, units_among
+from plefka.rows.common import Common
+from plefka.rows.relevant import Relevant
+from plefka.rows.sources import Block
+from plefka.solution import Solution
+from plefka.tables import status_word
+
+ROW, STATUS, LOG_LIKELIHOOD = "row", "status", "log_likelihood"
+MOST_COLUMNS = 20_000
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """What is asked of every row."""
+
+    network: BeliefNetwork
+    method: Method
+    common: Common
+    units: np.ndarray  # whose probabilities are wanted
+    top: int | None
+    id_column: str | None
+    relevant: Relevant | None
+    kept: Any  # units that the method names
+
+    @classmethod
+    def of(cls, network: BeliefNetwork, method: Method, common: Common, among: Among, top: int | None, id_column: Any):
+        check_top(top)
+        method.check(network)
+        units = units_among(network, among)
+        if top is None and len(units) > MOST_COLUMNS:
+            raise InvalidInput(
+                f"a table has at most {MOST_COLUMNS:,} columns of units; got {len(units):,}. Pass top=10 for the most "
+                "probable ones, or among='causes' or a list of names."
+            )
+        asked = cls(network, method, common, units, top, id_column, Relevant.of(network), method.units_to_keep(network))
+        taken = [ROW, STATUS, LOG_LIKELIHOOD]
+        twice = next((name for name in asked._unit_names() if name in (*taken, id_column)), None)
+        twice = id_column if id_column in taken else twice
+        if twice is not None:
+            raise InvalidInput(f"two columns would be called {twice!r}. Rename it, or pass top=10 instead.")
+        return asked
+
+    def settings(self, size: int) -> dict[str, Any]:
+        """All that the answers depend on besides the rows, as text."""
+        network = self.network
+        common = [self.common.evidence.rows, self.common.evidence.tilt, self.common.evidence.offset]
+        return {
+            "version": __version__,
+            "network": digest((network.storage, network.bias, np.array(network.names))),
+            "activation": activation_text(network.activation),
+            "method": str(self.method),
+            "evidence": digest(common),
+            "units": digest(self.units),
+            "top": self.top,
+            "id": self.id_column,
+            "block": size,
+        }
+
+    def answered(self, block: Block, first: int) -> Any:
+        """The table of a block."""
+        solution, units = self._solution(block, first)
+        count = len(block.values)
+        columns: dict[str, Any] = {ROW: np.arange(first, first + count)}
+        if block.ids is not None:
+            columns[str(self.id_column)] = block.ids
+        columns[STATUS] = [status_word(status) for status in solution.status]
+        columns[LOG_LIKELIHOOD] = solution.log_likelihood
+        place = np.full(self.network.size, -1)
+        place[units] = np.arange(len(units))
+        wanted = place[self.units]
+        columns |= dict(self._top_columns(solution, wanted) if self.top else self._columns(solution, wanted))
+        return extras.pyarrow().table(columns)
+
+    def _solution(self, block: Block, first: int) -> tuple[Solution, np.ndarray]:
+        """Of the part of the network that the block is about, and the units of this part."""
+        network, units, wanted = self.network, np.arange(self.network.size), None
+        if self.relevant is not None and len(self.units) < network.size:
+            asked = np.zeros(network.size, bool)
+            asked[self.units] = True
+            informed = asked | self.kept
+            informed[block.units[~np.isnan(block.values).all(axis=0)]] = informed[self.common.units] = True
+            network, units = self.relevant.part(informed)
+            wanted = self.relevant.with_ancestors(asked)[units]
+        place = np.full(self.network.size, -1)
+        place[units] = np.arange(len(units))
+        rows = np.full((len(block.values), len(units)), np.nan)
+        there = place[block.units] >= 0
+        rows[:, place[block.units[there]]] = block.values[:, there]
+        common = self.common._replace(network=network, evidence=_narrowed(self.common.evidence, units))
+        given = common.added(Evidence(rows, batched=True, wanted=wanted), first, "rows")
+        return infer(network, given, self.method, throw=False), units
+
+    def _unit_names(self) -> list[str]:
+        return [] if self.top else [self.network.names[unit] for unit in self.units]
+
+    def _columns(self, solution: Solution, wanted: np.ndarray) -> Iterator[tuple[str, Any]]:
+        yield from zip(self._unit_names(), np.ascontiguousarray(solution.means[:, wanted].T), strict=True)
+
+    def _top_columns(self, solution: Solution, wanted: np.ndarray) -> Iterator[tuple[str, Any]]:
+        """The most probable hidden units of every row, and their probabilities; empty where there are fewer."""
+        top = self.top or 0
+        names, means = [[None] * len(solution.means) for _ in range(top)], np.full((top, len(solution.means)), np.nan)
+        for row, (mean, observed) in enumerate(zip(solution.means, solution.observed, strict=True)):
+            for k, unit in enumerate(most_probable(mean, wanted[~observed[wanted]], top)):
+                names[k][row], means[k, row] = solution.names[unit], mean[unit]
+        for k in range(top):
+            yield f"unit_{k + 1}", extras.pyarrow().array(names[k], "string")
+            yield f"probability_{k + 1}", means[k]
+
+
+def _narrowed(evidence: Evidence, units: np.ndarray) -> Evidence:
+    tilt = None if evidence.tilt is None else evidence.tilt[:, units]
+    return evidence._replace(rows=evidence.rows[:, units], tilt=tilt)

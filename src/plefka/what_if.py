@@ -1,0 +1,95 @@
+"""Rows of evidence that differ from a given one in an observation or two, answered in one batch."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from plefka.errors import InvalidEvidence, InvalidInput
+from plefka.evidence import Evidence, as_evidence
+from plefka.inference import DEFAULT_METHOD, infer
+from plefka.methods import Method
+from plefka.networks.belief import BeliefNetwork
+from plefka.solution import InferenceFailed, Solution, Status
+
+UNKNOWN = np.nan  # in a change: whatever was known of the unit is forgotten
+Change = Mapping[int, float]
+
+
+@dataclass(frozen=True, eq=False)
+class WhatIf:
+    """A row of evidence, and the method that answers what would be if it were another."""
+
+    network: BeliefNetwork
+    evidence: Evidence
+    method: str | Method
+
+    @classmethod
+    def of(cls, network: BeliefNetwork, evidence: Any, method: str | Method | None, verb: str) -> "WhatIf":
+        """Of a single network and a single row."""
+        if not isinstance(network, BeliefNetwork) or network.stack is not None:
+            kind = "a stack" if isinstance(network, BeliefNetwork) else type(network).__name__
+            raise InvalidInput(f"{verb} takes one BeliefNetwork; got {kind}.")
+        given = as_evidence(network, evidence)
+        if len(given.rows) > 1:
+            raise InvalidEvidence(f"{verb} takes one row of evidence; got {len(given.rows)}. Ask about one at a time.")
+        return cls(network, given, method or DEFAULT_METHOD)
+
+    @property
+    def informed(self) -> np.ndarray:
+        """The units of which something is known."""
+        return np.flatnonzero(self.evidence.informed[0])
+
+    @property
+    def hidden(self) -> np.ndarray:
+        """Which units are hidden, (n,)."""
+        return np.isnan(self.evidence.rows[0])
+
+    def answers(self, changes: Sequence[Change]) -> Solution:
+        """A batch with a row for each change; the first one must have an answer."""
+        given = self.evidence.take(np.zeros(len(changes), int))
+        rows = given.rows.copy()
+        tilt = None if given.tilt is None else given.tilt.copy()
+        for row, change in enumerate(changes):
+            for unit, state in change.items():
+                rows[row, unit] = state
+                if tilt is not None and np.isnan(state):
+                    tilt[row, unit] = 0.0
+        changed = given._replace(rows=rows, tilt=tilt, batched=True)
+        solution = infer(self.network, changed, self.method, throw=False)
+        if solution.status[0] is not Status.CONVERGED:
+            raise InferenceFailed(_first(solution))
+        return solution
+
+
+def _first(solution: Solution) -> Solution:
+    """The first row by itself."""
+    fields = ("means", "log_likelihood", "status", "num_steps", "residual", "num_cycles", "observed")
+    return replace(solution, **{name: getattr(solution, name)[0] for name in fields}, proposals=None)
+
+
+def answered(solution: Solution, values: np.ndarray) -> np.ndarray:
+    """The values of the rows, nan for those without an answer."""
+    return np.where(solution.converged, values, np.nan)
+
+
+def log_odds(probability: Any) -> Float[np.ndarray, "..."]:
+    """ln p / (1 - p), infinite where it is certain."""
+    p = np.asarray(probability, float)
+    with np.errstate(divide="ignore"):
+        return np.log(p) - np.log1p(-p)
+
+
+def difference(a: Any, b: Any) -> Float[np.ndarray, "..."]:
+    """a - b of log-odds; nothing changes where both are infinite and equal."""
+    a, b = np.broadcast_arrays(np.asarray(a, float), np.asarray(b, float))
+    return np.where(a == b, 0.0, np.subtract(a, b, where=a != b, out=np.zeros(a.shape)))
+
+
+def entropy(p: Any) -> Float[np.ndarray, "..."]:
+    """Of a unit that is on with probability p, in nats."""
+    p = np.asarray(p, float)
+    off = 1 - p
+    return -(p * np.log(np.where(p > 0, p, 1)) + off * np.log(np.where(off > 0, off, 1)))

@@ -1,0 +1,54 @@
+"""`plefka explain` and `plefka ask`: what the library says."""
+
+from dataclasses import asdict
+
+import pytest
+
+import plefka as pf
+
+NET = "example:espresso"
+EVIDENCE = {"slow_flow": 1, "thin_crema": 1, "lukewarm_cup": 0}
+SOME = ",".join(f"{unit}={state}" for unit, state in EVIDENCE.items())
+
+
+def test_explain_is_what_the_library_says(run):
+    found = pf.explain(pf.example("espresso"), EVIDENCE, "stale_beans", "exact", top=2)
+    arguments = ("explain", NET, "-e", SOME, "stale_beans", "-m", "exact", "--top", 2)
+    assert run(*arguments).out == f"observed: slow_flow=1, thin_crema=1, lukewarm_cup=0\n\n{found}\n"
+    answer = run(*arguments, "--json")
+    assert answer.code == 0
+    assert answer.json["log_odds"] == found.log_odds
+    assert answer.json["observations"] == [asdict(each) for each in found.observations]
+    assert answer.json["changes"] == [asdict(each) for each in found.changes]
+
+
+def test_ask_is_what_the_library_says(run):
+    found = pf.ask(pf.example("espresso"), EVIDENCE, ["loud_hum", "low_pressure"], ["weak_pump"], "exact")
+    arguments = ("ask", NET, "-e", SOME, "-c", "loud_hum, low_pressure", "-t", "weak_pump", "-m", "exact")
+    assert run(*arguments).out == f"observed: slow_flow=1, thin_crema=1, lukewarm_cup=0\n\n{found}\n"
+    assert run(*arguments, "--json").json["candidates"] == [asdict(each) for each in found.candidates]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".xlsx"])
+def test_tables_are_networks_like_others(run, tmp_path, suffix):
+    if suffix == ".xlsx":
+        pytest.importorskip("openpyxl")
+    pf.save(pf.example("espresso"), tmp_path / f"net{suffix}")
+    assert "15" in run("show", tmp_path / f"net{suffix}").out
+    answer = run("infer", tmp_path / f"net{suffix}", "-e", SOME, "-m", "exact", "--json").json["solutions"][0]
+    assert answer["log_likelihood"] == pytest.approx(pf.infer(pf.example("espresso"), EVIDENCE, "exact").log_likelihood)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("explain", NET, "-e", SOME, "slow_flow"), "unit 'slow_flow' is observed; explain is about a hidden unit."),
+        (("explain", NET, "-e", SOME), "Missing argument 'UNIT'."),
+        (("ask", NET, "-e", SOME, "-t", "slow_flow"), "targets must be hidden units; 'slow_flow' is observed."),
+        (("ask", NET, "-m", "best"), "'best'"),
+    ],
+)
+def test_bad_input(run, arguments, message):
+    answer = run(*arguments)
+    assert answer.code == 2
+    assert message in answer.err
