@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from plefka.activations import Custom as Custom
     from plefka.activations import NoisyOr as NoisyOr
     from plefka.activations import Sigmoid as Sigmoid
+    from plefka.activations import Table as Table
     from plefka.bounding.both import Bounds as Bounds
     from plefka.bounding.both import bounds as bounds
     from plefka.cache import keep_compiled as keep_compiled
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from plefka.methods import METHODS as METHODS
     from plefka.methods import parse_method as parse_method
     from plefka.networks.belief import BeliefNetwork as BeliefNetwork
+    from plefka.networks.units import Unit as Unit
     from plefka.sampling.verdict import Check as Check
     from plefka.solution import InferenceFailed as InferenceFailed
     from plefka.solution import Solution as Solution
@@ -50,6 +52,8 @@ _HOME = {
     "Solution": "plefka.solution",
     "Status": "plefka.solution",
     "Stopped": "plefka.learning.fitted",
+    "Table": "plefka.activations",
+    "Unit": "plefka.networks.units",
     "bounds": "plefka.bounding.both",
     "example": "plefka.examples",
     "fit": "plefka.learning.fitting",
