@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from plefka.activations import Custom as Custom
     from plefka.activations import NoisyOr as NoisyOr
     from plefka.activations import Sigmoid as Sigmoid
+    from plefka.activations import Table as Table
     from plefka.asking import Advice as Advice
     from plefka.asking import ask as ask
     from plefka.bounding.both import Bounds as Bounds
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from plefka.methods import METHODS as METHODS
     from plefka.methods import parse_method as parse_method
     from plefka.networks.belief import BeliefNetwork as BeliefNetwork
+    from plefka.networks.units import Unit as Unit
     from plefka.rows.done import RowsDone as RowsDone
     from plefka.rows.infer_rows import infer_rows as infer_rows
     from plefka.sampling.verdict import Check as Check
@@ -59,6 +61,8 @@ _HOME = {
     "Solution": "plefka.solution",
     "Status": "plefka.solution",
     "Stopped": "plefka.learning.fitted",
+    "Table": "plefka.activations",
+    "Unit": "plefka.networks.units",
     "ask": "plefka.asking",
     "bounds": "plefka.bounding.both",
     "example": "plefka.examples",

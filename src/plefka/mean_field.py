@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from plefka.activations import Activation, AnyArray, namespace, numpy_sigmoid
+from plefka.averages.choice import states_held
 from plefka.free_energies.functional import Functional
 from plefka.free_energies.orders import Orders
 from plefka.free_energies.sjj import SaulJaakkolaJordan
@@ -44,7 +45,10 @@ MOST_PAIRS = 200_000_000  # what fits in memory for one row
 
 
 def check_activation(method: MeanField, activation: Activation) -> None:
-    """SJJ is for the sigmoid."""
+    """SJJ is for the sigmoid, and what expands in fields is for units that have one."""
+    if activation.mixes_kinds and not FUNCTIONALS[method.name].needs_tables:
+        why = "it expands in the fields of units, and a table has none"
+        raise does_not_apply(method, why, "G1, G2 or bethe")
     if method.name == "SJJ" and not activation.has_linear_log_odds:
         why = f"its bound is for sigmoid networks, and this one is {activation.name}"
         raise does_not_apply(method, why, "G1, a bound for every activation,")
@@ -180,6 +184,7 @@ class _Descent(NamedTuple):
             max(storage.num_edges, functional.row_work(question.size, storage.num_edges, pairs))
             for pairs in (num_pairs, num_pairs if self.pairs is None else storage.num_pairs())
         ]  # what units contribute is computed once, at the end
+        work[1] = max(work[1], states_held(question.model.activation, storage.most_parents()))
         theta = np.where(question.searched, theta, 0.0).astype(self.dtype)
 
         def first(rows: Any) -> Search:

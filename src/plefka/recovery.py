@@ -16,6 +16,10 @@ from plefka.solution import CONVERGED, IMPOSSIBLE, NOT_FINITE
 
 AT_ONCE = 2**22  # units times rows that are reduced at once
 LOOSE = "edges of probability one between hidden units count as weights of 30, so that this is no strict bound"
+LOOSE_TABLES = (
+    "states of hidden units that are certain given their parents count as ones of probability 1e-13, so that this is "
+    "no strict bound"
+)
 NEEDS_LEAK = "these units need a leak greater than 0: "
 
 
@@ -77,7 +81,8 @@ def _of_chunk(
     about = _joined(abouts) if abouts else About()
     is_bound = method.is_bound if about.is_bound is None else about.is_bound
     if is_bound and reduction.is_loose.any() and not (about.is_exact or method.name == "exact"):
-        about = replace(about, is_bound=False, notes=(*about.notes, LOOSE))
+        loose = LOOSE_TABLES if network.activation.mixes_kinds else LOOSE
+        about = replace(about, is_bound=False, notes=(*about.notes, loose))
     return Posterior(means, G, status, steps, cycles, residual, about=about)
 
 

@@ -26,6 +26,7 @@ class Activation(eqx.Module):
     has_closed_averages: ClassVar[bool] = False  # averages over parents take no sum over their states
     has_linear_log_off: ClassVar[bool] = False  # ln(1 - f) is minus the field: P(off) is a product over the parents
     allows_certain_edges: ClassVar[bool] = False  # an infinite weight means: on for certain when the parent is on
+    mixes_kinds: ClassVar[bool] = False  # units are of different kinds, some of them tables
 
     @property
     @abstractmethod
@@ -58,6 +59,18 @@ class Activation(eqx.Module):
     def off_poles(self, x: Fields) -> Fields:
         """The field, moved into its domain and off the poles of the derivatives."""
         return self.clip(x)
+
+    def finite_logs(self, x: Fields) -> tuple[Fields, Fields]:
+        """ln f and ln(1 - f) at fields off the poles, finite even where a table rules a state out."""
+        return self.log_on(x), self.log_off(x)
+
+    def has_field(self, x: AnyArray) -> AnyArray:
+        """Where x is a field (or the bias of a unit that has one), and not the number of a row of a table."""
+        return np.True_
+
+    def is_linear_off(self, h: AnyArray) -> AnyArray:
+        """Which units, by their biases, have an ln(1 - f) that is minus the field."""
+        return np.bool_(self.has_linear_log_off)
 
     def log_ratios(self, x: Float[Array, "..."], degree: int) -> list[tuple[Float[Array, "..."], Float[Array, "..."]]]:
         """The pairs (log_on, log_off) and their derivatives up to `degree`, at x."""

@@ -2,7 +2,7 @@
 
 from math import inf
 
-from plefka.activations import Activation, NoisyOr, Sigmoid
+from plefka.activations import MOST_PARENTS, Activation, Mixed, NoisyOr, Sigmoid
 from plefka.averages.average import Average
 from plefka.averages.enumerated import Enumerated
 from plefka.averages.exponentials import Exponentials
@@ -19,7 +19,8 @@ def choose(activation: Activation, positions: int, reach: float, leak: float, la
     `reach` is the largest |field| of a unit in any state and `largest` the largest |w_j|, which matter for the sigmoid;
     `leak` is the smallest h, which matters for noisy-or.
     """
-    if positions <= FEW:
+    activation = of_parents(activation, positions)
+    if positions <= FEW or activation.mixes_kinds:
         return Enumerated(activation)
     if isinstance(activation, Sigmoid):
         average = Fourier(reach, largest)
@@ -28,3 +29,13 @@ def choose(activation: Activation, positions: int, reach: float, leak: float, la
     if isinstance(activation, NoisyOr):
         return Exponentials(leak)
     return Enumerated(activation) if positions <= MOST else GaussHermite(activation)
+
+
+def of_parents(activation: Activation, positions: int) -> Activation:
+    """The activation of units with so many parents: a table has no more than can be summed over."""
+    return activation.of_fields if isinstance(activation, Mixed) and positions > MOST_PARENTS else activation
+
+
+def states_held(activation: Activation, most_parents: int) -> int:
+    """How many numbers a sum over the states of a table's parents holds at once, for one row."""
+    return 4 * 2 ** min(most_parents, MOST_PARENTS) if activation.mixes_kinds else 0

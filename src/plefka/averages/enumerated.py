@@ -68,8 +68,8 @@ class Enumerated(Average):
     def _logs_and_poles(self, x) -> list:
         """log_on and log_off in every state, 0 where they are minus infinity; and where they are that, if anywhere."""
         x = self.activation.off_poles(x)
-        table = jnp.stack([self.activation.log_on(x), self.activation.log_off(x)])
-        if not isinstance(self.activation, Custom):
+        table = jnp.stack(self.activation.finite_logs(x))
+        if not isinstance(getattr(self.activation, "of_fields", self.activation), Custom):
             return [table]
         pole = jnp.isneginf(table)
         return [jnp.where(pole, 0.0, table), pole.astype(table.dtype)]

@@ -47,11 +47,13 @@ def range_of(model: "BeliefModel") -> Range:
     with np.errstate(over="ignore"):
         low, high = (np.asarray(model.h) + np.atleast_2d(part).T for part in storage.extreme_sums())
     averaged = np.broadcast_to(
-        np.asarray(model.counted) & storage.has_average()[:, None], np.broadcast(low, model.counted).shape
+        np.asarray(model.counted) & storage.has_average()[:, None] & model.activation.has_field(np.asarray(model.h)),
+        np.broadcast(low, model.counted).shape,
     )
     low, high = (np.broadcast_to(part, averaged.shape)[averaged] for part in (low, high))
     largest = max((np.abs(w).max(initial=0.0) for w in storage.leaves()), default=0.0)
-    found = rounded(low, high, largest if storage.num_edges > SMALL else math.inf)
+    own_range = storage.num_edges > SMALL and not model.activation.mixes_kinds
+    found = rounded(low, high, largest if own_range else math.inf)
     # For noisy-or the leak is all that matters: networks of other weights share a program.
     return found._replace(reach=LEAST_REACH, largest=math.inf) if model.activation.has_linear_log_off else found
 

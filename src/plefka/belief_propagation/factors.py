@@ -14,6 +14,7 @@ from jaxtyping import Array, Bool, Float
 
 from plefka.activations import Activation, AnyArray
 from plefka.averages import Average, Exponentials, Parents
+from plefka.averages.choice import of_parents
 from plefka.averages.range import Range
 from plefka.belief_propagation.log_odds import LogOdds, certain_part, finite_part, of_state
 from plefka.networks.storage import OpenStorage
@@ -26,7 +27,9 @@ Table = Float[Array, "positions columns rows"]
 
 def average_of(activation: Activation, positions: int, fields: Range) -> Average:
     """How the averages over so many parents are taken; for noisy-or those of messages are products, however many."""
-    return Exponentials(0.0) if activation.has_linear_log_off else fields.average(activation, positions)
+    activation = of_parents(activation, positions)
+    is_product = activation.has_linear_log_off and not activation.mixes_kinds
+    return Exponentials(0.0) if is_product else fields.average(activation, positions)
 
 
 class Messages(eqx.Module):

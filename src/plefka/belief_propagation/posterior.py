@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from plefka.averages import Parents
+from plefka.averages.choice import states_held
 from plefka.averages.parents import chance, log_odds
 from plefka.averages.range import Range, range_of
 from plefka.belief_propagation.factors import Factors, Messages, Units, average_of
@@ -65,7 +66,9 @@ def posterior(method: Bethe, part: "Part", *, dtype: str) -> Posterior:
         own, *up = (np.zeros((*shape, count), dtype) for shape in ((question.size,), *storage.table_shapes))
         return start(Messages(own, tuple(up)), method.damping, np)
 
-    row_work, criteria = 4 * max(storage.num_edges, question.size), Criteria(float(method.tol), method.max_steps)
+    states = states_held(question.model.activation, storage.most_parents())
+    row_work = max(4 * storage.num_edges, 4 * question.size, states)
+    criteria = Criteria(float(method.tol), method.max_steps)
     found = Beliefs(*in_rounds(Sweeping(fields), question, first, criteria, row_work=row_work, dtype=dtype))
     impossible = found.status == IMPOSSIBLE
     means = np.where(impossible & question.free, np.nan, found.means)

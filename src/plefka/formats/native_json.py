@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 
 from plefka.activations import Activation
 from plefka.errors import InvalidFile, nearest
-from plefka.formats import layout, stored
+from plefka.formats import layout, stored, unit_lists
 from plefka.formats.place import Place, finite_numbers
 from plefka.formats.stored import Bias, GivenActivation, Weights
 from plefka.formats.strict_json import parse
@@ -21,12 +21,11 @@ Names = tuple[str, ...] | None
 
 
 def dumps(network: BeliefNetwork) -> bytes:
-    """The text of a network: a line for each edge, or for each row of a matrix."""
-    fields = {
-        "format": layout.quoted(stored.FORMAT),
-        "version": str(stored.VERSION),
-        "activation": _activation_text(network.activation),
-    }
+    """The text of a network: a line for each edge, for each row of a matrix, or for each unit."""
+    fields = {"format": layout.quoted(stored.FORMAT), "version": str(stored.version_of(network))}
+    if network.conditionals is not None:
+        return (layout.fields({**fields, "units": unit_lists.text(network)}) + "\n").encode()
+    fields["activation"] = _activation_text(network.activation)
     if network.stack is not None:
         fields["stack"] = str(network.stack)
     if network.given_names is not None:
@@ -41,10 +40,12 @@ def loads(content: bytes, activation: GivenActivation = None) -> BeliefNetwork:
     file = Place(parse(content))
     if isinstance(file.value, dict):
         stored.check_header(file.value.get("format"), file.value.get("version"))
+        if "units" in file.value:
+            return unit_lists.from_text(file.fields(("format", "version", "units"))["units"], activation)
     fields = file.fields(("format", "version", "activation", "bias", "weights"), ("stack", "names"))
     stack = fields["stack"].whole(1) if "stack" in fields else None
     names = _names(fields["names"]) if "names" in fields else None
-    chosen = _activation(fields["activation"], activation)
+    chosen = stored.activation_in_text(fields["activation"], activation)
     bias = _bias(fields["bias"], names, () if stack is None else (stack,))
     weights, layers = _weights(fields["weights"], bias, names)
     return BeliefNetwork(weights, bias, chosen, names, layers=layers)
@@ -118,14 +119,6 @@ def _bias_by_name(place: Place, names: Names, stack: tuple[int, ...]) -> Float[n
     place.check_keys(names)
     values = finite_numbers([place.value[name] for name in names])
     return values if values is not None else np.array([place.at(name).number() for name in names])
-
-
-def _activation(place: Place, given: GivenActivation) -> Activation:
-    if isinstance(place.value, str):
-        return stored.builtin_activation(place.value, given)
-    if not isinstance(place.value, dict):
-        raise place.refuse('a name, or {"custom": name}')
-    return stored.custom_activation(place.fields(("custom",))["custom"].word(), given)
 
 
 def _weights(place: Place, bias: Bias, names: Names) -> Weights:

@@ -9,7 +9,7 @@ from jaxtyping import Int, Integer
 
 from plefka.activations import Activation
 from plefka.errors import InvalidFile, listed
-from plefka.formats import stored
+from plefka.formats import stored, unit_lists
 from plefka.formats.archive import Archive
 from plefka.formats.stored import Bias, GivenActivation, Weights
 from plefka.networks.belief import BeliefNetwork
@@ -21,13 +21,10 @@ HEADER = ("format", "version", "activation", "custom", "names", "bias")
 
 def dumps(network: BeliefNetwork) -> bytes:
     """The archive of a network."""
-    name = network.activation.name
     arrays: dict[str, Any] = {
         "format": np.array(stored.FORMAT),
-        "version": np.array(stored.VERSION),
-        "activation" if stored.is_builtin(network.activation) else "custom": np.array(name, f"U{len(name) or 1}"),
-        "bias": np.asarray(network.bias, float),
-        **_WRITERS[stored.kind_of(network)](network),
+        "version": np.array(stored.version_of(network)),
+        **(_arrays(network) if network.conditionals is None else unit_lists.arrays(network)),
     }
     if network.given_names is not None:
         arrays["names"] = np.array(network.given_names)
@@ -36,10 +33,21 @@ def dumps(network: BeliefNetwork) -> bytes:
     return file.getvalue()
 
 
+def _arrays(network: BeliefNetwork) -> dict[str, Any]:
+    name = network.activation.name
+    return {
+        "activation" if stored.is_builtin(network.activation) else "custom": np.array(name, f"U{len(name) or 1}"),
+        "bias": np.asarray(network.bias, float),
+        **_WRITERS[stored.kind_of(network)](network),
+    }
+
+
 def loads(content: bytes, activation: GivenActivation = None) -> BeliefNetwork:
     """The network in an archive; `activation` is for one that the archive only names."""
     archive = Archive(content)
     stored.check_header(archive.text("format"), archive.whole("version"))
+    if "kinds" in archive:
+        return unit_lists.from_archive(archive, activation)
     chosen = _activation(archive, activation)
     names = archive.texts("names") if "names" in archive else None
     bias = _bias(archive, names)

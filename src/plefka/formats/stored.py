@@ -9,6 +9,7 @@ from jaxtyping import Float, Int
 
 from plefka.activations import ACTIVATIONS, Activation, Custom
 from plefka.errors import InvalidFile, InvalidInput, nearest
+from plefka.formats.place import Place
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.blocks import Blocks
 from plefka.networks.checks import check_network
@@ -16,7 +17,7 @@ from plefka.networks.edges import Edges
 from plefka.networks.storage import Storage
 from plefka.precision import is_traced
 
-FORMAT, VERSION = "plefka", 1
+FORMAT, VERSION = "plefka", 2
 KINDS = {"edges": "a list of edges", "matrix": "a dense matrix", "layers": "a block for each layer but the first"}
 KINDS_IN_WORDS = ", ".join(f"{key} ({what})" for key, what in KINDS.items())
 
@@ -33,7 +34,16 @@ def check_storable(network: object) -> None:
         raise InvalidInput("save takes a network of numbers; got one that is being traced. Save it outside jax.jit.")
     if kind_of(network) == "layers" and network.layers is None:
         raise InvalidInput("save takes blocks between neighbouring layers; got others. Use BeliefNetwork.layered.")
+    own = [] if network.conditionals is None else [kind for kind in network.conditionals.kinds if not is_builtin(kind)]
+    if len(own) > 1:
+        names = ", ".join(repr(kind.name) for kind in own)
+        raise InvalidInput(f"save takes at most one activation of your own in a network; got {names}. Use tables.")
     check_network(network, tolerance=0.0)
+
+
+def version_of(network: BeliefNetwork) -> int:
+    """Networks whose units are of different kinds came with version 2."""
+    return VERSION if network.conditionals is not None else 1
 
 
 def kind_of(network: BeliefNetwork) -> str:
@@ -77,6 +87,15 @@ def builtin_activation(name: str, given: GivenActivation) -> Activation:
             f"activation must be what the file says, {name!r}; got {_called(given)}. Load it without `activation`."
         )
     return activation
+
+
+def activation_in_text(place: Place, given: GivenActivation) -> Activation:
+    """The activation that a place in a text names."""
+    if isinstance(place.value, str):
+        return builtin_activation(place.value, given if place.path == "activation" else None)
+    if not isinstance(place.value, dict):
+        raise place.refuse('a name, or {"custom": name}')
+    return custom_activation(place.fields(("custom",))["custom"].word(), given)
 
 
 def custom_activation(name: str, given: GivenActivation) -> Activation:

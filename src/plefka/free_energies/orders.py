@@ -83,7 +83,8 @@ class Orders(Functional):
         def energy(number):
             S = jnp.where(question.free, (number >> jnp.maximum(rank, 0)) & 1, u)
             x = f.off_poles(question.model.h + question.model.weights.field_of(S))
-            return -(question.model.counted * (S * f.log_on(x) + (1 - S) * f.log_off(x))).sum(0)  # (4)
+            on, off = f.finite_logs(x)
+            return -(question.model.counted * (S * on + (1 - S) * off)).sum(0)  # (4)
 
         return jax.vmap(energy)(jnp.arange(2**self.bits))
 

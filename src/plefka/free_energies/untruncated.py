@@ -78,11 +78,11 @@ class Untruncated(Functional):
             if isinstance(averages, Enumerated):
                 return found
             x = f.off_poles(mean_field(w, u, h))  # the field itself where no parent is free
-            return [jnp.where(decided, *pair) for pair in zip((f.log_on(x), f.log_off(x)), found, strict=True)]
+            return [jnp.where(decided, *pair) for pair in zip(f.finite_logs(x), found, strict=True)]
 
         found = W.map(average, W.parents(u), W.children(h), _decided(question))
         on, off = ([pair[k] for pair in found] for k in (0, 1))
-        on, off = W.to_children(on, f.log_on(h)), W.to_children(off, f.log_off(h))
+        on, off = (W.to_children(*pair) for pair in zip((on, off), f.finite_logs(h), strict=True))
         if not self.range.is_guess:
             return on, off
         outside = self.out_of_range(question, u)  # the weights of a trace may take a field out of the usual range
@@ -114,7 +114,8 @@ class Untruncated(Functional):
         edges = EdgeList.of(storage) if is_numpy else TracedEdges.of(storage, u.shape[1])
         averaged = edges.down(is_edge, (), (u,)) > 0 if storage.most_parents() > FEW else False
         least = edges.xp.where(averaged, SMALLEST_LEAK, TINIEST)
-        return question.model.counted & (u > 0) & (lowest_fields(edges, question.model.h, u) < least)
+        may_lack = question.model.counted & question.model.activation.is_linear_off(question.model.h)
+        return may_lack & (u > 0) & (lowest_fields(edges, question.model.h, u) < least)
 
     def chance(self, question: Question, u: Float[Array, "units rows"]) -> Float[Array, "units rows"]:
         """<f(x)>: exact where the parents are independent."""

@@ -111,6 +111,11 @@ def _check_method(network: Any, method: Method) -> MeanField:
         raise MethodDoesNotApply(f"{method} has no free energy to learn by. Use G12 instead.")
     if isinstance(method, HigherOrder):
         raise MethodDoesNotApply(f"{method} is not minimised by its means, or not in closed form. Use G1 instead.")
+    if network.activation.mixes_kinds:
+        raise InvalidInput(
+            "fit learns the weights and biases of units that are all of one kind; this network has units of different "
+            "kinds or tables. Fit a network with a single activation."
+        )
     method.check(network)
     return method
 
@@ -130,7 +135,8 @@ def adam(step_size: float = STEP_SIZE) -> Any:
 
 def learning_method(method: str | Method | None, activation: str | Activation | Callable) -> Method:
     """The method, or else a bound where there is one: learning exploits an estimate that may exceed the truth."""
-    return parse_method(method or ("SJJ" if isinstance(as_activation(activation), Sigmoid) else "G12"))
+    f = as_activation(activation)
+    return parse_method(method or ("SJJ" if isinstance(f, Sigmoid) else "G1" if f.mixes_kinds else "G12"))
 
 
 class Run(NamedTuple):

@@ -9,8 +9,9 @@ from plefka.errors import InvalidInput
 from plefka.evidence import Evidence
 from plefka.inference import infer
 from plefka.learning import likelihood
+from plefka.learning.fitting import learning_method
 from plefka.learning.patterns import Patterns, as_patterns
-from plefka.methods import MeanField, Method, parse_method
+from plefka.methods import MeanField, Method
 from plefka.networks.belief import BeliefNetwork
 from plefka.precision import precision
 from plefka.progress import progress
@@ -110,7 +111,7 @@ def score_patterns(
 
 def _scheme(network: BeliefNetwork, method: str | Method | None) -> MeanField:
     """The scheme to sample from, checked where the sum is exact too: a slip should not depend on the data."""
-    chosen = parse_method(method or ("SJJ" if network.activation.has_linear_log_odds else "G12"))
+    chosen = learning_method(method, network.activation)
     if not isinstance(chosen, MeanField):
         raise InvalidInput(f"importance sampling draws from the solution of a scheme such as G12; got {chosen}.")
     chosen.check(network)

@@ -7,13 +7,17 @@ import equinox as eqx
 import numpy as np
 import scipy.sparse as sp
 
-from plefka.activations import Activation, as_activation
+from plefka.activations import Activation, Mixed, Table, as_activation
 from plefka.errors import InvalidEvidence, InvalidNetwork, nearest
 from plefka.networks import checks
 from plefka.networks.blocks import Blocks
+from plefka.networks.conditionals import Conditionals, encoded
 from plefka.networks.edges import Edges
 from plefka.networks.storage import Storage
+from plefka.networks.units import Unit, described, put_together, units_of
 from plefka.precision import is_traced
+
+KINDS = "a list with the activation of each unit, or BeliefNetwork.of_units"
 
 
 class BeliefNetwork(eqx.Module):
@@ -25,7 +29,9 @@ class BeliefNetwork(eqx.Module):
         units is accepted as long as the graph is acyclic. A leading axis, or a list of sparse matrices, makes a stack
         of networks of one shape.
     - `bias`: one number for each unit; the leak of a noisy-or unit.
-    - `activation`: "sigmoid", "noisy_or" or a `Custom`.
+    - `activation`: "sigmoid", "noisy_or" or a `Custom`; or one for each unit, in a list, each of which may also be a
+        `Table`. The parents of a table are the units with a weight to it, and neither these weights nor its bias
+        count.
     - `names`: one word for each unit; without names, units are called by their index.
     - `tolerance`: how far fields may lie outside the activation's domain, as those of rounded numbers do. The bias is
         then changed by as much, with a warning; beyond the tolerance it is an error.
@@ -36,22 +42,27 @@ class BeliefNetwork(eqx.Module):
     activation: Activation
     given_names: tuple[str, ...] | None = eqx.field(static=True)
     layers: tuple[int, ...] | None = eqx.field(static=True)
+    conditionals: Conditionals | None  # of units that are kept as tables, where units are of different kinds
 
     def __init__(
         self,
         weights: Any,
         bias: Any,
-        activation: str | Activation | Callable = "sigmoid",
+        activation: str | Activation | Callable | Sequence[Any] = "sigmoid",
         names: Sequence[str] | None = None,
         *,
         layers: tuple[int, ...] | None = None,
         tolerance: float = checks.TOLERANCE,
     ):
-        self.activation = as_activation(activation)
         self.storage = weights if isinstance(weights, Storage) else _store(weights)
         self.bias = _bias_of(self.storage, bias)
-        self.layers = layers
         self.given_names = checks.check_names(names, self.size)
+        if isinstance(activation, list | tuple | np.ndarray):
+            found = encoded(self.storage, self.bias, activation, self.names)
+            self.storage, self.bias, self.activation, self.conditionals = found
+        else:
+            self.activation, self.conditionals = _single(activation), None
+        self.layers = None if self.conditionals is not None else layers
         if not is_traced(self.storage, self.bias):
             self.bias = checks.check_network(self, tolerance)
 
@@ -60,7 +71,7 @@ class BeliefNetwork(eqx.Module):
         cls,
         weights: Sequence[Any],
         bias: Sequence[Any],
-        activation: str | Activation | Callable = "sigmoid",
+        activation: str | Activation | Callable | Sequence[Any] = "sigmoid",
         names: Sequence[str] | None = None,
         *,
         tolerance: float = checks.TOLERANCE,
@@ -94,6 +105,40 @@ class BeliefNetwork(eqx.Module):
         from plefka.networks.diagnosis import diagnosis
 
         return diagnosis(causes, findings, leak=leak)
+
+    @classmethod
+    def of_units(cls, units: Sequence[Unit | tuple]) -> "BeliefNetwork":
+        """A network from what each of its units is: (name, parents, kind, weights, bias), as in `pf.Unit`.
+
+        Parents are given by name or by index, in any order. The kind is "sigmoid", "noisy_or" or a `Custom`, with a
+        weight for each parent and a bias; or a `Table`, with an axis for each parent. Names may be None, for all units.
+        """
+        parts = put_together(units)
+        return cls(parts.weights, parts.bias, parts.kinds, parts.names)
+
+    @classmethod
+    def from_tables(
+        cls, parents: Sequence[Sequence[str | int]], tables: Sequence[Any], names: Sequence[str] | None = None
+    ) -> "BeliefNetwork":
+        """A network of tables: tables[i] is P(unit i is on | its parents), an array of shape (2,) * len(parents[i]).
+
+        Its axes are those of parents[i], which are names or indices; a unit without parents has a single number.
+        """
+        if len(parents) != len(tables) or (names is not None and len(names) != len(tables)):
+            counts = f"{len(parents)}, {len(tables)}" + ("" if names is None else f" and {len(names)}")
+            raise InvalidNetwork(f"parents, tables and names must be one for each unit; got {counts} of them.")
+        called = [None] * len(tables) if names is None else names
+        kinds = [table if isinstance(table, Table) else Table(table) for table in tables]
+        return cls.of_units([Unit(*unit) for unit in zip(called, parents, kinds, strict=True)])
+
+    @property
+    def units(self) -> list[Unit]:
+        """What each unit is; `BeliefNetwork.of_units(network.units)` is the same network."""
+        return list(units_of(self))
+
+    def describe(self, most: int = 40) -> str:
+        """A table in words: of each unit, up to `most` of them, its kind, its parents and its numbers."""
+        return described(self, most)
 
     @property
     def size(self) -> int:
@@ -178,7 +223,16 @@ class BeliefNetwork(eqx.Module):
         stacked = f"{self.stack:,} networks of " if self.stack is not None else ""
         kind = "edges" if isinstance(self.storage, Edges) else "weights"
         named = f", {', '.join(self.names[:3])}{', ...' if self.size > 3 else ''}" if self.given_names else ""
-        return f"<BeliefNetwork: {stacked}{shape} {self.activation.name} units, {self.num_edges:,} {kind}{named}>"
+        kinds = None if self.conditionals is None else self.conditionals.in_words(self.activation, self.size)
+        units = f"{self.activation.name} units" if kinds is None else f"units ({kinds})"
+        return f"<BeliefNetwork: {stacked}{shape} {units}, {self.num_edges:,} {kind}{named}>"
+
+
+def _single(activation: Any) -> Activation:
+    """The activation of all units."""
+    if isinstance(activation, Mixed | Table):
+        raise InvalidNetwork(f"activation must be that of all units; got {type(activation).__name__}. Use {KINDS}.")
+    return as_activation(activation)
 
 
 def _store(weights: Any) -> Storage:

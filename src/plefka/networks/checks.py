@@ -151,8 +151,9 @@ def _bias_inside_domain(network: "BeliefNetwork", tolerance: float) -> Any:
         return network.bias
     with np.errstate(over="ignore", invalid="ignore"):  # infinite sums are no fault here
         lowest, highest = (network.bias + part for part in network.storage.extreme_sums())
-        below = np.where(lowest < low - ROUNDING * (1 + np.abs(lowest)), low - lowest, 0.0)
-        above = np.where(highest > high + ROUNDING * (1 + np.abs(high)), highest - high, 0.0)
+        has_field = network.activation.has_field(network.bias)
+        below = np.where(has_field & (lowest < low - ROUNDING * (1 + np.abs(lowest))), low - lowest, 0.0)
+        above = np.where(has_field & (highest > high + ROUNDING * (1 + np.abs(high))), highest - high, 0.0)
     for excess, reached, limit, sign, word in ((below, lowest, low, -1, "below"), (above, highest, high, 1, "above")):
         if (excess > tolerance).any():
             at = tuple(np.argwhere(excess > tolerance)[0])

@@ -13,18 +13,19 @@ from plefka.networks.incidence import Index, by_width
 from plefka.networks.storage import Table
 
 WIDTHS = (2, 5, 12, 32)  # and twice that, and so on: few of them, as each is compiled by itself
+SUMMED_WIDTHS = (2, 5, 8, 12, 16, 32)  # where states of parents are summed over: no wider than a table can be
 FEW_PAIRS = 2**16
 
-_remembered: dict[tuple[int, Callable], tuple[weakref.ref, Any]] = {}
+_remembered: dict[tuple, tuple[weakref.ref, Any]] = {}
 
 
-def listed_once(listing: Callable, child: Index, parent: Index, size: int) -> Any:
-    """listing(child, parent, size), which depends on the edges alone, for as long as these live."""
-    key = (id(child), listing)
+def listed_once(listing: Callable, child: Index, parent: Index, *settings: Any) -> Any:
+    """listing(child, parent, *settings), which depends on the edges alone, for as long as these live."""
+    key = (id(child), listing, settings)
     known = _remembered.get(key)
     if known is None or known[0]() is not child:
         watch = weakref.ref(child, lambda _: _remembered.pop(key, None))
-        known = _remembered[key] = (watch, listing(np.asarray(child), np.asarray(parent), size))
+        known = _remembered[key] = (watch, listing(np.asarray(child), np.asarray(parent), *settings))
     return known[1]
 
 
@@ -60,12 +61,13 @@ def flat(tables: Sequence[Float[Array, "... rows"]]) -> Float[Array, "entries ro
     return jnp.concatenate([table.reshape(-1, table.shape[-1]) for table in tables])
 
 
-def list_tables(child: np.ndarray, parent: np.ndarray, size: int) -> EdgeTables:
+def list_tables(child: np.ndarray, parent: np.ndarray, size: int, widths: tuple[int, ...]) -> EdgeTables:
     """The tables of parents of edges that are sorted by child."""
     counts = np.bincount(child, minlength=size)
     place, (slot, first, second) = np.full(size, -1), np.zeros((3, len(child)), int)
     tables, columns, slots, pairs = [], 0, 0, 0
-    for units, edge in by_width(np.cumsum(counts) - counts, counts, _widths(int(counts.max(initial=0))), len(child)):
+    widths = _widened(widths, int(counts.max(initial=0)))
+    for units, edge in by_width(np.cumsum(counts) - counts, counts, widths, len(child)):
         there = edge < len(child)
         position, column = np.arange(len(edge))[:, None], np.arange(len(units))
         slot[edge[there]] = slots + np.arange(edge.size).reshape(edge.shape)[there]
@@ -78,10 +80,9 @@ def list_tables(child: np.ndarray, parent: np.ndarray, size: int) -> EdgeTables:
     return EdgeTables(tuple(tables), place.astype(np.int32), slot.astype(np.int32), first, second)
 
 
-def _widths(most: int) -> list[int]:
-    widths: list[int] = list(WIDTHS)
+def _widened(widths: tuple[int, ...], most: int) -> tuple[int, ...]:
     while widths[-1] < most:
-        widths.append(2 * widths[-1])
+        widths = (*widths, 2 * widths[-1])
     return widths
 
 

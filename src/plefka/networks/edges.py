@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Array
 
-from plefka.networks.edge_lists import EdgeTables, Pairs, list_pairs, list_tables, listed_once
+from plefka.networks.edge_lists import WIDTHS, EdgeTables, Pairs, list_pairs, list_tables, listed_once
 from plefka.networks.incidence import Incidence
 from plefka.networks.open_edges import ListedEdges, OpenEdges, Side, not_listed
 from plefka.networks.storage import Products, Storage
@@ -33,14 +33,15 @@ class Edges(Storage):
     size: int = eqx.field(static=True)
     listed_pairs: Pairs | None = None
     listed_tables: EdgeTables | None = None
+    widths: tuple[int, ...] = eqx.field(static=True, default=WIDTHS)  # of the tables of parents
 
     @classmethod
-    def from_scipy(cls, weights) -> "Edges":
+    def from_scipy(cls, weights, widths: tuple[int, ...] = WIDTHS) -> "Edges":
         csr: Any = sp.csr_array(weights, dtype=float, copy=True)
         csr.sum_duplicates()
         csr.eliminate_zeros()
         rows = np.repeat(np.arange(csr.shape[0], dtype=np.int32), np.diff(csr.indptr))
-        return cls.from_lists(csr.data, rows, csr.indices, csr.shape[0])
+        return cls.from_lists(csr.data, rows, csr.indices, csr.shape[0], widths)
 
     @classmethod
     def from_scipy_stack(cls, weights: Sequence) -> "Edges":
@@ -51,8 +52,9 @@ class Edges(Storage):
         return union.with_parameters(np.stack([np.asarray(W[children, parents]).ravel() for W in single]))
 
     @classmethod
-    def from_lists(cls, values, children, parents, size: int) -> "Edges":
-        return cls(values=values, child=Incidence.of(children, size), parent=Incidence.of(parents, size), size=size)
+    def from_lists(cls, values, children, parents, size: int, widths: tuple[int, ...] = WIDTHS) -> "Edges":
+        child, parent = Incidence.of(children, size), Incidence.of(parents, size)
+        return cls(values=values, child=child, parent=parent, size=size, widths=widths)
 
     @property
     def stack(self) -> int | None:
@@ -91,7 +93,7 @@ class Edges(Storage):
         if pairs and self.listed_pairs is None:
             self = replace(self, listed_pairs=listed_once(list_pairs, *edges))
         if tables and self.listed_tables is None:
-            self = replace(self, listed_tables=listed_once(list_tables, *edges))
+            self = replace(self, listed_tables=listed_once(list_tables, *edges, self.widths))
         return self
 
     @property

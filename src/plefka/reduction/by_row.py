@@ -36,6 +36,8 @@ def speaks_of_little(network: BeliefNetwork, evidence: "Evidence") -> bool:
     """Whether rows of a large network differ in the units that they observe."""
     if network.stack is not None or network.num_edges < FEW_EDGES or len(evidence.rows) == 1:
         return False
+    if network.activation.mixes_kinds:  # a row by itself is stored as if its units had many parents
+        return False
     informed = np.asarray(evidence.informed)
     return bool((informed != informed[0]).any())
 

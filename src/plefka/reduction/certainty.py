@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
-from plefka.activations import Activation
+from plefka.activations import Activation, Mixed
 from plefka.reduction.edges import EdgeList
 
 
@@ -20,7 +20,7 @@ class Certain(NamedTuple):
     known: Float[np.ndarray, "units rows"]  # the evidence with all that follows from it
     unexplained: Bool[np.ndarray, "units rows"]  # observed on, though nothing can switch it on
     contradicted: Bool[np.ndarray, "units rows"]  # observed off, though a parent switches it on
-    loose: Bool[np.ndarray, "units rows"]  # hidden, with a hidden parent that would switch it on for certain
+    loose: Bool[np.ndarray, "units rows"]  # certain given their parents, in some state of units that are hidden
 
     @property
     def impossible(self) -> Bool[np.ndarray, " rows"]:
@@ -30,10 +30,11 @@ class Certain(NamedTuple):
 
 def certain(edges: EdgeList, h: np.ndarray, activation: Activation, known: np.ndarray) -> Certain:
     """What follows from the evidence; nothing does without a unit that has no leak or an edge that is certain."""
-    decides = activation.has_linear_log_off and (np.any(h == 0) or np.isinf(edges.weight).any())
-    if not decides:
+    linear, loose = activation.is_linear_off(h), _loose_tables(edges, h, activation, known)
+    if not (linear & (h == 0)).any() and not np.isinf(edges.weight).any():
         nothing = np.zeros(known.shape, bool)
-        return Certain(known, nothing, nothing, nothing)
+        return Certain(known, nothing, nothing, nothing | loose)
+    alone = (h > 0) | ~linear  # what may be on without a cause; of a table nothing is concluded
     sure, causes = edges.take(np.isinf(edges.weight).any(axis=1)), edges.take((edges.weight > 0).any(axis=1))
 
     def parents(edges: EdgeList, is_one: Callable, on: np.ndarray) -> np.ndarray:
@@ -47,15 +48,25 @@ def certain(edges: EdgeList, h: np.ndarray, activation: Activation, known: np.nd
     switched_off = follow(lambda off: np.maximum(off, hidden * (sure.up(np.isinf, off) > 0)), (known == 0) * 1.0)
     with_off = np.where(switched_off > 0, 0.0, known)
     may_be_on = follow(
-        lambda on: np.where(np.isnan(with_off), (h > 0) | parents(causes, _positive, on), with_off), nothing
+        lambda on: np.where(np.isnan(with_off), alone | parents(causes, _positive, on), with_off), nothing
     )
     must_be_on = follow(lambda on: np.where(hidden, parents(sure, np.isinf, on) * 1.0, known), nothing)
     found = np.where(np.isnan(with_off) & (may_be_on == 0), 0.0, with_off)
     found = np.where(np.isnan(found) & (must_be_on == 1), 1.0, found)
-    unexplained = (known == 1) & ~((h > 0) | parents(causes, _positive, may_be_on))
+    unexplained = (known == 1) & ~(alone | parents(causes, _positive, may_be_on))
     contradicted = (known == 0) & parents(sure, np.isinf, must_be_on)
     open_ = np.isnan(found)
-    return Certain(found, unexplained, contradicted, open_ & parents(sure, np.isinf, open_))
+    return Certain(found, unexplained, contradicted, loose | (open_ & parents(sure, np.isinf, open_)))
+
+
+def _loose_tables(edges: EdgeList, h: np.ndarray, activation: Activation, known: np.ndarray) -> np.ndarray | np.bool_:
+    """Hidden units, and children of hidden units, whose table rules a state out."""
+    if not isinstance(activation, Mixed):
+        return np.False_
+    hidden = np.isnan(known)
+    last = h + edges.down(lambda w: np.minimum(w, 0.0))
+    open_ = hidden | (edges.down(lambda w, hidden: (w != 0) * hidden, (), (hidden * 1.0,)) > 0)
+    return open_ & activation.has_certain_rows(h, last)
 
 
 def _positive(w: np.ndarray) -> np.ndarray:

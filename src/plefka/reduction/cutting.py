@@ -79,7 +79,8 @@ def _of_settled(f: Activation, x: np.ndarray, is_on: np.ndarray, settled: np.nda
     x = np.where(settled, x, 1.0)
     with np.errstate(divide="ignore", over="ignore"):
         logs = np.where(settled, np.where(is_on, f.log_on(x), f.log_off(x)), 0.0)
-        slope = np.where(settled & is_on, 1 / np.expm1(x), 0.0) if f.has_linear_log_off else 0.0
+        linear = settled & is_on & f.is_linear_off(x)
+        slope = np.where(linear, 1 / np.expm1(np.where(linear, x, 1.0)), 0.0) if f.has_linear_log_off else 0.0
     return logs, slope
 
 

@@ -16,6 +16,11 @@ TABLES = (
     (48, 12, 12), (192, 48, 12), (192, 48, 48), (1024, 32, 128), (768, 384, 16), (3072, 192, 96), (3072, 1536, 16),
     (3072, 192, 384),
 )  # fmt: skip
+# The same where the states of the parents are summed over, so that each further parent doubles the cost.
+SUMMED_TABLES = (
+    (192, 96, 5), (768, 512, 5), (3072, 2048, 5), (192, 96, 8), (768, 512, 8), (3072, 2048, 8), (48, 12, 12),
+    (192, 96, 12), (48, 12, 16),
+)  # fmt: skip
 ROWS = (1, 16, 128, 1000)  # no power of two at the end: rows of one unit would share few sets of the cache
 
 
@@ -28,10 +33,13 @@ def rung(count: int, rows: int = 1, *, any_parents: bool = False) -> int:
     return ladder[bisect_left(ladder, count)]
 
 
-def table_for(units: int, children: int, parents: int) -> tuple[int, int, int] | None:
-    """The smallest table that holds a network, which leaves one unit over; None where none of them does."""
-    fit = [t for t in TABLES if units < t[0] and children <= t[1] and parents <= t[2]]
-    return min(fit, key=lambda t: t[1] * t[2], default=None)
+def table_for(units: int, children: int, parents: int, *, summed: bool = False) -> tuple[int, int, int] | None:
+    """The smallest table that holds a network, which leaves one unit over; None where none of them does.
+
+    `summed`: whether the states of the parents are summed over.
+    """
+    fit = [t for t in (SUMMED_TABLES if summed else TABLES) if units < t[0] and children <= t[1] and parents <= t[2]]
+    return min(fit, key=lambda t: t[1] * (2 ** t[2] if summed else t[2]), default=None)
 
 
 def rows_for(count: int, most: int | None = None) -> int:

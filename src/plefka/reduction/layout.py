@@ -11,6 +11,7 @@ import numpy as np
 from plefka.activations import Activation
 from plefka.averages.choice import MOST
 from plefka.networks.blocks import Blocks
+from plefka.networks.edge_lists import SUMMED_WIDTHS, WIDTHS
 from plefka.networks.edges import Edges
 from plefka.networks.parent_table import ParentTable
 from plefka.networks.storage import Storage
@@ -39,8 +40,10 @@ def lay_out(
 ) -> Layout:
     """The cheapest way to store these edges; `layers`: the layer of every unit, where the network came in layers."""
     closed_forms, any_parents = activation.has_closed_averages, activation.has_linear_log_off
-    levels = layers if layers is not None else _levels(edges)
     in_degree = int(np.bincount(edges.child, minlength=1).max())
+    if activation.mixes_kinds:
+        return _for_sums(edges, ever_free, in_degree)
+    levels = layers if layers is not None else _levels(edges)
     sizes = None if levels is None else _layer_sizes(edges, levels, rows, any_parents)
     dense = rung(edges.size, rows)
     table = table_for(edges.size, len(np.unique(edges.child)), in_degree)
@@ -58,18 +61,30 @@ def lay_out(
         W[:, edges.child, edges.parent] = edges.weight.T
         return Layout(Blocks.dense(_unstacked(W)), np.arange(edges.size), dense)
     if best == "table" and table is not None:
-        order = np.argsort(~ever_free, kind="stable")
-        place = np.empty(edges.size, int)
-        place[order] = np.arange(edges.size)
-        storage = ParentTable.of_edges(place[edges.child], place[edges.parent], edges.weight, table)
-        return Layout(storage, place, table[0])
+        return _in_table(edges, ever_free, table)
     return Layout(_edges(edges), np.arange(edges.size), edges.size)
 
 
-def _edges(edges: EdgeList) -> Edges:
+def _for_sums(edges: EdgeList, ever_free: np.ndarray, in_degree: int) -> Layout:
+    """Units that are tables have no more parents in the storage than they need: their states are summed over."""
+    table = table_for(edges.size, len(np.unique(edges.child)), in_degree, summed=True)
+    if table is not None:
+        return _in_table(edges, ever_free, table)
+    return Layout(_edges(edges, SUMMED_WIDTHS), np.arange(edges.size), edges.size)
+
+
+def _in_table(edges: EdgeList, ever_free: np.ndarray, table: tuple[int, int, int]) -> Layout:
+    order = np.argsort(~ever_free, kind="stable")
+    place = np.empty(edges.size, int)
+    place[order] = np.arange(edges.size)
+    storage = ParentTable.of_edges(place[edges.child], place[edges.parent], edges.weight, table)
+    return Layout(storage, place, table[0])
+
+
+def _edges(edges: EdgeList, widths: tuple[int, ...] = WIDTHS) -> Edges:
     order = np.lexsort((edges.parent, edges.child))
     child, parent = (units[order].astype(np.int32) for units in (edges.child, edges.parent))
-    return Edges.from_lists(_unstacked(edges.weight[order].T), child, parent, edges.size)
+    return Edges.from_lists(_unstacked(edges.weight[order].T), child, parent, edges.size, widths)
 
 
 def _unstacked(weights: np.ndarray) -> np.ndarray:

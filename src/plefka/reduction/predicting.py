@@ -1,16 +1,18 @@
 """Barren units: their means follow from those of their parents, along the arrows."""
 
-from collections.abc import Callable
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from plefka.activations import CERTAIN_FIELD, Activation
+from plefka.activations import CERTAIN_FIELD, Activation, Mixed
 from plefka.averages.parents import Parents
 from plefka.averages.range import rounded
 from plefka.networks.arrows import settled_along
+from plefka.networks.edge_lists import SUMMED_WIDTHS
 from plefka.programs import Program
 from plefka.question import Question
 from plefka.reduction.edges import EdgeList
@@ -30,8 +32,8 @@ def predicted(
     if not barren.any():
         return means
     means = np.where(barren, 0.5, means)
-    rule = _at_mean_field if by_field else _closed_form if activation.has_linear_log_off else _by_quadrature
-    for units in in_order(edges, np.asarray(barren.any(axis=1))):
+    for units, kind in _by_kind(in_order(edges, np.asarray(barren.any(axis=1))), h, activation):
+        rule = _at_mean_field if by_field else _closed_form if _is_product(kind) else _by_averages
         here, place = np.isin(edges.child, units), np.full(edges.size, -1)
         place[units] = np.arange(len(units))
         inner = edges.take(here)
@@ -39,13 +41,31 @@ def predicted(
         step = max(1, AT_ONCE // max(len(inner.child), 1))
         chunks = [slice(first, first + step) for first in range(0, means.shape[1], step)]
 
-        def predict(some: slice, units=units, local=local) -> None:
+        def predict(some: slice, units=units, local=local, rule=rule, kind=kind) -> None:
             bias = h[units] if h.shape[1] == 1 else h[units, some]
-            found = rule(local.of_rows(some), bias, activation, means[:, some])
+            found = rule(local.of_rows(some), bias, kind, means[:, some])
             means[units, some] = np.where(barren[units, some], found, means[units, some])
 
         on_all_cores(predict, chunks)
     return means
+
+
+def _by_kind(
+    groups: list[np.ndarray], h: np.ndarray, activation: Activation
+) -> Iterator[tuple[np.ndarray, Activation]]:
+    """The groups, with tables apart from units that have a field."""
+    for units in groups:
+        if not isinstance(activation, Mixed):
+            yield units, activation
+            continue
+        has_field = np.asarray(activation.has_field(h[units, 0]))
+        for some, kind in ((units[has_field], activation.of_fields), (units[~has_field], activation)):
+            if len(some):
+                yield some, kind
+
+
+def _is_product(kind: Activation) -> bool:
+    return kind.has_linear_log_off and not kind.mixes_kinds
 
 
 def in_order(edges: EdgeList, barren: np.ndarray) -> list[np.ndarray]:
@@ -86,12 +106,13 @@ def _closed_form(edges: EdgeList, h, activation: Activation, means: np.ndarray) 
     return activation.probability(h + _sums(edges, terms))
 
 
-def _by_quadrature(edges: EdgeList, h, activation: Activation, means: np.ndarray) -> np.ndarray:
+def _by_averages(edges: EdgeList, h, activation: Activation, means: np.ndarray) -> np.ndarray:
     """<f(x)> in a table of parents, compiled for a few sizes."""
     rows = rows_for(means.shape[1])
     found = np.empty((edges.size, means.shape[1]))
     counts = np.bincount(edges.child, minlength=edges.size)
-    shape = rung(int(counts.max(initial=1))), rung(edges.size)
+    most = int(counts.max(initial=1))
+    shape = SUMMED_WIDTHS[bisect_left(SUMMED_WIDTHS, most)] if activation.mixes_kinds else rung(most), rung(edges.size)
     order = np.argsort(edges.child, kind="stable")
     position = np.arange(len(order)) - (np.cumsum(counts) - counts)[edges.child[order]]
     at = (position, edges.child[order])

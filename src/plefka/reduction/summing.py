@@ -14,6 +14,7 @@ import equinox as eqx
 from plefka.activations import Activation, AnyArray, namespace
 from plefka.reduction.edges import CERTAIN_WEIGHT, alike
 
+LOWEST_WEIGHT = -700.0  # exp of minus it is a number; of a table, into which no root is summed, weights may be lower
 STEEPEST = 1e100  # a slope beyond it belongs to evidence that is next to impossible
 
 
@@ -53,13 +54,18 @@ class Given(eqx.Module):
         """Where something is known of a unit."""
         return (~self.hidden | (self.tilt != 0)) & ~self.xp.asarray(self.absent)
 
+    @property
+    def linear(self) -> AnyArray:
+        """The units whose energy is linear in their parents where they are off."""
+        return self.activation.is_linear_off(self.h)
+
     def has_nonlinear_energy(self, counted: AnyArray) -> AnyArray:
         """Where the energy of a unit is more than linear in its parents."""
-        return counted & (self.known != 0)
+        return counted & ((self.known != 0) | ~self.linear)
 
     def off(self, counted: AnyArray) -> AnyArray:
         """1 where a unit that counts was observed off."""
-        return (counted & (self.known == 0)) * 1.0
+        return (counted & (self.known == 0) & self.linear) * 1.0
 
 
 def reduced(given: Given, *, keep_barren: bool = False, kept: Any = False) -> Reduced:
@@ -100,6 +106,8 @@ def _summed(given: Given, counted: AnyArray, kept: Any) -> AnyArray:
     xp = given.xp
     children = given.edges.up(is_edge, given.has_nonlinear_energy(counted) * 1.0)
     candidate = given.hidden & counted & (children <= 1) & ~xp.asarray(kept)
+    if given.activation.mixes_kinds:  # a table is not summed out, nor into
+        candidate = candidate & given.linear & (given.edges.up(is_edge, (counted & ~given.linear) * 1.0) == 0)
 
     def once(arguments, summed):
         edges, hidden, candidate = arguments
@@ -212,5 +220,6 @@ def _means(arguments, slope):
 
 def _answer(xp, w, p, q):
     """p q (1 - exp(-w)) / (q + p exp(-w)), q = 1 - p: how the leak of a child follows the log-odds of a root."""
+    w = xp.maximum(w, LOWEST_WEIGHT)
     below = q + p * xp.exp(-w)
     return xp.where(below > 0, -p * q * xp.expm1(-w) / xp.where(below > 0, below, 1.0), 0.0)

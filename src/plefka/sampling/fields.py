@@ -128,7 +128,8 @@ class Target(StateFields):
         return np.where(total > LEAST / 2, total, -np.inf)
 
     def slopes(self, S: np.ndarray) -> np.ndarray:
-        """d ln weight / dh of every unit of a noisy-or network."""
+        """d ln weight / dh of every noisy-or unit."""
         x = np.maximum(self.of(S), np.finfo(float).tiny)
+        counted = self.counted[:, :, None] & self.activation.is_linear_off(self.h)
         with np.errstate(over="ignore"):
-            return self.counted[:, :, None] * np.where(S == 1, 1 / np.expm1(x), -1.0)
+            return counted * np.where(S == 1, 1 / np.expm1(x), -1.0)

@@ -1,0 +1,138 @@
+"""Units one by one: a network from what each of its units is, what each unit of a network is, and that in words."""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from plefka.activations import Table
+from plefka.errors import InvalidNetwork, listed, nearest
+from plefka.networks.conditionals import TABLE, Conditionals
+from plefka.tables import text_table
+
+if TYPE_CHECKING:
+    from plefka.networks.belief import BeliefNetwork
+
+MOST_SHOWN = 8  # numbers of a unit that are shown
+
+
+class Unit(NamedTuple):
+    """A unit: its parents, by name or index, and its kind: a `Table`, or an activation with weights and a bias."""
+
+    name: str | None
+    parents: Sequence[str | int]
+    kind: Any  # a name of an activation, an activation or a Table
+    weights: Sequence[float] = ()
+    bias: float = 0.0
+
+
+def units_of(network: "BeliefNetwork") -> Iterator[Unit]:
+    """All units of a network, one after another."""
+    if network.stack is not None:
+        raise InvalidNetwork("units are those of one network; got a stack. Take one of its networks first.")
+    W = sp.csr_array(network.storage.to_sparse())
+    W.sort_indices()
+    names, bias = network.names, np.asarray(network.bias)
+    given = network.conditionals
+    place = {} if given is None else {int(unit): k for k, unit in enumerate(given.units)}
+    kind = network.activation.of_fields if given is not None else network.activation
+    for unit in range(network.size):
+        here = slice(W.indptr[unit], W.indptr[unit + 1])
+        parents = [names[parent] if network.given_names else int(parent) for parent in W.indices[here]]
+        name = names[unit] if network.given_names else None
+        if unit in place:
+            yield _given_unit(given, place[unit], name, parents)
+        else:
+            yield Unit(name, tuple(parents), kind, tuple(W.data[here].tolist()), float(bias[unit]))
+
+
+def _given_unit(given: Conditionals, k: int, name: str | None, parents: list) -> Unit:
+    numbers = np.asarray(given.numbers[given.starts[k] : given.starts[k + 1]])
+    if given.kind[k] == TABLE:
+        return Unit(name, tuple(parents), Table(numbers.reshape((2,) * len(parents))))
+    bias, *weights = numbers.tolist()
+    return Unit(name, tuple(parents), given.kinds[given.kind[k]], tuple(weights), bias)
+
+
+class Parts(NamedTuple):
+    """The arguments of a network."""
+
+    weights: sp.csr_array
+    bias: np.ndarray
+    kinds: list
+    names: tuple[str, ...] | None
+
+
+def put_together(units: Sequence[Unit]) -> Parts:
+    """From units to the arguments of a network; the parents of a unit may come in any order, and after it."""
+    units = [Unit(*unit) for unit in units]
+    if not units:
+        raise InvalidNetwork("a network must have a unit; got none.")
+    named = [unit.name for unit in units if unit.name is not None]
+    if named and len(named) < len(units):
+        raise InvalidNetwork(f"all units must have names, or none; got {len(named)} names for {len(units)} units.")
+    position = {name: at for at, name in enumerate(named)}
+    rows, columns, values, kinds = [], [], [], []
+    for at, unit in enumerate(units):
+        parents = [_position(parent, position, len(units), unit.name or str(at)) for parent in unit.parents]
+        weights, kind = _ordered(unit, parents, unit.name or str(at))
+        rows.append(np.full(len(parents), at))
+        columns.append(np.sort(parents))
+        values.append(weights)
+        kinds.append(kind)
+    where = np.concatenate(rows).astype(int), np.concatenate(columns).astype(int)
+    W = sp.csr_array((np.concatenate(values), where), shape=(len(units), len(units)))
+    return Parts(W, np.array([unit.bias for unit in units], float), kinds, tuple(named) or None)
+
+
+def _ordered(unit: Unit, parents: list[int], name: str) -> tuple[np.ndarray, Any]:
+    """Weights and kind with the parents in the order of their indices."""
+    repeated = [unit.parents[k] for k, parent in enumerate(parents) if parent in parents[:k]]
+    if repeated:
+        raise InvalidNetwork(f"the parents of unit {name} must differ from each other; got {repeated[0]!r} twice.")
+    order = np.argsort(parents, kind="stable")
+    if isinstance(unit.kind, Table):
+        if unit.kind.num_parents != len(parents):
+            raise InvalidNetwork(
+                f"the table of unit {name} must have one axis for each of its {len(parents)} parents "
+                f"({listed(unit.parents)}); got {unit.kind.num_parents}."
+            )
+        return np.ones(len(parents)), unit.kind.reordered(order)
+    weights = np.asarray(unit.weights, float)
+    if weights.shape != (len(parents),):
+        raise InvalidNetwork(
+            f"unit {name} must have a weight for each of its {len(parents)} parents; got {len(unit.weights)}."
+        )
+    return weights[order], unit.kind
+
+
+def _position(parent: str | int, names: dict[str, int], size: int, child: str) -> int:
+    if isinstance(parent, str) and parent in names:
+        return names[parent]
+    if isinstance(parent, int | np.integer) and not isinstance(parent, bool) and 0 <= parent < size:
+        return int(parent)
+    raise InvalidNetwork(
+        f"unit {child} must have parents of this network; got {parent!r}." + nearest(str(parent), names)
+    )
+
+
+def described(network: "BeliefNetwork", most: int) -> str:
+    """A line for each unit: its kind, its parents and its numbers."""
+    shown = [
+        (network.names[at], *_in_words(unit)) for at, unit in zip(range(min(most, network.size)), units_of(network))
+    ]
+    text = text_table(("unit", "kind", "parents", "numbers"), shown)
+    return text if network.size <= most else f"{text}\n... and {network.size - most:,} more units"
+
+
+def _in_words(unit: Unit) -> tuple[str, str, str]:
+    if isinstance(unit.kind, Table):
+        name, numbers = "table", unit.kind.probabilities.ravel().tolist()
+        return name, listed(unit.parents), "P(on) = " + _short(numbers)
+    weights = f"; weights {_short(unit.weights)}" if unit.weights else ""
+    return unit.kind.name, listed(unit.parents), f"bias {unit.bias:.4g}{weights}"
+
+
+def _short(numbers: Sequence[float]) -> str:
+    return listed((f"{number:.4g}" for number in numbers), MOST_SHOWN)
