@@ -13,10 +13,15 @@ MISSING = "there is no {}: real networks do not come with the library; PLEFKA_DA
 
 def read_json(name: str) -> Any:
     """The content of a file of the folder; without it, the test is skipped."""
+    return json.loads(path_of(name).read_text(encoding="utf-8"))
+
+
+def path_of(name: str) -> Path:
+    """Where a file of the folder is; without it, the test is skipped."""
     path = _folder() / name
     if not path.is_file():
         pytest.skip(MISSING.format(path))
-    return json.loads(path.read_text(encoding="utf-8"))
+    return path
 
 
 def names_in(kind: str) -> list[str]:

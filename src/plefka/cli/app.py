@@ -11,6 +11,7 @@ import typer
 from plefka import progress
 from plefka.cli import BAD_INPUT
 from plefka.cli.compare import compare
+from plefka.cli.convert import convert
 from plefka.cli.demo import demo
 from plefka.cli.fit import fit
 from plefka.cli.impute import impute
@@ -25,7 +26,7 @@ NO_MEMORY = "there is not enough memory for this; take fewer rows, a smaller net
 
 # Plain help: rich would take longer to import than all the rest.
 app = typer.Typer(name="plefka", rich_markup_mode=None, pretty_exceptions_enable=False)
-for command in (infer, compare, sample, fit, score, impute, show, demo, reproduce):
+for command in (infer, compare, sample, fit, score, impute, show, convert, demo, reproduce):
     app.command()(command)
 
 

@@ -10,7 +10,9 @@ from plefka.errors import InvalidFile
 if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
 
-Network = Annotated[str, typer.Argument(metavar="NET", help="A network file (.json or .npz), or example:espresso.")]
+Network = Annotated[
+    str, typer.Argument(metavar="NET", help="A network file (.json, .npz, .bif, .uai, ...), or example:espresso.")
+]
 Evidence = Annotated[
     list[str] | None,
     typer.Option(

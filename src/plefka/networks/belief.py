@@ -27,6 +27,7 @@ class BeliefNetwork(eqx.Module):
     - `bias`: one number for each unit; the leak of a noisy-or unit.
     - `activation`: "sigmoid", "noisy_or" or a `Custom`.
     - `names`: one word for each unit; without names, units are called by their index.
+    - `states`: a pair of words for each unit, what off and on are called, as in ("no", "yes"); evidence may use them.
     - `tolerance`: how far fields may lie outside the activation's domain, as those of rounded numbers do. The bias is
         then changed by as much, with a warning; beyond the tolerance it is an error.
     """
@@ -36,6 +37,7 @@ class BeliefNetwork(eqx.Module):
     activation: Activation
     given_names: tuple[str, ...] | None = eqx.field(static=True)
     layers: tuple[int, ...] | None = eqx.field(static=True)
+    given_states: tuple[tuple[str, str], ...] | None = eqx.field(static=True)
 
     def __init__(
         self,
@@ -45,6 +47,7 @@ class BeliefNetwork(eqx.Module):
         names: Sequence[str] | None = None,
         *,
         layers: tuple[int, ...] | None = None,
+        states: Sequence[Sequence[str]] | None = None,
         tolerance: float = checks.TOLERANCE,
     ):
         self.activation = as_activation(activation)
@@ -52,6 +55,7 @@ class BeliefNetwork(eqx.Module):
         self.bias = _bias_of(self.storage, bias)
         self.layers = layers
         self.given_names = checks.check_names(names, self.size)
+        self.given_states = checks.check_states(states, self.names)
         if not is_traced(self.storage, self.bias):
             self.bias = checks.check_network(self, tolerance)
 
@@ -63,6 +67,7 @@ class BeliefNetwork(eqx.Module):
         activation: str | Activation | Callable = "sigmoid",
         names: Sequence[str] | None = None,
         *,
+        states: Sequence[Sequence[str]] | None = None,
         tolerance: float = checks.TOLERANCE,
     ) -> "BeliefNetwork":
         """Layers of units, top layer first: weights[l] is (units of layer l + 1, units of layer l)."""
@@ -73,7 +78,8 @@ class BeliefNetwork(eqx.Module):
         if stack is not None:
             bias = [np.broadcast_to(h, (stack, h.shape[-1])) if h.ndim == 1 else h for h in bias]
         joined = eqx.filter_jit(_concatenate)(bias) if is_traced(bias) else np.concatenate(bias, axis=-1)
-        return cls(Blocks.layered(weights, layers), joined, activation, names, layers=layers, tolerance=tolerance)
+        storage = Blocks.layered(weights, layers)
+        return cls(storage, joined, activation, names, layers=layers, states=states, tolerance=tolerance)
 
     @property
     def size(self) -> int:
@@ -89,6 +95,11 @@ class BeliefNetwork(eqx.Module):
     def names(self) -> tuple[str, ...]:
         """What the units are called."""
         return self.given_names or tuple(map(str, range(self.size)))
+
+    @property
+    def states(self) -> tuple[tuple[str, str], ...]:
+        """What off and on are called in each unit: ("0", "1") unless words were given."""
+        return self.given_states or (checks.NUMBERED,) * self.size
 
     @property
     def weights(self) -> Any:

@@ -1,0 +1,115 @@
+"""From tables to a network of compact units, and back to tables."""
+
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+import scipy.sparse as sp
+from jaxtyping import Float
+
+from plefka.errors import InvalidFile, InvalidInput, InvalidNetwork, PlefkaWarning, listed
+from plefka.formats.relabelling import flipped, flips_for_noisy_or
+from plefka.formats.tables import MOST_PARENTS, WITHOUT_TABLES, TableNetwork, TableUnit
+from plefka.networks.belief import BeliefNetwork
+from plefka.recognition import NOISY_OR, SIGMOID, TABLE, TOLERANCE, Form, check_approximate, forms_of
+
+ACTIVATIONS = {NOISY_OR: "noisy_or", SIGMOID: "sigmoid"}
+
+
+def network_of(tables: TableNetwork, approximate: float | None = None) -> BeliefNetwork:
+    """The network whose units are all noisy-or, or all sigmoid, if need be after exchanging on and off in some units.
+
+    With `approximate`, forms may differ from the tables by up to that; a warning says by how much they do.
+    """
+    limit = check_approximate(approximate)
+    fewest: list[str] | None = None
+    for kind in ACTIVATIONS:
+        forms = [_form(unit, limit, kind) for unit in tables.units]
+        misfits = [form.unit.name for form in forms if form.kind == TABLE]
+        if not misfits:
+            return _build(tables, forms, approximate)
+        fewest = misfits if fewest is None or len(misfits) < len(fewest) else fewest
+    flips = flips_for_noisy_or(tables, limit)
+    if flips is not None:
+        relabelled = flipped(tables, flips)
+        return _build(relabelled, [_form(unit, limit, NOISY_OR) for unit in relabelled.units], approximate)
+    raise _refuse(tables, fewest or [], limit)
+
+
+def tables_of(network: BeliefNetwork) -> TableNetwork:
+    """The table of every unit."""
+    if not isinstance(network, BeliefNetwork):
+        raise InvalidInput(f"a network must be a BeliefNetwork; got {type(network).__name__}.")
+    if network.stack is not None:
+        raise InvalidInput(f"formats of tables hold one network; got a stack of {network.stack}. Save one of them.")
+    weights = sp.csr_array(network.storage.to_sparse())
+    weights.eliminate_zeros()
+    ends = zip(weights.indptr[:-1], weights.indptr[1:], strict=True)
+    families = [(weights.indices[first:last], weights.data[first:last]) for first, last in ends]
+    called = zip(network.names, np.asarray(network.bias, float), families, strict=True)
+    fields = [_fields(name, bias, values) for name, bias, (_, values) in called]
+    activation = network.activation
+    on = np.clip(activation.probability(activation.clip(np.concatenate(fields))), 0.0, 1.0)
+    tables = np.split(on, np.cumsum([len(part) for part in fields])[:-1])
+    units = [
+        TableUnit(name, states, tuple(map(int, parents)), table.reshape((2,) * len(parents)))
+        for name, states, (parents, _), table in zip(network.names, network.states, families, tables, strict=True)
+    ]
+    return TableNetwork(tuple(units), network.given_names is not None)
+
+
+def _form(unit: TableUnit, limit: float, kind: str) -> Form:
+    """The unit in this form, or as a table where it does not fit with the polarity of its parents."""
+    form, *others = forms_of(unit, limit, (kind,))
+    return others[-1] if form.negated_parents.any() else form
+
+
+def _build(tables: TableNetwork, forms: Sequence[Form], approximate: float | None) -> BeliefNetwork:
+    size = len(forms)
+    children = np.repeat(np.arange(size), [len(form.parents) for form in forms])
+    parents = np.array([parent for form in forms for parent in form.parents], int)
+    values = np.concatenate([np.zeros(0), *(form.weights for form in forms)])
+    weights = sp.csr_array((values, (children, parents)), shape=(size, size))
+    if approximate is not None:
+        _say_costs(forms, approximate)
+    return BeliefNetwork(
+        weights,
+        np.array([form.bias for form in forms]),
+        ACTIVATIONS[forms[0].kind],
+        tables.names if tables.named else None,
+        states=tables.states,
+    )
+
+
+def _say_costs(forms: Sequence[Form], approximate: float) -> None:
+    costs = [f"{form.unit.name} {form.error:.2g}" for form in forms if form.error > TOLERANCE]
+    if costs:
+        warnings.warn(
+            f"with approximate={approximate:g}, {len(costs)} of {len(forms)} units became a {forms[0].kind} that is "
+            f"not quite their table; the largest error of a probability is, by unit: {listed(costs, 20)}.",
+            PlefkaWarning,
+            stacklevel=5,
+        )
+
+
+def _refuse(tables: TableNetwork, misfits: Sequence[str], limit: float) -> InvalidNetwork:
+    advice = (
+        "Pass approximate=0.02 to accept a form that is close, and see what it costs." if limit == TOLERANCE else ""
+    )
+    return InvalidNetwork(
+        f"all units must be a noisy-or of their parents, or all a sigmoid, within {limit:g}; "
+        f"{len(misfits)} of {len(tables.units)} do not fit: {listed(misfits, 12)}. {advice}".rstrip()
+    )
+
+
+def _fields(name: str, bias: float, weights: Float[np.ndarray, " parent"]) -> Float[np.ndarray, " states"]:
+    """The fields of a unit for all states of its parents, the last of them fastest."""
+    if len(weights) > MOST_PARENTS:
+        raise InvalidFile(
+            f"a table must have at most {MOST_PARENTS} parents, as it has 2 to their number entries; "
+            f"unit {name!r} has {len(weights)}. {WITHOUT_TABLES}"
+        )
+    fields = np.array([bias])
+    for weight in weights:
+        fields = np.add.outer(fields, [0.0, weight]).ravel()
+    return fields
