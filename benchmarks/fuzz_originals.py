@@ -16,6 +16,15 @@ probability ( "sore throat" | flu, cold ) { /* by rows,
   in any order */ (no, absent) 0.99, 0.01; (yes, absent) 0.2, 0.8; default 0.25, 0.75;
 }
 """
+XMLBIF = b"""<?xml version="1.0"?>
+<!DOCTYPE BIF [ <!ELEMENT BIF ( NETWORK )*> <!ATTLIST BIF VERSION CDATA #REQUIRED> ]>
+<BIF VERSION="0.3"><NETWORK><NAME>clinic</NAME><PROPERTY>made &lt;by hand&gt;</PROPERTY>
+<VARIABLE TYPE="nature"><NAME>flu</NAME><OUTCOME>yes</OUTCOME><OUTCOME>no</OUTCOME></VARIABLE>
+<VARIABLE TYPE="nature"><NAME>fever</NAME><OUTCOME>low</OUTCOME><OUTCOME>high</OUTCOME></VARIABLE>
+<DEFINITION><FOR>flu</FOR><TABLE>0.1 0.9</TABLE></DEFINITION>
+<DEFINITION><FOR>fever</FOR><GIVEN>flu</GIVEN><TABLE>0.2 0.8 <!-- if not --> 0.9 0.1</TABLE></DEFINITION>
+</NETWORK></BIF>
+"""
 ERGO = b"""3
 2 2 2
 0
@@ -46,7 +55,7 @@ def _network(noisy_or: bool) -> TableNetwork:
 _NETWORKS = [_network(noisy_or) for noisy_or in (False, True)]
 ORIGINALS = {
     ".bif": [BIF, *map(bif.dumps, _NETWORKS)],
-    ".xmlbif": [*map(xmlbif.dumps, _NETWORKS)],
+    ".xmlbif": [XMLBIF, *map(xmlbif.dumps, _NETWORKS)],
     ".uai": [*map(uai.dumps, _NETWORKS)],
     ".erg": [ERGO],
 }

@@ -66,6 +66,20 @@ def expanded(tables: TableNetwork, forms: Sequence[Form]) -> TableNetwork:
     return TableNetwork(tuple(units), tables.named)
 
 
+def linear_form(unit: TableUnit, kind: str, states: np.ndarray, on: np.ndarray) -> Form | None:
+    """The form of a unit from P(on) at some states of its parents: first none on, then each alone, then any others."""
+    count = len(unit.parents)
+    scale = _SCALES[kind]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        fields = scale.field(on)
+        weights = fields[1 : count + 1] - fields[0]
+        sums = np.where(states == 1, weights, 0.0).sum(1) + fields[0]
+        error = np.abs(scale.probability(sums) - on).max()
+    if not (np.isfinite(fields[0]) and np.isfinite(error)):
+        return None
+    return Form(unit, kind, unit.parents, float(error), on, float(fields[0]), weights, np.zeros(count, bool))
+
+
 def check_approximate(approximate: float | None) -> float:
     """The largest error of a form."""
     if approximate is None:

@@ -1,7 +1,8 @@
 """From tables to a network of compact units, and back to tables."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,25 +12,28 @@ from plefka.errors import InvalidFile, InvalidInput, InvalidNetwork, PlefkaWarni
 from plefka.formats.relabelling import flipped, flips_for_noisy_or
 from plefka.formats.tables import MOST_PARENTS, WITHOUT_TABLES, TableNetwork, TableUnit
 from plefka.networks.belief import BeliefNetwork
-from plefka.recognition import NOISY_OR, SIGMOID, TABLE, TOLERANCE, Form, check_approximate, forms_of
+from plefka.recognition import NOISY_OR, SIGMOID, TOLERANCE, Form, check_approximate, forms_of
 
 ACTIVATIONS = {NOISY_OR: "noisy_or", SIGMOID: "sigmoid"}
 
 
-def network_of(tables: TableNetwork, approximate: float | None = None) -> BeliefNetwork:
+def network_of(
+    tables: TableNetwork, approximate: float | None = None, known: Mapping[str, Form] = MappingProxyType({})
+) -> BeliefNetwork:
     """The network whose units are all noisy-or, or all sigmoid, if need be after exchanging on and off in some units.
 
     With `approximate`, forms may differ from the tables by up to that; a warning says by how much they do.
+    `known` has the forms of units that are too wide for a table, by name.
     """
     limit = check_approximate(approximate)
     fewest: list[str] | None = None
     for kind in ACTIVATIONS:
-        forms = [_form(unit, limit, kind) for unit in tables.units]
-        misfits = [form.unit.name for form in forms if form.kind == TABLE]
+        forms = [known.get(unit.name) or _form(unit, limit, kind) for unit in tables.units]
+        misfits = [form.unit.name for form in forms if form.kind != kind]
         if not misfits:
             return _build(tables, forms, approximate)
         fewest = misfits if fewest is None or len(misfits) < len(fewest) else fewest
-    flips = flips_for_noisy_or(tables, limit)
+    flips = flips_for_noisy_or(tables, limit) if not known else None
     if flips is not None:
         relabelled = flipped(tables, flips)
         return _build(relabelled, [_form(unit, limit, NOISY_OR) for unit in relabelled.units], approximate)

@@ -78,7 +78,7 @@ def network_from(
     check_variables(variables)
     position = {variable.name: k for k, variable in enumerate(variables)}
     by_child = _by_child(conditionals, position)
-    flips = [_is_first_on(variable.states) for variable in variables]
+    flips = [is_first_on(variable.states) for variable in variables]
     units = tuple(
         _unit(variable, by_child[variable.name], position, flips)
         if variable.name in by_child
@@ -178,7 +178,7 @@ def _order_hint(values: np.ndarray) -> str:
     return " Correct them."
 
 
-def _is_first_on(states: tuple[str, ...]) -> bool:
+def is_first_on(states: tuple[str, ...]) -> bool:
     """By the word for it; where words do not tell, the second state is on."""
     words = [state.strip().casefold() for state in states]
     on, off = ([word in known for word in words] for known in (ON_WORDS, OFF_WORDS))

@@ -118,18 +118,8 @@ def _refuse_entity(line: int) -> None:
     raise InvalidFile(f"line {line}: XML must not declare entities of its own. Write out what they stand for.")
 
 
-_ELEMENTS = {
-    "BIF": "( NETWORK )*", "NETWORK": "( NAME, ( PROPERTY | VARIABLE | DEFINITION )* )", "NAME": "(#PCDATA)",
-    "VARIABLE": "( NAME, ( OUTCOME | PROPERTY )* )", "OUTCOME": "(#PCDATA)",
-    "DEFINITION": "( FOR | GIVEN | TABLE | PROPERTY )*", "FOR": "(#PCDATA)", "GIVEN": "(#PCDATA)",
-    "TABLE": "(#PCDATA)", "PROPERTY": "(#PCDATA)",
-}  # fmt: skip
-_HEAD = (
-    '<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE BIF [\n'
-    + "".join(f"<!ELEMENT {tag} {content}>\n" for tag, content in _ELEMENTS.items())
-    + '<!ATTLIST BIF VERSION CDATA #REQUIRED>\n<!ATTLIST VARIABLE TYPE (nature|decision|utility) "nature">\n]>\n'
-    '<BIF VERSION="0.3">\n<NETWORK>\n<NAME>unknown</NAME>\n'
-)
+# Without the declaration of elements that the format allows before these: not every library reads past it.
+_HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n<BIF VERSION="0.3">\n<NETWORK>\n<NAME>unknown</NAME>\n'
 
 
 def _variable_text(unit: TableUnit) -> str:
