@@ -19,11 +19,17 @@ def read_json(name: str) -> Any:
 
 def read_text(name: str) -> str:
     """The same as text, unpacked."""
+    path = path_of(name)
+    with gzip.open(path, "rt") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
+        return str(file.read())
+
+
+def path_of(name: str) -> Path:
+    """Where a file of the folder is; without it, the test is skipped."""
     path = _folder() / name
     if not path.is_file():
         pytest.skip(MISSING.format(path))
-    with gzip.open(path, "rt") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
-        return str(file.read())
+    return path
 
 
 def names_in(kind: str) -> list[str]:

@@ -126,7 +126,7 @@ def _from_mappings(network: BeliefNetwork, evidence: Sequence[Mapping]) -> Evide
                 raise InvalidEvidence(f"unit {network.names[position]!r} is observed twice, by name and by index.")
             seen.add(position)
             soft = isinstance(state, Likelihood)
-            rows[row, position] = odds.read(row, position, state) if soft else _state(unit, state)
+            rows[row, position] = odds.read(row, position, state) if soft else _state(network, position, state)
     return odds.with_rows(rows)
 
 
@@ -150,17 +150,36 @@ class _Odds:
         return Evidence(rows, self.tilt, self.offset) if self.any else Evidence(rows)
 
 
-def _state(unit: Any, state: Any) -> float:
+def _state(network: BeliefNetwork, unit: int, state: Any) -> float:
+    """0 or 1, from a number or from the word for one of the unit's states."""
+    if isinstance(state, str) and network.given_states is not None:
+        words = [word.casefold() for word in network.given_states[unit]]
+        if state in network.given_states[unit]:
+            return float(network.given_states[unit].index(state))
+        if words.count(state.casefold()) == 1:
+            return float(words.index(state.casefold()))
     try:
         number = float(state)
     except (TypeError, ValueError):
         number = np.nan
     if number not in (0.0, 1.0):
         raise InvalidEvidence(
-            f"the state of unit {unit!r} must be 0 or 1; got {state!r}. Leave a unit out to keep it hidden, "
+            f"the state of unit {network.names[unit]!r} must be 0 or 1{_states_text(network, unit)}; got {state!r}."
+            f"{_state_hint(network, unit, state)} Leave a unit out to keep it hidden, "
             "or give a Likelihood(on, off) where what was seen is not certain."
         )
     return number
+
+
+def _states_text(network: BeliefNetwork, unit: int) -> str:
+    if network.given_states is None:
+        return ""
+    off, on = network.given_states[unit]
+    return f", or {off!r} (off) or {on!r} (on)"
+
+
+def _state_hint(network: BeliefNetwork, unit: int, state: Any) -> str:
+    return nearest(state, network.given_states[unit]) if isinstance(state, str) and network.given_states else ""
 
 
 def _from_frame(network: BeliefNetwork, frame: Any) -> Evidence:
@@ -177,12 +196,12 @@ def _from_frame(network: BeliefNetwork, frame: Any) -> Evidence:
     rows, odds = np.full((len(frame), network.size), np.nan), _Odds((len(frame), network.size))
     for column in frame.columns:
         unit = positions[str(column)]
-        rows[:, unit] = _numbers(frame[column].to_numpy(), column, unit, odds)
+        rows[:, unit] = _numbers(network, frame[column].to_numpy(), unit, odds)
     return odds.with_rows(rows)
 
 
-def _numbers(values: Any, column: Any, unit: int, odds: _Odds) -> np.ndarray:
-    if values.dtype != object:
+def _numbers(network: BeliefNetwork, values: Any, unit: int, odds: _Odds) -> np.ndarray:
+    if values.dtype != object and not (network.given_states and values.dtype.kind in "UT"):
         with suppress(ValueError):
             return values.astype(float)
     found = np.empty(len(values))
@@ -190,10 +209,15 @@ def _numbers(values: Any, column: Any, unit: int, odds: _Odds) -> np.ndarray:
         try:
             if isinstance(value, Likelihood):
                 found[row] = odds.read(row, unit, value)
+            elif isinstance(value, str) and network.given_states is not None:
+                found[row] = _state(network, unit, value)
             else:
                 found[row] = np.nan if value is None or type(value).__name__ in ("NAType", "NaTType") else value
-        except (TypeError, ValueError):
-            raise InvalidEvidence(f"the states of unit {str(column)!r} must be 0, 1 or nan; got {value!r}.") from None
+        except (TypeError, ValueError) as error:
+            if isinstance(error, InvalidEvidence):
+                raise
+            name = network.names[unit]
+            raise InvalidEvidence(f"the states of unit {name!r} must be 0, 1 or nan; got {value!r}.") from None
     return found
 
 

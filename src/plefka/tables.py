@@ -62,18 +62,27 @@ def _single_table(solution: "Solution") -> str:
         *solution.notes,
         *(f"warning: {doubt}" for doubt in doubts(solution)),
     ]
-    hidden = [(name, f"{mean:.6f}") for name, mean in solution.ranking()]
+    states = _states(solution)
+    hidden = [(f"{name}={states[name][1]}" if states else name, f"{mean:.6f}") for name, mean in solution.ranking()]
     shown = hidden[:MOST_ROWS]
     observed = [
-        f"{name}={solution.means[unit]:.0f}" for unit, name in enumerate(solution.names) if solution.observed[unit]
+        f"{name}={states[name][round(solution.means[unit])] if states else f'{solution.means[unit]:.0f}'}"
+        for unit, name in enumerate(solution.names)
+        if solution.observed[unit]
     ]
     if observed:
         lines.append(f"observed: {', '.join(observed[:MOST_ROWS])}{', ...' if len(observed) > MOST_ROWS else ''}")
     if hidden:
-        lines += ["", text_table(("unit", "P(on | evidence)"), shown)]
+        lines += ["", text_table(("unit", "P(state | evidence)" if states else "P(on | evidence)"), shown)]
     if len(hidden) > len(shown):
         lines.append(f"... and {len(hidden) - len(shown):,} more")
     return "\n".join(lines)
+
+
+def _states(solution: "Solution") -> dict[str, tuple[str, str]]:
+    """What off and on are called in each unit, where they have words."""
+    given = getattr(solution.network, "given_states", None)
+    return dict(zip(solution.names, given, strict=True)) if given else {}
 
 
 def _status_line(solution: "Solution") -> str:

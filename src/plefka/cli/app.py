@@ -12,6 +12,7 @@ from plefka import progress
 from plefka.cli import BAD_INPUT
 from plefka.cli.ask import ask
 from plefka.cli.compare import compare
+from plefka.cli.convert import convert
 from plefka.cli.demo import demo
 from plefka.cli.explain import explain
 from plefka.cli.fit import fit
@@ -27,7 +28,7 @@ NO_MEMORY = "there is not enough memory for this; take fewer rows, a smaller net
 
 # Plain help: rich would take longer to import than all the rest.
 app = typer.Typer(name="plefka", rich_markup_mode=None, pretty_exceptions_enable=False)
-for command in (infer, compare, explain, ask, sample, fit, score, impute, show, demo, reproduce):
+for command in (infer, compare, explain, ask, sample, fit, score, impute, show, convert, demo, reproduce):
     app.command()(command)
 
 

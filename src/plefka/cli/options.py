@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
 
 Network = Annotated[
-    str, typer.Argument(metavar="NET", help="A network file (.json, .npz, .csv, .xlsx), or example:espresso.")
+    str, typer.Argument(metavar="NET", help="A network file (.json, .bif, .uai, .csv, ...), or example:espresso.")
 ]
 Evidence = Annotated[
     list[str] | None,

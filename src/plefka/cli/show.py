@@ -18,7 +18,8 @@ def show(net: options.Network, json: options.Json = False) -> None:
     network = read_network(net)
     facts = _facts(network)
     if json:
-        output.print_json({"network": net, **_spelled(facts), "names": list(network.names), "edges": _edges(network)})
+        about = {"names": list(network.names), "states": [list(pair) for pair in network.given_states or ()] or None}
+        output.print_json({"network": net, **_spelled(facts), **about, "edges": _edges(network)})
     else:
         _print(network, facts)
 
@@ -114,5 +115,6 @@ def _print_units(network: "BeliefNetwork", shown: int) -> None:
     rows = []
     for unit in range(shown):
         parents = weights.indices[weights.indptr[unit] : weights.indptr[unit + 1]]
-        rows.append((names[unit], f"{network.bias[unit]:.4g}", listed(names[parent] for parent in parents)))
-    output.print_table(("unit", "bias", "parents"), rows)
+        states = [f"{network.states[unit][1]} (not {network.states[unit][0]})"] if network.given_states else []
+        rows.append((names[unit], *states, f"{network.bias[unit]:.4g}", listed(names[parent] for parent in parents)))
+    output.print_table(("unit", *(["on is"] if network.given_states else []), "bias", "parents"), rows)

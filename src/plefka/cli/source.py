@@ -34,13 +34,16 @@ def read_evidence(network: "BeliefNetwork", options: Sequence[str] | None) -> "d
     for unit, state in _assignments(options or ()):
         if texts.setdefault(unit, state) != state:
             raise InvalidEvidence(f"unit {unit!r} must have one state; got {texts[unit]} and {state}.")
-    observed = {unit: _state(unit, state) for unit, state in texts.items()}
+    observed = {unit: _state(network, unit, state) for unit, state in texts.items()}
     as_evidence(network, observed)
     return observed
 
 
-def _state(unit: str, text: str) -> "int | Likelihood":
-    """0 or 1, or of ON:OFF how probable what was seen is in either state."""
+def _state(network: "BeliefNetwork", unit: str, text: str) -> "int | Likelihood":
+    """0, 1 or the word for a state, or of ON:OFF how probable what was seen is in either state."""
+    words = network.states[network.index(unit)]
+    if text in words:
+        return words.index(text)
     try:
         numbers = [float(part) for part in text.split(":")]
     except ValueError:
@@ -48,7 +51,8 @@ def _state(unit: str, text: str) -> "int | Likelihood":
     if len(numbers) == 2:
         return Likelihood(*numbers)
     if numbers not in ([0], [1]):
-        raise InvalidEvidence(f"unit {unit!r} must be 0 or 1, or ON:OFF as in {unit}=0.9:0.2; got {text}.")
+        named = f" ({words[0]} or {words[1]})" if network.given_states else ""
+        raise InvalidEvidence(f"unit {unit!r} must be 0 or 1{named}, or ON:OFF as in {unit}=0.9:0.2; got {text}.")
     return int(numbers[0])
 
 

@@ -48,6 +48,10 @@ class Archive:
         """An entry that is a list of strings."""
         return self._words(name, (None,), "a list of strings").tolist()
 
+    def pairs(self, name: str, count: int) -> list[list[str]]:
+        """An entry that is two strings for each unit."""
+        return self._words(name, (count, 2), f"two strings for each of the {count} units").tolist()
+
     def whole(self, name: str) -> int:
         """An entry that is one whole number."""
         return int(self._read(name, "iu", (), "one whole number"))

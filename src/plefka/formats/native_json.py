@@ -30,6 +30,8 @@ def dumps(network: BeliefNetwork) -> bytes:
         fields["stack"] = str(network.stack)
     if network.given_names is not None:
         fields["names"] = layout.wrapped(map(layout.quoted, network.given_names))
+    if network.given_states is not None:
+        fields["states"] = layout.lines(f"[{', '.join(map(layout.quoted, pair))}]" for pair in network.given_states)
     fields["bias"] = _bias_text(network)
     fields["weights"] = layout.fields(_WRITERS[stored.kind_of(network)](network))
     return (layout.fields(fields) + "\n").encode()
@@ -42,13 +44,14 @@ def loads(content: bytes, activation: GivenActivation = None) -> BeliefNetwork:
         stored.check_header(file.value.get("format"), file.value.get("version"))
         if "units" in file.value:
             return unit_lists.from_text(file.fields(("format", "version", "units"))["units"], activation)
-    fields = file.fields(("format", "version", "activation", "bias", "weights"), ("stack", "names"))
+    fields = file.fields(("format", "version", "activation", "bias", "weights"), ("stack", "names", "states"))
     stack = fields["stack"].whole(1) if "stack" in fields else None
     names = _names(fields["names"]) if "names" in fields else None
     chosen = stored.activation_in_text(fields["activation"], activation)
     bias = _bias(fields["bias"], names, () if stack is None else (stack,))
     weights, layers = _weights(fields["weights"], bias, names)
-    return BeliefNetwork(weights, bias, chosen, names, layers=layers)
+    states = _states(fields["states"], bias.shape[-1]) if "states" in fields else None
+    return BeliefNetwork(weights, bias, chosen, names, layers=layers, states=states)
 
 
 def _activation_text(activation: Activation) -> str:
@@ -98,6 +101,15 @@ def _names(place: Place) -> tuple[str, ...]:
         words = [place.at(k).word() for k in range(len(words))]
     check_names(words, len(words))
     return tuple(words)
+
+
+def _states(place: Place, size: int) -> list[list[str]]:
+    pairs = place.items(size, "pairs [off, on], one for each unit")
+    for k in range(size):
+        pair = place.at(k)
+        for state in range(len(pair.items(2, "words, what off and on are called"))):
+            pair.at(state).word()
+    return pairs
 
 
 def _bias(place: Place, names: Names, stack: tuple[int, ...]) -> Bias:

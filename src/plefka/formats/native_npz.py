@@ -16,7 +16,7 @@ from plefka.networks.belief import BeliefNetwork
 from plefka.networks.blocks import Blocks
 from plefka.networks.checks import check_names
 
-HEADER = ("format", "version", "activation", "custom", "names", "bias")
+HEADER = ("format", "version", "activation", "custom", "names", "states", "bias")
 
 
 def dumps(network: BeliefNetwork) -> bytes:
@@ -28,6 +28,8 @@ def dumps(network: BeliefNetwork) -> bytes:
     }
     if network.given_names is not None:
         arrays["names"] = np.array(network.given_names)
+    if network.given_states is not None:
+        arrays["states"] = np.array(network.given_states)
     file = io.BytesIO()
     np.savez(file, **arrays)
     return file.getvalue()
@@ -52,7 +54,8 @@ def loads(content: bytes, activation: GivenActivation = None) -> BeliefNetwork:
     names = archive.texts("names") if "names" in archive else None
     bias = _bias(archive, names)
     weights, layers = _READERS[_kind(archive)](archive, bias)
-    return BeliefNetwork(weights, bias, chosen, names, layers=layers)
+    states = archive.pairs("states", bias.shape[-1]) if "states" in archive else None
+    return BeliefNetwork(weights, bias, chosen, names, layers=layers, states=states)
 
 
 def _edge_arrays(network: BeliefNetwork) -> dict[str, np.ndarray]:

@@ -33,6 +33,7 @@ class BeliefNetwork(eqx.Module):
         `Table`. The parents of a table are the units with a weight to it, and neither these weights nor its bias
         count.
     - `names`: one word for each unit; without names, units are called by their index.
+    - `states`: a pair of words for each unit, what off and on are called, as in ("no", "yes"); evidence may use them.
     - `tolerance`: how far fields may lie outside the activation's domain, as those of rounded numbers do. The bias is
         then changed by as much, with a warning; beyond the tolerance it is an error.
     """
@@ -43,6 +44,7 @@ class BeliefNetwork(eqx.Module):
     given_names: tuple[str, ...] | None = eqx.field(static=True)
     layers: tuple[int, ...] | None = eqx.field(static=True)
     conditionals: Conditionals | None  # of units that are kept as tables, where units are of different kinds
+    given_states: tuple[tuple[str, str], ...] | None = eqx.field(static=True)
 
     def __init__(
         self,
@@ -52,6 +54,7 @@ class BeliefNetwork(eqx.Module):
         names: Sequence[str] | None = None,
         *,
         layers: tuple[int, ...] | None = None,
+        states: Sequence[Sequence[str]] | None = None,
         tolerance: float = checks.TOLERANCE,
     ):
         self.storage = weights if isinstance(weights, Storage) else _store(weights)
@@ -63,6 +66,7 @@ class BeliefNetwork(eqx.Module):
         else:
             self.activation, self.conditionals = _single(activation), None
         self.layers = None if self.conditionals is not None else layers
+        self.given_states = checks.check_states(states, self.names)
         if not is_traced(self.storage, self.bias):
             self.bias = checks.check_network(self, tolerance)
 
@@ -74,6 +78,7 @@ class BeliefNetwork(eqx.Module):
         activation: str | Activation | Callable | Sequence[Any] = "sigmoid",
         names: Sequence[str] | None = None,
         *,
+        states: Sequence[Sequence[str]] | None = None,
         tolerance: float = checks.TOLERANCE,
     ) -> "BeliefNetwork":
         """Layers of units, top layer first: weights[l] is (units of layer l + 1, units of layer l)."""
@@ -84,7 +89,8 @@ class BeliefNetwork(eqx.Module):
         if stack is not None:
             bias = [np.broadcast_to(h, (stack, h.shape[-1])) if h.ndim == 1 else h for h in bias]
         joined = eqx.filter_jit(_concatenate)(bias) if is_traced(bias) else np.concatenate(bias, axis=-1)
-        return cls(Blocks.layered(weights, layers), joined, activation, names, layers=layers, tolerance=tolerance)
+        storage = Blocks.layered(weights, layers)
+        return cls(storage, joined, activation, names, layers=layers, states=states, tolerance=tolerance)
 
     @classmethod
     def diagnosis(cls, causes: Any, findings: Any, *, leak: float = 0.0) -> "BeliefNetwork":
@@ -107,14 +113,16 @@ class BeliefNetwork(eqx.Module):
         return diagnosis(causes, findings, leak=leak)
 
     @classmethod
-    def of_units(cls, units: Sequence[Unit | tuple]) -> "BeliefNetwork":
+    def of_units(
+        cls, units: Sequence[Unit | tuple], *, states: Sequence[Sequence[str]] | None = None
+    ) -> "BeliefNetwork":
         """A network from what each of its units is: (name, parents, kind, weights, bias), as in `pf.Unit`.
 
         Parents are given by name or by index, in any order. The kind is "sigmoid", "noisy_or" or a `Custom`, with a
         weight for each parent and a bias; or a `Table`, with an axis for each parent. Names may be None, for all units.
         """
         parts = put_together(units)
-        return cls(parts.weights, parts.bias, parts.kinds, parts.names)
+        return cls(parts.weights, parts.bias, parts.kinds, parts.names, states=states)
 
     @classmethod
     def from_tables(
@@ -154,6 +162,11 @@ class BeliefNetwork(eqx.Module):
     def names(self) -> tuple[str, ...]:
         """What the units are called."""
         return self.given_names or tuple(map(str, range(self.size)))
+
+    @property
+    def states(self) -> tuple[tuple[str, str], ...]:
+        """What off and on are called in each unit: ("0", "1") unless words were given."""
+        return self.given_states or (checks.NUMBERED,) * self.size
 
     @property
     def weights(self) -> Any:

@@ -10,15 +10,15 @@ import scipy.sparse as sp
 
 from plefka.errors import InvalidInput, InvalidNetwork, PlefkaWarning, listed
 from plefka.networks.blocks import Blocks
-from plefka.networks.graph import find_cycle
+from plefka.networks.graph import cycle_text, find_cycle
 from plefka.networks.storage import Storage
 
 if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
 
-LONGEST_PATH = 20  # units of a cycle that are printed
 ROUNDING = 1e-9  # a field this little outside its domain, relative to the field, is inside
 TOLERANCE = 1e-6  # a field this little outside its domain comes from rounded numbers in a file
+NUMBERED = ("0", "1")  # what off and on are called where they have no words
 STACKLEVEL = 6  # from the warning to the line that makes the network
 
 
@@ -97,6 +97,26 @@ def check_names(names: Sequence[str] | None, size: int) -> tuple[str, ...] | Non
     return names
 
 
+def check_states(states: Sequence[Sequence[str]] | None, names: Sequence[str]) -> tuple[tuple[str, str], ...] | None:
+    """A pair (off, on) of words for each unit; None where all are 0 and 1."""
+    if states is None:
+        return None
+    if len(states) != len(names):
+        raise InvalidNetwork(f"states must be a pair (off, on) for each of the {len(names)} units; got {len(states)}.")
+    pairs = tuple(_state_pair(pair, name) for pair, name in zip(states, names, strict=True))
+    return None if all(pair == NUMBERED for pair in pairs) else pairs
+
+
+def _state_pair(pair: Sequence[str], name: str) -> tuple[str, str]:
+    words = tuple(pair) if not isinstance(pair, str) else (pair,)
+    printable = all(isinstance(word, str) and word.strip() and word.isprintable() for word in words)
+    if len(words) != 2 or not printable or words[0] == words[1]:
+        raise InvalidNetwork(
+            f"the states of a unit must be two different printable words, off and on; got {words!r} for unit {name!r}."
+        )
+    return words
+
+
 def _check_numbers(network: "BeliefNetwork") -> None:
     bad = np.argwhere(~np.isfinite(network.bias))
     if bad.size:
@@ -127,17 +147,8 @@ def _check_acyclic(network: "BeliefNetwork") -> None:
         cycle = find_cycle(sp.csr_array(pattern))
         if cycle is not None:
             raise InvalidNetwork(
-                f"weights must be acyclic; got the cycle {_path(network, cycle)}. Remove one of these edges."
+                f"weights must be acyclic; got the cycle {cycle_text(network.names, cycle)}. Remove one of these edges."
             )
-
-
-def _path(network: "BeliefNetwork", cycle: list[int]) -> str:
-    """'a -> b -> a', with the middle of a long cycle left out."""
-    names = [_name(network, unit) for unit in (*cycle, cycle[0])]
-    left_out = names[LONGEST_PATH // 2 : -LONGEST_PATH // 2]
-    if len(left_out) > 1:
-        names[LONGEST_PATH // 2 : -LONGEST_PATH // 2] = [f"... {len(left_out)} more ..."]
-    return " -> ".join(names)
 
 
 def _bias_inside_domain(network: "BeliefNetwork", tolerance: float) -> Any:

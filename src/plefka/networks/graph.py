@@ -1,7 +1,11 @@
 """Acyclic, or the cycle that says why not."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import scipy.sparse as sp
+
+LONGEST_PATH = 20  # units of a cycle that are printed
 
 
 def find_cycle(weights: sp.csr_array) -> list[int] | None:
@@ -37,3 +41,12 @@ def _shortest_cycle_through(forwards: sp.csr_array, start: int) -> list[int]:
     while path[-1] != start:
         path.append(int(before[path[-1]]))
     return path[::-1]
+
+
+def cycle_text(names: Sequence[str], cycle: list[int]) -> str:
+    """'a -> b -> a', with the middle of a long cycle left out."""
+    path = [names[unit] for unit in (*cycle, cycle[0])]
+    left_out = path[LONGEST_PATH // 2 : -LONGEST_PATH // 2]
+    if len(left_out) > 1:
+        path[LONGEST_PATH // 2 : -LONGEST_PATH // 2] = [f"... {len(left_out)} more ..."]
+    return " -> ".join(path)

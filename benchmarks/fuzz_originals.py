@@ -1,0 +1,61 @@
+"""Good files of every format of tables, for `fuzz_formats` to damage."""
+
+import numpy as np
+
+from plefka.formats import bif, uai, xmlbif
+from plefka.formats.tables import TableNetwork, TableUnit
+
+BIF = b"""network clinic { property "made by hand"; }
+// the causes
+variable flu { type discrete [ 2 ] { yes, no }; }
+variable cold { type discrete [ 2 ] { absent, present }; property position = (1, 2); }
+variable "sore throat" { type discrete [ 2 ] { no, yes }; }
+probability ( flu ) { table 0.1, 0.9; }
+probability ( cold | flu ) { table 0.7 0.2 0.3 0.8; }
+probability ( "sore throat" | flu, cold ) { /* by rows,
+  in any order */ (no, absent) 0.99, 0.01; (yes, absent) 0.2, 0.8; default 0.25, 0.75;
+}
+"""
+XMLBIF = b"""<?xml version="1.0"?>
+<!DOCTYPE BIF [ <!ELEMENT BIF ( NETWORK )*> <!ATTLIST BIF VERSION CDATA #REQUIRED> ]>
+<BIF VERSION="0.3"><NETWORK><NAME>clinic</NAME><PROPERTY>made &lt;by hand&gt;</PROPERTY>
+<VARIABLE TYPE="nature"><NAME>flu</NAME><OUTCOME>yes</OUTCOME><OUTCOME>no</OUTCOME></VARIABLE>
+<VARIABLE TYPE="nature"><NAME>fever</NAME><OUTCOME>low</OUTCOME><OUTCOME>high</OUTCOME></VARIABLE>
+<DEFINITION><FOR>flu</FOR><TABLE>0.1 0.9</TABLE></DEFINITION>
+<DEFINITION><FOR>fever</FOR><GIVEN>flu</GIVEN><TABLE>0.2 0.8 <!-- if not --> 0.9 0.1</TABLE></DEFINITION>
+</NETWORK></BIF>
+"""
+ERGO = b"""3
+2 2 2
+0
+0
+2 1 0
+/* Probabilities */
+2 0.9 0.1
+2 0.8 0.2
+8 1 0 0.5 0.5 0.4 0.6 0.2 0.8
+/* Names */
+a b c
+"""
+
+
+def _network(noisy_or: bool) -> TableNetwork:
+    rng = np.random.default_rng(0)
+    units = []
+    for k in range(6):
+        parents = tuple(range(max(0, k - 3), k))
+        table = rng.random((2,) * len(parents))
+        if noisy_or:
+            fields = np.array([0.1 + 0.7 * sum(state) for state in np.ndindex(*table.shape)])
+            table = -np.expm1(-fields).reshape(table.shape)
+        units.append(TableUnit(f"unit {k}", ("no", "yes"), parents, np.array(table)))
+    return TableNetwork(tuple(units))
+
+
+_NETWORKS = [_network(noisy_or) for noisy_or in (False, True)]
+ORIGINALS = {
+    ".bif": [BIF, *map(bif.dumps, _NETWORKS)],
+    ".xmlbif": [XMLBIF, *map(xmlbif.dumps, _NETWORKS)],
+    ".uai": [*map(uai.dumps, _NETWORKS)],
+    ".erg": [ERGO],
+}

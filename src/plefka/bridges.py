@@ -1,0 +1,181 @@
+"""Networks of other libraries: pgmpy, pyAgrum and NetworkX (`pip install 'plefka[networks]'`)."""
+
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from plefka.errors import InvalidInput, MissingExtra
+from plefka.formats.from_tables import network_of, tables_of
+from plefka.formats.tables import (
+    MOST_PARENTS,
+    Conditional,
+    TableUnit,
+    Variable,
+    check_variables,
+    is_first_on,
+    network_from,
+)  # fmt: skip
+from plefka.networks.belief import BeliefNetwork
+from plefka.recognition import COMPACT, SIGMOID, TOLERANCE, Form, linear_form
+
+PROBES = 64  # states at which a compact unit of pyAgrum is compared with what it was taken for
+
+
+def from_pgmpy(model: Any, approximate: float | None = None) -> BeliefNetwork:
+    """The network of a pgmpy `DiscreteBayesianNetwork`; `approximate` as in `plefka.load`."""
+    cpds = model.get_cpds()
+    variables = [Variable(str(c.variable), tuple(map(str, c.state_names[c.variable]))) for c in cpds]
+    check_variables(variables)
+    tables = [
+        Conditional(str(c.variable), tuple(map(str, c.variables[1:])), np.moveaxis(np.asarray(c.values, float), 0, -1))
+        for c in cpds
+    ]
+    return network_of(network_from(variables, tables), approximate)
+
+
+def to_pgmpy(network: BeliefNetwork) -> Any:
+    """A pgmpy `DiscreteBayesianNetwork` with the same distribution, its tables expanded."""
+    models, factors = _library("pgmpy.models", "pgmpy"), _library("pgmpy.factors.discrete", "pgmpy")
+    tables = tables_of(network)
+    model = models.DiscreteBayesianNetwork()
+    model.add_nodes_from(tables.names)
+    model.add_edges_from((tables.names[parent], unit.name) for unit in tables.units for parent in unit.parents)
+    for unit in tables.units:
+        family = [unit, *(tables.units[parent] for parent in unit.parents)]
+        on = unit.table.ravel()
+        model.add_cpds(
+            factors.TabularCPD(
+                unit.name,
+                2,
+                np.stack([1 - on, on]).tolist(),
+                [parent.name for parent in family[1:]],
+                [2] * len(unit.parents),
+                state_names={member.name: list(member.states) for member in family},
+            )
+        )
+    return model
+
+
+def from_pyagrum(model: Any, approximate: float | None = None) -> BeliefNetwork:
+    """The network of a pyAgrum `BayesNet`; noisy-or and logit nodes stay compact, however many parents they have."""
+    names = [model.variable(node).name() for node in model.nodes()]
+    variables = [Variable(name, tuple(model.variable(name).labels())) for name in names]
+    check_variables(variables)
+    wide = [name for name in names if len(model.parents(name)) > MOST_PARENTS]
+    known = {name: _wide_form(model, variables, name) for name in wide}
+    tables = [_pyagrum_table(model, name) for name in names if name not in known]
+    tables += [Conditional(name, (), np.array([0.5, 0.5])) for name in known]  # in their place
+    return network_of(network_from(variables, tables), approximate, known)
+
+
+def to_pyagrum(network: BeliefNetwork) -> Any:
+    """A pyAgrum `BayesNet` with the same distribution; noisy-or units of more than 16 parents become compact nodes."""
+    gum = _library("pyagrum", "pyagrum")
+    weights = sp.csr_array(network.storage.to_sparse()) if network.stack is None else sp.csr_array((0, 0))
+    degrees = np.diff(weights.indptr)
+    wide = [unit for unit in np.flatnonzero(degrees > MOST_PARENTS) if weights[[unit]].data.min() >= 0]
+    compact = wide if network.activation.name == "noisy_or" else []
+    tables = tables_of(_without_parents(network, compact) if compact else network)
+    model = gum.BayesNet()
+    for position, unit in enumerate(tables.units):
+        variable = gum.LabelizedVariable(unit.name, unit.name, list(unit.states))
+        if position in compact:
+            model.addNoisyORNet(variable, float(unit.table))
+        else:
+            model.add(variable)
+    for position, unit in enumerate(tables.units):
+        if position in compact:
+            row = weights[[position]].tocoo()
+            for parent, weight in zip(row.coords[1], row.data, strict=True):
+                model.addWeightedArc(tables.names[parent], unit.name, float(-np.expm1(-weight)))
+        else:
+            for parent in unit.parents:
+                model.addArc(tables.names[parent], unit.name)
+            model.cpt(unit.name).fillWith(_in_pyagrum_order(model.cpt(unit.name), unit, tables.names))
+    return model
+
+
+def to_networkx(network: BeliefNetwork) -> Any:
+    """A NetworkX `DiGraph`: units with `bias` and `states` (off, on), edges from parent to child with `weight`."""
+    nx = _library("networkx", "networkx")
+    if network.stack is not None:
+        raise InvalidInput(f"to_networkx takes one network; got a stack of {network.stack}. Take one of them.")
+    graph = nx.DiGraph(activation=network.activation.name)
+    for name, states, bias in zip(network.names, network.states, np.asarray(network.bias, float), strict=True):
+        graph.add_node(name, bias=float(bias), states=states)
+    weights = sp.csr_array(network.storage.to_sparse())
+    weights.eliminate_zeros()
+    edges, names = weights.tocoo(), network.names
+    for child, parent, weight in zip(*edges.coords, edges.data, strict=True):
+        graph.add_edge(names[parent], names[child], weight=float(weight))
+    return graph
+
+
+def _library(module: str, package: str) -> Any:
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise MissingExtra(package, "networks", f"a bridge to {package}") from error
+
+
+def _without_parents(network: BeliefNetwork, units: Sequence[int]) -> BeliefNetwork:
+    """The network with the edges to some units taken away, so that all others have tables."""
+    weights = sp.lil_array(sp.csr_array(network.storage.to_sparse()))
+    weights[list(units), :] = 0
+    return BeliefNetwork(
+        sp.csr_array(weights), network.bias, network.activation, network.given_names, states=network.given_states
+    )
+
+
+def _pyagrum_table(model: Any, name: str) -> Conditional:
+    """pyAgrum's axes come in reverse order, the child last; only `tolist` is right for compact nodes."""
+    table = model.cpt(name)
+    return Conditional(name, tuple(reversed(table.names[1:])), np.array(table.tolist(), float))
+
+
+def _in_pyagrum_order(table: Any, unit: TableUnit, names: Sequence[str]) -> list[float]:
+    axes = [[names[parent] for parent in unit.parents].index(name) for name in reversed(table.names[1:])]
+    on = np.transpose(unit.table, axes).ravel()
+    return np.stack([1 - on, on], axis=1).ravel().tolist()
+
+
+def _wide_form(model: Any, variables: Sequence[Variable], name: str) -> Form:
+    """What a node of many parents computes, from its values with at most one of them on, and tested at others."""
+    on = {variable.name: 0 if is_first_on(variable.states) else 1 for variable in variables}
+    table = model.cpt(name)
+    position = {variable.name: k for k, variable in enumerate(variables)}
+    parents = list(table.names[1:])
+    states = np.vstack([np.zeros((1, len(parents)), int), np.eye(len(parents), dtype=int), *_probes(len(parents))])
+    found = np.array([_probability(model, table, name, parents, state, on) for state in states])
+    variable = variables[position[name]]
+    words = variable.states if on[name] else variable.states[::-1]
+    unit = TableUnit(name, (words[0], words[1]), tuple(position[parent] for parent in parents), found)
+    for kind in (COMPACT[0], SIGMOID):
+        form = linear_form(unit, kind, states, found)
+        if form is not None and form.error <= TOLERANCE:
+            return form
+    raise InvalidInput(
+        f"a unit of more than {MOST_PARENTS} parents must be a noisy-or or a logit node; "
+        f"{name!r} has {len(parents)} and is neither."
+    )
+
+
+def _probes(count: int) -> Iterator[np.ndarray]:
+    rng = np.random.default_rng(0)
+    for density in (1.5 / count, 0.2, 0.5, 1.0):
+        yield (rng.random((PROBES // 4, count)) < density).astype(int)
+
+
+def _probability(
+    model: Any, table: Any, name: str, parents: Sequence[str], state: np.ndarray, on: dict[str, int]
+) -> float:
+    """P(on) at one state of the parents, without the table of all of them."""
+    gum = _library("pyagrum", "pyagrum")
+    at = gum.Instantiation(table)
+    at.chgVal(name, on[name])
+    for parent, value in zip(parents, state.tolist(), strict=True):
+        at.chgVal(parent, on[parent] if value else 1 - on[parent])
+    return float(table.get(at))

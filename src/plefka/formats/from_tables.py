@@ -1,0 +1,134 @@
+"""From tables to a network, of compact units where they fit, and back to tables."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+import numpy as np
+import scipy.sparse as sp
+from jaxtyping import Float
+
+from plefka.activations import Table
+from plefka.errors import InvalidFile, InvalidInput, PlefkaWarning, listed
+from plefka.formats.relabelling import flipped, flips_for_noisy_or
+from plefka.formats.tables import MOST_PARENTS, WITHOUT_TABLES, TableNetwork, TableUnit
+from plefka.networks.belief import BeliefNetwork
+from plefka.networks.units import Unit
+from plefka.recognition import (
+    NOISY_OR,
+    SIGMOID,
+    TOLERANCE,
+    Form,
+    check_approximate,
+    forms_of,
+    probabilities,
+    recognised,
+)
+
+ACTIVATIONS = {NOISY_OR: "noisy_or", SIGMOID: "sigmoid"}
+
+
+def network_of(
+    tables: TableNetwork, approximate: float | None = None, known: Mapping[str, Form] = MappingProxyType({})
+) -> BeliefNetwork:
+    """The network whose units are all noisy-or, or all sigmoid, if need be after exchanging on and off in some units.
+
+    Where neither can be, units are of different kinds: each what it is recognised as, or a table.
+
+    With `approximate`, forms may differ from the tables by up to that; a warning says by how much they do.
+    `known` has the forms of units that are too wide for a table, by name.
+    """
+    limit = check_approximate(approximate)
+    for kind in ACTIVATIONS:
+        forms = [known.get(unit.name) or _form(unit, limit, kind) for unit in tables.units]
+        if all(form.kind == kind for form in forms):
+            return _build(tables, forms, approximate)
+    flips = flips_for_noisy_or(tables, limit) if not known else None
+    if flips is not None:
+        relabelled = flipped(tables, flips)
+        return _build(relabelled, [_form(unit, limit, NOISY_OR) for unit in relabelled.units], approximate)
+    forms = [known.get(unit.name) or form for unit, form in zip(tables.units, recognised(tables, approximate))]
+    return _build(tables, forms, approximate)
+
+
+def tables_of(network: BeliefNetwork) -> TableNetwork:
+    """The table of every unit."""
+    if not isinstance(network, BeliefNetwork):
+        raise InvalidInput(f"a network must be a BeliefNetwork; got {type(network).__name__}.")
+    if network.stack is not None:
+        raise InvalidInput(f"formats of tables hold one network; got a stack of {network.stack}. Save one of them.")
+    weights = sp.csr_array(network.storage.to_sparse())
+    weights.eliminate_zeros()
+    ends = zip(weights.indptr[:-1], weights.indptr[1:], strict=True)
+    families = [(weights.indices[first:last], weights.data[first:last]) for first, last in ends]
+    called = zip(network.names, np.asarray(network.bias, float), families, strict=True)
+    fields = [_fields(name, bias, values) for name, bias, (_, values) in called]
+    activation = network.activation
+    on = np.clip(activation.probability(activation.clip(np.concatenate(fields))), 0.0, 1.0)
+    tables = np.split(on, np.cumsum([len(part) for part in fields])[:-1])
+    units = [
+        TableUnit(name, states, tuple(map(int, parents)), table.reshape((2,) * len(parents)))
+        for name, states, (parents, _), table in zip(network.names, network.states, families, tables, strict=True)
+    ]
+    return TableNetwork(tuple(units), network.given_names is not None)
+
+
+def _form(unit: TableUnit, limit: float, kind: str) -> Form:
+    """The unit in this form, or as a table where it does not fit with the polarity of its parents."""
+    form, *others = forms_of(unit, limit, (kind,))
+    return others[-1] if form.negated_parents.any() else form
+
+
+def _build(tables: TableNetwork, forms: Sequence[Form], approximate: float | None) -> BeliefNetwork:
+    if approximate is not None:
+        _say_costs(forms, approximate)
+    if len({form.kind for form in forms}) > 1 or forms[0].kind not in ACTIVATIONS or any(map(_is_negated, forms)):
+        names = tables.names if tables.named else [None] * len(forms)
+        units = [_unit(name, form) for name, form in zip(names, forms, strict=True)]
+        return BeliefNetwork.of_units(units, states=tables.states)
+    size = len(forms)
+    children = np.repeat(np.arange(size), [len(form.parents) for form in forms])
+    parents = np.array([parent for form in forms for parent in form.parents], int)
+    values = np.concatenate([np.zeros(0), *(form.weights for form in forms)])
+    return BeliefNetwork(
+        sp.csr_array((values, (children, parents)), shape=(size, size)),
+        np.array([form.bias for form in forms]),
+        ACTIVATIONS[forms[0].kind],
+        tables.names if tables.named else None,
+        states=tables.states,
+    )
+
+
+def _is_negated(form: Form) -> bool:
+    return bool(form.negated_parents.any())
+
+
+def _unit(name: str | None, form: Form) -> Unit:
+    """A unit of its own kind; a table where a parent acts when it is off."""
+    if form.kind in ACTIVATIONS and not _is_negated(form):
+        return Unit(name, form.parents, ACTIVATIONS[form.kind], form.weights.tolist(), form.bias)
+    return Unit(name, form.parents, Table(probabilities(form)))
+
+
+def _say_costs(forms: Sequence[Form], approximate: float) -> None:
+    costs = [f"{form.unit.name} {form.error:.2g}" for form in forms if form.error > TOLERANCE]
+    if costs:
+        warnings.warn(
+            f"with approximate={approximate:g}, {len(costs)} of {len(forms)} units became a form that is not quite their "
+            f"table; the largest error of a probability is, by unit: {listed(costs, 20)}.",
+            PlefkaWarning,
+            stacklevel=5,
+        )
+
+
+def _fields(name: str, bias: float, weights: Float[np.ndarray, " parent"]) -> Float[np.ndarray, " states"]:
+    """The fields of a unit for all states of its parents, the last of them fastest."""
+    if len(weights) > MOST_PARENTS:
+        raise InvalidFile(
+            f"a table must have at most {MOST_PARENTS} parents, as it has 2 to their number entries; "
+            f"unit {name!r} has {len(weights)}. {WITHOUT_TABLES}"
+        )
+    fields = np.array([bias])
+    for weight in weights:
+        fields = np.add.outer(fields, [0.0, weight]).ravel()
+    return fields
