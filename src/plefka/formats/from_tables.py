@@ -114,8 +114,8 @@ def _say_costs(forms: Sequence[Form], approximate: float) -> None:
     costs = [f"{form.unit.name} {form.error:.2g}" for form in forms if form.error > TOLERANCE]
     if costs:
         warnings.warn(
-            f"with approximate={approximate:g}, {len(costs)} of {len(forms)} units became a form that is not quite their "
-            f"table; the largest error of a probability is, by unit: {listed(costs, 20)}.",
+            f"with approximate={approximate:g}, {len(costs)} of {len(forms)} units became a form that is not quite "
+            f"their table; the largest error of a probability is, by unit: {listed(costs, 20)}.",
             PlefkaWarning,
             stacklevel=5,
         )
