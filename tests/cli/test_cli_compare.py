@@ -60,10 +60,11 @@ def test_an_answer_above_zero_is_doubted(run, monkeypatch):
 def test_without_the_truth_errors_are_left_out(run, monkeypatch, tmp_path):
     only(monkeypatch, "exact", "G11")
     path = tmp_path / "large.npz"
-    causes = 26
-    weights = [np.full((2, causes), 0.1)]
-    pf.save(pf.BeliefNetwork.layered(weights, [np.full(causes, 0.1), np.full(2, 0.1)], "noisy_or"), path)
-    answer = run("compare", path, "-e", f"{causes}=1,{causes + 1}=1", "--json")
+    count = 26
+    weights, bias = [np.full((count, count), 0.1)], [np.full(count, 0.1)] * 2
+    pf.save(pf.BeliefNetwork.layered(weights, bias, "noisy_or"), path)
+    all_on = ",".join(f"{finding}=1" for finding in range(count, 2 * count))
+    answer = run("compare", path, "-e", all_on, "--json")
     assert [content["error"] for content in answer.json["methods"]] == [None]
     assert "2^26" in answer.json["left_out"]["exact"]
 
