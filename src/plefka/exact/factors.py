@@ -75,11 +75,11 @@ class Logs(NamedTuple):
     off: Callable
     on: Callable
     clip: Callable
-    is_linear: bool
+    is_linear: Callable  # of biases: where P(off) is a product over the parents
 
     @classmethod
     def of(cls, activation: Activation) -> "Logs":
-        return cls(activation.log_off, activation.log_on, activation.clip, activation.has_linear_log_off)
+        return cls(activation.log_off, activation.log_on, activation.clip, activation.is_linear_off)
 
 
 def factors_of(question: Question, edges: EdgeList, logs: Logs, rows: np.ndarray) -> Factors:
@@ -134,10 +134,11 @@ class _Writer:
         has_parents = np.zeros(self.size, bool)
         has_parents[self.child] = True
         self._settle(self.counted & ~has_parents)
-        if self.f.is_linear:
-            self._fold(self.counted & has_parents & ~self.free & ~self.on)
-            return self._finished(*self._switched(), {})
-        return self._finished({}, {}, self._tables(np.flatnonzero(has_parents)))
+        linear = np.broadcast_to(self.f.is_linear(self.x), self.x.shape)[:, 0]
+        tables = self._tables(np.flatnonzero(has_parents & ~linear))
+        self._keep_edges(linear[self.child])
+        self._fold(self.counted & has_parents & ~self.free & ~self.on & linear)
+        return self._finished(*self._switched(), tables)
 
     def _settle(self, units: np.ndarray) -> None:
         """Units without free parents."""
@@ -151,7 +152,10 @@ class _Writer:
         self.constant -= self.x[off].sum(axis=0)
         folded = off[self.child]
         np.subtract.at(self.prior[:, 1], self.parent[folded], self.weight[folded])
-        self.child, self.parent, self.weight = (z[~folded] for z in (self.child, self.parent, self.weight))
+        self._keep_edges(~folded)
+
+    def _keep_edges(self, kept: np.ndarray) -> None:
+        self.child, self.parent, self.weight = (z[kept] for z in (self.child, self.parent, self.weight))
 
     def _switched(self) -> tuple[dict, dict]:
         lowest = self.x + 0.0
