@@ -24,6 +24,7 @@ CLOSE = 1e-12  # rounding: no better fit is looked for
 ZERO = 1e-15  # a probability below is zero
 SMALLEST = TOLERANCE / 2  # what a zero among other numbers counts for: tables are often rounded to six digits
 REFINEMENTS = 30
+RANGE = 1e3  # times the limit: an error beyond it is no rounding that could be fitted away
 HOPELESS = 0.3  # an error of the start that refinement does not mend
 MOST_REFINED = 20  # parents of a table whose fit is refined
 NOISY_OR, NEGATED, SIGMOID, TABLE = "noisy-or", "noisy-or, negated", "sigmoid", "table"
@@ -173,17 +174,17 @@ def _fit_sigmoid(table: Table, limit: float) -> Found:
     edge = limit / 4 if limit > TOLERANCE else 0.0
     if not edge and (table.min() <= ZERO or table.max() >= 1 - ZERO):
         return None
-    bias, weights = _fit(np.clip(table, edge, 1 - edge), _SCALES[SIGMOID])
+    bias, weights = _fit(np.clip(table, edge, 1 - edge), _SCALES[SIGMOID], limit)
     return bias, weights, np.zeros(table.ndim, bool)
 
 
 def _fit_with_certain_parents(table: Table, kind: str, quiet: Table, limit: float) -> Found:
     """`quiet` is the probability that no cause is effective; parents in whose presence it is zero are certain."""
-    found = _fit_by_zeros(table, kind, quiet, ZERO)
-    return _fit_by_zeros(table, kind, quiet, limit) if found is None and limit > TOLERANCE else found
+    found = _fit_by_zeros(table, kind, quiet, ZERO, limit)
+    return _fit_by_zeros(table, kind, quiet, limit, limit) if found is None and limit > TOLERANCE else found
 
 
-def _fit_by_zeros(table: Table, kind: str, quiet: Table, zero: float) -> Found:
+def _fit_by_zeros(table: Table, kind: str, quiet: Table, zero: float, limit: float) -> Found:
     on_decides, off_decides = (
         np.array([bool(np.all(quiet.take(state, axis) <= zero)) for axis in range(table.ndim)], bool)
         for state in (1, 0)
@@ -194,19 +195,19 @@ def _fit_by_zeros(table: Table, kind: str, quiet: Table, zero: float) -> Found:
     rest = tuple(int(off_decides[axis]) if certain[axis] else slice(None) for axis in range(table.ndim))
     weights = np.full(table.ndim, np.inf)
     inside = np.clip(table[rest], *((0.0, 1 - SMALLEST) if kind == NOISY_OR else (SMALLEST, 1.0)))
-    bias, weights[~certain] = _fit(inside, _SCALES[kind])
+    bias, weights[~certain] = _fit(inside, _SCALES[kind], limit)
     lowest = bias + np.minimum(weights, 0).sum()
     return max(bias, bias - lowest), weights, off_decides  # a field of rounded numbers may come out below 0
 
 
-def _fit(table: Table, scale: _Scale) -> tuple[float, Float[np.ndarray, " parent"]]:
+def _fit(table: Table, scale: _Scale, limit: float) -> tuple[float, Float[np.ndarray, " parent"]]:
     """From one state and those with one parent changed; by least squares where rounded numbers do not fit that."""
     fields = scale.field(table)
     origin = np.unravel_index(int(np.abs(scale.slope(fields)).argmax()), table.shape)  # rounding matters least there
     ends = [[(*origin[:axis], state, *origin[axis + 1 :]) for state in (0, 1)] for axis in range(table.ndim)]
     weights = np.array([fields[on] - fields[off] for off, on in ends], float)
     theta = np.array([fields[origin] - weights @ np.array(origin, float), *weights])
-    if CLOSE < _error(theta, table, scale) < HOPELESS and table.ndim <= MOST_REFINED:
+    if CLOSE < _error(theta, table, scale) < min(HOPELESS, RANGE * limit) and table.ndim <= MOST_REFINED:
         theta = min(_refinements(theta, table, scale), key=lambda trial: _error(trial, table, scale))
     return float(theta[0]) + 0.0, theta[1:] + 0.0  # no negative zeros
 
