@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from plefka.bounding.descent import descend
-from plefka.bounding.open_findings import Effect, EliminationOrder, elimination_order
+from plefka.bounding.open_findings import OpenFindings
 from plefka.bounding.two_layers import TwoLayers
 
 MAX_STEPS = 500
@@ -53,7 +53,7 @@ class Transformed:
         self.size, self.when_on = np.abs(problem.weight[edges]), problem.weight[edges] > 0
         self.reach = self.leak[self.finding] + self.size  # the field with one cause alone
         self.top = problem.activation.log_on(self.reach)
-        self.order = exact_order(problem, exact) if exact else None
+        self.open = OpenFindings.of(problem, exact) if exact else None
 
     def bound(self, z: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         """The bound where the tangents touch at x = leak + exp(z), its gradient, and about its second derivatives."""
@@ -70,8 +70,8 @@ class Transformed:
         off = self.problem.log_off + self._by_cause(np.where(self.when_on, 0.0, a))
         log_z = np.logaddexp(on, off)
         means, log_p = np.exp(on - log_z), 0.0
-        if self.order is not None:
-            log_p, means = self.order.log_all_on(means, np.exp(off - log_z))
+        if self.open is not None:
+            log_p, means = self.open.log_all_on(on - log_z, off - log_z)
         return float(self.problem.constant + base.sum() + log_z.sum() + log_p), means
 
     def _exponents(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -118,13 +118,3 @@ class Transformed:
         bounded = base - self._by_finding(np.log1p(-means * -np.expm1(-a)))
         stay = self._by_finding(np.log1p(acting * np.expm1(-self.size)))
         return bounded - self.problem.activation.log_on(self.leak - stay)
-
-
-def exact_order(problem: TwoLayers, exact: list[int]) -> EliminationOrder:
-    """The order in which the exact findings are summed over; they are numbered by their place in the list."""
-    edges = np.isin(problem.finding, exact)
-    place = {finding: k for k, finding in enumerate(exact)}
-    columns = (z[edges].tolist() for z in (problem.finding, problem.cause, problem.weight))
-    return elimination_order(
-        problem.leak[exact], [Effect(place[i], j, abs(w), w > 0) for i, j, w in zip(*columns, strict=True)]
-    )

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from plefka.bounding.open_findings import MOST_OPEN
-from plefka.bounding.transformed import Found, Transformed, exact_order
+from plefka.bounding.open_findings import OpenFindings
+from plefka.bounding.transformed import Found, Transformed
 from plefka.bounding.two_layers import RATES, TwoLayers, is_two_layered, two_layers
 from plefka.question import Question
 from plefka.reduction.edges import EdgeList
@@ -38,7 +38,7 @@ def upper_bound(part: "Part", *, exact_findings: int = EXACT_FINDINGS) -> Upper:
     """An upper bound of ln P(evidence) of a part with a single row.
 
     `exact_findings`: how many findings of a noisy-or network are treated exactly, at most. The cost doubles with each
-    that has causes in common with the others; where more than `MOST_OPEN` would be open at once, fewer are exact.
+    that has causes in common with the others; where too many would be open at once, fewer are exact.
     """
     question, constant = part.question, float(part.constant[0])
     if not is_two_layered(question):
@@ -70,7 +70,7 @@ def _exact_from_the_start(problem: TwoLayers, most: int) -> list[int]:
 
 
 def _fits(problem: TwoLayers, findings: list[int]) -> bool:
-    return exact_order(problem, findings).most_open <= MOST_OPEN
+    return OpenFindings.of(problem, findings).fits
 
 
 def _costliest(relaxed: Transformed, found: Found) -> int | None:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from plefka.exact.factors import Factors
+from plefka.exact.factors import Factors, Switch
 from plefka.exact.ordering import ASKED, Act, Cluster, Match, Multiply, Observe, Plan, Sum
 
 FEW_NUMBERS = 2**22  # that are kept from the way there, where it is not gone again for each table on the way back
@@ -65,25 +65,26 @@ class _Run:
             ("nothing",): arithmetic.from_log(np.stack([np.zeros(count), np.full(count, -np.inf)])),
             ("any",): arithmetic.from_log(np.zeros((2, count))),
         }
-        logs = {("prior", unit): log for unit, log in factors.prior.items()}
-        logs |= {("leak", unit): log for unit, log in factors.leak.items()}
-        logs |= {("table", k): log for k, log in enumerate(factors.tables)}
-        for name, log in logs.items():
-            self.factors[name] = self._of_log(log)
-        self.strength = {switch: arithmetic.from_log(log) for switch, log in factors.strength.items()}
+        pairs = {("prior", unit): log for unit, log in factors.prior.items()}
+        pairs |= {("leak", unit): log for unit, log in factors.leak.items()}
+        if pairs:
+            self.factors |= zip(pairs, self._of_logs(np.stack(list(pairs.values()))), strict=True)
+        for k, log in enumerate(factors.tables):
+            self.factors["table", k] = self._of_logs(log[None])[0]
+        strengths = arithmetic.from_log(np.stack(list(factors.strength.values()))) if factors.strength else ()
+        self.strength: dict[Switch, np.ndarray] = dict(zip(factors.strength, strengths, strict=True))
         self.keeps = plan.stored * count <= FEW_NUMBERS
         self.kept: dict[int, list] = {}
         self.outside: dict[tuple, np.ndarray] = {}  # what all else says of a factor
         self.means: dict[int, np.ndarray] = {}
         self.leak_slopes: dict[int, np.ndarray] = {}
 
-    def _of_log(self, log: np.ndarray) -> np.ndarray:
-        """Scaled so that the largest entry is one."""
-        axes = tuple(range(log.ndim - 1))
-        top = log.max(axis=axes)
+    def _of_logs(self, logs: np.ndarray) -> np.ndarray:
+        """Factors along the first axis, each scaled so that its largest entry is one."""
+        top = logs.max(axis=tuple(range(1, logs.ndim - 1)), keepdims=True)
         top = np.where(np.isfinite(top), top, 0.0)
-        self.log_z += top
-        return self.a.from_log(log - top)
+        self.log_z += top.reshape(len(logs), -1).sum(axis=0)
+        return self.a.from_log(logs - top)
 
     def _scaled(self, table: np.ndarray) -> np.ndarray:
         top = table.max(axis=tuple(range(table.ndim - 1)))
