@@ -1,7 +1,7 @@
 """Rows of evidence in blocks: from files that need not fit in memory, tables, arrays, and dictionaries."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from itertools import islice
 from os import PathLike
 from pathlib import Path
@@ -59,7 +59,7 @@ def open_source(network: "BeliefNetwork", source: Any, size: int, id_column: str
         return Source(_of_array(network, source, size), len(source))
     if isinstance(source, Iterable) and not isinstance(source, Mapping):
         return Source(
-            _of_mappings(network, source, size, id_column), len(source) if hasattr(source, "__len__") else None
+            _of_mappings(network, source, size, id_column), len(source) if isinstance(source, Sized) else None
         )
     raise InvalidInput(
         "rows must be a file, a DataFrame, an array with a column for each unit, or dictionaries {unit: 0 or 1}; "
