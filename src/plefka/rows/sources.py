@@ -177,8 +177,9 @@ def _narrowed(rows: np.ndarray, ids: list[Any] | None) -> Block:
 
 
 def _of_mappings(network: "BeliefNetwork", rows: Iterable[Any], size: int, id_column: str | None) -> Iterator[Block]:
-    """The units that some row of a block observes; a unit is looked up once, however many rows observe it."""
-    rows, places, first = iter(rows), {}, 0
+    """The units that some row of a block observes; names are listed once, as there may be many of them."""
+    rows, first = iter(rows), 0
+    places: dict[Any, int] = {name: unit for unit, name in enumerate(network.names)}
     while block := list(islice(rows, size)):
         ids = None if id_column is None else [_id_of(row, first + k, id_column) for k, row in enumerate(block)]
         states = [_states(network, row, first + k, id_column, places) for k, row in enumerate(block)]
