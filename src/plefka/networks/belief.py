@@ -1,6 +1,7 @@
 """Belief networks of the form (4): each unit is on with probability f(weighted sum of its parents + bias)."""
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import equinox as eqx
@@ -289,5 +290,6 @@ def _concatenate(parts):
     return jnp.concatenate(parts, axis=-1)
 
 
+@lru_cache(maxsize=4)  # a network of many units is asked about many of them
 def _positions(names: tuple[str, ...]) -> dict[str, int]:
     return {name: position for position, name in enumerate(names)}

@@ -19,34 +19,35 @@ class Relevant:
     """A network whose edges are listed by child."""
 
     network: BeliefNetwork
+    edges: Edges
     starts: Int[np.ndarray, " unit"]
     counts: Int[np.ndarray, " unit"]
 
     @classmethod
     def of(cls, network: BeliefNetwork) -> "Relevant | None":
         """None where the network is too small, or stored in blocks, for it to be worth while."""
-        if not isinstance(network.storage, Edges) or network.stack is not None or network.num_edges < FEW_EDGES:
+        edges = network.storage
+        if not isinstance(edges, Edges) or network.stack is not None or network.num_edges < FEW_EDGES:
             return None
-        counts = np.bincount(np.asarray(network.storage.child.unit), minlength=network.size)
-        return cls(network, np.cumsum(counts) - counts, counts)
+        counts = np.bincount(np.asarray(edges.child.unit), minlength=network.size)
+        return cls(network, edges, np.cumsum(counts) - counts, counts)
 
     def part(self, wanted: Bool[np.ndarray, " unit"]) -> tuple[BeliefNetwork, Int[np.ndarray, " unit"]]:
         """The network of these units and all above them, and the units of it."""
         units = np.flatnonzero(self.with_ancestors(wanted))
         if len(units) == self.network.size:
             return self.network, units
-        storage = self.network.storage
-        edges = self._edges_to(units)
+        some = self._edges_to(units)
         place = np.full(self.network.size, -1, np.int32)
         place[units] = np.arange(len(units))
-        child, parent = (place[np.asarray(end.unit)[edges]] for end in (storage.child, storage.parent))
-        part = Edges.from_lists(np.asarray(storage.values)[edges], child, parent, len(units))
+        child, parent = (place[np.asarray(end.unit)[some]] for end in (self.edges.child, self.edges.parent))
+        part = Edges.from_lists(np.asarray(self.edges.values)[some], child, parent, len(units))
         names = None if self.network.given_names is None else [self.network.given_names[unit] for unit in units]
         return BeliefNetwork(part, np.asarray(self.network.bias)[units], self.network.activation, names), units
 
     def with_ancestors(self, wanted: Bool[np.ndarray, " unit"]) -> Bool[np.ndarray, " unit"]:
         """These units and all above them."""
-        parent = np.asarray(self.network.storage.parent.unit)
+        parent = np.asarray(self.edges.parent.unit)
         there, newest = wanted.copy(), np.flatnonzero(wanted)
         while newest.size:
             new = np.zeros_like(there)

@@ -1,7 +1,7 @@
 """Rows of evidence in blocks: from files that need not fit in memory, tables, arrays, and dictionaries."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from itertools import islice
 from os import PathLike
 from pathlib import Path
@@ -59,7 +59,7 @@ def open_source(network: "BeliefNetwork", source: Any, size: int, id_column: str
         return Source(_of_array(network, source, size), len(source))
     if isinstance(source, Iterable) and not isinstance(source, Mapping):
         return Source(
-            _of_mappings(network, source, size, id_column), len(source) if hasattr(source, "__len__") else None
+            _of_mappings(network, source, size, id_column), len(source) if isinstance(source, Sized) else None
         )
     raise InvalidInput(
         "rows must be a file, a DataFrame, an array with a column for each unit, or dictionaries {unit: 0 or 1}; "
@@ -177,8 +177,9 @@ def _narrowed(rows: np.ndarray, ids: list[Any] | None) -> Block:
 
 
 def _of_mappings(network: "BeliefNetwork", rows: Iterable[Any], size: int, id_column: str | None) -> Iterator[Block]:
-    """The units that some row of a block observes; a unit is looked up once, however many rows observe it."""
-    rows, places, first = iter(rows), {}, 0
+    """The units that some row of a block observes; names are listed once, as there may be many of them."""
+    rows, first = iter(rows), 0
+    places: dict[Any, int] = {name: unit for unit, name in enumerate(network.names)}
     while block := list(islice(rows, size)):
         ids = None if id_column is None else [_id_of(row, first + k, id_column) for k, row in enumerate(block)]
         states = [_states(network, row, first + k, id_column, places) for k, row in enumerate(block)]
