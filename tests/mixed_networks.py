@@ -10,7 +10,7 @@ CAUCHY = pf.Custom(lambda x: 0.9 / (1 + x**2) + 0.05, name="cauchy")
 FUNCTIONS = {
     "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
     "noisy_or": lambda x: -np.expm1(-x),
-    CAUCHY: lambda x: 0.9 / (1 + x**2) + 0.05,
+    "cauchy": lambda x: 0.9 / (1 + x**2) + 0.05,
 }
 
 
@@ -51,7 +51,7 @@ def chance(unit: pf.Unit, parents: list[int]) -> float:
     if isinstance(unit.kind, pf.Table):
         return float(unit.kind.probabilities[tuple(parents)])
     on = [weight for weight, state in zip(unit.weights, parents, strict=True) if state]
-    return float(FUNCTIONS[unit.kind](unit.bias + sum(on)))
+    return float(FUNCTIONS[getattr(unit.kind, "name", unit.kind)](unit.bias + sum(on)))
 
 
 def joint(units: list) -> tuple[np.ndarray, np.ndarray]:

@@ -1,5 +1,7 @@
 """Units of different kinds in one network, against brute force over the joint table."""
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -171,7 +173,7 @@ def test_large_noisy_or_units_beside_tables():
     """Units with more parents than a table keep their product, and tables with 16 parents are summed over."""
     rng = np.random.default_rng(6)
     causes = [pf.Unit(f"cause {k}", [], "noisy_or", [], 0.1) for k in range(20)]
-    names = [unit.name for unit in causes]
+    names = [f"cause {k}" for k in range(20)]
     units = [
         *causes,
         pf.Unit("many", names, "noisy_or", rng.uniform(0, 0.3, 20).tolist(), 0.02),
@@ -309,7 +311,9 @@ def wide(kind, name):
 
 
 PARENTS = [pf.Unit(f"p{k}", [], "sigmoid", [], 0.0) for k in range(17)]
+ANY_TABLE: Any = pf.Table(0.5)
 WRONG = {
+    "parts of a unit": (lambda: pf.BeliefNetwork.of_units([("a",)]), r"must be \(name, parents, kind, weights, bias\)"),
     "not between 0 and 1": (lambda: pf.Table([0.1, 1.2]), r"must lie between 0 and 1; got 1\.2"),
     "not a number": (lambda: pf.Table([0.1, np.nan]), "must lie between 0 and 1; got nan"),
     "no numbers": (lambda: pf.Table(["a", "b"]), "must be an array of numbers"),
@@ -358,7 +362,7 @@ WRONG = {
         "the networks of a stack have units of one kind",
     ),
     "one table for all": (
-        lambda: pf.BeliefNetwork(np.zeros((2, 2)), [0, 0], pf.Table(0.5)),
+        lambda: pf.BeliefNetwork(np.zeros((2, 2)), [0, 0], ANY_TABLE),
         "activation must be that of all units; got Table. Use a list",
     ),
     "unknown kind": (

@@ -63,3 +63,17 @@ def test_a_network_without_edges_is_shown(run, tmp_path, size):
     content = run("show", path, "--json").json
     assert (content["num_edges"], content["weights"], content["edges"]) == (0, None, [])
     assert run("show", path).code == 0
+
+
+def test_units_of_different_kinds_are_shown(run, tmp_path):
+    path = tmp_path / "mixed.json"
+    units = [("a", [], "noisy_or", [], 0.1), ("b", ["a"], "noisy_or", [2.0], 0.2), ("c", ["b"], pf.Table([0.25, 0.5]))]
+    pf.save(pf.BeliefNetwork.of_units(units), path)
+    content = run("show", path, "--json").json
+    assert content["edges"] == [
+        {"parent": "a", "child": "b", "weight": 2.0},
+        {"parent": "b", "child": "c", "weight": None},
+    ]
+    out = run("show", path).out
+    assert "P(on) = 0.25, 0.5" in out
+    assert "bias 0.2; weights 2" in out

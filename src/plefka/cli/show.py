@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     import scipy.sparse as sp
 
     from plefka.networks.belief import BeliefNetwork
+    from plefka.networks.units import Unit
 
 
 def show(net: options.Network, json: options.Json = False) -> None:
@@ -29,7 +30,8 @@ def _facts(network: "BeliefNetwork") -> dict[str, Any]:
 
     graph = _matrix(network) if network.stack is None else network.storage.union()
     parents, children = np.diff(graph.indptr), np.diff(graph.tocsc().indptr)
-    values = np.concatenate([np.zeros(0), *network.storage.leaves()])
+    mixed = network.conditionals is not None  # weights and biases of tables are not numbers of the model
+    values = np.zeros(0) if mixed else np.concatenate([np.zeros(0), *network.storage.leaves()])
     return {
         "kind": "belief network",
         "activation": network.activation.name,
@@ -41,7 +43,7 @@ def _facts(network: "BeliefNetwork") -> dict[str, Any]:
         "num_leaves": int(np.sum(children == 0)),
         "in_degree": {"least": int(parents.min()), "mean": float(parents.mean()), "most": int(parents.max())},
         "weights": _range(values[values != 0]),
-        "bias": _range(np.asarray(network.bias).ravel()),
+        "bias": None if mixed else _range(np.asarray(network.bias).ravel()),
     }
 
 
@@ -61,11 +63,20 @@ def _matrix(network: "BeliefNetwork") -> "sp.csr_array":
 def _edges(network: "BeliefNetwork") -> list[dict[str, Any]]:
     if network.stack is not None:
         return []
+    if network.conditionals is not None:
+        return [edge for name, unit in zip(network.names, network.units, strict=True) for edge in _edges_to(name, unit)]
     edges, names = _matrix(network).tocoo(), network.names
     return [
         _spelled({"parent": names[parent], "child": names[child], "weight": float(weight)})
         for child, parent, weight in zip(*edges.coords, edges.data, strict=True)
     ]
+
+
+def _edges_to(name: str, unit: "Unit") -> list[dict[str, Any]]:
+    """The edges to a unit of a network with tables, which have no weights."""
+    weights = unit.weights or [None] * len(unit.parents)
+    ends = zip(map(str, unit.parents), weights, strict=True)
+    return [_spelled({"parent": parent, "child": name, "weight": weight}) for parent, weight in ends]
 
 
 def _spelled(content: dict[str, Any]) -> dict[str, Any]:
@@ -111,6 +122,9 @@ def _range_text(limits: dict[str, float] | None) -> str:
 def _print_units(network: "BeliefNetwork", shown: int) -> None:
     from plefka.errors import listed
 
+    if network.conditionals is not None:
+        print(network.describe(most=shown))
+        return
     weights, names = _matrix(network), network.names
     rows = []
     for unit in range(shown):

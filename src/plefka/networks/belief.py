@@ -62,7 +62,7 @@ class BeliefNetwork(eqx.Module):
         self.bias = _bias_of(self.storage, bias)
         self.given_names = checks.check_names(names, self.size)
         if isinstance(activation, list | tuple | np.ndarray):
-            found = encoded(self.storage, self.bias, activation, self.names)
+            found = encoded(self.storage, self.bias, list(activation), self.names)
             self.storage, self.bias, self.activation, self.conditionals = found
         else:
             self.activation, self.conditionals = _single(activation), None
@@ -237,7 +237,7 @@ class BeliefNetwork(eqx.Module):
         stacked = f"{self.stack:,} networks of " if self.stack is not None else ""
         kind = "edges" if isinstance(self.storage, Edges) else "weights"
         named = f", {', '.join(self.names[:3])}{', ...' if self.size > 3 else ''}" if self.given_names else ""
-        kinds = None if self.conditionals is None else self.conditionals.in_words(self.activation, self.size)
+        kinds = None if self.conditionals is None else self.conditionals.in_words(self.size)
         units = f"{self.activation.name} units" if kinds is None else f"units ({kinds})"
         return f"<BeliefNetwork: {stacked}{shape} {units}, {self.num_edges:,} {kind}{named}>"
 

@@ -34,12 +34,13 @@ class Conditionals(eqx.Module):
     starts: AnyArray  # (tabulated + 1,): where the numbers of each begin
     numbers: AnyArray  # the probabilities of a table, or the bias and the weights
     kinds: tuple[Activation, ...]
+    with_fields: Activation  # the kind of all other units
 
-    def in_words(self, activation: Mixed, size: int) -> str:
+    def in_words(self, size: int) -> str:
         """'3 noisy_or, 2 table'."""
         names = [*(kind.name for kind in self.kinds), "table"]
         counts = Counter(names[kind] for kind in np.asarray(self.kind))
-        counts[activation.of_fields.name] += size - len(self.kind)
+        counts[self.with_fields.name] += size - len(self.kind)
         return ", ".join(f"{count} {name}" for name, count in counts.items() if count)
 
 
@@ -109,7 +110,7 @@ def _tabulated(
     weights, h, parents = W.data.copy(), bias.copy(), np.diff(W.indptr)
     rows, numbers, first = [np.zeros((2, 0))], [np.zeros(0)], 0
     _check_rows(parents, units)
-    for unit in units:
+    for unit in units.tolist():
         here = slice(W.indptr[unit], W.indptr[unit + 1])
         kind = kinds[unit] if number[unit] == TABLE else distinct[number[unit]]
         given = _numbers(kind, bias[unit], W.data[here], names[unit])
@@ -123,10 +124,10 @@ def _tabulated(
         size *= 4
     logs = np.concatenate([*rows, np.full((2, size - first), -np.log(2))], axis=1)
     starts = np.cumsum([0, *map(len, numbers[1:])])
-    remembered = Conditionals(units, number[units], starts, np.concatenate(numbers), tuple(distinct))
+    with_fields = distinct[main] if distinct else Sigmoid()
+    remembered = Conditionals(units, number[units], starts, np.concatenate(numbers), tuple(distinct), with_fields)
     matrix = sp.csr_array((weights, W.indices, W.indptr), shape=W.shape)
-    activation = Mixed(distinct[main] if distinct else Sigmoid(), logs)
-    return Encoded(Edges.from_scipy(matrix, SUMMED_WIDTHS), h, activation, remembered)
+    return Encoded(Edges.from_scipy(matrix, SUMMED_WIDTHS), h, Mixed(with_fields, logs), remembered)
 
 
 def _check_rows(parents: np.ndarray, units: np.ndarray) -> None:

@@ -36,12 +36,12 @@ def units_of(network: "BeliefNetwork") -> Iterator[Unit]:
     names, bias = network.names, np.asarray(network.bias)
     given = network.conditionals
     place = {} if given is None else {int(unit): k for k, unit in enumerate(given.units)}
-    kind = network.activation.of_fields if given is not None else network.activation
+    kind = network.activation if given is None else given.with_fields
     for unit in range(network.size):
         here = slice(W.indptr[unit], W.indptr[unit + 1])
         parents = [names[parent] if network.given_names else int(parent) for parent in W.indices[here]]
         name = names[unit] if network.given_names else None
-        if unit in place:
+        if given is not None and unit in place:
             yield _given_unit(given, place[unit], name, parents)
         else:
             yield Unit(name, tuple(parents), kind, tuple(W.data[here].tolist()), float(bias[unit]))
@@ -64,9 +64,19 @@ class Parts(NamedTuple):
     names: tuple[str, ...] | None
 
 
-def put_together(units: Sequence[Unit]) -> Parts:
+def put_together(units: Sequence[Unit | tuple]) -> Parts:
     """From units to the arguments of a network; the parents of a unit may come in any order, and after it."""
-    units = [Unit(*unit) for unit in units]
+    return _put_together([unit if isinstance(unit, Unit) else _unit(unit) for unit in units])
+
+
+def _unit(parts: tuple) -> Unit:
+    try:
+        return Unit(*parts)
+    except TypeError:
+        raise InvalidNetwork(f"a unit must be (name, parents, kind, weights, bias); got {parts!r}.") from None
+
+
+def _put_together(units: list[Unit]) -> Parts:
     if not units:
         raise InvalidNetwork("a network must have a unit; got none.")
     named = [unit.name for unit in units if unit.name is not None]
