@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from plefka import bridges as bridges
     from plefka import ensembles as ensembles
     from plefka import plots as plots
     from plefka import progress as progress
@@ -15,7 +16,10 @@ if TYPE_CHECKING:
     from plefka.cache import keep_compiled as keep_compiled
     from plefka.evidence import Likelihood as Likelihood
     from plefka.examples import example as example
+    from plefka.formats import convert as convert
     from plefka.formats import load as load
+    from plefka.formats import load_evidence as load_evidence
+    from plefka.formats import load_tables as load_tables
     from plefka.formats import save as save
     from plefka.free_energies.evaluate import free_energy as free_energy
     from plefka.inference import infer as infer
@@ -27,6 +31,7 @@ if TYPE_CHECKING:
     from plefka.methods import METHODS as METHODS
     from plefka.methods import parse_method as parse_method
     from plefka.networks.belief import BeliefNetwork as BeliefNetwork
+    from plefka.recognition import recognised as recognised
     from plefka.sampling.verdict import Check as Check
     from plefka.solution import InferenceFailed as InferenceFailed
     from plefka.solution import Solution as Solution
@@ -51,17 +56,21 @@ _HOME = {
     "Status": "plefka.solution",
     "Stopped": "plefka.learning.fitted",
     "bounds": "plefka.bounding.both",
+    "convert": "plefka.formats",
     "example": "plefka.examples",
     "fit": "plefka.learning.fitting",
     "free_energy": "plefka.free_energies.evaluate",
     "infer": "plefka.inference",
     "keep_compiled": "plefka.cache",
     "load": "plefka.formats",
+    "load_evidence": "plefka.formats",
+    "load_tables": "plefka.formats",
     "parse_method": "plefka.methods",
+    "recognised": "plefka.recognition",
     "save": "plefka.formats",
     "score": "plefka.learning.scoring",
 }
-_MODULES = ("ensembles", "errors", "plots", "progress")
+_MODULES = ("bridges", "ensembles", "errors", "plots", "progress")
 
 __all__ = [*_HOME, *_MODULES]  # pyright: ignore[reportUnsupportedDunderAll]
 

@@ -11,8 +11,9 @@ from jaxtyping import Float
 from plefka.errors import InvalidFile, InvalidInput, InvalidNetwork, PlefkaWarning, listed
 from plefka.formats.relabelling import flipped, flips_for_noisy_or
 from plefka.formats.tables import MOST_PARENTS, WITHOUT_TABLES, TableNetwork, TableUnit
+from plefka.linear_fits import NOISY_OR, SIGMOID, TOLERANCE
 from plefka.networks.belief import BeliefNetwork
-from plefka.recognition import NOISY_OR, SIGMOID, TOLERANCE, Form, check_approximate, forms_of
+from plefka.recognition import Form, check_approximate, forms_of
 
 ACTIVATIONS = {NOISY_OR: "noisy_or", SIGMOID: "sigmoid"}
 
@@ -92,7 +93,7 @@ def _say_costs(forms: Sequence[Form], approximate: float) -> None:
             f"with approximate={approximate:g}, {len(costs)} of {len(forms)} units became a {forms[0].kind} that is "
             f"not quite their table; the largest error of a probability is, by unit: {listed(costs, 20)}.",
             PlefkaWarning,
-            stacklevel=5,
+            stacklevel=6,
         )
 
 
