@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from plefka import bridges as bridges
     from plefka import ensembles as ensembles
     from plefka import plots as plots
     from plefka import progress as progress
@@ -20,7 +21,10 @@ if TYPE_CHECKING:
     from plefka.examples import example as example
     from plefka.explaining import Explanation as Explanation
     from plefka.explaining import explain as explain
+    from plefka.formats import convert as convert
     from plefka.formats import load as load
+    from plefka.formats import load_evidence as load_evidence
+    from plefka.formats import load_tables as load_tables
     from plefka.formats import save as save
     from plefka.free_energies.evaluate import free_energy as free_energy
     from plefka.inference import infer as infer
@@ -33,6 +37,7 @@ if TYPE_CHECKING:
     from plefka.methods import parse_method as parse_method
     from plefka.networks.belief import BeliefNetwork as BeliefNetwork
     from plefka.networks.units import Unit as Unit
+    from plefka.recognition import recognised as recognised
     from plefka.rows.done import RowsDone as RowsDone
     from plefka.rows.infer_rows import infer_rows as infer_rows
     from plefka.sampling.verdict import Check as Check
@@ -65,6 +70,7 @@ _HOME = {
     "Unit": "plefka.networks.units",
     "ask": "plefka.asking",
     "bounds": "plefka.bounding.both",
+    "convert": "plefka.formats",
     "example": "plefka.examples",
     "explain": "plefka.explaining",
     "fit": "plefka.learning.fitting",
@@ -73,11 +79,14 @@ _HOME = {
     "infer_rows": "plefka.rows.infer_rows",
     "keep_compiled": "plefka.cache",
     "load": "plefka.formats",
+    "load_evidence": "plefka.formats",
+    "load_tables": "plefka.formats",
     "parse_method": "plefka.methods",
+    "recognised": "plefka.recognition",
     "save": "plefka.formats",
     "score": "plefka.learning.scoring",
 }
-_MODULES = ("ensembles", "errors", "plots", "progress")
+_MODULES = ("bridges", "ensembles", "errors", "plots", "progress")
 
 __all__ = [*_HOME, *_MODULES]  # pyright: ignore[reportUnsupportedDunderAll]
 

@@ -18,8 +18,9 @@ from plefka.formats.tables import (
     is_first_on,
     network_from,
 )  # fmt: skip
+from plefka.linear_fits import NOISY_OR, SIGMOID, TOLERANCE
 from plefka.networks.belief import BeliefNetwork
-from plefka.recognition import COMPACT, SIGMOID, TOLERANCE, Form, linear_form
+from plefka.recognition import Form, linear_form
 
 PROBES = 64  # states at which a compact unit of pyAgrum is compared with what it was taken for
 
@@ -76,7 +77,7 @@ def to_pyagrum(network: BeliefNetwork) -> Any:
     gum = _library("pyagrum", "pyagrum")
     weights = sp.csr_array(network.storage.to_sparse()) if network.stack is None else sp.csr_array((0, 0))
     degrees = np.diff(weights.indptr)
-    wide = [unit for unit in np.flatnonzero(degrees > MOST_PARENTS) if weights[[unit]].data.min() >= 0]
+    wide = [unit for unit in np.flatnonzero(degrees > MOST_PARENTS).tolist() if weights[[unit]].data.min() >= 0]
     compact = wide if network.activation.name == "noisy_or" else []
     tables = tables_of(_without_parents(network, compact) if compact else network)
     model = gum.BayesNet()
@@ -153,7 +154,7 @@ def _wide_form(model: Any, variables: Sequence[Variable], name: str) -> Form:
     variable = variables[position[name]]
     words = variable.states if on[name] else variable.states[::-1]
     unit = TableUnit(name, (words[0], words[1]), tuple(position[parent] for parent in parents), found)
-    for kind in (COMPACT[0], SIGMOID):
+    for kind in (NOISY_OR, SIGMOID):
         form = linear_form(unit, kind, states, found)
         if form is not None and form.error <= TOLERANCE:
             return form

@@ -80,9 +80,7 @@ def test_pyagrum_reads_our_uai_files_of_chains(tmp_path):
 @pytest.mark.parametrize("reader", ["BIFReader", "XMLBIFReader"])
 @pytest.mark.parametrize("network", NETWORKS.values(), ids=NETWORKS)
 def test_pgmpy_reads_what_we_write(network, reader, tmp_path):
-    library("pgmpy")
-    from pgmpy import readwrite
-
+    readwrite = library("pgmpy.readwrite")
     path = tmp_path / ("net.bif" if reader == "BIFReader" else "net.xmlbif")
     pf.save(network, path)
     again = bridges.from_pgmpy(getattr(readwrite, reader)(str(path)).get_model())

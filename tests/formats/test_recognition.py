@@ -15,7 +15,8 @@ from plefka.formats import ergo, uai
 from plefka.formats.from_tables import network_of, tables_of
 from plefka.formats.relabelling import flipped
 from plefka.formats.tables import TableNetwork, TableUnit
-from plefka.recognition import NEGATED, NOISY_OR, SIGMOID, TABLE, expanded, probabilities, recognised
+from plefka.linear_fits import NEGATED, NOISY_OR, SIGMOID
+from plefka.recognition import TABLE, expanded, probabilities, recognised
 
 
 def fan(table, states=("no", "yes")):
@@ -127,7 +128,7 @@ def test_states_are_exchanged_where_that_makes_all_a_noisy_or(table):
     assert {frozenset(pair) for pair in network.states} == {frozenset(("no", "yes"))}
     swapped = [pair == ("yes", "no") for pair in network.states]
     assert any(swapped)
-    axes = [axis for axis, swap in enumerate(swapped) if swap]
+    axes = tuple(axis for axis, swap in enumerate(swapped) if swap)
     assert np.abs(np.flip(joint_of(network), axes) - joint(tables)).max() < 1e-12
     on = joint(tables)[..., 1].sum()
     assert np.exp(pf.infer(network, {"effect": "yes"}, "exact").log_likelihood) == pytest.approx(on)
@@ -170,6 +171,7 @@ def test_the_tables_of_cpcs_are_the_published_noisy_or():
     content = gzip.decompress(path_of("cpcs/BN_80.erg.gz").read_bytes())
     network = network_of(ergo.loads(content))
     evidence = uai.loads_evidence(gzip.decompress(path_of("cpcs/BN_80.erg.evid.gz").read_bytes()))
+    assert isinstance(evidence, dict)
     nodes = read_json("cpcs/BN_80.signed_noisyor.json")["nodes"]
     assert (network.size, network.num_edges) == (360, 729)
     worst = max(

@@ -49,7 +49,7 @@ def _content(form: "Form") -> dict:
 
 def _print_forms(forms: "list[Form]") -> None:
     """How many units are of each kind, and what an approximation costs."""
-    from plefka.recognition import TOLERANCE
+    from plefka.linear_fits import TOLERANCE
 
     if forms:
         print()

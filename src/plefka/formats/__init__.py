@@ -56,14 +56,12 @@ def load(
     given = as_activation(activation) if isinstance(activation, str) else activation
     try:
         _check_options(suffix, given, approximate)
-        if suffix in TABLE_FORMATS:
-            from plefka.formats.from_tables import network_of
-
-            return network_of(_module(suffix).loads(_read(path)), approximate)
-        form = FORMATS[suffix]
-        return form.loads(*_contents(form.files(path)), given)
+        if suffix in FORMATS:
+            form = FORMATS[suffix]
+            return form.loads(*_contents(form.files(path)), given)
     except InvalidInput as error:
         raise InvalidFile(f"{path}: {error}") from error
+    return _network_of(load_tables(path), path, approximate)
 
 
 def save(network: BeliefNetwork, path: PathText) -> None:
@@ -130,8 +128,17 @@ def convert(source: PathText, target: PathText, approximate: float | None = None
         write = _table_writer(target)
         _write(target, {target: write(tables if approximate is None else expanded(tables, forms))})
     else:
-        save(load(source, approximate=approximate), target)
+        save(_network_of(tables, source, approximate), target)
     return forms
+
+
+def _network_of(tables: "TableNetwork", path: Path, approximate: float | None) -> BeliefNetwork:
+    from plefka.formats.from_tables import network_of
+
+    try:
+        return network_of(tables, approximate)
+    except InvalidInput as error:
+        raise InvalidFile(f"{path}: {error}") from error
 
 
 def _suffix(path: Path) -> str:

@@ -12,18 +12,10 @@ from plefka.activations import Table
 from plefka.errors import InvalidFile, InvalidInput, PlefkaWarning, listed
 from plefka.formats.relabelling import flipped, flips_for_noisy_or
 from plefka.formats.tables import MOST_PARENTS, WITHOUT_TABLES, TableNetwork, TableUnit
+from plefka.linear_fits import NOISY_OR, SIGMOID, TOLERANCE
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.units import Unit
-from plefka.recognition import (
-    NOISY_OR,
-    SIGMOID,
-    TOLERANCE,
-    Form,
-    check_approximate,
-    forms_of,
-    probabilities,
-    recognised,
-)
+from plefka.recognition import Form, check_approximate, forms_of, probabilities, recognised
 
 ACTIVATIONS = {NOISY_OR: "noisy_or", SIGMOID: "sigmoid"}
 
@@ -117,7 +109,7 @@ def _say_costs(forms: Sequence[Form], approximate: float) -> None:
             f"with approximate={approximate:g}, {len(costs)} of {len(forms)} units became a form that is not quite "
             f"their table; the largest error of a probability is, by unit: {listed(costs, 20)}.",
             PlefkaWarning,
-            stacklevel=5,
+            stacklevel=6,
         )
 
 

@@ -7,7 +7,7 @@ import zlib
 from plefka.errors import InvalidFile
 
 SUFFIX = ".gz"
-LARGEST = 2**27  # bytes of an unpacked file
+LARGEST = 2**26  # bytes of an unpacked file
 LARGEST_JSON = 2**24  # JSON takes up to thirty times its length when it is read
 
 

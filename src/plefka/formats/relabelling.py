@@ -10,8 +10,9 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from plefka.formats.tables import TableNetwork, TableUnit
+from plefka.linear_fits import NEGATED, NOISY_OR
 from plefka.networks.checks import NUMBERED
-from plefka.recognition import NEGATED, NOISY_OR, TABLE, Form, forms_of
+from plefka.recognition import TABLE, Form, forms_of
 
 Choice = tuple[int, bool]  # a unit, and whether its states are exchanged
 

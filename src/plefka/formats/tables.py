@@ -15,7 +15,7 @@ from plefka.networks.graph import cycle_text, find_cycle
 TOLERANCE = 1e-6  # how far the probabilities of all states may be from adding up to one
 MOST_VARIABLES = 2**20  # of a network in tables
 MOST_PARENTS = 16  # of a unit whose table is written, or filled in by a default
-MOST_PARENTS_READ = 24
+MOST_PARENTS_READ = 20
 WITHOUT_TABLES = "Keep this network in plefka's own format (.json or .npz), which needs no tables."
 ON_WORDS = frozenset(
     ("yes", "y", "true", "t", "present", "on", "1", "positive", "pos", "active", "enabled", "abnormal", "high")
