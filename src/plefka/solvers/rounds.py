@@ -23,6 +23,7 @@ from plefka.solution import OUT_OF_STEPS, RUNNING
 
 MOST_NUMBERS = 2**26  # held at once for a chunk of rows, per array
 FEW = 16  # rows that are not worth a round of their own
+SMALLER, CHUNKS = 128, 4  # rows go on in chunks of this size where so many of them hold all: no other is compiled
 
 
 class Iteration(eqx.Module):
@@ -67,7 +68,7 @@ def in_rounds(
         rows = slice(first, first + size) if count == size else np.minimum(first + np.arange(size), first + count - 1)
         some = state(rows)
         some.status[count:] = OUT_OF_STEPS
-        few = count // 2 if size > FEW else 0
+        few = count // 2 if count > FEW else 0
         found = _solve(
             waiting.take(rows),
             some,
@@ -79,14 +80,15 @@ def in_rounds(
         )
         return jax.tree.map(lambda z: z[..., :count], found)
 
+    size = rows_for(len(number), most)
     while len(number):
-        size = rows_for(len(number), most)
         found, ended = zip(*on_all_cores(partial(solve, size), list(range(0, len(number), size))), strict=True)
         answers = _updated(answers, found, number)
         running = [np.flatnonzero(part.status == RUNNING) for part in ended]
         left = _concatenated([_taken(part, rows) for part, rows in zip(ended, running, strict=True)])
         here = np.concatenate([rows + k * size for k, rows in enumerate(running)])
         number, waiting, state = number[here], waiting.take(here), partial(_taken, left)
+        size = min(size, SMALLER) if len(number) <= CHUNKS * SMALLER else size
     return answers
 
 
