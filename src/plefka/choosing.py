@@ -45,7 +45,7 @@ def answer(method: Auto, network: "BeliefNetwork", evidence: Evidence, *, prune:
     exact = Exact("exact")
     if not method.exact:
         return _approximate(method, network, evidence, "exact was forbidden", prune, dtype)
-    question = asked(exact, network, evidence, prune=prune, budget=_budget(method, len(evidence.rows)))
+    question = asked(exact, network, evidence, prune=prune, budget=_exact_budget(method, len(evidence.rows)))
     why, affordable = _exact_cost(method, question, len(evidence.rows))
     if affordable:
         return _noted(question.answer(exact, network, evidence, dtype), exact, why)
@@ -64,7 +64,7 @@ def _exact_cost(method: Auto, question: Asked, rows: int) -> tuple[str, bool]:
     way, seconds = question.dearest, question.seconds
     if seconds == np.inf:
         return f"exact is out of reach: {way}", False
-    if seconds > max(_budget(method, rows), ROUTINE * rows):
+    if seconds > _exact_budget(method, rows):
         return f"exact would take about {seconds:.1g} s", False
     return f"{way} {'are' if way.enumerates else 'is'} affordable", True
 
@@ -136,6 +136,11 @@ def num_conditioned(method: Auto, question: Question, evidence: Evidence) -> int
 def _budget(method: Auto, rows: int) -> float:
     """For all rows together."""
     return method.budget * min(rows, BATCH)
+
+
+def _exact_budget(method: Auto, rows: int) -> float:
+    """The same, or a short time for each row, so that a row of a batch has the answer that it has alone."""
+    return max(_budget(method, rows), min(ROUTINE, method.budget) * rows)
 
 
 def _checks(network, evidence: Evidence, found: Posterior) -> tuple[np.ndarray, list["Check"] | None]:

@@ -11,7 +11,8 @@ import numpy as np
 from plefka.bounding.two_layers import TwoLayers
 from plefka.exact.elimination import eliminated
 from plefka.exact.factors import Factors, Structure, Switch
-from plefka.exact.ordering import Plan, TooWide, plan
+from plefka.exact.ordering import TooWide, plan
+from plefka.exact.steps import Plan
 
 MOST_OPEN = 15  # axes of a table: findings that are open at once, and a cause that acts on them
 

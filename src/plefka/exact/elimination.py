@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from plefka.exact.factors import Factors, Switch
-from plefka.exact.ordering import ASKED, Act, Cluster, Match, Multiply, Observe, Plan, Sum
+from plefka.exact.steps import ASKED, Act, Cluster, Match, Multiply, Observe, Plan, Sum
 
 FEW_NUMBERS = 2**22  # that are kept from the way there, where it is not gone again for each table on the way back
 

@@ -12,7 +12,8 @@ from plefka.exact import enumeration
 from plefka.exact.elimination import eliminated
 from plefka.exact.enumeration import MOST_HIDDEN, REFUSED, num_enumerated, too_many
 from plefka.exact.factors import Factors, Logs, TooManyParents, factors_of, grouped, patterns
-from plefka.exact.ordering import Plan, TooWide, plan
+from plefka.exact.ordering import TooWide, plan
+from plefka.exact.steps import Plan
 from plefka.question import Question
 from plefka.reduction.edges import EdgeList
 
