@@ -25,9 +25,10 @@ class Relevant:
 
     @classmethod
     def of(cls, network: BeliefNetwork) -> "Relevant | None":
-        """None where the network is too small, or stored in blocks, for it to be worth while."""
+        """None where the network is too small for it to be worth while, stored in blocks, or of units of different kinds."""
         edges = network.storage
-        if not isinstance(edges, Edges) or network.stack is not None or network.num_edges < FEW_EDGES:
+        small = network.num_edges < FEW_EDGES
+        if small or not isinstance(edges, Edges) or network.stack is not None or network.conditionals is not None:
             return None
         counts = np.bincount(np.asarray(edges.child.unit), minlength=network.size)
         return cls(network, edges, np.cumsum(counts) - counts, counts)
