@@ -25,7 +25,7 @@ class Relevant:
 
     @classmethod
     def of(cls, network: BeliefNetwork) -> "Relevant | None":
-        """None where the network is too small for it to be worth while, stored in blocks, or of units of different kinds."""
+        """None where the network is too small for it to be worth while, in blocks, or of different kinds."""
         edges = network.storage
         small = network.num_edges < FEW_EDGES
         if small or not isinstance(edges, Edges) or network.stack is not None or network.conditionals is not None:
