@@ -38,8 +38,8 @@ def predicted(
         place[units] = np.arange(len(units))
         inner = edges.take(here)
         local = EdgeList(place[inner.child], inner.parent, inner.weight, len(units))
-        if not len(inner.child) and h.shape[1] == 1 and rule is not _by_quadrature:  # the same in every row
-            prior = rule(local, h[units], activation, means[:, :1])
+        if not len(inner.child) and h.shape[1] == 1 and rule is not _by_averages:  # the same in every row
+            prior = rule(local, h[units], kind, means[:, :1])
             means[units] = np.where(barren[units], prior, means[units])
             continue
         step = max(1, AT_ONCE // max(len(inner.child), 1))
