@@ -347,7 +347,7 @@ WRONG = {
         lambda: pf.BeliefNetwork.from_tables([[1], [0]], [[0.1, 0.2]] * 2, ["a", "b"]),
         "must be acyclic; got the cycle",
     ),
-    "counts": (lambda: pf.BeliefNetwork.from_tables([[]], [0.1, 0.2]), "one for each unit; got 1, 2 of them"),
+    "counts": (lambda: pf.BeliefNetwork.from_tables([[]], [0.1, 0.2]), r"one for each unit; got \[1, 2\] of them"),
     "some names": (
         lambda: pf.BeliefNetwork.of_units([("a", [], "sigmoid"), (None, [], "sigmoid")]),
         "all units must have names, or none; got 1 names for 2 units",

@@ -18,8 +18,6 @@ from plefka.networks.storage import Storage
 from plefka.networks.units import Unit, described, put_together, units_of
 from plefka.precision import is_traced
 
-KINDS = "a list with the activation of each unit, or BeliefNetwork.of_units"
-
 
 class BeliefNetwork(eqx.Module):
     """P(S) = prod_i f(x_i)^S_i (1 - f(x_i))^(1 - S_i), x_i = sum_j weights[i, j] S_j + bias[i].                  (4)
@@ -133,12 +131,11 @@ class BeliefNetwork(eqx.Module):
 
         Its axes are those of parents[i], which are names or indices; a unit without parents has a single number.
         """
-        if len(parents) != len(tables) or (names is not None and len(names) != len(tables)):
-            counts = f"{len(parents)}, {len(tables)}" + ("" if names is None else f" and {len(names)}")
+        counts = [len(given) for given in (parents, tables, names) if given is not None]
+        if len({*counts}) > 1:
             raise InvalidNetwork(f"parents, tables and names must be one for each unit; got {counts} of them.")
-        called = [None] * len(tables) if names is None else names
         kinds = [table if isinstance(table, Table) else Table(table) for table in tables]
-        return cls.of_units([Unit(*unit) for unit in zip(called, parents, kinds, strict=True)])
+        return cls.of_units(list(zip(names or [None] * len(kinds), parents, kinds, strict=True)))
 
     @property
     def units(self) -> list[Unit]:
@@ -238,14 +235,16 @@ class BeliefNetwork(eqx.Module):
         kind = "edges" if isinstance(self.storage, Edges) else "weights"
         named = f", {', '.join(self.names[:3])}{', ...' if self.size > 3 else ''}" if self.given_names else ""
         kinds = None if self.conditionals is None else self.conditionals.in_words(self.size)
-        units = f"{self.activation.name} units" if kinds is None else f"units ({kinds})"
+        units = f"units ({kinds})" if kinds else f"{self.activation.name} units"
         return f"<BeliefNetwork: {stacked}{shape} {units}, {self.num_edges:,} {kind}{named}>"
 
 
 def _single(activation: Any) -> Activation:
     """The activation of all units."""
     if isinstance(activation, Mixed | Table):
-        raise InvalidNetwork(f"activation must be that of all units; got {type(activation).__name__}. Use {KINDS}.")
+        raise InvalidNetwork(
+            f"activation must be that of all units; got {type(activation).__name__}. Use a list, one for each unit."
+        )
     return as_activation(activation)
 
 
