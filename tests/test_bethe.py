@@ -74,6 +74,7 @@ def chain(size: int) -> np.ndarray:
     return np.diag(np.full(size - 1, 4.0), -1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "weights",
     [

@@ -45,6 +45,7 @@ def evidence_row(network, evidence):
     return row
 
 
+@pytest.mark.slow
 @given(seed=SEEDS, size=st.integers(2, 6))
 @settings(max_examples=25, deadline=None)
 def test_bethe_is_exact_on_polytrees(seed, size):
@@ -56,6 +57,7 @@ def test_bethe_is_exact_on_polytrees(seed, size):
     np.testing.assert_allclose(found.means, means, atol=1e-8)
 
 
+@pytest.mark.slow
 @given(seed=SEEDS, size=st.integers(2, 6))
 @settings(max_examples=20, deadline=None)
 def test_bounds_are_below_the_truth_and_holding_all_units_is_exact(seed, size):
@@ -169,6 +171,7 @@ def test_float32():
     assert pf.infer(NETWORK, evidence, "bethe", dtype="float32").log_likelihood == pytest.approx(double, abs=1e-4)
 
 
+@pytest.mark.slow
 def test_large_noisy_or_units_beside_tables():
     """Units with more parents than a table keep their product, and tables with 16 parents are summed over."""
     rng = np.random.default_rng(6)

@@ -41,6 +41,7 @@ def test_bars_are_bars():
     assert learn_bars.ceiling(BARS) == pytest.approx(learning.CEILING, abs=0.02)
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_goes_on_from_its_checkpoint(tmp_path, monkeypatch):
     """Ctrl-C in the second epoch: nothing is written but the checkpoint, and the rest gives the same rows."""
     small = Learning("learning", (("sigmoid", ("G12",)),), (1, 3), 40, 2, 4, 0)

@@ -40,6 +40,7 @@ def blocks(folder: Path) -> list[Path]:
     return sorted(folder.rglob("*.parquet"))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
 def test_kill_at_a_random_moment_and_run_again(tmp_path):
     process = start(tmp_path)
