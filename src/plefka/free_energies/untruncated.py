@@ -193,8 +193,8 @@ def undecided(question: Question) -> Any:
 
 
 def _decided(question: Question) -> list[Bool[Array, "columns rows"]]:
-    """The columns whose field is known, as no parent is free, or there is no edge from it."""
-    W, fixed = question.model.weights, ~question.free
+    """The columns whose field is known: no parent is free or barren, or there is no edge from it."""
+    W, fixed = question.model.weights, ~(question.free | question.barren)
     return W.map(lambda w, fixed: ((w == 0) | fixed).all(0), W.parents(fixed))
 
 
