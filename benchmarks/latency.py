@@ -23,7 +23,7 @@ CPCS360B = {"bethe": 3, "auto": 6}  # method: ratio with an empty cache
 def rows() -> Iterator[Row]:
     for command, aims in AIMS.items():
         name, *options = command.split()
-        arguments = ("-m", "plefka.cli", name, "example:espresso", *EVIDENCE, *options)
+        arguments = ("-m", "plefka", name, "example:espresso", *EVIDENCE, *options)
         yield from by_the_floor(f"plefka {command}", arguments, aims)
     if reason := cpcs360b.missing():
         print(f"cpcs360b is left out: {reason}", file=sys.stderr)

@@ -77,7 +77,8 @@ def compilations() -> list[float]:
 def python_seconds(arguments: Sequence[str], cache: str | Path) -> float:
     """Seconds of `python ARGUMENTS`, from start to end, where compiled code is kept in `cache` and nowhere else."""
     environment = {**os.environ, "PLEFKA_CACHE_DIR": str(cache)}
-    environment.pop("JAX_COMPILATION_CACHE_DIR", None)
+    for name in ("JAX_COMPILATION_CACHE_DIR", "PYTHONDONTWRITEBYTECODE"):  # an installed package has bytecode
+        environment.pop(name, None)
     command = [sys.executable, *arguments]
     return _once(partial(subprocess.run, command, check=True, stdout=subprocess.DEVNULL, env=environment))
 

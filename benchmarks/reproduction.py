@@ -22,5 +22,5 @@ def reproduce(*arguments: str) -> float:
     """Seconds of one run in a process of its own."""
     with tempfile.TemporaryDirectory() as folder:
         return python_seconds(
-            ("-m", "plefka.cli", "reproduce", *arguments, "--out", f"{folder}/out"), f"{folder}/cache"
+            ("-m", "plefka", "reproduce", *arguments, "--out", f"{folder}/out"), f"{folder}/cache"
         )

@@ -10,7 +10,7 @@ import pytest
 from plefka import __version__
 from plefka.cli import main
 
-COMMAND = [sys.executable, "-m", "plefka.cli"]
+COMMAND = [sys.executable, "-m", "plefka"]
 INFER = [*COMMAND, "infer", "example:espresso", "-e", "slow_flow=1", "-m", "G12"]
 HEAVY = ("jax", "numpy", "scipy", "matplotlib", "rich", "equinox", "pandas")
 

@@ -69,18 +69,11 @@ def in_rounds(
         some = state(rows)
         some.status[count:] = OUT_OF_STEPS
         few = count // 2 if count > FEW else 0
-        found = _solve(
-            waiting.take(rows),
-            some,
-            criteria,
-            few,
-            iteration=iteration,
-            work=(step_work or row_work) * size,
-            dtype=dtype,
-        )
+        found = _solve(waiting.take(rows), some, criteria, few, iteration=iteration, work=work, dtype=dtype)
         return jax.tree.map(lambda z: z[..., :count], found)
 
     size = rows_for(len(number), most)
+    work = (step_work or row_work) * size  # programs of later rounds are worth optimising where the first one is
     while len(number):
         found, ended = zip(*on_all_cores(partial(solve, size), list(range(0, len(number), size))), strict=True)
         answers = _updated(answers, found, number)
