@@ -13,17 +13,12 @@ from typing import Any
 import jax
 import numpy as np
 
-from plefka.cache import folder_in_use
+from plefka.cache import QUICK_TO_COMPILE, folder_in_use
 from plefka.exported import exported
 from plefka.precision import precision, to_numpy
 
 MOST_KEPT = 48  # programs in memory: what was not used for longest is forgotten, and compiled again where needed
 BRIEF = 2**14  # numbers in a step up to which a program is not worth optimising
-QUICK_TO_COMPILE = {
-    "xla_backend_optimization_level": 0,
-    "xla_cpu_use_fusion_emitters": False,
-    "xla_cpu_parallel_codegen_split_count": 1,
-}
 
 _kept: OrderedDict[tuple, Callable] = OrderedDict()
 _lock = threading.Lock()  # of what is kept

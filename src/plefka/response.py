@@ -63,15 +63,19 @@ def _responses(solution: "Solution", directions: np.ndarray) -> np.ndarray:
     barren = _barren(solution)
     storage = objective.prepared(_question(solution)).storage
 
+    asked = np.flatnonzero(_with_ancestors(network, np.asarray(directions.any(axis=0))) & barren)
+    count = max(len(directions), len(asked))  # of directions, so that one program serves both calls
+
     def products(directions: np.ndarray, own: np.ndarray) -> Any:
-        return _products(
-            storage, network.bias, network.activation, solution.evidence.rows, tilt, theta, directions, own,
+        filled = np.vstack([directions, np.zeros((count - len(directions), network.size))])
+        found = _products(
+            storage, network.bias, network.activation, solution.evidence.rows, tilt, theta, filled, own,
             objective=objective, prune=solution.prune, has_barren=bool(barren.any()),
-            work=storage.num_edges * len(directions),
+            work=storage.num_edges * count,
         )  # fmt: skip
+        return [None if part is None else part[: len(directions)] for part in found]
 
     own = np.zeros(network.size)
-    asked = np.flatnonzero(_with_ancestors(network, np.asarray(directions.any(axis=0))) & barren)
     if asked.size:
         from_others, received = products(np.eye(network.size)[asked], own)
         missing = (means * (1 - means))[asked] - from_others[np.arange(len(asked)), asked]
