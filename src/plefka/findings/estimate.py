@@ -10,11 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from plefka.exact.factors import Factors
 from plefka.exact.ways import slopes_of
+from plefka.findings.problem import Problem
 from plefka.findings.transformed import Found, Transformed
 from plefka.question import Question
-from plefka.sampling.fields import Target
 from plefka.sampling.importance import Average, averaged, resampled
 
 KEPT = 256  # states that barren units are predicted from
@@ -63,15 +62,12 @@ def estimated(draws: Draws, question: Question, rng: np.random.Generator) -> Est
     average, problem = averaged(log_w), relaxed.problem
     w = _relative(log_w, average)
     means, error = np.where(question.free, 0.0, question.values)[:, 0], np.zeros(question.size)
-    change = (w - 1) * S
-    means[problem.units] = np.clip(found.means + change.mean(axis=1), 0.0, 1.0)
-    error[problem.units] = change.std(axis=1) / np.sqrt(len(w))
-    whole = _states(question, problem.units, S)
-    chosen = resampled(w / w.sum(), KEPT, rng)
-    return Estimate(
-        found.bound, average, means, error, _slope(draws, question, means, whole, w), whole[:, chosen].T,
-        len(relaxed.exact), len(problem.leak),
-    )  # fmt: skip
+    inside, error[problem.units] = _means(found, S, w)
+    means[problem.units] = inside
+    states = np.repeat(means[None], KEPT, axis=0)
+    states[:, problem.units] = S[:, resampled(w / w.sum(), KEPT, rng)].T
+    slope = _slope(draws, question, means, w)
+    return Estimate(found.bound, average, means, error, slope, states, len(relaxed.exact), len(problem.leak))
 
 
 def _relative(log_w: np.ndarray, average: Average) -> np.ndarray:
@@ -79,37 +75,39 @@ def _relative(log_w: np.ndarray, average: Average) -> np.ndarray:
     return np.ones(log_w.shape) if np.isneginf(average.log_mean) else np.exp(log_w - average.log_mean)
 
 
-def _states(question: Question, units: np.ndarray, S: np.ndarray) -> np.ndarray:
-    """(units of the question, draws)."""
-    whole = np.repeat(np.where(question.free, 0.0, question.values), S.shape[1], axis=1)
-    whole[units] = S
-    return whole
+def _means(found: Found, S: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of the causes, with their standard errors, from the variance of w (S - mean) - (S - mean under q)."""
+    of_all, m = np.stack([np.ones(len(w)), w, w**2], axis=1), found.means
+    on = S.astype(float) @ of_all / len(w)
+    off = of_all.mean(axis=0) - on
+    u = np.clip(m + on[:, 1] - on[:, 0], 0.0, 1.0)
+    variance = (1 - u) ** 2 * on[:, 2] - 2 * (1 - u) * (1 - m) * on[:, 1] + (1 - m) ** 2 * on[:, 0]
+    variance += u**2 * off[:, 2] - 2 * u * m * off[:, 1] + m**2 * off[:, 0]
+    return u, np.sqrt(np.maximum(variance, 0.0) / len(w))
 
 
-def _slope(draws: Draws, question: Question, means: np.ndarray, S: np.ndarray, w: np.ndarray) -> np.ndarray:
-    """Under q it is known, except for findings that are transformed."""
-    factors = draws.relaxed.problem.factors
-    if factors is None:
+def _slope(draws: Draws, question: Question, means: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """d ln Z / dh: known of the transformed row, except that of findings that are transformed."""
+    relaxed, found, S, log_w = draws
+    problem = relaxed.problem
+    if problem.factors is None:
         return np.zeros(question.size)
-    slope, transformed = _known_slope(draws, question, factors)
-    if not draws.log_w.any():
-        return slope
-    target = Target(question)
-    of_draws = target.slopes(S[target.units][:, None])[:, 0]
-    weights = np.where(transformed[target.units][:, None], w, w - 1)
-    slope = np.where(transformed, 0.0, slope)
-    slope[target.units] += (weights * of_draws).mean(axis=1)
+    _, on, off = relaxed.odds(found.z)
+    leaks = {} if relaxed.open is None else relaxed.open.summed(on, off).leak_slopes
+    slope = slopes_of(question, problem.factors, means[:, None], leaks)[:, 0]
+    transformed = problem.findings[relaxed.transformed]
+    slope[transformed] = relaxed.rates(found.z)
+    if log_w.any():
+        switched = np.array(problem.factors.structure.switched, int)
+        weights = np.where(np.isin(switched, transformed)[:, None], w, w - 1)
+        slope[transformed] = 0.0
+        slope[switched] += (weights * _slopes_of_draws(problem, switched, S)).mean(axis=1)
     return slope
 
 
-def _known_slope(draws: Draws, question: Question, factors: Factors) -> tuple[np.ndarray, np.ndarray]:
-    """d bound / dh, and which units are findings that are transformed."""
-    relaxed, found = draws.relaxed, draws.found
-    problem, (_, on, off) = relaxed.problem, relaxed.odds(found.z)
-    means = np.zeros((question.size, 1))
-    means[problem.units, 0] = found.means
-    leaks = {} if relaxed.open is None else relaxed.open.summed(on, off).leak_slopes
-    known = slopes_of(question, factors, means, leaks)[:, 0]
-    transformed = problem.findings[relaxed.transformed]
-    known[transformed] = relaxed.rates(found.z)
-    return known, np.isin(np.arange(question.size), transformed)
+def _slopes_of_draws(problem: Problem, switched: np.ndarray, S: np.ndarray) -> np.ndarray:
+    """d ln weight / dh of units that are switched on by others, (switched, draws)."""
+    x, number = problem.switched_fields(S), {unit: k for k, unit in enumerate(problem.units.tolist())}
+    on = np.array([S[number[unit]] if unit in number else np.ones(S.shape[1], bool) for unit in switched.tolist()])
+    with np.errstate(over="ignore"):
+        return np.where(on, 1 / np.expm1(np.maximum(x, np.finfo(float).tiny)), -1.0)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from plefka.activations import Activation, NoisyOr, Sigmoid
 from plefka.exact.factors import Factors
@@ -56,24 +57,52 @@ class Problem:
     @classmethod
     def of(cls, factors: Factors) -> "Problem":
         """The noisy-or units of a single row that were observed on, and have free parents."""
-        structure = factors.structure
+        structure, free = factors.structure, set(factors.structure.free)
         log_off, log_on = np.array([factors.prior[unit][:, 0] for unit in structure.free]).reshape(-1, 2).T
-        free = set(structure.free)
         findings = [unit for unit in structure.switched if unit not in free]
-        place = {unit: k for k, unit in enumerate(findings)}
-        number = {unit: k for k, unit in enumerate(structure.free)}
-        edges = [switch for switch in structure.switches if switch.child in place]
-        return cls(
-            NoisyOr(),
-            float(factors.constant[0]), log_on, log_off,
-            np.array([-factors.leak[unit][0, 0] for unit in findings]),
-            np.array([place[switch.child] for switch in edges], int),
-            np.array([number[switch.parent] for switch in edges], int),
-            np.array([-factors.strength[switch][0, 0] * (1 if switch.state else -1) for switch in edges]),
-            np.array(structure.free, int), np.array(findings, int), factors,
-        )  # fmt: skip
+        constant, units = float(factors.constant[0]), np.array(structure.free, int)
+        edges = _edges_into(factors, findings)
+        return cls(NoisyOr(), constant, log_on, log_off, *edges, units, np.array(findings, int), factors)
+
+    def switched_fields(self, S: np.ndarray) -> np.ndarray:
+        """Of all units that others may switch on, hidden ones among them, for states (causes, draws)."""
+        if self.factors is None:
+            return np.zeros((0, S.shape[1]))
+        return fields(*_edges_into(self.factors, list(self.factors.structure.switched)), S)
 
     @property
     def rate(self) -> Rate:
         """How fast ln f grows with the field."""
         return RATES[type(self.activation)]
+
+
+def _edges_into(factors: Factors, children: list[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """The leaks of some units, and of all edges into them the place of the child, the cause and the weight."""
+    place = {unit: k for k, unit in enumerate(children)}
+    number = {unit: k for k, unit in enumerate(factors.structure.free)}
+    edges = [switch for switch in factors.structure.switches if switch.child in place]
+    return (
+        np.array([-factors.leak[unit][0, 0] for unit in children]),
+        np.array([place[switch.child] for switch in edges], int),
+        np.array([number[switch.parent] for switch in edges], int),
+        np.array([-factors.strength[switch][0, 0] * (1 if switch.state else -1) for switch in edges]),
+    )
+
+
+def fields(leak: np.ndarray, child: np.ndarray, cause: np.ndarray, weight: np.ndarray, S: np.ndarray) -> np.ndarray:
+    """(findings, draws) for states (causes, draws), infinite where an edge of probability one acts."""
+    size, acting, certain = np.abs(weight), acts(cause, weight, S), np.isinf(weight)
+    x = leak[:, None] + summed_by(child, np.where(certain, 0.0, size), len(leak)) @ acting
+    if certain.any():
+        x = np.where(summed_by(child, certain * 1.0, len(leak)) @ acting > 0, np.inf, x)
+    return x
+
+
+def acts(cause: np.ndarray, weight: np.ndarray, S: np.ndarray) -> np.ndarray:
+    """Which edges raise the field of their child, (edges, draws)."""
+    return (S[cause] == (weight > 0)[:, None]) * 1.0
+
+
+def summed_by(child: np.ndarray, values: np.ndarray, count: int) -> sp.csr_array:
+    """The matrix that sums over the edges of each child, times these values."""
+    return sp.csr_array((values, (child, np.arange(len(values)))), shape=(count, len(values)))

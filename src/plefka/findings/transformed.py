@@ -21,11 +21,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
 from plefka.findings.descent import descend
 from plefka.findings.open_findings import OpenFindings
-from plefka.findings.problem import Problem
+from plefka.findings.problem import Problem, acts, fields, summed_by
 
 NEAREST, FARTHEST = -60.0, 10.0  # of ln(x - leak)
 FLATTEST = 1e-12
@@ -58,10 +57,12 @@ class Transformed:
         self.leak = problem.leak[self.transformed]
         edges = np.isin(problem.finding, self.transformed)
         self.finding, self.cause = np.searchsorted(self.transformed, problem.finding[edges]), problem.cause[edges]
-        self.size, self.when_on = np.abs(problem.weight[edges]), problem.weight[edges] > 0
+        self.weight = problem.weight[edges]
+        self.size, self.when_on = np.abs(self.weight), self.weight > 0
         self.reach = self.leak[self.finding] + self.size  # the field with one cause alone
         self.top = problem.activation.log_on(self.reach)
         self.open = OpenFindings.of(problem, exact)
+        self._last: tuple[np.ndarray, tuple[float, np.ndarray]] | None = None  # where it was summed, and what was found
 
     def bound(self, z: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         """The bound where the tangents touch at x = leak + exp(z), its gradient, and about its second derivatives."""
@@ -73,6 +74,11 @@ class Transformed:
         return value, slope, np.maximum(curvature, FLATTEST)
 
     def _bound_and_means(self, z: np.ndarray) -> tuple[float, np.ndarray]:
+        if self._last is None or not np.array_equal(self._last[0], z):
+            self._last = z.copy(), self._summed(z)
+        return self._last[1]
+
+    def _summed(self, z: np.ndarray) -> tuple[float, np.ndarray]:
         base, on, off = self.odds(z)
         log_z = np.logaddexp(on, off)
         means, together = np.exp(on - log_z), 0.0
@@ -102,17 +108,9 @@ class Transformed:
 
     def _log_ratio(self, z: np.ndarray, S: np.ndarray) -> np.ndarray:
         base, a = self._exponents(z)
-        acting = np.where(self.when_on[:, None], S[self.cause], ~S[self.cause]) * 1.0
-        certain = np.isinf(self.size)
-        x = self.leak[:, None] + self._sums(np.where(certain, 0.0, self.size)) @ acting
-        if certain.any():
-            x = np.where(self._sums(certain * 1.0) @ acting > 0, np.inf, x)
-        true, bound = self.problem.activation.log_on(x), base[:, None] + self._sums(a) @ acting
+        bound = base[:, None] + summed_by(self.finding, a, len(base)) @ acts(self.cause, self.weight, S)
+        true = self.problem.activation.log_on(fields(self.leak, self.finding, self.cause, self.weight, S))
         return np.minimum(true - bound, 0.0).sum(axis=0)
-
-    def _sums(self, values: np.ndarray) -> sp.csr_array:
-        """Over the edges of each finding."""
-        return sp.csr_array((values, (self.finding, np.arange(len(values)))), shape=(len(self.leak), len(values)))
 
     def _exponents(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """What a finding has without any cause, and what each edge adds to it."""
