@@ -1,6 +1,7 @@
 """`auto`: exact where that is affordable; else some findings of a noisy-or network exactly and the others by draws.
 
-Where that does not apply or its draws are too few, it is belief propagation with as much conditioning as the budget allows.
+Where that does not apply, or too few of its draws carry weight, it is belief propagation with as much conditioning as
+the budget allows.
 
 What an answer will cost is predicted from the network and the evidence, not measured, so that the same question always
 gets the same answer. A few rows are then checked by importance sampling: where the draws contradict belief propagation,
@@ -16,13 +17,12 @@ from plefka.errors import MissingExtra, PlefkaError
 from plefka.evidence import Evidence
 from plefka.exact.posterior import Asked, asked
 from plefka.exact.ways import Exactly
-from plefka.findings.greedy import predicted_seconds
+from plefka.findings.cost import affordable
 from plefka.mean_field import MOST_PAIRS
 from plefka.methods import Auto, Conditioned, Exact, Findings, Method, parse_method
 from plefka.posterior import Posterior
 from plefka.question import Question
 from plefka.recovery import of_reduction, reductions
-from plefka.reduction.edges import EdgeList
 from plefka.reduction.reduce import Reduction
 from plefka.solution import CONVERGED, IMPOSSIBLE
 
@@ -35,7 +35,6 @@ IN_A_TRACE = "G1"
 FIRST, SECOND = "bethe", "G2"
 MOST_CONDITIONED = 8
 KEPT = 2  # units or findings that are never summed over: with all of them it would be exact inference by another name
-EXACT_FINDINGS = (12, 8, 4, 2, 0)
 FEW_PARENTS = 5
 PASSES_FEW, PASSES_MANY, RATE = 1e3, 4e3, 2e8  # work for each edge, and how much of it a second holds
 ROUTINE = 0.01  # seconds that any answer to a row may take, however many rows there are
@@ -118,37 +117,13 @@ def _by_findings(
     method: Auto, reduced: list[tuple[np.ndarray, Reduction]], network: "BeliefNetwork", evidence: Evidence, dtype: str
 ) -> tuple[Posterior, Method] | None:
     """Some findings exactly and the others by draws; None where that does not apply or too few draws carry weight."""
-    k = num_exact_findings(method, [part.question for _, reduction in reduced for part in reduction.parts])
+    questions = [part.question for _, reduction in reduced for part in reduction.parts]
+    k = affordable(questions, _budget(method, len(evidence.rows)), kept=KEPT)
     chosen = None if k is None else Findings("findings", k=k)
     found = None if chosen is None else _tried(chosen, reduced, network, evidence, dtype)
     if chosen is None or found is None or not np.isin(found.status, (CONVERGED, IMPOSSIBLE)).all():
         return None
     return found, chosen
-
-
-def num_exact_findings(method: Auto, questions: list[Question]) -> int | None:
-    """How many findings can be exact within the budget; None where none is on, or draws would take too long already."""
-    sizes = np.concatenate([findings_of(question) for question in questions], axis=1)
-    edges, findings = sizes
-    if not findings.any():
-        return None
-    most, budget = max(0, int(findings.max()) - KEPT), _budget(method, len(edges))
-    for k in (min(k, most) for k in EXACT_FINDINGS):
-        if sum(predicted_seconds(*row, k) for row in sizes.T) <= budget:
-            return k
-    return None
-
-
-def findings_of(question: Question) -> np.ndarray:
-    """Of every row, how many edges lead into noisy-or units that are observed on, and how many these units are."""
-    f, edges = question.model.activation, EdgeList.of(question.storage)
-    if not f.has_linear_log_off:
-        return np.zeros((2, question.num_rows), int)
-    on = question.model.counted & ~question.free & (question.values == 1) & f.is_linear_off(question.model.h)
-    live = on[edges.child] & question.free[edges.parent] & (edges.weight != 0)
-    seen = np.zeros(question.free.shape, bool)
-    np.logical_or.at(seen, edges.child, live)
-    return np.stack([live.sum(axis=0), seen.sum(axis=0)])
 
 
 def _first(method: Auto, reduced: list[tuple[np.ndarray, Reduction]], evidence: Evidence) -> Method:

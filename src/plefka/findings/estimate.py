@@ -1,6 +1,6 @@
 """What draws from the posterior of a transformed row say of the row itself.
 
-    P = exp(bound) <w>,    <S | evidence> = <S>_q + <(w / <w> - 1) S>,    w = prod_i f(x_i) / exp(base_i + sum_j a_ij S_j)
+    P = exp(bound) <w>,   <S | evidence> = <S>_q + <(w / <w> - 1) S>,   w = prod_i f(x_i) / exp(base_i + sum_j a_ij S_j)
 
 over the transformed findings i, with S drawn from q. No weight is above one, so that the relative variance of w is less
 than exp(bound) / P. The mean under q is known from the elimination: draws only say by how much the truth differs.

@@ -6,15 +6,11 @@ Research 10 (1999).
 
 import numpy as np
 
-from plefka.exact.ways import STEP
 from plefka.findings.open_findings import OpenFindings
 from plefka.findings.problem import Problem
 from plefka.findings.transformed import Found, Search, Transformed
 
 MOST_SECONDS = 0.05  # of one sum over the exact findings, of which a search takes some dozens
-FIXED, DRAWING = 0.02, 4e-5  # seconds of an answer with all findings transformed, and for each edge of it
-SUMS_AT_LEAST, SUMS = 12, 5  # of a search, and for each finding that is exact
-STEPS = 1.5  # of a sum, for each edge into findings that are exact
 ON_THE_WAY = Search(max_steps=6, tol=1e-2)  # until the last finding is chosen
 
 
@@ -27,12 +23,6 @@ def transformed(problem: Problem, most: int, search: Search) -> tuple[Transforme
         relaxed = Transformed(problem, [*relaxed.exact, finding])
         found = relaxed.minimise(z, ON_THE_WAY)
     return relaxed, relaxed.minimise(found.z, search)
-
-
-def predicted_seconds(num_edges: float, num_findings: float, k: int) -> float:
-    """What an answer will take, about, if k findings are exact."""
-    exact = min(1.0, k / max(1.0, num_findings))
-    return FIXED + DRAWING * num_edges + (SUMS_AT_LEAST + SUMS * k) * STEP * STEPS * num_edges * exact
 
 
 def _from_the_start(problem: Problem, most: int) -> list[int]:

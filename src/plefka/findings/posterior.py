@@ -14,6 +14,7 @@ from plefka.methods import does_not_apply, parse_method
 from plefka.posterior import About, Posterior
 from plefka.question import Question
 from plefka.reduction.edges import EdgeList
+from plefka.sampling.importance import averaged
 from plefka.solution import CONVERGED, IMPOSSIBLE, OUT_OF_STEPS
 
 if TYPE_CHECKING:
@@ -71,6 +72,21 @@ def _row(method: "Findings", question: Question) -> Estimate:
         return Estimate.impossible(question)
     draws = Draws.of(relaxed, found, method.samples, rng)
     return estimated(draws, question, rng)
+
+
+def weighted_states(
+    question: Question, k: int, count: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """States (units, count) of a single row and ln of weights, whose mean is Z; None where too few carry weight."""
+    relaxed, found = transformed(problem_of(question, 0), k, CLOSE)
+    if not np.isfinite(found.bound):
+        return None
+    S, log_w = relaxed.drawn(found.z, count, rng)
+    if averaged(log_w).effective < min(FEWEST_EFFECTIVE, count / 2):
+        return None
+    states = np.repeat(np.where(question.free, 0.0, question.values), count, axis=1)
+    states[relaxed.problem.units] = S
+    return states, found.bound + log_w
 
 
 def _numbers(estimate: Estimate) -> tuple[float, float, float]:

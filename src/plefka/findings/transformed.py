@@ -89,7 +89,7 @@ class Transformed:
         return float(self.problem.constant + base.sum() + log_z.sum() + together), means
 
     def odds(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """What findings have without any cause, and ln of what belongs to a cause that is on, and to one that is off."""
+        """What findings have without any cause, and ln of what a cause has when it is on, and when it is off."""
         base, a = self._exponents(z)
         on = self.problem.log_on + self._by_cause(np.where(self.when_on, a, 0.0))
         off = self.problem.log_off + self._by_cause(np.where(self.when_on, 0.0, a))
