@@ -39,6 +39,28 @@ def two_findings():
     return pf.BeliefNetwork(W, np.array([0.5, 0.5, 0.0, 0.1]), "noisy_or")
 
 
+@pytest.fixture
+def no_findings(monkeypatch):
+    """As if too few draws of theirs carried weight."""
+    monkeypatch.setattr(choosing, "affordable", lambda *_, **__: None)
+
+
+def test_findings_are_drawn_where_exact_is_forbidden():
+    rows = np.array([[0, 0, 1, 1], [np.nan, np.nan, 1, 1]])
+    found, exact = (pf.infer(two_findings(), rows, method) for method in ("auto[exact=no]", "exact"))
+    assert found.notes[0] == "auto chose findings[k=0]: exact was forbidden"
+    assert [status.name for status in found.status] == ["IMPOSSIBLE", "CONVERGED"]
+    assert found.log_likelihood == pytest.approx(exact.log_likelihood, abs=0.02)
+    assert not found.is_exact
+
+
+def test_findings_that_take_too_long_are_not_drawn():
+    rows = np.repeat([[np.nan, np.nan, 1, 1]], 30, axis=0)
+    assert "auto chose findings" in pf.infer(two_findings(), rows, "auto[exact=no,budget=1s]").notes[0]
+    assert "auto chose bethe" in pf.infer(two_findings(), rows, "auto[exact=no,budget=0.01s]").notes[0]
+
+
+@pytest.mark.usefixtures("no_findings")
 @pytest.mark.filterwarnings("error")
 def test_impossible_rows_have_no_say():
     rows = np.array([[0, 0, 1, 1], [np.nan, np.nan, 1, 1]])
@@ -48,6 +70,7 @@ def test_impossible_rows_have_no_say():
     assert pf.infer(two_findings(), rows[:1], "auto[exact=no]").notes == ("auto chose bethe: exact was forbidden",)
 
 
+@pytest.mark.usefixtures("no_findings")
 def test_draws_that_contradict_are_not_hidden():
     network = two_findings()
     found, exact = (pf.infer(network, {2: 1, 3: 1}, method) for method in ("auto[exact=no]", "exact"))
@@ -64,6 +87,7 @@ def test_units_are_conditioned_on_only_where_their_pairs_fit(monkeypatch):
     assert "auto chose bethe: " in pf.infer(network, row, "auto[exact=no]").notes[0]
 
 
+@pytest.mark.usefixtures("no_findings")
 def test_without_arviz_the_missing_check_is_said(monkeypatch):
     def missing(*_, **__):
         raise MissingExtra("arviz-stats", "sampling", "judging samples")

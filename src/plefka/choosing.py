@@ -1,4 +1,7 @@
-"""`auto`: exact where that is affordable, otherwise belief propagation with as much conditioning as the budget allows.
+"""`auto`: exact where that is affordable; else some findings of a noisy-or network exactly and the others by draws.
+
+Where that does not apply, or too few of its draws carry weight, it is belief propagation with as much conditioning as
+the budget allows.
 
 What an answer will cost is predicted from the network and the evidence, not measured, so that the same question always
 gets the same answer. A few rows are then checked by importance sampling: where the draws contradict belief propagation,
@@ -14,13 +17,14 @@ from plefka.errors import MissingExtra, PlefkaError
 from plefka.evidence import Evidence
 from plefka.exact.posterior import Asked, asked
 from plefka.exact.ways import Exactly
+from plefka.findings.cost import affordable
 from plefka.mean_field import MOST_PAIRS
-from plefka.methods import Auto, Conditioned, Exact, Method, parse_method
+from plefka.methods import Auto, Conditioned, Exact, Findings, Method, parse_method
 from plefka.posterior import Posterior
 from plefka.question import Question
 from plefka.recovery import of_reduction, reductions
 from plefka.reduction.reduce import Reduction
-from plefka.solution import IMPOSSIBLE
+from plefka.solution import CONVERGED, IMPOSSIBLE
 
 if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
@@ -30,7 +34,7 @@ if TYPE_CHECKING:
 IN_A_TRACE = "G1"
 FIRST, SECOND = "bethe", "G2"
 MOST_CONDITIONED = 8
-KEPT = 2  # units that are never conditioned on: with all of them it would be exact inference by another name
+KEPT = 2  # units or findings that are never summed over: with all of them it would be exact inference by another name
 FEW_PARENTS = 5
 PASSES_FEW, PASSES_MANY, RATE = 1e3, 4e3, 2e8  # work for each edge, and how much of it a second holds
 ROUTINE = 0.01  # seconds that any answer to a row may take, however many rows there are
@@ -79,6 +83,9 @@ def _approximate(
     method: Auto, network: "BeliefNetwork", evidence: Evidence, why: str, prune: bool, dtype: str
 ) -> Posterior:
     reduced = list(reductions(parse_method(FIRST), network, evidence, prune=prune))
+    drawn = _by_findings(method, reduced, network, evidence, dtype)
+    if drawn is not None:
+        return _noted(*drawn, why)
     first = _first(method, reduced, evidence)
     found = of_reduction(first, reduced, network, evidence, dtype)
     rows, checks = _checks(network, evidence, found)
@@ -104,6 +111,19 @@ def _approximate(
         return _noted(found, first, f"{differ}, and nothing better was found")
     closer = f"and are closer to it ({_off(other, rows, draws):.2g} away) than to {first} ({off:.2g})"
     return _noted(other, second, f"{why} {closer}")
+
+
+def _by_findings(
+    method: Auto, reduced: list[tuple[np.ndarray, Reduction]], network: "BeliefNetwork", evidence: Evidence, dtype: str
+) -> tuple[Posterior, Method] | None:
+    """Some findings exactly and the others by draws; None where that does not apply or too few draws carry weight."""
+    questions = [part.question for _, reduction in reduced for part in reduction.parts]
+    k = affordable(questions, _budget(method, len(evidence.rows)), kept=KEPT)
+    chosen = None if k is None else Findings("findings", k=k)
+    found = None if chosen is None else _tried(chosen, reduced, network, evidence, dtype)
+    if chosen is None or found is None or not np.isin(found.status, (CONVERGED, IMPOSSIBLE)).all():
+        return None
+    return found, chosen
 
 
 def _first(method: Auto, reduced: list[tuple[np.ndarray, Reduction]], evidence: Evidence) -> Method:

@@ -85,10 +85,11 @@ def at_least(least: int, default: int, name: str) -> Any:
 
 
 def optional_seed() -> Any:
-    return option(None, _is_seed, "seed must be a whole number from 0 to 2^63 - 1")
+    return option(None, is_seed, "seed must be a whole number from 0 to 2^63 - 1")
 
 
-def _is_seed(seed: int | None) -> bool:
+def is_seed(seed: int | None) -> bool:
+    """Whether it is a seed, or none."""
     try:
         return seed is None or as_seed(seed) >= 0
     except InvalidInput:

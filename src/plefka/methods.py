@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from plefka.errors import InvalidMethod, MethodDoesNotApply, nearest
 from plefka.method import Method as Method
-from plefka.method import at_least, optional_seed, steps_at_most, tolerance
+from plefka.method import at_least, is_seed, optional_seed, steps_at_most, tolerance
 from plefka.method import does_not_apply as does_not_apply
 from plefka.schemes import SCHEMES as SCHEMES
 from plefka.schemes import HigherOrder as HigherOrder
@@ -131,6 +131,25 @@ class Mixture(Method):
 
 
 @dataclass(frozen=True)
+class Findings(Method):
+    """Of a noisy-or network some findings exactly, the others by draws from what is left when these are transformed.
+
+    - `k`: how many of the units that are observed on are summed over exactly, at most; fewer where that takes long.
+    - `samples`: draws that mend what the transformation of the others leaves; with 0 the answer is an upper bound.
+    - `seed`: where the random numbers start.
+    """
+
+    module = "plefka.findings.posterior"
+    k: int = at_least(0, 12, "k")
+    samples: int = option(4096, lambda count: count == 0 or count >= 100, "samples must be 0, or 100 or more")
+    seed: int = option(0, is_seed, "seed must be a whole number from 0 to 2^63 - 1")
+
+    def check(self, network: "BeliefNetwork") -> None:
+        if not network.activation.has_linear_log_off:
+            raise does_not_apply(self, "it transforms noisy-or units that are observed on, and has none here", "bethe")
+
+
+@dataclass(frozen=True)
 class Gibbs(Method):
     """Gibbs sampling of the means, and annealed importance sampling of ln P(evidence), in float64 always.
 
@@ -185,6 +204,7 @@ METHODS: dict[str, Method] = {
     "bethe": Bethe("bethe"),
     "conditioned": Conditioned("conditioned"),
     "mixture": Mixture("mixture"),
+    "findings": Findings("findings"),
     "gibbs": Gibbs("gibbs"),
 }
 

@@ -19,7 +19,7 @@ class Status(Enum):
     CONVERGED = "converged"
     OUT_OF_STEPS = (
         "ran out of steps before the means settled; raise max_steps or tol, as in G12[max_steps=10000], "
-        "of gibbs its sweeps and temperatures, or try another method"
+        "of gibbs its sweeps and temperatures, of findings k and samples, or try another method"
     )
     DIVERGED = (
         "diverged: the free energy fell below what any probability allows, as it is unbounded below here; use a first "
@@ -125,6 +125,7 @@ class Solution:
     def check(self, *, seed: int, num_samples: int | None = None) -> Any:
         """Draw states from the solution and weigh them by the network: ln P(evidence) and means with their errors.
 
+        Where noisy-or units are on, draws are those of `findings`, unless the solution is exact.
         The verdict says in words whether they can be believed, and whether they contradict the solution. Of a batch, a
         list with one `Check` for each row.
         """

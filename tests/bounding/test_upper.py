@@ -7,11 +7,11 @@ from scipy.optimize import approx_fprime
 
 import plefka as pf
 from plefka.bounding import both
-from plefka.bounding.transformed import Transformed
-from plefka.bounding.two_layers import is_two_layered, two_layers
-from plefka.bounding.upper import upper_bound
+from plefka.bounding.upper import TO_THE_END, upper_bound
 from plefka.errors import InvalidInput
 from plefka.evidence import Evidence
+from plefka.findings.posterior import problem_of
+from plefka.findings.transformed import Transformed
 from plefka.reduction.reduce import Part, reduce
 from tests.data import names_in
 from tests.test_polytrees import enumerated
@@ -47,7 +47,6 @@ def assert_is_a_bound_that_tightens(found, truth):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_never_below_the_truth_tighter_with_every_exact_finding_and_exact_with_all(seed):
     network, row = two_layer(seed, causes=12, findings=9)
-    assert is_two_layered(part_of(network, row).question)
     assert_is_a_bound_that_tightens(bounds(network, row, most=10), exact_two_layer(network, row)[0])
 
 
@@ -77,7 +76,7 @@ def test_any_tangents_give_a_bound_and_its_gradient_is_right():
     rng = np.random.default_rng(0)
     part = part_of(network, row)
     for exact in ([], [0, 2]):
-        relaxed = Transformed(two_layers(part.question), exact)
+        relaxed = Transformed(problem_of(part.question, 0), exact)
         for _ in range(10):
             z = rng.normal(0, 2, len(relaxed.transformed))
             value, gradient, _ = relaxed.bound(z)
@@ -89,12 +88,12 @@ def test_any_tangents_give_a_bound_and_its_gradient_is_right():
 def test_means_of_the_exact_part_are_the_posterior():
     network, row = two_layer(5, causes=12, findings=9)
     part = part_of(network, row)
-    problem = two_layers(part.question)
+    problem = problem_of(part.question, 0)
     relaxed = Transformed(problem, list(range(len(problem.leak))))
-    means = relaxed.minimise(np.zeros(0)).means
+    means = relaxed.minimise(np.zeros(0), TO_THE_END).means
     _, truth = exact_two_layer(network, row)
     assert len(means) > 1
-    assert means == pytest.approx(truth[part.units[part.question.free[:, 0]]], abs=1e-10)
+    assert means == pytest.approx(truth[part.units[problem.units]], abs=1e-10)
 
 
 def test_an_observed_finding_may_have_children_and_hidden_ones_without_are_left_out():
@@ -119,7 +118,8 @@ def test_causes_of_tiny_probability_do_not_underflow():
     assert upper(network, row, tilt) >= enumerated(network, row, tilt)[0] - ROUNDING
 
 
-def test_deeper_networks_are_summed_over_or_bounded_weakly(monkeypatch):
+def test_deeper_networks_are_summed_over_or_bounded(monkeypatch):
+    """Where hidden units depend on each other too much to be summed over, the bound is a weak one."""
     rng = np.random.default_rng(0)
     network = pf.BeliefNetwork(np.tril(rng.uniform(0, 1, (7, 7)), -1), rng.uniform(0.1, 0.3, 7), "noisy_or")
     row, soft = (
@@ -133,10 +133,14 @@ def test_deeper_networks_are_summed_over_or_bounded_weakly(monkeypatch):
     assert (exact.lower_method, exact.upper_method) == ("exact", "exact")
     assert exact.upper == pytest.approx(truth, abs=ROUNDING)
     monkeypatch.setattr(both, "AFFORDABLE", 0)
+    tight = pf.bounds(network, evidence)
+    assert tight.upper_method == "Jaakkola-Jordan, 1 of 1 findings exact"
+    assert tight.upper == pytest.approx(truth, abs=ROUNDING)
+    assert upper_bound(part_of(network, row, tilt), exact_findings=0).log_likelihood > tight.upper - np.log(0.1)
+    monkeypatch.setattr("plefka.findings.posterior.MOST_SECONDS", 0)
     weak = pf.bounds(network, evidence)
     assert weak.upper_method == "every observed unit at its best"
-    assert weak.lower <= truth <= weak.upper < 1
-    assert not is_two_layered(part_of(network, row, tilt).question)
+    assert weak.lower <= truth <= tight.upper < weak.upper < 1
 
 
 def test_units_of_another_kind_are_bounded_by_soft_evidence_alone():

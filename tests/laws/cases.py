@@ -14,7 +14,7 @@ import plefka as pf
 from plefka.errors import MethodDoesNotApply
 from plefka.free_energies.orders import Orders
 from plefka.free_energies.taylor import Taylor
-from plefka.methods import METHODS, Auto, Bethe, Conditioned, Gibbs, HigherOrder, MeanField, Method, Mixture
+from plefka.methods import METHODS, Auto, Bethe, Conditioned, Findings, Gibbs, HigherOrder, MeanField, Method, Mixture
 from tests import zoo
 
 SIZE = 12
@@ -51,6 +51,7 @@ def every_method() -> Iterator[Method]:
     small = {
         Conditioned: {"k": 2},
         Mixture: {"components": 2, "tol": 1e-8},
+        Findings: {"k": 1},
         Gibbs: {"sweeps": 500, "burn": 50, "temperatures": 40, "runs": 16, "seed": 0},
     }
     for method in METHODS.values():
@@ -84,7 +85,8 @@ def is_one_method(method: Method) -> bool:
 
 
 def is_random(method: Method) -> bool:
-    return isinstance(method, Gibbs)
+    """Whether it draws: auto does of noisy-or findings, where it must not be exact."""
+    return isinstance(method, (Gibbs, Findings)) or (isinstance(method, Auto) and not method.exact)
 
 
 def is_bound(method: Method) -> bool:

@@ -76,8 +76,9 @@ def test_a_mixture_is_a_better_proposal_than_one_of_its_parts():
     assert_covers(mixed, exact)
 
 
-def test_methods_that_find_a_mixture_are_checked_by_it():
+def test_methods_that_find_a_mixture_are_checked_by_it(monkeypatch):
     """Also in the second row, of other units, and for units that the mixture does not have."""
+    monkeypatch.setattr("plefka.sampling.checking.affordable", lambda *_: None)  # no draws by findings
     network = pf.ensembles.layered((3, 8), 0, 2, 1, 0, "noisy_or").take(0)
     rows = np.full((2, 11), np.nan)
     rows[0, 3:9], rows[1, 4:] = 1.0, 1.0

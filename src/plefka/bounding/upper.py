@@ -1,10 +1,7 @@
-"""ln P(evidence) from above: T. Jaakkola and M. Jordan, "Variational probabilistic inference and the QMR-DT network".
+"""ln P(evidence) from above, by findings that are transformed: see `plefka.findings`.
 
-J. Artificial Intelligence Research 10 (1999). Every finding is bounded by a function that is a product over its causes,
-so that the sum over the causes factorises; findings that lose most by that are then treated exactly, one after another.
-Any rates give a bound, so a search for the best ones that stops early only leaves it looser.
-
-Where a free unit has parents, the bound is a weak one.
+Any tangents give a bound, so a search for the best ones that stops early only leaves it looser. Where no unit can be
+transformed, the bound is a weak one.
 """
 
 from dataclasses import dataclass
@@ -12,9 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from plefka.bounding.open_findings import OpenFindings
-from plefka.bounding.transformed import Found, Transformed
-from plefka.bounding.two_layers import RATES, TwoLayers, is_two_layered, two_layers
+from plefka.errors import MethodDoesNotApply
+from plefka.findings.greedy import transformed
+from plefka.findings.posterior import problem_of
+from plefka.findings.problem import RATES, Problem
+from plefka.findings.transformed import Search
+from plefka.findings.two_layers import is_two_layered, two_layers
 from plefka.question import Question
 from plefka.reduction.edges import EdgeList
 from plefka.reduction.summing import times
@@ -23,11 +23,12 @@ if TYPE_CHECKING:
     from plefka.reduction.reduce import Part
 
 EXACT_FINDINGS = 12
+TO_THE_END = Search(max_steps=500, tol=1e-7)
 
 
 @dataclass(frozen=True)
 class Upper:
-    """`log_likelihood` is not below ln P(evidence), whether the search for the best rates `converged` or not."""
+    """`log_likelihood` is not below ln P(evidence), whether the search for the best tangents `converged` or not."""
 
     log_likelihood: float
     converged: bool
@@ -37,46 +38,28 @@ class Upper:
 def upper_bound(part: "Part", *, exact_findings: int = EXACT_FINDINGS) -> Upper:
     """An upper bound of ln P(evidence) of a part with a single row.
 
-    `exact_findings`: how many findings of a noisy-or network are treated exactly, at most. The cost doubles with each
-    that has causes in common with the others; where too many would be open at once, fewer are exact.
+    `exact_findings`: how many noisy-or findings are summed over exactly, at most. The cost doubles with each that has
+    causes in common with the others; where a sum would take too long, fewer are exact.
     """
     question, constant = part.question, float(part.constant[0])
-    if not is_two_layered(question):
+    problem = _problem(question)
+    if problem is None:
         return Upper(constant + _best_case(question), True, "every observed unit at its best")
-    problem = two_layers(question)
-    return _two_layers(problem, constant, exact_findings if question.model.activation.has_linear_log_off else 0)
-
-
-def _two_layers(problem: TwoLayers, constant: float, most: int) -> Upper:
-    """One finding after another is made exact, with the rates of the others searched for anew from where they were."""
     if problem.constant == -np.inf:
         return Upper(-np.inf, True, "the evidence is impossible")
-    relaxed = Transformed(problem, _exact_from_the_start(problem, most))
-    found = relaxed.minimise(relaxed.start())
-    bound = found.bound
-    while len(relaxed.exact) < most and (finding := _costliest(relaxed, found)) is not None:
-        z = found.z[relaxed.transformed != finding]
-        relaxed = Transformed(problem, [*relaxed.exact, finding])
-        found = relaxed.minimise(z)
-        bound = min(bound, found.bound)
+    relaxed, found = transformed(problem, exact_findings if problem.factors else 0, TO_THE_END)
     method = f"Jaakkola-Jordan, {len(relaxed.exact)} of {len(problem.leak)} findings exact"
-    return Upper(constant + bound, found.converged, method)
+    return Upper(constant + found.bound, found.converged, method)
 
 
-def _exact_from_the_start(problem: TwoLayers, most: int) -> list[int]:
-    """All findings, where that is feasible."""
-    findings = list(range(len(problem.leak)))
-    return findings if len(findings) <= most and _fits(problem, findings) else []
-
-
-def _fits(problem: TwoLayers, findings: list[int]) -> bool:
-    return OpenFindings.of(problem, findings).fits
-
-
-def _costliest(relaxed: Transformed, found: Found) -> int | None:
-    """The finding that gains most by being exact, of those with which the tables do not grow too large."""
-    by_cost = relaxed.transformed[np.argsort(-relaxed.costs(found))].tolist()
-    return next((finding for finding in by_cost if _fits(relaxed.problem, [*relaxed.exact, finding])), None)
+def _problem(question: Question) -> Problem | None:
+    """None where findings cannot be transformed, or that would leave too much to be summed over."""
+    if is_two_layered(question):
+        return two_layers(question)
+    try:
+        return problem_of(question, 0)
+    except MethodDoesNotApply:
+        return None
 
 
 def _best_case(question: Question) -> float:

@@ -44,19 +44,19 @@ class Answer(NamedTuple):
     leak_slopes: dict[int, np.ndarray]  # d ln Z / d leak
 
 
-class _Underflow(Exception):
+class Underflow(Exception):
     pass
 
 
 def eliminated(factors: Factors, plan: Plan) -> Answer:
     """ln Z, the means of all free units and how ln Z follows the leaks."""
     try:
-        return _Run(factors, plan, PLAIN).answer()
-    except _Underflow:
-        return _Run(factors, plan, LOGARITHMS).answer()
+        return Run(factors, plan, PLAIN).answer()
+    except Underflow:
+        return Run(factors, plan, LOGARITHMS).answer()
 
 
-class _Run:
+class Run:
     def __init__(self, factors: Factors, plan: Plan, arithmetic: Arithmetic):
         self.plan, self.a = plan, arithmetic
         count = len(factors.rows)
@@ -86,10 +86,10 @@ class _Run:
         self.log_z += top.reshape(len(logs), -1).sum(axis=0)
         return self.a.from_log(logs - top)
 
-    def _scaled(self, table: np.ndarray) -> np.ndarray:
+    def scaled(self, table: np.ndarray) -> np.ndarray:
         top = table.max(axis=tuple(range(table.ndim - 1)))
         if (top < self.a.smallest).any():
-            raise _Underflow
+            raise Underflow
         log = self.a.to_log(top)
         log = np.where(np.isfinite(log), log, 0.0)
         self.log_z += log
@@ -98,10 +98,10 @@ class _Run:
     def answer(self) -> Answer:
         clusters = self.plan.clusters
         for k, cluster in enumerate(clusters):
-            table, kept = self._forwards(cluster)
+            table, kept = self.forwards(cluster)
             if self.keeps:
                 self.kept[k] = kept
-            self.factors["message", k] = self._scaled(table)
+            self.factors["message", k] = self.scaled(table)
         for k in reversed(range(len(clusters))):
             self._backwards(k, clusters[k])
         return Answer(self._total(), self.means, self.leak_slopes)
@@ -110,7 +110,7 @@ class _Run:
         ends = [self.factors["message", k] for k, c in enumerate(self.plan.clusters) if not c.axes]
         return self.log_z + sum((self.a.to_log(end) for end in ends), np.zeros(self.log_z.shape))
 
-    def _forwards(self, cluster: Cluster) -> tuple[np.ndarray, list]:
+    def forwards(self, cluster: Cluster) -> tuple[np.ndarray, list]:
         """The message, and the tables before those steps whose way back needs them."""
         table, kept = self.a.from_log(np.zeros(self.log_z.shape)), []
         for step in cluster.steps:
@@ -123,7 +123,7 @@ class _Run:
         one = self.a.from_log(np.zeros(self.log_z.shape))
         after = self.outside.pop(("message", k), one) if cluster.axes else one
         after = self._comparable(after, self.factors["message", k])
-        kept = self.kept.pop(k) if self.keeps else self._forwards(cluster)[1]
+        kept = self.kept.pop(k) if self.keeps else self.forwards(cluster)[1]
         for step, before in zip(reversed(cluster.steps), reversed(kept), strict=True):
             after = BACKWARDS[type(step)](self, step, before, after)
 
@@ -134,32 +134,32 @@ class _Run:
         outside = self.a.times(outside, self.a.from_log(-np.where(np.isfinite(log), log, 0.0)))
         total = self.a.plus.reduce(self.a.times(outside, message), axis=axes)
         if (total < self.a.smallest).any():
-            raise _Underflow
+            raise Underflow
         return outside
 
     def multiply(self, step: Multiply, table: np.ndarray) -> np.ndarray:
-        product = self.a.times(self._aligned_table(step, table), self._aligned_factor(step))
-        return self._mapped(product, step.together, BOTH)
+        product = self.a.times(self.aligned_table(step, table), self._aligned_factor(step))
+        return self.mapped(product, step.together, BOTH)
 
-    def _aligned_table(self, step: Multiply, table: np.ndarray) -> np.ndarray:
+    def aligned_table(self, step: Multiply, table: np.ndarray) -> np.ndarray:
         """With the axes of the product."""
-        return self._mapped(table.reshape((1,) * step.new + table.shape), step.together, OF_TABLE)
+        return self.mapped(table.reshape((1,) * step.new + table.shape), step.together, OF_TABLE)
 
     def _aligned_factor(self, step: Multiply) -> np.ndarray:
         factor = self.factors[step.factor]
         factor = factor.transpose(*step.order, factor.ndim - 1).reshape(*step.shape, factor.shape[-1])
-        return self._mapped(factor, step.together, OF_FACTOR)
+        return self.mapped(factor, step.together, OF_FACTOR)
 
     def multiply_back(self, step: Multiply, before: np.ndarray | None, after: np.ndarray) -> np.ndarray:
         shape = after.shape[step.new :]
-        after = self._mapped(after, step.together, OF_BOTH)
+        after = self.mapped(after, step.together, OF_BOTH)
         if before is not None:
-            found = self.a.times(after, self._aligned_table(step, before))
+            found = self.a.times(after, self.aligned_table(step, before))
             found = self._summed(found, [k for k, size in enumerate(step.shape) if size == 1])
-            found = self._mapped(found, step.together, FROM_FACTOR)
+            found = self.mapped(found, step.together, FROM_FACTOR)
             found = found.reshape((2,) * len(step.order) + found.shape[-1:])
             self._note(step.factor, found.transpose(*np.argsort(step.order), len(step.order)))
-        found = self._mapped(self.a.times(after, self._aligned_factor(step)), step.together, FROM_TABLE)
+        found = self.mapped(self.a.times(after, self._aligned_factor(step)), step.together, FROM_TABLE)
         return self._summed(found, range(step.new)).reshape(shape)
 
     def _note(self, name: tuple, outside: np.ndarray) -> None:
@@ -181,7 +181,7 @@ class _Run:
         axes = tuple(axes)
         return self.a.plus.reduce(table, axis=axes, keepdims=True) if axes else table
 
-    def _mapped(self, table: np.ndarray, axes: tuple[int, ...], groups: tuple) -> np.ndarray:
+    def mapped(self, table: np.ndarray, axes: tuple[int, ...], groups: tuple) -> np.ndarray:
         """Along each of these axes, entries that are sums of the old ones."""
         for axis in axes:
             if table.shape[axis] > 1:
@@ -232,8 +232,8 @@ class _Run:
 # and the table has not. Three products, of which the last two are added; no term is negative.
 OF_TABLE, OF_FACTOR, BOTH = ((0,), (1,), (0,)), ((0,), (0, 1), (1,)), ((0,), (1, 2))
 OF_BOTH, FROM_TABLE, FROM_FACTOR = ((0,), (1,), (1,)), ((0, 2), (1,)), ((0, 1), (1, 2))  # the same, transposed
-FORWARDS = {Multiply: _Run.multiply, Act: _Run.act, Sum: _Run.sum, Observe: _Run.observe, Match: _Run.match}
+FORWARDS = {Multiply: Run.multiply, Act: Run.act, Sum: Run.sum, Observe: Run.observe, Match: Run.match}
 BACKWARDS = {
-    Multiply: _Run.multiply_back, Act: _Run.act_back, Sum: _Run.sum_back, Observe: _Run.observe_back,
-    Match: _Run.match_back,
+    Multiply: Run.multiply_back, Act: Run.act_back, Sum: Run.sum_back, Observe: Run.observe_back,
+    Match: Run.match_back,
 }  # fmt: skip

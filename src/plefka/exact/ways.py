@@ -120,7 +120,7 @@ class Elimination:
                 log_z[some.rows] = found.log_z
                 for unit, mean in found.means.items():
                     means[unit, some.rows] = mean
-                slopes[:, some.rows] = _slopes(self.question, some, means[:, some.rows], found.leak_slopes)
+                slopes[:, some.rows] = slopes_of(self.question, some, means[:, some.rows], found.leak_slopes)
         return log_z, means, slopes
 
 
@@ -195,7 +195,7 @@ def _chunks(factors: Factors, plan: Plan):
     return (factors.take(slice(first, first + step)) for first in range(0, len(factors.rows), step))
 
 
-def _slopes(question: Question, factors: Factors, means: np.ndarray, of_leaks: dict[int, np.ndarray]) -> np.ndarray:
+def slopes_of(question: Question, factors: Factors, means: np.ndarray, of_leaks: dict[int, np.ndarray]) -> np.ndarray:
     """d ln Z / dh of all units of some rows."""
     slopes = np.zeros(means.shape)
     if not question.model.activation.has_linear_log_off:

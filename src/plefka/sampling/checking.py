@@ -5,11 +5,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plefka.errors import InvalidInput
+from plefka.errors import InvalidInput, MethodDoesNotApply
 from plefka.evidence import Evidence
+from plefka.findings.cost import affordable
+from plefka.findings.posterior import weighted_states
 from plefka.networks.belief import BeliefNetwork
 from plefka.precision import is_traced
-from plefka.reduction.reduce import Reduction, reduce
+from plefka.reduction.reduce import Part, Reduction, reduce
 from plefka.sampling import diagnostics
 from plefka.sampling.fields import StateFields, Target
 from plefka.sampling.importance import NUM_SAMPLES, Proposals, averaged, resampled, weighted_draws, widened
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from plefka.solution import Solution
 
 FEWEST_SAMPLES = 100
+MOST_SECONDS = 0.5  # that the search for a better proposal may take, about
 MOST_DRAWS, FEWEST_DRAWS, MOST_NUMBERS = 4096, 512, 2**22  # of states that barren units are predicted from
 
 
@@ -83,24 +86,49 @@ def _check(
     offset = 0.0 if given.offset is None else float(given.offset[0])
     make = partial(Check, **{**claims, "num_samples": num_samples, "estimate": claims["estimate"] - offset})
     reduction = reduce(network, given)
-    found = None if reduction.impossible[0] else _weighed(network, reduction, mixture, seed, num_samples)
+    rng, apart = np.random.default_rng(seed), bool(claims.get("is_exact"))
+    found = None if reduction.impossible[0] else _weighed(network, reduction, mixture, rng, num_samples, apart)
     unknown = given.rows[0]
     return make(*(found or (-np.inf, np.inf, unknown, unknown, np.inf, 0.0))).shifted(offset)
 
 
-def _weighed(network: BeliefNetwork, reduction: Reduction, mixture: tuple, seed: int, count: int) -> tuple | None:
-    """All numbers of a check, from ln P(evidence) on; None where no draw is possible."""
-    (part,), rng = reduction.parts, np.random.default_rng(seed)
+def _weighed(
+    network: BeliefNetwork, reduction: Reduction, mixture: tuple, rng: np.random.Generator, count: int, apart: bool
+) -> tuple | None:
+    """All numbers of a check, from ln P(evidence) on; None where no draw is possible.
+
+    `apart`: nothing that exact inference does is used.
+    """
+    (part,) = reduction.parts
     target = Target(part.question)
-    u = np.stack([part.narrowed(component[:, None])[target.units] for component in mixture[1]])
-    proposals = widened(target, Proposals.of(mixture[0][:, None], u))
-    S, log_w = weighted_draws(target, proposals, rng, count)
+    S, log_w = (None if apart else _by_findings(part, target, rng, count)) or _of_mixture(
+        part, target, mixture, rng, count
+    )
     if not np.isfinite(log_w).any():
         return None
-    log_w, k = diagnostics.smoothed(log_w[0] + part.constant[0])
+    log_w, k = diagnostics.smoothed(log_w + part.constant[0])
     found = averaged(log_w)
     means, errors = _means(network, reduction, target, S, np.exp(log_w - found.log_mean) / count, rng)
     return float(found.log_mean), float(found.standard_error), means, errors, k, float(found.effective)
+
+
+def _by_findings(part: Part, target: Target, rng: np.random.Generator, count: int) -> tuple | None:
+    """Draws that do not depend on the solution, where findings are on and enough of the draws carry weight."""
+    k = affordable([part.question], MOST_SECONDS)
+    try:
+        found = (
+            None if k is None else weighted_states(part.question, k, count, np.random.default_rng(rng.integers(2**63)))
+        )
+    except MethodDoesNotApply:
+        return None
+    return None if found is None else (found[0][target.units][:, None], found[1])
+
+
+def _of_mixture(part: Part, target: Target, mixture: tuple, rng: np.random.Generator, count: int) -> tuple:
+    """Draws from the solution, made a little wider."""
+    u = np.stack([part.narrowed(component[:, None])[target.units] for component in mixture[1]])
+    S, log_w = weighted_draws(target, widened(target, Proposals.of(mixture[0][:, None], u)), rng, count)
+    return S, log_w[0]
 
 
 def _means(

@@ -9,26 +9,33 @@ what each adds alone:
                                                                  ln f(leak + w_j) - base beyond
 
 Jaakkola and Jordan take the tangent for all fields, a_j = rate w_j, which is never less, and infinite for a certain
-edge. The causes are then independent again:
+edge. What is left of the finding moves the odds of its causes, and their posterior is that of a network without it:
 
-    ln P <= constant + sum_i base_i + sum_j ln(exp(log_on_j + sum_i a_ij) + exp(log_off_j)) + ln P(exact findings on)
+    ln P <= constant + sum_i base_i + sum_j ln(exp(log_on_j + sum_i a_ij) + exp(log_off_j))
 
-where the causes of the exact findings have the changed odds. An inhibitor adds a_j when it is off.
+over causes that are then independent of all else; the others are summed over together with the exact findings. An
+inhibitor adds a_j when it is off.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from plefka.bounding.descent import descend
-from plefka.bounding.open_findings import OpenFindings
-from plefka.bounding.two_layers import TwoLayers
+from plefka.findings.descent import descend
+from plefka.findings.open_findings import OpenFindings
+from plefka.findings.problem import Problem, acts, fields, summed_by
 
-MAX_STEPS = 500
-TOLERANCE = 1e-7
 NEAREST, FARTHEST = -60.0, 10.0  # of ln(x - leak)
 FLATTEST = 1e-12
 LONGEST = 30.0  # how far an edge counts in the fields to begin with
+
+
+class Search(NamedTuple):
+    """How far the best tangents are searched for; any give a bound."""
+
+    max_steps: int
+    tol: float  # the largest slope that may be left
 
 
 @dataclass(frozen=True)
@@ -42,18 +49,20 @@ class Found:
 
 
 class Transformed:
-    """A two-layer network with some findings exact and the others transformed."""
+    """A row with some findings exact and the others transformed."""
 
-    def __init__(self, problem: TwoLayers, exact: list[int]):
+    def __init__(self, problem: Problem, exact: list[int]):
         self.problem, self.exact = problem, exact
         self.transformed = np.setdiff1d(np.arange(len(problem.leak)), exact)
         self.leak = problem.leak[self.transformed]
         edges = np.isin(problem.finding, self.transformed)
         self.finding, self.cause = np.searchsorted(self.transformed, problem.finding[edges]), problem.cause[edges]
-        self.size, self.when_on = np.abs(problem.weight[edges]), problem.weight[edges] > 0
+        self.weight = problem.weight[edges]
+        self.size, self.when_on = np.abs(self.weight), self.weight > 0
         self.reach = self.leak[self.finding] + self.size  # the field with one cause alone
         self.top = problem.activation.log_on(self.reach)
-        self.open = OpenFindings.of(problem, exact) if exact else None
+        self.open = OpenFindings.of(problem, exact)
+        self._last: tuple[np.ndarray, tuple[float, np.ndarray]] | None = None  # where it was summed, and what was found
 
     def bound(self, z: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         """The bound where the tangents touch at x = leak + exp(z), its gradient, and about its second derivatives."""
@@ -65,14 +74,43 @@ class Transformed:
         return value, slope, np.maximum(curvature, FLATTEST)
 
     def _bound_and_means(self, z: np.ndarray) -> tuple[float, np.ndarray]:
+        if self._last is None or not np.array_equal(self._last[0], z):
+            self._last = z.copy(), self._summed(z)
+        return self._last[1]
+
+    def _summed(self, z: np.ndarray) -> tuple[float, np.ndarray]:
+        base, on, off = self.odds(z)
+        log_z = np.logaddexp(on, off)
+        means, together = np.exp(on - log_z), 0.0
+        if self.open is not None:
+            found, causes = self.open.summed(on, off), self.open.causes
+            means[causes] = [found.means[unit][0] for unit in self.problem.units[causes].tolist()]
+            together, log_z[causes] = found.log_z[0], 0.0
+        return float(self.problem.constant + base.sum() + log_z.sum() + together), means
+
+    def odds(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """What findings have without any cause, and ln of what a cause has when it is on, and when it is off."""
         base, a = self._exponents(z)
         on = self.problem.log_on + self._by_cause(np.where(self.when_on, a, 0.0))
         off = self.problem.log_off + self._by_cause(np.where(self.when_on, 0.0, a))
-        log_z = np.logaddexp(on, off)
-        means, log_p = np.exp(on - log_z), 0.0
+        return base, on, off
+
+    def drawn(self, z: np.ndarray, count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """States (causes, count) of the transformed row's posterior, and ln of what truth and transform differ by.
+
+        The mean of its exponential is P / exp(bound). No weight is above one, so that no few draws outweigh all others.
+        """
+        _, on, off = self.odds(z)
+        S = rng.random((len(on), count)) < np.exp(on - np.logaddexp(on, off))[:, None]
         if self.open is not None:
-            log_p, means = self.open.log_all_on(on - log_z, off - log_z)
-        return float(self.problem.constant + base.sum() + log_z.sum() + log_p), means
+            S[self.open.causes] = self.open.drawn(on, off, count, rng)
+        return S, self._log_ratio(z, S)
+
+    def _log_ratio(self, z: np.ndarray, S: np.ndarray) -> np.ndarray:
+        base, a = self._exponents(z)
+        bound = base[:, None] + summed_by(self.finding, a, len(base)) @ acts(self.cause, self.weight, S)
+        true = self.problem.activation.log_on(fields(self.leak, self.finding, self.cause, self.weight, S))
+        return np.minimum(true - bound, 0.0).sum(axis=0)
 
     def _exponents(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """What a finding has without any cause, and what each edge adds to it."""
@@ -83,6 +121,10 @@ class Transformed:
         straight = self.reach <= x[self.finding]
         along = rate[self.finding] * np.where(straight, self.size, 0.0)
         return base, np.where(straight, along, self.top - base[self.finding])
+
+    def rates(self, z: np.ndarray) -> np.ndarray:
+        """How fast the bound grows with the leak of each finding."""
+        return self.problem.rate.value(self.leak + np.exp(np.clip(z, NEAREST, FARTHEST)))
 
     def _acting(self, means: np.ndarray) -> np.ndarray:
         """The chance that the cause of an edge is in the state in which it adds to the field."""
@@ -100,9 +142,9 @@ class Transformed:
         added = self._by_finding(self._acting(on) * np.minimum(self.size, LONGEST))
         return np.log(np.maximum(added, np.exp(NEAREST)))
 
-    def minimise(self, z: np.ndarray) -> Found:
+    def minimise(self, z: np.ndarray, search: Search) -> Found:
         """The lowest bound that a search from here finds; it is never above the one it starts from."""
-        lowest = descend(self.bound, z, MAX_STEPS, TOLERANCE)
+        lowest = descend(self.bound, z, search.max_steps, search.tol)
         _, means = self._bound_and_means(lowest.at)
         return Found(lowest.at, means, lowest.value, lowest.converged)
 

@@ -1,0 +1,124 @@
+"""`findings`: some findings of a noisy-or network exactly, the others transformed, and what draws add to that."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from plefka.exact.factors import Logs, TooManyParents, factors_of
+from plefka.findings.estimate import Draws, Estimate, estimated
+from plefka.findings.greedy import transformed
+from plefka.findings.open_findings import OpenFindings
+from plefka.findings.problem import Problem
+from plefka.findings.transformed import Search
+from plefka.methods import does_not_apply, parse_method
+from plefka.posterior import About, Posterior
+from plefka.question import Question
+from plefka.reduction.edges import EdgeList
+from plefka.sampling.importance import Average, averaged
+from plefka.solution import CONVERGED, IMPOSSIBLE, OUT_OF_STEPS
+
+if TYPE_CHECKING:
+    from plefka.methods import Findings
+    from plefka.reduction.reduce import Part
+
+CLOSE = Search(max_steps=12, tol=1e-2)  # draws mend the rest
+FEWEST_EFFECTIVE = 400  # draws: ln P is then off by less than 0.05, as a rule
+MOST_SECONDS = 1.0  # of a sum over what is left where all findings are transformed
+
+
+def posterior(method: "Findings", part: "Part", *, dtype: str) -> Posterior:
+    """Means and ln P(evidence) of every row; the residual is the largest standard error of a mean."""
+    question, size = part.question, part.question.num_rows
+    found = [_row(method, question.take([row])) for row in range(size)]
+    bound, gap = np.array([(estimate.bound, _gap(estimate)) for estimate in found]).reshape(-1, 2).T
+    poor = np.array([not is_enough(estimate.average, method.samples) for estimate in found])
+    log_z = bound - gap
+    status = np.where(np.isneginf(bound), IMPOSSIBLE, np.where(poor, OUT_OF_STEPS, CONVERGED))
+    means, slope, error = (np.stack(z, axis=1) for z in zip(*((e.means, e.slope, e.means_error) for e in found)))
+    states = np.stack([e.states for e in found], axis=2)
+    is_exact = all(estimate.num_exact == estimate.num_findings for estimate in found)
+    proposals = np.zeros((len(states), size)), states
+    about = About(is_exact, _notes(method, found), is_exact=is_exact, proposals=proposals)
+    return Posterior(
+        means.astype(dtype), -log_z.astype(dtype), status, np.full(size, method.samples), np.zeros(size, int),
+        error.max(axis=0, initial=0.0), slope if part.needs_slope else None, about,
+    )  # fmt: skip
+
+
+def problem_of(question: Question, row: int) -> Problem:
+    """The findings of a row; refuses a row of which too much is left even where all findings are transformed."""
+    method, f = parse_method("findings"), question.model.activation
+    if not f.has_linear_log_off:
+        raise does_not_apply(method, "it transforms noisy-or units that are observed on, and there are none", "bethe")
+    try:
+        factors = factors_of(question, EdgeList.of(question.storage), Logs.of(f), np.array([row]))
+    except TooManyParents as many:
+        why = f"it would take a table of 2^{many.parents + 1} entries for the parents of a unit"
+        raise does_not_apply(method, why, "bethe") from None
+    problem = Problem.of(factors)
+    rest = OpenFindings.of(problem, [])
+    if rest is not None and rest.seconds > MOST_SECONDS:
+        raise does_not_apply(
+            method, "hidden units depend on each other so much that they cannot be summed over together", "bethe"
+        )
+    return problem
+
+
+def _row(method: "Findings", question: Question) -> Estimate:
+    problem, rng = problem_of(question, 0), np.random.default_rng(method.seed)
+    relaxed, found = transformed(problem, method.k, CLOSE)
+    if not np.isfinite(found.bound):
+        return Estimate.impossible(question)
+    draws = Draws.of(relaxed, found, method.samples, rng)
+    return estimated(draws, question, rng)
+
+
+def weighted_states(
+    question: Question, k: int, count: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """States (units, count) of a single row and ln of weights, whose mean is Z; None where too few carry weight."""
+    relaxed, found = transformed(problem_of(question, 0), k, CLOSE)
+    if not np.isfinite(found.bound):
+        return None
+    S, log_w = relaxed.drawn(found.z, count, rng)
+    if not is_enough(averaged(log_w), count):
+        return None
+    states = np.repeat(np.where(question.free, 0.0, question.values), count, axis=1)
+    states[relaxed.problem.units] = S
+    return states, found.bound + log_w
+
+
+def is_enough(average: Average, samples: int) -> bool:
+    """Whether enough draws carry weight, or all have the same."""
+    return bool(average.standard_error == 0 or average.effective >= min(FEWEST_EFFECTIVE, samples / 2))
+
+
+def _gap(estimate: Estimate) -> float:
+    """How far ln Z is below the bound; nothing is known of it where no draw is possible."""
+    return max(0.0, -float(estimate.average.log_mean)) if np.isfinite(estimate.average.log_mean) else 0.0
+
+
+def _notes(method: "Findings", found: list[Estimate]) -> tuple[str, ...]:
+    """How many findings were exact, and how far to believe what draws say of the others."""
+    possible = [estimate for estimate in found if np.isfinite(estimate.bound)]
+    if not possible:
+        return ()
+    exact, findings = ([getattr(e, name) for e in possible] for name in ("num_exact", "num_findings"))
+    counted = f"{_range(exact)} of {_range(findings)} findings exact"
+    if exact == findings:
+        return (counted,)
+    if method.samples == 0:
+        return (f"{counted}, the others transformed: ln P is at most this",)
+    gap = max(_gap(estimate) for estimate in possible)
+    error = max(float(e.average.standard_error) for e in possible)
+    effective = min(float(e.average.effective) for e in possible)
+    return (
+        f"{counted}, the others transformed: an upper bound of ln P that is {gap:.2g} higher",
+        f"by draws from its posterior ln P has a standard error of {error:.2g} "
+        f"({effective:,.0f} effective of {method.samples:,} draws)",
+    )
+
+
+def _range(counts: list[int]) -> str:
+    low, high = min(counts), max(counts)
+    return f"{low}" if low == high else f"{low} to {high}"
