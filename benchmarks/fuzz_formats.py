@@ -173,7 +173,7 @@ def originals_of(kind: str) -> list:
     """Good files to damage: made by the writers, and one by hand for what these do not write."""
     from benchmarks.fuzz_originals import ORIGINALS
 
-    return ORIGINALS[kind]
+    return ORIGINALS[kind]()
 
 
 def main() -> int:

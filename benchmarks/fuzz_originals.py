@@ -79,13 +79,13 @@ def _network(noisy_or: bool) -> TableNetwork:
 
 _NETWORKS = [_network(noisy_or) for noisy_or in (False, True)]
 ORIGINALS = {
-    ".bif": [BIF, *map(bif.dumps, _NETWORKS)],
-    ".xmlbif": [XMLBIF, *map(xmlbif.dumps, _NETWORKS)],
-    ".uai": [*map(uai.dumps, _NETWORKS)],
-    ".erg": [ERGO],
-    ".csv": [(CAUSES, FINDINGS), csv_pair.dumps(pf.example("espresso"))],
-    ".xlsx": [excel.dumps(csv_pair.loads(CAUSES, FINDINGS)), excel.dumps(pf.example("espresso"))],
-    ".evid": list(EVIDENCE),
-    "rows.csv": [ROWS],
-    "rows.jsonl": [LINES],
+    ".bif": lambda: [BIF, *map(bif.dumps, _NETWORKS)],
+    ".xmlbif": lambda: [XMLBIF, *map(xmlbif.dumps, _NETWORKS)],
+    ".uai": lambda: [*map(uai.dumps, _NETWORKS)],
+    ".erg": lambda: [ERGO],
+    ".csv": lambda: [(CAUSES, FINDINGS), csv_pair.dumps(pf.example("espresso"))],
+    ".xlsx": lambda: [excel.dumps(csv_pair.loads(CAUSES, FINDINGS)), excel.dumps(pf.example("espresso"))],
+    ".evid": lambda: list(EVIDENCE),
+    "rows.csv": lambda: [ROWS],
+    "rows.jsonl": lambda: [LINES],
 }

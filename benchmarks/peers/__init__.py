@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from benchmarks.measure import Row, at_most, in_a_process
 from benchmarks.peers.cases import Case, cases
 from benchmarks.peers.libraries import LIBRARIES, versions
-from benchmarks.peers.one_answer import measured
+from benchmarks.peers.one_answer import imported, measured
 
 SECONDS = 60  # for a library and a network
 OURS, CLOSEST = "plefka", "pyAgrum"
@@ -20,9 +20,16 @@ AS_QUICK = ("asia", "andes", "win95pts")  # where ours should take at most twice
 
 def rows() -> Iterator[Row]:
     """Of every network how ours compares, in its first and in its later answers; all figures are in the details."""
-    known = versions()
+    known, modules = versions(), {}
     for case in cases():
-        found = {library: in_a_process(measured, library, case, seconds=SECONDS) for library in LIBRARIES}
+        for library in LIBRARIES:
+            key = library, type(case.network)
+            if key not in modules:
+                modules[key] = in_a_process(imported, library, case, seconds=SECONDS).get("modules", [])
+        found = {
+            library: in_a_process(measured, library, case, modules[library, type(case.network)], seconds=SECONDS)
+            for library in LIBRARIES
+        }
         details = {"versions": known, "parents": case.most_parents, "units": case.size, "libraries": found}
         for answer in ("first", "later"):
             others = {name: _seconds(found, name, answer) for name in LIBRARIES if name != OURS}

@@ -109,7 +109,7 @@ class Pgmpy:
         for name, leak, parents, strengths in _units(network):
             model.add_edges_from((parent, name) for parent in parents)
             off = _table(leak, strengths)
-            words = {unit: STATES for unit in (name, *parents)}
+            words = dict.fromkeys((name, *parents), STATES)
             model.add_cpds(cpd(name, 2, np.stack([off, 1 - off]), parents, [2] * len(parents), state_names=words))
         return model
 
@@ -160,9 +160,7 @@ class Library(NamedTuple):
 LIBRARIES = {
     "plefka": Library(Plefka, "plefka", ("plefka.inference", "plefka.formats", "plefka.exact.posterior")),
     "pyAgrum": Library(PyAgrum, "pyagrum", ("pyagrum",)),
-    "pgmpy": Library(
-        Pgmpy, "pgmpy", ("pgmpy.models", "pgmpy.factors.discrete", "pgmpy.inference", "pgmpy.readwrite")
-    ),
+    "pgmpy": Library(Pgmpy, "pgmpy", ("pgmpy.models", "pgmpy.factors.discrete", "pgmpy.inference", "pgmpy.readwrite")),
     "pomegranate": Library(Pomegranate, "pomegranate", ("torch", "pomegranate.bayesian_network", "torch.masked")),
 }
 

@@ -1,7 +1,10 @@
 """One library on one network, in a process of its own."""
 
+import sys
 import time
 import warnings
+from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 
 from benchmarks.measure import peak_memory, resident_memory
@@ -12,7 +15,13 @@ LATER = 3  # answers, of which the quickest counts
 INSTALL = "not installed here; pip install -r benchmarks/peers/requirements.txt, or make peers"
 
 
-def measured(library: str, case: Case) -> dict:
+def imported(library: str, case: Case) -> dict:
+    """All modules that an answer needs, some of which are imported on the way: imports are no part of the times."""
+    measured(library, case)
+    return {"modules": sorted(sys.modules)}
+
+
+def measured(library: str, case: Case, modules: Sequence[str] = ()) -> dict:
     """Seconds to the first answer, of a later one, bytes beyond imports, and errors; or why there is none."""
     warnings.simplefilter("ignore")
     try:
@@ -20,6 +29,9 @@ def measured(library: str, case: Case) -> dict:
             import_module(module)
     except ImportError:
         return {"unfinished": INSTALL}
+    for module in modules:
+        with suppress(Exception):  # some are only there in a certain order
+            import_module(module)
     try:
         return _measured(LIBRARIES[library].model, case)
     except MemoryError:
@@ -46,7 +58,7 @@ def _measured(model: type[Model], case: Case) -> dict:
     logs = [abs(found - asked.log_likelihood) for asked, (found, _) in answers if found is not None]
     return {
         "first": seconds, "build": built, "later": min(times), "memory": peak_memory() - before,
-        "error": max(errors), "log_likelihood_error": max(logs, default=None),
+        "error": float(max(errors)), "log_likelihood_error": float(max(logs)) if logs else None,
     }  # fmt: skip
 
 
