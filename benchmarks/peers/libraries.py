@@ -171,10 +171,11 @@ def versions() -> dict[str, str]:
 
     found = {"plefka": plefka.__version__}
     for library in LIBRARIES.values():
-        try:
-            found.setdefault(library.package, version(library.package))
-        except PackageNotFoundError:
-            found[library.package] = "not installed"
+        if library.package not in found:
+            try:
+                found[library.package] = version(library.package)
+            except PackageNotFoundError:
+                found[library.package] = "not installed"
     return found
 
 
