@@ -61,6 +61,12 @@ ERGO = fuzz_originals.ERGO.decode()
 TEXTS = {".bif": BIF, ".xmlbif": XMLBIF, ".uai": UAI, ".erg": ERGO}
 
 
+def change(text, old, new):
+    """A text with something else in the place of what must be there."""
+    assert old in text
+    return text.replace(old, new, 1)
+
+
 def random_tables(size, most_parents, seed, zeros=False):
     rng = np.random.default_rng(seed)
     units = []

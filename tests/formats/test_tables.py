@@ -14,6 +14,7 @@ from table_zoo import (
     UAI,
     WRITERS,
     XMLBIF,
+    change,
     joint,
     joint_of,
     noisy_or,
@@ -153,11 +154,6 @@ def test_evidence_of_the_competitions(tmp_path):
             uai.loads_evidence(text)
     with pytest.raises(InvalidFile, match=r"must end with .evid"):
         load_evidence(tmp_path / "net.uai")
-
-
-def change(text, old, new):
-    assert old in text
-    return text.replace(old, new, 1)
 
 
 def bif_with(old, new, message):
