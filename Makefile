@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 STAMP := $(VENV)/installed
 
-.PHONY: demo test slow check format bench docs pages clean
+.PHONY: demo test slow check format bench peers docs pages clean
 
 demo: $(STAMP)-all
 	$(BIN)/plefka demo --out demo
@@ -29,6 +29,12 @@ format: $(STAMP)-check
 bench: $(STAMP)-check
 	$(BIN)/python -m benchmarks --out benchmarks/results
 
+# Other libraries, which are large, in an environment of their own.
+peers:
+	test -x $(VENV)-peers/bin/python || $(PYTHON) -m venv $(VENV)-peers
+	$(VENV)-peers/bin/python -m pip install --quiet --editable ".[all]" --requirement benchmarks/peers/requirements.txt
+	$(VENV)-peers/bin/python -m benchmarks peers --out benchmarks/results
+
 docs: $(STAMP)-docs $(STAMP)-check
 	$(BIN)/python -m pytest docs/tutorials
 	$(BIN)/mkdocs build --strict
@@ -39,7 +45,7 @@ pages: $(STAMP)-check
 	$(BIN)/python -m plefka.experiments.pages results/methods docs/choosing.md
 
 clean:
-	rm -rf $(VENV) demo site .pytest_cache .hypothesis .ruff_cache
+	rm -rf $(VENV) $(VENV)-peers demo site .pytest_cache .hypothesis .ruff_cache
 
 $(STAMP)-%: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

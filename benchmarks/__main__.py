@@ -16,7 +16,9 @@ SUITES = ("core", "beyond", "learning", "reproduction", "latency", "streams", "r
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("suites", nargs="*", default=SUITES, help=f"of {', '.join(SUITES)}; all unless given")
+    parser.add_argument(
+        "suites", nargs="*", default=SUITES, help=f"of {', '.join(SUITES)}, which is all unless given; or peers"
+    )
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results"))
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)

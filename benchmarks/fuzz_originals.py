@@ -1,8 +1,9 @@
-"""Good files of every format of tables, for `fuzz_formats` to damage."""
+"""Good files of every format with a reader of its own, for `fuzz_formats` to damage."""
 
 import numpy as np
 
-from plefka.formats import bif, uai, xmlbif
+import plefka as pf
+from plefka.formats import bif, csv_pair, excel, uai, xmlbif
 from plefka.formats.tables import TableNetwork, TableUnit
 
 BIF = b"""network clinic { property "made by hand"; }
@@ -37,6 +38,30 @@ ERGO = b"""3
 /* Names */
 a b c
 """
+CAUSES = b"""cause,prior
+flu,0.06
+"cold, common",0.18
+NA,0.1
+"""
+FINDINGS = b"""finding,cause,probability,leak
+fever,flu,0.8,0.02
+fever,"cold, common",0.26,
+cough,flu,1,0.1
+
+rash,NA,0.5,0
+ward,fever,0.3,
+"""
+EVIDENCE = (b"2 0 1 3 0\n", b"2\n2 0 1 3 0\n1 5 1\n")
+ROWS = b"""slow_flow, thin_crema,lukewarm_cup
+1,0,
+,1.0,1
+0,nan,0
+"""
+LINES = b"""{"slow_flow": 1, "thin_crema": 0}
+{"lukewarm_cup": 1, "slow_flow": null}
+
+{}
+"""
 
 
 def _network(noisy_or: bool) -> TableNetwork:
@@ -54,8 +79,13 @@ def _network(noisy_or: bool) -> TableNetwork:
 
 _NETWORKS = [_network(noisy_or) for noisy_or in (False, True)]
 ORIGINALS = {
-    ".bif": [BIF, *map(bif.dumps, _NETWORKS)],
-    ".xmlbif": [XMLBIF, *map(xmlbif.dumps, _NETWORKS)],
-    ".uai": [*map(uai.dumps, _NETWORKS)],
-    ".erg": [ERGO],
+    ".bif": lambda: [BIF, *map(bif.dumps, _NETWORKS)],
+    ".xmlbif": lambda: [XMLBIF, *map(xmlbif.dumps, _NETWORKS)],
+    ".uai": lambda: [*map(uai.dumps, _NETWORKS)],
+    ".erg": lambda: [ERGO],
+    ".csv": lambda: [(CAUSES, FINDINGS), csv_pair.dumps(pf.example("espresso"))],
+    ".xlsx": lambda: [excel.dumps(csv_pair.loads(CAUSES, FINDINGS)), excel.dumps(pf.example("espresso"))],
+    ".evid": lambda: list(EVIDENCE),
+    "rows.csv": lambda: [ROWS],
+    "rows.jsonl": lambda: [LINES],
 }

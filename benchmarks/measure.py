@@ -83,7 +83,7 @@ def python_seconds(arguments: Sequence[str], cache: str | Path) -> float:
     return _once(partial(subprocess.run, command, check=True, stdout=subprocess.DEVNULL, env=environment))
 
 
-def in_a_process(function: Callable[..., dict], *arguments: object) -> dict:
+def in_a_process(function: Callable[..., dict], *arguments: object, seconds: float = TIME_LIMIT) -> dict:
     """What the function returns in a fresh process, or why there is no answer: too slow, too large, or an error."""
     context = multiprocessing.get_context("spawn")
     receiver, sender = context.Pipe(duplex=False)
@@ -91,7 +91,7 @@ def in_a_process(function: Callable[..., dict], *arguments: object) -> dict:
     process.start()
     sender.close()
     try:
-        return receiver.recv() if receiver.poll(TIME_LIMIT) else {"unfinished": f"no answer in {TIME_LIMIT} s"}
+        return receiver.recv() if receiver.poll(seconds) else {"unfinished": f"no answer in {seconds} s"}
     except EOFError:
         process.join()
         return {"unfinished": f"the process ended without an answer (exit code {process.exitcode})"}

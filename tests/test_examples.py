@@ -53,3 +53,9 @@ def test_methods_differ_from_the_truth_and_stay_sensible(name):
 def test_an_unknown_name_suggests_the_nearest():
     with pytest.raises(InvalidInput, match=r"there is no example 'expreso'.* Did you mean 'espresso'"):
         pf.example("expreso")
+
+
+def test_load_takes_the_word_of_the_command():
+    assert pf.load("example:espresso") == pf.example("espresso")
+    with pytest.raises(pf.errors.InvalidInput, match=r"there is no example 'esspresso'; there is .*Did you mean 'espr"):
+        pf.load("example:esspresso")

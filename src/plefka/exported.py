@@ -47,7 +47,7 @@ def exported(folder: Path, function: Callable, arguments: tuple, static: dict) -
     try:
         path = folder / f"plefka-{_name(function, arguments, static)}{SUFFIX}"
         return _read(path, arguments) or _traced(path, function, arguments, static)
-    except (Unnamed, NotImplementedError):
+    except (Unnamed, NotImplementedError):  # jax.export raises the second for what it cannot write, such as callbacks
         return None
 
 

@@ -56,11 +56,21 @@ def infer(
     solution = _solution(network, given, method, found, prune, traced)
     if traced:
         return solution
+    solution = _with_reasons(solution)
     if throw and not given.batched and solution.status is not Status.CONVERGED:
         raise InferenceFailed(solution)
     if check is not False:
         return replace(solution, checked=solution.check(seed=0 if check is True else check))
     return solution
+
+
+def _with_reasons(solution: Solution) -> Solution:
+    """Of a single row that is impossible, which observations contradict each other."""
+    if not np.any(np.atleast_1d(solution.status) == Status.IMPOSSIBLE):
+        return solution
+    from plefka.contradictions import named  # only where something is wrong
+
+    return named(solution)
 
 
 def _inside_a_trace(method: Method, network: BeliefNetwork, given: Evidence, prune: bool) -> Posterior:

@@ -9,13 +9,14 @@ from jaxtyping import Array, Float
 
 from plefka.activations import CERTAIN_FIELD, Activation, AnyArray, sigmoid
 from plefka.networks.storage import Storage
+from plefka.plain_module import PlainModule
 
 LARGEST_THETA = 700.0  # means stay at least 1e-304 above 0
 LOWEST = -1.0  # a free energy of a belief network is -ln P and not negative; an estimate may be, but not by this much
 BOTTOMLESS = -1e3  # per unit: a free energy this low will not come back
 
 
-class BeliefModel(eqx.Module):
+class BeliefModel(PlainModule):
     """The energy of a belief network: E(S) = -sum over counted units of S log_on(x) + (1 - S) log_off(x).        (4)"""
 
     weights: Any  # Storage, or OpenStorage inside a computation
@@ -34,7 +35,7 @@ class BeliefModel(eqx.Module):
         return LOWEST
 
 
-class Question(eqx.Module):
+class Question(PlainModule):
     """Find the free units; arrays are (units, rows).
 
     The weight of a state S is exp(-E(S) + sum_i tilt_i S_i), where units that are not free have their values.

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from plefka.contradictions import named
 from plefka.errors import InvalidEvidence, InvalidInput
 from plefka.evidence import Evidence, as_evidence
 from plefka.inference import DEFAULT_METHOD, infer
@@ -60,7 +61,7 @@ class WhatIf:
         changed = given._replace(rows=rows, tilt=tilt, batched=True)
         solution = infer(self.network, changed, self.method, throw=False)
         if solution.status[0] is not Status.CONVERGED:
-            raise InferenceFailed(_first(solution))
+            raise InferenceFailed(named(_first(solution)))
         return solution
 
 

@@ -191,3 +191,23 @@ def test_options_for_rows_go_together(run, arguments, message):
     answer = run("infer", NET, *arguments)
     assert answer.code == 2
     assert message in answer.err
+
+
+def test_contradicting_observations_are_named(run, tmp_path):
+    units = [
+        pf.Unit("flu", [], "noisy_or", [], 0.1),
+        pf.Unit("fever", ["flu"], "noisy_or", [0.7], 0.0),
+        pf.Unit("ward", ["fever"], pf.Table([0.0, 0.9])),
+        pf.Unit("cough", ["flu"], "noisy_or", [0.4], 0.1),
+    ]
+    path = tmp_path / "clinic.json"
+    pf.save(pf.BeliefNetwork.of_units(units, states=[("no", "yes")] * 4), path)
+    ran = run("infer", path, "--evidence", "flu=no,fever=yes,cough=yes")
+    assert ran.code != 0
+    assert "The observations flu=no and fever=yes cannot both be true." in ran.err
+    ran = run("infer", path, "--evidence", "fever=no,ward=yes,cough=yes", "--method", "bethe")
+    assert ran.code != 0
+    assert "bethe: the observations fever=no and ward=yes cannot both be true" in ran.out
+    (tmp_path / "rows.csv").write_text("flu,ward\n0,1\n1,1\n")
+    ran = run("infer", path, "--rows", tmp_path / "rows.csv")
+    assert "impossible" in ran.out

@@ -4,6 +4,7 @@ import gzip
 import itertools
 
 import numpy as np
+from benchmarks import fuzz_originals
 from tests.data import path_of
 
 import plefka as pf
@@ -56,19 +57,14 @@ UAI = """BAYES
  0.4 0.6
  0.2 0.8
 """
-ERGO = """3
-2 2 2
-0
-0
-2 1 0
-/* Probabilities */
-2 0.9 0.1
-2 0.8 0.2
-8 1 0 0.5 0.5 0.4 0.6 0.2 0.8
-/* Names */
-a b c
-"""
+ERGO = fuzz_originals.ERGO.decode()
 TEXTS = {".bif": BIF, ".xmlbif": XMLBIF, ".uai": UAI, ".erg": ERGO}
+
+
+def change(text, old, new):
+    """A text with something else in the place of what must be there."""
+    assert old in text
+    return text.replace(old, new, 1)
 
 
 def random_tables(size, most_parents, seed, zeros=False):

@@ -69,12 +69,50 @@ def test_pyagrum_reads_what_we_write(network, suffix, tmp_path):
 
 
 def test_pyagrum_reads_our_uai_files_of_chains(tmp_path):
-    """Of units with several parents, pyAgrum has the first vary fastest, and not the last as the format says."""
+    """Of units with one parent at most there is one order only. pyAgrum reads UAI in single precision."""
     gum = library("pyagrum")
     network = pf.BeliefNetwork(np.diag([1.0, -2, 3], -1), [0.3, -1, 1, 0])
     pf.save(network, tmp_path / "chain.uai")
     engine = gum.LazyPropagation(gum.loadBN(str(tmp_path / "chain.uai")))
     assert np.allclose([engine.posterior(k)[1] for k in range(4)], means(network), atol=1e-6)
+
+
+@pytest.mark.parametrize("network", NETWORKS.values(), ids=NETWORKS)
+def test_pyagrum_has_the_first_parent_of_a_uai_table_fastest(network, tmp_path):
+    """And not the last one, as the format says: with the parents in reverse order its tables are ours."""
+    gum = library("pyagrum")
+    pf.save(network, tmp_path / "net.uai")
+    read = gum.loadBN(str(tmp_path / "net.uai"))
+    again = gum.BayesNet(read)
+    for node in read.nodes():
+        table = np.array(read.cpt(node).tolist(), float)  # an axis for each parent, the last one first, and the child
+        again.cpt(node).fillWith(table.transpose(*range(table.ndim - 1)[::-1], table.ndim - 1).ravel().tolist())
+    engine, theirs = gum.LazyPropagation(again), gum.LazyPropagation(read)
+    assert np.allclose([engine.posterior(k)[1] for k in range(4)], means(network), atol=1e-6)
+    assert not np.allclose([theirs.posterior(k)[1] for k in range(4)], means(network), atol=1e-4)
+
+
+@pytest.mark.parametrize("network", NETWORKS.values(), ids=NETWORKS)
+def test_pgmpy_reads_the_factors_of_our_uai_files(network, tmp_path):
+    """A product of factors, MARKOV, it reads as the format says; what it does with BAYES is below."""
+    readwrite, inference = library("pgmpy.readwrite"), library("pgmpy.inference")
+    pf.save(network, tmp_path / "net.uai")
+    text = (tmp_path / "net.uai").read_text().replace("BAYES", "MARKOV")
+    engine = inference.VariableElimination(readwrite.UAIReader(string=text).get_model())
+    found = [engine.query([f"var_{k}"], show_progress=False).values[1] for k in range(4)]
+    assert np.allclose(found, means(network), atol=1e-12)
+
+
+def test_pgmpy_has_the_child_of_a_uai_table_slowest(tmp_path):
+    """It finds itself that the columns do not add up to one; and we find the same in its files."""
+    readwrite = library("pgmpy.readwrite")
+    network = NETWORKS["sigmoid"]
+    pf.save(network, tmp_path / "net.uai")
+    with pytest.raises(ValueError, match="not equal to 1"):
+        readwrite.UAIReader(str(tmp_path / "net.uai")).get_model().check_model()
+    (tmp_path / "theirs.uai").write_text(str(readwrite.UAIWriter(bridges.to_pgmpy(network))))
+    with pytest.raises(InvalidFile, match="add up to one"):
+        pf.load(tmp_path / "theirs.uai")
 
 
 @pytest.mark.parametrize("reader", ["BIFReader", "XMLBIFReader"])

@@ -1,6 +1,7 @@
 """Causes and findings as a pair of CSV files and as an Excel file."""
 
 import io
+import tracemalloc
 import zipfile
 
 import numpy as np
@@ -157,15 +158,55 @@ def test_a_damaged_excel_file(tmp_path, content):
         pf.load(tmp_path / "clinic.xlsx")
 
 
-def test_an_excel_file_that_unpacks_to_too_much_is_refused(tmp_path, monkeypatch):
-    pytest.importorskip("openpyxl")
-    monkeypatch.setattr("plefka.formats.excel.MOST_BYTES", 10**6)
+def with_part(path, name, content):
+    """The same file with other content in one of its parts."""
     file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("xl/workbook.xml", bytes(2 * 10**6))
-    (tmp_path / "clinic.xlsx").write_bytes(file.getvalue())
-    with pytest.raises(InvalidFile, match="must have at most 1,000,000 bytes unpacked; got 2,000,000"):
-        pf.load(tmp_path / "clinic.xlsx")
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as new:
+        for part in old.namelist():
+            if part != name:
+                new.writestr(part, old.read(part))
+        new.writestr(name, content)
+    path.write_bytes(file.getvalue())
+    return path
+
+
+SHEET = (
+    b'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">'
+    b"%b<sheetData>%b</sheetData></worksheet>"
+)
+LAST = b'<dimension ref="A1:XFD1048576"/>'
+HEADER = b'<row r="1"><c r="A1" t="inlineStr"><is><t>cause</t></is></c></row>'
+BOMBS = {
+    "many bytes": ("xl/bomb.xml", bytes(2**28 + 1), "must have at most 268,435,456 bytes unpacked, and"),
+    "much text": ("xl/sharedStrings.xml", b" " * (2**26 + 1), "'xl/sharedStrings.xml' must have at most 67,108,864"),
+    "a picture": ("xl/media/image.png", bytes(2**22 + 1), "pictures and the like must have at most 4,194,304 bytes"),
+    "a long row": (
+        "xl/worksheets/sheet1.xml", SHEET % (b"", b"<row>" + b"<c/>" * (2**20 + 1) + b"</row>"),
+        "a row must have at most 100,000 cells; got more in 'xl/worksheets/sheet1.xml'",
+    ),
+    "a far row": (
+        "xl/worksheets/sheet1.xml", SHEET % (b"", HEADER + b'<row r="99999999999"><c/></row>'),
+        "sheet 'causes' must have at most 1,048,575 rows and 50 columns; got more",
+    ),
+    "a far column": (
+        "xl/worksheets/sheet1.xml", SHEET % (b"", HEADER.replace(b"A1", b"AY1")),
+        "sheet 'causes' must have at most 1,048,575 rows and 50 columns; got more",
+    ),
+    "a promise": ("xl/worksheets/sheet1.xml", SHEET % (LAST, HEADER), "must have a column 'prior'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("bomb", BOMBS.values(), ids=BOMBS)
+def test_excel_files_that_unpack_to_too_much_are_refused(tmp_path, bomb):
+    part, content, message = bomb
+    path = with_part(excel(tmp_path, causes=[["cause", "prior"], ["flu", 0.1]], findings=[]), part, content)
+    assert path.stat().st_size < 2**20
+    if b"99999999999" not in content:  # a million rows take long where every allocation is counted
+        tracemalloc.start()
+    with pytest.raises(InvalidFile, match=message):
+        pf.load(path)
+    assert tracemalloc.get_traced_memory()[1] < 2**28
+    tracemalloc.stop()
 
 
 def test_too_many_edges_for_a_sheet(pair, tmp_path, monkeypatch):

@@ -45,7 +45,16 @@ def test_wrong_texts_are_refused(case):
         native_json.loads(content)
 
 
+@pytest.mark.parametrize("suffix", [".json", ".npz"])
+def test_states_keep_their_words(tmp_path, suffix):
+    states = (("no", "yes"), ("absent", "present"), ("low", "high"))
+    pf.save(pf.BeliefNetwork.of_units(UNITS, states=states), path := tmp_path / f"network{suffix}")
+    assert pf.load(path).given_states == states
+    assert pf.load(path).units == NETWORK.units
+
+
 ARRAYS = {
+    "states": ({"states": np.array([["no", "yes"]])}, "entry 'states' must be two strings for each of the 3 units"),
     "kind": ({"kind": np.array([0, 5, 0])}, "entries 'kind' and 'num_parents' must be those of units"),
     "large": (
         {"num_parents": np.array([0, 17, 1]), "parents": np.zeros(18, int)},

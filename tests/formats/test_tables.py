@@ -14,6 +14,7 @@ from table_zoo import (
     UAI,
     WRITERS,
     XMLBIF,
+    change,
     joint,
     joint_of,
     noisy_or,
@@ -155,9 +156,9 @@ def test_evidence_of_the_competitions(tmp_path):
         load_evidence(tmp_path / "net.uai")
 
 
-def change(text, old, new):
-    assert old in text
-    return text.replace(old, new, 1)
+def bif_with(old, new, message):
+    """A case of a BIF file with a change, and what is said of it."""
+    return ".bif", change(BIF, old, new), message
 
 
 BAD = {
@@ -206,39 +207,19 @@ BAD = {
         change(BIF, "[ 2 ] { yes, no }", "[ 3 ] { yes, no, maybe }"),
         "line 5, column 10: variables must have two states; 'flu' has 3: yes, no, maybe",
     ),
-    "count": (
-        ".bif",
-        change(BIF, "[ 2 ] { yes, no }", "[ 2 ] { yes, no, maybe }"),
-        "must be 2 states; got 3: yes, no, maybe",
-    ),
-    "the same": (
-        ".bif",
-        change(BIF, "{ yes, no }", "{ yes, yes }"),
-        "the states of 'flu' must differ; got 'yes' twice",
-    ),
-    "a state": (
-        ".bif",
-        change(BIF, "(no, absent)", "(no, abset)"),
-        "must be a state of 'cold'; got 'abset'. Did you mean 'absent'",
-    ),
-    "states": (".bif", change(BIF, "(no, absent)", "(no)"), "a state for each of the 2 parents .*got 1"),
-    "a row twice": (".bif", change(BIF, "(no, absent)", "(yes, absent)"), "rows of 'sore throat' must differ"),
-    "numbers": (".bif", change(BIF, "0.99, 0.01", "0.99"), "a probability for each of the two states .*got 1"),
-    "a row missing": (
-        ".bif",
-        change(BIF, "default 0.25, 0.75;", ""),
-        "a row for each of the 4 states of its parents; got 2",
-    ),
-    "short": (".bif", change(BIF, "0.1, 0.9", "0.1"), "'flu' must have 2 probabilities.*got 1"),
-    "both": (".bif", change(BIF, "default 0.25, 0.75;", "default 0.25, 0.75; table 1 1 1 1 0 0 0 0;"), "has both"),
-    "a word": (
-        ".bif",
-        change(BIF, "0.99, 0.01", "0.99, x"),
-        "line 12, column 22: must be a probability or ';'; got 'x'",
-    ),
-    "a key": (
-        ".bif",
-        change(BIF, "variable flu", "varable flu"),
+    "count": bif_with("[ 2 ] { yes, no }", "[ 2 ] { yes, no, maybe }", "must be 2 states; got 3: yes, no, maybe"),
+    "the same": bif_with("{ yes, no }", "{ yes, yes }", "the states of 'flu' must differ; got 'yes' twice"),
+    "a state": bif_with("(no, absent)", "(no, abset)", "must be a state of 'cold'; got 'abset'. Did you mean 'absent'"),
+    "states": bif_with("(no, absent)", "(no)", "a state for each of the 2 parents .*got 1"),
+    "a row twice": bif_with("(no, absent)", "(yes, absent)", "rows of 'sore throat' must differ"),
+    "numbers": bif_with("0.99, 0.01", "0.99", "a probability for each of the two states .*got 1"),
+    "a row missing": bif_with("default 0.25, 0.75;", "", "a row for each of the 4 states of its parents; got 2"),
+    "short": bif_with("0.1, 0.9", "0.1", "'flu' must have 2 probabilities.*got 1"),
+    "both": bif_with("default 0.25, 0.75;", "default 0.25, 0.75; table 1 1 1 1 0 0 0 0;", "has both"),
+    "a word": bif_with("0.99, 0.01", "0.99, x", "line 12, column 22: must be a probability or ';'; got 'x'"),
+    "a key": bif_with(
+        "variable flu",
+        "varable flu",
         "line 5, column 1: must be 'network' or 'variable' or 'probability'; got 'varable'",
     ),
     "a comment": (".bif", BIF + "/* the end", r"line 16, column 1: a comment must end"),

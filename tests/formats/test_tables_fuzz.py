@@ -1,7 +1,7 @@
-"""Damaged files of tables give a network or a clear error; `python -m benchmarks.fuzz_formats` is the long run."""
+"""Damaged files give a network, evidence or a clear error; `python -m benchmarks.fuzz_formats` is the long run."""
 
 import pytest
-from benchmarks.fuzz_formats import READERS, fuzz, originals_of, outcome
+from benchmarks.fuzz_formats import KINDS, READERS, fuzz, originals_of, outcome
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,18 +11,19 @@ from plefka.formats import uai
 COUNT = 150
 
 
-@pytest.mark.parametrize("suffix", READERS)
-def test_damaged_files_are_read_or_refused(suffix):
-    found, crashed, slowest = fuzz(suffix, originals_of(suffix), COUNT, seed=1)
+@pytest.mark.parametrize("kind", KINDS)
+def test_damaged_files_are_read_or_refused(kind):
+    found, crashed, slowest = fuzz(kind, originals_of(kind), COUNT, seed=1)
     assert crashed == []
     assert found["refused"] > COUNT / 4
     assert slowest < 5
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.binary(max_size=200), st.sampled_from([*READERS]))
-def test_any_bytes_are_read_or_refused(content, suffix):
-    assert outcome(suffix, content) in ("refused", "tables", "a network")
+@given(st.binary(max_size=200), st.sampled_from(KINDS))
+def test_any_bytes_are_read_or_refused(content, kind):
+    found = outcome(kind, (content, content) if kind == ".csv" else content)
+    assert found in ("refused", "tables", "a network", "evidence")
 
 
 @settings(max_examples=60, deadline=None)

@@ -5,11 +5,12 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
+
+from plefka.plain_module import PlainModule
 
 AnyArray = Any  # NumPy's outside a trace, JAX's inside
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ else:
     Fields = Float[Array | np.ndarray, "..."]
 
 
-class Activation(eqx.Module):
+class Activation(PlainModule):
     """A function from fields to probabilities, by the logarithms of f and 1 - f."""
 
     has_linear_log_odds: ClassVar[bool] = False  # ln f - ln(1 - f) is the field itself

@@ -24,11 +24,9 @@ def ask(
 ) -> None:
     """Which hidden unit to look at next, by expected information about the targets."""
     import plefka as pf
-    from plefka.cli.source import read_evidence, read_network
+    from plefka.cli.source import read_question
 
-    network = read_network(net)
-    options.check_single(network, net, "ask")
-    observed = read_evidence(network, evidence)
+    network, observed = read_question(net, evidence, "ask")
     candidates, targets = options.names_in(candidate), options.names_in(target)
     found = pf.ask(network, observed, candidates, targets, method, top=top)
     if json:

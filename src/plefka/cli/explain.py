@@ -19,11 +19,9 @@ def explain(
 ) -> None:
     """How much each observation moved a unit's log-odds, and what would move them most."""
     import plefka as pf
-    from plefka.cli.source import read_evidence, read_network
+    from plefka.cli.source import read_question
 
-    network = read_network(net)
-    options.check_single(network, net, "explain")
-    observed = read_evidence(network, evidence)
+    network, observed = read_question(net, evidence, "explain")
     found = pf.explain(network, observed, unit, method, candidates=options.names_in(candidate), top=top)
     if json:
         log_odds = {"log_odds": found.log_odds, "prior_log_odds": found.prior_log_odds}

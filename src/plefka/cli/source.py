@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from plefka.cache import keep_compiled
+from plefka.cli.options import check_single
 from plefka.errors import InvalidEvidence
 from plefka.evidence import Evidence, Likelihood, as_evidence
 from plefka.rows.common import Common
@@ -13,19 +14,22 @@ from plefka.rows.sources import whole
 if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
 
-EXAMPLE = "example:"
-
 
 def read_network(source: str) -> "BeliefNetwork":
     """The network in a file, or the bundled one that `example:NAME` says."""
-    keep_compiled()
-    if source.startswith(EXAMPLE):
-        from plefka.examples import example
-
-        return example(source.removeprefix(EXAMPLE))
     from plefka.formats import load
 
+    keep_compiled()
     return load(source)
+
+
+def read_question(
+    source: str, options: Sequence[str] | None, command: str
+) -> "tuple[BeliefNetwork, dict[str, int | Likelihood]]":
+    """One network, not a stack, and what was observed."""
+    network = read_network(source)
+    check_single(network, source, command)
+    return network, read_evidence(network, options)
 
 
 def read_evidence(network: "BeliefNetwork", options: Sequence[str] | None) -> "dict[str, int | Likelihood]":

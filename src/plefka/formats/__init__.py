@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from plefka import atomic
 from plefka.activations import Activation, as_activation
 from plefka.errors import InvalidFile, InvalidInput, nearest
+from plefka.examples import example
 from plefka.formats import csv_pair, excel, native_json, native_npz, packed
 from plefka.formats.stored import GivenActivation, check_storable
 from plefka.networks.belief import BeliefNetwork
@@ -36,6 +37,7 @@ FORMATS = {
 # Formats of tables, each a module that is loaded when it is used.
 TABLE_FORMATS = {".bif": "bif", ".xmlbif": "xmlbif", ".xml": "xmlbif", ".uai": "uai", ".erg": "ergo"}
 PathText = str | PathLike[str]
+EXAMPLE = "example:"  # before the name of a bundled network, in the place of a file
 
 
 def load(
@@ -43,7 +45,8 @@ def load(
 ) -> BeliefNetwork:
     """The network in a file; the suffix of its name says in which format. Loading never runs code.
 
-    A name that ends with .csv, or a folder, stands for a pair of tables, NET.causes.csv and NET.findings.csv.
+    A name that ends with .csv, or a folder, stands for a pair of tables, NET.causes.csv and NET.findings.csv;
+    "example:NAME" stands for a bundled network, as in `pf.example`.
 
     **Arguments:**
 
@@ -51,6 +54,8 @@ def load(
     - `approximate`: only for formats of tables; how far the probabilities of a noisy-or or sigmoid unit may be from
         its table, as 0.02. A warning says by how much they are. Without it, forms must fit within 1e-6.
     """
+    if isinstance(path, str) and path.startswith(EXAMPLE):
+        return example(path.removeprefix(EXAMPLE))
     path = Path(path)
     suffix = _suffix(path)
     given = as_activation(activation) if isinstance(activation, str) else activation

@@ -1,11 +1,12 @@
 """Causes and findings in one Excel file with a sheet for each; docs/formats.md has their columns."""
 
 import io
-import zipfile
+from collections.abc import Iterator
 from typing import Any
 
 from plefka.errors import InvalidFile, InvalidInput, listed
 from plefka.extras import openpyxl, pandas
+from plefka.formats.excel_archive import check_archive
 from plefka.formats.probability_tables import CAUSES, FINDINGS, check_activation, frames_of
 from plefka.formats.stored import GivenActivation
 from plefka.networks.belief import BeliefNetwork
@@ -13,7 +14,7 @@ from plefka.networks.diagnosis import diagnosis
 from plefka.networks.probabilities import Table
 
 MOST_ROWS = 2**20 - 1  # that a sheet holds below its header
-MOST_BYTES = 2**30  # of a file, unpacked
+MOST_COLUMNS = 50
 
 
 def loads(content: bytes, activation: GivenActivation = None) -> BeliefNetwork:
@@ -43,19 +44,32 @@ def dumps(network: BeliefNetwork) -> bytes:
 
 
 def _sheets(content: bytes) -> dict[str, Any]:
-    """All sheets by their names in small letters."""
+    """The two sheets by their names in small letters; of others only the names."""
     reader = openpyxl()
     try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            size = sum(info.file_size for info in archive.infolist())
-        if size > MOST_BYTES:
-            raise InvalidFile(f"an Excel file must have at most {MOST_BYTES:,} bytes unpacked; got {size:,}.")
+        check_archive(content)
         book = reader.load_workbook(io.BytesIO(content), read_only=True, data_only=True)
-        return {sheet.title.strip().lower(): list(sheet.iter_rows(values_only=True)) for sheet in book.worksheets}
+        sheets = {sheet.title.strip().lower(): sheet for sheet in book.worksheets}
+        return {name: list(_rows(sheet)) if name in (CAUSES, FINDINGS) else [] for name, sheet in sheets.items()}
     except InvalidFile:
         raise
     except Exception as error:  # a damaged file may raise anything
         raise InvalidFile(f"cannot be read as an Excel file: {type(error).__name__}: {error}.") from error
+
+
+def _rows(sheet: Any) -> Iterator[tuple]:
+    """The rows of a sheet, as wide as the first one; what it says of its own size is not believed."""
+    sheet.reset_dimensions()
+    width = 0
+    for number, row in enumerate(sheet.iter_rows(max_col=MOST_COLUMNS + 1, values_only=True)):
+        if number == 0:
+            width = max((k + 1 for k, word in enumerate(row) if word is not None), default=0)
+        if number > MOST_ROWS or width > MOST_COLUMNS:
+            raise InvalidFile(
+                f"sheet {sheet.title!r} must have at most {MOST_ROWS:,} rows and {MOST_COLUMNS} columns; got more. "
+                "Delete what is not part of the table."
+            )
+        yield row[:width]
 
 
 def _table(sheets: dict[str, Any], name: str) -> Table:
@@ -63,7 +77,5 @@ def _table(sheets: dict[str, Any], name: str) -> Table:
         there = listed(map(repr, sheets)) or "none"
         raise InvalidFile(f"there must be a sheet {name!r}; got {there}. Rename one.")
     header, *rows = sheets[name] or [()]
-    width = len(header)
-    cells = [[*row[:width], *[None] * (width - len(row))] for row in rows]
-    frame = pandas().DataFrame(cells, columns=["" if word is None else str(word) for word in header], dtype=object)
+    frame = pandas().DataFrame(rows, columns=["" if word is None else str(word) for word in header], dtype=object)
     return Table(frame, f"sheet {name}", row="row", first=2)

@@ -24,14 +24,14 @@ def dumps(network: BeliefNetwork) -> bytes:
     """The text of a network: a line for each edge, for each row of a matrix, or for each unit."""
     fields = {"format": layout.quoted(stored.FORMAT), "version": str(stored.version_of(network))}
     if network.conditionals is not None:
-        return (layout.fields({**fields, "units": unit_lists.text(network)}) + "\n").encode()
+        fields |= {**_states_text(network), "units": unit_lists.text(network)}
+        return (layout.fields(fields) + "\n").encode()
     fields["activation"] = _activation_text(network.activation)
     if network.stack is not None:
         fields["stack"] = str(network.stack)
     if network.given_names is not None:
         fields["names"] = layout.wrapped(map(layout.quoted, network.given_names))
-    if network.given_states is not None:
-        fields["states"] = layout.lines(f"[{', '.join(map(layout.quoted, pair))}]" for pair in network.given_states)
+    fields |= _states_text(network)
     fields["bias"] = _bias_text(network)
     fields["weights"] = layout.fields(_WRITERS[stored.kind_of(network)](network))
     return (layout.fields(fields) + "\n").encode()
@@ -43,7 +43,9 @@ def loads(content: bytes, activation: GivenActivation = None) -> BeliefNetwork:
     if isinstance(file.value, dict):
         stored.check_header(file.value.get("format"), file.value.get("version"))
         if "units" in file.value:
-            return unit_lists.from_text(file.fields(("format", "version", "units"))["units"], activation)
+            fields = file.fields(("format", "version", "units"), ("states",))
+            states = _states(fields["states"], len(fields["units"].items(of="units"))) if "states" in fields else None
+            return unit_lists.from_text(fields["units"], activation, states)
     fields = file.fields(("format", "version", "activation", "bias", "weights"), ("stack", "names", "states"))
     stack = fields["stack"].whole(1) if "stack" in fields else None
     names = _names(fields["names"]) if "names" in fields else None
@@ -52,6 +54,12 @@ def loads(content: bytes, activation: GivenActivation = None) -> BeliefNetwork:
     weights, layers = _weights(fields["weights"], bias, names)
     states = _states(fields["states"], bias.shape[-1]) if "states" in fields else None
     return BeliefNetwork(weights, bias, chosen, names, layers=layers, states=states)
+
+
+def _states_text(network: BeliefNetwork) -> dict[str, str]:
+    if network.given_states is None:
+        return {}
+    return {"states": layout.lines(f"[{', '.join(map(layout.quoted, pair))}]" for pair in network.given_states)}
 
 
 def _activation_text(activation: Activation) -> str:

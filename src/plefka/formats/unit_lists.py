@@ -16,7 +16,7 @@ from plefka.networks.units import Unit
 
 TABLE = "table"
 CUSTOM = "custom:"  # and the name, in an archive
-ENTRIES = ("format", "version", "names", "kinds", "kind", "num_parents", "parents", "numbers")
+ENTRIES = ("format", "version", "names", "states", "kinds", "kind", "num_parents", "parents", "numbers")
 
 
 # ---- text ------------------------------------------------------------------------------------------------------------
@@ -40,12 +40,12 @@ def _unit_text(unit: Unit) -> str:
     return f"{{{', '.join(f'{layout.quoted(key)}: {value}' for key, value in fields.items())}}}"
 
 
-def from_text(place: Place, given: GivenActivation) -> BeliefNetwork:
-    """The network of a list of units."""
+def from_text(place: Place, given: GivenActivation, states: list[list[str]] | None = None) -> BeliefNetwork:
+    """The network of a list of units, and of what off and on are called in them."""
     count = len(place.items(of="units"))
     units = [_unit(place.at(k), given) for k in range(count)]
     _check_given(given, [unit.kind for unit in units])
-    return BeliefNetwork.of_units(units)
+    return BeliefNetwork.of_units(units, states=states)
 
 
 def _unit(place: Place, given: GivenActivation) -> Unit:
@@ -111,7 +111,8 @@ def from_archive(archive: Archive, given: GivenActivation) -> BeliefNetwork:
     sizes = [_states(count, f"unit {k}") if is_table[k] else count + 1 for k, count in enumerate(map(int, counts))]
     numbers = archive.numbers("numbers", (sum(sizes),), "the numbers of all units")
     columns = names, (kinds[kind] for kind in number), _cut(numbers, sizes), _cut(parents, counts)
-    return BeliefNetwork.of_units([_unit_of(*column) for column in zip(*columns, strict=True)])
+    states = archive.pairs("states", len(number)) if "states" in archive else None
+    return BeliefNetwork.of_units([_unit_of(*column) for column in zip(*columns, strict=True)], states=states)
 
 
 def _cut(values: np.ndarray, sizes: Any) -> list[np.ndarray]:

@@ -16,12 +16,14 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Array, Float
 
+from plefka.plain_module import PlainModule
+
 Units = Float[Array, "units rows"]
 Columns = Float[Array, "columns rows"]
 Table = Float[Array, "positions columns rows"]
 
 
-class Products(eqx.Module):
+class Products(PlainModule):
     """Sums over the parents of every unit."""
 
     @abstractmethod
@@ -108,7 +110,7 @@ class OpenStorage(Products):
         return jnp.zeros((self.size, like.shape[1]), like.dtype)
 
 
-class Storage(eqx.Module):
+class Storage(PlainModule):
     """Weights as they are kept: blocks or edges, of one network or of a stack of them."""
 
     size: eqx.AbstractVar[int]

@@ -118,7 +118,7 @@ def reduce(
     sure = certain(edges, h, network.activation, known)
     named = kept if np.ndim(kept) else None
     if not evidence.batched:
-        _refuse_impossible(network, sure)
+        _refuse_impossible(network, sure, known[:, 0])
     if not prune:
         given = Given(edges, h, network.activation, known, tilt)
         return Together(network.storage, given, sure, whole(given), None, observed_tilt(given), named=named)
@@ -131,12 +131,16 @@ def reduce(
     return Together(network.storage, given, sure, left, found, rest.constant, rest.slope, named)
 
 
-def _refuse_impossible(network: BeliefNetwork, sure: Certain) -> None:
-    """A single row of evidence must be possible; if not, say why."""
+def _refuse_impossible(network: BeliefNetwork, sure: Certain, row: np.ndarray) -> None:
+    """A single row of evidence must be possible; if not, say why, and which observations contradict each other."""
     for wrong, why, advice in impossibilities(sure):
         if wrong.any():
-            unit = network.names[np.argwhere(wrong)[0][0]]
-            raise InvalidEvidence(f"the evidence is impossible: unit {unit!r} is {why}. {advice}.")
+            from plefka.contradictions import sentence  # it reduces evidence itself
+
+            unit, which = network.names[np.argwhere(wrong)[0][0]], sentence(network, row)
+            raise InvalidEvidence(
+                f"the evidence is impossible: unit {unit!r} is {why}. {advice}. {which[0].upper()}{which[1:]}."
+            )
 
 
 def layers_of(network: BeliefNetwork) -> np.ndarray | None:

@@ -12,13 +12,14 @@ from typing import Any
 import equinox as eqx
 
 from plefka.activations import Activation, AnyArray, namespace
+from plefka.plain_module import PlainModule
 from plefka.reduction.edges import CERTAIN_WEIGHT, alike
 
 LOWEST_WEIGHT = -700.0  # exp of minus it is a number; of a table, into which no root is summed, weights may be lower
 STEEPEST = 1e100  # a slope beyond it belongs to evidence that is next to impossible
 
 
-class Reduced(eqx.Module):
+class Reduced(PlainModule):
     """What is left of a network when units are summed out; arrays are (units, rows).
 
     A unit that was summed out counts as off from then on, and has no energy.
@@ -30,7 +31,7 @@ class Reduced(eqx.Module):
     counted: AnyArray  # whose energy still counts
 
 
-class Given(eqx.Module):
+class Given(PlainModule):
     """A network with what is known of its units; arrays are (units, rows), of the namespace of the edges."""
 
     edges: Any  # EdgeList, or TracedEdges inside a trace
@@ -160,7 +161,7 @@ def _explained(xp, w, live, p, log_p, log_not_p):
     return xp.where(none, 0.0, -live * xp.where(none | rare, small, large))
 
 
-class Roots(eqx.Module):
+class Roots(PlainModule):
     """Units that are summed out, as they are without their live child; all others are off."""
 
     x: AnyArray  # 1 where a unit cannot be on

@@ -5,6 +5,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from plefka.contradictions import sentence
 from plefka.errors import InvalidEvidence, InvalidInput
 from plefka.evidence import Evidence, as_rows
 from plefka.networks.belief import BeliefNetwork
@@ -86,7 +87,10 @@ def _causes(network: BeliefNetwork, rows: np.ndarray, causes: np.ndarray, rng, c
     target = Target(part.question)
     log_p = _log_weights(target)
     if reduction.impossible[0] or not np.isfinite(log_p.max()):
-        raise InvalidEvidence("the evidence has probability zero, so that nothing can be sampled given it.")
+        raise InvalidEvidence(
+            "the evidence has probability zero, so that nothing can be sampled given it: "
+            f"{sentence(network, rows[0])}. Correct it."
+        )
     p, free = normalised(log_p, axis=0), target.free[:, 0]
     number = rng.choice(len(p), size=count, p=p)
     fixed = reduction.restored(part, part.question.values, None)[0]  # some ancestors may follow from the evidence

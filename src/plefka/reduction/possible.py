@@ -1,0 +1,151 @@
+"""Which states units may still have, one unit and its parents at a time: evidence that leaves none is impossible.
+
+Only what has probability zero counts: a table that rules a state out, a noisy-or unit without leak, an edge of
+probability one. The rules of all units together may rule out more than one after another, which is then not seen.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from plefka.activations import Activation
+from plefka.networks.belief import BeliefNetwork
+from plefka.networks.states import bits
+from plefka.reduction.edges import EdgeList
+
+MOST_PARENTS = 16  # of a unit whose states are all looked at
+
+
+@dataclass(frozen=True, eq=False)
+class Listed:
+    """A unit and its parents by all their states, (2, ..., 2): which of them are possible."""
+
+    units: tuple[int, ...]  # the unit, then its parents
+    support: np.ndarray
+
+    def narrow(self, may: np.ndarray) -> None:
+        """Take from `may` (units, 2) what is possible in no state of the others."""
+        left, axes = self.support, range(len(self.units))
+        for axis, unit in enumerate(self.units):
+            if not may[unit].all():
+                left = left & may[unit].reshape([2 if k == axis else 1 for k in axes])
+        for axis, unit in enumerate(self.units):
+            may[unit] = left.any(axis=tuple(k for k in axes if k != axis))
+
+    def allows(self, state: np.ndarray) -> bool:
+        """Whether a state of the units is possible."""
+        return bool(self.support[tuple(state)])
+
+
+@dataclass(frozen=True, eq=False)
+class Switched:
+    """A noisy-or unit that its parents switch on, some of them for certain."""
+
+    units: tuple[int, ...]
+    certain: np.ndarray  # which parents switch it on for certain
+    has_leak: bool
+
+    def narrow(self, may: np.ndarray) -> None:
+        """The same without a look at all states of the parents."""
+        unit, parents = self.units[0], np.array(self.units[1:], int)
+        sure = parents[self.certain]
+        may[unit, 0] &= may[sure, 0].all()
+        if not may[unit, 1]:
+            may[sure, 1] = False
+        if self.has_leak:
+            return
+        causes = parents[may[parents, 1]]
+        may[unit, 1] &= causes.size > 0
+        if not may[unit, 0] and causes.size == 1:
+            may[causes[0], 0] = False
+
+    def allows(self, state: np.ndarray) -> bool:
+        """Whether a state of the units is possible."""
+        own, causes = state[0], state[1:]
+        return bool(self.has_leak or causes.any()) if own else not causes[self.certain].any()
+
+
+Rule = Listed | Switched
+
+
+class Possible:
+    """What units that are observed, and all above them, rule out; of one network, not of a stack."""
+
+    def __init__(self, network: BeliefNetwork, observed: Iterable[int]):
+        self.size, self.activation = network.size, network.activation
+        edges = EdgeList.of(network.storage)
+        order = np.argsort(edges.child, kind="stable")
+        self._parent, self._weight = edges.parent[order], edges.weight[order, 0]
+        self._starts = np.searchsorted(edges.child[order], np.arange(network.size + 1))
+        self._h = np.asarray(network.bias, float)
+        self._linear = np.broadcast_to(self.activation.is_linear_off(self._h), self._h.shape)
+        self._is_complete = True
+        self._rules = [rule for unit in self._with_ancestors(observed) if (rule := self._rule(unit)) is not None]
+        self._around: dict[int, list[int]] = {}
+        for number, rule in enumerate(self._rules):
+            for unit in rule.units:
+                self._around.setdefault(unit, []).append(number)
+
+    def is_ruled_out(self, states: dict[int, int]) -> bool | None:
+        """Whether units cannot have these states, (some of) which are observed; None where that is not seen."""
+        may = np.ones((self.size, 2), bool)
+        may[list(states), 1 - np.array(list(states.values()), int)] = False
+        if not self._narrowed(may):
+            return True
+        examples = (np.where(may.all(axis=1), otherwise, may[:, 1]) for otherwise in (1, 0))
+        return False if self._is_complete and any(map(self._allow, examples)) else None
+
+    def _narrowed(self, may: np.ndarray) -> bool:
+        """Take from `may` what cannot be, until no rule takes more; False where a unit has no state left."""
+        waiting = dict.fromkeys(range(len(self._rules)))
+        while waiting:
+            rule = self._rules[waiting.popitem()[0]]
+            units = np.array(rule.units)
+            before = may[units]
+            rule.narrow(may)
+            after = may[units]
+            if not after.any(axis=1).all():
+                return False
+            for unit in units[(after != before).any(axis=1)].tolist():
+                waiting |= dict.fromkeys(self._around[unit])
+        return True
+
+    def _allow(self, state: np.ndarray) -> bool:
+        """Whether every rule allows a state of all units."""
+        return all(rule.allows(state[np.array(rule.units)].astype(int)) for rule in self._rules)
+
+    def _with_ancestors(self, units: Iterable[int]) -> list[int]:
+        found = dict.fromkeys(units)
+        todo = list(found)
+        while todo:
+            for parent in self._of(todo.pop(), self._parent).tolist():
+                if parent not in found:
+                    found[parent] = None
+                    todo.append(parent)
+        return list(found)
+
+    def _of(self, unit: int, by_edge: np.ndarray) -> np.ndarray:
+        return by_edge[self._starts[unit] : self._starts[unit + 1]]
+
+    def _rule(self, unit: int) -> Rule | None:
+        """None where a unit rules nothing out, or has too many parents to see it."""
+        parents, weight, h = self._of(unit, self._parent), self._of(unit, self._weight), self._h[unit]
+        units = (unit, *parents.tolist())
+        if self._linear[unit] and (weight >= 0).all():
+            certain = np.isinf(weight)
+            return Switched(units, certain, bool(h > 0)) if certain.any() or h <= 0 else None
+        if len(parents) > MOST_PARENTS:
+            self._is_complete = False
+            return None
+        support = _support(self.activation, h, weight)
+        return None if support.all() else Listed(units, support)
+
+
+def _support(activation: Activation, h: float, weight: np.ndarray) -> np.ndarray:
+    """(2, ..., 2): which states of a unit and its parents have a probability above zero."""
+    m = len(weight)
+    on = bits(np.arange(2**m), np.arange(m)[::-1]) == 1
+    x = activation.clip(h + np.where(on, weight[:, None], 0.0).sum(axis=0))
+    logs = np.stack([np.asarray(log(x)) for log in (activation.log_off, activation.log_on)])
+    return ~np.isneginf(logs).reshape((2,) * (m + 1))
