@@ -90,6 +90,7 @@ def test_parents_are_counted_one_by_one_in_a_wide_dense_network(weights):
     assert_same(found, right, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_bounds_of_a_wide_dense_network_are_bounds():
     network = pf.BeliefNetwork(chain(14), np.full(14, -1.0), LOGISTIC)
     found = pf.infer(network, {13: 1}, "G1")

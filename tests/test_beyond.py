@@ -153,6 +153,7 @@ def test_reductions_change_nothing_that_is_exact(activation):
     np.testing.assert_allclose(found.means[possible], right.means[possible], atol=1e-12)
 
 
+@pytest.mark.slow
 def test_the_limits_of_noisy_or_have_answers_or_named_failures():
     """G1 needs a leak where a unit may be on without a cause; bethe does not."""
     networks, evidence = random_cases("noisy_or")
@@ -167,6 +168,7 @@ def test_the_limits_of_noisy_or_have_answers_or_named_failures():
             assert (found.log_likelihood <= exact.log_likelihood + ROUNDING)[possible].all()
 
 
+@pytest.mark.slow
 def test_reductions_make_the_bound_of_g1_no_worse():
     """Away from the limits, where both find their best solution."""
     networks, evidence = random_cases("noisy_or", limits=False)

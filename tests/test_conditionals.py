@@ -143,6 +143,7 @@ def test_inside_a_trace(method):
     np.testing.assert_allclose(found, expected.log_likelihood, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["exact", "G1"])
 def test_derivatives_by_the_biases_of_units_that_have_fields(method):
     units = [pf.Unit("a", [], "sigmoid", [], 0.3), pf.Unit("b", [], "sigmoid", [], -0.2)]

@@ -62,6 +62,7 @@ def test_exact_can_be_differentiated_where_states_are_impossible():
         np.testing.assert_allclose(jax.grad(log_z, argnums=1)(1.0, 0.0), by_leak, rtol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "prune"), [("G12", True), pytest.param("SJJ", False, marks=pytest.mark.slow)])
 def test_the_slope_by_a_weight_of_zero_is_a_limit(method, prune):
     """A weight of zero is no edge, and its parent is barren; next to zero it is one."""

@@ -183,6 +183,7 @@ def two_wide_layers():
     return pf.BeliefNetwork.layered(weights, [np.zeros(n) for n in sizes])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [many_chains, two_wide_layers])
 def test_large_networks_stay_linear_in_their_edges(make):
     tracemalloc.start()

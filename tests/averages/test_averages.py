@@ -208,6 +208,7 @@ def test_tiny_chances_keep_their_digits(h):
     np.testing.assert_allclose(found, brute.messages(brute.log_sigmoid, *inputs, ratio), atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("h", [0.0, 3.0, -15.0, 45.0])
 def test_many_small_weights_need_no_product_over_the_parents(h):
     """Seven parents that count and forty that are certain, which are part of the bias."""
@@ -233,6 +234,7 @@ def test_many_small_weights_need_no_product_over_the_parents(h):
 HALF = [(8.0, [6.4]), (8.0, [2.56]), (9.6, [4.8, -4.8]), (9.6, [2.24, 2.24]), (9.6, [1.6])]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("reach", "weights"), [HALF[2], *(pytest.param(*half, marks=pytest.mark.slow) for half in HALF[:2] + HALF[3:])]
 )
@@ -350,6 +352,7 @@ def anything(average, w, u, h):
 CORNERS = st.sampled_from([0.0, 1.0, 0.5, 1e-300]) | st.floats(0, 1)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(
     arrays(float, (6, 2, 1), elements=st.floats(-1000, 1000, allow_subnormal=False)),

@@ -162,6 +162,7 @@ def test_bounds_are_for_one_row():
         pf.bounds(stack)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("exact_findings", "mean_gap"), [(0, 2.0), (2, 1.0)])
 def test_real_diagnoses_are_bounded(exact_findings, mean_gap):
     gaps = [_gap(name, exact_findings) for name in names_in("promedas")]

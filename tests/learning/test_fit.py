@@ -338,6 +338,7 @@ def cached(folder) -> dict[str, str]:
     return os.environ | cache | {"JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1"}
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_to_the_very_same_result(tmp_path):
     options: Any = {"cwd": os.getcwd(), "env": cached(tmp_path / "cache"), "text": True}
     subprocess.run(command(tmp_path / "whole.npz", 120), check=True, stdout=subprocess.DEVNULL, **options)

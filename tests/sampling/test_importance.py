@@ -76,6 +76,7 @@ def test_a_mixture_is_a_better_proposal_than_one_of_its_parts():
     assert_covers(mixed, exact)
 
 
+@pytest.mark.slow
 def test_methods_that_find_a_mixture_are_checked_by_it(monkeypatch):
     """Also in the second row, of other units, and for units that the mixture does not have."""
     monkeypatch.setattr("plefka.sampling.checking.affordable", lambda *_: None)  # no draws by findings
