@@ -19,7 +19,7 @@ class Status(Enum):
     CONVERGED = "converged"
     OUT_OF_STEPS = (
         "ran out of steps before the means settled; raise max_steps or tol, as in G12[max_steps=10000], "
-        "of gibbs its sweeps and temperatures, or try another method"
+        "of gibbs its sweeps and temperatures, of findings k and samples, or try another method"
     )
     DIVERGED = (
         "diverged: the free energy fell below what any probability allows, as it is unbounded below here; use a first "

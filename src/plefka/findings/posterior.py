@@ -14,7 +14,7 @@ from plefka.methods import does_not_apply, parse_method
 from plefka.posterior import About, Posterior
 from plefka.question import Question
 from plefka.reduction.edges import EdgeList
-from plefka.sampling.importance import averaged
+from plefka.sampling.importance import Average, averaged
 from plefka.solution import CONVERGED, IMPOSSIBLE, OUT_OF_STEPS
 
 if TYPE_CHECKING:
@@ -30,10 +30,9 @@ def posterior(method: "Findings", part: "Part", *, dtype: str) -> Posterior:
     """Means and ln P(evidence) of every row; the residual is the largest standard error of a mean."""
     question, size = part.question, part.question.num_rows
     found = [_row(method, question.take([row])) for row in range(size)]
-    bound, log_mean, effective = (np.array(z) for z in zip(*map(_numbers, found), strict=True))
-    lost = np.isneginf(log_mean)
-    log_z = np.where(lost | (method.samples == 0), bound, bound + log_mean)
-    poor = lost | ((effective < FEWEST_EFFECTIVE) & (method.samples > 0))
+    bound, gap = np.array([(estimate.bound, _gap(estimate)) for estimate in found]).reshape(-1, 2).T
+    poor = np.array([not is_enough(estimate.average, method.samples) for estimate in found])
+    log_z = bound - gap
     status = np.where(np.isneginf(bound), IMPOSSIBLE, np.where(poor, OUT_OF_STEPS, CONVERGED))
     means, slope, error = (np.stack(z, axis=1) for z in zip(*((e.means, e.slope, e.means_error) for e in found)))
     states = np.stack([e.states for e in found], axis=2)
@@ -82,15 +81,21 @@ def weighted_states(
     if not np.isfinite(found.bound):
         return None
     S, log_w = relaxed.drawn(found.z, count, rng)
-    if averaged(log_w).effective < min(FEWEST_EFFECTIVE, count / 2):
+    if not is_enough(averaged(log_w), count):
         return None
     states = np.repeat(np.where(question.free, 0.0, question.values), count, axis=1)
     states[relaxed.problem.units] = S
     return states, found.bound + log_w
 
 
-def _numbers(estimate: Estimate) -> tuple[float, float, float]:
-    return estimate.bound, float(estimate.average.log_mean), float(estimate.average.effective)
+def is_enough(average: Average, samples: int) -> bool:
+    """Whether enough draws carry weight, or all have the same."""
+    return bool(average.standard_error == 0 or average.effective >= min(FEWEST_EFFECTIVE, samples / 2))
+
+
+def _gap(estimate: Estimate) -> float:
+    """How far ln Z is below the bound; nothing is known of it where no draw is possible."""
+    return max(0.0, -float(estimate.average.log_mean)) if np.isfinite(estimate.average.log_mean) else 0.0
 
 
 def _notes(method: "Findings", found: list[Estimate]) -> tuple[str, ...]:
@@ -104,7 +109,7 @@ def _notes(method: "Findings", found: list[Estimate]) -> tuple[str, ...]:
         return (counted,)
     if method.samples == 0:
         return (f"{counted}, the others transformed: ln P is at most this",)
-    gap = max(-float(e.average.log_mean) for e in possible)
+    gap = max(_gap(estimate) for estimate in possible)
     error = max(float(e.average.standard_error) for e in possible)
     effective = min(float(e.average.effective) for e in possible)
     return (
