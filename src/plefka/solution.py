@@ -125,6 +125,7 @@ class Solution:
     def check(self, *, seed: int, num_samples: int | None = None) -> Any:
         """Draw states from the solution and weigh them by the network: ln P(evidence) and means with their errors.
 
+        Where noisy-or units are on, draws are those of `findings`, unless the solution is exact.
         The verdict says in words whether they can be believed, and whether they contradict the solution. Of a batch, a
         list with one `Check` for each row.
         """

@@ -22,7 +22,10 @@ def affordable(questions: list[Question], seconds: float, *, kept: int = 0) -> i
     if most == 0:
         return None
     counts = (min(k, max(0, most - kept)) for k in EXACT)
-    return next((k for k in counts if sum(_seconds(edges, findings, k) for edges, findings in sizes.T.tolist()) <= seconds), None)
+    return next(
+        (k for k in counts if sum(_seconds(edges, findings, k) for edges, findings in sizes.T.tolist()) <= seconds),
+        None,
+    )
 
 
 def _seconds(num_edges: float, num_findings: float, k: int) -> float:
