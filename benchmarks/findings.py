@@ -1,4 +1,4 @@
-"""Real diagnoses without exact inference: `auto[exact=no]` on the Promedas networks, beside the truth, and their checks.
+"""Real diagnoses without exact inference: `auto[exact=no]` on the Promedas networks, beside the truth and the check.
 
 The networks do not come with the library: they are in the folder that PLEFKA_DATA names, or beside the repository.
 """
@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from tests.data import names_in
+from tests.test_real_networks import diagnosis, errors
 
 import plefka as pf
 from benchmarks.measure import Row, at_most
-from tests.data import names_in
-from tests.test_real_networks import diagnosis, errors
 
 METHOD = "auto[exact=no]"
 OFF = 0.1  # nats from which on a check must not trust an answer

@@ -11,7 +11,7 @@ NET = "example:espresso"
 SOME = "lukewarm_cup=1,slow_flow=1"
 DOUBTFUL = "slow_flow=1,low_pressure=1,sour_taste=0"  # too much for an odd order
 
-KINDS = {"exact": "exact", "auto": "exact", "G1": "lower bound", "mixture[5]": "lower bound"}
+KINDS = {"exact": "exact", "auto": "exact", "findings": "exact", "G1": "lower bound", "mixture[5]": "lower bound"}
 
 
 def test_every_method_that_applies_is_compared_with_the_truth(run):
