@@ -161,7 +161,7 @@ def test_where_there_is_no_time_it_says_so(monkeypatch):
     assert "Which observations contradict each other could not be found: exact" in message(network, evidence, "exact")
     units = [pf.Unit("u", [], "noisy_or", [], 0.5), pf.Unit("v", ["u"], "noisy_or", [1.0], 0.0)]
     wide = [pf.Unit(f"y{k}", [], "noisy_or", [], 0.3) for k in range(18)]
-    inhibited = pf.Unit("z", [unit.name for unit in wide], "noisy_or", [1.0] * 17 + [-0.1], 0.1)  # too many to list
+    inhibited = pf.Unit("z", [f"y{k}" for k in range(18)], "noisy_or", [1.0] * 17 + [-0.1], 0.1)  # too many to list
     network = pf.BeliefNetwork.of_units([*units, *wide, inhibited])
     said = message(network, {"u": 0, "v": 1, "z": 1}, "exact")
     assert "The observations u=0 and v=1 cannot both be true, and perhaps not even some of them: exact" in said
@@ -170,6 +170,6 @@ def test_where_there_is_no_time_it_says_so(monkeypatch):
 def test_many_observations_are_named_in_part():
     count = 40
     units = [pf.Unit(f"x{k}", [], "noisy_or", [], 0.1) for k in range(count)]
-    units.append(pf.Unit("y", [unit.name for unit in units], "noisy_or", [1.0] * count, 0.0))
+    units.append(pf.Unit("y", [f"x{k}" for k in range(count)], "noisy_or", [1.0] * count, 0.0))
     said = message(pf.BeliefNetwork.of_units(units), [0] * count + [1], "exact")
     assert "x19=0, ... (41 in all) cannot all be true." in said
