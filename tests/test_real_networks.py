@@ -135,4 +135,4 @@ def eliminated_tables(tables, evidence):
     logs = tuple(log for _, log in sliced)
     factors = Factors(np.zeros(1, int), structure, prior, {}, {}, logs, np.zeros(1), np.zeros((len(tables), 1)))
     found = eliminated(factors, plan(structure))
-    return found.log_z[0], {unit: mean[0] for unit, mean in found.means.items()}
+    return found.log_z[0], dict(zip(found.units, found.means[:, 0], strict=True))

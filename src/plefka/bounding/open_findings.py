@@ -62,6 +62,6 @@ class OpenFindings:
         factors = Factors(np.zeros(1, int), self.structure, prior, self.leak, self.strength, (), np.zeros(1), none)
         found = eliminated(factors, self._plan)
         means = np.exp(log_on)
-        for cause, mean in found.means.items():
+        for cause, mean in zip(found.units, found.means, strict=True):
             means[cause] = mean[0]
         return float(found.log_z[0]), means

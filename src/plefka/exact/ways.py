@@ -9,7 +9,7 @@ import numpy as np
 
 from plefka.errors import MethodDoesNotApply
 from plefka.exact import enumeration
-from plefka.exact.elimination import eliminated
+from plefka.exact.elimination import Answer, eliminated
 from plefka.exact.enumeration import MOST_HIDDEN, REFUSED, num_enumerated, too_many
 from plefka.exact.factors import Factors, Logs, TooManyParents, factors_of, grouped, patterns
 from plefka.exact.ordering import TooWide, plan
@@ -118,9 +118,8 @@ class Elimination:
             for some in _chunks(factors, order):
                 found = eliminated(some, order)
                 log_z[some.rows] = found.log_z
-                for unit, mean in found.means.items():
-                    means[unit, some.rows] = mean
-                slopes[:, some.rows] = _slopes(self.question, some, means[:, some.rows], found.leak_slopes)
+                means[np.ix_(found.units, some.rows)] = found.means
+                slopes[:, some.rows] = _slopes(self.question, some, means[:, some.rows], found)
         return log_z, means, slopes
 
 
@@ -195,7 +194,7 @@ def _chunks(factors: Factors, plan: Plan):
     return (factors.take(slice(first, first + step)) for first in range(0, len(factors.rows), step))
 
 
-def _slopes(question: Question, factors: Factors, means: np.ndarray, of_leaks: dict[int, np.ndarray]) -> np.ndarray:
+def _slopes(question: Question, factors: Factors, means: np.ndarray, found: Answer) -> np.ndarray:
     """d ln Z / dh of all units of some rows."""
     slopes = np.zeros(means.shape)
     if not question.model.activation.has_linear_log_off:
@@ -205,6 +204,5 @@ def _slopes(question: Question, factors: Factors, means: np.ndarray, of_leaks: d
     x = factors.fields
     odds = 1 / np.expm1(np.where(x > 0, x, np.inf))
     slopes = np.where(counted, on * odds - (1 - on), 0.0)
-    for unit, slope in of_leaks.items():
-        slopes[unit] = slope
+    slopes[found.switched] = found.leak_slopes
     return slopes
