@@ -130,7 +130,7 @@ def eliminated_tables(tables, evidence):
         with np.errstate(divide="ignore"):
             sliced.append((free, np.log(table[index])[..., None]))
     free = tuple(sorted(needed - set(observed)))
-    structure = Structure(len(tables), free, (), (), tuple(units for units, _ in sliced))
+    structure = Structure(len(tables), free, (), (), tuple(units for units, _ in sliced), free)
     prior = {unit: np.zeros((2, 1)) for unit in free}
     logs = tuple(log for _, log in sliced)
     factors = Factors(np.zeros(1, int), structure, prior, {}, {}, logs, np.zeros(1), np.zeros((len(tables), 1)))

@@ -40,7 +40,7 @@ class OpenFindings:
         ends = zip(cause.tolist(), (count + finding).tolist(), (weight > 0).tolist(), strict=True)
         switches = tuple(Switch(parent, child, int(when_on)) for parent, child, when_on in ends)
         free = tuple(np.unique(cause).tolist())
-        structure = Structure(count + len(problem.leak), free, tuple(leak), switches, ())
+        structure = Structure(count + len(problem.leak), free, tuple(leak), switches, (), free)
         return cls(structure, leak, dict(zip(switches, chances(np.abs(weight)), strict=True)), count)
 
     @property

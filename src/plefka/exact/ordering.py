@@ -47,13 +47,12 @@ class _Writer:
         self.touching: dict[int, set[tuple]] = {}  # the same by axis
         for k, axes in enumerate(structure.tables):
             self._add(("table", k), axes)
-        self.single: dict[int, tuple] = {unit: ("prior", unit) for unit in structure.free}  # of one axis each
+        self.single: dict[int, tuple] = {unit: ("prior", unit) for unit in structure.priors}  # of one axis each
         self.single |= {structure.waiting(unit): ("leak", unit) for unit in structure.switched}
         self.delayed: set[int] = set()  # units that are summed over when the first of their children is closed
         self.free, switched = set(structure.free), set(structure.switched)
-        self.near: dict[int, set[int]] = {
-            axis: set() for axis in self.single
-        }  # the axes that an axis shares factors with
+        axes = self.free | {structure.waiting(unit) for unit in switched}
+        self.near: dict[int, set[int]] = {axis: set() for axis in axes}  # the axes that an axis shares factors with
         for axes in structure.tables:
             self._connect(set(axes))
         for switch in structure.switches:

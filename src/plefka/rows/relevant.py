@@ -25,9 +25,9 @@ class Relevant:
 
     @classmethod
     def of(cls, network: BeliefNetwork) -> "Relevant | None":
-        """None where the network is too small for it to be worth while, in blocks, or of different kinds."""
+        """None where the network is too small for it to be worth while, in blocks, in tables, or of different kinds."""
         edges = network.storage
-        small = network.num_edges < FEW_EDGES
+        small = network.num_edges < FEW_EDGES or network.given_tables is not None
         if small or not isinstance(edges, Edges) or network.stack is not None or network.conditionals is not None:
             return None
         counts = np.bincount(np.asarray(edges.child.unit), minlength=network.size)
