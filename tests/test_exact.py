@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import plefka as pf
 from plefka.errors import MethodDoesNotApply
-from plefka.exact import elimination, ways
+from plefka.exact import elimination, groups, ways
 from tests import zoo
 
 

@@ -2,7 +2,6 @@
 
 import copy
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import Any
 
 import equinox as eqx
@@ -303,6 +302,15 @@ def _concatenate(parts):
     return jnp.concatenate(parts, axis=-1)
 
 
-@lru_cache(maxsize=4)  # a network of many units is asked about many of them
+_known_positions: dict[int, tuple[tuple[str, ...], dict[str, int]]] = {}
+MOST_KNOWN = 4  # networks
+
+
 def _positions(names: tuple[str, ...]) -> dict[str, int]:
-    return {name: position for position, name in enumerate(names)}
+    """Where each name is, listed once: a network of many units is asked about many of them."""
+    known = _known_positions.get(id(names))
+    if known is None or known[0] is not names:
+        while len(_known_positions) >= MOST_KNOWN:
+            _known_positions.pop(next(iter(_known_positions)), None)
+        known = _known_positions[id(names)] = names, {name: position for position, name in enumerate(names)}
+    return known[1]

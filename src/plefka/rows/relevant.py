@@ -43,7 +43,8 @@ class Relevant:
         place[units] = np.arange(len(units))
         child, parent = (place[np.asarray(end.unit)[some]] for end in (self.edges.child, self.edges.parent))
         part = Edges.from_lists(np.asarray(self.edges.values)[some], child, parent, len(units))
-        names = None if self.network.given_names is None else [self.network.given_names[unit] for unit in units]
+        known = self.network.given_names
+        names = None if known is None else [known[unit] for unit in units.tolist()]
         return BeliefNetwork(part, np.asarray(self.network.bias)[units], self.network.activation, names), units
 
     def with_ancestors(self, wanted: Bool[np.ndarray, " unit"]) -> Bool[np.ndarray, " unit"]:
