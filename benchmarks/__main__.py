@@ -11,7 +11,17 @@ from benchmarks.measure import Row, machine
 from plefka import atomic
 from plefka.tables import text_table
 
-SUITES = ("core", "beyond", "learning", "reproduction", "latency", "streams", "rows_ended", "spreadsheet")
+SUITES = (
+    "core",
+    "beyond",
+    "learning",
+    "reproduction",
+    "latency",
+    "streams",
+    "rows_ended",
+    "spreadsheet",
+    "real_networks",
+)
 
 
 def main() -> int:

@@ -21,6 +21,4 @@ def rows() -> Iterator[Row]:
 def reproduce(*arguments: str) -> float:
     """Seconds of one run in a process of its own."""
     with tempfile.TemporaryDirectory() as folder:
-        return python_seconds(
-            ("-m", "plefka", "reproduce", *arguments, "--out", f"{folder}/out"), f"{folder}/cache"
-        )
+        return python_seconds(("-m", "plefka", "reproduce", *arguments, "--out", f"{folder}/out"), f"{folder}/cache")

@@ -40,9 +40,9 @@ class Answer(NamedTuple):
     """Of every row: arrays (rows,) and (units, rows)."""
 
     log_z: np.ndarray
-    units: list[int]
+    units: np.ndarray  # (units,)
     means: np.ndarray
-    switched: list[int]
+    switched: np.ndarray  # (units,)
     leak_slopes: np.ndarray  # d ln Z / d leak of switched units
 
 
@@ -110,7 +110,7 @@ class _Run:
         log_z = self._total()
         for k in reversed(range(len(clusters))):
             self._backwards(k, clusters[k])
-        return Answer(log_z, list(self.weights), self._means(), *self._leak_slopes())
+        return Answer(log_z, np.array(list(self.weights), int), self._means(), *self._leak_slopes())
 
     def _total(self) -> np.ndarray:
         ends = [self.factors["message", k][0] for k, c in enumerate(self.plan.clusters) if not c.axes]
@@ -124,16 +124,16 @@ class _Run:
         with np.errstate(invalid="ignore"):
             return np.exp(on - np.logaddexp(off, on))
 
-    def _leak_slopes(self) -> tuple[list[int], np.ndarray]:
+    def _leak_slopes(self) -> tuple[np.ndarray, np.ndarray]:
         names = [name for name in self.outside if name[0] == "leak"]
         if not names:
-            return [], np.zeros((0, self.count))
+            return np.zeros(0, int), np.zeros((0, self.count))
         outside, leak = (np.stack([z[name] for name in names]) for z in (self.outside, self.factors))
         log_z = self.a.to_log(self.a.plus.reduce(self.a.times(outside, leak), axis=1))
         off, on = np.moveaxis(self.a.to_log(outside), 1, 0)
-        stay = self.a.to_log(leak[:, 0])
+        stay, units = self.a.to_log(leak[:, 0]), np.array([name[1] for name in names])
         with np.errstate(invalid="ignore", over="ignore"):
-            return [name[1] for name in names], np.exp(stay + on - log_z) - np.exp(stay + off - log_z)
+            return units, np.exp(stay + on - log_z) - np.exp(stay + off - log_z)
 
     def _forwards(self, cluster: Cluster) -> tuple[np.ndarray, list]:
         """The message, and the tables before those steps whose way back needs them."""

@@ -131,7 +131,7 @@ class OfTables(Elimination):
         means, log_z = np.array(evidence.rows, float), np.zeros(self.num_rows)
         for some, found in self.answers():
             log_z[some.rows] = found.log_z
-            means[np.ix_(some.rows, found.units)] = np.clip(found.means.T, 0.0, 1.0)
+            means[some.rows[:, None], found.units] = np.clip(found.means.T, 0.0, 1.0)
         impossible = np.isneginf(log_z)
         if impossible.any():
             means[impossible] = evidence.rows[impossible]

@@ -70,7 +70,7 @@ class OfQuestion(Elimination):
         slopes = np.zeros(means.shape)
         for some, found in self.answers():
             log_z[some.rows] = found.log_z
-            means[np.ix_(found.units, some.rows)] = found.means
+            means[found.units[:, None], some.rows] = found.means
             slopes[:, some.rows] = _slopes(self.question, some, means[:, some.rows], found)
         return log_z, means, slopes
 

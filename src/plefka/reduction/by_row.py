@@ -45,7 +45,7 @@ def speaks_of_little(network: BeliefNetwork, evidence: "Evidence") -> bool:
     if network.num_edges < MANY_EDGES:
         return False
     child = network.storage.edge_list()[0]
-    return np.count_nonzero(informed[0][child]) * FEW_OF_MANY < network.num_edges
+    return bool(np.count_nonzero(informed[0][child]) * FEW_OF_MANY < network.num_edges)
 
 
 def reduce_by_row(network: BeliefNetwork, evidence: "Evidence", kept: Any) -> "ByRow":
