@@ -55,9 +55,8 @@ class Factors(NamedTuple):
 
     def take(self, rows: slice) -> "Factors":
         """Some of the rows."""
-        prior, leak, strength = (
-            {name: _of_rows(log, rows) for name, log in logs.items()} for logs in (self.prior, self.leak, self.strength)
-        )
+        prior, leak = ({unit: _of_rows(log, rows) for unit, log in logs.items()} for logs in (self.prior, self.leak))
+        strength = {switch: _of_rows(log, rows) for switch, log in self.strength.items()}
         tables = tuple(_of_rows(table, rows) for table in self.tables)
         constant, fields = self.constant[rows], self.fields[:, rows]
         return Factors(self.rows[rows], self.structure, prior, leak, strength, tables, constant, fields)
