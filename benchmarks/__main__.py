@@ -11,7 +11,10 @@ from benchmarks.measure import Row, machine
 from plefka import atomic
 from plefka.tables import text_table
 
-SUITES = ("core", "beyond", "learning", "reproduction", "latency", "streams", "rows_ended", "spreadsheet", "findings")
+SUITES = (
+    "core", "beyond", "learning", "reproduction", "latency", "streams", "rows_ended", "spreadsheet", "findings",
+    "real_networks",
+)  # fmt: skip
 
 
 def main() -> int:

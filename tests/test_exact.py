@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import plefka as pf
 from plefka.errors import MethodDoesNotApply
-from plefka.exact import elimination, ways
+from plefka.exact import elimination, groups, ways
 from tests import zoo
 
 
@@ -127,13 +127,13 @@ def test_a_row_has_the_same_answer_alone_as_in_a_batch():
 def test_many_rows_are_eliminated_in_chunks(only_elimination, monkeypatch):
     network, row = zoo.ZOO["noisy-or, layered"], zoo.some_evidence(zoo.ZOO["noisy-or, layered"])
     whole = pf.infer(network, [row] * 5, "exact")
-    monkeypatch.setattr(ways, "AT_ONCE", 1)
+    monkeypatch.setattr(groups, "AT_ONCE", 1)
     monkeypatch.setattr(elimination, "FEW_NUMBERS", 0)  # the way there is gone again on the way back
     assert_same(whole, pf.infer(network, [row] * 5, "exact"), within=0)
 
 
 def test_what_must_be_kept_is_predicted_before_it_is_computed(only_elimination, monkeypatch):
-    monkeypatch.setattr(ways, "MOST_GIB", 1e-9)
+    monkeypatch.setattr(groups, "MOST_GIB", 1e-9)
     with pytest.raises(MethodDoesNotApply, match=r"elimination would take .* GiB, and .* is the most"):
         pf.infer(chain(60), {59: 1}, "exact")
 

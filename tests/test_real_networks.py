@@ -4,10 +4,7 @@ import numpy as np
 import pytest
 
 import plefka as pf
-from plefka.exact.elimination import eliminated
-from plefka.exact.factors import Factors, Structure
-from plefka.exact.ordering import plan
-from tests.data import names_in, read_json, read_text
+from tests.data import names_in, path_of, read_json
 
 
 def field(probabilities):
@@ -89,50 +86,58 @@ def test_diagnosis_is_exact_where_all_states_are_out_of_reach():
         assert np.abs(errors(solution, posterior)).max() < 1e-7
 
 
-def tables_of_internal_medicine(name):
-    """The same as a table for each unit: P(off) and P(on) for all states of its parents, the first slowest."""
-    lines = read_text(f"cpcs/{name}.erg.gz").split("/* Probabilities */")
-    numbers = [line.split() for line in lines[0].splitlines()]
-    count = int(numbers[0][0])
-    parents = [[int(word) for word in line[1:]] for line in numbers[2 : 2 + count]]
-    entries = iter(lines[1].split())
-    tables = []
-    for unit in range(count):
-        size = int(next(entries))
-        table = np.array([float(next(entries)) for _ in range(size)])
-        tables.append(((*parents[unit], unit), table.reshape((2,) * (len(parents[unit]) + 1))))
-    return tables
+def of_case(network, case):
+    """The names of the states that evidence has, and P(on) of every unit from that of the second state of the file."""
+    words = dict(zip(network.names, network.states, strict=True))
+    return {unit: p if words[unit][1] == case["states"][unit][1] else 1 - p for unit, p in case["p"].items()}
 
 
-@pytest.mark.parametrize("name", ["BN_80", "BN_82", "BN_86", "BN_88"])
-def test_internal_medicine_from_its_tables_is_eliminated(name):
-    """ln P of the evidence and the means of the units that it speaks of, where tables are what they are."""
-    reference = read_json(f"cpcs/{name}.reference.json")
-    log_z, means = eliminated_tables(tables_of_internal_medicine(name), reference["evidence"])
-    assert log_z == pytest.approx(reference["ln_p_evidence"], abs=1e-8)
-    assert all(mean == pytest.approx(reference["p1"][unit], abs=1e-8) for unit, mean in means.items())
+@pytest.mark.parametrize("name", ["asia", "cancer", "earthquake", "andes", "win95pts"])
+@pytest.mark.parametrize("method", ["exact", "auto"])
+def test_all_references_of_a_file_of_tables_are_met(name, method):
+    """ln P(evidence) and the marginals of all units, of every case."""
+    network, reference = pf.load(path_of(f"bif/{name}.bif.gz")), read_json(f"bif/{name}.reference.json")
+    for case in reference["cases"]:
+        solution = pf.infer(network, case["evidence"], method)
+        assert solution.is_exact
+        assert solution.log_likelihood == pytest.approx(case["ln_p_evidence"], abs=1e-8)
+        truth = of_case(network, {"states": reference["states"], "p": case["p_second_state"]})
+        assert max(abs(solution.marginals()[unit] - p) for unit, p in truth.items()) < 1e-8
 
 
-def eliminated_tables(tables, evidence):
-    """By the elimination behind `exact`, without units that nothing observed depends on."""
-    observed = {int(unit): state for unit, state in evidence.items()}
-    needed, waiting = set(), list(observed)
-    while waiting:
-        unit = waiting.pop()
-        if unit not in needed:
-            needed.add(unit)
-            waiting += tables[unit][0][:-1]
-    sliced = []
-    for unit in sorted(needed):
-        units, table = tables[unit]
-        index = tuple(observed.get(other, slice(None)) for other in units)
-        free = tuple(other for other in units if other not in observed)
-        with np.errstate(divide="ignore"):
-            sliced.append((free, np.log(table[index])[..., None]))
-    free = tuple(sorted(needed - set(observed)))
-    structure = Structure(len(tables), free, (), (), tuple(units for units, _ in sliced))
-    prior = {unit: np.zeros((2, 1)) for unit in free}
-    logs = tuple(log for _, log in sliced)
-    factors = Factors(np.zeros(1, int), structure, prior, {}, {}, logs, np.zeros(1), np.zeros((len(tables), 1)))
-    found = eliminated(factors, plan(structure))
-    return found.log_z[0], {unit: mean[0] for unit, mean in found.means.items()}
+INTERNAL_MEDICINE = [
+    "BN_80", "BN_82", pytest.param("BN_86", marks=pytest.mark.slow), pytest.param("BN_88", marks=pytest.mark.slow),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", INTERNAL_MEDICINE)
+def test_internal_medicine_from_its_tables_is_exact(name):
+    """To all digits of the tables, which are rounded and which compact units match within 1e-6 only."""
+    network, reference = pf.load(path_of(f"cpcs/{name}.erg.gz")), read_json(f"cpcs/{name}.reference.json")
+    evidence = pf.formats.load_evidence(path_of(f"cpcs/{name}.erg.evid.gz"))
+    assert {str(unit): int(state) for unit, state in evidence.items()} == reference["evidence"]
+    for method in ("exact", "auto"):
+        solution = pf.infer(network, evidence, method)
+        assert solution.is_exact
+        assert solution.log_likelihood == pytest.approx(reference["ln_p_evidence"], abs=1e-8)
+        assert np.abs(solution.means - reference["p1"]).max() < 1e-8
+
+
+def test_rows_of_tables_are_what_each_is_alone():
+    network, reference = pf.load(path_of("bif/win95pts.bif.gz")), read_json("bif/win95pts.reference.json")
+    rows = [case["evidence"] for case in reference["cases"]]
+    soft = [{**row, network.names[0]: pf.Likelihood(0.3, 0.8)} for row in rows if network.names[0] not in row]
+    together = pf.infer(network, rows + soft, "exact")
+    for row, means, log_p in zip(rows + soft, together.means, together.log_likelihood, strict=True):
+        alone = pf.infer(network, row, "exact")
+        assert alone.log_likelihood == pytest.approx(log_p, abs=1e-12)
+        assert alone.means == pytest.approx(means, abs=1e-12)
+
+
+def test_tables_are_left_behind_when_parameters_change():
+    network = pf.load(path_of("bif/cancer.bif.gz"))
+    assert network.given_tables is not None
+    weights, bias = network.parameters
+    changed = network.with_parameters((weights, np.asarray(bias) * 1.0))
+    assert changed.given_tables is None
+    assert changed.names == network.names

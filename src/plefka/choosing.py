@@ -16,6 +16,7 @@ import numpy as np
 from plefka.errors import MissingExtra, PlefkaError
 from plefka.evidence import Evidence
 from plefka.exact.posterior import Asked, asked
+from plefka.exact.tables import OfTables
 from plefka.exact.ways import Exactly
 from plefka.findings.cost import affordable
 from plefka.mean_field import MOST_PAIRS
@@ -63,7 +64,7 @@ def posterior(method: Auto, part: "Part", *, dtype: str) -> Posterior:
     return _noted(chosen.posterior(part, dtype=dtype), chosen, why)
 
 
-def _exact_cost(method: Auto, question: Asked, rows: int) -> tuple[str, bool]:
+def _exact_cost(method: Auto, question: Asked | OfTables, rows: int) -> tuple[str, bool]:
     """What exact inference would do, and whether the budget allows it."""
     way, seconds = question.dearest, question.seconds
     if seconds == np.inf:

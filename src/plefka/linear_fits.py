@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -111,18 +112,34 @@ def _error(theta: np.ndarray, table: Table, scale: Scale) -> float:
 def _gauss_newton_step(theta: np.ndarray, table: Table, scale: Scale) -> np.ndarray:
     fields = _plain_fields(theta)
     slope, residual = scale.slope(fields), table - scale.probability(fields)
-    count = len(theta)
-    normal = np.empty((count, count))
-    squares = slope**2
-    for i in range(count):
-        for j in range(i + 1):
-            normal[i, j] = normal[j, i] = _sum_where_on(squares, {i - 1, j - 1} - {-1})
-    right = np.array([_sum_where_on(slope * residual, {i - 1} - {-1}) for i in range(count)])
-    return np.linalg.lstsq(normal, right, rcond=None)[0]
+    weights = np.stack([slope * slope, slope * residual])
+    sums = _sums_where_on(weights.reshape(2, *table.shape))
+    return np.linalg.lstsq(sums[0], sums[1, 0], rcond=None)[0]
 
 
-def _sum_where_on(values: Table, axes: set[int]) -> float:
-    return float(values[tuple(1 if axis in axes else slice(None) for axis in range(values.ndim))].sum())
+def _sums_where_on(values: Table) -> np.ndarray:
+    """Of tables (k, 2, ..., 2) the sums over all states (the first), and those with one or two parents on."""
+    count = values.ndim - 1
+    head, tail = count // 2, count - count // 2
+    first, last = _with_one(head), _with_one(tail)
+    seen = values.reshape(-1, 2**head, 2**tail)
+    by_last = seen @ last  # (k, states of the head, 1 + tail)
+    mixed = np.swapaxes(first, 0, 1) @ by_last  # (k, 1 + head, 1 + tail)
+    sums = np.empty((len(seen), count + 1, count + 1))
+    heads = np.arange(head + 1)
+    tails = np.r_[0, np.arange(head + 1, count + 1)]
+    sums[:, heads[:, None], heads] = first.T @ (by_last[:, :, 0, None] * first)
+    sums[:, tails[:, None], tails] = last.T @ (seen.sum(axis=1)[:, :, None] * last)
+    sums[:, heads[:, None], tails] = mixed
+    sums[:, tails[:, None], heads] = np.swapaxes(mixed, 1, 2)
+    return sums
+
+
+@lru_cache(maxsize=32)
+def _with_one(count: int) -> np.ndarray:
+    """For each state of so many parents, 1 and their states."""
+    on = (np.arange(2**count)[:, None] >> np.arange(count)[::-1]) & 1
+    return np.concatenate([np.ones((2**count, 1)), on], axis=1)
 
 
 def _plain_fields(theta: np.ndarray) -> Table:

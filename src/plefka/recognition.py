@@ -10,8 +10,9 @@ An infinite weight of a noisy-or is a parent that decides alone. Where it does s
 1 - S_j stands for S_j.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -50,7 +51,7 @@ class Form:
 def recognised(tables: TableNetwork, approximate: float | None = None) -> list[Form]:
     """The compact form of every unit, or its table where none fits within 1e-6, or within `approximate`."""
     limit = check_approximate(approximate)
-    return [_best(forms_of(unit, limit)) for unit in tables.units]
+    return [Candidates(unit, limit).best for unit in tables.units]
 
 
 def expanded(tables: TableNetwork, forms: Sequence[Form]) -> TableNetwork:
@@ -84,20 +85,46 @@ def check_approximate(approximate: float | None) -> float:
     return max(float(approximate), TOLERANCE)
 
 
-def forms_of(unit: TableUnit, limit: float, kinds: tuple[str, ...] = COMPACT) -> Iterator[Form]:
-    """The forms of a unit that fit within the limit, and its table, which always does."""
-    reduced, kept = _without_idle_parents(unit.table)
-    parents = tuple(unit.parents[axis] for axis in kept)
-    restored = np.expand_dims(reduced, [axis for axis in range(unit.table.ndim) if axis not in kept])
-    for kind in kinds:
-        found = FITS[kind](reduced, limit)
-        if found is not None:
-            bias, weights, negated = found
-            form = Form(unit, kind, parents, 0.0, reduced, bias, weights, negated)
-            error = np.abs(probabilities(form) - reduced).max() + np.abs(restored - unit.table).max()
-            if error <= limit:
-                yield Form(unit, kind, parents, float(error), reduced, bias, weights, negated)
-    yield Form(unit, TABLE, parents, float(np.abs(restored - unit.table).max()), reduced)
+class Candidates:
+    """What a unit may become within a limit: its forms, each fitted once and when it is asked for, and its table."""
+
+    def __init__(self, unit: TableUnit, limit: float):
+        self.unit, self.limit = unit, limit
+        self._forms: dict[str, Form | None] = {}
+
+    @cached_property
+    def table(self) -> Form:
+        """Without the parents on which it does not depend; it always fits."""
+        reduced, kept = _without_idle_parents(self.unit.table)
+        restored = np.expand_dims(reduced, [axis for axis in range(self.unit.table.ndim) if axis not in kept])
+        error = float(np.abs(restored - self.unit.table).max())
+        return Form(self.unit, TABLE, tuple(self.unit.parents[axis] for axis in kept), error, reduced)
+
+    def form(self, kind: str) -> Form | None:
+        """The form of this kind, where it fits."""
+        if kind not in self._forms:
+            self._forms[kind] = self._fitted(kind)
+        return self._forms[kind]
+
+    def _fitted(self, kind: str) -> Form | None:
+        table = self.table
+        found = FITS[kind](table.table, self.limit)
+        if found is None:
+            return None
+        bias, weights, negated = found
+        form = Form(self.unit, kind, table.parents, 0.0, table.table, bias, weights, negated)
+        error = float(np.abs(probabilities(form) - table.table).max()) + table.error
+        return replace(form, error=error) if error <= self.limit else None
+
+    @property
+    def best(self) -> Form:
+        """The first compact form that is exact; otherwise the closest; otherwise the table."""
+        others = []
+        for form in filter(None, map(self.form, COMPACT)):
+            if form.error <= TOLERANCE:
+                return form
+            others.append(form)
+        return min(others, key=lambda form: form.error, default=self.table)
 
 
 def probabilities(form: Form) -> Table:
@@ -106,17 +133,6 @@ def probabilities(form: Form) -> Table:
         return form.table
     fields = fields_of(form.bias, form.weights, form.negated_parents)
     return SCALES[form.kind].probability(fields)
-
-
-def _best(forms: Iterator[Form]) -> Form:
-    """The first compact form that is exact; otherwise the closest; otherwise the table."""
-    others = []
-    for form in forms:
-        if form.error <= TOLERANCE and form.kind != TABLE:
-            return form
-        others.append(form)
-    *compact, table = others
-    return min(compact, key=lambda form: form.error, default=table)
 
 
 def _without_idle_parents(table: Table) -> tuple[Table, list[int]]:

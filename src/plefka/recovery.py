@@ -38,8 +38,13 @@ def reductions(
     for first in range(0, len(evidence.rows), step):
         rows = np.arange(first, min(first + step, len(evidence.rows)))
         piece = network if network.stack is None else network.take(rows)
-        given = evidence if len(rows) == len(evidence.rows) else evidence.take(rows)
+        given = evidence if len(rows) == len(evidence.rows) else evidence.take(_neighbours(rows))
         yield rows, reduce(piece, given, prune=prune, keep_barren=keep_barren, kept=kept)
+
+
+def _neighbours(rows: np.ndarray) -> slice:
+    """Rows that follow each other, without a copy."""
+    return slice(int(rows[0]), int(rows[-1]) + 1)
 
 
 def of_reduction(
@@ -50,7 +55,10 @@ def of_reduction(
     dtype: str,
 ) -> Posterior:
     """What the method finds for rows that are reduced already."""
-    pieces = [_of_chunk(method, reduction, network, evidence.take(rows), dtype, rows[0]) for rows, reduction in reduced]
+    pieces = [
+        _of_chunk(method, reduction, network, evidence.take(_neighbours(rows)), dtype, rows[0])
+        for rows, reduction in reduced
+    ]
     if len(pieces) == 1:
         return pieces[0]
     arrays = (np.concatenate(field) for field in zip(*(piece[:6] for piece in pieces), strict=True))

@@ -71,12 +71,12 @@ def test_pairs_and_means_are_those_of_the_posterior(case, arithmetic):
     order = plan(factors.structure)
     found, rng = eliminated(factors, order), np.random.default_rng(0)
     drawn = draws._Draws(factors, order, arithmetic, COUNT, rng).units()
-    assert set(drawn) == set(found.means) == set(factors.structure.free)
+    assert set(drawn) == set(found.mean_of) == set(factors.structure.free)
     for first in factors.structure.free:
         held = factors._replace(prior={**factors.prior, first: factors.prior[first] + np.array([[-np.inf], [0.0]])})
         given = eliminated(held, order)
         chance = np.exp(given.log_z[0] - found.log_z[0])
-        for second, mean in given.means.items():
+        for second, mean in given.mean_of.items():
             p = chance * mean[0] if chance > 0 else 0.0
             error = np.sqrt(max(p * (1 - p), 1e-12) / COUNT)
             assert (drawn[first] & drawn[second]).mean() == pytest.approx(p, abs=5 * error + 1e-12)
@@ -96,6 +96,6 @@ def test_draws_go_over_to_logarithms_where_numbers_would_underflow():
     unlikely = {switch: log + np.array([[0.0], [-600.0]]) for switch, log in factors.strength.items()}
     tiny = {unit: np.array([[0.0], [-700.0]]) for unit in factors.leak}
     drawn = draws.drawn(factors._replace(strength=unlikely, leak=tiny), order, 1000, np.random.default_rng(0))
-    means = eliminated(factors._replace(strength=unlikely, leak=tiny), order).means
+    means = eliminated(factors._replace(strength=unlikely, leak=tiny), order).mean_of
     for unit, states in drawn.items():
         assert states.mean() == pytest.approx(means[unit][0], abs=0.08)

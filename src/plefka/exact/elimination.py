@@ -13,7 +13,7 @@ import numpy as np
 from plefka.exact.factors import Factors, Switch
 from plefka.exact.steps import ASKED, Act, Cluster, Match, Multiply, Observe, Plan, Sum
 
-FEW_NUMBERS = 2**22  # that are kept from the way there, where it is not gone again for each table on the way back
+FEW_NUMBERS = 2**25  # that are kept from the way there, where it is not gone again for each table on the way back
 
 
 class Arithmetic(NamedTuple):
@@ -37,11 +37,18 @@ LOGARITHMS = Arithmetic(np.logaddexp, np.add, -np.inf, -np.inf, np.asarray, np.a
 
 
 class Answer(NamedTuple):
-    """Of every row, (rows,)."""
+    """Of every row: arrays (rows,) and (units, rows)."""
 
     log_z: np.ndarray
-    means: dict[int, np.ndarray]
-    leak_slopes: dict[int, np.ndarray]  # d ln Z / d leak
+    units: np.ndarray  # (units,)
+    means: np.ndarray
+    switched: np.ndarray  # (units,)
+    leak_slopes: np.ndarray  # d ln Z / d leak of switched units
+
+    @property
+    def mean_of(self) -> dict[int, np.ndarray]:
+        """By units."""
+        return dict(zip(self.units.tolist(), self.means, strict=True))
 
 
 class Underflow(Exception):
@@ -59,11 +66,12 @@ def eliminated(factors: Factors, plan: Plan) -> Answer:
 class Run:
     def __init__(self, factors: Factors, plan: Plan, arithmetic: Arithmetic):
         self.plan, self.a = plan, arithmetic
-        count = len(factors.rows)
+        self.count = len(factors.rows)
         self.log_z = factors.constant.copy()
+        self.one = arithmetic.from_log(np.zeros((1, self.count)))
         self.factors: dict[tuple, np.ndarray] = {
-            ("nothing",): arithmetic.from_log(np.stack([np.zeros(count), np.full(count, -np.inf)])),
-            ("any",): arithmetic.from_log(np.zeros((2, count))),
+            ("nothing",): arithmetic.from_log(np.array([[0.0], [-np.inf]])),
+            ("any",): arithmetic.from_log(np.zeros((2, 1))),
         }
         pairs = {("prior", unit): log for unit, log in factors.prior.items()}
         pairs |= {("leak", unit): log for unit, log in factors.leak.items()}
@@ -73,11 +81,10 @@ class Run:
             self.factors["table", k] = self._of_logs(log[None])[0]
         strengths = arithmetic.from_log(np.stack(list(factors.strength.values()))) if factors.strength else ()
         self.strength: dict[Switch, np.ndarray] = dict(zip(factors.strength, strengths, strict=True))
-        self.keeps = plan.stored * count <= FEW_NUMBERS
+        self.keeps = plan.stored * self.count <= FEW_NUMBERS
         self.kept: dict[int, list] = {}
         self.outside: dict[tuple, np.ndarray] = {}  # what all else says of a factor
-        self.means: dict[int, np.ndarray] = {}
-        self.leak_slopes: dict[int, np.ndarray] = {}
+        self.weights: dict[int, np.ndarray] = {}  # of the states of each unit, (2, rows)
 
     def _of_logs(self, logs: np.ndarray) -> np.ndarray:
         """Factors along the first axis, each scaled so that its largest entry is one."""
@@ -87,13 +94,16 @@ class Run:
         return self.a.from_log(logs - top)
 
     def scaled(self, table: np.ndarray) -> np.ndarray:
-        top = table.max(axis=tuple(range(table.ndim - 1)))
+        top = table.max(axis=0)
         if (top < self.a.smallest).any():
             raise Underflow
-        log = self.a.to_log(top)
-        log = np.where(np.isfinite(log), log, 0.0)
+        log = self._log_or_zero(top)
         self.log_z += log
         return self.a.times(table, self.a.from_log(-log))
+
+    def _log_or_zero(self, top: np.ndarray) -> np.ndarray:
+        log = self.a.to_log(top)
+        return np.where(np.isfinite(log), log, 0.0)
 
     def answer(self) -> Answer:
         clusters = self.plan.clusters
@@ -102,26 +112,45 @@ class Run:
             if self.keeps:
                 self.kept[k] = kept
             self.factors["message", k] = self.scaled(table)
+        log_z = self._total()
         for k in reversed(range(len(clusters))):
             self._backwards(k, clusters[k])
-        return Answer(self._total(), self.means, self.leak_slopes)
+        return Answer(log_z, np.array(list(self.weights), int), self._means(), *self._leak_slopes())
 
     def _total(self) -> np.ndarray:
-        ends = [self.factors["message", k] for k, c in enumerate(self.plan.clusters) if not c.axes]
-        return self.log_z + sum((self.a.to_log(end) for end in ends), np.zeros(self.log_z.shape))
+        ends = [self.factors["message", k][0] for k, c in enumerate(self.plan.clusters) if not c.axes]
+        return self.log_z + sum((self.a.to_log(end) for end in ends), np.zeros(self.count))
+
+    def _means(self) -> np.ndarray:
+        """Of the units that were summed over."""
+        if not self.weights:
+            return np.zeros((0, self.count))
+        off, on = np.moveaxis(self.a.to_log(np.stack(list(self.weights.values()))), 1, 0)
+        with np.errstate(invalid="ignore"):
+            return np.exp(on - np.logaddexp(off, on))
+
+    def _leak_slopes(self) -> tuple[np.ndarray, np.ndarray]:
+        names = [name for name in self.outside if name[0] == "leak"]
+        if not names:
+            return np.zeros(0, int), np.zeros((0, self.count))
+        outside, leak = (np.stack([z[name] for name in names]) for z in (self.outside, self.factors))
+        log_z = self.a.to_log(self.a.plus.reduce(self.a.times(outside, leak), axis=1))
+        off, on = np.moveaxis(self.a.to_log(outside), 1, 0)
+        stay, units = self.a.to_log(leak[:, 0]), np.array([name[1] for name in names])
+        with np.errstate(invalid="ignore", over="ignore"):
+            return units, np.exp(stay + on - log_z) - np.exp(stay + off - log_z)
 
     def forwards(self, cluster: Cluster) -> tuple[np.ndarray, list]:
         """The message, and the tables before those steps whose way back needs them."""
-        table, kept = self.a.from_log(np.zeros(self.log_z.shape)), []
+        table, kept = self.one, []
         for step in cluster.steps:
-            is_asked = isinstance(step, Sum) or (isinstance(step, Multiply) and step.factor[0] in ASKED)
+            is_asked = type(step) is Sum or (type(step) is Multiply and step.factor[0] in ASKED)
             kept.append(table if is_asked else None)
             table = FORWARDS[type(step)](self, step, table)
         return table, kept
 
     def _backwards(self, k: int, cluster: Cluster) -> None:
-        one = self.a.from_log(np.zeros(self.log_z.shape))
-        after = self.outside.pop(("message", k), one) if cluster.axes else one
+        after = self.outside.pop(("message", k)) if cluster.axes else self.one
         after = self._comparable(after, self.factors["message", k])
         kept = self.kept.pop(k) if self.keeps else self.forwards(cluster)[1]
         for step, before in zip(reversed(cluster.steps), reversed(kept), strict=True):
@@ -129,63 +158,53 @@ class Run:
 
     def _comparable(self, outside: np.ndarray, message: np.ndarray) -> np.ndarray:
         """Scaled so that the largest entry is one; what both say together must not have been lost."""
-        axes = tuple(range(outside.ndim - 1))
-        log = self.a.to_log(outside.max(axis=axes))
-        outside = self.a.times(outside, self.a.from_log(-np.where(np.isfinite(log), log, 0.0)))
-        total = self.a.plus.reduce(self.a.times(outside, message), axis=axes)
+        log = self._log_or_zero(outside.max(axis=0))
+        outside = self.a.times(outside, self.a.from_log(-log))
+        total = self.a.plus.reduce(self.a.times(outside, message), axis=0)
         if (total < self.a.smallest).any():
             raise Underflow
         return outside
 
     def multiply(self, step: Multiply, table: np.ndarray) -> np.ndarray:
         product = self.a.times(self.aligned_table(step, table), self._aligned_factor(step))
-        return self.mapped(product, step.together, BOTH)
+        product = self.mapped(product, step.together, BOTH)
+        return product.reshape(-1, product.shape[-1])
 
     def aligned_table(self, step: Multiply, table: np.ndarray) -> np.ndarray:
         """With the axes of the product."""
-        return self.mapped(table.reshape((1,) * step.new + table.shape), step.together, OF_TABLE)
+        return self.mapped(table.reshape(*step.table, -1), step.together, OF_TABLE)
 
     def _aligned_factor(self, step: Multiply) -> np.ndarray:
+        return self.mapped(self.ordered_factor(step), step.together, OF_FACTOR)
+
+    def ordered_factor(self, step: Multiply) -> np.ndarray:
+        """With its axes in order, and those of the product that it has not."""
         factor = self.factors[step.factor]
-        factor = factor.transpose(*step.order, factor.ndim - 1).reshape(*step.shape, factor.shape[-1])
-        return self.mapped(factor, step.together, OF_FACTOR)
+        if step.order is not None:
+            factor = factor.transpose(*step.order, factor.ndim - 1)
+        return factor.reshape(*step.shape, factor.shape[-1])
 
     def multiply_back(self, step: Multiply, before: np.ndarray | None, after: np.ndarray) -> np.ndarray:
-        shape = after.shape[step.new :]
-        after = self.mapped(after, step.together, OF_BOTH)
+        sizes = step.sizes
+        after = self.mapped(after.reshape(*sizes, -1), step.together, OF_BOTH)
         if before is not None:
             found = self.a.times(after, self.aligned_table(step, before))
-            found = self._summed(found, [k for k, size in enumerate(step.shape) if size == 1])
+            found = self._summed(found, sizes, step.shape)
             found = self.mapped(found, step.together, FROM_FACTOR)
-            found = found.reshape((2,) * len(step.order) + found.shape[-1:])
-            self._note(step.factor, found.transpose(*np.argsort(step.order), len(step.order)))
-        found = self.mapped(self.a.times(after, self._aligned_factor(step)), step.together, FROM_TABLE)
-        return self._summed(found, range(step.new)).reshape(shape)
+            self.outside[step.factor] = found.reshape(-1, found.shape[-1])
+        found = self._summed(self.a.times(after, self._aligned_factor(step)), sizes, step.table)
+        found = self.mapped(found, step.together, FROM_TABLE)
+        return found.reshape(-1, found.shape[-1])
 
-    def _note(self, name: tuple, outside: np.ndarray) -> None:
-        if name[0] == "message":
-            self.outside[name] = outside
-            return
-        leak, (off, on) = self.factors[name], self.a.to_log(outside)
-        log_z, stay = self.a.to_log(self.a.plus.reduce(self.a.times(outside, leak), axis=0)), self.a.to_log(leak[0])
-        with np.errstate(invalid="ignore", over="ignore"):
-            self.leak_slopes[name[1]] = np.exp(stay + on - log_z) - np.exp(stay + off - log_z)
-
-    def _chances(self, weights: np.ndarray) -> np.ndarray:
-        """Numbers in proportion to these that add up to one, along the first axis."""
-        log = self.a.to_log(weights)
-        with np.errstate(invalid="ignore"):
-            return np.exp(log - np.logaddexp.reduce(log, axis=0))
-
-    def _summed(self, table: np.ndarray, axes) -> np.ndarray:
-        axes = tuple(axes)
+    def _summed(self, table: np.ndarray, sizes: tuple[int, ...], left: tuple[int, ...]) -> np.ndarray:
+        """Over the axes that are not left."""
+        axes = tuple(k for k, (size, ours) in enumerate(zip(sizes, left, strict=True)) if ours < size)
         return self.a.plus.reduce(table, axis=axes, keepdims=True) if axes else table
 
     def mapped(self, table: np.ndarray, axes: tuple[int, ...], groups: tuple) -> np.ndarray:
         """Along each of these axes, entries that are sums of the old ones."""
         for axis in axes:
-            if table.shape[axis] > 1:
-                table = np.stack([self._of_group(table, axis, group) for group in groups], axis=axis)
+            table = np.stack([self._of_group(table, axis, group) for group in groups], axis=axis)
         return table
 
     def _of_group(self, table: np.ndarray, axis: int, group: tuple[int, ...]) -> np.ndarray:
@@ -193,39 +212,48 @@ class Run:
 
     def act(self, step: Act, table: np.ndarray) -> np.ndarray:
         stay, go = self.strength[step.switch]
-        off, on = table[step.off], table[step.on]
-        self.a.plus(on, self.a.times(off, go), out=on)
-        self.a.times(off, stay, out=off)
+        seen = table.reshape(*step.shape, -1)
+        off, on = seen[step.off], seen[step.on]
+        on[...] = self.a.plus(on, self.a.times(off, go))
+        off[...] = self.a.times(off, stay)
         return table
 
     def act_back(self, step: Act, before: None, after: np.ndarray) -> np.ndarray:
         stay, go = self.strength[step.switch]
-        off, on = after[step.off], after[step.on]
-        self.a.plus(self.a.times(off, stay), self.a.times(on, go), out=off)
+        seen = after.reshape(*step.shape, -1)
+        off, on = seen[step.off], seen[step.on]
+        off[...] = self.a.plus(self.a.times(off, stay), self.a.times(on, go))
         return after
 
     def sum(self, step: Sum, table: np.ndarray) -> np.ndarray:
-        return self.a.plus.reduce(table, axis=step.axis)
+        seen = table.reshape(*step.shape, -1)
+        found = self.a.plus(seen[:, 0], seen[:, 1])
+        return found.reshape(-1, found.shape[-1])
 
     def sum_back(self, step: Sum, before: np.ndarray, after: np.ndarray) -> np.ndarray:
-        after = np.stack([after, after], axis=step.axis)
-        others = tuple(k for k in range(before.ndim - 1) if k != step.axis)
-        self.means[step.unit] = self._chances(self.a.plus.reduce(self.a.times(before, after), axis=others))[1]
-        return after
+        first, _, last = step.shape
+        after, before = after.reshape(first, 1, last, -1), before.reshape(*step.shape, -1)
+        self.weights[step.unit] = self.a.plus.reduce(self.a.times(before, after), axis=(0, 2))
+        return np.repeat(after, 2, axis=1).reshape(-1, after.shape[-1])
 
     def observe(self, step: Observe, table: np.ndarray) -> np.ndarray:
-        return table.take(1, axis=step.axis)
+        seen = table.reshape(*step.shape, -1)[:, 1]
+        return seen.reshape(-1, seen.shape[-1])
 
     def observe_back(self, step: Observe, before: None, after: np.ndarray) -> np.ndarray:
-        return np.stack([np.full_like(after, self.a.zero), after], axis=step.axis)
+        found = np.full((*step.shape, after.shape[-1]), self.a.zero)
+        found[:, 1] = after.reshape(step.shape[0], step.shape[2], -1)
+        return found.reshape(-1, after.shape[-1])
 
     def match(self, step: Match, table: np.ndarray) -> np.ndarray:
-        return np.moveaxis(np.diagonal(table, axis1=step.waiting, axis2=step.axis), -1, 0).copy()
+        seen = table.reshape(*step.shape, -1)
+        return np.stack([seen[:, 0, 0], seen[:, 1, 1]], axis=1).reshape(-1, seen.shape[-1])
 
     def match_back(self, step: Match, before: None, after: np.ndarray) -> np.ndarray:
-        found = np.full((2, 2, *after.shape[1:]), self.a.zero)
-        found[(0, 1), (0, 1)] = after
-        return np.ascontiguousarray(np.moveaxis(found, (0, 1), (step.waiting, step.axis)))
+        found = np.full((*step.shape, after.shape[-1]), self.a.zero)
+        seen = after.reshape(step.shape[0], 2, step.shape[3], -1)
+        found[:, 0, 0], found[:, 1, 1] = seen[:, 0], seen[:, 1]
+        return found.reshape(-1, after.shape[-1])
 
 
 # Two tables that both may switch a unit on: it is off where neither has, and on where the table has, or the factor has

@@ -34,6 +34,7 @@ class Structure(NamedTuple):
     switched: tuple[int, ...]  # noisy-or units with free parents, whose first factor is their leak
     switches: tuple[Switch, ...]
     tables: tuple[tuple[int, ...], ...]  # units of the other factors
+    priors: tuple[int, ...]  # free units with a factor of their own
 
     def waiting(self, unit: int) -> int:
         """The axis that says whether a unit has been switched on yet."""
@@ -54,10 +55,9 @@ class Factors(NamedTuple):
 
     def take(self, rows: slice) -> "Factors":
         """Some of the rows."""
-        prior, leak = ({unit: log[:, rows] for unit, log in logs.items()} for logs in (self.prior, self.leak))
-        shared = self.strength and next(iter(self.strength.values())).shape[1] == 1
-        strength = self.strength if shared else {switch: log[:, rows] for switch, log in self.strength.items()}
-        tables = tuple(table[..., rows] for table in self.tables)
+        prior, leak = ({unit: _of_rows(log, rows) for unit, log in logs.items()} for logs in (self.prior, self.leak))
+        strength = {switch: _of_rows(log, rows) for switch, log in self.strength.items()}
+        tables = tuple(_of_rows(table, rows) for table in self.tables)
         constant, fields = self.constant[rows], self.fields[:, rows]
         return Factors(self.rows[rows], self.structure, prior, leak, strength, tables, constant, fields)
 
@@ -195,9 +195,14 @@ class _Writer:
     def _finished(self, leak: dict, strength: dict, tables: dict) -> Factors:
         free = np.flatnonzero(self.free)
         prior = dict(zip(free.tolist(), self.prior[free], strict=True))
-        structure = Structure(self.size, tuple(prior), tuple(leak), tuple(strength), tuple(tables))
+        structure = Structure(self.size, tuple(prior), tuple(leak), tuple(strength), tuple(tables), tuple(prior))
         x = self.f.clip(self.x)
         return Factors(self.rows, structure, prior, leak, strength, tuple(tables.values()), self.constant, x)
+
+
+def _of_rows(log: np.ndarray, rows: slice) -> np.ndarray:
+    """Some of the rows, or what is the same in all of them."""
+    return log if log.shape[-1] == 1 else log[..., rows]
 
 
 def _times(first: np.ndarray | None, second: Any) -> Any:

@@ -9,7 +9,8 @@ import heapq
 from functools import lru_cache
 
 from plefka.exact.factors import Structure, Switch
-from plefka.exact.steps import ASKED, Act, Cluster, Match, Multiply, Observe, Plan, Sum
+from plefka.exact.layout import ACT, BECOME, MULTIPLY, OBSERVE, SUM, Layout, Word
+from plefka.exact.steps import ASKED, Plan
 
 SEVERAL = 1.5  # a table grows by so much for every axis that two tables switch on together
 LARGEST = 25  # axes of a table
@@ -28,7 +29,9 @@ def plan(structure: Structure) -> Plan:
     writer = _Writer(structure)
     while (axis := writer.next()) is not None:
         writer.eliminate(axis)
-    return Plan(tuple(writer.clusters), writer.width, writer.entries, writer.stored, writer.peak)
+    layout = Layout(structure.size, writer.eliminated)
+    clusters = tuple(layout.cluster(words) for words in writer.clusters)
+    return Plan(clusters, writer.width, writer.entries, writer.stored, writer.peak)
 
 
 class _Writer:
@@ -44,13 +47,12 @@ class _Writer:
         self.touching: dict[int, set[tuple]] = {}  # the same by axis
         for k, axes in enumerate(structure.tables):
             self._add(("table", k), axes)
-        self.single: dict[int, tuple] = {unit: ("prior", unit) for unit in structure.free}  # of one axis each
+        self.single: dict[int, tuple] = {unit: ("prior", unit) for unit in structure.priors}  # of one axis each
         self.single |= {structure.waiting(unit): ("leak", unit) for unit in structure.switched}
         self.delayed: set[int] = set()  # units that are summed over when the first of their children is closed
         self.free, switched = set(structure.free), set(structure.switched)
-        self.near: dict[int, set[int]] = {
-            axis: set() for axis in self.single
-        }  # the axes that an axis shares factors with
+        axes = self.free | {structure.waiting(unit) for unit in switched}
+        self.near: dict[int, set[int]] = {axis: set() for axis in axes}  # the axes that an axis shares factors with
         for axes in structure.tables:
             self._connect(set(axes))
         for switch in structure.switches:
@@ -58,7 +60,8 @@ class _Writer:
         self.left = (self.free - switched) | {structure.waiting(unit) for unit in switched}
         self.heap = [(self._cost(axis), axis) for axis in self.left]
         heapq.heapify(self.heap)
-        self.clusters: list[Cluster] = []
+        self.clusters: list[list[Word]] = []
+        self.eliminated: list[int] = []
         self.width, self.entries, self.stored, self.peak = 0, 0.0, 0.0, 0.0
 
     def _connect(self, axes: set[int]) -> None:
@@ -91,6 +94,7 @@ class _Writer:
 
     def eliminate(self, axis: int) -> None:
         self.left.remove(axis)
+        self.eliminated.append(axis)
         scope = self.near.pop(axis)
         if axis < self.s.size and not self.touching.get(axis) and self.switches.get(axis):
             self.delayed.add(axis)
@@ -109,8 +113,10 @@ class _Writer:
         if width > LARGEST:
             raise TooWide(width)
         table, stored = _Table(self), self.stored
-        for name in sorted(self.touching.get(axis, set()), key=lambda name: (-len(self.tables[name]), name)):
-            table.multiply(name, self._remove(name))
+        if axis in self.single:
+            table.open(axis)
+        for name in sorted(self.touching.get(axis, ()), key=lambda name: (len(self.tables[name]), name)):
+            table.multiply(name, self._remove(name))  # the largest last, so that few products are as large
         table.open(axis)
         for switch in [s for s in self.switches.get(axis, ()) if s.parent not in self.delayed]:
             table.act(switch)
@@ -128,7 +134,7 @@ class _Writer:
             table.observe(axis)
         if table.axes:
             self._add(("message", len(self.clusters)), tuple(table.axes))
-        self.clusters.append(Cluster(tuple(table.steps), tuple(table.axes)))
+        self.clusters.append(table.words)
         self.peak = max(self.peak, self.stored - stored + 2.0 ** (width + 1)) + 2.0 ** len(table.axes)
 
     def done(self, switch: Switch) -> None:
@@ -147,20 +153,16 @@ class _Table:
 
     def __init__(self, writer: _Writer):
         self.writer = writer
-        self.axes: list[int] = []
-        self.steps: list = []
+        self.axes: set[int] = set()
+        self.words: list[Word] = []
 
     def multiply(self, name: tuple, axes: tuple[int, ...]) -> None:
-        new = [axis for axis in axes if axis not in self.axes]
-        after = new + self.axes
-        order = tuple(axes.index(axis) for axis in after if axis in axes)
-        shape = tuple(2 if axis in axes else 1 for axis in after)
         size = self.writer.s.size
-        together = tuple(k for k, axis in enumerate(after) if axis >= size and axis in axes and axis in self.axes)
+        together = sum(axis >= size and axis in self.axes for axis in axes)
         self.writer.count(len(self.axes), kept=name[0] in ASKED)
-        self.axes = after
-        self.steps.append(Multiply(name, order, shape, len(new), together))
-        self.writer.count(len(after), len(together))
+        self.axes.update(axes)
+        self.words.append((MULTIPLY, name, axes))
+        self.writer.count(len(self.axes), together)
 
     def open(self, axis: int) -> None:
         """The table has this axis, with the factor that is its own."""
@@ -171,40 +173,28 @@ class _Table:
             self.multiply(("nothing" if axis >= self.writer.s.size else "any",), (axis,))
 
     def act(self, switch: Switch) -> None:
-        child = self.writer.s.waiting(switch.child)
-        self.open(child)
+        self.open(self.writer.s.waiting(switch.child))
         self.open(switch.parent)
-        parent_at, child_at = self.axes.index(switch.parent), self.axes.index(child)
-        entries = ([slice(None)] * len(self.axes) for _ in range(2))
-        off, on = (self._at(index, {parent_at: switch.state, child_at: k}) for k, index in enumerate(entries))
-        self.steps.append(Act(switch, off, on))
+        self.words.append((ACT, switch, None))
         self.writer.count(len(self.axes) - 1)
         self.writer.done(switch)
 
-    @staticmethod
-    def _at(index: list, states: dict[int, int]) -> tuple:
-        for axis, state in states.items():
-            index[axis] = state
-        return tuple(index)
-
     def sum(self, unit: int) -> None:
         self.open(unit)
-        self.steps.append(Sum(unit, self.axes.index(unit)))
-        self.writer.count(len(self.axes), kept=True)
-        self.axes.remove(unit)
+        self._close(SUM, unit, kept=True)
 
     def observe(self, axis: int) -> None:
-        self.steps.append(Observe(self.axes.index(axis)))
-        self.writer.count(len(self.axes))
+        self._close(OBSERVE, axis)
+
+    def _close(self, what: str, axis: int, *, kept: bool = False) -> None:
+        self.words.append((what, axis, None))
+        self.writer.count(len(self.axes), kept=kept)
         self.axes.remove(axis)
 
     def become(self, axis: int, unit: int) -> None:
         """A unit that all of its parents have acted on has its state."""
-        if unit in self.axes:
-            waiting, own = self.axes.index(axis), self.axes.index(unit)
-            self.steps.append(Match(waiting, own))
-            self.writer.count(len(self.axes))
-            self.axes = [unit] + [other for other in self.axes if other not in (axis, unit)]
-        else:
-            self.axes[self.axes.index(axis)] = unit
+        self.words.append((BECOME, axis, unit in self.axes))
+        self.writer.count(len(self.axes))
+        self.axes.remove(axis)
+        self.axes.add(unit)
         self.open(unit)

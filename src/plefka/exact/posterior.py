@@ -8,6 +8,7 @@ import numpy as np
 from plefka.evidence import Evidence
 from plefka.exact.enumeration import MOST_HIDDEN, status_of
 from plefka.exact.enumeration import traced as traced
+from plefka.exact.tables import OfTables, families_of
 from plefka.exact.ways import Exactly
 from plefka.networks.belief import BeliefNetwork
 from plefka.posterior import About, Posterior
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from plefka.methods import Exact
     from plefka.reduction.reduce import Part
 
+QUICK, NOT_LONG = 0.3, 3.0  # seconds for which no other way is looked for: of any tables, and of those of a file
+DEARER = 30  # times as long may be taken for the numbers of a file as they are, and not as compact units have them
 PREDICTED = "units that no observation depends on are predicted as if their parents were independent of each other"
 
 
@@ -63,7 +66,22 @@ class Asked(NamedTuple):
         return (f"summed by elimination, with tables of up to 2^{width} entries",) if width else ()
 
 
-def asked(method: "Exact", network: BeliefNetwork, evidence: Evidence, *, prune: bool, budget: float = np.inf) -> Asked:
+def asked(
+    method: "Exact", network: BeliefNetwork, evidence: Evidence, *, prune: bool, budget: float = np.inf
+) -> Asked | OfTables:
+    """From the tables of all units where there are some, and it does not cost far more than the other way."""
+    families = families_of(network)
+    if families is None:
+        return _reduced(method, network, evidence, prune=prune, budget=budget)
+    by_tables = OfTables(families, evidence)
+    if by_tables.seconds <= min(budget, QUICK if network.given_tables is None else NOT_LONG):
+        return by_tables
+    other = _reduced(method, network, evidence, prune=prune, budget=budget)
+    limit = other.seconds * (1 if network.given_tables is None else DEARER)
+    return by_tables if by_tables.seconds <= min(limit, max(budget, other.seconds)) else other
+
+
+def _reduced(method: "Exact", network: BeliefNetwork, evidence: Evidence, *, prune: bool, budget: float) -> Asked:
     """With barren units, whose exact means depend on all of their parents together; without, if that costs too much."""
     if not prune or _may_keep_barren(network, evidence):
         whole = _asked(list(reductions(method, network, evidence, prune=prune)))

@@ -1,26 +1,37 @@
-"""The steps of an elimination: what is done to a table, whose axes are units and what has switched them on."""
+"""The steps of an elimination: what is done to a table, whose axes are units and what has switched them on.
+
+A table is an array (2^axes, rows). Its axes are in the order of a plan, the same in all tables, so that a step sees it
+as an array of few axes: neighbours that go through the step together are one.
+"""
 
 from typing import NamedTuple
 
 from plefka.exact.factors import Switch
 
 ASKED = ("leak", "message")  # factors that the way back must say something of
+Shape = tuple[int, ...]
 
 
 class Multiply(NamedTuple):
-    """A factor or a message is multiplied in; its new axes are put in front of those of the table."""
+    """A factor or a message is multiplied in."""
 
     factor: tuple
-    order: tuple[int, ...]  # of the axes of the factor, with those of the table last and in its order
-    shape: tuple[int, ...]  # with 1 for axes of the table that the factor does not have
-    new: int
+    order: tuple[int, ...] | None  # of the axes of the factor; None where they are in order
+    table: Shape  # with 1 for axes that only the factor has
+    shape: Shape  # of the factor, with 1 for axes that only the table has
     together: tuple[int, ...]  # axes that both switch on: on where either is
+
+    @property
+    def sizes(self) -> Shape:
+        """Of the product."""
+        return tuple(map(max, self.table, self.shape))
 
 
 class Act(NamedTuple):
     """A parent acts on its child, in the entries where it is in the state for that and the child is off, and on."""
 
     switch: Switch
+    shape: Shape
     off: tuple
     on: tuple
 
@@ -29,20 +40,19 @@ class Sum(NamedTuple):
     """A unit is summed over."""
 
     unit: int
-    axis: int
+    shape: Shape  # with the unit in the middle
 
 
 class Observe(NamedTuple):
     """A unit that was observed on is on."""
 
-    axis: int
+    shape: Shape  # with the unit in the middle
 
 
 class Match(NamedTuple):
-    """A unit is in the state that its parents have left it in: of two axes the diagonal, as the first."""
+    """A unit is in the state that its parents have left it in: the diagonal of the two axes in the middle."""
 
-    waiting: int
-    axis: int
+    shape: Shape
 
 
 class Cluster(NamedTuple):

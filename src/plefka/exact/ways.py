@@ -2,18 +2,18 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from plefka.errors import MethodDoesNotApply
 from plefka.exact import enumeration
-from plefka.exact.elimination import eliminated
+from plefka.exact.elimination import Answer
 from plefka.exact.enumeration import MOST_HIDDEN, REFUSED, num_enumerated, too_many
-from plefka.exact.factors import Factors, Logs, TooManyParents, factors_of, grouped, patterns
-from plefka.exact.ordering import TooWide, plan
-from plefka.exact.steps import Plan
+from plefka.exact.factors import Factors, Logs, factors_of, grouped, patterns
+from plefka.exact.groups import MOST_GIB, STEP, Elimination, Group
+from plefka.exact.ordering import TooWide
 from plefka.question import Question
 from plefka.reduction.edges import EdgeList
 
@@ -22,29 +22,19 @@ if TYPE_CHECKING:
 
 STATES, RATE = 3.0, 2e8  # work of a state for each unit and edge, and how much of it a second holds
 COMPILING = 0.5  # seconds
-STEP, ENTRY = 3e-5, 2e-8  # seconds of a step of an elimination, there and back, and of an entry of its tables
 STEPS = 4  # for each edge, at least
-AT_ONCE = 2**22  # numbers of the largest table of all rows that are eliminated together
-MOST_GIB = 1.0  # of memory
-FEW_ROWS = 256  # of which all that was planned is kept until it is done
 _PLANNED: "WeakKeyDictionary[Part, Exactly]" = WeakKeyDictionary()
 
 
-class Group(NamedTuple):
-    """Rows that are eliminated together, and what that costs."""
-
-    rows: np.ndarray
-    seconds: float
-    gib: float
-    width: int
-    planned: tuple[Factors, Plan] | None  # None where there are too many groups to keep this
-
-
 @dataclass(frozen=True, eq=False)
-class Elimination:
-    """The rows of a question in groups of the same structure; or why there is none."""
+class OfQuestion(Elimination):
+    """The rows of a question."""
 
     question: Question
+
+    @property
+    def num_rows(self) -> int:
+        return self.question.num_rows
 
     @cached_property
     def edges(self) -> EdgeList:
@@ -54,73 +44,34 @@ class Elimination:
     def logs(self) -> Logs:
         return Logs.of(self.question.model.activation)
 
-    def _planned(self, rows: np.ndarray) -> tuple[Factors, Plan]:
-        factors = factors_of(self.question, self.edges, self.logs, rows)
-        return factors, plan(factors.structure)
+    def patterns(self) -> list[np.ndarray]:
+        return patterns(self.question)
 
-    def _group(self, rows: np.ndarray) -> Group:
-        planned = self._planned(rows)
-        order = planned[1]
-        chunks = -(-len(rows) // _rows_at_once(order))
-        seconds = STEP * order.num_steps * chunks + ENTRY * order.entries * len(rows)
-        kept = planned if self.question.num_rows <= FEW_ROWS else None
-        return Group(rows, seconds, order.peak / 2**27, order.width, kept)
+    def factors(self, rows: np.ndarray) -> Factors:
+        return factors_of(self.question, self.edges, self.logs, rows)
 
-    @cached_property
-    def _found(self) -> tuple[list[Group], str]:
-        """All groups, or why it is out of reach."""
-        try:
-            groups = [group for rows in patterns(self.question) for group in self._groups(rows)]
-        except TooManyParents as many:
-            return [], f"elimination would take a table of 2^{many.parents + 1} entries for the parents of a unit"
-        except TooWide as wide:
-            return [], f"elimination would take tables of 2^{wide.width} entries or more"
-        gib = max((group.gib for group in groups), default=0.0)
-        if gib > MOST_GIB:
-            return [], f"elimination would take {gib:.3g} GiB, and {MOST_GIB:.3g} is the most"
-        return groups, ""
-
-    def _groups(self, rows: np.ndarray) -> list[Group]:
+    def groups(self, rows: np.ndarray) -> list[Group]:
         """Rows of one pattern: with the edges that any of them has, or those with the same edges together."""
         weight = self.edges.weight
         apart = [rows] if weight.shape[1] == 1 else [rows[some] for some in grouped(weight[:, rows] != 0)]
         if len(apart) > 1:
             seconds = STEP * STEPS * np.count_nonzero(weight[:, rows])
             try:
-                together = self._group(rows)
+                together = self.group(rows)
             except TooWide:
                 together = None
             if together is not None and together.seconds <= seconds and together.gib <= MOST_GIB:
                 return [together]
-        return [self._group(some) for some in apart]
-
-    @property
-    def refusal(self) -> str:
-        """Why it is out of reach; empty where it is not."""
-        return self._found[1]
-
-    @property
-    def width(self) -> int:
-        """Of the largest table, the number of axes."""
-        return max((group.width for group in self._found[0]), default=0)
-
-    @property
-    def seconds(self) -> float:
-        """For all rows; infinite where it is out of reach."""
-        return np.inf if self.refusal else sum(group.seconds for group in self._found[0])
+        return [self.group(some) for some in apart]
 
     def sums(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """ln Z (rows,), and the means and d ln Z / dh of all units, (units, rows)."""
-        log_z, means = np.zeros(self.question.num_rows), np.zeros(self.question.free.shape)
+        log_z, means = np.zeros(self.num_rows), np.zeros(self.question.free.shape)
         slopes = np.zeros(means.shape)
-        for group in self._found[0]:
-            factors, order = group.planned or self._planned(group.rows)
-            for some in _chunks(factors, order):
-                found = eliminated(some, order)
-                log_z[some.rows] = found.log_z
-                for unit, mean in found.means.items():
-                    means[unit, some.rows] = mean
-                slopes[:, some.rows] = slopes_of(self.question, some, means[:, some.rows], found.leak_slopes)
+        for some, found in self.answers():
+            log_z[some.rows] = found.log_z
+            means[found.units[:, None], some.rows] = found.means
+            slopes[:, some.rows] = slopes_of(self.question, some, means[:, some.rows], found)
         return log_z, means, slopes
 
 
@@ -149,9 +100,9 @@ class Exactly:
         return seconds if enumeration.is_small(self.question) else seconds + COMPILING
 
     @cached_property
-    def elimination(self) -> Elimination:
+    def elimination(self) -> OfQuestion:
         """How rows are eliminated, or why they are not."""
-        return Elimination(self.question)
+        return OfQuestion(self.question)
 
     @cached_property
     def elimination_seconds(self) -> float:
@@ -186,17 +137,8 @@ class Exactly:
         return self.elimination.sums()
 
 
-def _rows_at_once(plan: Plan) -> int:
-    return int(max(1, min(AT_ONCE // 2**plan.width, MOST_GIB * 2**27 // max(plan.peak, 1.0))))
-
-
-def _chunks(factors: Factors, plan: Plan):
-    step = _rows_at_once(plan)
-    return (factors.take(slice(first, first + step)) for first in range(0, len(factors.rows), step))
-
-
-def slopes_of(question: Question, factors: Factors, means: np.ndarray, of_leaks: dict[int, np.ndarray]) -> np.ndarray:
-    """d ln Z / dh of all units of some rows."""
+def slopes_of(question: Question, factors: Factors, means: np.ndarray, found: Answer | None) -> np.ndarray:
+    """d ln Z / dh of all units of some rows, of which `found` is known, if they were summed over."""
     slopes = np.zeros(means.shape)
     if not question.model.activation.has_linear_log_off:
         return slopes
@@ -205,6 +147,6 @@ def slopes_of(question: Question, factors: Factors, means: np.ndarray, of_leaks:
     x = factors.fields
     odds = 1 / np.expm1(np.where(x > 0, x, np.inf))
     slopes = np.where(counted, on * odds - (1 - on), 0.0)
-    for unit, slope in of_leaks.items():
-        slopes[unit] = slope
+    if found is not None:
+        slopes[found.switched] = found.leak_slopes
     return slopes

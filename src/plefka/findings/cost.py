@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from plefka.exact.ways import STEP
+from plefka.exact.groups import STEP
 from plefka.question import Question
 from plefka.reduction.edges import EdgeList
 

@@ -93,8 +93,8 @@ def _slope(draws: Draws, question: Question, means: np.ndarray, w: np.ndarray) -
     if problem.factors is None:
         return np.zeros(question.size)
     _, on, off = relaxed.odds(found.z)
-    leaks = {} if relaxed.open is None else relaxed.open.summed(on, off).leak_slopes
-    slope = slopes_of(question, problem.factors, means[:, None], leaks)[:, 0]
+    summed = None if relaxed.open is None else relaxed.open.summed(on, off)
+    slope = slopes_of(question, problem.factors, means[:, None], summed)[:, 0]
     transformed = problem.findings[relaxed.transformed]
     slope[transformed] = relaxed.rates(found.z)
     if log_w.any():

@@ -12,9 +12,9 @@ import numpy as np
 from plefka.exact.draws import drawn
 from plefka.exact.elimination import Answer, eliminated
 from plefka.exact.factors import Factors
+from plefka.exact.groups import ENTRY, STEP
 from plefka.exact.ordering import TooWide, plan
 from plefka.exact.steps import Plan
-from plefka.exact.ways import ENTRY, STEP
 from plefka.findings.problem import Problem
 
 MOST_GIB = 0.25  # of memory: draws need more of it than sums
@@ -42,14 +42,16 @@ class OpenFindings:
         free = tuple(unit for unit in whole.free if unit in touched)
         if not free:
             return None
+        causes = np.flatnonzero(np.isin(problem.units, free))
+        priors = tuple(problem.units[causes].tolist())
         leak, strength = problem.factors.leak, problem.factors.strength
         factors = problem.factors._replace(
-            structure=whole._replace(free=free, switched=switched, switches=switches),
+            structure=whole._replace(free=free, switched=switched, switches=switches, priors=priors),
             leak={unit: leak[unit] for unit in switched},
             strength={switch: strength[switch] for switch in switches},
             constant=np.zeros(1),
         )
-        return cls(problem, factors, np.flatnonzero(np.isin(problem.units, free)))
+        return cls(problem, factors, causes)
 
     @cached_property
     def _plan(self) -> Plan:

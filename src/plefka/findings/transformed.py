@@ -84,7 +84,8 @@ class Transformed:
         means, together = np.exp(on - log_z), 0.0
         if self.open is not None:
             found, causes = self.open.summed(on, off), self.open.causes
-            means[causes] = [found.means[unit][0] for unit in self.problem.units[causes].tolist()]
+            mean = found.mean_of
+            means[causes] = [mean[unit][0] for unit in self.problem.units[causes].tolist()]
             together, log_z[causes] = found.log_z[0], 0.0
         return float(self.problem.constant + base.sum() + log_z.sum() + together), means
 

@@ -14,8 +14,9 @@ from plefka.formats.relabelling import flipped, flips_for_noisy_or
 from plefka.formats.tables import MOST_PARENTS, WITHOUT_TABLES, TableNetwork, TableUnit
 from plefka.linear_fits import NOISY_OR, SIGMOID, TOLERANCE
 from plefka.networks.belief import BeliefNetwork
+from plefka.networks.given_tables import GivenTables
 from plefka.networks.units import Unit
-from plefka.recognition import Form, check_approximate, forms_of, probabilities, recognised
+from plefka.recognition import Candidates, Form, check_approximate, probabilities
 
 ACTIVATIONS = {NOISY_OR: "noisy_or", SIGMOID: "sigmoid"}
 
@@ -31,16 +32,30 @@ def network_of(
     `known` has the forms of units that are too wide for a table, by name.
     """
     limit = check_approximate(approximate)
+    candidates = [Candidates(unit, limit) for unit in tables.units]
     for kind in ACTIVATIONS:
-        forms = [known.get(unit.name) or _form(unit, limit, kind) for unit in tables.units]
-        if all(form.kind == kind for form in forms):
-            return _build(tables, forms, approximate)
-    flips = flips_for_noisy_or(tables, limit) if not known else None
+        forms = _all_of_kind(candidates, kind, known)
+        if forms is not None:
+            return _built(tables, forms, approximate, known)
+    flips = flips_for_noisy_or(candidates) if not known else None
     if flips is not None:
         relabelled = flipped(tables, flips)
-        return _build(relabelled, [_form(unit, limit, NOISY_OR) for unit in relabelled.units], approximate)
-    forms = [known.get(unit.name) or form for unit, form in zip(tables.units, recognised(tables, approximate))]
-    return _build(tables, forms, approximate)
+        forms = _all_of_kind([Candidates(unit, limit) for unit in relabelled.units], NOISY_OR, known)
+        if forms is not None:
+            return _built(relabelled, forms, approximate, known)
+    forms = [known.get(each.unit.name) or each.best for each in candidates]
+    return _built(tables, forms, approximate, known)
+
+
+def _all_of_kind(candidates: Sequence[Candidates], kind: str, known: Mapping[str, Form]) -> list[Form] | None:
+    """All units in this form with the polarity of their parents; None as soon as one does not fit."""
+    forms = []
+    for candidate in candidates:
+        form = known.get(candidate.unit.name) or candidate.form(kind)
+        if form is None or form.kind != kind or _is_negated(form):
+            return None
+        forms.append(form)
+    return forms
 
 
 def tables_of(network: BeliefNetwork) -> TableNetwork:
@@ -65,15 +80,20 @@ def tables_of(network: BeliefNetwork) -> TableNetwork:
     return TableNetwork(tuple(units), network.given_names is not None)
 
 
-def _form(unit: TableUnit, limit: float, kind: str) -> Form:
-    """The unit in this form, or as a table where it does not fit with the polarity of its parents."""
-    form, *others = forms_of(unit, limit, (kind,))
-    return others[-1] if form.negated_parents.any() else form
-
-
-def _build(tables: TableNetwork, forms: Sequence[Form], approximate: float | None) -> BeliefNetwork:
+def _built(
+    tables: TableNetwork, forms: Sequence[Form], approximate: float | None, known: Mapping[str, Form]
+) -> BeliefNetwork:
+    """The network, with its tables unless it is meant to differ from them or has units without one."""
+    network = _network(tables, forms)
     if approximate is not None:
         _say_costs(forms, approximate)
+    if approximate is not None or known:
+        return network
+    units = tables.units
+    return network.with_tables(GivenTables(tuple(u.parents for u in units), tuple(u.table for u in units)))
+
+
+def _network(tables: TableNetwork, forms: Sequence[Form]) -> BeliefNetwork:
     if len({form.kind for form in forms}) > 1 or forms[0].kind not in ACTIVATIONS or any(map(_is_negated, forms)):
         names = tables.names if tables.named else [None] * len(forms)
         units = [_unit(name, form) for name, form in zip(names, forms, strict=True)]

@@ -12,23 +12,26 @@ import numpy as np
 from plefka.formats.tables import TableNetwork, TableUnit
 from plefka.linear_fits import NEGATED, NOISY_OR
 from plefka.networks.checks import NUMBERED
-from plefka.recognition import TABLE, Form, forms_of
+from plefka.recognition import Candidates, Form
 
 Choice = tuple[int, bool]  # a unit, and whether its states are exchanged
 
 
-def flips_for_noisy_or(tables: TableNetwork, limit: float) -> list[bool] | None:
+def flips_for_noisy_or(candidates: Sequence[Candidates]) -> list[bool] | None:
     """Which units to exchange, as few as follow from keeping the first; None where no choice fits all."""
     implied: dict[Choice, set[Choice]] = {}
     forbidden: set[Choice] = set()
-    for unit, table in enumerate(tables.units):
+    for unit, candidate in enumerate(candidates):
+        is_numbered = set(candidate.unit.states) == {*NUMBERED}
         for flip, kind in ((False, NOISY_OR), (True, NEGATED)):
-            form = next(forms_of(table, limit, (kind,)))
-            if form.kind == TABLE or (flip and set(table.states) == {*NUMBERED}):
+            form = None if flip and is_numbered else candidate.form(kind)
+            if form is None:
                 forbidden.add((unit, flip))
             else:
                 _imply(implied, (unit, flip), _required(form))
-    return _solve(len(tables.units), implied, forbidden)
+        if {(unit, False), (unit, True)} <= forbidden:
+            return None
+    return _solve(len(candidates), implied, forbidden)
 
 
 def flipped(tables: TableNetwork, flips: Sequence[bool]) -> TableNetwork:

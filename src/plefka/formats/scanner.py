@@ -9,6 +9,7 @@ from plefka.errors import InvalidFile
 
 PIECE = 2**16  # bytes of numbers that are read at once
 SHOWN = 30  # characters of a word in a message
+OF_NUMBERS = b"0123456789.eE+- \t\r\n"
 NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\Z")
 
 
@@ -98,11 +99,16 @@ class Scanner:
         if len(words) < 2:
             return []
         rest = words.pop()  # what follows, or a word that may go on beyond the piece
-        if not all(map(NUMBER.match, words)):
+        end = piece.rindex(rest)
+        if piece[:end].translate(None, OF_NUMBERS):
             return []
-        self._next = self._at + piece.rindex(rest)
+        try:
+            values = list(map(float, words))
+        except ValueError:
+            return []
+        self._next = self._at + end
         self.advance()
-        return list(map(float, words))
+        return values
 
     def whole(self, what: str, most: int) -> int:
         """A whole number from 0 to `most`."""

@@ -1,7 +1,7 @@
 """Belief networks of the form (4): each unit is on with probability f(weighted sum of its parents + bias)."""
 
+import copy
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import Any
 
 import equinox as eqx
@@ -14,6 +14,7 @@ from plefka.networks import checks
 from plefka.networks.blocks import Blocks
 from plefka.networks.conditionals import Conditionals, encoded
 from plefka.networks.edges import Edges
+from plefka.networks.given_tables import GivenTables
 from plefka.networks.storage import Storage
 from plefka.networks.units import Unit, described, put_together, units_of
 from plefka.precision import is_traced
@@ -44,6 +45,7 @@ class BeliefNetwork(eqx.Module):
     layers: tuple[int, ...] | None = eqx.field(static=True)
     conditionals: Conditionals | None  # of units that are kept as tables, where units are of different kinds
     given_states: tuple[tuple[str, str], ...] | None = eqx.field(static=True)
+    given_tables: GivenTables | None = eqx.field(static=True)  # as a file has them, rounded, where there is one
 
     def __init__(
         self,
@@ -66,6 +68,7 @@ class BeliefNetwork(eqx.Module):
             self.activation, self.conditionals = _single(activation), None
         self.layers = None if self.conditionals is not None else layers
         self.given_states = checks.check_states(states, self.names)
+        self.given_tables = None
         if not is_traced(self.storage, self.bias):
             self.bias = checks.check_network(self, tolerance)
 
@@ -191,13 +194,23 @@ class BeliefNetwork(eqx.Module):
     def with_parameters(self, parameters: tuple[Any, Any]) -> "BeliefNetwork":
         """The same network with other weights and biases: arrays of the shapes that `parameters` has, traced or not."""
         weights, bias = parameters
-        storage = self.storage.with_parameters(weights)
-        return eqx.tree_at(lambda net: (net.storage, net.bias), self, (storage, bias))
+        return self._changed(self.storage.with_parameters(weights), bias)
 
     def take(self, networks: Any) -> "BeliefNetwork":
         """Some networks of a stack, or one of them."""
-        parts = self.storage.take(networks), self.bias[networks]
-        return eqx.tree_at(lambda net: (net.storage, net.bias), self, parts)
+        return self._changed(self.storage.take(networks), self.bias[networks])
+
+    def _changed(self, storage: Storage, bias: Any) -> "BeliefNetwork":
+        changed = eqx.tree_at(lambda net: (net.storage, net.bias), self, (storage, bias))
+        return changed.with_tables(None)
+
+    def with_tables(self, tables: GivenTables | None) -> "BeliefNetwork":
+        """The same network, of whose units these are the tables; `exact` takes them rather than rounded fields."""
+        if tables is self.given_tables:
+            return self
+        changed = copy.copy(self)
+        object.__setattr__(changed, "given_tables", tables)
+        return changed
 
     def index(self, unit: str | int) -> int:
         """The index of a unit that is given by name or by index."""
@@ -289,6 +302,15 @@ def _concatenate(parts):
     return jnp.concatenate(parts, axis=-1)
 
 
-@lru_cache(maxsize=4)  # a network of many units is asked about many of them
+_known_positions: dict[int, tuple[tuple[str, ...], dict[str, int]]] = {}
+MOST_KNOWN = 4  # networks
+
+
 def _positions(names: tuple[str, ...]) -> dict[str, int]:
-    return {name: position for position, name in enumerate(names)}
+    """Where each name is, listed once: a network of many units is asked about many of them."""
+    known = _known_positions.get(id(names))
+    if known is None or known[0] is not names:
+        while len(_known_positions) >= MOST_KNOWN:
+            _known_positions.pop(next(iter(_known_positions)), None)
+        known = _known_positions[id(names)] = names, {name: position for position, name in enumerate(names)}
+    return known[1]

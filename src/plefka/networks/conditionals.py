@@ -114,7 +114,7 @@ def _tabulated(
         here = slice(W.indptr[unit], W.indptr[unit + 1])
         kind = kinds[unit] if number[unit] == TABLE else distinct[number[unit]]
         given = _numbers(kind, bias[unit], W.data[here], names[unit])
-        rows.append(_logs(kind, given, names[unit]))
+        rows.append(unit_logs(kind, given, names[unit]))
         numbers.append(given)
         h[unit], weights[here] = -(FIRST_ROW + first), -(2.0 ** np.arange(parents[unit])[::-1])
         first += rows[-1].shape[1]
@@ -151,7 +151,7 @@ def _numbers(kind: Kind, bias: float, weights: np.ndarray, name: str) -> np.ndar
     return kind.probabilities.ravel()
 
 
-def _logs(kind: Kind, given: np.ndarray, name: str) -> np.ndarray:
+def unit_logs(kind: Kind, given: np.ndarray, name: str) -> np.ndarray:
     """ln P(on) and ln P(off) in all states of the parents, (2, states); the first parent varies slowest."""
     with np.errstate(divide="ignore"):
         if isinstance(kind, Table):

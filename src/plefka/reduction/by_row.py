@@ -29,17 +29,23 @@ if TYPE_CHECKING:
     from plefka.reduction.reduce import Part
 
 FEW_EDGES = 4096  # a network with fewer of them is asked for all rows together
+MANY_EDGES, FEW_OF_MANY = 2**18, 16  # with more of them, a single row that is about one in so many is reduced alone
 MOST_DENSE = 48  # units of a part with several levels that is stored as a full matrix
 
 
 def speaks_of_little(network: BeliefNetwork, evidence: "Evidence") -> bool:
-    """Whether rows of a large network differ in the units that they observe."""
-    if network.stack is not None or network.num_edges < FEW_EDGES or len(evidence.rows) == 1:
+    """Whether rows of a large network differ in the units that they observe, or one of a huge one observes few."""
+    if network.stack is not None or network.num_edges < FEW_EDGES:
         return False
     if network.activation.mixes_kinds:  # a row by itself is stored as if its units had many parents
         return False
     informed = np.asarray(evidence.informed)
-    return bool((informed != informed[0]).any())
+    if len(informed) > 1:
+        return bool((informed != informed[0]).any())
+    if network.num_edges < MANY_EDGES:
+        return False
+    child = network.storage.edge_list()[0]
+    return bool(np.count_nonzero(informed[0][child]) * FEW_OF_MANY < network.num_edges)
 
 
 def reduce_by_row(network: BeliefNetwork, evidence: "Evidence", kept: Any) -> "ByRow":
@@ -66,22 +72,27 @@ def _union(edges: EdgeList, informed: np.ndarray) -> tuple[np.ndarray, ...]:
     order = np.argsort(edges.child, kind="stable")
     counts = np.bincount(edges.child, minlength=edges.size)
     starts = np.cumsum(counts) - counts
-    newest, there, found = np.flatnonzero(informed), informed.ravel().copy(), [np.zeros((2, 0), int)]
+    keys = newest = np.flatnonzero(informed)
+    found = [np.zeros((2, 0), int)]
     while newest.size:
         child = newest % edges.size
         times = counts[child]
         edge = order[np.repeat(starts[child], times) + _ranges(times)]
         above = np.repeat(newest - child, times) + edges.parent[edge]
         found.append(np.stack([edge, np.repeat(newest, times)]))
-        new = np.zeros_like(there)
-        new[above] = True
-        newest = np.flatnonzero(new & ~there)
-        there |= new
-    keys = np.flatnonzero(there)
-    place = np.cumsum(there) - 1
+        newest = _new(above, keys)
+        keys = np.sort(np.concatenate([keys, newest]))
     edge, child = np.concatenate(found, axis=1)
     parent = child - child % edges.size + edges.parent[edge]
-    return keys // edges.size, keys % edges.size, edge, place[child], place[parent]
+    return keys // edges.size, keys % edges.size, edge, np.searchsorted(keys, child), np.searchsorted(keys, parent)
+
+
+def _new(found: np.ndarray, keys: np.ndarray) -> np.ndarray:
+    """Those that are not among the keys, each once and in order."""
+    found = np.sort(found)
+    found = found[np.diff(found, prepend=-1) > 0]
+    at = np.minimum(np.searchsorted(keys, found), len(keys) - 1)
+    return found[keys[at] != found]
 
 
 def _ranges(counts: np.ndarray) -> np.ndarray:
@@ -192,7 +203,7 @@ class ByRow:
         number = np.full(len(self.rows), -1)
         number[part.rows] = np.arange(len(part.rows))
         there = number[self.row] >= 0
-        full = self.rows[part.rows].T.copy()
+        full = self.rows[part.rows].T
         column, unit = number[self.row[there]], self.unit[there]
         flat = self._flat(part, means, np.nan)
         found = np.where(self.given.hidden & self.left.counted, flat, self.given.known)
@@ -214,11 +225,13 @@ class ByRow:
 
     def predicted(self, part: "Part", means: np.ndarray, *, by_field: bool, wanted: Any = None) -> np.ndarray:
         """The means (units, rows) with those of barren units that are wanted, of the rows of one part."""
-        barren = np.ones((self.network.size, len(self.rows)), bool)
-        barren[self.unit, self.row] = False
-        barren = barren if wanted is None else barren & wanted[:, None]
+        barren = np.ones((len(self.rows), self.network.size), bool) if wanted is None else self._every_row(wanted)
+        barren[self.row, self.unit] = False
         h = np.asarray(self.network.bias, float)[:, None]
-        return predicted(self.edges, h, self.network.activation, means, barren[:, part.rows], by_field=by_field)
+        return predicted(self.edges, h, self.network.activation, means, barren[part.rows].T, by_field=by_field)
+
+    def _every_row(self, units: np.ndarray) -> np.ndarray:
+        return np.tile(units, (len(self.rows), 1))
 
 
 def _stored(edges: EdgeList, members, of_row, count: int, shape: Any, free: np.ndarray, network: BeliefNetwork):

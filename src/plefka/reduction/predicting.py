@@ -31,7 +31,8 @@ def predicted(
     """
     if not barren.any():
         return means
-    means = np.where(barren, 0.5, means)
+    means = means.copy(order="K")
+    np.copyto(means, 0.5, where=barren)
     for units, kind in _by_kind(in_order(edges, np.asarray(barren.any(axis=1))), h, activation):
         rule = _at_mean_field if by_field else _closed_form if _is_product(kind) else _by_averages
         here, place = np.isin(edges.child, units), np.full(edges.size, -1)
@@ -39,8 +40,9 @@ def predicted(
         inner = edges.take(here)
         local = EdgeList(place[inner.child], inner.parent, inner.weight, len(units))
         if not len(inner.child) and h.shape[1] == 1 and rule is not _by_averages:  # the same in every row
-            prior = rule(local, h[units], kind, means[:, :1])
-            means[units] = np.where(barren[units], prior, means[units])
+            prior, those = np.full(h.shape, np.nan), np.zeros(h.shape, bool)
+            prior[units], those[units] = rule(local, h[units], kind, means[:, :1]), True
+            np.copyto(means, prior, where=barren & those)
             continue
         step = max(1, AT_ONCE // max(len(inner.child), 1))
         chunks = [slice(first, first + step) for first in range(0, means.shape[1], step)]

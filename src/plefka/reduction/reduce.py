@@ -111,14 +111,17 @@ def reduce(
     from plefka.reduction.by_row import reduce_by_row, speaks_of_little
 
     if prune and not keep_barren and speaks_of_little(network, evidence):
-        return reduce_by_row(network, evidence, kept)
+        by_row = reduce_by_row(network, evidence, kept)
+        if not evidence.batched:
+            _refuse_impossible(network, by_row.certain, by_row.unit, evidence.rows[0])
+        return by_row
     edges, h = EdgeList.of(network.storage), np.atleast_2d(np.asarray(network.bias, float)).T
     known = np.asarray(evidence.rows, float).T
     tilt = np.zeros(known.shape) if evidence.tilt is None else np.asarray(evidence.tilt, float).T
     sure = certain(edges, h, network.activation, known)
     named = kept if np.ndim(kept) else None
     if not evidence.batched:
-        _refuse_impossible(network, sure, known[:, 0])
+        _refuse_impossible(network, sure, np.arange(network.size), evidence.rows[0])
     if not prune:
         given = Given(edges, h, network.activation, known, tilt)
         return Together(network.storage, given, sure, whole(given), None, observed_tilt(given), named=named)
@@ -131,13 +134,16 @@ def reduce(
     return Together(network.storage, given, sure, left, found, rest.constant, rest.slope, named)
 
 
-def _refuse_impossible(network: BeliefNetwork, sure: Certain, row: np.ndarray) -> None:
-    """A single row of evidence must be possible; if not, say why, and which observations contradict each other."""
+def _refuse_impossible(network: BeliefNetwork, sure: Certain, units: np.ndarray, row: np.ndarray) -> None:
+    """A single row of evidence must be possible; if not, say why, and which observations contradict each other.
+
+    `units` are those that it is about.
+    """
     for wrong, why, advice in impossibilities(sure):
         if wrong.any():
             from plefka.contradictions import sentence  # it reduces evidence itself
 
-            unit, which = network.names[np.argwhere(wrong)[0][0]], sentence(network, row)
+            unit, which = network.names[units[np.argwhere(wrong)[0][0]]], sentence(network, row)
             raise InvalidEvidence(
                 f"the evidence is impossible: unit {unit!r} is {why}. {advice}. {which[0].upper()}{which[1:]}."
             )

@@ -33,6 +33,8 @@ class Common(NamedTuple):
     def added(self, given: Evidence, first: int, where: str) -> Evidence:
         """The rows with it; an error where a row says otherwise. `first` is the number of the first of the rows."""
         common, rows = self.evidence, given.rows
+        if not self.units.size:
+            return given
         certain = ~np.isnan(common.rows[0])
         conflicts = np.argwhere(rows == 1 - common.rows)
         if conflicts.size:

@@ -25,9 +25,9 @@ class Relevant:
 
     @classmethod
     def of(cls, network: BeliefNetwork) -> "Relevant | None":
-        """None where the network is too small for it to be worth while, in blocks, or of different kinds."""
+        """None where the network is too small for it to be worth while, in blocks, in tables, or of different kinds."""
         edges = network.storage
-        small = network.num_edges < FEW_EDGES
+        small = network.num_edges < FEW_EDGES or network.given_tables is not None
         if small or not isinstance(edges, Edges) or network.stack is not None or network.conditionals is not None:
             return None
         counts = np.bincount(np.asarray(edges.child.unit), minlength=network.size)
@@ -43,7 +43,8 @@ class Relevant:
         place[units] = np.arange(len(units))
         child, parent = (place[np.asarray(end.unit)[some]] for end in (self.edges.child, self.edges.parent))
         part = Edges.from_lists(np.asarray(self.edges.values)[some], child, parent, len(units))
-        names = None if self.network.given_names is None else [self.network.given_names[unit] for unit in units]
+        known = self.network.given_names
+        names = None if known is None else [known[unit] for unit in units.tolist()]
         return BeliefNetwork(part, np.asarray(self.network.bias)[units], self.network.activation, names), units
 
     def with_ancestors(self, wanted: Bool[np.ndarray, " unit"]) -> Bool[np.ndarray, " unit"]:
