@@ -51,7 +51,7 @@ WRONG = {
         findings("rash,flu", "rash,flue"),
         "findings, line 4: there is no cause 'flue'; add it to causes with its prior. Did you mean 'flu'?",
     ),
-    "missing parent, bif": (bif("(no, absent)", "(no)"), "a row must have a state for each of the 2 parents of .*got 1"),
+    "missing parent, bif": (bif("(no, absent)", "(no)"), "must have a state for each of the 2 parents of .*got 1"),
     "missing parent, xmlbif": (xml("<GIVEN>flu</GIVEN>", ""), "in the table of 'fever'"),
     "cycle, bif": (
         bif("( flu ) { table 0.1, 0.9; }", "( flu | flu ) { (no) 0.1, 0.9; (yes) 0.2, 0.8; }"),

@@ -44,3 +44,7 @@ def test_any_start_of_a_file_is_refused(suffix):
         for cut in range(0, end - 8, 11):
             with pytest.raises(InvalidFile):
                 READERS[suffix](content[:cut])
+
+
+def test_rows_that_are_nested_without_end_are_refused():
+    assert outcome("rows.jsonl", b'{"slow_flow": ' + b"[" * 10**5 + b"]" * 10**5 + b"}") == "refused"

@@ -126,7 +126,7 @@ def _json_rows(lines: Iterable[str]) -> Iterator[Any]:
         if line.strip():
             try:
                 yield json.loads(line)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:  # the second where brackets are nested too deep
                 raise ValueError(f"line {number}: must be a JSON object {{unit: 0 or 1}}; {error}.") from None
 
 
