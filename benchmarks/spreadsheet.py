@@ -80,7 +80,7 @@ def one_patient(folder: str) -> dict:
     network = pf.load(folder)
     with open(Path(folder) / "patients.jsonl", encoding="utf-8") as lines:
         patients = [json.loads(next(lines)) for _ in range(2)]
-    seconds, cpu, exact = [], [], []
+    seconds, cpu, exact, notes = [], [], [], ()
     for patient in patients:
         del patient["patient"]
         start, cpu_start = time.perf_counter(), time.process_time()
@@ -88,7 +88,8 @@ def one_patient(folder: str) -> dict:
         seconds.append(time.perf_counter() - start)
         cpu.append(time.process_time() - cpu_start)
         exact.append(solution.is_exact)
-    return {"seconds": seconds[0], "next": seconds[1], "cpu": cpu, "exact": exact, "notes": solution.notes}
+        notes = solution.notes
+    return {"seconds": seconds[0], "next": seconds[1], "cpu": cpu, "exact": exact, "notes": notes}
 
 
 def answering(folder: str, method: str) -> dict:

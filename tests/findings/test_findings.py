@@ -15,7 +15,7 @@ from tests.two_layers import exact_two_layer, two_layer
 
 ROUNDING, FAR = 1e-9, 4.5
 SEEDS = range(12)
-MOST_FINDINGS = 9
+CAUSES, MOST_FINDINGS = 12, 9
 
 
 def answers(network, evidence, k):
@@ -32,7 +32,7 @@ def standard_error(solution):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_bound_that_tightens_and_an_estimate_within_its_error(seed):
     """Certain edges, findings without leak and observed causes are among these networks."""
-    network, row = two_layer(seed, 12, MOST_FINDINGS)
+    network, row = two_layer(seed, CAUSES, MOST_FINDINGS)
     truth, means = exact_two_layer(network, row)
     last = np.inf
     for k in (0, 1, 3, MOST_FINDINGS):
@@ -41,10 +41,10 @@ def test_a_bound_that_tightens_and_an_estimate_within_its_error(seed):
         last = bound.log_likelihood
         if estimate.is_exact:
             assert estimate.log_likelihood == pytest.approx(truth, abs=ROUNDING)
-            assert estimate.means[: network.layers[0]] == pytest.approx(means[: network.layers[0]], abs=1e-9)
+            assert estimate.means[:CAUSES] == pytest.approx(means[:CAUSES], abs=1e-9)
         else:
             assert abs(estimate.log_likelihood - truth) <= FAR * standard_error(estimate) + 1e-6
-            assert np.abs(estimate.means - means)[: network.layers[0]].max() < 0.05
+            assert np.abs(estimate.means - means)[:CAUSES].max() < 0.05
             assert np.abs(estimate.means - means).max() < 0.15  # barren units are predicted from a few draws
             assert not estimate.is_bound
     assert estimate.is_exact
@@ -52,15 +52,15 @@ def test_a_bound_that_tightens_and_an_estimate_within_its_error(seed):
 
 def test_standard_errors_are_those_of_repeated_runs():
     """Of ln P, and of the mean that is least certain."""
-    network, row = two_layer(1, 12, MOST_FINDINGS)
+    network, row = two_layer(1, CAUSES, MOST_FINDINGS)
     truth, means = exact_two_layer(network, row)
     runs = [pf.infer(network, row, f"findings[k=1,samples=400,seed={seed}]", throw=False) for seed in range(60)]
     z = [(run.log_likelihood - truth) / standard_error(run) for run in runs]
     assert np.std(z) == pytest.approx(1, abs=0.3)
     assert abs(np.mean(z)) < 0.6
-    found = np.array([run.means for run in runs])[:, : network.layers[0]]
+    found = np.array([run.means for run in runs])[:, :CAUSES]
     assert found.std(axis=0).max() == pytest.approx(np.mean([run.residual for run in runs]), rel=0.4)
-    assert np.abs(found.mean(axis=0) - means[: network.layers[0]]).max() < 0.02
+    assert np.abs(found.mean(axis=0) - means[:CAUSES]).max() < 0.02
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -109,10 +109,10 @@ def test_units_of_other_kinds_are_summed_over():
 
 
 def test_rows_are_a_loop_over_them_and_an_impossible_one_says_so():
-    network, row = two_layer(5, 12, MOST_FINDINGS)
+    network, row = two_layer(5, CAUSES, MOST_FINDINGS)
     rng = np.random.default_rng(0)
     hidden = np.where(rng.random((6, network.size)) < 0.1, np.nan, row)
-    impossible = np.r_[np.zeros(12), np.ones(MOST_FINDINGS)]
+    impossible = np.r_[np.zeros(CAUSES), np.ones(MOST_FINDINGS)]
     rows = np.concatenate([hidden, impossible[None]])
     for method in ("findings[k=2]", "findings"):
         batch = pf.infer(network, rows, method)
@@ -126,7 +126,7 @@ def test_rows_are_a_loop_over_them_and_an_impossible_one_says_so():
 
 
 def test_the_same_question_has_the_same_answer_and_compiles_nothing():
-    network, row = two_layer(1, 12, MOST_FINDINGS)
+    network, row = two_layer(1, CAUSES, MOST_FINDINGS)
     with compilations() as found:
         first, again = (pf.infer(network, row, "findings[k=1]") for _ in range(2))
     assert len(found) == 0
@@ -137,7 +137,7 @@ def test_the_same_question_has_the_same_answer_and_compiles_nothing():
 
 def test_few_draws_that_carry_weight_are_no_answer(monkeypatch):
     monkeypatch.setattr(posterior, "FEWEST_EFFECTIVE", np.inf)
-    network, row = two_layer(1, 12, MOST_FINDINGS)
+    network, row = two_layer(1, CAUSES, MOST_FINDINGS)
     assert pf.infer(network, row, "findings[k=9]").converged
     monkeypatch.setattr(posterior, "is_enough", lambda *_: False)
     found = pf.infer(network, row, "findings[k=1]", throw=False)
@@ -147,7 +147,7 @@ def test_few_draws_that_carry_weight_are_no_answer(monkeypatch):
 
 
 def test_nothing_on_is_exact():
-    network, row = two_layer(1, 12, MOST_FINDINGS)
+    network, row = two_layer(1, CAUSES, MOST_FINDINGS)
     row = np.where(row == 1, np.nan, row)
     found, exact = (pf.infer(network, row, method) for method in ("findings", "exact"))
     assert found.log_likelihood == pytest.approx(exact.log_likelihood, abs=ROUNDING)
@@ -177,7 +177,7 @@ def test_bad_options(method, message):
 
 
 def test_a_check_flags_an_estimate_that_is_far_off_and_trusts_a_good_one():
-    network, row = two_layer(1, 12, MOST_FINDINGS)
+    network, row = two_layer(1, CAUSES, MOST_FINDINGS)
     truth, _ = exact_two_layer(network, row)
     good, wrong = (pf.infer(network, row, method) for method in ("findings[k=1]", "findings[k=0,samples=0]"))
     assert good.check(seed=0).trusted
