@@ -69,7 +69,7 @@ def answered(name: str, method: str) -> dict:
             seconds.append(CPU() - start)
             errors.append((abs(solution.log_likelihood - log_p), float(np.abs(solution.means - means).max())))
     later = float(np.median(seconds[len(cases) :]))
-    said = "" if name not in MEDICINE or method == "exact" else CHECKED[solution.check().trusted]
+    said = "" if name not in MEDICINE or method == "exact" else CHECKED[solution.check(seed=0).trusted]
     worst = [float(worst) for worst in np.max(errors, axis=0)]
     status = str(solution.status.name)
     found = {"loading": loading, "first": seconds[0], "later": later, "log_p": worst[0], "mean": worst[1]}
@@ -103,8 +103,10 @@ def markdown(path: Path) -> str:
     lines = ["| " + " | ".join(COLUMNS) + " |", "|" + "---|" * len(COLUMNS)]
     for found in details:
         why = found.get("refused") or found.get("unfinished")
-        numbers = [f"{found[key]:.2g}" if key in found else "" for key in ("log_p", "mean", "first", "later")]
-        said = why[:60] if why else found.get("check", "")
+        answers = "log_p" in found and math.isfinite(found["log_p"])
+        numbers = [f"{found[key]:.2g}" if answers else "" for key in ("log_p", "mean", "first", "later")]
+        ended = found.get("status", "CONVERGED")
+        said = why[:60] if why else found["check"] if ended == "CONVERGED" else f"status {ended}"
         lines.append("| " + " | ".join([found["name"], f"`{found['method']}`", *numbers, said]) + " |")
     return "\n".join(lines)
 
