@@ -104,8 +104,10 @@ def markdown(path: Path) -> str:
     lines = ["| " + " | ".join(COLUMNS) + " |", "|" + "---|" * len(COLUMNS)]
     for found in details:
         why = found.get("refused") or found.get("unfinished")
-        numbers = [f"{found[key]:.2g}" if key in found else "" for key in ("log_p", "mean", "first", "later")]
-        said = why[:60] if why else found.get("check", "")
+        answers = "log_p" in found and math.isfinite(found["log_p"])
+        numbers = [f"{found[key]:.2g}" if answers else "" for key in ("log_p", "mean", "first", "later")]
+        ended = found.get("status", "CONVERGED")
+        said = why[:60] if why else found["check"] if ended == "CONVERGED" else f"status {ended}"
         lines.append("| " + " | ".join([found["name"], f"`{found['method']}`", *numbers, said]) + " |")
     return "\n".join(lines)
 
