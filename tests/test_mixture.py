@@ -198,3 +198,19 @@ def test_a_trace_is_refused():
         MethodDoesNotApply, match="mixture does not apply: it looks at numbers, which cannot be done inside a trace"
     ):
         jax.jit(lambda row: pf.infer(network, row, "mixture[2]").log_likelihood)(np.zeros(network.size))
+
+
+def test_components_that_are_impossible_are_left_out():
+    """Units that follow from others for certain, as in the network asia of Lauritzen and Spiegelhalter (1988)."""
+    units = [
+        pf.Unit("tub", [], pf.Table(0.0104)),
+        pf.Unit("lung", [], pf.Table(0.055)),
+        pf.Unit("bronc", [], pf.Table(0.45)),
+        pf.Unit("either", ["tub", "lung"], pf.Table([[0.0, 1.0], [1.0, 1.0]])),
+        pf.Unit("dysp", ["bronc", "either"], pf.Table([[0.1, 0.7], [0.8, 0.9]])),
+    ]
+    network = pf.BeliefNetwork.of_units(units)
+    truth = pf.infer(network, {"dysp": 1}, "exact").log_likelihood
+    found = pf.infer(network, {"dysp": 1}, "mixture[5]", throw=False)
+    assert found.status.name == "CONVERGED"
+    assert found.log_likelihood == pytest.approx(truth, abs=0.01)

@@ -20,7 +20,7 @@ from plefka.methods import MeanField, Mixture, parse_method
 from plefka.posterior import About, Posterior, normalised
 from plefka.question import Question
 from plefka.reduction.reduce import Part
-from plefka.solution import CONVERGED, NOT_FINITE
+from plefka.solution import CONVERGED, IMPOSSIBLE, NOT_FINITE
 from plefka.solvers.loop import Search, descend, limits, start
 from plefka.solvers.mixtures import mixture_evaluator
 from plefka.solvers.rounds import Criteria, Iteration, in_rounds
@@ -130,7 +130,8 @@ def _split(G1, whole: Posterior, question: Question, count: int) -> tuple[Compon
     def leaf(state, solved=None) -> _Leaf:
         found = solved or G1(_with_states(question, state))
         means = np.where(np.isfinite(found.means), found.means, whole.means)
-        log_z = np.where(np.isfinite(found.free_energy), -found.free_energy, -np.inf)
+        there = np.isfinite(found.free_energy) & (found.status != IMPOSSIBLE)
+        log_z = np.where(there, -found.free_energy, -np.inf)
         return _Leaf(state, log_z, means, np.nan_to_num(found.about.contributions), found.status)
 
     leaves = [leaf(np.full(question.free.shape, np.nan), whole)]
