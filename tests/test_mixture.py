@@ -203,10 +203,12 @@ def test_a_trace_is_refused():
 def test_components_that_are_impossible_are_left_out():
     """Units that follow from others for certain, as in the network asia of Lauritzen and Spiegelhalter (1988)."""
     units = [
-        pf.Unit("tub", [], pf.Table(0.0104)),
-        pf.Unit("lung", [], pf.Table(0.055)),
-        pf.Unit("bronc", [], pf.Table(0.45)),
-        pf.Unit("either", ["tub", "lung"], pf.Table([[0.0, 1.0], [1.0, 1.0]])),
+        pf.Unit("asia", [], "noisy_or", [], -np.log(0.99)),
+        pf.Unit("tub", ["asia"], "noisy_or", [np.log(0.99 / 0.95)], -np.log(0.99)),
+        pf.Unit("smoke", [], "noisy_or", [], np.log(2)),
+        pf.Unit("lung", ["smoke"], "noisy_or", [np.log(0.99 / 0.9)], -np.log(0.99)),
+        pf.Unit("bronc", ["smoke"], "noisy_or", [np.log(0.7 / 0.4)], -np.log(0.7)),
+        pf.Unit("either", ["tub", "lung"], "noisy_or", [np.inf, np.inf], 0.0),
         pf.Unit("dysp", ["bronc", "either"], pf.Table([[0.1, 0.7], [0.8, 0.9]])),
     ]
     network = pf.BeliefNetwork.of_units(units)
