@@ -201,3 +201,11 @@ def _like(chance: Table, table: Table, diagnosis: Diagnosis) -> Table:
         entries = np.tensordot(chance.entries, np.array([dark, 1 - dark]), axes=(chance.axis(finding), 0))
         chance = Table(tuple(other for other in chance.open if other != finding), entries)
     return Table(table.open, chance.entries.transpose([chance.axis(finding) for finding in table.open]))
+
+
+def with_inhibitors(rng: np.random.Generator) -> tuple[pf.BeliefNetwork, np.ndarray]:
+    """Six causes, some of which inhibit, and four findings, three of them on."""
+    W = rng.exponential(1.0, (4, 6)) * rng.choice([-0.5, 0, 1], (4, 6))
+    leak = -np.minimum(W, 0).sum(1) + rng.exponential(0.1, 4)
+    network = pf.BeliefNetwork.layered([W], [rng.uniform(0.05, 0.5, 6), leak], "noisy_or")
+    return network, np.append(np.full(6, np.nan), rng.permutation([1, 1, 1, 0]))

@@ -16,7 +16,7 @@ from plefka.reduction.reduce import Part, reduce
 from tests.data import names_in
 from tests.test_polytrees import enumerated
 from tests.test_real_networks import diagnosis
-from tests.two_layers import exact_two_layer, two_layer
+from tests.two_layers import exact_two_layer, two_layer, with_inhibitors
 
 ROUNDING = 1e-9
 SEEDS = range(15)
@@ -53,10 +53,7 @@ def test_never_below_the_truth_tighter_with_every_exact_finding_and_exact_with_a
 @pytest.mark.parametrize("seed", SEEDS)
 def test_soft_evidence_on_causes_and_inhibitors(seed):
     rng = np.random.default_rng(seed)
-    W = rng.exponential(1.0, (4, 6)) * rng.choice([-0.5, 0, 1], (4, 6))
-    leak = -np.minimum(W, 0).sum(1) + rng.exponential(0.1, 4)
-    network = pf.BeliefNetwork.layered([W], [rng.uniform(0.05, 0.5, 6), leak], "noisy_or")
-    row = np.append(np.full(6, np.nan), rng.permutation([1, 1, 1, 0]))
+    network, row = with_inhibitors(rng)
     tilt = np.append(rng.normal(0, 2, 6), [0.5, -0.5, 0, 0])
     assert_is_a_bound_that_tightens(bounds(network, row, tilt, most=4), enumerated(network, row, tilt)[0])
 

@@ -11,7 +11,7 @@ from tests.compilations import compilations
 from tests.data import names_in
 from tests.test_polytrees import enumerated
 from tests.test_real_networks import diagnosis, errors
-from tests.two_layers import exact_two_layer, two_layer
+from tests.two_layers import exact_two_layer, two_layer, with_inhibitors
 
 ROUNDING, FAR = 1e-9, 4.5
 SEEDS = range(12)
@@ -66,10 +66,7 @@ def test_standard_errors_are_those_of_repeated_runs():
 @pytest.mark.parametrize("seed", SEEDS)
 def test_inhibitors_and_soft_evidence(seed):
     rng = np.random.default_rng(seed)
-    W = rng.exponential(1.0, (4, 6)) * rng.choice([-0.5, 0, 1], (4, 6))
-    leak = -np.minimum(W, 0).sum(1) + rng.exponential(0.1, 4)
-    network = pf.BeliefNetwork.layered([W], [rng.uniform(0.05, 0.5, 6), leak], "noisy_or")
-    row = np.append(np.full(6, np.nan), rng.permutation([1, 1, 1, 0]))
+    network, row = with_inhibitors(rng)
     odds = np.append(rng.normal(0, 2, 6), np.zeros(4))
     evidence = {k: int(state) for k, state in enumerate(row) if state == state}
     evidence |= {k: pf.Likelihood(np.exp(min(odds[k], 0)), np.exp(min(-odds[k], 0))) for k in range(6)}

@@ -86,22 +86,23 @@ def _check(
     offset = 0.0 if given.offset is None else float(given.offset[0])
     make = partial(Check, **{**claims, "num_samples": num_samples, "estimate": claims["estimate"] - offset})
     reduction = reduce(network, given)
-    rng, apart = np.random.default_rng(seed), bool(claims.get("is_exact"))
-    found = None if reduction.impossible[0] else _weighed(network, reduction, mixture, rng, num_samples, apart)
+    rng, without_exact = np.random.default_rng(seed), bool(claims.get("is_exact"))
+    found = None if reduction.impossible[0] else _weighed(network, reduction, mixture, rng, num_samples, without_exact)
     unknown = given.rows[0]
     return make(*(found or (-np.inf, np.inf, unknown, unknown, np.inf, 0.0))).shifted(offset)
 
 
 def _weighed(
-    network: BeliefNetwork, reduction: Reduction, mixture: tuple, rng: np.random.Generator, count: int, apart: bool
-) -> tuple | None:
+    network: BeliefNetwork, reduction: Reduction, mixture: tuple, rng: np.random.Generator, count: int,
+    without_exact: bool,
+) -> tuple | None:  # fmt: skip
     """All numbers of a check, from ln P(evidence) on; None where no draw is possible.
 
-    `apart`: nothing that exact inference does is used.
+    `without_exact`: nothing that exact inference does is used.
     """
     (part,) = reduction.parts
     target = Target(part.question)
-    S, log_w = (None if apart else _by_findings(part, target, rng, count)) or _of_mixture(
+    S, log_w = (None if without_exact else _by_findings(part, target, rng, count)) or _of_mixture(
         part, target, mixture, rng, count
     )
     if not np.isfinite(log_w).any():
