@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 STAMP := $(VENV)/installed
 
-.PHONY: demo test slow check format bench peers docs pages clean
+.PHONY: demo test slow check format bench peers docs pages release clean
 
 demo: $(STAMP)-all
 	$(BIN)/plefka demo --out demo
@@ -35,17 +35,28 @@ peers:
 	$(VENV)-peers/bin/python -m pip install --quiet --editable ".[all]" --requirement benchmarks/peers/requirements.txt
 	$(VENV)-peers/bin/python -m benchmarks peers --out benchmarks/results
 
+# Runs the notebooks, builds the pages and looks at them in a browser, if there is one.
 docs: $(STAMP)-docs $(STAMP)-check
 	$(BIN)/python -m pytest docs/tutorials
-	$(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	PLEFKA_SITE=site $(BIN)/python -m pytest tests/documentation
 
 pages: $(STAMP)-check
 	$(BIN)/plefka reproduce --redraw --out results
 	$(BIN)/python -m plefka.experiments.pages results README.md docs/reproduction.md
 	$(BIN)/python -m plefka.experiments.pages results/methods docs/choosing.md
 
+# The source distribution and the wheel in dist/; the wheel is installed in an empty environment, and the demo run from there.
+release: $(STAMP)-release
+	rm -rf dist $(VENV)-wheel
+	$(BIN)/python -m build --outdir dist
+	$(BIN)/python -m tests.wheel dist
+	$(PYTHON) -m venv $(VENV)-wheel
+	$(VENV)-wheel/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt "$$(ls dist/*.whl)[all]"
+	cd dist && $(abspath $(VENV))-wheel/bin/plefka demo --out demo
+
 clean:
-	rm -rf $(VENV) $(VENV)-peers demo site .pytest_cache .hypothesis .ruff_cache
+	rm -rf $(VENV) $(VENV)-peers $(VENV)-wheel dist demo site .pytest_cache .hypothesis .ruff_cache
 
 $(STAMP)-%: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
