@@ -19,7 +19,7 @@ from sybil import Example, Sybil
 from sybil.evaluators.python import PythonEvaluator
 from sybil.parsers.markdown import CodeBlockParser
 
-from plefka.cache import COMPILE_FAST
+from plefka import cache
 
 COMMAND = Path(sys.executable).with_name("plefka")
 CACHE = Path(__file__).parent / ".pytest_cache" / "plefka"
@@ -28,7 +28,7 @@ LOOSELY = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 PATIENCE = 120  # seconds for one command
 
 # Before any test is imported, and with it JAX; commands run by the tests inherit it.
-os.environ.setdefault("XLA_FLAGS", COMPILE_FAST)
+os.environ.setdefault("XLA_FLAGS", cache.COMPILE_FAST)
 
 
 def agree(shown: str, printed: str) -> bool:
@@ -92,7 +92,19 @@ def enter_folder(namespace: dict) -> None:
 def leave_folder(namespace: dict) -> None:
     folder, home = namespace.pop("_page")
     os.chdir(home)
+    if cache.folder_in_use() is not None:
+        _keep_no_more_programs()
     folder.cleanup()
+
+
+def _keep_no_more_programs() -> None:
+    """A page may have called keep_compiled(), which holds for the whole process, and with it for other tests."""
+    import jax
+    from jax.experimental.compilation_cache.compilation_cache import reset_cache
+
+    cache._in_use.clear()
+    jax.config.update("jax_compilation_cache_dir", None)
+    reset_cache()
 
 
 pytest_collect_file = Sybil(

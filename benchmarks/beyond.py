@@ -77,7 +77,7 @@ def against_sampling(name: str):
         solve = partial(pf.infer, network, row, method, throw=False)
         solution = solve()
         yield from _compared(
-            name, method, best(solve, 1), solution, solution.converged, right, facts["log_likelihood"], relevant
+            name, method, best(solve, 1), solution, bool(solution.converged), right, facts["log_likelihood"], relevant
         )
     assert solution is not None
     check, right_log_likelihood = partial(solution.check, seed=0), facts["log_likelihood"]

@@ -27,7 +27,7 @@ from plefka.errors import InvalidFile, InvalidInput
 from plefka.formats import FORMATS, bif, csv_pair, ergo, excel, uai, xmlbif
 from plefka.formats.from_tables import network_of
 from plefka.formats.tables import TableNetwork
-from plefka.rows.sources import whole
+from plefka.tabular.table import read_table
 
 READERS: dict[str, Callable[[bytes], TableNetwork]] = {
     ".bif": bif.loads,
@@ -128,7 +128,7 @@ def _rows(suffix: str, content: bytes) -> object:
     with tempfile.TemporaryDirectory(dir=IN_MEMORY if Path(IN_MEMORY).is_dir() else None) as folder:
         path = Path(folder) / f"rows{suffix}"
         path.write_bytes(content)
-        return whole(pf.example("espresso"), path)
+        return read_table(path, pf.example("espresso"))
 
 
 OTHERS: dict[str, Callable[[Any], object]] = {

@@ -96,7 +96,7 @@ def answering(folder: str, method: str) -> dict:
     """Patients a second from a file to a file, compilation and all, and the memory of it, loading and all."""
     network, out = pf.load(folder), Path(folder) / "posteriors.parquet"
     patients, cpu = Path(folder) / "patients.jsonl", time.process_time()
-    done = pf.infer_rows(network, patients, out, method, id="patient", among="causes", top=10, force=True)
+    done = pf.infer_rows(network, patients, out, method, id_columns="patient", units="causes", top=10, force=True)
     return {
         "per_second": done.rows / done.seconds, "peak": peak_memory(), "seconds": done.seconds, "method": done.method,
         "cpu": time.process_time() - cpu,

@@ -51,7 +51,7 @@ def chance(unit: pf.Unit, parents: list[int]) -> float:
     if isinstance(unit.kind, pf.Table):
         return float(unit.kind.probabilities[tuple(parents)])
     on = [weight for weight, state in zip(unit.weights, parents, strict=True) if state]
-    return float(FUNCTIONS[getattr(unit.kind, "name", unit.kind)](unit.bias + sum(on)))
+    return float(FUNCTIONS[str(getattr(unit.kind, "name", unit.kind))](unit.bias + sum(on)))
 
 
 def joint(units: list) -> tuple[np.ndarray, np.ndarray]:

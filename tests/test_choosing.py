@@ -2,13 +2,15 @@
 
 import re
 
+import jax
 import numpy as np
 import pytest
 
 import plefka as pf
 from plefka import choosing, conditioning
-from plefka.errors import MissingExtra
+from plefka.errors import MethodDoesNotApply, MissingExtra
 from tests import zoo
+from tests.two_layers import two_layer
 
 
 def one_finding(causes=4):
@@ -48,7 +50,8 @@ def no_findings(monkeypatch):
 def test_findings_are_drawn_where_exact_is_forbidden():
     rows = np.array([[0, 0, 1, 1], [np.nan, np.nan, 1, 1]])
     found, exact = (pf.infer(two_findings(), rows, method) for method in ("auto[exact=no]", "exact"))
-    assert found.notes[0] == "auto chose findings[k=0]: exact was forbidden"
+    assert [str(method) for method in found.methods] == ["bethe", "findings[k=0]"]
+    assert found.notes[0] == "auto chose findings[k=0] for 1 of 2 rows: exact was forbidden"
     assert [status.name for status in found.status] == ["IMPOSSIBLE", "CONVERGED"]
     assert found.log_likelihood == pytest.approx(exact.log_likelihood, abs=0.02)
     assert not found.is_exact
@@ -66,7 +69,10 @@ def test_impossible_rows_have_no_say():
     rows = np.array([[0, 0, 1, 1], [np.nan, np.nan, 1, 1]])
     both = pf.infer(two_findings(), rows, "auto[exact=no]")
     assert [status.name for status in both.status] == ["IMPOSSIBLE", "CONVERGED"]
-    assert "reliable on 1 of 1 checked rows" in both.notes[0]
+    assert both.notes[0].startswith("auto chose bethe: exact was forbidden")
+    alone = pf.infer(two_findings(), rows[1], "auto[exact=no]")
+    assert "draws are reliable but differ from it" in alone.notes[0]
+    assert alone.log_likelihood == pytest.approx(both.log_likelihood[1], abs=1e-9)
     assert pf.infer(two_findings(), rows[:1], "auto[exact=no]").notes[0] == "auto chose bethe: exact was forbidden"
 
 
@@ -94,3 +100,79 @@ def test_without_arviz_the_missing_check_is_said(monkeypatch):
 
     monkeypatch.setattr("plefka.sampling.checking.check_row", missing)
     assert "was not checked" in pf.infer(two_findings(), {2: 1, 3: 1}, "auto[exact=no]").notes[0]
+
+
+# ---- a row of a batch has the answer that it has alone ---------------------------------------------------------------
+
+
+def some_patients():
+    """A diagnosis network, and rows some of which are cheap and some dear to sum over."""
+    network, _ = two_layer(3, 14, 12)
+    rows = np.full((6, network.size), np.nan)
+    for row, on in zip(rows, (1, 2, 4, 8, 12, 12), strict=True):
+        row[14 : 14 + on] = 1.0
+    rows[5, 14:20] = 0.0
+    return network, rows
+
+
+@pytest.mark.parametrize("method", ["auto", "auto[budget=3e-3s]", "auto[budget=0.03s]", "auto[exact=no]"])
+def test_a_batch_of_patients_equals_the_loop(method):
+    network, rows = some_patients()
+    together = pf.infer(network, rows, method)
+    for number, row in enumerate(rows):
+        alone = pf.infer(network, row, method, throw=False)
+        assert together.methods[number] == alone.methods[0]
+        assert together.log_likelihood[number] == pytest.approx(alone.log_likelihood, abs=1e-6)
+        np.testing.assert_allclose(together.means[number], alone.means, atol=1e-6)
+        assert together.row(number).status == alone.status
+
+
+def test_cheap_rows_are_exact_beside_dear_ones():
+    network, rows = some_patients()
+    found = pf.infer(network, rows, "auto[budget=3e-3s]")
+    names = [method.name for method in found.methods]
+    assert "exact" in names
+    assert set(names) != {"exact"}
+    count = names.count("exact")
+    assert f"auto chose exact for {count} of 6 rows: " in found.notes[0]
+
+
+def test_the_order_of_rows_does_not_matter():
+    network, rows = some_patients()
+    found, reverse = (pf.infer(network, some, "auto[budget=3e-3s]") for some in (rows, rows[::-1]))
+    assert found.methods == reverse.methods[::-1]
+    np.testing.assert_allclose(found.means, reverse.means[::-1], atol=1e-6)
+
+
+@pytest.mark.slow
+def test_a_stack_of_networks_is_chosen_for_one_by_one():
+    stack = pf.ensembles.layered((2, 4, 6), -5, 5, 4, 3, "sigmoid")
+    row = np.array([np.nan] * 6 + [0.0] * 6)
+    together = pf.infer(stack, row, "auto[exact=no]")
+    for number in range(4):
+        alone = pf.infer(stack.take(number), row, "auto[exact=no]")
+        assert together.methods[number] == alone.methods[0]
+        assert together.log_likelihood[number] == pytest.approx(alone.log_likelihood, abs=1e-6)
+        assert together.row(number).check(seed=0).estimate == together.log_likelihood[number]
+
+
+@pytest.mark.parametrize("method", ["exact", "G12", "bethe"])
+def test_other_methods_answer_all_rows(method):
+    network = zoo.ZOO["sigmoid, layered"]
+    rows = np.stack([zoo.some_evidence(network)] * 2)
+    assert pf.infer(network, rows, method).methods == (pf.parse_method(method),) * 2
+    assert pf.infer(network, rows[0], method).methods == (pf.parse_method(method),)
+
+
+@pytest.mark.slow
+def test_inside_a_trace_auto_refuses_and_names_what_works():
+    network = zoo.dense(6, -1, 1, "sigmoid", 1)
+    row = zoo.some_evidence(network)
+
+    def log_likelihood(bias, method):
+        return pf.infer(pf.BeliefNetwork(network.weights, bias), row, method).log_likelihood
+
+    with pytest.raises(MethodDoesNotApply, match=r"auto does not apply: .* Use exact, bethe or G1 instead"):
+        jax.grad(log_likelihood)(network.bias, "auto")
+    for method in ("exact", "bethe", "G1"):
+        assert np.isfinite(jax.grad(lambda bias, m=method: log_likelihood(bias, m))(network.bias)).all()

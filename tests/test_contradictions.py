@@ -1,9 +1,11 @@
 """Evidence of probability zero: the observations that contradict each other are named, and no more than those."""
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import plefka as pf
 from plefka import contradictions
@@ -91,6 +93,33 @@ def test_a_batch_of_one_row_says_it_in_its_notes(case):
     assert said not in several.notes
 
 
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_a_row_of_a_batch_says_it_when_asked(case):
+    network, evidence, said = case
+    solution = pf.infer(network, [{}, evidence, {}], "bethe")
+    assert [solution.contradiction(row) for row in range(3)] == [None, said, None]
+    assert solution.contradiction(-2) == said
+    assert pf.infer(network, {}, "bethe").contradiction() is None
+
+
+def test_a_row_of_a_stack_says_it_too():
+    weights = [[[0.0, 0.0], [1.0, 0.0]]] * 2
+    stack = pf.BeliefNetwork(np.array(weights), [[0.0, 0.3], [0.5, 0.0]], "noisy_or")
+    solution = pf.infer(stack, [[0.0, 1.0], [0.0, 1.0]], "bethe")
+    assert solution.contradiction(0) is None
+    assert solution.contradiction(1) == "the observations 0=0 and 1=1 cannot both be true"
+
+
+def test_the_row_must_be_one_of_the_batch():
+    solution = pf.infer(clinic(), [{}, {}], "bethe")
+    with pytest.raises(pf.errors.InvalidInput, match=r"row must be one of the 2 rows of this batch; got none. Say"):
+        solution.contradiction()
+    wrong: Any
+    for wrong in (2, -3, "first"):
+        with pytest.raises(pf.errors.InvalidInput, match="row must be a whole number from 0 to 1; got"):
+            solution.contradiction(wrong)
+
+
 @pytest.mark.parametrize("method", ["G12", "G2", "conditioned", "mixture"])
 def test_every_method_names_it(method):
     network, evidence, said = CASES["noisy-or without leak"]
@@ -103,6 +132,11 @@ def test_other_questions_name_it_too():
         pf.explain(network, evidence, "cough")
     with pytest.raises(InvalidEvidence, match=f"nothing can be sampled given it: {said}. Correct it."):
         network.sample(0, 10, {"fever": "no", "flu": "yes"})
+
+
+def ruled_out(network, states):
+    """By single units."""
+    return Possible(network, states).is_ruled_out(np.array(list(states), int), np.array(list(states.values()), int))
 
 
 def networks(seed):
@@ -123,7 +157,7 @@ def test_it_is_minimal_by_brute_force(seed):
     for _ in range(8):
         row = np.where(rng.random(network.size) < 0.6, rng.integers(0, 2, network.size), np.nan)
         states = {int(unit): int(row[unit]) for unit in np.flatnonzero(~np.isnan(row))}
-        seen = Possible(network, states).is_ruled_out(states)
+        seen = ruled_out(network, states)
         assert seen is None or seen == is_impossible(states)
         if not is_impossible(states):
             continue
@@ -150,7 +184,7 @@ def test_what_units_do_not_see_by_themselves_is_found_by_exact_inference():
     network, evidence = parity(4)
     row = pf.infer(network, [evidence], "exact").evidence.rows[0]
     states = {network.index(name): state for name, state in evidence.items()}
-    assert Possible(network, states).is_ruled_out(states) is None
+    assert ruled_out(network, states) is None
     assert contradiction(network, row) is not None
     assert "The observations s3=1 and t3=0 cannot both be true." in message(network, evidence, "exact")
 
@@ -158,13 +192,17 @@ def test_what_units_do_not_see_by_themselves_is_found_by_exact_inference():
 def test_where_there_is_no_time_it_says_so(monkeypatch):
     monkeypatch.setattr(contradictions, "SECONDS", -1.0)
     network, evidence = parity(4)
-    assert "Which observations contradict each other could not be found: exact" in message(network, evidence, "exact")
+    assert "The observations that contradict each other could not be found, because exact" in message(
+        network, evidence, "exact"
+    )
     units = [pf.Unit("u", [], "noisy_or", [], 0.5), pf.Unit("v", ["u"], "noisy_or", [1.0], 0.0)]
     wide = [pf.Unit(f"y{k}", [], "noisy_or", [], 0.3) for k in range(18)]
     inhibited = pf.Unit("z", [f"y{k}" for k in range(18)], "noisy_or", [1.0] * 17 + [-0.1], 0.1)  # too many to list
     network = pf.BeliefNetwork.of_units([*units, *wide, inhibited])
     said = message(network, {"u": 0, "v": 1, "z": 1}, "exact")
-    assert "The observations u=0 and v=1 cannot both be true, and perhaps not even some of them: exact" in said
+    assert (
+        "The observations u=0 and v=1 cannot both be true; a smaller set may already be impossible, but exact" in said
+    )
 
 
 def test_many_observations_are_named_in_part():
@@ -173,3 +211,13 @@ def test_many_observations_are_named_in_part():
     units.append(pf.Unit("y", [f"x{k}" for k in range(count)], "noisy_or", [1.0] * count, 0.0))
     said = message(pf.BeliefNetwork.of_units(units), [0] * count + [1], "exact")
     assert "x19=0, ... (41 in all) cannot all be true." in said
+
+
+def test_thousands_of_observations_that_all_matter_are_found():
+    count = 2000
+    weights = sp.csr_array((np.ones(count), (np.full(count, count), np.arange(count))), shape=(count + 1, count + 1))
+    network = pf.BeliefNetwork(weights, np.r_[np.full(count, 0.1), 0.0], "noisy_or")
+    found = contradiction(network, np.r_[np.zeros(count), 1.0])
+    assert found is not None
+    assert found.is_minimal
+    assert len(found.states) == count + 1

@@ -87,7 +87,7 @@ def test_an_edge_of_probability_zero_is_none():
         (
             CAUSES.assign(prior=[0.1, 1.5, 0.1]),
             FINDINGS,
-            "causes, row 1: prior must be a probability from 0 on and below 1; got 1.5.",
+            "causes, row 1: prior must be a probability of at least 0 and below 1; got 1.5.",
         ),
         (CAUSES.assign(prior=[0.1, 0.1, -0.1]), FINDINGS, "causes, row 2: prior must be .* got -0.1."),
         (CAUSES.assign(prior=[0.1, 0.1, 1]), FINDINGS, "causes, row 2: prior must be .* below 1; got 1.0."),
@@ -100,7 +100,7 @@ def test_an_edge_of_probability_zero_is_none():
         (
             CAUSES.assign(cause=["flu", "cold", "flu"]),
             FINDINGS,
-            "causes, row 2: every cause must be there once; got 'flu' again.",
+            "causes, row 2: every cause must have a single row; got a second one for 'flu'.",
         ),
         (
             CAUSES,
@@ -113,7 +113,7 @@ def test_an_edge_of_probability_zero_is_none():
             edges(probability=[None]),
             "findings, row 0: finding 'fever' must have a probability for its cause 'flu'; got none.",
         ),
-        (CAUSES, edges(leak=[1.0]), "findings, row 0: leak must be a probability from 0 on and below 1; got 1.0."),
+        (CAUSES, edges(leak=[1.0]), "findings, row 0: leak must be a probability of at least 0 and below 1; got 1.0."),
         (CAUSES, edges(finding=[None]), "findings, row 0: every row must name a finding; got none."),
         (
             CAUSES,
@@ -124,7 +124,7 @@ def test_an_edge_of_probability_zero_is_none():
         (
             CAUSES,
             pd.concat([FINDINGS, FINDINGS[1:2]]),
-            "findings, row 6: every edge must be there once; got that from cause 'cold' to finding 'fever' again.",
+            "findings, row 6: every edge must have a single row; got a second one from cause 'cold'",
         ),
         (
             CAUSES,
@@ -148,7 +148,7 @@ def test_an_edge_of_probability_zero_is_none():
             "findings must have a column 'probability' or 'p' .* got the columns 'cause', 'finding'.",
         ),
         (CAUSES, {}, "findings must have a column 'finding' or 'symptom' .* got the columns none."),
-        (3, FINDINGS, "causes must be a DataFrame, or what pandas makes one of; got int"),
+        (3, FINDINGS, "causes must be a DataFrame, or something that pandas can turn into one; got int"),
         (CAUSES, pd.DataFrame({"finding": ["a", "b"], "cause": ["b", "a"], "p": [0.5, 0.5]}), "acyclic"),
     ],
 )
@@ -159,7 +159,7 @@ def test_what_is_wrong_is_said_with_its_place(causes, findings, message):
 
 @pytest.mark.parametrize("leak", [-0.1, 1, "much"])
 def test_the_default_leak_is_a_probability(leak):
-    with pytest.raises(InvalidInput, match="leak must be a probability from 0 on and below 1; got"):
+    with pytest.raises(InvalidInput, match="leak must be a probability of at least 0 and below 1; got"):
         pf.BeliefNetwork.diagnosis(CAUSES, FINDINGS, leak=leak)
 
 

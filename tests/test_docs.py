@@ -42,3 +42,22 @@ def test_every_link_to_a_file_leads_somewhere(page):
     links = re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text(encoding="utf-8"))
     missing = [link for link in links if not (page.parent / link).exists()]
     assert not missing
+
+
+@pytest.mark.parametrize("name", plefka.__all__)
+def test_every_public_name_has_a_place_in_the_api_reference(name):
+    reference = "\n".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs" / "api").glob("*.md"))
+    assert len(re.findall(rf"^::: plefka\.{name}$", reference, flags=re.MULTILINE)) == 1
+
+
+def test_every_page_is_in_the_navigation():
+    pages = re.findall(r"- ([\w/-]+\.(?:md|ipynb))$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE)
+    docs = ROOT / "docs"
+    written = [path for pattern in ("*.md", "*.ipynb") for path in docs.rglob(pattern)]
+    assert sorted(pages) == sorted(path.relative_to(docs).as_posix() for path in written)
+
+
+def test_what_was_measured_is_not_called_unmeasured():
+    """Every method of the tables in choosing.md was."""
+    assert "`mixture[5]` |" in (ROOT / "docs" / "choosing.md").read_text(encoding="utf-8")
+    assert "not been measured" not in (ROOT / "docs" / "beyond.md").read_text(encoding="utf-8")

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import plefka as pf
+from tests.quick import quick_where
 
 COUNT = 2000
 BOTTOM_OFF = np.r_[np.full(6, np.nan), np.zeros(6)]
@@ -28,7 +29,9 @@ def test_small_weights_have_the_known_mean_error(method):
     assert abs(error.mean() - EXPECTED[method]) < 3 * error.std() / np.sqrt(COUNT) + PRINTED
 
 
-@pytest.mark.parametrize("method", ["G11", "G12", "G13", "G14", "G21", "G221", "G22", "SJJ"])
+@pytest.mark.parametrize(
+    "method", quick_where(["G12", "G22", "SJJ"], ["G11", "G12", "G13", "G14", "G21", "G221", "G22", "SJJ"])
+)
 def test_large_weights_converge_too(method):
     stack, log_z = ensemble(-5, 5)
     solution = pf.infer(stack, BOTTOM_OFF, method)

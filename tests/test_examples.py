@@ -1,6 +1,8 @@
 """The bundled networks: they hold the probabilities of their files, and pose questions that are worth asking."""
 
+import doctest
 import json
+import re
 from importlib.resources import files
 
 import numpy as np
@@ -8,6 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 import plefka as pf
+import plefka.examples
 from plefka.errors import InvalidInput
 from plefka.examples import example_names, read_example
 
@@ -53,6 +56,13 @@ def test_methods_differ_from_the_truth_and_stay_sensible(name):
 def test_an_unknown_name_suggests_the_nearest():
     with pytest.raises(InvalidInput, match=r"there is no example 'expreso'.* Did you mean 'espresso'"):
         pf.example("expreso")
+
+
+def test_every_public_function_that_the_documentation_of_example_names_exists():
+    named = re.findall(r"`plefka\.(\w+)\(\)`", pf.example.__doc__ or "")
+    assert named == ["example_names"]
+    assert all(pf.example(name).size for name in pf.example_names())
+    assert doctest.testmod(plefka.examples).failed == 0
 
 
 def test_load_takes_the_word_of_the_command():

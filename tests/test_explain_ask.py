@@ -142,16 +142,16 @@ def test_a_unit_that_is_certain_says_nothing():
 def test_advice_prints_and_becomes_a_frame():
     found = pf.ask(NET, SEEN, method="bethe", top=3)
     assert len(found.candidates) == 3
-    assert str(found).startswith(f"look at {found.unit} next: it is expected to say most about 7 units\n")
-    assert repr(found).startswith(f"<Advice by bethe: look at '{found.unit}', 0.1")
+    assert str(found).startswith(f"observe {found.unit} next: it is expected to give most information about 7 units\n")
+    assert repr(found).startswith(f"<Advice by bethe: observe '{found.unit}', 0.1")
     assert list(found.to_frame().columns) == ["unit", "information", "probability"]
-    assert "most about stale_beans\n" in str(pf.ask(NET, SEEN, targets=["stale_beans"], method="bethe"))
+    assert "most information about stale_beans\n" in str(pf.ask(NET, SEEN, targets=["stale_beans"], method="bethe"))
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: pf.explain(NET, SEEN, "slow_flow"), "unit 'slow_flow' is observed; explain is about a hidden unit"),
+        (lambda: pf.explain(NET, SEEN, "slow_flow"), "explain needs a hidden unit; 'slow_flow' is observed"),
         (lambda: pf.explain(NET, SEEN, "stale_bean"), "there is no unit 'stale_bean'.*Did you mean 'stale_beans'"),
         (lambda: pf.explain(NET, [SEEN, SEEN], "stale_beans"), "explain takes one row of evidence; got 2"),
         (
@@ -160,8 +160,8 @@ def test_advice_prints_and_becomes_a_frame():
         ),
         (lambda: pf.explain(NET, SEEN, "limescale", candidates=["limescale"]), "candidates must be .*'limescale'"),
         (lambda: pf.ask(NET, SEEN, targets=["slow_flow"]), "targets must be hidden units; 'slow_flow' is observed"),
-        (lambda: pf.ask(NET, SEEN, targets=[]), "there is nothing to learn about: no cause is hidden"),
-        (lambda: pf.ask(NET, None, targets=NET.names), "there is nothing to ask about"),
+        (lambda: pf.ask(NET, SEEN, targets=[]), "ask needs at least one target; got none"),
+        (lambda: pf.ask(NET, None, targets=NET.names), "ask needs a hidden unit that is not a target"),
         (lambda: pf.ask(NET, [SEEN] * 3), "ask takes one row of evidence; got 3"),
     ],
 )

@@ -48,7 +48,7 @@ def as_file(frame, folder, suffix):
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".jsonl"])
 def test_files_answer_like_one_call(rows, frame, tmp_path, out, suffix):
-    done = pf.infer_rows(NET, as_file(frame, tmp_path, suffix), out, "exact", id="patient", block=16)
+    done = pf.infer_rows(NET, as_file(frame, tmp_path, suffix), out, "exact", id_columns="patient", block=16)
     whole, table = pf.infer(NET, rows, "exact"), pd.read_parquet(out)
     assert list(table.columns) == ["row", "patient", "status", "log_likelihood", *NET.names]
     assert table["row"].tolist() == list(range(40))
@@ -65,18 +65,19 @@ def test_what_is_in_memory_answers_too(rows, frame, out):
     dictionaries = [{k: v for k, v in row.items() if v == v} for row in frame.to_dict("records")]
     tables = []
     for source, name in ((rows, None), (frame, "patient"), (dictionaries, "patient"), (iter(dictionaries), "patient")):
-        pf.infer_rows(NET, source, out, "exact", id=name, block=16, force=True)
+        pf.infer_rows(NET, source, out, "exact", id_columns=name, block=16, force=True)
         tables.append(pd.read_parquet(out)[["log_likelihood", *NET.names]])
     for table in tables[1:]:
         pd.testing.assert_frame_equal(table, tables[0])
 
 
 def test_only_the_most_probable_causes(rows, tmp_path):
-    pf.infer_rows(NET, rows, tmp_path / "top.csv", "exact", top=2, among="causes")
+    pf.infer_rows(NET, rows, tmp_path / "top.csv", "exact", top=2, units="causes")
     table = pd.read_csv(tmp_path / "top.csv")
     assert list(table.columns)[3:] == ["unit_1", "probability_1", "unit_2", "probability_2"]
+    roots = [name for name in NET.names if not NET.parents(name)]  # the same columns for all rows
     for row, ranking in zip(
-        table.to_dict("records"), pf.infer(NET, rows, "exact").ranking(2, among="causes"), strict=True
+        table.to_dict("records"), pf.infer(NET, rows, "exact").ranking(2, units=roots), strict=True
     ):
         assert [row["unit_1"], row["unit_2"]][: len(ranking)] == [name for name, _ in ranking]
         assert row["probability_1"] == pytest.approx(ranking[0][1])
@@ -123,12 +124,12 @@ def test_a_large_network_is_narrowed_to_what_matters(out, method):
     net, rows = large()
     assert Relevant.of(net) is not None
     whole = pf.infer(net, rows, method)
-    pf.infer_rows(net, rows, out, method, among="causes", block=10)
+    pf.infer_rows(net, rows, out, method, units="causes", block=10)
     table = pd.read_parquet(out)
     names = [net.names[unit] for unit in np.flatnonzero(net.roots)]
     np.testing.assert_allclose(table[names], whole.means[:, net.roots], atol=1e-7)
     np.testing.assert_allclose(table["log_likelihood"], whole.log_likelihood, atol=1e-7)
-    pf.infer_rows(net, rows, out, method, among=["299", "700", "1199"], force=True)
+    pf.infer_rows(net, rows, out, method, units=["299", "700", "1199"], force=True)
     np.testing.assert_allclose(
         pd.read_parquet(out)[["299", "700", "1199"]], whole.means[:, [299, 700, 1199]], atol=1e-7
     )
@@ -162,11 +163,11 @@ def test_a_run_that_was_killed_goes_on(rows, frame, tmp_path, out, monkeypatch):
     with monkeypatch.context() as patch:
         stop_after(patch, 3)
         with pytest.raises(KeyboardInterrupt):
-            pf.infer_rows(NET, path, out, "exact", id="patient", block=8)
+            pf.infer_rows(NET, path, out, "exact", id_columns="patient", block=8)
     assert not out.exists()
     (tmp_path / "posteriors.parquet.parts" / "00000001.parquet").write_bytes(b"damaged")
     solved = stop_after(monkeypatch, 99)
-    done = pf.infer_rows(NET, path, out, "exact", id="patient", block=8)
+    done = pf.infer_rows(NET, path, out, "exact", id_columns="patient", block=8)
     assert solved == [8, 24, 32]
     assert (done.rows, done.resumed) == (40, 16)
     assert "40 rows (16 of them before) by exact" in str(done)
@@ -205,7 +206,7 @@ def test_parts_of_another_run_are_not_mixed_in(rows, out, monkeypatch):
         ({"network": pf.ensembles.layered((2, 3), 0.0, 1.0, 2, seed=0)}, InvalidInput, "got a stack"),
         ({"source": 3}, InvalidInput, "rows must be a file, a DataFrame, .* got int"),
         ({"source": []}, InvalidInput, "there must be at least one row of evidence; got none"),
-        ({"source": "rows.xls"}, InvalidFile, "must end with .csv, .parquet, .jsonl; got '.xls'"),
+        ({"source": "rows.xls"}, InvalidFile, "must end with .csv, .csv.gz, .parquet, .jsonl, .npy; got '.xls'"),
         ({"source": "none.csv"}, InvalidFile, "none.csv: cannot be read: No such file"),
         ({"source": [{"slow_flo": 1}]}, InvalidEvidence, "there is no unit 'slow_flo'.*Did you mean 'slow_flow'"),
         (
@@ -214,15 +215,19 @@ def test_parts_of_another_run_are_not_mixed_in(rows, out, monkeypatch):
             "row 1: the state of unit 'slow_flow' must be 0 or 1; got 2",
         ),
         ({"source": [{}, 7]}, InvalidEvidence, "row 1: must be a dictionary {unit: 0 or 1}; got int"),
-        ({"source": [{}], "id": "patient"}, InvalidEvidence, "row 0: must have 'patient', the name of the row"),
-        ({"source": np.zeros((2, 15)), "id": "patient"}, InvalidInput, "an array has no column 'patient'"),
-        ({"source": pd.DataFrame({"slow_flow": [1]}), "id": "patient"}, InvalidInput, "there is no column 'patient'"),
+        ({"source": [{}], "id_columns": "patient"}, InvalidEvidence, "row 0: must have 'patient', the name of the row"),
+        ({"source": np.zeros((2, 15)), "id_columns": "patient"}, InvalidInput, "an array has no column 'patient'"),
+        (
+            {"source": pd.DataFrame({"slow_flow": [1]}), "id_columns": "patient"},
+            InvalidInput,
+            "there is no column 'patient'",
+        ),
         ({"evidence": {"slow_flow": 0}}, InvalidEvidence, "row 0: unit 'slow_flow' is 1 here, but 0 in evidence"),
         ({"evidence": {"slow_flow": pf.Likelihood(1, 2)}}, InvalidEvidence, "'slow_flow' must not have states"),
         ({"evidence": [{}, {}]}, InvalidEvidence, "what is observed in every row is one row of evidence; got 2"),
         ({"block": 0}, InvalidInput, "block must be a whole number of rows from 1 on; got 0"),
         ({"top": 0}, InvalidInput, "top must be a whole number from 1 on"),
-        ({"among": "findings"}, InvalidInput, "among must be 'all', 'causes'"),
+        ({"units": "findings"}, InvalidInput, "units must be 'all', 'causes'"),
         ({"out": "out.txt"}, InvalidFile, "out.txt: the name must end with .parquet or .csv; got '.txt'"),
         ({"out": "nowhere/out.csv"}, InvalidFile, "the folder 'nowhere' does not exist"),
     ],
@@ -255,10 +260,12 @@ def test_bad_files(tmp_path, name, text, message):
 
 def test_a_parquet_file_of_other_numbers(tmp_path):
     pd.DataFrame({"slow_flow": [0.0, 0.5]}).to_parquet(tmp_path / "rows.parquet")
-    with pytest.raises(InvalidFile, match=r"values must be 0, 1 or missing; got 0.5 in row 1, column 'slow_flow'"):
+    with pytest.raises(InvalidFile, match=r"row 1: column 'slow_flow' must be 0, 1 or missing; got 0.5. Round or"):
         pf.infer_rows(NET, tmp_path / "rows.parquet", tmp_path / "out.parquet", "exact")
-    pd.DataFrame({"slow_flow": ["yes"]}).to_parquet(tmp_path / "words.parquet")
-    with pytest.raises(InvalidFile, match=r"words.parquet: must be a Parquet file with columns of 0, 1 and missing"):
+    pd.DataFrame({"slow_flow": ["yes", "maybe"]}).to_parquet(tmp_path / "words.parquet")
+    with pytest.raises(
+        InvalidFile, match=r"words.parquet: row 1: column 'slow_flow' must be 0, 1 or missing; got 'may"
+    ):
         pf.infer_rows(NET, tmp_path / "words.parquet", tmp_path / "out.parquet", "exact")
 
 
@@ -277,7 +284,7 @@ def test_columns_have_one_name_each(out):
     with pytest.raises(InvalidInput, match="two columns would be called 'status'"):
         pf.infer_rows(net, [{"b": 1}], out, "exact")
     with pytest.raises(InvalidInput, match="two columns would be called 'row'"):
-        pf.infer_rows(net, [{"b": 1}], out, "exact", id="row", top=1)
+        pf.infer_rows(net, [{"b": 1}], out, "exact", id_columns="row", top=1)
     assert pf.infer_rows(net, [{"b": 1}], out, "exact", top=1).rows == 1
 
 

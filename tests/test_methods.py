@@ -150,9 +150,9 @@ def test_a_solution_by_auto_prints_what_it_is_and_why():
 
 def test_the_most_probable_unit_comes_first():
     solution = pf.infer(weather(), {"wet 1": 0}, "exact")
-    probabilities = [p for _, p in solution.ranking()]
+    probabilities = [p for _, p in solution.ranking(None, units="all")]
     assert probabilities == sorted(probabilities, reverse=True)
-    assert dict(solution.ranking()) == {k: p for k, p in solution.marginals().items() if k != "wet 1"}
+    assert dict(solution.ranking(None, units="all")) == {k: p for k, p in solution.marginals().items() if k != "wet 1"}
 
 
 def test_a_long_solution_prints_its_top():

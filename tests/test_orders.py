@@ -6,6 +6,7 @@ import pytest
 import plefka as pf
 from plefka.errors import MethodDoesNotApply
 from tests import slow, zoo
+from tests.quick import quick_where
 from tests.test_golden import cases_of, energy_of_the_others, one_part_each, row_of, side_by_side
 
 ORDERS = {2: "G2[full=yes]", 3: "G3", 4: "G4"}
@@ -72,7 +73,7 @@ def test_what_can_be_summed_out_is_not_enumerated():
     np.testing.assert_allclose(found.means, exact.means, atol=1e-12)
 
 
-@pytest.mark.parametrize("method", ["G3", *(pytest.param(m, marks=pytest.mark.slow) for m in ("G2[full=yes]", "G4"))])
+@pytest.mark.parametrize("method", quick_where(["G3"], ["G3", "G2[full=yes]", "G4"]))
 def test_a_unit_without_leak_has_no_orders(method):
     W = np.zeros((4, 4))
     W[2, :2], W[3, :2] = (1.0, 0.7), (0.5, 1.2)

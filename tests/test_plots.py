@@ -3,7 +3,7 @@
 import subprocess
 import sys
 from importlib import import_module
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -12,8 +12,10 @@ from matplotlib.text import Annotation
 import plefka as pf
 from plefka import plots
 from plefka.errors import InvalidInput, MissingExtra
+from plefka.evidence import as_evidence
 from plefka.examples import read_example
 from plefka.plots.networks import THICKEST
+from plefka.plots.style import figure_of
 from plefka.solution import Solution, Status
 
 CHAIN = [[0, 0, 0, 0], [2, 0, 0, 0], [0, -1, 0, 0], [1, 0, 3, 0]]
@@ -21,9 +23,11 @@ CHAIN = [[0, 0, 0, 0], [2, 0, 0, 0], [0, -1, 0, 0], [1, 0, 3, 0]]
 
 def solution_of(network, means, observed) -> Solution:
     """An answer that nobody computed: a picture only shows what it is given."""
+    numbers: dict[str, Any] = {"log_likelihood": -1.5, "status": Status.CONVERGED, "num_steps": 1, "residual": 0.0}
     return Solution(
-        means=np.array(means), log_likelihood=-1.5, status=Status.CONVERGED, num_steps=1, residual=0.0, num_restarts=0,
-        num_cycles=0, is_bound=False, method=pf.parse_method("G12"), names=network.names, observed=np.array(observed),
+        means=np.array(means), **numbers, num_restarts=0, num_cycles=cast(Any, 0), is_bound=False,
+        method=pf.parse_method("G12"), names=network.names, observed=np.array(observed),
+        network=network, evidence=as_evidence(network, None),
     )  # fmt: skip
 
 
@@ -41,13 +45,13 @@ def espresso():
     return example.network, solution_of(example.network, means, observed)
 
 
-def texts(figure: Any) -> list[str]:
-    return [text.get_text() for text in figure.axes[0].texts]
+def texts(axes: Any) -> list[str]:
+    return [text.get_text() for text in axes.texts]
 
 
-def drawn(figure: Any, kind: str) -> list[Any]:
+def drawn(axes: Any, kind: str) -> list[Any]:
     """The collections of one kind, lines or points."""
-    return [c for c in figure.axes[0].collections if c.__class__.__name__ == kind]
+    return [c for c in axes.collections if c.__class__.__name__ == kind]
 
 
 def test_units_carry_their_names_and_means(chain):
@@ -57,14 +61,14 @@ def test_units_carry_their_names_and_means(chain):
 
 
 def test_the_title_has_the_evidence(chain):
-    figure = plots.network(*chain, title="A chain")
-    assert figure.axes[0].get_title(loc="left") == "A chain"
-    assert any("given low off, last on" in text and "-1.500" in text for text in texts(figure))
+    axes = plots.network(*chain, title="A chain")
+    assert axes.get_title(loc="left") == "A chain"
+    assert any("given low off, last on" in text and "-1.500" in text for text in texts(axes))
 
 
 def test_parents_are_above_their_children(chain):
-    figure = plots.network(*chain)
-    places = {text.get_text(): text.xy[1] for text in figure.axes[0].texts if isinstance(text, Annotation)}
+    axes = plots.network(*chain)
+    places = {text.get_text(): text.xy[1] for text in axes.texts if isinstance(text, Annotation)}
     assert places["top $1$"] > places["middle one"] > places["low"] > places["last"]
 
 
@@ -89,9 +93,10 @@ def test_observed_units_differ_by_shape_and_word(espresso):
 
 
 def test_no_label_covers_another(espresso):
-    figure = plots.network(*espresso)
+    axes = plots.network(*espresso)
+    figure = figure_of(axes)
     figure.draw_without_rendering()
-    boxes = [text.get_window_extent() for text in figure.axes[0].texts]
+    boxes = [text.get_window_extent() for text in axes.texts]
     covered = [(a, b) for k, a in enumerate(boxes) for b in boxes[:k] if a.overlaps(b)]
     assert covered == []
     assert all(figure.bbox.contains(*corner) for box in boxes for corner in (box.min, box.max))
@@ -99,8 +104,8 @@ def test_no_label_covers_another(espresso):
 
 def test_a_certain_edge_is_the_widest():
     network = pf.BeliefNetwork([[0, 0, 0], [np.inf, 0, 0], [1, 2, 0]], np.full(3, 0.1), "noisy_or")
-    figure = plots.network(network, solution_of(network, [0.5] * 3, [False] * 3))
-    (lines,) = drawn(figure, "LineCollection")
+    axes = plots.network(network, solution_of(network, [0.5] * 3, [False] * 3))
+    (lines,) = drawn(axes, "LineCollection")
     assert np.max(lines.get_linewidths()) == THICKEST
     assert np.isfinite(lines.get_linewidths()).all()
 
@@ -123,10 +128,10 @@ def test_files_are_the_same_each_time_and_leave_nothing_else(chain, tmp_path):
 def test_a_picture_that_fails_leaves_the_old_one(chain, tmp_path, monkeypatch):
     path = plots.save(plots.network(*chain), tmp_path / "chain.png")
     before = path.read_bytes()
-    figure = plots.network(*chain)
-    monkeypatch.setattr(figure, "savefig", lambda *_, **__: 1 / 0)
+    axes = plots.network(*chain)
+    monkeypatch.setattr(figure_of(axes), "savefig", lambda *_, **__: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        plots.save(figure, path)
+        plots.save(axes, path)
     assert [p.name for p in tmp_path.iterdir()] == ["chain.png"]
     assert path.read_bytes() == before
 

@@ -1,5 +1,7 @@
 """Pictures of learning: what they show, and how they are written."""
 
+from typing import Any, cast
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,8 @@ import plefka as pf
 from plefka import plots
 from plefka.errors import InvalidInput
 from plefka.learning.fitted import Fitted, Stopped
-from plefka.plots.style import MOST_UNITS
+from plefka.plots.learning import image_shape
+from plefka.plots.style import MOST_UNITS, check_name
 
 
 def fitted(stack: int | None = None, *, epochs: int = 5, method: str = "SJJ", **columns) -> Fitted:
@@ -29,50 +32,50 @@ def layered(activation: str = "sigmoid", hidden: int = 3, visible: int = 9) -> p
     )
 
 
-def labels(figure) -> list[str]:
-    return [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+def labels(axes) -> list[str]:
+    return [text.get_text() for text in axes.get_legend().get_texts()]
 
 
-def tiles(figure) -> list[np.ndarray]:
-    return [np.asarray(axes.images[0].get_array()) for axes in figure.axes if axes.images]
+def tiles(axes) -> list[np.ndarray]:
+    return [np.asarray(tile.images[0].get_array()) for tile in axes.child_axes]
 
 
 # ---- history ---------------------------------------------------------------------------------------------------------
 
 
 def test_what_is_unknown_has_no_line():
-    figure = plots.history(fitted())
-    assert labels(figure) == ["by SJJ, a lower bound"]
-    (line,) = figure.axes[0].get_lines()
+    axes = plots.history(fitted())
+    assert labels(axes) == ["by SJJ, a lower bound"]
+    (line,) = axes.get_lines()
     np.testing.assert_array_equal(line.get_xdata(), np.arange(1, 6))
 
 
 def test_every_column_that_is_known_has_a_line():
     run = fitted(method="G12", log_likelihood=-np.ones(5), validation=-2 * np.ones(5))
-    figure = plots.history(run)
-    assert labels(figure) == ["by G12, an estimate, no bound", "exact", "by G12, on validation rows"]
-    lines = figure.axes[0].get_lines()
+    axes = plots.history(run)
+    assert labels(axes) == ["by G12, an estimate, no bound", "exact", "by G12, on validation rows"]
+    lines = axes.get_lines()
     np.testing.assert_array_equal(lines[0].get_ydata(), run.history["objective"])
     assert len({line.get_linestyle() for line in lines}) == 3
 
 
 def test_every_start_of_a_stack_is_a_line():
     run = fitted(4)
-    figure = plots.history(run)
-    lines = figure.axes[0].get_lines()
+    axes = plots.history(run)
+    lines = axes.get_lines()
     np.testing.assert_array_equal(np.column_stack([line.get_ydata() for line in lines]), run.history["objective"])
-    assert figure.axes[0].get_title(loc="left") == "Learning by SJJ from 4 starts"
-    assert len(labels(figure)) == 1
+    assert axes.get_title(loc="left") == "Learning by SJJ from 4 starts"
+    assert len(labels(axes)) == 1
 
 
 def test_a_single_epoch_can_be_seen():
-    (line,) = plots.history(fitted(epochs=1)).axes[0].get_lines()
+    (line,) = plots.history(fitted(epochs=1)).get_lines()
     assert line.get_marker() == "o"
 
 
 def test_what_is_not_finite_is_left_out():
     objective = np.array([-3.0, -2.0, -np.inf, np.nan, -1.0])
-    (line,) = plots.history(fitted(objective=objective)).axes[0].get_lines()
+    (line,) = plots.history(fitted(objective=objective)).get_lines()
     assert np.isfinite(line.get_ydata()).tolist() == [True, True, False, False, True]
 
 
@@ -86,28 +89,28 @@ def test_a_history_of_nothing_says_so():
 
 def test_every_hidden_unit_is_an_image_of_its_weights():
     network = layered()
-    figure = plots.features(network)
-    for image, weights in zip(tiles(figure), np.asarray(network.weights[-1]).T, strict=True):
+    axes = plots.features(network)
+    for image, weights in zip(tiles(axes), np.asarray(network.weights[-1]).T, strict=True):
         np.testing.assert_array_equal(image, weights.reshape(3, 3))
-    assert [axes.get_title() for axes in figure.axes if axes.images] == ["1", "2", "3"]
+    assert [tile.get_title() for tile in cast(Any, axes.child_axes)] == ["1", "2", "3"]
 
 
 @pytest.mark.parametrize(("activation", "colours", "least"), [("sigmoid", "RdBu_r", -27), ("noisy_or", "YlOrRd", 0)])
 def test_one_scale_for_all_with_signs_where_there_may_be_some(activation, colours, least):
-    images = [axes.images[0] for axes in plots.features(layered(activation)).axes if axes.images]
+    images = [tile.images[0] for tile in plots.features(layered(activation)).child_axes]
     assert {image.get_cmap().name for image in images} == {colours}
     assert {image.get_clim() for image in images} == {(least, 27.0)}
 
 
 def test_a_certain_edge_has_the_last_colour():
     network = pf.BeliefNetwork.layered([[[np.inf], [2.0], [1.0], [0.5]]], [[0.1], [0.1] * 4], "noisy_or")
-    image = next(axes.images[0] for axes in plots.features(network).axes if axes.images)
+    image = plots.features(network).child_axes[0].images[0]
     assert image.get_clim() == (0.0, 2.0)
 
 
 def test_shapes_are_guessed_or_given():
     assert [image.shape for image in tiles(plots.features(layered(visible=6), shape=(2, 3)))] == [(2, 3)] * 3
-    assert plots.image_shape(16) == (4, 4)
+    assert image_shape(16) == (4, 4)
     with pytest.raises(InvalidInput, match=r"6 visible units make no square image; give the shape, height and width"):
         plots.features(layered(visible=6))
     with pytest.raises(InvalidInput, match="an image of 6 visible units; got 4 x 2"):
@@ -115,9 +118,9 @@ def test_shapes_are_guessed_or_given():
 
 
 def test_of_very_many_units_the_first_are_shown():
-    figure = plots.features(layered(hidden=101, visible=4))
-    assert len(tiles(figure)) == MOST_UNITS
-    assert "the first 100 of 101 units" in figure.get_suptitle()
+    axes = plots.features(layered(hidden=101, visible=4))
+    assert len(tiles(axes)) == MOST_UNITS
+    assert "the first 100 of 101 units" in axes.get_title(loc="left")
 
 
 def test_what_has_no_bottom_layer_says_so():
@@ -143,8 +146,8 @@ def test_files_are_the_same_each_time_and_leave_nothing_else(kind, tmp_path):
 
 
 def test_a_foreign_suffix_is_refused_before_and_after(tmp_path):
-    for refuse in (plots.check_name, lambda path: plots.features(layered(), path)):
+    for refuse in (check_name, lambda path: plots.features(layered(), path)):
         with pytest.raises(InvalidInput, match=r"ends with \.png, \.svg or \.pdf; got \.docx"):
             refuse(tmp_path / "picture.docx")
-    plots.check_name("picture.SVG")
+    check_name("picture.SVG")
     assert list(tmp_path.iterdir()) == []

@@ -5,6 +5,7 @@ import pytest
 
 import plefka as pf
 from tests.data import names_in, path_of, read_json
+from tests.quick import quick_where
 
 
 def field(probabilities):
@@ -105,9 +106,7 @@ def test_all_references_of_a_file_of_tables_are_met(name, method):
         assert max(abs(solution.marginals()[unit] - p) for unit, p in truth.items()) < 1e-8
 
 
-INTERNAL_MEDICINE = [
-    "BN_80", "BN_82", pytest.param("BN_86", marks=pytest.mark.slow), pytest.param("BN_88", marks=pytest.mark.slow),
-]  # fmt: skip
+INTERNAL_MEDICINE = quick_where(["BN_80", "BN_82"], ["BN_80", "BN_82", "BN_86", "BN_88"])
 
 
 @pytest.mark.parametrize("name", INTERNAL_MEDICINE)

@@ -23,8 +23,14 @@ def _cell(found: dict) -> str:
     """First and later answer, memory, worst error of a probability."""
     if "unfinished" in found:
         return found["unfinished"]
-    first, later = (f"{1000 * found[answer]:.3g}" for answer in ("first", "later"))
+    first, later = (_milliseconds(found[answer]) for answer in ("first", "later"))
     return f"{first}, {later} ms; {found['memory'] / 2**20:.0f} MiB; {found['error']:.0e}"
+
+
+def _milliseconds(seconds: float) -> str:
+    """Three digits, and no powers of ten."""
+    digits = f"{1000 * seconds:.3g}"
+    return f"{float(digits):,.0f}" if "e" in digits else digits
 
 
 if __name__ == "__main__":

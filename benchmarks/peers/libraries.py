@@ -55,7 +55,7 @@ class Plefka:
 
         solution = pf.infer(self.network, evidence)
         words = dict(zip(self.network.names, self.network.states, strict=True))
-        means = solution.marginals()
+        means = {unit: float(mean) for unit, mean in solution.marginals().items()}
         found = {unit: means[unit] if words[unit][1] == state else 1 - means[unit] for unit, state in wanted.items()}
         return solution.log_likelihood, found
 

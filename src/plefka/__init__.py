@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from plefka.cache import keep_compiled as keep_compiled
     from plefka.evidence import Likelihood as Likelihood
     from plefka.examples import example as example
+    from plefka.examples import example_names as example_names
     from plefka.explaining import Explanation as Explanation
     from plefka.explaining import explain as explain
     from plefka.formats import convert as convert
@@ -72,6 +73,7 @@ _HOME = {
     "bounds": "plefka.bounding.both",
     "convert": "plefka.formats",
     "example": "plefka.examples",
+    "example_names": "plefka.examples",
     "explain": "plefka.explaining",
     "fit": "plefka.learning.fitting",
     "free_energy": "plefka.free_energies.evaluate",

@@ -1,4 +1,4 @@
-"""What to look at next: the hidden unit whose state is expected to say most about the targets."""
+"""What to observe next: the hidden unit whose state is expected to give most information about the targets."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ MOST_TARGETS = 32  # by which they are chosen where there are more
 
 @dataclass(frozen=True)
 class Candidate:
-    """A unit to look at: what it is expected to say, in nats, and how probable it is to be on."""
+    """A unit that could be observed: its expected information about the targets, in nats, and P(on | evidence)."""
 
     unit: str
     information: float
@@ -29,9 +29,20 @@ class Candidate:
 
 @dataclass(frozen=True, repr=False)
 class Advice:
-    """What `ask` found: candidates, the most informative first.
+    """The result of `ask`: which unit to observe next. `print` shows it as a table.
 
-    - `targets`: the units that the information is about, and `entropy`, the sum of theirs now, in nats.
+    - `unit`: the most informative candidate.
+    - `candidates`: all candidates, the most informative first.
+    - `targets`: the units that the information is about.
+    - `entropy`: the sum of the entropies of the targets before the next observation, in nats.
+    - `method`, `notes`, `is_exact`: how the probabilities were computed.
+
+    **Example:**
+
+    >>> import plefka as pf
+    >>> advice = pf.ask(pf.example("espresso"), {"slow_flow": 1}, targets=["stale_beans"])
+    >>> advice.unit
+    'thin_crema'
     """
 
     candidates: tuple[Candidate, ...]
@@ -43,7 +54,7 @@ class Advice:
 
     @property
     def unit(self) -> str:
-        """The one to look at next."""
+        """The most informative candidate."""
         return self.candidates[0].unit
 
     def to_frame(self) -> Any:
@@ -53,16 +64,16 @@ class Advice:
         return pandas().DataFrame([vars(each) for each in self.candidates])
 
     def __repr__(self) -> str:
-        return f"<Advice by {self.method}: look at {self.unit!r}, {self.candidates[0].information:.4g} nats>"
+        return f"<Advice by {self.method}: observe {self.unit!r}, {self.candidates[0].information:.4g} nats>"
 
     def __str__(self) -> str:
         count = len(self.targets)
         about = f"{count:,} units" if count > 3 else ", ".join(self.targets)
         rows = [(c.unit, f"{c.information:.6f}", f"{c.probability:.6f}") for c in self.candidates]
         lines = [
-            f"look at {self.unit} next: it is expected to say most about {about}",
-            f"entropy of these now: {self.entropy:.6f} nats",
-            f"by {self.method}{'' if self.is_exact else ', an approximation'}",
+            f"observe {self.unit} next: it is expected to give most information about {about}",
+            f"entropy of the targets now: {self.entropy:.6f} nats",
+            f"computed by {self.method}{'' if self.is_exact else ', an approximation'}",
             *self.notes,
             "",
             text_table(("unit", "information, nats", "P(on | evidence)"), rows),
@@ -79,25 +90,36 @@ def ask(
     *,
     top: int = 10,
 ) -> Advice:
-    """Which hidden unit to look at next: the one with most mutual information about the targets, given the evidence.
+    """Which hidden unit to observe next: the one with most mutual information about the targets, given the evidence.
 
-    The information about several targets is the sum of that about each. Every candidate is a pair of rows of one batch,
-    on and off, weighted by ln P of the two; an approximate method makes the result an approximation. Of more than 64
-    candidates, 64 are chosen first: by their means in rows that have each of the 32 least certain targets on and off.
+    The information about several targets is the sum of the information about each of them. It is computed from two
+    rows for each candidate, one with the candidate on and one with it off. With an approximate method, the result is
+    an approximation. If there are more than 64 candidates, 64 are selected first by an estimate of what they say about
+    the 32 least certain targets.
 
     **Arguments:**
 
-    - `candidates`: hidden units that could be observed; all that have parents unless given.
-    - `targets`: the units to learn about; all hidden causes, units without parents, unless given.
-    - `method`: as of `infer`; `auto` unless given.
-    - `top`: how many candidates are returned.
+    - `network`, `evidence`: a single network and a single row of evidence, as for `infer`.
+    - `candidates`: the hidden units that could be observed. The default is all hidden units with parents.
+    - `targets`: the units to learn about. The default is all hidden units without parents, the causes.
+    - `method`: the method for all probabilities, as for `infer`. The default is `auto`.
+    - `top`: the number of candidates to return.
+
+    **Example:**
+
+    >>> import plefka as pf
+    >>> advice = pf.ask(pf.example("espresso"), {"slow_flow": 1}, targets=["stale_beans"], top=2)
+    >>> [candidate.unit for candidate in advice.candidates]
+    ['thin_crema', 'bitter_taste']
     """
     check_top(top)
     what_if = WhatIf.of(network, evidence, method, "ask")
     about = _targets(what_if, targets)
     units = possible_units(what_if, candidates, without=about)
     if not units.size:
-        raise InvalidEvidence("there is nothing to ask about: all units are observed or targets. Name other targets.")
+        raise InvalidEvidence(
+            "ask needs a hidden unit that is not a target; all units are observed or targets. Name fewer targets."
+        )
     if len(units) > MOST_CANDIDATES:
         units = units[np.argsort(-_screened(what_if, units, about), kind="stable")][:MOST_CANDIDATES]
     solution = what_if.answers([{}, *({unit: state} for unit in units.tolist() for state in (1.0, 0.0))])
@@ -118,9 +140,14 @@ def _targets(what_if: WhatIf, targets: Sequence[str | int] | None) -> np.ndarray
         found = np.array([*dict.fromkeys(network.index(unit) for unit in targets)], int)
         observed = found[~what_if.hidden[found]]
         if observed.size:
-            raise InvalidEvidence(f"targets must be hidden units; {network.names[observed[0]]!r} is observed.")
+            raise InvalidEvidence(
+                f"targets must be hidden units; {network.names[observed[0]]!r} is observed. Name other targets."
+            )
     if not found.size:
-        raise InvalidEvidence("there is nothing to learn about: no cause is hidden. Name the targets.")
+        raise InvalidEvidence(
+            "ask needs at least one target; got none. By default the targets are the hidden units without parents. "
+            "Pass targets=[...] with other hidden units."
+        )
     return found
 
 

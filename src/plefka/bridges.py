@@ -1,4 +1,8 @@
-"""Networks of other libraries: pgmpy, pyAgrum and NetworkX (`pip install 'plefka[networks]'`)."""
+"""Networks of other libraries: pgmpy, pyAgrum and NetworkX (`pip install 'plefka[networks]'`).
+
+>>> import plefka as pf
+>>> graph = pf.bridges.to_networkx(pf.example("espresso"))  # doctest: +SKIP
+"""
 
 from collections.abc import Iterator, Sequence
 from importlib import import_module

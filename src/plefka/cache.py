@@ -1,8 +1,8 @@
-"""Compiled programs, kept in a folder so that the next process need not compile them again.
+"""A cache of compiled programs on disk, so that the next process need not compile them again.
 
-The command does so by itself, the library only where it is asked to, by `plefka.keep_compiled()`. JAX can bound the
-size of its cache too, but then looks at every file whenever it adds one: 55 ms among 1,000 programs, 200 ms among
-5,000. Here the folder is trimmed at the call and at the end of the process.
+The command uses it by default, the library after a call of `plefka.keep_compiled()`. JAX can limit the size of its
+cache too, but then looks at every file whenever it adds one: 55 ms among 1,000 programs, 200 ms among 5,000. Here the
+folder is trimmed when `keep_compiled` is called and when the process ends.
 """
 
 import atexit
@@ -30,16 +30,28 @@ _in_use: list[Path] = []  # the folder, once there is one
 
 
 def folder_in_use() -> Path | None:
-    """Where this process keeps programs; None where it does not."""
+    """The folder in which this process stores programs, or None."""
     return _in_use[0] if _in_use else None
 
 
 def keep_compiled(folder: str | os.PathLike[str] | None = None) -> Path | None:
-    """Let JAX keep all programs that it compiles from now on, and load those that are kept.
+    """Keep compiled programs on disk, so that the next process starts faster.
 
-    They are kept in `folder`, or else where the environment variable PLEFKA_CACHE_DIR says (empty: nowhere), or else in
-    the user's cache folder. Beyond 512 MB, or as many as PLEFKA_CACHE_SIZE says, the programs go that were not used for
-    the longest time. Returns the folder, or None where nothing is kept since it is switched off or cannot be written.
+    From now on JAX stores the programs that it compiles, and loads those that were stored earlier. The programs that
+    were not used for the longest time are deleted if all of them together exceed 512 MB, or as many megabytes as the
+    environment variable PLEFKA_CACHE_SIZE says.
+
+    **Arguments:**
+
+    - `folder`: where programs are stored. By default, the folder in the environment variable PLEFKA_CACHE_DIR, or else
+        the cache folder of the user. If PLEFKA_CACHE_DIR is empty, nothing is stored.
+
+    Returns the folder, or None if the cache is switched off or the folder cannot be written.
+
+    **Example:**
+
+    >>> import plefka as pf
+    >>> folder = pf.keep_compiled()  # doctest: +SKIP
     """
     place, limit = cache_folder() if folder is None else Path(folder).expanduser(), _limit()
     if place is None or not _is_writable(place):
@@ -60,7 +72,7 @@ def keep_compiled(folder: str | os.PathLike[str] | None = None) -> Path | None:
 
 
 def cache_folder() -> Path | None:
-    """Where programs are kept: PLEFKA_CACHE_DIR, or the system's place for caches; None where switched off."""
+    """The default folder: PLEFKA_CACHE_DIR, or the cache folder of the user; None if the cache is switched off."""
     chosen = os.environ.get(FOLDER)
     if chosen is not None:
         return Path(chosen).expanduser() if chosen else None

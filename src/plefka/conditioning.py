@@ -31,9 +31,10 @@ if TYPE_CHECKING:
 AT_ONCE = 4000  # rows that are solved in one go
 NEGLIGIBLE = 1e-12  # the weight of a state that need not have converged
 MOST_PROPOSALS = 64  # states that are kept for the check of an answer: those of largest weight
+MOST_NUMBERS = 2**22  # of the states that barren units are predicted from, if these are more
 LEFT_OUT = (
-    "states in which a unit has no leak were left out, so that the bound is weaker than it could be; "
-    "bethe inside needs no leak"
+    "states in which a unit has no leak were left out, so the bound is looser than necessary; "
+    "bethe as the inner method needs no leak"
 )
 
 
@@ -57,7 +58,7 @@ def named_units(method: Conditioned, network: "BeliefNetwork") -> Any:
         return False
     units = [network.index(name) for name in method.names]
     if len(set(units)) < len(units):
-        raise InvalidMethod(f"units must differ from each other; got {method.units!r}.")
+        raise InvalidMethod(f"units must be distinct; got {method.units!r}.")
     mask = np.zeros(network.size, bool)
     mask[units] = True
     return mask
@@ -107,7 +108,7 @@ def starting_means(first: Posterior, part: Part, dtype: str) -> np.ndarray:
 def refuse_too_many_pairs(question: Question) -> None:
     pairs = question.storage.num_pairs()
     if pairs > mean_field.MOST_PAIRS:
-        why = f"to choose units it would sum over {pairs:,} pairs, and {mean_field.MOST_PAIRS:,} is the most"
+        why = f"to choose units it would sum over {pairs:,} pairs of parents; the limit is {mean_field.MOST_PAIRS:,}"
         raise does_not_apply(parse_method("conditioned"), why, "conditioned[G1,units=...] or bethe")
 
 
@@ -163,6 +164,8 @@ def solve_again(solve: Callable[[Part], Posterior], part: Part, question: Questi
     means = reduction.predicted(smaller, means, by_field=found.about.by_field)  # barren units that were not pruned
     status = np.where(reduction.impossible, IMPOSSIBLE, found.status)
     means = np.where(np.isnan(means) & ~question.free, question.values, means)
+    known = found.about.exact_rows or (lambda: ~smaller.question.free.any(axis=0))  # nothing left to approximate
+    found = found._replace(about=replace(found.about, exact_rows=known))
     return found._replace(means=means, slope=slope, status=status, free_energy=found.free_energy - smaller.constant)
 
 
@@ -189,7 +192,7 @@ def _mixed(inner: Posterior, is_bound: bool, superfluous: np.ndarray, question: 
     found = np.clip(np.einsum("kr,ukr->ur", weight, means), 0.0, 1.0)
     without_leak = (status == WITHOUT_LEAK).any(axis=0)
     notes = inner.about.notes + ((LEFT_OUT,) if is_bound and (without_leak & ~lost).any() else ())
-    failed = without_leak & ~is_bound
+    failed = without_leak & (not is_bound)
     slope = None
     if inner.slope is not None:
         slope = np.einsum("kr,ukr->ur", weight, np.where(weight > 0, by_state(inner.slope), 0.0))
@@ -201,13 +204,17 @@ def _mixed(inner: Posterior, is_bound: bool, superfluous: np.ndarray, question: 
         by_state(inner.num_cycles).sum(axis=0),
         np.where(weight > NEGLIGIBLE, by_state(inner.residual), 0.0).max(axis=0),
         slope,
-        replace(inner.about, notes=notes, without_leak=None, proposals=_heaviest(proposed, means)),
-    )
+        replace(
+            inner.about, notes=notes, without_leak=None, proposals=_heaviest(proposed, means, MOST_PROPOSALS),
+            components=_heaviest(proposed, means, max(MOST_PROPOSALS, MOST_NUMBERS // max(1, means[:, 0].size))),
+            exact_rows=lambda: (superfluous | by_state(_exact_rows(inner.about))).all(axis=0), draws=None,
+        ),
+    )  # fmt: skip
 
 
-def _heaviest(log_weights: np.ndarray, means: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _heaviest(log_weights: np.ndarray, means: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
     """The states of largest weight, (states, rows) and (states, units, rows)."""
-    order = np.argsort(-log_weights, axis=0, kind="stable")[:MOST_PROPOSALS]
+    order = np.argsort(-log_weights, axis=0, kind="stable")[:count]
     chosen = np.take_along_axis(means, order[None], axis=1)
     return np.take_along_axis(log_weights, order, axis=0), np.swapaxes(chosen, 0, 1)
 
@@ -223,9 +230,21 @@ def _worst(status: np.ndarray, weight: np.ndarray, lost: np.ndarray) -> np.ndarr
 def _about(method: Conditioned, part: Part, chosen: np.ndarray, parts: list[About]) -> About:
     """A bound where every part is one, with the notes of all of them."""
     notes = tuple(dict.fromkeys(note for about in parts for note in about.notes))
-    log_weights, means = (np.concatenate([about.proposals[k] for about in parts], axis=-1) for k in (0, 1))
+    proposals, components = (_of_all([getattr(about, name) for about in parts]) for name in ("proposals", "components"))
     bound = all(method.inner.is_bound if about.is_bound is None else about.is_bound for about in parts)
     units = chosen[chosen[:, 0] >= 0, 0] if chosen.shape[1] == 1 else None
     return replace(
-        parts[0], is_bound=bound, notes=notes, is_exact=False, proposals=(log_weights, means), conditioned_on=units
-    )
+        parts[0], is_bound=bound, notes=notes, is_exact=False, proposals=proposals, conditioned_on=units,
+        components=components, exact_rows=lambda: np.concatenate([_exact_rows(about) for about in parts]),
+    )  # fmt: skip
+
+
+def _exact_rows(about: About) -> np.ndarray:
+    return cast(Callable[[], np.ndarray], about.exact_rows)()
+
+
+def _of_all(pieces: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+    """The states of all rows, as many as every piece has."""
+    count = min(len(log_weights) for log_weights, _ in pieces)
+    log_weights, means = (np.concatenate([piece[k][:count] for piece in pieces], axis=-1) for k in (0, 1))
+    return log_weights, means

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from plefka.errors import listed
+from plefka.errors import InvalidInput, listed
 from plefka.evidence import Evidence
 from plefka.exact.ways import Exactly
 from plefka.networks.belief import BeliefNetwork
@@ -22,16 +22,15 @@ from plefka.solution import Solution, Status
 
 SECONDS = 2.0  # of exact inference, as predicted, for one contradiction
 MOST_NAMED = 20  # observations in a message
-UNKNOWN = "which observations contradict each other could not be found: exact inference would take too long here"
-PERHAPS_FEWER = ", and perhaps not even some of them: exact inference, which could tell, would take too long here"
-States = dict[int, int]
+UNKNOWN = "the observations that contradict each other could not be found, because exact inference would take too long"
+PERHAPS_FEWER = "; a smaller set may already be impossible, but exact inference would take too long to find it"
 
 
 @dataclass(frozen=True)
 class Contradiction:
     """Observations that cannot all be true; `is_minimal`: all but any one of them can."""
 
-    states: States
+    states: dict[int, int]
     is_minimal: bool
 
     def sentence(self, network: BeliefNetwork) -> str:
@@ -53,6 +52,20 @@ def named(solution: Solution) -> Solution:
     return replace(solution, notes=(*solution.notes, found))
 
 
+def in_words(solution: Solution, row: int | None) -> str | None:
+    """The contradiction of a row that is impossible; None of any other row."""
+    status = np.atleast_1d(solution.status)
+    if row is None and len(status) > 1:
+        raise InvalidInput(f"row must be one of the {len(status)} rows of this batch; got none. Say which.")
+    number = 0 if row is None else row
+    if not isinstance(number, int | np.integer) or not -len(status) <= number < len(status):
+        raise InvalidInput(f"row must be a whole number from 0 to {len(status) - 1}; got {row!r}.")
+    if status[number] is not Status.IMPOSSIBLE:
+        return None
+    network = solution.network if solution.network.stack is None else solution.network.take(number)
+    return sentence(network, np.asarray(solution.evidence.rows)[number])
+
+
 def sentence(network: BeliefNetwork, row: np.ndarray) -> str:
     """What contradicts what in a row of evidence that is impossible, or that it could not be found."""
     found = contradiction(network, row)
@@ -61,25 +74,28 @@ def sentence(network: BeliefNetwork, row: np.ndarray) -> str:
 
 def contradiction(network: BeliefNetwork, row: np.ndarray) -> Contradiction | None:
     """Observations of a row, as few as can be found, that are impossible; None where that is not seen."""
-    states = {int(unit): int(row[unit]) for unit in np.flatnonzero(~np.isnan(row))}
-    test = _Test(network, states)
-    if test.by_unit(states):
-        states = _smallest(states, lambda some: test.by_unit(some) is True)
-    elif not test(states):
+    test, units = _Test(network, row), np.flatnonzero(~np.isnan(row))
+    if test.by_unit(units):
+        units = _smallest(units, lambda some: test.by_unit(some) is True)
+    elif not test(units):
         return None
-    if not test.is_minimal(states):
-        states = _smallest(states, lambda some: test(some) is True)
-    in_order = {unit: states[unit] for unit in sorted(states)}
-    return Contradiction(in_order, test.is_minimal(states))
+    is_minimal = test.is_minimal(units)
+    if not is_minimal:
+        units = _smallest(units, lambda some: test(some) is True)
+        is_minimal = test.is_minimal(units)
+    return Contradiction({unit: int(row[unit]) for unit in np.sort(units).tolist()}, is_minimal)
 
 
-def _smallest(states: States, is_impossible: Callable[[States], bool]) -> States:
+def _smallest(units: np.ndarray, is_impossible: Callable[[np.ndarray], bool]) -> np.ndarray:
     """A part of an impossible set that is impossible and, as far as is seen, has no part that is."""
-    order, core = list(states.items()), {}
+    core, order = units[:0], units
     while not is_impossible(core):
-        count = _shortest(lambda count, core=core, order=order: is_impossible(core | dict(order[:count])), len(order))
-        core |= [order[count - 1]]
-        order = order[: count - 1]
+
+        def begins(count: int, core: np.ndarray = core, order: np.ndarray = order) -> bool:
+            return is_impossible(np.concatenate([core, order[:count]]))
+
+        count = _shortest(begins, len(order))
+        core, order = np.append(core, order[count - 1]), order[: count - 1]
     return core
 
 
@@ -98,36 +114,39 @@ def _shortest(is_impossible: Callable[[int], bool], high: int) -> int:
 class _Test:
     """Whether observations are impossible: by what units rule out, then by exact inference while there is time."""
 
-    def __init__(self, network: BeliefNetwork, states: States):
-        self.network, self.seconds = network, SECONDS
-        self.by_unit = Possible(network, states).is_ruled_out
-        self._known: dict[frozenset[int], bool | None] = {}
+    def __init__(self, network: BeliefNetwork, row: np.ndarray):
+        self.network, self.row, self.seconds = network, row, SECONDS
+        self._possible = Possible(network, np.flatnonzero(~np.isnan(row)).tolist())
+        self._known: dict[bytes, bool | None] = {}
 
-    def __call__(self, states: States) -> bool | None:
+    def by_unit(self, units: np.ndarray) -> bool | None:
+        """None where single units do not see it."""
+        return self._possible.is_ruled_out(units, self.row[units].astype(int))
+
+    def __call__(self, units: np.ndarray) -> bool | None:
         """None where it would take too long to know."""
-        key = frozenset(states)
+        key = np.sort(units).tobytes()
         if key not in self._known:
-            found = self.by_unit(states)
-            self._known[key] = self._exactly(states) if found is None else found
+            found = self.by_unit(units)
+            self._known[key] = self._exactly(units) if found is None else found
         return self._known[key]
 
-    def is_minimal(self, states: States) -> bool:
+    def is_minimal(self, units: np.ndarray) -> bool:
         """Whether observations are known to be possible without any one of them."""
-        without = ({other: state for other, state in states.items() if other != unit} for unit in states)
-        return all(self(others) is False for others in without)
+        return all(self(np.delete(units, k)) is False for k in range(len(units)))
 
-    def _exactly(self, states: States) -> bool | None:
+    def _exactly(self, units: np.ndarray) -> bool | None:
         start = time.perf_counter()
         try:
-            return self._looked_at(states)
+            return self._looked_at(units)
         finally:
             self.seconds -= time.perf_counter() - start
 
-    def _looked_at(self, states: States) -> bool | None:
+    def _looked_at(self, units: np.ndarray) -> bool | None:
         if self.seconds < 0:
             return None
         row = np.full((1, self.network.size), np.nan)
-        row[0, list(states)] = list(states.values())
+        row[0, units] = self.row[units]
         reduction = reduce(self.network, Evidence(row, batched=True))
         if reduction.impossible[0]:
             return True

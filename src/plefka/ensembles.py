@@ -1,4 +1,9 @@
-"""Random networks, for experiments and tests: stacks drawn from a seed."""
+"""Random networks, for experiments and tests: stacks drawn from a seed.
+
+>>> import plefka as pf
+>>> pf.ensembles.layered((2, 4, 6), -1, 1, count=10, seed=0).stack
+10
+"""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -7,8 +12,10 @@ from typing import Any
 import numpy as np
 
 from plefka.activations import Activation, as_activation
-from plefka.errors import InvalidInput
+from plefka.errors import InvalidInput, listed
 from plefka.networks.belief import BeliefNetwork
+from plefka.tabular.roles import IdColumns
+from plefka.tabular.table import is_table, read_table
 
 
 def layered(
@@ -47,11 +54,17 @@ def to_learn(
     *,
     count: int | None = None,
     spread: float | None = None,
+    id_columns: IdColumns = None,
 ) -> BeliefNetwork:
     """A network to start learning from, or a stack of `count`: hidden `layers` (top first) above the columns of rows.
 
-    Weights are small and random, so that hidden units differ; visible units start at their frequencies.
+    Weights are small and random, so that hidden units differ; visible units start at their frequencies. Where rows are
+    a table with names, a DataFrame or a file, visible units have these, and hidden ones are hidden0, hidden1, ...
     """
+    if is_table(rows):
+        table = read_table(rows, id_columns=id_columns)
+        start = to_learn(layers, table.values, seed, activation, count=count, spread=spread)
+        return start if table.names is None else named(start, table.names)
     rows = np.asarray(rows, float)
     if rows.ndim != 2 or rows.size == 0:
         raise InvalidInput(f"rows must be a table with a column for each visible unit; got shape {rows.shape}.")
@@ -60,6 +73,18 @@ def to_learn(
     seen = ~np.isnan(rows)
     on = (np.where(seen, rows, 0).sum(0) + 0.5) / (seen.sum(0) + 1)
     return around(layers, on, seed, activation, count=count, spread=spread)
+
+
+def named(network: BeliefNetwork, visible: Sequence[str]) -> BeliefNetwork:
+    """A layered network whose bottom layer has these names, with hidden0, hidden1, ... above it."""
+    hidden = [f"hidden{k}" for k in range(network.size - len(visible))]
+    taken = sorted(set(hidden) & set(visible))
+    if taken:
+        raise InvalidInput(
+            f"{listed(taken)} must not be names of columns, as hidden units have these names. Rename them."
+        )
+    names = [*hidden, *visible]
+    return BeliefNetwork(network.storage, network.bias, network.activation, names, layers=network.layers)
 
 
 def around(

@@ -1,6 +1,16 @@
-"""What can go wrong at the door, and the words for it.
+"""The errors and warnings that plefka raises.
 
-Every message says what must hold, what came, and what to do.
+Every message says what must hold, what was given instead, and what to do. All errors about input are an `InvalidInput`,
+which is also a `ValueError`.
+
+**Example:**
+
+>>> import plefka as pf
+>>> try:
+...     pf.infer(pf.example("espresso"), {"slow_flo": 1})
+... except pf.errors.InvalidEvidence as error:
+...     print(error)
+there is no unit 'slow_flo' in this network. Did you mean 'slow_flow'?
 """
 
 import difflib
@@ -8,35 +18,35 @@ from collections.abc import Iterable
 
 
 class PlefkaError(Exception):
-    """The root of all errors that plefka raises on purpose."""
+    """The base class of all errors that plefka raises on purpose."""
 
 
 class InvalidInput(PlefkaError, ValueError):
-    """A network, evidence or option that cannot be right."""
+    """A network, evidence or option that is not valid."""
 
 
 class InvalidNetwork(InvalidInput):
-    """Weights, biases or names that do not make a network."""
+    """Weights, biases or names that do not define a valid network."""
 
 
 class InvalidEvidence(InvalidInput):
-    """Observations that do not fit the network, or that cannot happen."""
+    """Observations that do not fit the network, or that have probability zero."""
 
 
 class InvalidMethod(InvalidInput):
-    """A method that is not known, or one with an option that is not."""
+    """An unknown method, or a method with an unknown option or an invalid value."""
 
 
 class MethodDoesNotApply(InvalidInput):
-    """A method that cannot serve this network."""
+    """A method that cannot be used for this network or this evidence."""
 
 
 class InvalidFile(InvalidInput):
-    """A file that cannot be read as what its name says."""
+    """A file that cannot be read or written, or that is not valid in the format that its suffix names."""
 
 
 class PlefkaWarning(UserWarning):
-    """Input that was put right, where the user should know of it."""
+    """Input that was corrected; the message says how."""
 
 
 class MissingExtra(PlefkaError, ImportError):

@@ -1,18 +1,20 @@
 """From what users have (nothing, a dictionary, an array, a DataFrame) to rows: a number per unit, nan where hidden."""
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
 import jax.numpy as jnp
 import numpy as np
 
-from plefka.errors import InvalidEvidence, listed, nearest
+from plefka.errors import InvalidEvidence, nearest
 from plefka.networks.belief import BeliefNetwork
 from plefka.precision import is_traced
+from plefka.tabular.columns import is_frame, of_frame
+from plefka.tabular.roles import roles_of
+from plefka.tabular.table import saying
+from plefka.tabular.words import NO_STATE, Own, hint, is_numeric, meaning, own_text, states_of
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,11 @@ class Likelihood:
 
     `{"fever": Likelihood(on=0.9, off=0.2)}` is a thermometer that shows fever in 90 of 100 patients who have it, and in
     20 of 100 who have not.
+
+    >>> import plefka as pf
+    >>> solution = pf.infer(pf.example("espresso"), {"slow_flow": pf.Likelihood(on=0.9, off=0.2)}, "exact")
+    >>> round(solution["limescale"], 3) > round(pf.infer(pf.example("espresso"), {}, "exact")["limescale"], 3)
+    True
     """
 
     on: float
@@ -87,7 +94,7 @@ def as_evidence(network: BeliefNetwork, evidence: Any) -> Evidence:
         found = _from_mappings(network, [evidence or {}]).take(0)
     elif isinstance(evidence, Sequence) and len(evidence) > 0 and isinstance(evidence[0], Mapping):
         found = _from_mappings(network, [_mapping(row, k) for k, row in enumerate(evidence)])
-    elif hasattr(evidence, "columns"):
+    elif is_frame(evidence):
         found = _from_frame(network, evidence)
     elif hasattr(evidence, "index") and hasattr(evidence, "items"):  # a Series: one row of a DataFrame
         found = _from_frame(network, cast(Any, evidence).to_frame().T).take(0)
@@ -151,73 +158,47 @@ class _Odds:
 
 
 def _state(network: BeliefNetwork, unit: int, state: Any) -> float:
-    """0 or 1, from a number or from the word for one of the unit's states."""
-    if isinstance(state, str) and network.given_states is not None:
-        words = [word.casefold() for word in network.given_states[unit]]
-        if state in network.given_states[unit]:
-            return float(network.given_states[unit].index(state))
-        if words.count(state.casefold()) == 1:
-            return float(words.index(state.casefold()))
-    try:
-        number = float(state)
-    except (TypeError, ValueError):
-        number = np.nan
-    if number not in (0.0, 1.0):
+    """0, 1, or nan where it is missing, from a number or from a word for one of the unit's states."""
+    own = _own(network, unit)
+    found = meaning(state, own)
+    if found == NO_STATE:
         raise InvalidEvidence(
-            f"the state of unit {network.names[unit]!r} must be 0 or 1{_states_text(network, unit)}; got {state!r}."
-            f"{_state_hint(network, unit, state)} Leave a unit out to keep it hidden, "
+            f"the state of unit {network.names[unit]!r} must be 0 or 1{own_text(own)}; got {state!r}."
+            f"{nearest(state, own or ()) if isinstance(state, str) else ''} Leave a unit out to keep it hidden, "
             "or give a Likelihood(on, off) where what was seen is not certain."
         )
-    return number
+    return found
 
 
-def _states_text(network: BeliefNetwork, unit: int) -> str:
-    if network.given_states is None:
-        return ""
-    off, on = network.given_states[unit]
-    return f", or {off!r} (off) or {on!r} (on)"
-
-
-def _state_hint(network: BeliefNetwork, unit: int, state: Any) -> str:
-    return nearest(state, network.given_states[unit]) if isinstance(state, str) and network.given_states else ""
+def _own(network: BeliefNetwork, unit: int) -> Own:
+    return None if network.given_states is None else network.given_states[unit]
 
 
 def _from_frame(network: BeliefNetwork, frame: Any) -> Evidence:
-    positions = {name: position for position, name in enumerate(network.names)}
-    unknown = [str(column) for column in frame.columns if str(column) not in positions]
-    if unknown:
-        raise InvalidEvidence(
-            f"the columns of a DataFrame must be names of units; got {listed(unknown)}."
-            + nearest(unknown[0], positions)
-        )
-    repeated = [name for name, count in Counter(map(str, frame.columns)).items() if count > 1]
-    if repeated:
-        raise InvalidEvidence(f"a DataFrame has one column for each unit; this column is there twice: {repeated[0]}.")
-    rows, odds = np.full((len(frame), network.size), np.nan), _Odds((len(frame), network.size))
-    for column in frame.columns:
-        unit = positions[str(column)]
-        rows[:, unit] = _numbers(network, frame[column].to_numpy(), unit, odds)
+    """Columns that only name the rows are left out, and a warning says so."""
+    columns = of_frame(frame)
+    with saying(InvalidEvidence):
+        places = {name: unit for unit, name in enumerate(network.names)}
+        roles = roles_of(columns, places)
+    roles.report()
+    rows, odds = np.full((len(columns), network.size), np.nan), _Odds((len(columns), network.size))
+    for name, at in zip(roles.names or (), roles.units, strict=True):
+        rows[:, places[name]] = _numbers(network, columns.values[at], places[name], odds)
     return odds.with_rows(rows)
 
 
 def _numbers(network: BeliefNetwork, values: Any, unit: int, odds: _Odds) -> np.ndarray:
-    if values.dtype != object and not (network.given_states and values.dtype.kind in "UT"):
-        with suppress(ValueError):
-            return values.astype(float)
-    found = np.empty(len(values))
-    for row, value in enumerate(values):
-        try:
-            if isinstance(value, Likelihood):
-                found[row] = odds.read(row, unit, value)
-            elif isinstance(value, str) and network.given_states is not None:
-                found[row] = _state(network, unit, value)
-            else:
-                found[row] = np.nan if value is None or type(value).__name__ in ("NAType", "NaTType") else value
-        except (TypeError, ValueError) as error:
-            if isinstance(error, InvalidEvidence):
-                raise
-            name = network.names[unit]
-            raise InvalidEvidence(f"the states of unit {name!r} must be 0, 1 or nan; got {value!r}.") from None
+    """The states of a unit in all rows."""
+    own = _own(network, unit)
+    found = states_of(values, own)
+    for row in np.flatnonzero(found == NO_STATE).tolist():
+        value = values[row]
+        if not isinstance(value, Likelihood):
+            raise InvalidEvidence(
+                f"row {row}: the states of unit {network.names[unit]!r} must be 0, 1 or nan{own_text(own)}; "
+                f"got {value if is_numeric(values) else repr(value)}.{hint(value, own)}"
+            )
+        found[row] = odds.read(row, unit, value)
     return found
 
 

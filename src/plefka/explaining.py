@@ -1,4 +1,4 @@
-"""Why a unit is believed to be on or off: how far each observation moved its log-odds, and what would move them."""
+"""Explanations: how far each observation moved the log-odds of a unit, and which further one would move them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,10 @@ from plefka.what_if import UNKNOWN, WhatIf, answered, difference, log_odds
 
 @dataclass(frozen=True)
 class Moved:
-    """An observation, and how much it moved the log-odds of the unit: with it, minus without it."""
+    """An observation, and how much it moved the log-odds of the unit.
+
+    The `shift` is the log-odds with this observation minus the log-odds without it.
+    """
 
     unit: str
     state: str  # "on", "off", or "likely on", "likely off" where it was observed softly
@@ -27,7 +30,7 @@ class Moved:
 
 @dataclass(frozen=True)
 class WouldMove:
-    """A hidden unit, and how much it would move the log-odds of the unit if it were observed in a state."""
+    """A possible observation of a hidden unit, and how much it would move the log-odds of the explained unit."""
 
     unit: str
     state: str
@@ -38,12 +41,22 @@ class WouldMove:
 
 @dataclass(frozen=True, repr=False)
 class Explanation:
-    """What `explain` found of a unit.
+    """The result of `explain`: why a unit has its posterior probability. `print` shows it as a table.
 
-    - `probability`, `prior`: P(on | evidence), and P(on) where nothing is observed; `log_odds`, `prior_log_odds`.
-    - `observations`: how much each one moved the log-odds, those that moved them most first. Observations that say the
-        same, or that explain each other away, share their effect, so that shifts need not add up.
-    - `changes`: what would move them most.
+    - `unit`: the name of the unit.
+    - `probability`, `log_odds`: P(on | evidence) of the unit, and its log-odds.
+    - `prior`, `prior_log_odds`: the same without any evidence.
+    - `observations`: how much each observation moved the log-odds, the largest shift first. Observations that carry the
+        same information, or that explain each other away, share their effect, so the shifts need not add up.
+    - `changes`: further observations that would move the log-odds most.
+    - `method`, `notes`, `is_exact`: how the probabilities were computed.
+
+    **Example:**
+
+    >>> import plefka as pf
+    >>> why = pf.explain(pf.example("espresso"), {"slow_flow": 1, "thin_crema": 1}, "stale_beans")
+    >>> why.observations[0].unit
+    'thin_crema'
     """
 
     unit: str
@@ -64,7 +77,7 @@ class Explanation:
         return float(log_odds(self.prior))
 
     def to_frame(self) -> Any:
-        """A DataFrame with a row for each observation, and for each that could be made."""
+        """A DataFrame with a row for each observation that was made, and for each that could be made."""
         from plefka.extras import pandas
 
         observed = [{"kind": "observed", **vars(each)} for each in self.observations]
@@ -79,7 +92,7 @@ class Explanation:
         lines = [
             f"P({self.unit} on | evidence) = {self.probability:.6f}, log-odds {self.log_odds:+.3f}",
             f"P({self.unit} on) = {self.prior:.6f}, log-odds {self.prior_log_odds:+.3f}",
-            f"by {self.method}{'' if self.is_exact else ', an approximation'}",
+            f"computed by {self.method}{'' if self.is_exact else ', an approximation'}",
             *self.notes,
         ]
         if self.observations:
@@ -87,7 +100,7 @@ class Explanation:
             rows = [(o.unit, o.state, f"{o.shift:+.3f}", f"{o.probability:.6f}") for o in self.observations]
             lines += ["", text_table(header, rows)]
         if self.changes:
-            header = ("if observed", "state", "would move them by", f"P({self.unit} on) then", "chance")
+            header = ("if observed", "state", "would move log-odds by", f"P({self.unit} on) with it", "chance")
             rows = [
                 (c.unit, c.state, f"{c.shift:+.3f}", f"{c.probability:.6f}", f"{c.chance:.3f}") for c in self.changes
             ]
@@ -106,20 +119,33 @@ def explain(
 ) -> Explanation:
     """How much each observation moved the log-odds of a hidden unit, and which further one would move them most.
 
-    An observation's shift is the log-odds with all evidence minus those without this observation, and the prior is
-    that without any. All are rows of one batch; an approximate method makes each of them an approximation.
+    The shift of an observation is the log-odds with all evidence minus the log-odds without this observation. The prior
+    is the probability without any evidence. With an approximate method, all of these are approximations.
 
     **Arguments:**
 
-    - `method`: as of `infer`; `auto` unless given.
-    - `candidates`: hidden units that could be observed; all that have parents unless given.
-    - `top`: how many of them are shown, each on and off.
+    - `network`, `evidence`: a single network and a single row of evidence, as for `infer`.
+    - `unit`: the hidden unit to explain, by name or by index.
+    - `method`: the method for all probabilities, as for `infer`. The default is `auto`.
+    - `candidates`: the hidden units that could be observed next. The default is all hidden units with parents.
+    - `top`: the number of candidates to show, each on and off.
+
+    **Example:**
+
+    >>> import plefka as pf
+    >>> why = pf.explain(pf.example("espresso"), {"slow_flow": 1, "thin_crema": 1}, "stale_beans")
+    >>> for moved in why.observations:
+    ...     print(f"{moved.unit} {moved.state}: {moved.shift:+.2f}")
+    thin_crema on: +1.24
+    slow_flow on: -0.10
     """
     check_top(top)
     what_if = WhatIf.of(network, evidence, method, "explain")
     asked = network.index(unit)
     if not what_if.hidden[asked]:
-        raise InvalidEvidence(f"unit {network.names[asked]!r} is observed; explain is about a hidden unit.")
+        raise InvalidEvidence(
+            f"explain needs a hidden unit; {network.names[asked]!r} is observed. Leave it out of the evidence."
+        )
     informed = what_if.informed
     solution = what_if.answers(
         [{}, dict.fromkeys(informed, UNKNOWN), {asked: 1.0}, {asked: 0.0}, *({k: UNKNOWN} for k in informed)]
@@ -172,7 +198,7 @@ def _log_ratio(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def possible_units(what_if: WhatIf, candidates: Any, without: Sequence[int] | np.ndarray) -> np.ndarray:
-    """Hidden units that could be observed: those that were named, or all that have parents, or all."""
+    """Hidden units that could be observed: the given candidates, or all with parents, or all if none has parents."""
     network, hidden = what_if.network, what_if.hidden.copy()
     hidden[np.asarray(without, int)] = False
     if candidates is None:

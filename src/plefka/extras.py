@@ -19,6 +19,10 @@ def openpyxl() -> Any:
     return _import("openpyxl", "networks", "an Excel file")
 
 
+def arviz_base() -> Any:
+    return _import("arviz_base", "sampling", "draws in the form of ArviZ")
+
+
 def _import(module: str, extra: str, purpose: str) -> Any:
     try:
         return import_module(module)

@@ -1,7 +1,7 @@
 """The one verb: infer(network, evidence, method) -> Solution. Read, reduce, solve, recover, answer."""
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -9,9 +9,11 @@ from plefka.errors import InvalidInput
 from plefka.evidence import Evidence, as_evidence
 from plefka.methods import Method, parse_method
 from plefka.networks.belief import BeliefNetwork
+from plefka.one_or_many import Statuses
 from plefka.posterior import About, Posterior
 from plefka.precision import check_dtype, is_traced
 from plefka.reduction.reduce import reduce_traced
+from plefka.reverse_mode import reverse_mode_only
 from plefka.solution import STATUS_CODES, InferenceFailed, Solution, Status
 
 DEFAULT_METHOD = "auto"
@@ -39,6 +41,11 @@ def infer(
     - `throw`: raise `InferenceFailed` where a single inference does not converge; a batch says it in `status`.
     - `check`: True, or a seed: check the answer by importance sampling, see `Solution.check`; True is seed 0.
     - `dtype`: "float64", or "float32" on request; inside a trace of the user's, the precision is that of the trace.
+
+    >>> import plefka as pf
+    >>> solution = pf.infer(pf.example("espresso"), {"slow_flow": 1, "thin_crema": 1})
+    >>> print(f"ln P = {solution.log_likelihood:.3f}, stale beans {solution['stale_beans']:.3f}")
+    ln P = -2.452, stale beans 0.535
     """
     if not isinstance(network, BeliefNetwork):
         raise InvalidInput(f"network must be a BeliefNetwork; got {type(network).__name__}.")
@@ -75,8 +82,9 @@ def _with_reasons(solution: Solution) -> Solution:
 
 def _inside_a_trace(method: Method, network: BeliefNetwork, given: Evidence, prune: bool) -> Posterior:
     """In the trace's precision, and with derivatives."""
-    reduction = reduce_traced(network, given, prune=prune)
-    found = method.traced(reduction)
+    with reverse_mode_only(method):
+        reduction = reduce_traced(network, given, prune=prune)
+        found = method.traced(reduction)
     return found._replace(means=found.means.T, free_energy=found.free_energy - reduction.constant)
 
 
@@ -91,10 +99,12 @@ def _solution(
         fields = tuple(field[0] if field is status or traced or field.ndim > 1 else field[0].item() for field in fields)
     means, log_likelihood, status, steps, residual, cycles, observed = fields
     return Solution(
-        means=means, log_likelihood=log_likelihood, status=status, num_steps=steps, residual=residual,
+        means=means, log_likelihood=log_likelihood, status=cast(Statuses, status), num_steps=steps, residual=residual,
         num_restarts=getattr(method, "restarts", 0), num_cycles=cycles, method=method,
         is_bound=method.is_bound if about.is_bound is None else about.is_bound,
         names=network.names, observed=observed, notes=about.notes,
-        network=network, evidence=given, prune=prune, proposals=about.proposals,
+        network=network, evidence=given, prune=prune, proposals=about.proposals or (),
         is_exact=about.is_exact or method.name == "exact",
+        predicted=about.predicted if traced or given.batched or about.predicted is None else about.predicted[0],
+        methods=about.methods or (method,) * len(given.rows),
     )  # fmt: skip

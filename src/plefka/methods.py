@@ -178,7 +178,10 @@ class Gibbs(Method):
 class Auto(Method):
     """Exact where that is affordable, otherwise the method and conditioning that checks favour within the budget.
 
-    - `budget`: how long a row may take, about, once compiled; a batch may take ten times as long in all.
+    Every row has the answer that it would have alone; `solution.methods` says by which method. Inside a trace of JAX it
+    refuses, as it chooses by looking at numbers.
+
+    - `budget`: how long a row may take, about, once compiled.
     - `exact`: `no` forbids exact inference.
     """
 
@@ -210,7 +213,13 @@ METHODS: dict[str, Method] = {
 
 
 def parse_method(method: str | Method) -> Method:
-    """The method that is spelled so; `parse_method(str(m)) == m`."""
+    """The method that is spelled so; `parse_method(str(m)) == m`.
+
+    >>> import plefka as pf
+    >>> method = pf.parse_method("G12[tol=1e-10]")
+    >>> method.name, str(method)
+    ('G12', 'G12[tol=1e-10]')
+    """
     if isinstance(method, Method):
         return method
     name, options = read_name(method)

@@ -1,9 +1,17 @@
 """What a method finds, row by row, before it becomes a Solution."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+
+
+class Draws(NamedTuple):
+    """States of the posterior, all of the same weight, and the seed of what is drawn given them."""
+
+    states: Any  # (draws, units, rows)
+    seed: int
 
 
 @dataclass(frozen=True)
@@ -17,7 +25,14 @@ class About:
     proposals: Any = None  # (log-weights (components, rows), means (components, units, rows)) near the posterior
     contributions: Any = None  # (units, rows): of each unit to the second order, where they were asked for
     conditioned_on: Any = None  # the units of a single row that were conditioned on
+    methods: Any = None  # the method that answered each row, where they were chosen
     without_leak: Any = None  # (units, rows): the units for lack of whose leak there is no answer
+    draws: Draws | None = None  # from which barren units are predicted
+    components: Any = None  # as proposals, where barren units are predicted from more of them
+    exact_rows: Callable[[], Any] | None = None  # (rows,): where the posterior of all units together is known
+    knows_parents: Any = None  # (rows,): where it is, and where barren units have parents that depend on each other
+    barren: Any = None  # (rows, units): those that were predicted
+    predicted: Any = None  # (rows, units): of these, those whose parents were taken to be independent of each other
 
 
 class Posterior(NamedTuple):

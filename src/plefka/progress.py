@@ -3,6 +3,10 @@
 The command draws bars. The library does where standard error is a terminal and tqdm is installed. `PLEFKA_PROGRESS=0`
 or `1` in the environment, `plefka.progress.show(False)` in a program or `with plefka.progress.show(True):` around a
 part of it say otherwise.
+
+>>> import plefka as pf
+>>> with pf.progress.show(False):
+...     solution = pf.infer(pf.example("espresso"), {"slow_flow": 1})
 """
 
 import os

@@ -11,19 +11,26 @@ if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
     from plefka.solution import Solution
 
-Among = str | Sequence[str | int]
+Units = str | Sequence[str | int]
 CAUSES, ALL = "causes", "all"
+Ranked = list[tuple[str, float]]
 
 
-def units_among(network: "BeliefNetwork", among: Among) -> np.ndarray:
-    """The units that "all", "causes" or a list of names says."""
-    if isinstance(among, str):
-        if among not in (ALL, CAUSES):
-            raise InvalidInput(
-                f"among must be 'all', 'causes' (units without parents) or a list of names; got {among!r}."
-            )
-        return np.arange(network.size) if among == ALL else np.flatnonzero(network.roots)
-    return np.array([*dict.fromkeys(network.index(unit) for unit in among)], int)
+def check_units(units: Units) -> None:
+    """A word that is known, or a list of units."""
+    if isinstance(units, str) and units not in (ALL, CAUSES):
+        raise InvalidInput(
+            f"units must be 'all', 'causes' (units without parents) or a list of names; got {units!r}. "
+            "A single unit is a list, too."
+        )
+
+
+def chosen_units(network: "BeliefNetwork", units: Units) -> np.ndarray:
+    """The units that "all", "causes" (here units without parents) or a list of names says, whatever is observed."""
+    check_units(units)
+    if isinstance(units, str):
+        return np.arange(network.size) if units == ALL else np.flatnonzero(network.roots)
+    return np.array([*dict.fromkeys(network.index(unit) for unit in units)], int)
 
 
 def check_top(top: int | None) -> None:
@@ -32,21 +39,36 @@ def check_top(top: int | None) -> None:
         raise InvalidInput(f"top must be a whole number from 1 on, or None for all; got {top!r}.")
 
 
-def ranking(solution: "Solution", top: int | None, among: Among) -> list:
+def ranking(solution: "Solution", top: int | None, units: Units) -> Ranked | list[Ranked]:
     """See `Solution.ranking`."""
+    found = ranked(solution, top, units)
+    return found if solution.is_batch else found[0]
+
+
+def ranked(solution: "Solution", top: int | None, units: Units, rows: int | None = None) -> list[Ranked]:
+    """The most probable units of all rows, or of the first so many."""
     check_top(top)
-    units = units_among(solution.network, among)
-    if not solution.is_batch:
-        return _of_row(solution, units, solution.means, solution.observed, top)
+    hidden = ~np.atleast_2d(solution.observed)[:rows]
     return [
-        _of_row(solution, units, means, observed, top)
-        for means, observed in zip(solution.means, solution.observed, strict=True)
+        [(solution.names[unit], float(means[unit])) for unit in most_probable(means, candidates, top)]
+        for means, candidates in zip(np.atleast_2d(solution.means), _candidates(solution, units, hidden), strict=False)
     ]
 
 
-def _of_row(solution: "Solution", units: np.ndarray, means: np.ndarray, observed: np.ndarray, top: int | None) -> list:
-    best = most_probable(means, units[~observed[units]], top)
-    return [(solution.names[unit], float(means[unit])) for unit in best]
+def _candidates(solution: "Solution", units: Units, hidden: np.ndarray) -> list[np.ndarray]:
+    """The units of each row to choose from, none of them observed."""
+    chosen = chosen_units(solution.network, units)
+    if units != CAUSES:
+        return [chosen[row[chosen]] for row in hidden]
+    child, parent, _ = solution.network.storage.edge_list()
+    return [_causes(row, child, parent) for row in hidden]
+
+
+def _causes(hidden: np.ndarray, child: np.ndarray, parent: np.ndarray) -> np.ndarray:
+    """The hidden units none of whose parents is hidden."""
+    caused = np.zeros(len(hidden), bool)
+    caused[child[hidden[parent]]] = True
+    return np.flatnonzero(hidden & ~caused)
 
 
 def most_probable(means: np.ndarray, units: np.ndarray, top: int | None) -> np.ndarray:

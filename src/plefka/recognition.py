@@ -49,7 +49,17 @@ class Form:
 
 
 def recognised(tables: TableNetwork, approximate: float | None = None) -> list[Form]:
-    """The compact form of every unit, or its table where none fits within 1e-6, or within `approximate`."""
+    """The compact form of every unit, or its table where none fits within 1e-6, or within `approximate`.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import plefka as pf
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     pf.save(pf.example("espresso"), Path(folder) / "espresso.bif")
+    ...     forms = pf.recognised(pf.load_tables(Path(folder) / "espresso.bif"))
+    >>> {form.kind for form in forms}
+    {'noisy-or'}
+    """
     limit = check_approximate(approximate)
     return [Candidates(unit, limit).best for unit in tables.units]
 

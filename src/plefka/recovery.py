@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -11,6 +12,8 @@ from plefka.evidence import Evidence
 from plefka.methods import Method
 from plefka.networks.belief import BeliefNetwork
 from plefka.posterior import About, Posterior, normalised
+from plefka.reduction.dependence import have_several_parents
+from plefka.reduction.edges import EdgeList
 from plefka.reduction.reduce import Part, Reduction, reduce
 from plefka.solution import CONVERGED, IMPOSSIBLE, NOT_FINITE
 
@@ -20,6 +23,8 @@ LOOSE_TABLES = (
     "states of hidden units that are certain given their parents count as ones of probability 1e-13, so that this is "
     "no strict bound"
 )
+# Some rows, the units that the means are of, ln weights (components, rows) and means (components, units, rows).
+Components: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 NEEDS_LEAK = "these units need a leak greater than 0: "
 
 
@@ -29,10 +34,16 @@ def solved(method: Method, network: BeliefNetwork, evidence: Evidence, *, prune:
 
 
 def reductions(
-    method: Method, network: BeliefNetwork, evidence: Evidence, *, prune: bool, keep_barren: bool | None = None
+    method: Method,
+    network: BeliefNetwork,
+    evidence: Evidence,
+    *,
+    prune: bool,
+    keep_barren: bool | None = None,
+    kept: Any = None,
 ) -> Iterator[tuple[np.ndarray, Reduction]]:
     """The rows in chunks that fit in memory, each reduced as the method needs it."""
-    kept = method.units_to_keep(network)
+    kept = method.units_to_keep(network) if kept is None else kept
     keep_barren = method.keeps_barren if keep_barren is None else keep_barren
     step = max(1, AT_ONCE // network.size)
     for first in range(0, len(evidence.rows), step):
@@ -53,16 +64,24 @@ def of_reduction(
     network: BeliefNetwork,
     evidence: Evidence,
     dtype: str,
+    *,
+    jointly: bool = True,
 ) -> Posterior:
-    """What the method finds for rows that are reduced already."""
+    """What the method finds for rows that are reduced already.
+
+    `jointly`: barren units whose parents depend on each other are predicted exactly, where the method knows these.
+    """
     pieces = [
         _of_chunk(method, reduction, network, evidence.take(_neighbours(rows)), dtype, rows[0])
         for rows, reduction in reduced
     ]
-    if len(pieces) == 1:
-        return pieces[0]
     arrays = (np.concatenate(field) for field in zip(*(piece[:6] for piece in pieces), strict=True))
-    return Posterior(*arrays, about=_joined([piece.about for piece in pieces]))
+    found = pieces[0] if len(pieces) == 1 else Posterior(*arrays, about=_of_all([piece.about for piece in pieces]))
+    if not jointly or not found.about.knows_parents.any():
+        return found
+    from plefka.exact.predictions import improved  # it reduces and recovers itself
+
+    return improved(network, evidence, found, dtype)
 
 
 def _of_chunk(
@@ -73,6 +92,7 @@ def _of_chunk(
     means = np.array(evidence.rows, dtype)
     G, residual = np.full(count, np.inf), np.zeros(count)
     status, steps, cycles = np.full(count, IMPOSSIBLE), np.zeros(count, int), np.zeros(count, int)
+    (left_out, predicted), exact = np.zeros((2, *evidence.rows.shape), bool), np.zeros(count, bool)
     abouts = []
     for part in reduction.parts:
         found = method.posterior(part, dtype=dtype)
@@ -81,30 +101,45 @@ def _of_chunk(
         steps[rows], cycles[rows] = found.num_steps, found.num_cycles
         means[rows] = _all_means(reduction, part, found, evidence.wanted).T
         abouts.append(_about_part(found.about, part, network, first, count))
+        barren = reduction.barren_of(part, evidence.wanted)
+        left_out[rows], predicted[rows] = barren.T, barren.T & (found.about.draws is None)
+        exact[rows] = found.about.exact_rows() if barren.any() and found.about.exact_rows is not None else False
+    depends = reduction.binds_barren(evidence.wanted) if exact.any() else exact
+    predicted[exact & ~depends] = False
+    if predicted.any():
+        predicted &= have_several_parents(EdgeList.of(network.storage))
     asked = means if evidence.wanted is None else means[:, evidence.wanted]
     status = np.where(np.isnan(asked).any(axis=1) & (status == CONVERGED), NOT_FINITE, status)
     impossible = reduction.impossible
     if impossible.any():
         G[impossible], status[impossible], means[impossible] = np.inf, IMPOSSIBLE, evidence.rows[impossible]
-    about = _joined(abouts) if abouts else About()
+        predicted[impossible] = False
+    about = joined(abouts) if abouts else About()
     is_bound = method.is_bound if about.is_bound is None else about.is_bound
     if is_bound and reduction.is_loose.any() and not (about.is_exact or method.name == "exact"):
         loose = LOOSE_TABLES if network.activation.mixes_kinds else LOOSE
         about = replace(about, is_bound=False, notes=(*about.notes, loose))
+    knows = exact & depends & (status == CONVERGED)
+    about = replace(about, barren=left_out, predicted=predicted, knows_parents=knows)
     return Posterior(means, G, status, steps, cycles, residual, about=about)
 
 
 def _all_means(reduction: Reduction, part: Part, found: Posterior, wanted: np.ndarray | None) -> np.ndarray:
     """Of all units of the network, (units, rows); of barren ones they are averaged over the components of a mixture."""
     full, _ = reduction.restored(part, found.means, found.slope)
-    proposals, predict = (
-        found.about.proposals,
-        partial(reduction.predicted, by_field=found.about.by_field, wanted=wanted),
-    )
+    predict = partial(reduction.predicted, by_field=found.about.by_field, wanted=wanted)
     predicted = predict(part, full)
-    if proposals is None or predicted is full:
+    if predicted is full:
+        return full
+    if found.about.draws is not None:
+        # By how much dependent parents matter: what is due to the means of the draws alone is known better without.
+        averages = reduction.averages(part, found.about.draws, wanted=wanted)
+        corrected = np.clip(predicted + averages.chances - predict(part, averages.states), 0.0, 1.0)
+        return np.where(reduction.barren_of(part, wanted), corrected, full)
+    mixture = found.about.components or found.about.proposals
+    if mixture is None:
         return predicted
-    log_weights, components = proposals
+    log_weights, components = mixture
     total = np.zeros(full.shape)
     for weight, means in zip(normalised(log_weights, axis=0), components, strict=True):
         inside = reduction.restored(part, means, None)[0]
@@ -123,10 +158,17 @@ def _about_part(about: About, part: Part, network: BeliefNetwork, first: int, co
         chosen = f"conditioned on {', '.join(names) or 'nothing, as no unit is left to choose'}"
         about = replace(about, notes=(chosen, *about.notes))
     proposals = None if about.proposals is None else [(first + part.rows, part.units, *about.proposals)]
-    return replace(about, without_leak=None, conditioned_on=None, proposals=proposals)
+    return replace(about, without_leak=None, conditioned_on=None, proposals=proposals, components=None, draws=None)
 
 
-def _joined(abouts: list[About]) -> About:
+def _of_all(abouts: list[About]) -> About:
+    """Of all rows, from those of chunks of them."""
+    names = ("barren", "predicted", "knows_parents")
+    arrays = {name: np.concatenate([getattr(about, name) for about in abouts]) for name in names}
+    return replace(joined(abouts), **arrays)
+
+
+def joined(abouts: list[About]) -> About:
     """A bound where every part is one, with the notes of all of them."""
     notes = tuple(dict.fromkeys(note for about in abouts for note in about.notes))
     bounds = {about.is_bound for about in abouts}

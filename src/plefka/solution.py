@@ -1,20 +1,32 @@
 """What `infer` returns: the answer, whether to believe that it was reached, and how to check it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from plefka.errors import InvalidInput, PlefkaError
+from plefka.one_or_many import Checks, Counts, Flags, Numbers, Statuses
 
 if TYPE_CHECKING:
+    import pandas
+
+    from plefka.evidence import Evidence
     from plefka.methods import Method
+    from plefka.networks.belief import BeliefNetwork
+    from plefka.recovery import Components
+    from plefka.sampling.draws import Draws
 
 
 class Status(Enum):
-    """How a computation ended; the value is the sentence for the user."""
+    """How a computation ended; the value is the sentence for the user.
+
+    >>> import plefka as pf
+    >>> pf.infer(pf.example("espresso"), {"slow_flow": 1}, "exact").status is pf.Status.CONVERGED
+    True
+    """
 
     CONVERGED = "converged"
     OUT_OF_STEPS = (
@@ -51,7 +63,15 @@ RUNNING, CONVERGED, OUT_OF_STEPS, DIVERGED, NOT_FINITE, IMPOSSIBLE, WITHOUT_LEAK
 
 
 class InferenceFailed(PlefkaError):
-    """A single inference that did not converge; `solution` is what was reached."""
+    """A single inference that did not converge; `solution` is what was reached.
+
+    >>> import plefka as pf
+    >>> try:
+    ...     pf.infer(pf.example("espresso"), {"slow_flow": 1, "thin_crema": 1}, "G12[max_steps=2]")
+    ... except pf.InferenceFailed as error:
+    ...     print(error.solution.status.name)
+    OUT_OF_STEPS
+    """
 
     def __init__(self, solution: "Solution"):
         self.solution = solution
@@ -74,31 +94,56 @@ class Solution:
     - `num_restarts`: how many further starting points were tried.
     - `notes`: how it was computed, where that was chosen or approximated for this network.
     - `is_exact`: whether it is ln P(evidence) itself, up to rounding.
+    - `predicted`: (n,) or (B, n), the units that no observation depends on and whose mean was computed as if parents
+        were independent of each other; where `is_exact`, only their means are approximate. None inside a trace.
     - `checked`: what `infer(..., check=True)` found, see `check`.
+    - `methods`: the method that answered each row, as a tuple: what `auto` chose, or the method that was asked for.
+    - `standard_error`, `means_error`: of `log_likelihood` and `means` where these are averages of the draws of a check,
+        see `Check.corrected`; None elsewhere.
     - `warnings`: what speaks against an answer although it converged.
+
+    The probability of a unit is `solution["its name"]`; see also `ranking`, `to_frame`, `to_dict` and `to_json`.
+
+    >>> import plefka as pf
+    >>> net = pf.BeliefNetwork([[0, 0], [2.0, 0]], [0.1, 0.05], "noisy_or", ["flu", "fever"])
+    >>> solution = pf.infer(net, {"fever": 1})
+    >>> round(solution["flu"], 3)
+    0.653
+    >>> round(solution.log_likelihood, 3)
+    -2.063
+    >>> print(solution)
+    ln P(evidence) = -2.06...
+    ...
+    unit  P(on | evidence)
+    ----------------------
+    flu           0.65...
     """
 
-    means: Any
-    log_likelihood: Any
-    status: Any
-    num_steps: Any
-    residual: Any
+    means: np.ndarray
+    log_likelihood: Numbers
+    status: Statuses
+    num_steps: Counts
+    residual: Numbers
     num_restarts: int
-    num_cycles: Any
+    num_cycles: Counts
     is_bound: bool
     method: "Method"
     names: tuple[str, ...]
-    observed: Any
+    observed: np.ndarray
+    network: "BeliefNetwork"
+    evidence: "Evidence"
     notes: tuple[str, ...] = ()
-    network: Any = None
-    evidence: Any = None
     prune: bool = True
-    proposals: Any = None
+    proposals: "Sequence[Components]" = ()
     is_exact: bool = False
-    checked: Any = None
+    checked: "Checks | None" = None
+    predicted: np.ndarray | None = None
+    methods: tuple["Method", ...] = ()
+    standard_error: Numbers | None = None
+    means_error: np.ndarray | None = None
 
     @property
-    def free_energy(self) -> Any:
+    def free_energy(self) -> Numbers:
         """-log_likelihood: what the method minimised."""
         return -self.log_likelihood
 
@@ -108,21 +153,32 @@ class Solution:
         return np.ndim(self.log_likelihood) > 0
 
     @property
-    def converged(self) -> Any:
+    def num_rows(self) -> int:
+        """How many rows of evidence were answered."""
+        return len(self.log_likelihood) if self.is_batch else 1
+
+    def row(self, number: int) -> "Solution":
+        """One row of a batch as a solution of its own; a single row is itself."""
+        from plefka.one_row import one_row
+
+        return one_row(self, number)
+
+    @property
+    def converged(self) -> Flags:
         """True, or one for each row."""
         converged = np.asarray(self.status) == Status.CONVERGED
-        return converged if self.is_batch else bool(converged)
+        return cast(Flags, converged if self.is_batch else bool(converged))
 
     @property
     def warnings(self) -> list:
         """Sentences, none where all is well; of a batch, such a list for each row."""
-        highest = 0.0 if self.evidence is None else self.evidence.highest
+        highest = self.evidence.highest
         above = np.atleast_1d(self.converged & (np.asarray(self.log_likelihood) > highest + ROUNDING))
         sentence = ABOVE_ZERO if np.all(highest == 0) else ABOVE_LIKELIHOODS
         found = [[sentence] if doubtful else [] for doubtful in above]
         return found if self.is_batch else found[0]
 
-    def check(self, *, seed: int, num_samples: int | None = None) -> Any:
+    def check(self, *, seed: int, num_samples: int | None = None) -> Checks:
         """Draw states from the solution and weigh them by the network: ln P(evidence) and means with their errors.
 
         Where noisy-or units are on, draws are those of `findings`, unless the solution is exact.
@@ -131,7 +187,16 @@ class Solution:
         """
         from plefka.sampling.checking import check
 
-        return check(self, seed, num_samples)
+        return cast(Checks, check(self, seed, num_samples))
+
+    def contradiction(self, row: int | None = None) -> str | None:
+        """Which observations of an impossible row cannot all be true, in words; None where the row is possible.
+
+        `row`: its number, in a batch. Nothing is looked for until this is called.
+        """
+        from plefka.contradictions import in_words
+
+        return in_words(self, row)
 
     def covariance(self) -> np.ndarray:
         """cov(S_i, S_j | evidence) by linear response, (n, n); for free energies, and a single row."""
@@ -148,21 +213,125 @@ class Solution:
             raise InvalidInput(f"vector must have one number for each unit, ({len(self.names)},); got {z.shape}.")
         return product(self, z)
 
-    def marginals(self) -> dict[str, Any]:
-        """{name: P(on | evidence)}; of a batch, {name: one for each row}."""
-        return {name: self.means[..., unit] for unit, name in enumerate(self.names)}
+    def __getitem__(self, unit: str | int) -> Numbers:
+        """P(on | evidence) of a unit, by its name: a plain number, or an array with one for each row of a batch.
 
-    def ranking(self, top: int | None = None, *, among: str | Sequence[str | int] = "all") -> list:
-        """The hidden units, most probable first: [(name, P(on | evidence)), ...]; of a batch, such a list for each row.
+        >>> import plefka as pf
+        >>> solution = pf.infer(pf.example("espresso"), {"slow_flow": 1})
+        >>> 0 < solution["clogged_screen"] < 1
+        True
+        """
+        from plefka.answers import of_unit
+
+        return of_unit(self, self.network.index(unit))
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of the units."""
+        return iter(self.names)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.names
+
+    def marginals(self) -> dict[str, Numbers]:
+        """{name: P(on | evidence)} of all units, plain numbers; of a batch, {name: an array with one for each row}.
+
+        >>> import json
+        >>> import plefka as pf
+        >>> net = pf.BeliefNetwork([[0.0]], [0.0], names=["coin"])
+        >>> json.dumps(pf.infer(net).marginals())
+        '{"coin": 0.5}'
+        """
+        from plefka.answers import of_unit
+
+        return {name: of_unit(self, unit) for unit, name in enumerate(self.names)}
+
+    def ranking(self, top: int | None = 10, *, units: str | Sequence[str | int] = "causes") -> list:
+        """Hidden units, most probable first: [(name, P(on | evidence)), ...]; of a batch, such a list for each row.
 
         **Arguments:**
 
-        - `top`: how many of them; all unless given.
-        - `among`: "all", "causes" (units without parents), or names of units.
+        - `top`: how many of them at most; None for all.
+        - `units`: "causes", the hidden units that have no hidden parent (in a network of diagnosis: the diseases);
+            "all", every hidden unit; or a list of names, of which those that are observed are left out.
+
+        >>> import plefka as pf
+        >>> net = pf.BeliefNetwork([[0, 0], [2.0, 0]], [0.1, 0.05], "noisy_or", ["flu", "fever"])
+        >>> pf.infer(net, {"fever": 0}).ranking() == [("flu", pf.infer(net, {"fever": 0})["flu"])]
+        True
+        >>> [name for name, probability in pf.infer(net).ranking(units="all")]
+        ['fever', 'flu']
         """
         from plefka.ranking import ranking
 
-        return ranking(self, top, among)
+        return ranking(self, top, units)
+
+    def to_frame(self, *, wide: bool = False) -> "pandas.DataFrame":
+        """A pandas DataFrame with one row for each unit: name, kind, probability, log_odds and observed.
+
+        A batch has such rows for each row of evidence, numbered in the column `row`. With `wide` there is one row for
+        each row of evidence instead: row, status, log_likelihood, and the probability of each unit in a column of its
+        name.
+
+        >>> import plefka as pf
+        >>> net = pf.BeliefNetwork([[0, 0], [2.0, 0]], [0.1, 0.05], "noisy_or", ["flu", "fever"])
+        >>> frame = pf.infer(net, {"fever": 1}).to_frame()
+        >>> list(frame.columns)
+        ['name', 'kind', 'probability', 'log_odds', 'observed']
+        >>> frame.loc[~frame.observed, "name"].tolist()
+        ['flu']
+        >>> list(pf.infer(net, [{}, {"fever": 1}]).to_frame(wide=True).columns)
+        ['row', 'status', 'log_likelihood', 'flu', 'fever']
+        """
+        from plefka.answers import frame
+
+        return frame(self, wide=wide)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything in plain numbers and words: `method`, `log_likelihood`, `status`, `means` {name: P(on)}, ...
+
+        A batch has a list `rows` of what differs by row. Numbers may be infinite: -inf is ln P of impossible evidence.
+
+        >>> import plefka as pf
+        >>> net = pf.BeliefNetwork([[0.0]], [0.0], names=["coin"])
+        >>> pf.infer(net, method="exact").to_dict()["means"]
+        {'coin': 0.5}
+        """
+        from plefka.answers import as_dict
+
+        return as_dict(self)
+
+    def to_json(self, indent: int | None = None) -> str:
+        """`to_dict` as a JSON document, the same as that of `plefka infer --json`.
+
+        JSON has no infinities and no nan: they are written as null, and `status` says why.
+
+        >>> import json
+        >>> import plefka as pf
+        >>> solution = pf.infer(pf.BeliefNetwork([[0.0]], [0.0]))
+        >>> json.loads(solution.to_json()) == solution.to_dict()
+        True
+        """
+        from plefka.answers import as_json
+
+        return as_json(self.to_dict(), indent)
+
+    def draws(self, most: int = 1000) -> "Draws":
+        """States drawn from the posterior by the chains of gibbs, in the layout of ArviZ: (chain, draw, unit).
+
+        For solutions by `gibbs`, of a single row. The chains are run again from their seed, with no unit summed out, so
+        that a state has all units. At most `most` draws of each chain are kept, evenly spaced, one byte for each unit.
+
+        >>> import plefka as pf
+        >>> net = pf.BeliefNetwork([[0, 0], [2.0, 0]], [0.1, 0.5], "noisy_or", ["flu", "fever"])
+        >>> draws = pf.infer(net, {"fever": 1}, "gibbs[seed=0]").draws(most=100)
+        >>> draws.states.shape
+        (8, 100, 2)
+        >>> draws["flu"].shape
+        (8, 100)
+        """
+        from plefka.sampling.draws import draws
+
+        return draws(self, most)
 
     def __repr__(self) -> str:
         if self.is_batch:
@@ -174,3 +343,9 @@ class Solution:
         from plefka.tables import solution_table
 
         return solution_table(self)
+
+    def _repr_html_(self) -> str:
+        """A table for notebooks: the answer, and the most probable hidden units."""
+        from plefka.html import solution_html
+
+        return solution_html(self)

@@ -86,7 +86,7 @@ def _parts(options: str) -> Iterator[str]:
         else:
             parts[-1] += letter
     if quoted:
-        raise InvalidMethod(f"quotes must be closed; got {options!r}.")
+        raise InvalidMethod(f"every double quote must be closed; got {options!r}.")
     return filter(None, map(str.strip, parts))
 
 
@@ -123,4 +123,4 @@ def names_in(text: str) -> list[str]:
     try:
         return next(csv.reader([text], delimiter=APART, quotechar=QUOTE, strict=True), [])
     except csv.Error:
-        raise InvalidMethod(f"names that are quoted stand in quotes from end to end; got {text}.") from None
+        raise InvalidMethod(f"double quotes must enclose a whole name, as in 'a+\"b+c\"'; got {text}.") from None

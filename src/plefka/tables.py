@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from plefka.errors import listed
 
 if TYPE_CHECKING:
+    from plefka.one_or_many import Statuses
     from plefka.solution import Solution, Status
 
 MOST_ROWS = 20
@@ -33,7 +34,7 @@ def kind_of(solution: "Solution") -> str:
     return "lower bound" if solution.is_bound else "estimate"
 
 
-def status_word(status: "Status") -> str:
+def status_word(status: "Status | Statuses") -> str:
     """'converged', 'out of steps', ..."""
     return status.name.lower().replace("_", " ")
 
@@ -63,7 +64,7 @@ def _single_table(solution: "Solution") -> str:
         *(f"warning: {doubt}" for doubt in doubts(solution)),
     ]
     states = _states(solution)
-    hidden = [(f"{name}={states[name][1]}" if states else name, f"{mean:.6f}") for name, mean in solution.ranking()]
+    hidden = [(f"{name}={states[name][1]}" if states else name, f"{mean:.6f}") for name, mean in _all_hidden(solution)]
     shown = hidden[:MOST_ROWS]
     observed = [
         f"{name}={states[name][round(solution.means[unit])] if states else f'{solution.means[unit]:.0f}'}"
@@ -77,6 +78,10 @@ def _single_table(solution: "Solution") -> str:
     if len(hidden) > len(shown):
         lines.append(f"... and {len(hidden) - len(shown):,} more")
     return "\n".join(lines)
+
+
+def _all_hidden(solution: "Solution") -> list[tuple[str, float]]:
+    return solution.ranking(None, units="all")
 
 
 def _states(solution: "Solution") -> dict[str, tuple[str, str]]:

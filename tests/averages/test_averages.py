@@ -235,9 +235,7 @@ HALF = [(8.0, [6.4]), (8.0, [2.56]), (9.6, [4.8, -4.8]), (9.6, [2.24, 2.24]), (9
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("reach", "weights"), [HALF[2], *(pytest.param(*half, marks=pytest.mark.slow) for half in HALF[:2] + HALF[3:])]
-)
+@pytest.mark.parametrize(("reach", "weights"), HALF)
 def test_derivatives_where_a_factor_of_the_product_vanishes(reach, weights):
     """1 - u + u exp(i t w) is zero, up to rounding, at u = 1/2 and at a node with t w = pi."""
     rest, means = [0.3, -0.4, 0.2, 0.5, 0.1], [0.3, 0.6, 0.2, 0.7, 0.4]

@@ -136,7 +136,7 @@ def test_deeper_networks_are_summed_over_or_bounded(monkeypatch):
     assert upper_bound(part_of(network, row, tilt), exact_findings=0).log_likelihood > tight.upper - np.log(0.1)
     monkeypatch.setattr("plefka.findings.posterior.MOST_SECONDS", 0)
     weak = pf.bounds(network, evidence)
-    assert weak.upper_method == "every observed unit at its best"
+    assert weak.upper_method == "every observed unit at its most probable"
     assert weak.lower <= truth <= tight.upper < weak.upper < 1
 
 
@@ -155,7 +155,7 @@ def test_edges_of_probability_one_between_hidden_units_leave_no_strict_lower_bou
 
 def test_bounds_are_for_one_row():
     stack = pf.ensembles.layered((2, 3), 0, 1, 2, 0, "noisy_or")
-    with pytest.raises(InvalidInput, match="one network and one row"):
+    with pytest.raises(InvalidInput, match="a single network and a single row"):
         pf.bounds(stack)
 
 

@@ -75,11 +75,11 @@ def test_rows_that_are_not_there(run, tmp_path):
     assert "none.csv: cannot be read: No such file or directory" in answer.err
 
 
-def test_rows_without_names_are_refused(run, tmp_path):
-    np.save(tmp_path / "rows.npy", np.zeros((2, 15)))
+def test_rows_without_names_have_a_column_for_every_unit(run, tmp_path):
+    np.save(tmp_path / "rows.npy", np.zeros((2, 14)))
     answer = run("infer", NET, "--rows", tmp_path / "rows.npy")
     assert (answer.code, answer.out) == (2, "")
-    assert answer.err.endswith("rows.npy: the columns must have the names of units.\n")
+    assert "there must be 8 columns, as the bottom layer has units, or all 15 units; got 14." in answer.err
 
 
 @pytest.mark.parametrize("command", [("demo",), ("reproduce", "table1", "--networks", "2")])

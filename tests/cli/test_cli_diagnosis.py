@@ -42,7 +42,7 @@ def test_tables_are_networks_like_others(run, tmp_path, suffix):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("explain", NET, "-e", SOME, "slow_flow"), "unit 'slow_flow' is observed; explain is about a hidden unit."),
+        (("explain", NET, "-e", SOME, "slow_flow"), "explain needs a hidden unit; 'slow_flow' is observed."),
         (("explain", NET, "-e", SOME), "Missing argument 'UNIT'."),
         (("ask", NET, "-e", SOME, "-t", "slow_flow"), "targets must be hidden units; 'slow_flow' is observed."),
         (("ask", NET, "-m", "best"), "'best'"),

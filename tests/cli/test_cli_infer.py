@@ -28,8 +28,8 @@ def test_the_table_ranks_hidden_units(run):
     answer = run("infer", NET, "--evidence", SOME, "--method", "exact")
     solution = pf.infer(pf.example("espresso"), EVIDENCE, "exact")
     lines = answer.out.splitlines()
-    ranked = [tuple(line.split()) for line in lines[-len(solution.ranking()) :]]
-    assert ranked == [(unit, f"{mean:.6f}") for unit, mean in solution.ranking()]
+    ranked = [tuple(line.split()) for line in lines[-len(solution.ranking(None, units="all")) :]]
+    assert ranked == [(unit, f"{mean:.6f}") for unit, mean in solution.ranking(None, units="all")]
     assert f"{solution.log_likelihood:.6f}" in answer.out
 
 
@@ -138,7 +138,7 @@ def test_rows_in_a_table_name_the_most_probable_units(run, rows):
     assert answer.out.splitlines()[0] == f"observed: the rows of {rows}"
     also = run("infer", NET, "--rows", rows, "-e", "loud_hum=0", "-m", "exact")
     assert also.out.splitlines()[0] == "observed: loud_hum=0 in every row"
-    best, mean = pf.infer(pf.example("espresso"), {"slow_flow": 1}, "exact").ranking()[0]
+    best, mean = pf.infer(pf.example("espresso"), {"slow_flow": 1}, "exact").ranking(1, units="all")[0]
     first = next(line for line in answer.out.splitlines() if line.startswith("0 "))
     assert f"{best} {mean:.3f}" in first
 
@@ -155,13 +155,13 @@ def test_rows_are_written_to_a_file(run, tmp_path):
     path, out = tmp_path / "patients.csv", tmp_path / "posteriors.csv"
     path.write_text("patient,slow_flow,thin_crema\nanna,1,\nbob,,0\ncarl,1,1\n", encoding="utf-8")
     arguments = ("infer", NET, "--rows", path, "--out", out, "--id", "patient", "-e", "loud_hum=0", "-m", "exact")
-    answer = run(*arguments, "--top", 1, "--among", "causes", "--json")
+    answer = run(*arguments, "--top", 1, "--units", "causes", "--json")
     assert (answer.code, answer.err) == (0, "")
     assert (answer.json["rows"], answer.json["statuses"]) == (3, {"converged": 3})
     lines = out.read_text().splitlines()
     assert lines[0] == '"row","patient","status","log_likelihood","unit_1","probability_1"'
     (best, _), *_ = pf.infer(pf.example("espresso"), {"slow_flow": 1, "loud_hum": 0}, "exact").ranking(
-        1, among="causes"
+        1, units="causes"
     )
     assert lines[1].startswith('0,"anna","converged",')
     assert f'"{best}"' in lines[1]

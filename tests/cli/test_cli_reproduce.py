@@ -25,6 +25,7 @@ def test_tables_on_the_terminal_and_in_the_report(run, tmp_path, monkeypatch):
     answer = run("reproduce", "table1", "--quick", "--networks", "6", "--out", "out")
     assert answer.code == 0, answer.err
     assert "sigmoid [-5, 5], bottom layer off: mean of 𝓔 over 6 networks" in answer.out
+    assert "This is a quick run, smaller than the full one: table1 has 6 networks in each column" in answer.out
     assert "The report is in out/report.html and out/report.md." in answer.out
     assert (tmp_path / "out" / "report.html").exists()
 
@@ -34,7 +35,7 @@ def test_redraw_computes_nothing(run, tmp_path, monkeypatch):
     monkeypatch.setattr("plefka.experiments.compute.complete", None)
     answer = run("reproduce", "--redraw", "--out", tmp_path)
     assert answer.code == 0, answer.err
-    assert "What should hold, and whether it does" in answer.out
+    assert "What was expected, and whether it holds" in answer.out
 
 
 def test_an_interruption_says_how_to_go_on(run, tmp_path, monkeypatch):

@@ -13,6 +13,7 @@ from plefka.experiments.store import read, read_one
 from plefka.experiments.summary import summaries
 from tests import slow
 from tests.experiments import made_up
+from tests.quick import quick_where
 
 ENDS = {"sigmoid": (-1, 1), "noisy_or": (0.2, 0.8)}
 
@@ -78,7 +79,7 @@ def test_it_is_no_method_of_the_library():
 
 @pytest.mark.parametrize(
     "module",
-    [misprints, pytest.param(policies, marks=pytest.mark.slow), variants],
+    quick_where([misprints], [misprints, policies, variants]),
     ids=lambda module: module.__name__.split(".")[-1],
 )
 def test_a_study_in_a_tiny_configuration(module, tmp_path):

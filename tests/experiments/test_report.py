@@ -3,13 +3,16 @@
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
 
-from plefka.experiments import comparison, html, markdown, render, store
+from plefka.experiments import comparison, html, markdown, plan, render, size, store
+from plefka.experiments.printed import printed_networks
 from plefka.experiments.report import Section, Table, Text
-from plefka.experiments.summary import percent, signed
+from plefka.experiments.settings import spelled
+from plefka.experiments.summary import Key, Summary, percent, signed
 from tests.experiments import made_up
 
 WITHOUT_JAX = """
@@ -93,6 +96,45 @@ def test_surprises_are_explained(folder):
             for row in part.rows:
                 errors = re.search(r"\(([0-9.]+) SE\)", row[4])
                 assert bool(row[5]) == (errors is None or float(errors[1]) > 3)
+
+
+def cell(networks: int, standard_errors: float) -> comparison.Cell:
+    """G11 on [-5, 5], so many of our standard errors off what was printed."""
+    printed, error = -0.044, 0.01
+    ours = Summary(printed + standard_errors * error, error, 0.1, networks, 1.0, 0.0, 0.0, 10.0)
+    return comparison.Cell("table1", Key("sigmoid [-5, 5]", "off", "G11"), ours, printed)
+
+
+@pytest.mark.parametrize(("networks", "differs"), [(10_000, False), (500, True), (1_000_000, False)])
+def test_the_printed_mean_has_the_error_of_the_papers_own_networks(networks, differs):
+    """4.1 of our standard errors: of few networks they are large beside the paper's, of as many both count alike."""
+    assert printed_networks("table1") == 10_000
+    words = comparison.explain(cell(networks, 4.1), {})
+    assert ("The difference is within these two" not in words) == differs
+
+
+@pytest.mark.parametrize("share", [0.25, 1, 4])
+def test_a_standard_error_falls_with_the_root_of_the_networks(share):
+    ours = cell(400, 1).ours
+    assert ours.standard_error_over(int(400 * share)) == pytest.approx(ours.standard_error / share**0.5)
+
+
+def test_a_quick_report_says_so_first(folder, drawn):
+    label = size.quick_label(store.read(folder))
+    assert label is not None
+    assert label.startswith("This is a quick run")
+    for words in ("table1 has 40 networks in each column instead of 10,000", "12 epochs instead of 500"):
+        assert words in label
+    page, text = drawn
+    assert "<title>The paper again: a quick run</title>" in page
+    assert text.startswith(f"# The paper again: a quick run\n\n{label}\n")
+
+
+def test_the_full_run_has_no_such_label(folder):
+    everything = store.read(folder)
+    full = {experiment.name: experiment for experiment in plan.experiments(["all"], plan.FULL, 0)}
+    rows = {name: replace(rows, settings=spelled(full[name])) for name, rows in everything.items()}
+    assert size.quick_label(rows) is None
 
 
 def test_nothing_in_a_report_is_markup():

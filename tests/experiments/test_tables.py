@@ -60,6 +60,7 @@ def test_the_observed_state_and_ln_z_are_those_of_sums_over_all_states(computed,
         assert part["log_z"][k] == pytest.approx(best(log_z), rel=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STUDIES)
 def test_errors_are_those_of_the_free_energy_by_its_definition(computed, name):
     """At the means of a solve of that network alone, with all averages as sums over states."""

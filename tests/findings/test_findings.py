@@ -139,7 +139,7 @@ def test_few_draws_that_carry_weight_are_no_answer(monkeypatch):
     monkeypatch.setattr(posterior, "is_enough", lambda *_: False)
     found = pf.infer(network, row, "findings[k=1]", throw=False)
     assert found.status is pf.Status.OUT_OF_STEPS
-    with pytest.raises(pf.InferenceFailed, match=r"of findings k and samples.*effective of 4,096 draws"):
+    with pytest.raises(pf.InferenceFailed, match=r"of findings k and samples.*effective sample size .* of 4,096 draws"):
         pf.infer(network, row, "findings[k=1]")
 
 
@@ -156,7 +156,7 @@ def test_what_it_does_not_apply_to_is_refused(monkeypatch):
         pf.infer(zoo.ZOO["sigmoid, layered"], {0: 1}, "findings")
     monkeypatch.setattr(posterior, "MOST_SECONDS", 0)
     network = zoo.dense(10, 0.1, 0.8, "noisy_or", 5, share=0.5)
-    with pytest.raises(MethodDoesNotApply, match=r"hidden units depend on each other so much"):
+    with pytest.raises(MethodDoesNotApply, match=r"hidden units depend on each other too strongly"):
         pf.infer(network, {8: 1, 9: 1}, "findings")
 
 
@@ -188,9 +188,12 @@ def test_a_check_flags_an_estimate_that_is_far_off_and_trusts_a_good_one():
 def assert_close(name):
     network, evidence, log_z, truth = diagnosis(name)
     found = pf.infer(network, evidence, "auto[exact=no]", check=0)
-    assert "auto chose findings" in found.notes[0]
-    assert not found.is_exact
     off = abs(found.log_likelihood - log_z)
+    assert (
+        "auto chose findings" in found.notes[0] or off < 1e-12
+    )  # of some, exact reductions leave nothing to transform
+    assert not found.is_exact
+    assert found.checked is not None
     assert off < 0.1 or not found.checked.trusted
     return off, np.abs(errors(found, truth)).max()
 

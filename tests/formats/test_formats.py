@@ -163,7 +163,7 @@ ACTIVATION_ERRORS = {
     "none for a custom one": (
         "custom",
         None,
-        "'probit' is a Python function, which a file cannot hold. Pass it as load",
+        "'probit' is a Python function, which a file cannot store. Pass it as load",
     ),
     "a built-in for a custom one": ("custom", "sigmoid", "must be the custom one .*'probit'; got 'sigmoid'"),
     "another custom one": ("custom", pf.Custom(probit, name="logit"), "got 'logit'. .* name='probit'"),

@@ -38,9 +38,12 @@ JSON_ERRORS = {
     "foreign bytes": (b"PK\x03\x04\x80", "must be text in UTF-8"),
     "deep": ("[" * 200_000, "brackets inside brackets"),
     "deep inside": ('{"format": ' * 200_000, "brackets inside brackets"),
-    "thousands of digits": (f'{{"version": {"9" * 5000}}}', "numbers of a sensible length"),
+    "thousands of digits": (f'{{"version": {"9" * 5000}}}', "numbers with thousands of digits"),
     "a list": ("[1, 2]", r"the file must be an object with the keys format, .*; got \[1, 2\]"),
-    "a key twice": ('{"format": "plefka", "format": "plefka"}', "every key once in an object; got 'format' twice"),
+    "a key twice": (
+        '{"format": "plefka", "format": "plefka"}',
+        "every key of an object must occur once; got 'format' twice",
+    ),
     "foreign": ('{"nodes": []}', "format must be 'plefka'; got nothing. Is this a network"),
     "another format": (change("dense", "format", "json-graph"), "format must be 'plefka'; got 'json-graph'"),
     "no version": (without("dense", "version"), "version must be a whole number from 1 on; got None"),
@@ -72,7 +75,10 @@ JSON_ERRORS = {
     "names type": (change("dense", "names", "abcd"), "names must be a list of names; got 'abcd'"),
     "no names": (change("dense", "names", []), r"names must be the names of all units; got \[\]. Leave it out"),
     "a name type": (change("dense, upwards", "names", 1, 5), r"names\[1\] must be a string; got 5"),
-    "names twice": (change("dense, upwards", "names", 1, "flu"), "names must differ from each other; got twice: flu"),
+    "names twice": (
+        change("dense, upwards", "names", 1, "flu"),
+        "names must be unique; these occur more than once: flu",
+    ),
     "names that do not print": (
         change("dense, upwards", "names", 1, "\ud800"),
         r"must be printable words; got '\\ud800'",
@@ -139,7 +145,7 @@ JSON_ERRORS = {
     ),
     "domain": (
         change("dense, certain", "bias", 0, -1),
-        "fields of a noisy_or network must not be below 0; that of unit 0",
+        "fields of a noisy_or network must not be below 0; the field of unit 0",
     ),
     "inf in a sigmoid network": (
         change("dense", "weights", "matrix", 1, 0, "inf"),
@@ -169,7 +175,7 @@ JSON_ERRORS = {
     "index type": (change("sparse", *EDGES, 3, 1, True), r"weights.edges\[3\]\[1\] must be the index .*; got True"),
     "a name without names": (
         change("sparse", *EDGES, 3, 1, "a"),
-        r"weights.edges\[3\]\[1\] .*no names go by their index",
+        r"weights.edges\[3\]\[1\] .*without names are identified by their index",
     ),
     "an index despite names": (
         change("sparse, named", *EDGES, 3, 1, 0),
@@ -186,7 +192,7 @@ JSON_ERRORS = {
     "strange unit": (change("sparse, named", *EDGES, 3, 0, "zzz"), "got 'zzz'. Add it to names, or remove the edge"),
     "edge twice": (
         change("sparse", *EDGES, 3, [0, 2, 7]),
-        r"weights.edges\[3\] must be another .*; got that of weights.edges\[0\]",
+        r"weights.edges\[3\] repeats weights.edges\[0\]",
     ),
     "self": (change("sparse, named", *EDGES, 3, ["flu", "flu", 7]), "got the cycle flu -> flu"),
     "layers type": (change("layered", "weights", "layers", 3), "weights.layers must be a list of sizes; got 3"),

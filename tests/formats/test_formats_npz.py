@@ -50,9 +50,9 @@ class Code:
 
 GOOD_NPZ = native_npz.dumps(ZOO["dense"])
 NPZ_ERRORS = {
-    "empty": (b"", "must be an archive of NumPy; got an empty file"),
-    "foreign": (b'{"format": "plefka"}', "must be an archive of NumPy; got BadZipFile"),
-    "cut off": (GOOD_NPZ[:-30], "must be an archive of NumPy; got BadZipFile.*Was the file cut off"),
+    "empty": (b"", "must be a NumPy archive; got an empty file"),
+    "foreign": (b'{"format": "plefka"}', "must be a NumPy archive; got BadZipFile"),
+    "cut off": (GOOD_NPZ[:-30], "must be a NumPy archive; got BadZipFile.*Was the file cut off"),
     "a damaged number": (
         GOOD_NPZ.replace(np.float64(3e-310).tobytes(), bytes(8)),
         "entry 'bias' must be an array .*Bad CRC",
@@ -62,7 +62,7 @@ NPZ_ERRORS = {
         "must not be compressed. Write the file with numpy.savez",
     ),
     "larger than the file": (too_long(), "entries must fit into the file"),
-    "an entry twice": (twice(), "entries must differ in their names"),
+    "an entry twice": (twice(), "the names of entries must be unique"),
     "no array": (
         with_raw("dense", "bias", b"hello"),
         "entry 'bias' must be an array as NumPy writes it; got ValueError",
@@ -75,7 +75,7 @@ NPZ_ERRORS = {
     ),
     "a huge promise": (
         with_raw("dense", "bias", npy(header(shape="(1000000000,)"))),
-        r"entry 'bias' must have the bytes that its header promises, float64 of shape \(1000000000,\); got 0 bytes",
+        r"entry 'bias' must have as many bytes as its header says, float64 of shape \(1000000000,\); got 0 bytes",
     ),
     "beyond counting": (
         with_raw("dense", "bias", npy(header(shape=f"(0, {2**62})"))),
@@ -87,13 +87,13 @@ NPZ_ERRORS = {
     ),
     "wide text": (
         with_raw("dense", "format", npy(header("'<U100000000'", "()"))),
-        "entry 'format' must have the bytes",
+        "entry 'format' must have as many bytes",
     ),
     "endless empty text": (
         with_raw("dense, upwards", "names", npy(header("'<U0'", f"({2**31 - 1},)"))),
         "entry 'names' must be a list of strings; got <U0",
     ),
-    "no letters": (with_raw("dense", "format", npy(header("'<U1'", "()"), b"\xff" * 4)), "entry 'format' .* no text"),
+    "no letters": (with_raw("dense", "format", npy(header("'<U1'", "()"), b"\xff" * 4)), "entry 'format' .* not text"),
     "a pickle": (
         replaced("dense", bias=np.array([Code()] * 4)),
         "entry 'bias' must be one number .*; got object of shape",
@@ -109,12 +109,18 @@ NPZ_ERRORS = {
     "old": (replaced("dense", version=0), "version must be a whole number from 1 on; got 0"),
     "version type": (replaced("dense", version=1.0), "entry 'version' must be one whole number; got float64"),
     "activation": (replaced("dense", activation="sigmoyd"), "activation must be one of .*Did you mean 'sigmoid'?"),
-    "no activation": (replaced("dense", activation=None), "either activation or custom; got both or none"),
-    "two activations": (replaced("dense", custom="f"), "either activation or custom; got both or none"),
+    "no activation": (
+        replaced("dense", activation=None),
+        "exactly one of the entries activation and custom; got both or none",
+    ),
+    "two activations": (
+        replaced("dense", custom="f"),
+        "exactly one of the entries activation and custom; got both or none",
+    ),
     "unknown": (replaced("dense", nmes=["a"]), "entries must be among format, .*; got 'nmes'. Did you mean 'names'?"),
     "odd": (replaced("dense", qqqqq=["a"]), "got 'qqqqq'. Remove it"),
     "names type": (replaced("dense", names=[1, 2, 3, 4]), "entry 'names' must be a list of strings"),
-    "names twice": (replaced("dense", names=["a"] * 4), "names must differ from each other"),
+    "names twice": (replaced("dense", names=["a"] * 4), "names must be unique"),
     "too few names": (
         replaced("dense", names=["a"]),
         r"entry 'bias' must be one number for each of the 1 units .*shape \(4,\)",
@@ -126,8 +132,8 @@ NPZ_ERRORS = {
     ),
     "no units": (replaced("dense", bias=[]), "entry 'bias' must have at least one number"),
     "bias nan": (replaced("dense", bias=[np.nan] * 4), "biases must be finite; got nan at unit 0"),
-    "no weights": (replaced("dense", matrix=None), "entries must have one of edges .*; got none of them"),
-    "weights twice": (replaced("dense", layers=[4]), "entries must have one of edges .*; got matrix, layers"),
+    "no weights": (replaced("dense", matrix=None), "exactly one of the entries edges .*; got none of them"),
+    "weights twice": (replaced("dense", layers=[4]), "exactly one of the entries edges .*; got matrix, layers"),
     "matrix shape": (
         replaced("dense", matrix=lower(3)),
         r"entry 'matrix' must be one row for each unit, shape \(4, 4\); got float64",
@@ -149,7 +155,7 @@ NPZ_ERRORS = {
     ),
     "edge twice": (
         replaced("sparse", edges=[[0, 1]] * 5),
-        r"edges\[1\] must be another edge .*; got that of edges\[0\]",
+        r"edges\[1\] repeats edges\[0\]",
     ),
     "weights shape": (
         replaced("sparse", weights=np.zeros(4)),

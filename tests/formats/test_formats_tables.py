@@ -76,9 +76,12 @@ def test_what_is_almost_certain_does_not_become_certain(tmp_path):
 @pytest.mark.parametrize(
     ("network", "message"),
     [
-        (pf.BeliefNetwork([[0, 0], [1, 0]], [0, 0]), "hold one noisy-or network; got sigmoid"),
-        (pf.BeliefNetwork(np.zeros((3, 2, 2)), np.ones(2), "noisy_or"), "hold one noisy-or network; got a stack of 3"),
-        (pf.BeliefNetwork([[0, 0], [-1, 0]], [0.5, 2], "noisy_or"), "a negative weight has none"),
+        (pf.BeliefNetwork([[0, 0], [1, 0]], [0, 0]), "store a single noisy-or network; got sigmoid"),
+        (
+            pf.BeliefNetwork(np.zeros((3, 2, 2)), np.ones(2), "noisy_or"),
+            "store a single noisy-or network; got a stack of 3",
+        ),
+        (pf.BeliefNetwork([[0, 0], [-1, 0]], [0.5, 2], "noisy_or"), "a negative weight is not one"),
         (pf.BeliefNetwork([[0, 0], [1, 0]], [1, 1], "noisy_or", ["a ", "b"]), "must not begin or end with a space"),
     ],
 )
@@ -109,14 +112,17 @@ def test_what_is_wrong_in_a_file_is_said_with_its_line(pair, file, old, new, mes
 
 def test_a_pair_needs_both_files(pair):
     pair.with_name("clinic.findings.csv").unlink()
-    message = "of the files clinic.causes.csv and clinic.findings.csv, clinic.findings.csv cannot be read: No such file"
+    message = (
+        "the network consists of clinic.causes.csv and clinic.findings.csv; "
+        "clinic.findings.csv cannot be read: No such file"
+    )
     with pytest.raises(InvalidFile, match=message):
         pf.load(pair)
 
 
 def test_tables_have_one_activation_only(pair):
     assert pf.load(pair, activation="noisy_or").size == 6
-    with pytest.raises(InvalidFile, match="Load it without `activation`"):
+    with pytest.raises(InvalidFile, match="Load them without `activation`"):
         pf.load(pair, activation="sigmoid")
 
 
@@ -211,7 +217,7 @@ def test_excel_files_that_unpack_to_too_much_are_refused(tmp_path, bomb):
 
 def test_too_many_edges_for_a_sheet(pair, tmp_path, monkeypatch):
     monkeypatch.setattr("plefka.formats.excel.MOST_ROWS", 3)
-    with pytest.raises(InvalidInput, match=r"holds 3 rows; this network has 4 edges. Save it as .csv or .npz"):
+    with pytest.raises(InvalidInput, match=r"has at most 3 rows; this network has 4 edges. Save it as .csv or .npz"):
         pf.save(pf.load(pair), tmp_path / "clinic.xlsx")
 
 

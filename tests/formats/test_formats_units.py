@@ -76,7 +76,7 @@ def test_wrong_archives_are_refused(case, tmp_path):
 @pytest.mark.parametrize("suffix", [".json", ".npz"])
 def test_an_activation_that_the_file_does_not_name_is_refused(tmp_path, suffix):
     pf.save(NETWORK, path := tmp_path / f"network{suffix}")
-    with pytest.raises(pf.errors.InvalidFile, match="it names none of your own"):
+    with pytest.raises(pf.errors.InvalidFile, match="only for files that name an activation of your own"):
         pf.load(path, activation=PROBIT)
 
 

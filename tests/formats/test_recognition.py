@@ -102,7 +102,7 @@ def test_approximation_says_what_it_cost():
     assert 1e-3 < form.error <= 0.01
     assert effect(table, 1e-3).kind == TABLE
     assert effect(OR, 0.02).error < 1e-12
-    with pytest.warns(PlefkaWarning, match=r"1 of 3 units became a form .*by unit: effect 0.00"):
+    with pytest.warns(PlefkaWarning, match=r"1 of 3 units were replaced by .* of each: effect 0.00"):
         network_of(fan(table), 0.02)
 
 

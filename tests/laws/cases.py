@@ -129,6 +129,11 @@ def is_like_another(method: Method) -> bool:
     return taylor and method.name not in ("G12", "G22")
 
 
+def is_of_a_family(method: Method) -> bool:
+    """Whether one of four methods stands for it where a law makes every method compile twice."""
+    return method.name not in ("exact", "G12", "G1", "bethe")
+
+
 def noise(method: Method) -> float:
     """How far two answers to the same question may be from each other, by chance."""
     return 0.05 if is_random(method) else 0.0

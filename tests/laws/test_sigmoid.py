@@ -13,7 +13,7 @@ from tests.laws.laws import Laws, law
 class TestSigmoid(Laws):
     activation = "sigmoid"
 
-    @law(cases.any_method, slow=cases.is_like_another)
+    @law(cases.any_method, slow=cases.is_of_a_family)
     def test_single_precision_is_near(self, method, solution):
         found = pf.infer(self.network, OBSERVED, method, dtype="float32")
         assert found.means.dtype == np.float32

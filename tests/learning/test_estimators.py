@@ -21,6 +21,7 @@ from sklearn.utils.estimator_checks import check_estimator, parametrize_with_che
 
 import plefka as pf
 from plefka import progress
+from plefka.errors import PlefkaWarning
 from plefka.sklearn import BeliefNetworkClassifier, BeliefNetworkModel
 
 # Batches of one size and a cheap scheme: every shape is a program to compile.
@@ -31,6 +32,7 @@ CHECKED = [BeliefNetworkModel(**QUICK, binarize=0.0), BeliefNetworkClassifier(**
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @parametrize_with_checks(CHECKED)
+@pytest.mark.slow
 def test_scikit_learn_is_content(estimator, check):
     check(estimator)
 
@@ -109,6 +111,7 @@ def test_hidden_means_lead_back_to_the_rows(model):
     assert list(model.get_feature_names_out()) == ["beliefnetworkmodel0", "beliefnetworkmodel1"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("activation", ["sigmoid", "noisy_or"])
 def test_the_way_down_is_the_network_given_the_layer_above(activation):
     model = BeliefNetworkModel((1, 2), activation, epochs=1, random_state=0).fit(pairs()[0])
@@ -293,6 +296,39 @@ def test_names_of_columns_are_kept_and_compared():
     assert model.set_output(transform="pandas").transform(frame).columns[0] == "beliefnetworkmodel0"
     with pytest.raises(ValueError, match="feature names"):
         model.transform(frame[list("dcba")])
+
+
+def test_names_of_columns_become_names_of_units(tmp_path):
+    X, y = pairs()
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    model = BeliefNetworkModel(**LEARNED, epochs=1).fit(frame)
+    hidden = model.network_.size - 4
+    assert model.network_.names == (*(f"hidden{k}" for k in range(hidden)), *"abcd")
+    assert len(model.get_feature_names_out()) == hidden
+    assert pf.score(model.network_, frame).mean == pytest.approx(pf.score(model.network_, X).mean, abs=1e-14)
+    assert BeliefNetworkModel(**LEARNED, epochs=1).fit(X).network_.given_names is None
+    classifier = BeliefNetworkClassifier(**LEARNED, epochs=1).fit(frame, y)
+    assert all(network.names[-4:] == tuple("abcd") for network in classifier.networks_)
+
+
+def test_frames_of_words_and_with_ids_are_those_of_numbers():
+    X, y = pairs()
+    numbers = pd.DataFrame(X, columns=list("abcd"))
+    words = numbers.astype(object).apply(lambda column: column.map({0: "no", 1: "yes"}))
+    words.insert(0, "patient", [f"p{k}" for k in range(len(X))])
+    for kind, targets in ((BeliefNetworkModel, ()), (BeliefNetworkClassifier, (y,))):
+        plain: Any = kind(**LEARNED, epochs=1).fit(numbers, *targets)
+        with pytest.warns(PlefkaWarning, match="the column 'patient' is not a feature and holds text"):
+            found: Any = kind(**LEARNED, epochs=1).fit(words, *targets)
+        assert list(found.feature_names_in_) == list("abcd")
+        answer = "score_samples" if kind is BeliefNetworkModel else "predict_proba"
+        with pytest.warns(PlefkaWarning, match="taken for the names of the rows"):
+            np.testing.assert_array_equal(getattr(found, answer)(words), getattr(plain, answer)(numbers))
+    words.loc[2, "b"] = "maybe"
+    with pytest.raises(
+        ValueError, match=r"Input X must contain only 0, 1 and NaN \(missing\); got 'maybe' in row 2, co"
+    ):
+        BeliefNetworkModel(**LEARNED, epochs=1).fit(words.drop(columns="patient"))
 
 
 def test_a_threshold_makes_rows_binary():

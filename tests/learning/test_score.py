@@ -33,11 +33,20 @@ def test_sampling_is_within_its_errors_and_above_its_bound(activation):
 
 def test_a_seed_is_asked_for_where_the_sum_is_too_long():
     network = pf.ensembles.to_learn((20, 20), ROWS, 0)
-    with pytest.raises(pf.errors.InvalidInput, match=r"2\^40 states are too many.*add seed=0"):
+    with pytest.raises(
+        pf.errors.InvalidInput,
+        match=r"add seed=0\. It is used because the 2\^40 states of the hidden units are too many",
+    ):
         pf.score(network, ROWS)
     with pytest.raises(pf.errors.InvalidInput, match="too long"):
         pf.score(network, ROWS, exact=True)
     assert np.isfinite(pf.score(network, ROWS, seed=0, num_samples=50).mean)
+
+
+def test_observed_units_with_children_are_named_as_the_reason():
+    network = small("sigmoid")
+    with pytest.raises(pf.errors.InvalidInput, match="because observed units have children"):
+        pf.score(network, network.sample(seed=0, count=2))
 
 
 def test_rows_come_back_in_their_order():
@@ -97,7 +106,7 @@ def test_counted_columns_are_those_of_an_array():
         ({"method": "exact"}, "importance sampling draws from the solution of a scheme"),
         ({"num_samples": 0}, "num_samples must be a whole number of 2 or more; got 0"),
         ({"seed": 2**63}, "seed must be a whole number from 0"),
-        ({"exact": False}, "exact=False asks for importance sampling, and that needs a seed; add seed=0"),
+        ({"exact": False}, "importance sampling needs a seed; add seed=0. It is used because exact=False was given"),
     ],
 )
 def test_options_are_checked_where_the_sum_is_exact_too(options, message):

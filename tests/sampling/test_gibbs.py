@@ -17,6 +17,7 @@ from plefka.sampling.visits import visits
 from plefka.solution import Status
 from tests import zoo
 from tests.compilations import compilations
+from tests.quick import quick_where
 from tests.sampling import cases
 
 GIBBS = Gibbs("gibbs", seed=1, sweeps=3000, burn=100)
@@ -29,7 +30,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", quick_where(["noisy-or, no leak", "soft evidence"], CASES))
 def test_means_and_log_likelihood_agree_with_enumeration(name):
     part = cases.part_of(*CASES[name])
     found, exact = sample_posterior(GIBBS, part.question), parse_method("exact").posterior(part, dtype="float64")
@@ -43,13 +44,14 @@ def test_means_and_log_likelihood_agree_with_enumeration(name):
         np.testing.assert_allclose(found.slope, exact.slope, rtol=0.15, atol=0.1)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", quick_where(["noisy-or, certain edges"], CASES))
 def test_units_that_were_summed_out_or_are_barren_agree_with_enumeration_too(name):
     network, evidence = CASES[name]
     found, exact = (pf.infer(network, evidence, method) for method in (GIBBS, "exact"))
     np.testing.assert_allclose(found.means, exact.means, atol=0.04)
 
 
+@pytest.mark.slow
 def test_rows_with_different_evidence_are_sampled_side_by_side():
     network, row = (
         zoo.ZOO["sigmoid, sparse, large weights"],

@@ -1,9 +1,9 @@
 """Activations: how the field of a unit sets its probability of being on (section 2 of the paper).
 
-An activation is known by two functions of the field x, `log_on(x)` = ln f(x) and `log_off(x)` = ln(1 - f(x)), written
-directly and never as the logarithm of a rounded probability. Their derivatives come from automatic differentiation;
-where a closed form is known it stands beside the function as its derivative rule. Of NumPy arrays they are computed by
-NumPy, which compiles nothing.
+An activation is defined by two functions of the field x, `log_on(x)` = ln f(x) and `log_off(x)` = ln(1 - f(x)). They
+are written directly and never as the logarithm of a rounded probability. Their derivatives come from automatic
+differentiation; if a closed form is known, it is the derivative rule of the function. For NumPy arrays the functions
+use NumPy, which compiles nothing.
 """
 
 from collections.abc import Callable
@@ -25,7 +25,7 @@ ACTIVATIONS = {"sigmoid": Sigmoid, "noisy_or": NoisyOr}
 
 
 def as_activation(activation: str | Activation | Callable) -> Activation:
-    """The activation that a user means by a name, an activation or a function."""
+    """Turn a name, an activation, a class of activations or a function into an activation."""
     if isinstance(activation, Activation):
         return activation
     if isinstance(activation, type) and issubclass(activation, Activation):

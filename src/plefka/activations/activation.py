@@ -20,7 +20,7 @@ else:
 
 
 class Activation(PlainModule):
-    """A function from fields to probabilities, by the logarithms of f and 1 - f."""
+    """A function f from fields to probabilities, defined by ln f and ln(1 - f)."""
 
     has_linear_log_odds: ClassVar[bool] = False  # ln f - ln(1 - f) is the field itself
     allows_certain_states: ClassVar[bool] = True  # f may be 0 or 1 at a field of its domain
@@ -32,7 +32,7 @@ class Activation(PlainModule):
     @property
     @abstractmethod
     def name(self) -> str:
-        """What the activation is called in files and tables."""
+        """The name of the activation in files and tables."""
 
     @property
     def domain(self) -> tuple[float, float]:

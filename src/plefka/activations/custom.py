@@ -14,9 +14,25 @@ from plefka.errors import InvalidInput
 
 
 class Custom(Activation):
-    """Any analytic f: `Custom(f)`, or better `Custom(log_on=..., log_off=..., domain=(low, high))`.
+    """Your own activation: any analytic function from the field of a unit to its probability of being on.
 
-    The functions are written with jax.numpy, act on arrays element by element, and are differentiated automatically.
+    **Arguments:**
+
+    - `f`: the probability of being on. Alternatively, and with better precision for probabilities close to 0 or 1:
+    - `log_on`, `log_off`: ln f and ln(1 - f).
+    - `domain`: the interval (low, high) of fields for which the functions are defined.
+    - `name`: the name of the activation in files and tables.
+
+    The functions must be written with jax.numpy and act on arrays element by element. They are differentiated
+    automatically.
+
+    **Example:**
+
+    >>> import plefka as pf
+    >>> from jax.scipy.stats import norm
+    >>> probit = pf.Custom(log_on=norm.logcdf, log_off=norm.logsf, name="probit")
+    >>> pf.BeliefNetwork([[0, 0], [1.5, 0]], [0.0, -1.0], probit)
+    <BeliefNetwork: 2 probit units, 4 weights>
     """
 
     _log_on: Callable = eqx.field(static=True)
@@ -47,11 +63,11 @@ class Custom(Activation):
         self._domain = (float(domain[0]), float(domain[1]))
 
     @property
-    def name(self):
+    def name(self) -> str:
         return self._name
 
     @property
-    def domain(self):
+    def domain(self) -> tuple[float, float]:
         return self._domain
 
     def log_on(self, x):

@@ -99,14 +99,24 @@ def _numpy_softplus(x):
 
 
 class Sigmoid(Activation):
-    """f(x) = 1 / (1 + exp(-x)), for any field."""
+    """f(x) = 1 / (1 + exp(-x)) for any field x.
+
+    The field of a unit is its log-odds of being on. Write `activation="sigmoid"` for short.
+
+    **Example:**
+
+    >>> import numpy as np
+    >>> import plefka as pf
+    >>> pf.Sigmoid().probability(np.array([-2.0, 0.0, 2.0])).round(3)
+    array([0.119, 0.5  , 0.881])
+    """
 
     has_linear_log_odds = True
     allows_certain_states = False
     has_closed_averages = True
 
     @property
-    def name(self):
+    def name(self) -> str:
         return "sigmoid"
 
     def clip(self, x):

@@ -8,6 +8,7 @@ of the bias as for every other unit. Whatever only asks for f at states of the p
 
 from typing import Any
 
+import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 
@@ -21,9 +22,19 @@ MOST_PARENTS = 16  # of a unit that is a table, or is tabulated because the netw
 
 
 class Table:
-    """P(on | parents) of one unit, for each state of its parents: shape (2,) * parents, in the order of the parents.
+    """P(on | parents) of one unit, for every state of its parents.
 
-    `Table([[0.1, 0.8], [0.7, 0.9]])` is on with probability 0.8 where its first parent is off and its second one on.
+    **Arguments:**
+
+    - `probabilities`: an array of shape `(2,) * parents` with an axis for each parent, in the order of the parents.
+        `probabilities[0, 1]` is P(on) if the first parent is off and the second one is on. At most 16 parents.
+
+    **Example:**
+
+    >>> import plefka as pf
+    >>> table = pf.Table([[0.1, 0.8], [0.7, 0.9]])
+    >>> print(table.num_parents, table.probabilities[0, 1])
+    2 0.8
     """
 
     probabilities: np.ndarray
@@ -45,11 +56,11 @@ class Table:
 
     @property
     def num_parents(self) -> int:
-        """How many parents the unit has."""
+        """The number of parents."""
         return self.probabilities.ndim
 
     def reordered(self, order: Any) -> "Table":
-        """The same with parent order[k] at place k."""
+        """The same table with the parents in another order: parent `order[k]` comes at position k."""
         return Table(np.transpose(self.probabilities, order))
 
     def __eq__(self, other: object) -> bool:
@@ -69,13 +80,14 @@ class Mixed(Activation):
 
     of_fields: Activation
     rows: AnyArray  # (2, rows): ln P(on) and ln P(off) in each row of all tables
+    most_summed: int = eqx.field(static=True, default=MOST_PARENTS)  # units with more parents than these have fields
 
     @property
-    def name(self):
+    def name(self) -> str:
         return "mixed"
 
     @property
-    def domain(self):
+    def domain(self) -> tuple[float, float]:
         return self.of_fields.domain
 
     @property

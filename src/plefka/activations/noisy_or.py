@@ -1,4 +1,4 @@
-"""Noisy-or: a unit is off where its leak and all parents that are on fail to switch it on."""
+"""Noisy-or: a unit stays off if neither its leak nor any parent that is on switches it on."""
 
 import math
 
@@ -44,18 +44,29 @@ def _(primals, tangents):
 
 
 class NoisyOr(Activation):
-    """f(x) = 1 - exp(-x), for fields that are never negative; an infinite weight is an edge of probability one."""
+    """f(x) = 1 - exp(-x) for fields x >= 0.
+
+    A parent with weight w switches the unit on with probability 1 - exp(-w), independently of the other parents. An
+    infinite weight is an edge of probability one. Write `activation="noisy_or"` for short.
+
+    **Example:**
+
+    >>> import numpy as np
+    >>> import plefka as pf
+    >>> pf.NoisyOr().probability(np.array([0.0, 0.5, 2.0])).round(3)
+    array([0.   , 0.393, 0.865])
+    """
 
     allows_certain_edges = True
     has_linear_log_off = True
     has_closed_averages = True
 
     @property
-    def name(self):
+    def name(self) -> str:
         return "noisy_or"
 
     @property
-    def domain(self):
+    def domain(self) -> tuple[float, float]:
         return (0.0, math.inf)
 
     def off_poles(self, x):

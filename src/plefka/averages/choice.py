@@ -2,7 +2,7 @@
 
 from math import inf
 
-from plefka.activations import MOST_PARENTS, Activation, Mixed, NoisyOr, Sigmoid
+from plefka.activations import Activation, Mixed, NoisyOr, Sigmoid
 from plefka.averages.average import Average
 from plefka.averages.enumerated import Enumerated
 from plefka.averages.exponentials import Exponentials
@@ -32,10 +32,10 @@ def choose(activation: Activation, positions: int, reach: float, leak: float, la
 
 
 def of_parents(activation: Activation, positions: int) -> Activation:
-    """The activation of units with so many parents: a table has no more than can be summed over."""
-    return activation.of_fields if isinstance(activation, Mixed) and positions > MOST_PARENTS else activation
+    """The activation of units that are stored with so many parents: tables are stored with no more than they need."""
+    return activation.of_fields if isinstance(activation, Mixed) and positions > activation.most_summed else activation
 
 
 def states_held(activation: Activation, most_parents: int) -> int:
     """How many numbers a sum over the states of a table's parents holds at once, for one row."""
-    return 4 * 2 ** min(most_parents, MOST_PARENTS) if activation.mixes_kinds else 0
+    return 4 * 2 ** min(most_parents, activation.most_summed) if isinstance(activation, Mixed) else 0

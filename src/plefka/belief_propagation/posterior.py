@@ -1,5 +1,7 @@
 """Belief propagation: messages are sent until they settle, in every row."""
 
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
@@ -19,6 +21,7 @@ from plefka.methods import Bethe
 from plefka.networks.arrows import settled_along
 from plefka.posterior import About, Posterior
 from plefka.question import Question
+from plefka.reduction.dependence import without_loops
 from plefka.solution import IMPOSSIBLE, NOT_FINITE
 from plefka.solvers.loop import REACHABLE
 from plefka.solvers.rounds import Criteria, Iteration, in_rounds
@@ -75,7 +78,8 @@ def posterior(method: Bethe, part: "Part", *, dtype: str) -> Posterior:
     wrong = ~impossible & (np.isnan(means).any(0) | np.isnan(found.log_z))
     return Posterior(
         means, np.where(impossible, np.inf, -found.log_z), np.where(wrong, NOT_FINITE, found.status), found.steps,
-        np.zeros_like(found.steps), found.residual, found.slope, _about(question, fields),
+        np.zeros_like(found.steps), found.residual, found.slope,
+        replace(_about(question, fields), exact_rows=partial(without_loops, question)),
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""`bounds`: the best lower and upper bounds of ln P(evidence) that are known, and who found them."""
+"""`bounds`: the best known lower and upper bounds on ln P(evidence), and the method that gave each of them."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +20,17 @@ AFFORDABLE = 1.0  # seconds that an exact answer may take, and the bounds meet
 
 @dataclass(frozen=True)
 class Bounds:
-    """lower <= ln P(evidence) <= upper, up to rounding, and the method of each."""
+    """lower <= ln P(evidence) <= upper, up to rounding.
+
+    - `lower`, `upper`: the bounds, in nats.
+    - `lower_method`, `upper_method`: the methods that gave them.
+
+    **Example:**
+
+    >>> import plefka as pf
+    >>> pf.Bounds(lower=-3.6, upper=-3.5, lower_method="G1", upper_method="exact").gap < 0.2
+    True
+    """
 
     lower: float
     upper: float
@@ -29,17 +39,31 @@ class Bounds:
 
     @property
     def gap(self) -> float:
-        """How far they are apart: 0 where both say that the evidence is impossible."""
+        """The distance between the two bounds; 0 if the evidence is impossible and both are -inf."""
         return 0.0 if self.upper == self.lower else self.upper - self.lower
 
 
 def bounds(network: BeliefNetwork, evidence: Any = None) -> Bounds:
-    """ln P(evidence) from below and from above, of a single network and a single row."""
+    """Bound ln P(evidence) from below and from above, for a single network and a single row of evidence.
+
+    If an exact answer takes at most about a second, both bounds are exact. Otherwise the lower bound is the best of
+    `SJJ`, `G1`, `conditioned[G1,k=4]` and `mixture[4]`, as far as they apply, and the upper bound is that of Jaakkola
+    and Jordan (1999).
+
+    **Example:**
+
+    >>> import plefka as pf
+    >>> found = pf.bounds(pf.example("espresso"), {"slow_flow": 1, "thin_crema": 1})
+    >>> print(f"{found.lower:.3f} to {found.upper:.3f}, by {found.upper_method}")
+    -2.452 to -2.452, by exact
+    """
     if not isinstance(network, BeliefNetwork):
         raise InvalidInput(f"network must be a BeliefNetwork; got {type(network).__name__}.")
     given = as_evidence(network, evidence)
     if given.batched:
-        raise InvalidInput("bounds are for one network and one row of evidence; call it for each row.")
+        raise InvalidInput(
+            "bounds needs a single network and a single row of evidence; got a batch. Call bounds once for each row."
+        )
     offset = 0.0 if given.offset is None else float(given.offset[0])
     reduction = reduce(network, given._replace(batched=True))  # so that impossible evidence has a bound
     (part,) = reduction.parts

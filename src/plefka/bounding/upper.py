@@ -44,7 +44,7 @@ def upper_bound(part: "Part", *, exact_findings: int = EXACT_FINDINGS) -> Upper:
     question, constant = part.question, float(part.constant[0])
     problem = _problem(question)
     if problem is None:
-        return Upper(constant + _best_case(question), True, "every observed unit at its best")
+        return Upper(constant + _best_case(question), True, "every observed unit at its most probable")
     if problem.constant == -np.inf:
         return Upper(-np.inf, True, "the evidence is impossible")
     relaxed, found = transformed(problem, exact_findings if problem.factors else 0, TO_THE_END)

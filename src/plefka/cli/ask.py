@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from plefka.cli import options, output
+from plefka.cli import completion, options, output
 
 
 def ask(
@@ -15,7 +15,11 @@ def ask(
     target: Annotated[
         list[str] | None,
         typer.Option(
-            "--target", "-t", metavar="UNIT,...", help="Units to learn about; all hidden causes unless given."
+            "--target",
+            "-t",
+            metavar="UNIT,...",
+            help="Units to learn about; all hidden causes unless given.",
+            autocompletion=completion.units,
         ),
     ] = None,
     method: options.Method = None,
@@ -27,7 +31,7 @@ def ask(
     from plefka.cli.source import read_question
 
     network, observed = read_question(net, evidence, "ask")
-    candidates, targets = options.names_in(candidate), options.names_in(target)
+    candidates, targets = options.names_in(candidate, network.names), options.names_in(target, network.names)
     found = pf.ask(network, observed, candidates, targets, method, top=top)
     if json:
         output.print_json({"network": net, "evidence": output.as_json(observed), **asdict(found)})

@@ -84,7 +84,7 @@ def errors(solution: "Solution", exact: "Solution | None") -> tuple[float, float
     if exact is None:
         return None, None
     worst = float(abs(solution.means - exact.means).max())
-    return solution.log_likelihood - exact.log_likelihood, worst
+    return float(solution.log_likelihood - exact.log_likelihood), worst
 
 
 def _content(trial: Trial, exact: "Solution | None") -> dict[str, Any]:

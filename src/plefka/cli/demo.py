@@ -57,7 +57,7 @@ def _solve(example: "Example") -> tuple[dict[str, "Solution"], dict[str, str]]:
 
 def _causes(example: "Example", solution: "Solution") -> list[str]:
     """The causes, most probable first."""
-    return [unit for unit, _ in solution.ranking() if unit in example.causes]
+    return [unit for unit, _ in solution.ranking(None, units="all") if unit in example.causes]
 
 
 def _print_ranking(example: "Example", solutions: dict[str, "Solution"]) -> None:
@@ -92,6 +92,6 @@ def _print_likelihoods(example: "Example", solutions: dict[str, "Solution"], lef
 def _draw(example: "Example", solution: "Solution", folder: Path) -> None:
     from plefka import plots
 
-    figure = plots.network(example.network, solution, title="Which part of the espresso machine is to blame?")
-    paths = [plots.save(figure, folder / f"{NAME}.{kind}") for kind in ("png", "svg")]
+    axes = plots.network(example.network, solution, title="Which part of the espresso machine is to blame?")
+    paths = [plots.save(axes, folder / f"{NAME}.{kind}") for kind in ("png", "svg")]
     print(f"The network, coloured by its posterior means, is in {' and '.join(map(str, paths))}.")

@@ -5,12 +5,14 @@ from typing import Annotated
 
 import typer
 
-from plefka.cli import options, output
+from plefka.cli import completion, options, output
 
 
 def explain(
     net: options.Network,
-    unit: Annotated[str, typer.Argument(metavar="UNIT", help="The hidden unit to explain.")],
+    unit: Annotated[
+        str, typer.Argument(metavar="UNIT", help="The hidden unit to explain.", autocompletion=completion.units)
+    ],
     evidence: options.Evidence = None,
     method: options.Method = None,
     candidate: options.Candidates = None,
@@ -22,7 +24,7 @@ def explain(
     from plefka.cli.source import read_question
 
     network, observed = read_question(net, evidence, "explain")
-    found = pf.explain(network, observed, unit, method, candidates=options.names_in(candidate), top=top)
+    found = pf.explain(network, observed, unit, method, candidates=options.names_in(candidate, network.names), top=top)
     if json:
         log_odds = {"log_odds": found.log_odds, "prior_log_odds": found.prior_log_odds}
         output.print_json({"network": net, "evidence": output.as_json(observed), **asdict(found), **log_odds})

@@ -9,21 +9,23 @@ import typer
 
 from plefka.cli import INTERRUPTED, options, output
 from plefka.cli.targets import check_new, check_target
-from plefka.data_files import Table, read_table
-from plefka.errors import InvalidFile, InvalidInput, listed
+from plefka.errors import InvalidFile, InvalidInput
 
 if TYPE_CHECKING:
     from plefka.learning.fitted import Fitted
     from plefka.learning.patterns import Patterns
     from plefka.networks.belief import BeliefNetwork
+    from plefka.tabular.table import Table
 
 MOST_ROWS = 2**16  # whose frequencies the visible units start from
 DID_NOT_LEARN = 1
 
 
 def fit(
-    data: options.Data,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="MODEL", help="File for the network: .json or .npz.")],
+    data: options.Data = None,
+    rows: options.Rows = None,
+    id_column: options.Id = None,
     layers: Annotated[str, typer.Option(metavar="1x8", help="The sizes of the hidden layers, top first.")] = "1x8",
     activation: Annotated[str, typer.Option(help="sigmoid or noisy_or.")] = "sigmoid",
     method: options.LearningMethod = None,
@@ -49,15 +51,17 @@ def fit(
     from plefka.cache import keep_compiled
     from plefka.learning.fitting import learning_method
     from plefka.learning.patterns import as_patterns
+    from plefka.tabular.table import read_table
 
     hidden = sizes(layers, "--layers")
-    _check_targets(out, data, force, checkpoint, [plot, features])
+    source = options.table_of(data, rows)
+    _check_targets(out, source, force, checkpoint, [plot, features])
     if shape and not features:
         raise InvalidInput("--shape is for the images that --features draws; add --features PICTURE, or leave it out.")
     chosen = learning_method(method, activation)
     optimizer = _adam(learning_rate)
     keep_compiled()
-    table = read_table(data)
+    table = read_table(source, id_columns=id_column)
     image = _image_shape(table, shape) if features else None
     train, held_out = split(table, validation, seed)
     network = start(table, train, hidden, activation, seed)
@@ -71,7 +75,7 @@ def fit(
         pf.plots.history(fitted, plot)
     if features:
         pf.plots.features(fitted.network, features, image)
-    content = _fit_content(fitted, as_patterns(network, train), data, out)
+    content = _fit_content(fitted, as_patterns(network, train), source, out)
     output.print_json(content) if json else _print_fit(content, [plot, features])
     _end(fitted)
 
@@ -95,10 +99,10 @@ def _check_targets(out: Path, data: Path, force: bool, checkpoint: Path | None, 
     _check_different(targets)
     check_new(out, [data], force=force)
     if any(pictures):
-        from plefka import plots
+        from plefka.plots.style import check_name
 
         for path in filter(None, pictures):
-            plots.check_name(path)
+            check_name(path)
 
 
 def _check_different(targets: list[Path]) -> None:
@@ -117,13 +121,13 @@ def _adam(learning_rate: float) -> Any:
     return adam(learning_rate)
 
 
-def _image_shape(table: Table, shape: str | None) -> tuple[int, ...]:
-    from plefka import plots
+def _image_shape(table: "Table", shape: str | None) -> tuple[int, ...]:
+    from plefka.plots.learning import image_shape
 
-    return plots.image_shape(table.values.shape[1], sizes(shape, "--shape") if shape else None)
+    return image_shape(table.values.shape[1], sizes(shape, "--shape") if shape else None)
 
 
-def split(table: Table, fraction: float, seed: int) -> tuple[Any, Any]:
+def split(table: "Table", fraction: float, seed: int) -> tuple[Any, Any]:
     """The training rows and the validation rows, drawn by the seed; None for these where the fraction is 0."""
     import numpy as np
 
@@ -137,21 +141,16 @@ def split(table: Table, fraction: float, seed: int) -> tuple[Any, Any]:
     return table.values[np.sort(order[held_out:])], table.values[np.sort(order[:held_out])]
 
 
-def start(table: Table, rows: Any, hidden: tuple[int, ...], activation: str, seed: int) -> "BeliefNetwork":
+def start(table: "Table", rows: Any, hidden: tuple[int, ...], activation: str, seed: int) -> "BeliefNetwork":
     """A network to learn, with units hidden0, hidden1, ... and one named after each column."""
     import plefka as pf
 
-    width = table.values.shape[1]
-    above = [f"hidden{k}" for k in range(sum(hidden))]
-    visible = table.names or [f"visible{k}" for k in range(width)]
-    taken = set(above) & set(visible)
-    if taken:
-        raise InvalidFile(
-            f"{table.path}: {listed(sorted(taken))} must not be names of columns, as hidden units have these names. "
-            "Rename them."
-        )
-    net = pf.ensembles.to_learn(hidden, rows[:: 1 + len(rows) // MOST_ROWS], seed, activation)
-    return pf.BeliefNetwork(net.storage, net.bias, net.activation, [*above, *visible], layers=net.layers)
+    visible = table.names or [f"visible{k}" for k in range(table.values.shape[1])]
+    network = pf.ensembles.to_learn(hidden, rows[:: 1 + len(rows) // MOST_ROWS], seed, activation)
+    try:
+        return pf.ensembles.named(network, visible)
+    except InvalidInput as error:
+        raise InvalidFile(f"{table.path}: {error}") from error
 
 
 def _refuse_unlearned(fitted: "Fitted", start: "BeliefNetwork", out: Path) -> None:

@@ -7,22 +7,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from plefka.cli import options, output
-from plefka.cli.targets import WRITERS, check_new, write_table
-from plefka.data_files import Table, evidence_of, for_suffix, read_table, units_of
+from plefka.cli.targets import check_new, write_table, writer_of
 
 if TYPE_CHECKING:
     import numpy as np
 
     from plefka.methods import Method
     from plefka.networks.belief import BeliefNetwork
+    from plefka.tabular.table import Table
 
 BLOCK = 2**13  # rows that are filled at once
 
 
 def impute(
     model: options.Model,
-    data: options.Data,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FILLED", help=".csv, .parquet or .npy.")],
+    data: options.Data = None,
+    rows: options.Rows = None,
+    id_column: options.Id = None,
     method: options.LearningMethod = None,
     probabilities: Annotated[bool, typer.Option("--probabilities", help="Fill in P(on | row), not 0 or 1.")] = False,
     force: options.Force = False,
@@ -31,35 +33,41 @@ def impute(
     """Fill the missing entries of a table."""
     from plefka.cli.source import read_network
     from plefka.learning.fitting import learning_method
+    from plefka.tabular.table import read_table
 
-    for_suffix(out, WRITERS)
-    check_new(out, [data, Path(model)], force=force)
-    network, table = read_network(model), read_table(data)
+    source = options.table_of(data, rows)
+    writer_of(out)
+    check_new(out, [source, Path(model)], force=force)
+    network = read_network(model)
     options.check_single(network, model, "impute")
+    table = read_table(source, network, id_column)
     chosen = learning_method(method, network.activation)
     values, content = _filled(network, table, chosen, probabilities)
     names = table.names or (None if out.suffix.lower() == ".csv" else _names(network, table))
-    write_table(out, names, values)
-    content = {"network": model, "data": str(data), "filled": str(out), "method": str(chosen), **content}
+    write_table(out, names, values, table.ids)
+    content = {"network": model, "data": str(source), "filled": str(out), "method": str(chosen), **content}
     output.print_json(content) if json else _print_impute(content)
     if content["not_converged"]:
         print(f"plefka: {chosen}: {content['message']}.", file=sys.stderr)
         raise typer.Exit(output.DID_NOT_CONVERGE)
 
 
-def _names(network: "BeliefNetwork", table: Table) -> list[str]:
-    return [network.names[unit] for unit in units_of(network, table)]
+def _names(network: "BeliefNetwork", table: "Table") -> list[str]:
+    from plefka.tabular.table import table_units
+
+    return [network.names[unit] for unit in table_units(network, table)]
 
 
 def _filled(
-    network: "BeliefNetwork", table: Table, method: "Method", probabilities: bool
+    network: "BeliefNetwork", table: "Table", method: "Method", probabilities: bool
 ) -> tuple["np.ndarray", dict[str, Any]]:
     """The table without gaps, and how that went. Only rows with gaps are solved, block by block."""
     import numpy as np
 
     import plefka as pf
+    from plefka.tabular.table import evidence_of, table_units
 
-    units, values = units_of(network, table), np.array(table.values, float)
+    units, values = table_units(network, table), np.array(table.values, float)
     missing = np.isnan(values)
     gaps = np.flatnonzero(missing.any(axis=1))
     content = {"rows": len(values), "missing": int(missing.sum()), "rows_with_gaps": len(gaps), "not_converged": 0}

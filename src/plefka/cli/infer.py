@@ -4,27 +4,27 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from plefka.cli import options, output, rows_out
+from plefka.cli import completion, options, output, rows_out
+from plefka.errors import InvalidInput
 from plefka.tables import kind_of, status_word
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from plefka.evidence import Likelihood
-    from plefka.sampling.verdict import Check as Checked
     from plefka.solution import Solution
 
 Methods = Annotated[
     list[str] | None,
-    typer.Option("--method", "-m", metavar="METHOD", help="auto (default), G12, bethe, exact, ...; may be repeated."),
-]
-Rows = Annotated[
-    str | None,
     typer.Option(
-        "--rows", metavar="FILE", help="Evidence in rows, .csv, .parquet or .jsonl: columns are units, empty = hidden."
+        "--method",
+        "-m",
+        metavar="METHOD",
+        help="auto (default), G12, bethe, exact, ...; may be repeated.",
+        autocompletion=completion.methods,
     ),
 ]
-
 Check = Annotated[bool, typer.Option("--check", help="Check every answer by importance sampling.")]
 
 
@@ -32,11 +32,11 @@ def infer(
     net: options.Network,
     evidence: options.Evidence = None,
     method: Methods = None,
-    rows: Rows = None,
+    rows: options.Rows = None,
     check: Check = False,
     out: rows_out.Out = None,
-    id_column: rows_out.Id = None,
-    among: rows_out.Among = None,
+    id_column: options.Id = None,
+    units: rows_out.Units = None,
     top: rows_out.Top = None,
     force: options.Force = False,
     json: options.Json = False,
@@ -45,83 +45,47 @@ def infer(
     import plefka as pf
     from plefka.cli.source import read_evidence, read_network, read_rows
 
-    written = {"id": id_column, "among": among, "top": top}
+    written = {"units": units, "top": top}
+    if id_column and rows is None:
+        raise InvalidInput("--id names a column of --rows; add --rows FILE, or leave it out.")
     rows_out.check_options(rows, out, method, check, written)
     if rows is not None and out is not None:
-        rows_out.write(net, evidence, method, rows, out, written, force=force, json=json)
+        rows_out.write(net, evidence, method, rows, id_column, out, written, force=force, json=json)
         return
     methods: list[dict[str, Any]] = [{"method": pf.parse_method(spelling)} for spelling in method or ()] or [{}]
     network = read_network(net)
     observed = read_evidence(network, evidence)
-    given = observed if rows is None else read_rows(network, rows, observed)
+    given, ids = (observed, {}) if rows is None else read_rows(network, rows, observed, id_column)
     solutions = [pf.infer(network, given, **each, throw=False, check=check) for each in methods]
     if json:
         output.print_json(
-            {"network": net, "evidence": output.as_json(observed), "solutions": [_content(s) for s in solutions]}
+            {"network": net, "evidence": output.as_json(observed), "solutions": [_content(s, ids) for s in solutions]}
         )
     else:
         print(_heading(observed, rows))
         print()
-        _print(solutions)
+        _print(solutions, ids)
     output.exit_with(solutions)
 
 
-def _content(solution: "Solution") -> dict[str, Any]:
-    rows = _row_contents(solution)
-    return {
-        "method": str(solution.method),
-        "kind": kind_of(solution),
-        "is_bound": solution.is_bound,
-        "notes": list(solution.notes),
-        **({"rows": rows} if solution.is_batch else rows[0]),
-    }
+def _content(solution: "Solution", ids: "Mapping[str, list[Any]]") -> dict[str, Any]:
+    """What `to_dict` says, with the columns that name the rows."""
+    content = solution.to_dict()
+    for k, row in enumerate(content["rows"] if ids else ()):
+        row["id"] = {name: output.plain(values[k]) for name, values in ids.items()}
+    return content
 
 
-def _row_contents(solution: "Solution") -> list[dict[str, Any]]:
-    """One for each row of a batch, or the single one that there is."""
-    s = solution
-    checks = (s.checked or [None] * len(s.means)) if s.is_batch else s.checked
-    fields = (s.log_likelihood, s.status, s.num_steps, s.residual, s.warnings, s.means, checks)
-    return [
-        {
-            "log_likelihood": float(log_likelihood),
-            "status": status_word(status),
-            "message": status.value,
-            "warnings": warnings,
-            "num_steps": int(num_steps),
-            "residual": float(residual),
-            "num_restarts": s.num_restarts,
-            "means": dict(zip(s.names, means.tolist(), strict=True)),
-            **({} if check is None else {"check": _check_content(check)}),
-        }
-        for log_likelihood, status, num_steps, residual, warnings, means, check in zip(
-            *(fields if s.is_batch else ([field] for field in fields)), strict=True
-        )
-    ]
-
-
-def _check_content(check: "Checked") -> dict[str, Any]:
-    return {
-        "log_likelihood": check.log_likelihood,
-        "standard_error": check.standard_error,
-        "pareto_k": check.pareto_k,
-        "effective_samples": check.effective_samples,
-        "num_samples": check.num_samples,
-        "trusted": check.trusted,
-        "verdict": check.verdict,
-    }
-
-
-def _heading(observed: "Mapping[str, int | Likelihood]", rows: str | None) -> str:
+def _heading(observed: "Mapping[str, int | Likelihood]", rows: "Path | None") -> str:
     if rows is None:
         return output.state_text(observed)
     return f"{output.state_text(observed)} in every row" if observed else f"observed: the rows of {rows}"
 
 
-def _print(solutions: list["Solution"]) -> None:
+def _print(solutions: list["Solution"], ids: "Mapping[str, list[Any]]") -> None:
     if solutions[0].is_batch:
         for solution in solutions:
-            _print_batch(solution)
+            _print_batch(solution, ids)
     else:
         _print_answers(solutions)
         _print_notes(solutions)
@@ -154,7 +118,7 @@ def _print_notes(solutions: list["Solution"]) -> None:
 
 def _print_means(solutions: list["Solution"]) -> None:
     """P(on | evidence) of hidden units by every method, most probable by the first one on top."""
-    ranking = [unit for unit, _ in solutions[0].ranking()]
+    ranking = [unit for unit, _ in solutions[0].ranking(None, units="all")]
     marginals = [solution.marginals() for solution in solutions]
     rows = [(unit, *(f"{means[unit]:.6f}" for means in marginals)) for unit in ranking[: output.MOST_ROWS]]
     if rows:
@@ -162,11 +126,12 @@ def _print_means(solutions: list["Solution"]) -> None:
     output.print_more(len(ranking), len(rows))
 
 
-def _print_batch(solution: "Solution") -> None:
+def _print_batch(solution: "Solution", ids: "Mapping[str, list[Any]]") -> None:
     count = len(solution.log_likelihood)
     rows = [
         (
             str(row),
+            *(str(values[row]) for values in ids.values()),
             f"{solution.log_likelihood[row]:.6f}",
             status_word(solution.status[row]),
             output.steps_text(solution, solution.num_steps[row]),
@@ -174,7 +139,7 @@ def _print_batch(solution: "Solution") -> None:
         )
         for row in range(min(count, output.MOST_ROWS))
     ]
-    header = ("row", "ln P(evidence)", "status", "steps", "most probable hidden units")
+    header = ("row", *ids, "ln P(evidence)", "status", "steps", "most probable hidden units")
     output.print_table(header, rows, f"{solution.method} ({kind_of(solution)})")
     output.print_more(count, len(rows))
     for note in solution.notes:

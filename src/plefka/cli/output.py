@@ -1,7 +1,5 @@
 """Printing: tables for people, JSON for machines."""
 
-import json
-import math
 import sys
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
@@ -49,17 +47,14 @@ def print_more(total: int, shown: int) -> None:
 
 def print_json(content: Any) -> None:
     """One JSON document; infinities and nan, which JSON does not have, become null."""
-    print(json.dumps(_finite(content), indent=2, allow_nan=False))
+    from plefka.answers import as_json
+
+    print(as_json(content, indent=2))
 
 
-def _finite(content: Any) -> Any:
-    if isinstance(content, dict):
-        return {key: _finite(value) for key, value in content.items()}
-    if isinstance(content, list | tuple):
-        return [_finite(value) for value in content]
-    if isinstance(content, float) and not math.isfinite(content):
-        return None
-    return content
+def plain(value: Any) -> Any:
+    """A value of a table as JSON has it: numbers, words, or the text of anything else."""
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 
 def state_text(evidence: "Mapping[str, int | Likelihood]") -> str:

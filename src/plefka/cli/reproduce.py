@@ -28,7 +28,7 @@ def reproduce(
     redraw: Annotated[bool, typer.Option("--redraw", help="Only draw the report again from the rows in DIR.")] = False,
 ) -> None:
     """The paper's tables and figures, computed anew."""
-    from plefka.experiments import render, store
+    from plefka.experiments import render, size, store
 
     wanted = [_part(part) for part in parts or ["all"]]
     if redraw:
@@ -41,6 +41,8 @@ def reproduce(
     sections = render.sections(rows)
     paths = render.write(rows, out, sections)
     _print(sections)
+    if quick_run := size.quick_label(rows):
+        print(quick_run)
     print(f"The report is in {' and '.join(map(str, paths))}.")
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from plefka.cli import options, output
+from plefka.cli import completion, options, output
 from plefka.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -18,15 +18,20 @@ Out = Annotated[
     Path | None,
     typer.Option("--out", "-o", metavar="FILE", help="Write the answers of --rows, block by block: .parquet or .csv."),
 ]
-Id = Annotated[str | None, typer.Option("--id", metavar="COLUMN", help="The column of --rows that names the rows.")]
-Among = Annotated[
-    list[str] | None, typer.Option("--among", metavar="UNIT,...", help="With --out: all (default), causes, or names.")
+Units = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--units",
+        metavar="UNIT,...",
+        help="With --out: all (default), causes, or names.",
+        autocompletion=completion.units,
+    ),
 ]
 Top = Annotated[int | None, typer.Option("--top", min=1, help="With --out: only the most probable units of each row.")]
 
 
 def check_options(
-    rows: str | None, out: Path | None, methods: Sequence[str] | None, check: bool, written: dict[str, Any]
+    rows: Path | None, out: Path | None, methods: Sequence[str] | None, check: bool, written: dict[str, Any]
 ) -> None:
     """Options that have no meaning without others, or beside them."""
     if out is None:
@@ -45,7 +50,8 @@ def write(
     net: str,
     evidence: list[str] | None,
     methods: list[str] | None,
-    rows: str,
+    rows: Path,
+    id_columns: list[str] | None,
     out: Path,
     written: dict[str, Any],
     *,
@@ -58,20 +64,20 @@ def write(
 
     network = read_network(net)
     options.check_single(network, net, "infer --out")
-    names = options.names_in(written["among"]) or ["all"]
-    among = names[0] if names in (["all"], ["causes"]) else names
+    names = options.names_in(written["units"], network.names) or ["all"]
+    units = names[0] if names in (["all"], ["causes"]) else names
     observed = read_evidence(network, evidence)
     done = pf.infer_rows(
         network, rows, out, methods[0] if methods else None,
-        evidence=observed, id=written["id"], among=among, top=written["top"], force=force,
+        evidence=observed, id_columns=id_columns, units=units, top=written["top"], force=force,
     )  # fmt: skip
     output.print_json(_content(done, net, rows)) if json else print(done)
     _exit_with(done)
 
 
-def _content(done: "RowsDone", net: str, rows: str) -> dict[str, Any]:
+def _content(done: "RowsDone", net: str, rows: Path) -> dict[str, Any]:
     facts = {"mean_log_likelihood": done.mean_log_likelihood, "converged": done.converged}
-    return {"network": net, "evidence": rows, **asdict(done), "path": str(done.path), **facts}
+    return {"network": net, "evidence": str(rows), **asdict(done), "path": str(done.path), **facts}
 
 
 def _exit_with(done: "RowsDone") -> None:

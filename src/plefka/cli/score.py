@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from plefka.cli import options, output
-from plefka.cli.targets import check_new, write_table
-from plefka.data_files import for_suffix, read_table, units_of
+from plefka.cli.targets import check_new, write_table, writer_of
 
 if TYPE_CHECKING:
     from plefka.learning.scoring import Score
@@ -15,10 +14,14 @@ if TYPE_CHECKING:
 
 def score(
     model: options.Model,
-    data: options.Data,
+    data: options.Data = None,
+    rows: options.Rows = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write ln P of every row: .csv or .parquet.")
+    ] = None,
+    id_column: options.Id = None,
     seed: options.Seed = 0,
     samples: Annotated[int, typer.Option(min=2, help="For each row, where sampling is needed.")] = 1000,
-    rows: Annotated[Path | None, typer.Option(metavar="OUT.csv", help="Write ln P of every row.")] = None,
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
@@ -26,21 +29,24 @@ def score(
     import numpy as np
 
     from plefka.cli.source import read_network
-    from plefka.learning.patterns import patterns_of
+    from plefka.learning.patterns import as_patterns
     from plefka.learning.scoring import score_patterns
+    from plefka.tabular.table import read_table, table_units
 
-    if rows is not None:
-        for_suffix(rows, {".csv": write_table})
-        check_new(rows, [data, Path(model)], force=force)
-    network, table = read_network(model), read_table(data)
+    source = options.table_of(data, rows, "--out")
+    if out is not None:
+        writer_of(out)
+        check_new(out, [source, Path(model)], force=force)
+    network = read_network(model)
     options.check_single(network, model, "score")
-    patterns = patterns_of(network, table.values, units_of(network, table))
-    found = score_patterns(network, patterns, None, seed, samples)
-    if rows is not None:
+    table = read_table(source, network, id_column)
+    table_units(network, table)
+    found = score_patterns(network, as_patterns(network, table), None, seed, samples)
+    if out is not None:
         columns = _columns(found)
-        write_table(rows, columns, np.column_stack(list(columns.values())))
-    content = _score_content(found, model, data)
-    output.print_json(content) if json else _print_score(content, rows)
+        write_table(out, columns, np.column_stack(list(columns.values())), table.ids)
+    content = _score_content(found, model, source)
+    output.print_json(content) if json else _print_score(content, out)
 
 
 def _columns(found: "Score") -> dict[str, Any]:

@@ -1,15 +1,16 @@
 """From the arguments of the command line to networks and evidence."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from plefka.cache import keep_compiled
-from plefka.cli.options import check_single
+from plefka.cli.options import check_single, split_at_commas
 from plefka.errors import InvalidEvidence
 from plefka.evidence import Evidence, Likelihood, as_evidence
 from plefka.rows.common import Common
-from plefka.rows.sources import whole
+from plefka.tabular.table import evidence_of, read_table, table_units
+from plefka.tabular.words import NO_STATE, meaning
 
 if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
@@ -35,47 +36,60 @@ def read_question(
 def read_evidence(network: "BeliefNetwork", options: Sequence[str] | None) -> "dict[str, int | Likelihood]":
     """{unit: 0, 1 or a Likelihood} from ["a=1,b=0", "c=0.9:0.2"], checked against the network before work begins."""
     texts: dict[str, str] = {}
-    for unit, state in _assignments(options or ()):
+    for unit, state in _assignments(network, options or ()):
         if texts.setdefault(unit, state) != state:
             raise InvalidEvidence(f"unit {unit!r} must have one state; got {texts[unit]} and {state}.")
-    observed = {unit: _state(network, unit, state) for unit, state in texts.items()}
+    states = {unit: _state(network, unit, state) for unit, state in texts.items()}
+    observed = {unit: state for unit, state in states.items() if state is not None}
     as_evidence(network, observed)
     return observed
 
 
-def _state(network: "BeliefNetwork", unit: str, text: str) -> "int | Likelihood":
-    """0, 1 or the word for a state, or of ON:OFF how probable what was seen is in either state."""
-    words = network.states[network.index(unit)]
-    if text in words:
-        return words.index(text)
+def _state(network: "BeliefNetwork", unit: str, text: str) -> "int | Likelihood | None":
+    """0, 1 or the word for a state, or of ON:OFF how probable what was seen is in either state; None where missing."""
+    own = None if network.given_states is None else network.given_states[network.index(unit)]
+    found = meaning(text, own)
+    if found != NO_STATE:
+        return None if found != found else int(found)
     try:
         numbers = [float(part) for part in text.split(":")]
     except ValueError:
         numbers = []
     if len(numbers) == 2:
         return Likelihood(*numbers)
-    if numbers not in ([0], [1]):
-        named = f" ({words[0]} or {words[1]})" if network.given_states else ""
-        raise InvalidEvidence(f"unit {unit!r} must be 0 or 1{named}, or ON:OFF as in {unit}=0.9:0.2; got {text}.")
-    return int(numbers[0])
+    named = "" if own is None else f" ({own[0]} or {own[1]})"
+    raise InvalidEvidence(f"unit {unit!r} must be 0 or 1{named}, or ON:OFF as in {unit}=0.9:0.2; got {text}.")
 
 
-def _assignments(options: Iterable[str]) -> Iterator[tuple[str, str]]:
-    for text in (part.strip() for option in options for part in option.split(",")):
-        unit, equals, state = (part.strip() for part in text.rpartition("="))
-        if text and not (equals and unit and state):
-            raise InvalidEvidence(
-                f"evidence is written UNIT=0 or UNIT=1, with commas between; got {text!r}. "
-                "Soft evidence is written UNIT=ON:OFF."
-            )
-        if text:
-            yield unit, state
+def _assignments(network: "BeliefNetwork", options: Iterable[str]) -> Iterator[tuple[str, str]]:
+    known = dict.fromkeys(network.names)
+    for option in options:
+        for part in split_at_commas(option, lambda text: _split(text, known) is not None, known):
+            text = part.strip()
+            unit, state = _split(text, known) or [word.strip() for word in text.rpartition("=")[::2]]
+            if text and not (unit and state):
+                raise InvalidEvidence(
+                    f"evidence is written UNIT=0 or UNIT=1, with commas between; got {text!r}. "
+                    "Soft evidence is written UNIT=ON:OFF."
+                )
+            if text:
+                yield unit, state
 
 
-def read_rows(network: "BeliefNetwork", path: str, evidence: "Mapping[str, int | Likelihood]") -> Evidence:
-    """One row of evidence for each row of a table, whose columns have the names of units.
+def _split(text: str, known: Collection[str]) -> tuple[str, str] | None:
+    """A unit and its state, both of which may have equals signs; None where none of them divides it so."""
+    places = [at for at, letter in enumerate(text) if letter == "="]
+    pairs = [(text[:at].strip(), text[at + 1 :].strip()) for at in reversed(places)]
+    return next(((unit, state) for unit, state in pairs if unit in known and state and "," not in state), None)
+
+
+def read_rows(
+    network: "BeliefNetwork", path: Path, evidence: "Mapping[str, int | Likelihood]", id_columns: list[str] | None
+) -> tuple[Evidence, dict[str, list[Any]]]:
+    """One row of evidence for each row of a table, and what the table calls them.
 
     `evidence` holds for every row, soft evidence too.
     """
-    rows = whole(network, Path(path))
-    return Common.of(network, evidence, "--evidence").added(Evidence(rows, batched=True), 0, path)
+    table = read_table(path, network, id_columns)
+    rows = evidence_of(network, table_units(network, table), table.values)
+    return Common.of(network, evidence, "--evidence").added(Evidence(rows, batched=True), 0, str(path)), table.ids

@@ -1,37 +1,54 @@
-"""Files that the command writes: tables of numbers as .csv, .parquet and .npy, and what must not be overwritten."""
+"""Files that the command writes: tables as .csv, .parquet and .npy, and what must not be overwritten."""
 
 import csv
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from plefka import extras
-from plefka.data_files import for_suffix
 from plefka.errors import InvalidFile
 
 if TYPE_CHECKING:
     import numpy as np
 
 
-def encode_csv(names: Iterable[str] | None, values: "np.ndarray") -> bytes:
+Ids = Mapping[str, list[Any]]
+
+
+def encode_csv(names: Iterable[str] | None, values: "np.ndarray", ids: Ids | None = None) -> bytes:
     """Whole numbers without a point, others with all their digits."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     if names is not None:
-        writer.writerow(names)
+        writer.writerow([*(ids or ()), *names])
     rows = values.astype(float).tolist()
-    writer.writerows([int(value) if value.is_integer() else value for value in row] for row in rows)
+    before = zip(*ids.values(), strict=True) if ids else [()] * len(rows)
+    writer.writerows(
+        [*called, *(int(value) if value.is_integer() else value for value in row)]
+        for called, row in zip(before, rows, strict=True)
+    )
     return text.getvalue().encode()
 
 
-def _encode_parquet(names: Iterable[str] | None, values: "np.ndarray") -> bytes:
-    extras.pyarrow()
-    frame = extras.pandas("a .parquet file").DataFrame(values, columns=None if names is None else list(names))
-    return frame.rename(columns=str).to_parquet(index=False)
+def _encode_parquet(names: Iterable[str] | None, values: "np.ndarray", ids: Ids | None = None) -> bytes:
+    pyarrow, parquet = extras.pyarrow(), extras.pyarrow("pyarrow.parquet")
+    called = [str(k) for k in range(values.shape[1])] if names is None else list(names)
+    columns = {**(ids or {}), **dict(zip(called, np_columns(values), strict=True))}
+    content = pyarrow.BufferOutputStream()
+    parquet.write_table(pyarrow.table(columns), content)
+    return content.getvalue().to_pybytes()
 
 
-def _encode_npy(names: Iterable[str] | None, values: "np.ndarray") -> bytes:
+def np_columns(values: "np.ndarray") -> list["np.ndarray"]:
+    """Every column by itself."""
+    import numpy as np
+
+    return list(np.ascontiguousarray(values.T))
+
+
+def _encode_npy(names: Iterable[str] | None, values: "np.ndarray", ids: Ids | None = None) -> bytes:
+    """Numbers only: an array has no place for the names of rows."""
     import numpy as np
 
     content = io.BytesIO()
@@ -42,11 +59,18 @@ def _encode_npy(names: Iterable[str] | None, values: "np.ndarray") -> bytes:
 WRITERS = {".csv": encode_csv, ".parquet": _encode_parquet, ".npy": _encode_npy}
 
 
-def write_table(path: Path, names: Iterable[str] | None, values: "np.ndarray") -> None:
-    """Write a table in the format that the suffix says, as a whole or not at all."""
+def write_table(path: Path, names: Iterable[str] | None, values: "np.ndarray", ids: Ids | None = None) -> None:
+    """Write a table in the format that the suffix says, as a whole or not at all; `ids` are its first columns."""
     from plefka import atomic
 
-    atomic.write(path, for_suffix(path, WRITERS)(names, values))
+    atomic.write(path, writer_of(path)(names, values, ids))
+
+
+def writer_of(path: Path) -> Any:
+    """How a table is written to this file; an error where its suffix says nothing."""
+    from plefka.tabular.files import for_suffix
+
+    return for_suffix(path, WRITERS)
 
 
 def check_target(path: Path) -> None:

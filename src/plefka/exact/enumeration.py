@@ -188,7 +188,8 @@ def status_of(free_energy, where):
 
 def too_many(bits: int) -> str:
     """Why so many units are not enumerated."""
-    return f"it would sum over 2^{bits} = {2.0**bits:.3g} states of the hidden units, and 2^{MOST_HIDDEN} is the most"
+    states = f"2^{bits} = {2.0**bits:.3g} states of the hidden units"
+    return f"enumeration would sum over {states} (the limit is 2^{MOST_HIDDEN})"
 
 
 def traced(method: "Exact", reduction: "TracedReduction") -> Posterior:

@@ -66,12 +66,12 @@ class Elimination(ABC):
         try:
             groups = [group for rows in self.patterns() for group in self.groups(rows)]
         except TooManyParents as many:
-            return [], f"elimination would take a table of 2^{many.parents + 1} entries for the parents of a unit"
+            return [], f"elimination would need a table of 2^{many.parents + 1} entries for the parents of a unit"
         except TooWide as wide:
-            return [], f"elimination would take tables of 2^{wide.width} entries or more"
+            return [], f"elimination would need tables of at least 2^{wide.width} entries"
         gib = max((group.gib for group in groups), default=0.0)
         if gib > MOST_GIB:
-            return [], f"elimination would take {gib:.3g} GiB, and {MOST_GIB:.3g} is the most"
+            return [], f"elimination would take {gib:.3g} GiB of memory (the limit is {MOST_GIB:.3g} GiB)"
         return groups, ""
 
     @property
@@ -88,6 +88,11 @@ class Elimination(ABC):
     def seconds(self) -> float:
         """For all rows; infinite where it is out of reach."""
         return np.inf if self.refusal else sum(group.seconds for group in self._found[0])
+
+    @property
+    def row_seconds(self) -> float:
+        """What the dearest row would take alone, at most; infinite where one of them is out of reach."""
+        return np.inf if self.refusal else max((group.seconds for group in self._found[0]), default=0.0)
 
     def answers(self) -> Iterator[tuple[Factors, Answer]]:
         """Of some rows after others."""

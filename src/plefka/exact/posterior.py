@@ -8,6 +8,7 @@ import numpy as np
 from plefka.evidence import Evidence
 from plefka.exact.enumeration import MOST_HIDDEN, status_of
 from plefka.exact.enumeration import traced as traced
+from plefka.exact.predictions import Predictions, planned
 from plefka.exact.tables import OfTables, families_of
 from plefka.exact.ways import Exactly
 from plefka.networks.belief import BeliefNetwork
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 QUICK, NOT_LONG = 0.3, 3.0  # seconds for which no other way is looked for: of any tables, and of those of a file
 DEARER = 30  # times as long may be taken for the numbers of a file as they are, and not as compact units have them
-PREDICTED = "units that no observation depends on are predicted as if their parents were independent of each other"
 
 
 def posterior(method: "Exact", part: "Part", *, dtype: str) -> Posterior:
@@ -32,7 +32,7 @@ def posterior(method: "Exact", part: "Part", *, dtype: str) -> Posterior:
     means = np.where(question.free, np.clip(means, 0.0, 1.0), question.values)
     means = np.where(np.isfinite(log_z), means, np.nan).astype(dtype)
     steps = np.zeros(question.num_rows, int)
-    about = About(True, is_exact=True)
+    about = About(True, is_exact=True, exact_rows=lambda: np.ones(question.num_rows, bool))
     slope = slopes if part.needs_slope else None
     return Posterior(means, -log_z.astype(dtype), status_of(-log_z, np.where), steps, steps, steps * 0.0, slope, about)
 
@@ -42,12 +42,22 @@ class Asked(NamedTuple):
 
     reduced: list[tuple[np.ndarray, Reduction]]
     ways: list[Exactly]
-    notes: tuple[str, ...] = ()
+    predictions: Predictions | None = None  # of barren units that were left out
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences for the user about barren units that would cost too much."""
+        return self.predictions.notes if self.predictions else ()
 
     @property
     def seconds(self) -> float:
         """For all rows; infinite where it is out of reach."""
-        return sum(way.seconds for way in self.ways)
+        return sum(way.seconds for way in self.ways) + (self.predictions.seconds if self.predictions else 0.0)
+
+    @property
+    def row_seconds(self) -> float:
+        """What the dearest row would take alone, at most; infinite where one of them is out of reach."""
+        return max((way.row_seconds for way in self.ways), default=0.0)
 
     @property
     def dearest(self) -> Exactly:
@@ -56,9 +66,12 @@ class Asked(NamedTuple):
 
     def answer(self, method: "Exact", network: BeliefNetwork, evidence: Evidence, dtype: str) -> Posterior:
         """The exact posterior of all rows."""
-        found = of_reduction(method, self.reduced, network, evidence, dtype)
-        about = replace(found.about, notes=(*self._by_elimination(), *self.notes))
-        return found._replace(about=about)
+        found = of_reduction(method, self.reduced, network, evidence, dtype, jointly=False)
+        notes, predicted = self._by_elimination(), found.about.predicted
+        if self.predictions is not None:
+            found = found._replace(means=self.predictions.means(network, evidence, found.means, dtype))
+            notes, predicted = (*notes, *self.notes), predicted & self.predictions.missing
+        return found._replace(about=replace(found.about, notes=notes, predicted=predicted))
 
     def _by_elimination(self) -> tuple[str, ...]:
         """A sentence for the user, where units with several others were summed over."""
@@ -82,27 +95,51 @@ def asked(
 
 
 def _reduced(method: "Exact", network: BeliefNetwork, evidence: Evidence, *, prune: bool, budget: float) -> Asked:
-    """With barren units, whose exact means depend on all of their parents together; without, if that costs too much."""
-    if not prune or _may_keep_barren(network, evidence):
+    """With barren units, whose exact means depend on all of their parents together; without, if that costs too much.
+
+    They are then predicted: in groups as far as that is affordable.
+    """
+    whole, may_keep = None, bool(may_keep_barren(network, evidence).all())
+    if not prune or may_keep:
         whole = _asked(list(reductions(method, network, evidence, prune=prune)))
-        if not prune or (whole.seconds < np.inf and whole.seconds <= budget):
+        if not prune or whole.seconds <= min(budget, QUICK):
             return whole
     small = _asked(list(reductions(method, network, evidence, prune=True, keep_barren=False)))
-    barren = any(reduction.has_barren for _, reduction in small.reduced)
-    return small._replace(notes=(PREDICTED,) if barren else ())
+    barren = _with_dependent_parents(small, network, evidence, quickly=may_keep)
+    affordable = np.inf if whole is None else whole.seconds
+    limit = min(budget, affordable, NOT_LONG * len(evidence.rows)) - small.seconds if may_keep else 0.0
+    predictions = planned(network, evidence, barren, limit) if limit > 0 else Predictions([], barren)
+    if whole is not None and predictions.missing.any() and whole.seconds < np.inf and whole.seconds <= budget:
+        return whole
+    return small._replace(predictions=predictions)
+
+
+def _with_dependent_parents(small: Asked, network: BeliefNetwork, evidence: Evidence, *, quickly: bool) -> np.ndarray:
+    """Barren units (units,) of rows in which any of them has parents that depend on each other, or may have."""
+    found = np.zeros(network.size, bool)
+    for _, reduction in small.reduced:
+        if not reduction.has_barren:
+            continue
+        binds = reduction.binds_barren(evidence.wanted) if quickly else np.ones(len(evidence.rows), bool)
+        for part in reduction.parts:
+            found |= (reduction.barren_of(part, evidence.wanted) & binds[part.rows]).any(axis=1)
+    return found
 
 
 def _asked(reduced: list[tuple[np.ndarray, Reduction]]) -> Asked:
     return Asked(reduced, [Exactly.of(part) for _, reduction in reduced for part in reduction.parts])
 
 
-def _may_keep_barren(network: BeliefNetwork, evidence: Evidence) -> bool:
-    """A network of many edges takes long to plan for, and only to find that its barren units cannot be kept."""
+def may_keep_barren(network: BeliefNetwork, evidence: Evidence) -> np.ndarray:
+    """For each row, whether it is tried.
+
+    A network of many edges takes long to plan for, and only to find that its barren units cannot be kept.
+    """
     children = network.storage.num_children()
     if children.sum() < FEW_EDGES:
-        return True
+        return np.ones(len(evidence.rows), bool)
     hidden = np.isnan(np.asarray(evidence.rows)) & (children > 0)
-    return bool(hidden.sum(axis=1).max(initial=0) <= MOST_HIDDEN)
+    return hidden.sum(axis=1) <= MOST_HIDDEN
 
 
 def answer(method: "Exact", network: BeliefNetwork, evidence: Evidence, *, prune: bool, dtype: str) -> Posterior:

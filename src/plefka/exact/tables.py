@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from plefka.activations import MOST_PARENTS, Table
+from plefka.activations import MOST_PARENTS, Table, as_activation
 from plefka.evidence import Evidence
 from plefka.exact.enumeration import status_of
 from plefka.exact.factors import Factors, Structure, grouped
@@ -60,7 +60,7 @@ def _of_units(network: BeliefNetwork) -> Iterator[tuple[tuple[int, ...], np.ndar
         if isinstance(unit.kind, Table):
             yield _of_table(parents, np.asarray(unit.kind.probabilities))
         else:
-            on, off = unit_logs(unit.kind, np.array([unit.bias, *unit.weights]), str(unit.name))
+            on, off = unit_logs(as_activation(unit.kind), np.array([unit.bias, *unit.weights]), str(unit.name))
             yield parents, np.stack([off, on]).reshape((2,) * (1 + len(parents)))
 
 
@@ -139,7 +139,8 @@ class OfTables(Elimination):
                 reduce(network, evidence)  # says which observations contradict each other
         steps = np.zeros(self.num_rows, int)
         note = f"summed by elimination, with tables of up to 2^{self.width} entries"
-        about = About(True, is_exact=True, notes=(note,) if self.width else ())
+        predicted = np.zeros(means.shape, bool)
+        about = About(True, is_exact=True, notes=(note,) if self.width else (), predicted=predicted)
         status = status_of(-log_z, np.where)
         return Posterior(means.astype(dtype), -log_z.astype(dtype), status, steps, steps, steps * 0.0, about=about)
 

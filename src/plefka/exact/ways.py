@@ -123,6 +123,14 @@ class Exactly:
         """For all rows; infinite where it is out of reach."""
         return min(self.enumeration_seconds, self.elimination_seconds)
 
+    @property
+    def row_seconds(self) -> float:
+        """What the dearest row would take alone, at most."""
+        if not self.enumerates:
+            return self.elimination.row_seconds
+        compiling = 0.0 if enumeration.is_small(self.question) else COMPILING
+        return (self.enumeration_seconds - compiling) / self.question.num_rows + compiling
+
     def __str__(self) -> str:
         if self.seconds == np.inf:
             return f"{self.elimination.refusal}, and {too_many(self.bits)}"

@@ -27,12 +27,22 @@ class Example:
 
 
 def example(name: str) -> BeliefNetwork:
-    """The bundled network of that name; `example_names()` lists them."""
+    """The bundled network of that name; `plefka.example_names()` lists them all.
+
+    >>> import plefka as pf
+    >>> pf.example("espresso")
+    <BeliefNetwork: 7 x 8 noisy_or units, 56 weights, limescale, clogged_screen, weak_pump, ...>
+    """
     return read_example(name).network
 
 
 def example_names() -> tuple[str, ...]:
-    """What there is."""
+    """The names of all networks that come with the library.
+
+    >>> import plefka as pf
+    >>> "espresso" in pf.example_names()
+    True
+    """
     found = (entry.name for entry in files(__name__).iterdir())
     return tuple(sorted(name.removesuffix(".json") for name in found if name.endswith(".json")))
 

@@ -20,7 +20,9 @@ def render(everything: Mapping[str, Rows]) -> Section:
         *(_table2(everything["table2"]) if "table2" in everything else ()),
         *(_learning(everything["learning"]) if "learning" in everything else ()),
     ]
-    return Section("In short", [Table("What should hold, and whether it does", ("claim", "holds", "numbers"), claims)])
+    return Section(
+        "In short", [Table("What was expected, and whether it holds", ("claim", "holds", "numbers"), claims)]
+    )
 
 
 def _claim(words: str, holds: bool, numbers: str) -> Claim:
@@ -33,13 +35,13 @@ def _table1(rows: Rows) -> Iterator[Claim]:
         cell for (name, method), cell in found.items() if name == "sigmoid [-1, 1]" and method in ("G11", "G12", "SJJ")
     ]
     yield _claim(
-        f"Table 1, [-1, 1]: G11, G12 and SJJ within {SMALL} of the printed means",
+        f"Table 1, [-1, 1]: G11, G12 and SJJ are within {SMALL} of the printed means",
         all(abs(cell.difference) <= SMALL for cell in small),
         _differences(small, 5),
     )
     right = found["sigmoid [-1, 1]", "G22"]
     yield _claim(
-        "Table 1, [-1, 1]: the right G22 beats the printed one",
+        "Table 1, [-1, 1]: the correct G22 has a smaller error than the printed one",
         abs(right.ours.mean) < abs(right.printed or 0.0),
         f"{signed(right.ours.mean, 4)} against {signed(right.printed or 0.0, 4)}",
     )
@@ -57,11 +59,11 @@ def _order_and_size(where: str, columns: list[list[Cell]]) -> Iterator[Claim]:
         f"{cell.key.method} {signed(cell.ours.mean, 4)} ({signed(cell.printed or 0.0, 4)})" for cell in every
     )
     holds = all(map(_in_order, columns))
-    yield _claim(f"{where}: G11 and G12 in the paper's order, with its signs (in brackets: the paper)", holds, pairs)
+    yield _claim(f"{where}: G11 and G12 have the same order and signs as in the paper (in brackets)", holds, pairs)
     notable = [cell for cell in every if abs(cell.printed or 0.0) > NOTABLE]
     deviations = [(cell.key.method, cell.difference / (cell.printed or 1.0)) for cell in notable]
     yield _claim(
-        f"{where}: G11 and G12 within {100 * FRACTION:.0f} % of the printed means above {NOTABLE} in size",
+        f"{where}: G11 and G12 are within {100 * FRACTION:.0f} % of the printed means whose size is above {NOTABLE}",
         all(abs(deviation) <= FRACTION for _, deviation in deviations),
         ", ".join(f"{method} {'+' if d > 0 else ''}{signed(100 * d, 0)} %" for method, d in deviations),
     )
@@ -79,13 +81,13 @@ def _table2(rows: Rows) -> Iterator[Claim]:
         by_column.setdefault((cell.key.ensemble, cell.key.observed), {})[cell.key.method] = cell
     columns = list(by_column.values())
     yield _claim(
-        "Table 2: G221 beats the printed G22 in all columns",
+        "Table 2: G221 has a smaller error than the printed G22 in all columns",
         all(abs(column["G221"].ours.mean) < abs(column["G22"].printed or 0.0) for column in columns),
         _against(columns, lambda column: column["G22"].printed or 0.0),
     )
     wins = sum(abs(column["G221"].ours.mean) < abs(column["G12"].ours.mean) for column in columns)
     yield _claim(
-        "Table 2: G221 beats G12 in three columns at least",
+        "Table 2: G221 has a smaller error than G12 in at least three columns",
         wins >= 3,
         f"in {wins} of {len(columns)}: " + _against(columns, lambda column: column["G12"].ours.mean),
     )

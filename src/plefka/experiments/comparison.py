@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from plefka.experiments.printed import decimals, printed_mean
+from plefka.experiments.printed import decimals, printed_mean, printed_networks
 from plefka.experiments.report import Table
 from plefka.experiments.settings import AS_PRINTED
 from plefka.experiments.store import Rows
@@ -79,9 +79,10 @@ def _row(cell: Cell, everything: Mapping[str, Rows]) -> tuple[str, ...]:
 def explain(cell: Cell, everything: Mapping[str, Rows]) -> str:
     """A sentence about a difference of more than three standard errors, drawn from what else was computed."""
     rounding = 0.5 * 10.0 ** -decimals(cell.table)
-    of_both = np.sqrt(2) * cell.ours.standard_error
+    theirs = cell.ours.standard_error_over(printed_networks(cell.table))
+    of_both = np.hypot(cell.ours.standard_error, theirs)
     if abs(cell.difference) <= SIGNIFICANT * of_both + rounding:
-        return "The printed mean is rounded and has a standard error of its own; with both, this is no difference."
+        return "The printed mean is rounded and has its own standard error. The difference is within these two."
     if cell.key.method == "G22":
         return _explain_second_order(cell, everything)
     return _explain_by_variants(cell, everything)
@@ -89,15 +90,15 @@ def explain(cell: Cell, everything: Mapping[str, Rows]) -> str:
 
 def _explain_second_order(cell: Cell, everything: Mapping[str, Rows]) -> str:
     closer = "closer to the truth" if abs(cell.ours.mean) < abs(cell.printed or 0.0) else "farther from the truth"
-    sentence = f"{EQUATION[cell.table]} is misprinted; the right G22 is {closer} than what was printed"
+    sentence = f"{EQUATION[cell.table]} is misprinted; the correct G22 is {closer} than the printed value"
     printed = _find(everything, "misprints", cell.key._replace(method=AS_PRINTED))
     if printed is None:
         return f"{sentence}."
     digits = decimals(cell.table)
     far = abs(printed.mean - (cell.printed or 0.0)) > SIGNIFICANT * printed.standard_error
-    which = "which is not what was printed either" if far else "as was printed"
+    which = "which is not the printed value either" if far else "the printed value"
     letter = f"{signed(printed.mean, digits)} ({percent(printed.converged)} converged)"
-    return f"{sentence}. To the letter it gives {letter}, {which}."
+    return f"{sentence}. Taken to the letter, the equation gives {letter}, {which}."
 
 
 def _find(everything: Mapping[str, Rows], name: str, key: Key) -> Summary | None:
@@ -107,16 +108,18 @@ def _find(everything: Mapping[str, Rows], name: str, key: Key) -> Summary | None
 def _explain_by_variants(cell: Cell, everything: Mapping[str, Rows]) -> str:
     tried = list(variants(cell, everything))
     if not tried:
-        return "Other starts, policies and biases have not been tried; plefka reproduce variants policies does."
+        return (
+            "Other starts, policies and biases have not been tried. Run plefka reproduce variants policies to try them."
+        )
     digits = decimals(cell.table)
     best = closest(cell, tried)
     how = f"{best.label} ({signed(best.summary.mean, digits)}, {percent(best.summary.converged)} converged)"
     if not is_closer(cell, best):
-        return f"Not explained: none of {len(tried)} variants comes notably closer to the paper; the nearest is {how}."
-    sentence = f"The paper does not say all it assumed. Of {len(tried)} variants, the closest is {how}"
+        return f"Not explained: none of {len(tried)} variants comes clearly closer to the paper. The nearest is {how}."
+    sentence = f"The paper does not state all of its assumptions. The closest of {len(tried)} variants is {how}"
     if best.default_mean is None:
         return f"{sentence}."
-    return f"{sentence}; on these networks alone the default policy has {signed(best.default_mean, digits)}."
+    return f"{sentence}. On these networks alone, the default policy gives {signed(best.default_mean, digits)}."
 
 
 def is_closer(cell: Cell, variant: Variant) -> bool:
@@ -161,7 +164,7 @@ def _label(key: Key) -> str:
     _, _, biases = key.ensemble.partition("], ")
     options = key.method.partition("[")[2].rstrip("]")
     if "policy=paper" in options:
-        return "the paper's policy, over the networks where it converged"
+        return "the paper's policy, over the networks on which it converged"
     if "restarts" in options:
         count = options.partition("restarts=")[2].partition(",")[0]
         return f"the lowest free energy of {int(count) + 1} starts"

@@ -24,11 +24,12 @@ def settings(starts: int, epochs: int, seed: int) -> Learning:
 def render(everything: Mapping[str, Rows]) -> Section:
     rows = everything["learning"]
     about = (
-        f"1 x 8 x 16 networks learn {rows.settings['patterns']:,} images of bars in {rows.settings['epochs']} epochs, "
-        f"from {rows.settings['starts']} starts each. The ceiling in the plots is minus the entropy of the bars, "
-        f"{signed(CEILING, 3)} nats per pattern, what the true model would reach; a model that knows how often each of "
-        f"these very images was drawn would reach {signed(of_these_images(rows), 3)}. "
-        "Learning raises the scheme's own estimate; what is shown is the exact ln P."
+        f"Networks of 1 x 8 x 16 units learn {rows.settings['patterns']:,} images of bars in "
+        f"{rows.settings['epochs']} epochs, from {rows.settings['starts']} starts for each scheme. The ceiling in the "
+        f"plots is minus the entropy of the bars, {signed(CEILING, 3)} nats per pattern, which the true model would "
+        "reach. A model that knows how often each image occurs in this sample would reach "
+        f"{signed(of_these_images(rows), 3)}. Learning maximises the estimate of the scheme; the plots show the exact "
+        "ln P."
     )
     return Section("Figure 10: learning bars", [Text(about), Text(verdict(rows)), _table(rows), *_figures(rows)])
 
@@ -63,14 +64,14 @@ def verdict(rows: Rows) -> str:
     better = [name for name, values in ends.items() if values.mean() > sjj.mean()]
     wins = {name: int(np.sum(values > sjj)) for name, values in ends.items()}
     means = ", ".join(f"{name} {signed(float(values.mean()), 3)}" for name, values in {"SJJ": sjj, **ends}.items())
-    counts = ", ".join(f"{name} in {count}" for name, count in wins.items())
+    counts = ", ".join(f"{name} {count}" for name, count in wins.items())
     outcome = {0: "is refuted here: SJJ learns best", len(ends): "is confirmed here: SJJ learns worst"}.get(
-        len(better), f"holds in part here: {' and '.join(better)} learn better than SJJ, the others worse"
+        len(better), f"holds in part here: {' and '.join(better)} learn better than SJJ, the others learn worse"
     )
     return (
         f"The paper concludes: “{paper()['learning']['conclusion']}” That {outcome}. "
-        f"Mean of the exact ln P per pattern in the end: {means}. "
-        f"Of {len(sjj)} starts, higher than SJJ from the same start: {counts}."
+        f"The mean of the exact ln P per pattern at the end of training is: {means}. "
+        f"The number of starts, out of {len(sjj)}, from which a scheme ends higher than SJJ: {counts}."
     )
 
 
@@ -89,8 +90,14 @@ def _table(rows: Rows) -> Table:
                     f"{epochs[values.argmax(axis=0)].mean():.0f}",
                 )
             )  # fmt: skip
-    header = ("scheme", "in the end ± standard error", "worst to best start", "best epoch's, mean", "best epoch, mean")
-    return Table("Exact ln P per pattern, nats", header, lines)
+    header = (
+        "scheme",
+        "at the end ± standard error",
+        "worst to best start",
+        "at the best epoch, mean",
+        "best epoch, mean",
+    )
+    return Table("Exact ln P per pattern, in nats", header, lines)
 
 
 def _figures(rows: Rows) -> Iterator[Figure]:

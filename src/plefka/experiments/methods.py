@@ -53,24 +53,24 @@ LIBDAI: dict[tuple[str, str], tuple[tuple[str, float, float], ...]] = {
     ("noisy-or [0.2, 0.8]", "unlikeliest"): (("libDAI BP", 0.0016, PROPAGATION),),
 }
 ABOUT = (
-    "Every method on fresh networks of 2 x 4 x 6 units, in one batch for each ensemble. 𝓔 is that of (62). Means are "
-    "over the networks whose solve converged; means off by: the mean distance of a hidden unit's mean from the exact "
-    "one. Time is for one network in the batch, the quicker of two calls after one that compiles, on a machine that "
-    "was shared with other work: read it as an order of magnitude. With --quick, code is compiled in haste, and its "
-    "times mean nothing. The networks are small so that the truth is known; exact solves them as quickly as any, and "
-    "stops doing so at some 20 hidden units."
+    "Every method solves fresh networks of 2 x 4 x 6 units, in one batch for each ensemble. 𝓔 is the relative error of "
+    "(62). Averages are over the networks on which the method converged. The column 'means off by' is the mean "
+    "distance of the mean of a hidden unit from the exact one. Time is per network of the batch. It is the faster of "
+    "two calls after one that compiles, on a machine that was shared with other work, so read it as an order of "
+    "magnitude. With --quick, programs are compiled without optimisation, and times are meaningless. The networks are "
+    "small so that the truth is known. exact solves them as fast as any other method, up to about 20 hidden units."
 )
 SOURCE = (
-    "libDAI (J. M. Mooij, Journal of Machine Learning Research 11, 2010): loopy belief propagation (BP) and tree "
-    "expectation propagation (TreeEP). Its figures were measured earlier, one network at a time, on 1,000 to 2,000 "
-    "other networks of the same ensembles, and are no part of this run."
+    "libDAI (J. M. Mooij, Journal of Machine Learning Research 11, 2010) is a C++ library. BP is its loopy belief "
+    "propagation, TreeEP its tree expectation propagation. Its errors and times were measured earlier, one network at "
+    "a time, on 1,000 to 2,000 other networks of the same ensembles, and are not part of this run."
 )
 CAPTION = (
-    "Mean of |𝓔| against the time for a network; lower and farther left is better. Time has the same scale in all "
-    "panels, the error has not. k = 2 and k = 3: conditioned on so many units. The line joins the methods of which no "
-    "other is both quicker and closer; the dotted line is the time of the exact answer. Crosses are libDAI's, measured "
-    "earlier on other networks. A triangle that points down says that the error is less than that: than .00005 for "
-    "libDAI, whose figures have four decimals, and than .000001 for the others."
+    "Mean of |𝓔| against the time per network. Methods that are lower and farther left are better. Time has the same "
+    "scale in all panels; the error does not. k = 2 and k = 3 are methods conditioned on that many units. The line "
+    "joins the methods for which no other is both faster and more accurate. The dotted line is the time of the exact "
+    "answer. Crosses are libDAI, measured earlier on other networks. A triangle that points down means that the error "
+    "is below that point: below .00005 for libDAI, whose errors have four decimals, and below .000001 for the others."
 )
 
 

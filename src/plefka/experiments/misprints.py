@@ -1,4 +1,4 @@
-"""The cost of the misprints in (76) and (77): G22 as printed beside the right one, on the same networks."""
+"""The effect of the misprints in (76) and (77): G22 as printed beside the correct one, on the same networks."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,12 +12,12 @@ from plefka.experiments.summary import percent, signed, summaries
 
 COLUMNS = tuple(replace(column, methods=("G12", AS_PRINTED, "G22", "G221")) for column in tables.COLUMNS)
 ABOUT = (
-    "The second order terms of (76) and (77) cannot be evaluated to the letter: brackets do not balance, and w_il with "
-    "l > i would be zero. The reading here has the fewest changes: the bracket that (76) leaves open ends after "
-    "σ(M_l), the one that (77) lacks begins before u_i / f_i − 1, w_il with l > i is read as w_li, and everything else "
-    "stands as printed, σ(M_l) for σ(M_i) and log(1 + e^M) for the noisy-or's logit included. It is added to the right "
-    "G12. "
-    "All schemes solve the same networks, the first ones of the tables above. Mended, (76) and (77) are G221."
+    "The second order terms of (76) and (77) cannot be evaluated to the letter, because brackets do not balance and "
+    "w_il with l > i would be zero. The reading used here has the fewest changes. The bracket that (76) leaves open "
+    "ends after σ(M_l). The bracket that is missing in (77) begins before u_i / f_i − 1. w_il with l > i is read as "
+    "w_li. Everything else is as printed, including σ(M_l) for σ(M_i) and log(1 + e^M) for the logit of the noisy-or. "
+    "These terms are added to the correct G12. All schemes solve the same networks, the first ones of the tables "
+    "above. The corrected (76) and (77) are G221."
 )
 
 
@@ -39,5 +39,5 @@ def render(everything: Mapping[str, Rows]) -> Section:
         )
     networks = next(iter(found.values())).networks
     header = ("networks", "scheme", "paper", "mean of 𝓔 ± standard error", "mean of |𝓔|", "converged")
-    caption = f"What the misprints cost, on {networks:,} networks of each kind"
+    caption = f"The effect of the misprints, on {networks:,} networks of each kind"
     return Section("The misprints of (76) and (77)", [Text(ABOUT), Table(caption, header, rows)])

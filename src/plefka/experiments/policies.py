@@ -14,10 +14,10 @@ COLUMNS = tuple(
     for column in tables.COLUMNS
 )
 ABOUT = (
-    "The paper iterates the fixed point equations plainly and, when the means go back and forth between two points, "
-    "starts again from the best point between them. The default policy of plefka never lets the free energy rise, and "
-    "so cannot cycle. Steps are evaluations of the free energy, without those of the search between two "
-    "points, and limited for both. Where few solves converge, their mean is over the easy networks."
+    "The paper iterates the fixed point equations. When the means alternate between two points, it starts again from "
+    "the best point between them. The default policy of plefka never lets the free energy rise, so it cannot cycle. "
+    "Steps are evaluations of the free energy, without those of the search between two points. Their number is limited "
+    "for both policies. If few solves converge, their mean covers only the easy networks."
 )
 
 
@@ -34,7 +34,9 @@ def render(everything: Mapping[str, Rows]) -> Section:
         "networks", "scheme", "converged: monotone", "converged: paper", "met a cycle", "restarts per network",
         "steps: monotone", "steps: paper", "mean of 𝓔: monotone", "mean of 𝓔: paper",
     )  # fmt: skip
-    caption = f"The two policies on {networks:,} networks of each kind; cycles and restarts are of the paper's"
+    caption = (
+        f"The two policies on {networks:,} networks of each kind; cycles and restarts are those of the paper's policy"
+    )
     return Section("The fixed point policies", [Text(ABOUT), Table(caption, header, rows)])
 
 

@@ -17,6 +17,11 @@ def printed_mean(table: str, ensemble: str, observed: str, scheme: str) -> float
     return paper()[table].get(ensemble, {}).get(observed, {}).get(scheme)
 
 
+def printed_networks(table: str) -> int:
+    """Over how many networks the paper's means are."""
+    return paper()[table]["networks"]
+
+
 def decimals(table: str) -> int:
     """To how many digits behind the point a table is printed."""
     return {"table1": 4, "table2": 3}[table]

@@ -19,6 +19,7 @@ from plefka.experiments import (
 )
 from plefka.experiments.printed import paper
 from plefka.experiments.report import Figure, Section
+from plefka.experiments.size import quick_label
 from plefka.experiments.store import Rows
 
 TITLE = "The paper again"
@@ -50,7 +51,9 @@ def write(everything: Mapping[str, Rows], folder: Path, found: list[Section] | N
         raise InvalidInput(f"{folder}: there are no rows to draw. Run plefka reproduce --out {folder} first.")
     found = sections(everything) if found is None else found
     folder.mkdir(parents=True, exist_ok=True)
-    arguments = (TITLE, _about(), found, _origin(everything))
+    quick = quick_label(everything)
+    title, about = (f"{TITLE}: a quick run", [quick, *_about()]) if quick else (TITLE, _about())
+    arguments = (title, about, found, _origin(everything))
     for figure in (part for section in found for part in section.parts if isinstance(part, Figure)):
         write_drawings(figure, folder / markdown.FOLDER)
     paths = [folder / "report.html", folder / "report.md"]
@@ -74,8 +77,8 @@ def _on_white(svg: str) -> str:
 
 def _about() -> list[str]:
     return [
-        "Every table and figure of the experiments in section 4 of the paper, computed anew by plefka, beside what was "
-        "printed; with the right second order and what the misprints cost.",
+        "This report shows every table and figure of the experiments in section 4 of the paper, recomputed by plefka, "
+        "next to the printed values. It also shows the correct second order and the effect of the misprints.",
         f"The paper: {paper()['title']}.",
     ]
 
@@ -87,7 +90,7 @@ def _origin(everything: Mapping[str, Rows]) -> list[str]:
 def _origin_of(rows: Rows) -> str:
     about, where = rows.provenance, rows.provenance["machine"]
     packages = ", ".join(f"{name} {version}" for name, version in where["packages"].items())
-    state = "" if rows.complete else " Not all blocks are there yet."
+    state = "" if rows.complete else " Some blocks are still missing."
     return (
         f"{rows.name}: {len(next(iter(rows.columns.values()))):,} rows, seed {rows.settings['seed']}, settings "
         f"{about['hash']}, plefka {about['version']}, {about['last']}, {about['seconds']:.0f} s on "

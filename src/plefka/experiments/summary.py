@@ -38,6 +38,10 @@ class Summary:
     cycles: float  # broken, per network: as often was the iteration started again
     steps: float
 
+    def standard_error_over(self, networks: int) -> float:
+        """What it would be over so many networks, of which the same fraction converges."""
+        return self.standard_error * math.sqrt(self.networks / networks)
+
     def spelled(self, decimals: int) -> str:
         """'0.0155 ± 0.0001', with as many decimals more as the standard error needs to be seen."""
         if 0 < self.standard_error < 1:

@@ -20,12 +20,12 @@ TABLE2 = tuple(
 COLUMNS = (*TABLE1, *TABLE2)
 ABOUT1 = (
     "All weights and biases are drawn uniformly from the range, and all six visible units are observed off. "
-    "𝓔 = −G / ln Z − 1, as in (62): above zero where ln Z is underestimated, and never below it for a bound. "
-    "Means are over the networks whose solve converged."
+    "𝓔 = −G / ln Z − 1, as in (62). It is above zero if ln Z is underestimated, and never below zero for a bound. "
+    "Means are over the networks on which the scheme converged."
 )
 ABOUT2 = (
-    "All weights and biases are drawn uniformly from the range. For each network ln Z of all 64 visible states is "
-    "summed exactly, and the states with the largest and with the smallest one are observed in turn."
+    "All weights and biases are drawn uniformly from the range. For each network ln Z is computed exactly for all 64 "
+    "visible states. The state with the largest ln Z and the state with the smallest ln Z are observed in turn."
 )
 
 

@@ -20,8 +20,9 @@ BIASES = {
 }
 PRINTED_SCHEMES = ("G11", "G12", "G22", "SJJ")
 ABOUT = (
-    "For each printed mean, the variants that were tried: biases from other ranges, the lowest free energy of five "
-    "starts, and the paper's own policy over the networks where it converged. The tables above refer to these."
+    "The paper leaves some choices open. For each printed mean, the table lists the variants that were tried: biases "
+    "from other ranges, the lowest free energy of five starts, and the paper's own policy over the networks on which "
+    "it converged. The tables above refer to these variants."
 )
 
 

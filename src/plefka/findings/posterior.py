@@ -1,6 +1,6 @@
 """`findings`: some findings of a noisy-or network exactly, the others transformed, and what draws add to that."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -9,12 +9,13 @@ from plefka.findings.estimate import Draws, Estimate, estimated
 from plefka.findings.greedy import transformed
 from plefka.findings.open_findings import OpenFindings
 from plefka.findings.problem import Problem
-from plefka.findings.transformed import Search
+from plefka.findings.transformed import Found, Search, Transformed
 from plefka.methods import does_not_apply, parse_method
 from plefka.posterior import About, Posterior
+from plefka.posterior import Draws as PosteriorDraws
 from plefka.question import Question
 from plefka.reduction.edges import EdgeList
-from plefka.sampling.importance import Average, averaged
+from plefka.sampling.importance import Average
 from plefka.solution import CONVERGED, IMPOSSIBLE, OUT_OF_STEPS
 
 if TYPE_CHECKING:
@@ -36,9 +37,13 @@ def posterior(method: "Findings", part: "Part", *, dtype: str) -> Posterior:
     status = np.where(np.isneginf(bound), IMPOSSIBLE, np.where(poor, OUT_OF_STEPS, CONVERGED))
     means, slope, error = (np.stack(z, axis=1) for z in zip(*((e.means, e.slope, e.means_error) for e in found)))
     states = np.stack([e.states for e in found], axis=2)
-    is_exact = all(estimate.num_exact == estimate.num_findings for estimate in found)
+    exact = np.array([estimate.num_exact == estimate.num_findings for estimate in found])
+    is_exact = bool(exact.all())
     proposals = np.zeros((len(states), size)), states
-    about = About(is_exact, _notes(method, found), is_exact=is_exact, proposals=proposals)
+    about = About(
+        is_exact, _notes(method, found), is_exact=is_exact, proposals=proposals,
+        draws=PosteriorDraws(states, method.seed), exact_rows=lambda: exact,
+    )  # fmt: skip
     return Posterior(
         means.astype(dtype), -log_z.astype(dtype), status, np.full(size, method.samples), np.zeros(size, int),
         error.max(axis=0, initial=0.0), slope if part.needs_slope else None, about,
@@ -49,17 +54,17 @@ def problem_of(question: Question, row: int) -> Problem:
     """The findings of a row; refuses a row of which too much is left even where all findings are transformed."""
     method, f = parse_method("findings"), question.model.activation
     if not f.has_linear_log_off:
-        raise does_not_apply(method, "it transforms noisy-or units that are observed on, and there are none", "bethe")
+        raise does_not_apply(method, "it is for noisy-or units that are observed on, and there are none", "bethe")
     try:
         factors = factors_of(question, EdgeList.of(question.storage), Logs.of(f), np.array([row]))
     except TooManyParents as many:
-        why = f"it would take a table of 2^{many.parents + 1} entries for the parents of a unit"
+        why = f"it would need a table of 2^{many.parents + 1} entries for the parents of a unit"
         raise does_not_apply(method, why, "bethe") from None
     problem = Problem.of(factors)
     rest = OpenFindings.of(problem, [])
     if rest is not None and rest.seconds > MOST_SECONDS:
         raise does_not_apply(
-            method, "hidden units depend on each other so much that they cannot be summed over together", "bethe"
+            method, "the hidden units depend on each other too strongly to be summed over exactly", "bethe"
         )
     return problem
 
@@ -73,19 +78,25 @@ def _row(method: "Findings", question: Question) -> Estimate:
     return estimated(draws, question, rng)
 
 
-def weighted_states(
-    question: Question, k: int, count: int, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray] | None:
-    """States (units, count) of a single row and ln of weights, whose mean is Z; None where too few carry weight."""
-    relaxed, found = transformed(problem_of(question, 0), k, CLOSE)
-    if not np.isfinite(found.bound):
-        return None
-    S, log_w = relaxed.drawn(found.z, count, rng)
-    if not is_enough(averaged(log_w), count):
-        return None
-    states = np.repeat(np.where(question.free, 0.0, question.values), count, axis=1)
-    states[relaxed.problem.units] = S
-    return states, found.bound + log_w
+class FindingsProposal(NamedTuple):
+    """The posterior of a row whose findings are transformed, to draw states from; no weight is above exp(bound)."""
+
+    question: Question
+    relaxed: Transformed
+    found: Found
+
+    @classmethod
+    def of(cls, question: Question, k: int) -> "FindingsProposal | None":
+        """Of a single row, with k findings exact; None where the evidence is seen to be impossible."""
+        relaxed, found = transformed(problem_of(question, 0), k, CLOSE)
+        return cls(question, relaxed, found) if np.isfinite(found.bound) else None
+
+    def drawn(self, count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """States (units, count), and ln of weights, whose mean is Z."""
+        S, log_w = self.relaxed.drawn(self.found.z, count, rng)
+        states = np.repeat(np.where(self.question.free, 0.0, self.question.values), count, axis=1)
+        states[self.relaxed.problem.units] = S
+        return states, self.found.bound + log_w
 
 
 def is_enough(average: Average, samples: int) -> bool:
@@ -104,18 +115,18 @@ def _notes(method: "Findings", found: list[Estimate]) -> tuple[str, ...]:
     if not possible:
         return ()
     exact, findings = ([getattr(e, name) for e in possible] for name in ("num_exact", "num_findings"))
-    counted = f"{_range(exact)} of {_range(findings)} findings exact"
+    counted = f"{_range(exact)} of {_range(findings)} findings are exact"
     if exact == findings:
         return (counted,)
     if method.samples == 0:
-        return (f"{counted}, the others transformed: ln P is at most this",)
+        return (f"{counted}, the others transformed: this is an upper bound on ln P",)
     gap = max(_gap(estimate) for estimate in possible)
     error = max(float(e.average.standard_error) for e in possible)
     effective = min(float(e.average.effective) for e in possible)
     return (
-        f"{counted}, the others transformed: an upper bound of ln P that is {gap:.2g} higher",
-        f"by draws from its posterior ln P has a standard error of {error:.2g} "
-        f"({effective:,.0f} effective of {method.samples:,} draws)",
+        f"{counted}, the others transformed: the upper bound on ln P is {gap:.2g} above this estimate",
+        f"ln P has a standard error of {error:.2g} "
+        f"(effective sample size {effective:,.0f} of {method.samples:,} draws)",
     )
 
 

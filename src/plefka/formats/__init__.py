@@ -1,4 +1,4 @@
-"""Networks in files: `load` and `save`, one module for each format."""
+"""Networks in files: `load`, `save` and `convert`, with one module for each format."""
 
 from collections.abc import Callable
 from importlib import import_module
@@ -6,11 +6,11 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from plefka import atomic
 from plefka.activations import Activation, as_activation
 from plefka.errors import InvalidFile, InvalidInput, nearest
 from plefka.examples import example
 from plefka.formats import csv_pair, excel, native_json, native_npz, packed
+from plefka.formats.disk import read, read_all, write
 from plefka.formats.stored import GivenActivation, check_storable
 from plefka.networks.belief import BeliefNetwork
 
@@ -43,16 +43,23 @@ EXAMPLE = "example:"  # before the name of a bundled network, in the place of a 
 def load(
     path: PathText, *, activation: str | Activation | Callable | None = None, approximate: float | None = None
 ) -> BeliefNetwork:
-    """The network in a file; the suffix of its name says in which format. Loading never runs code.
-
-    A name that ends with .csv, or a folder, stands for a pair of tables, NET.causes.csv and NET.findings.csv;
-    "example:NAME" stands for a bundled network, as in `pf.example`.
+    """Read a network from a file. The suffix of the file name selects the format. Loading never runs code.
 
     **Arguments:**
 
-    - `activation`: only for a network with an activation of your own, which a file can name but not hold.
-    - `approximate`: only for formats of tables; how far the probabilities of a noisy-or or sigmoid unit may be from
-        its table, as 0.02. A warning says by how much they are. Without it, forms must fit within 1e-6.
+    - `path`: a file in one of the formats .json, .npz, .csv, .xlsx, .bif, .xmlbif, .xml, .uai or .erg. A name NET.csv
+        stands for the pair of tables NET.causes.csv and NET.findings.csv, and a folder for causes.csv and findings.csv
+        in it. "example:NAME" is a bundled network, as in `pf.example`.
+    - `activation`: your own activation, if the network has one; a file can name it but not store it.
+    - `approximate`: how far the probabilities of a noisy-or or sigmoid unit may be from its table, for example 0.02.
+        Only for formats of tables (BIF, XMLBIF, UAI, Ergo). A warning says how far they are. By default they must agree
+        within 1e-6; other units are kept as tables.
+
+    **Example:**
+
+    >>> import plefka as pf
+    >>> pf.load("example:espresso").num_edges
+    56
     """
     if isinstance(path, str) and path.startswith(EXAMPLE):
         return example(path.removeprefix(EXAMPLE))
@@ -63,62 +70,114 @@ def load(
         _check_options(suffix, given, approximate)
         if suffix in FORMATS:
             form = FORMATS[suffix]
-            return form.loads(*_contents(form.files(path)), given)
+            return form.loads(*read_all(form.files(path)), given)
     except InvalidInput as error:
         raise InvalidFile(f"{path}: {error}") from error
     return _network_of(load_tables(path), path, approximate)
 
 
 def save(network: BeliefNetwork, path: PathText) -> None:
-    """Write a network to a file; the suffix of its name says in which format.
+    """Write a network to a file. The suffix of the file name selects the format.
 
-    `load` gives the same network back: from .json and .npz bit by bit, from probabilities (.csv, .xlsx) up to rounding;
-    other formats hold its tables. A file that was there before is replaced as a whole or not at all.
+    `load` gives the same network back: from .json and .npz bit by bit, and from .csv and .xlsx, which store
+    probabilities, up to rounding. Other formats store the table of every unit. If writing fails, an existing file
+    stays as it was.
+
+    **Example:**
+
+    >>> import tempfile
+    >>> import plefka as pf
+    >>> network = pf.example("espresso")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     pf.save(network, f"{folder}/espresso.npz")
+    ...     pf.load(f"{folder}/espresso.npz").names == network.names
+    True
     """
     path = Path(path)
     suffix = _suffix(path)
     if suffix in TABLE_FORMATS:
         from plefka.formats.from_tables import tables_of
 
-        _write(path, {path: _table_writer(path)(tables_of(network))})
+        write(path, {path: _table_writer(path)(tables_of(network))})
         return
     check_storable(network)
     form = FORMATS[suffix]
     content = form.dumps(network)
     contents = (content,) if isinstance(content, bytes) else content
-    _write(path, dict(zip(form.files(path), contents, strict=True)))
+    write(path, dict(zip(form.files(path), contents, strict=True)))
 
 
 def load_tables(path: PathText) -> "TableNetwork":
-    """The tables of a network in a file of any format, as `plefka.recognition` takes them."""
+    """Read a network from a file of any format as probability tables, without recognising noisy-or or sigmoid units.
+
+    `pf.recognised` says which units are a noisy-or or a sigmoid.
+
+    **Example:**
+
+    >>> import tempfile
+    >>> import plefka as pf
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     pf.save(pf.example("espresso"), f"{folder}/espresso.bif")
+    ...     tables = pf.load_tables(f"{folder}/espresso.bif")
+    >>> {form.kind for form in pf.recognised(tables)}
+    {'noisy-or'}
+    """
     path = Path(path)
     if _suffix(path) not in TABLE_FORMATS:
         from plefka.formats.from_tables import tables_of
 
         return tables_of(load(path))
     try:
-        return _module(_suffix(path)).loads(_read(path))
+        return _module(_suffix(path)).loads(read(path))
     except InvalidInput as error:
         raise InvalidFile(f"{path}: {error}") from error
 
 
 def load_evidence(path: PathText) -> dict[int, str] | list[dict[int, str]]:
-    """What a file of the UAI competitions (.evid) says was observed: {unit: state}, or a list of such rows."""
+    """Read evidence from a file of the UAI competitions (.evid): {unit: state}, or a list of such rows.
+
+    **Example:**
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import plefka as pf
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     length = Path(folder, "asia.uai.evid").write_text("2 0 1 3 0")
+    ...     pf.load_evidence(Path(folder, "asia.uai.evid"))
+    {0: '1', 3: '0'}
+    """
     from plefka.formats.uai import loads_evidence
 
     path = Path(path)
     try:
         if path.suffix.lower() != ".evid" and [part.lower() for part in path.suffixes[-2:]] != [".evid", packed.SUFFIX]:
-            raise InvalidFile("the name of a file of evidence must end with .evid or .evid.gz.")
-        return loads_evidence(_read(path))
+            raise InvalidFile("the name of an evidence file must end with .evid or .evid.gz.")
+        return loads_evidence(read(path))
     except InvalidInput as error:
         raise InvalidFile(f"{path}: {error}") from error
 
 
 def convert(source: PathText, target: PathText, approximate: float | None = None) -> "list[Form]":
-    """Write the network of one file to another, and say what its tables became.
+    """Convert a network file from one format to another.
 
-    Between two formats of tables, these stay as they are unless an approximation is asked for.
+    Between two formats of tables, the tables are copied as they are, unless you pass `approximate`.
+
+    **Arguments:**
+
+    - `source`, `target`: the file to read and the file to write. Their suffixes select the formats.
+    - `approximate`: as for `load`.
+
+    Returns what each table was recognised as, or an empty list if `source` has no tables.
+
+    **Example:**
+
+    >>> import tempfile
+    >>> import plefka as pf
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     pf.save(pf.example("espresso"), f"{folder}/espresso.bif")
+    ...     forms = pf.convert(f"{folder}/espresso.bif", f"{folder}/espresso.json")
+    >>> {form.kind for form in forms}
+    {'noisy-or'}
     """
     source, target = Path(source), Path(target)
     from_tables, to_tables = (_suffix(path) in TABLE_FORMATS for path in (source, target))
@@ -130,8 +189,8 @@ def convert(source: PathText, target: PathText, approximate: float | None = None
     tables = load_tables(source)
     forms = recognised(tables, approximate)
     if to_tables:
-        write = _table_writer(target)
-        _write(target, {target: write(tables if approximate is None else expanded(tables, forms))})
+        dumps = _table_writer(target)
+        write(target, {target: dumps(tables if approximate is None else expanded(tables, forms))})
     else:
         save(_network_of(tables, source, approximate), target)
     return forms
@@ -147,16 +206,16 @@ def _network_of(tables: "TableNetwork", path: Path, approximate: float | None) -
 
 
 def _suffix(path: Path) -> str:
-    """Which format a name says, packed or not."""
+    """The suffix that names the format, without .gz."""
     name = path.with_suffix("") if path.suffix.lower() == packed.SUFFIX else path
     suffix = name.suffix.lower()
     if suffix not in FORMATS and path.is_dir():
         return ".csv"
     if suffix not in FORMATS and suffix not in TABLE_FORMATS:
         raise InvalidFile(
-            f"{path}: the name must end with {', '.join(FORMATS)}, or for tables with {', '.join(TABLE_FORMATS)} "
-            f"(and .gz where it is packed), which says what the format is; "
-            f"got {repr(name.suffix) if suffix else 'no suffix'}." + nearest(suffix, (*FORMATS, *TABLE_FORMATS))
+            f"{path}: the name must end with {', '.join((*FORMATS, *TABLE_FORMATS))}, which selects the format, "
+            f"or with one of these and .gz; got {repr(name.suffix) if suffix else 'no suffix'}."
+            + nearest(suffix, (*FORMATS, *TABLE_FORMATS))
         )
     return suffix
 
@@ -168,47 +227,14 @@ def _module(suffix: str) -> Any:
 def _table_writer(path: Path) -> "Callable[[TableNetwork], bytes]":
     module = _module(_suffix(path))
     if not hasattr(module, "dumps"):
-        raise InvalidFile(f"{path}: this format is only read. Write .uai, which holds the same.")
+        raise InvalidFile(f"{path}: this format can be read but not written. Use .uai, which stores the same tables.")
     return module.dumps
 
 
 def _check_options(suffix: str, activation: GivenActivation, approximate: float | None) -> None:
     if suffix in TABLE_FORMATS and activation is not None:
-        raise InvalidInput("a file of tables has no activation to be given. Load it without `activation`.")
+        raise InvalidInput(
+            "activation is only for .json and .npz files; this format stores tables. Load it without `activation`."
+        )
     if suffix in FORMATS and approximate is not None:
-        raise InvalidInput("only formats of tables are approximated. Load this file without `approximate`.")
-
-
-def _contents(files: tuple[Path, ...]) -> list[bytes]:
-    contents = []
-    for file in files:
-        try:
-            contents.append(_read(file))
-        except InvalidFile as error:
-            which = "" if len(files) == 1 else f"of the files {' and '.join(each.name for each in files)}, {file.name} "
-            raise InvalidFile(f"{which}{error}") from error
-    return contents
-
-
-def _read(path: Path) -> bytes:
-    try:
-        content = path.read_bytes()
-    except (OSError, ValueError) as error:
-        raise InvalidFile(f"cannot be read: {_reason(error)}. Check the name.") from error
-    if path.suffix.lower() != packed.SUFFIX:
-        return content
-    return packed.unpack(content, path.with_suffix("").suffix.lower())
-
-
-def _write(path: Path, contents: dict[Path, bytes]) -> None:
-    try:
-        packed_ones = {
-            file: packed.pack(z) if file.suffix.lower() == packed.SUFFIX else z for file, z in contents.items()
-        }
-        atomic.write_all(packed_ones)
-    except (OSError, ValueError) as error:
-        raise InvalidFile(f"{path}: cannot be written: {_reason(error)}. A file of that name is unchanged.") from error
-
-
-def _reason(error: Exception) -> str:
-    return str(getattr(error, "strerror", None) or error)
+        raise InvalidInput("approximate is only for formats of tables. Load this file without `approximate`.")

@@ -72,7 +72,7 @@ class Archive:
         words = self._read(name, "U", shape, what)
         codes = np.ascontiguousarray(words).view(np.uint32) if words.size else np.zeros(0)
         if np.any(codes > 0x10FFFF):  # beyond Unicode: Python would refuse it later with a less clear message
-            raise InvalidFile(f"entry {name!r} must be {what}; got bytes that are no text. The file is damaged.")
+            raise InvalidFile(f"entry {name!r} must be {what}; got bytes that are not text. The file is damaged.")
         return words
 
     def _read(self, name: str, kinds: str, shape: tuple[int | None, ...], what: str) -> np.ndarray:
@@ -82,7 +82,7 @@ class Archive:
             raise InvalidFile(f"entry {name!r} must be {what}; got {dtype} of shape {found}.")
         if math.prod(found) * dtype.itemsize != len(body):
             raise InvalidFile(
-                f"entry {name!r} must have the bytes that its header promises, {dtype} of shape {found}; "
+                f"entry {name!r} must have as many bytes as its header says, {dtype} of shape {found}; "
                 f"got {len(body)} bytes. The file is damaged."
             )
         array = np.frombuffer(body, dtype) if len(body) else np.zeros(found, dtype)
@@ -104,7 +104,7 @@ class Archive:
         """Stored, each once, and together no longer than the file."""
         infos = self._zip.infolist()
         if len(infos) > len(self._entries):
-            raise InvalidFile("entries must differ in their names; got one twice.")
+            raise InvalidFile("the names of entries must be unique; got one of them twice.")
         packed = next((info for info in infos if info.compress_type != zipfile.ZIP_STORED), None)
         if packed is not None:
             raise InvalidFile(f"entry {packed.filename!r} must not be compressed. Write the file with numpy.savez.")
@@ -120,11 +120,11 @@ def _fits(found: tuple[int, ...], shape: tuple[int | None, ...]) -> bool:
 
 def _open(content: bytes) -> zipfile.ZipFile:
     if not content:
-        raise InvalidFile("must be an archive of NumPy; got an empty file. Was it cut off?")
+        raise InvalidFile("must be a NumPy archive; got an empty file. Was it cut off?")
     try:
         return zipfile.ZipFile(io.BytesIO(content))
     except Exception as error:  # see _header
-        raise InvalidFile(f"must be an archive of NumPy; got {_reason(error)}. Was the file cut off?") from error
+        raise InvalidFile(f"must be a NumPy archive; got {_reason(error)}. Was the file cut off?") from error
 
 
 def _reason(error: Exception) -> str:

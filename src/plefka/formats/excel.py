@@ -29,7 +29,7 @@ def dumps(network: BeliefNetwork) -> bytes:
     frames = frames_of(network)
     if len(frames[FINDINGS]) > MOST_ROWS:
         raise InvalidInput(
-            f"a sheet of Excel holds {MOST_ROWS:,} rows; this network has {len(frames[FINDINGS]):,} edges. "
+            f"an Excel sheet has at most {MOST_ROWS:,} rows; this network has {len(frames[FINDINGS]):,} edges. "
             "Save it as .csv or .npz."
         )
     book = openpyxl().Workbook(write_only=True)

@@ -63,7 +63,9 @@ def tables_of(network: BeliefNetwork) -> TableNetwork:
     if not isinstance(network, BeliefNetwork):
         raise InvalidInput(f"a network must be a BeliefNetwork; got {type(network).__name__}.")
     if network.stack is not None:
-        raise InvalidInput(f"formats of tables hold one network; got a stack of {network.stack}. Save one of them.")
+        raise InvalidInput(
+            f"formats of tables store one network; got a stack of {network.stack}. Save one of them: network.take(0)."
+        )
     weights = sp.csr_array(network.storage.to_sparse())
     weights.eliminate_zeros()
     ends = zip(weights.indptr[:-1], weights.indptr[1:], strict=True)
@@ -126,8 +128,8 @@ def _say_costs(forms: Sequence[Form], approximate: float) -> None:
     costs = [f"{form.unit.name} {form.error:.2g}" for form in forms if form.error > TOLERANCE]
     if costs:
         warnings.warn(
-            f"with approximate={approximate:g}, {len(costs)} of {len(forms)} units became a form that is not quite "
-            f"their table; the largest error of a probability is, by unit: {listed(costs, 20)}.",
+            f"with approximate={approximate:g}, {len(costs)} of {len(forms)} units were replaced by a noisy-or or a "
+            f"sigmoid that differs from their table. The largest error of a probability of each: {listed(costs, 20)}.",
             PlefkaWarning,
             stacklevel=6,
         )
@@ -137,7 +139,7 @@ def _fields(name: str, bias: float, weights: Float[np.ndarray, " parent"]) -> Fl
     """The fields of a unit for all states of its parents, the last of them fastest."""
     if len(weights) > MOST_PARENTS:
         raise InvalidFile(
-            f"a table must have at most {MOST_PARENTS} parents, as it has 2 to their number entries; "
+            f"a table must have at most {MOST_PARENTS} parents, because it has 2^parents entries; "
             f"unit {name!r} has {len(weights)}. {WITHOUT_TABLES}"
         )
     fields = np.array([bias])

@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 
 from plefka.activations import Activation
 from plefka.errors import InvalidFile, nearest
-from plefka.formats import layout, stored, unit_lists
+from plefka.formats import given_lists, layout, stored, unit_lists
 from plefka.formats.place import Place, finite_numbers
 from plefka.formats.stored import Bias, GivenActivation, Weights
 from plefka.formats.strict_json import parse
@@ -24,7 +24,7 @@ def dumps(network: BeliefNetwork) -> bytes:
     """The text of a network: a line for each edge, for each row of a matrix, or for each unit."""
     fields = {"format": layout.quoted(stored.FORMAT), "version": str(stored.version_of(network))}
     if network.conditionals is not None:
-        fields |= {**_states_text(network), "units": unit_lists.text(network)}
+        fields |= {**_states_text(network), "units": unit_lists.text(network), **given_lists.text(network)}
         return (layout.fields(fields) + "\n").encode()
     fields["activation"] = _activation_text(network.activation)
     if network.stack is not None:
@@ -34,6 +34,7 @@ def dumps(network: BeliefNetwork) -> bytes:
     fields |= _states_text(network)
     fields["bias"] = _bias_text(network)
     fields["weights"] = layout.fields(_WRITERS[stored.kind_of(network)](network))
+    fields |= given_lists.text(network)
     return (layout.fields(fields) + "\n").encode()
 
 
@@ -43,17 +44,23 @@ def loads(content: bytes, activation: GivenActivation = None) -> BeliefNetwork:
     if isinstance(file.value, dict):
         stored.check_header(file.value.get("format"), file.value.get("version"))
         if "units" in file.value:
-            fields = file.fields(("format", "version", "units"), ("states",))
+            fields = file.fields(("format", "version", "units"), ("states", given_lists.KEY))
             states = _states(fields["states"], len(fields["units"].items(of="units"))) if "states" in fields else None
-            return unit_lists.from_text(fields["units"], activation, states)
-    fields = file.fields(("format", "version", "activation", "bias", "weights"), ("stack", "names", "states"))
+            return _with_tables(unit_lists.from_text(fields["units"], activation, states), fields)
+    fields = file.fields(
+        ("format", "version", "activation", "bias", "weights"), ("stack", "names", "states", given_lists.KEY)
+    )
     stack = fields["stack"].whole(1) if "stack" in fields else None
     names = _names(fields["names"]) if "names" in fields else None
     chosen = stored.activation_in_text(fields["activation"], activation)
     bias = _bias(fields["bias"], names, () if stack is None else (stack,))
     weights, layers = _weights(fields["weights"], bias, names)
     states = _states(fields["states"], bias.shape[-1]) if "states" in fields else None
-    return BeliefNetwork(weights, bias, chosen, names, layers=layers, states=states)
+    return _with_tables(BeliefNetwork(weights, bias, chosen, names, layers=layers, states=states), fields)
+
+
+def _with_tables(network: BeliefNetwork, fields: dict[str, Place]) -> BeliefNetwork:
+    return given_lists.from_text(fields[given_lists.KEY], network) if given_lists.KEY in fields else network
 
 
 def _states_text(network: BeliefNetwork) -> dict[str, str]:
@@ -194,7 +201,9 @@ def _units(column: list, which: int, place: Place, size: int, names: Names) -> I
 
 def _refuse_end(end: Place, size: int, names: Names) -> InvalidFile:
     if names is None:
-        return end.refuse(f"the index of a unit, from 0 to {size - 1}", " Units that have no names go by their index.")
+        return end.refuse(
+            f"the index of a unit, from 0 to {size - 1}", " Units without names are identified by their index."
+        )
     hint = nearest(end.value, names) if isinstance(end.value, str) else ""
     return end.refuse("the name of a unit", hint or " Add it to names, or remove the edge.")
 

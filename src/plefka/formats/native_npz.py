@@ -9,14 +9,14 @@ from jaxtyping import Int, Integer
 
 from plefka.activations import Activation
 from plefka.errors import InvalidFile, listed
-from plefka.formats import stored, unit_lists
+from plefka.formats import given_lists, stored, unit_lists
 from plefka.formats.archive import Archive
 from plefka.formats.stored import Bias, GivenActivation, Weights
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.blocks import Blocks
 from plefka.networks.checks import check_names
 
-HEADER = ("format", "version", "activation", "custom", "names", "states", "bias")
+HEADER = ("format", "version", "activation", "custom", "names", "states", "bias", *given_lists.ENTRIES)
 
 
 def dumps(network: BeliefNetwork) -> bytes:
@@ -25,6 +25,7 @@ def dumps(network: BeliefNetwork) -> bytes:
         "format": np.array(stored.FORMAT),
         "version": np.array(stored.version_of(network)),
         **(_arrays(network) if network.conditionals is None else unit_lists.arrays(network)),
+        **given_lists.arrays(network),
     }
     if network.given_names is not None:
         arrays["names"] = np.array(network.given_names)
@@ -49,13 +50,14 @@ def loads(content: bytes, activation: GivenActivation = None) -> BeliefNetwork:
     archive = Archive(content)
     stored.check_header(archive.text("format"), archive.whole("version"))
     if "kinds" in archive:
-        return unit_lists.from_archive(archive, activation)
+        return given_lists.from_archive(archive, unit_lists.from_archive(archive, activation))
     chosen = _activation(archive, activation)
     names = archive.texts("names") if "names" in archive else None
     bias = _bias(archive, names)
     weights, layers = _READERS[_kind(archive)](archive, bias)
     states = archive.pairs("states", bias.shape[-1]) if "states" in archive else None
-    return BeliefNetwork(weights, bias, chosen, names, layers=layers, states=states)
+    network = BeliefNetwork(weights, bias, chosen, names, layers=layers, states=states)
+    return given_lists.from_archive(archive, network)
 
 
 def _edge_arrays(network: BeliefNetwork) -> dict[str, np.ndarray]:
@@ -84,13 +86,13 @@ def _kind(archive: Archive) -> str:
     found = stored.kinds_in(archive)
     if len(found) != 1:
         got = ", ".join(found) or "none of them"
-        raise InvalidFile(f"entries must have one of {stored.KINDS_IN_WORDS}; got {got}.")
+        raise InvalidFile(f"the archive must have exactly one of the entries {stored.KINDS_IN_WORDS}; got {got}.")
     return found[0]
 
 
 def _activation(archive: Archive, given: GivenActivation) -> Activation:
     if ("activation" in archive) == ("custom" in archive):
-        raise InvalidFile("entries must have either activation or custom; got both or none.")
+        raise InvalidFile("the archive must have exactly one of the entries activation and custom; got both or none.")
     if "custom" in archive:
         return stored.custom_activation(archive.text("custom"), given)
     return stored.builtin_activation(archive.text("activation"), given)

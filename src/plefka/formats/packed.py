@@ -18,10 +18,10 @@ def unpack(content: bytes, suffix: str) -> bytes:
         with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
             unpacked = file.read(largest + 1)
     except (OSError, EOFError, zlib.error) as error:
-        raise InvalidFile(f"must be a file packed by gzip; got: {error}. Was it cut off?") from None
+        raise InvalidFile(f"must be a gzip file; got: {error}. Was it cut off?") from None
     if len(unpacked) > largest:
         raise InvalidFile(
-            f"a packed file must have at most {largest:,} bytes when unpacked; got more. "
+            f"a gzip file must have at most {largest:,} bytes when unpacked; got more. "
             "Unpack it yourself with gunzip if you trust it."
         )
     return unpacked

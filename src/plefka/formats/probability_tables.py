@@ -21,7 +21,9 @@ LARGEST = np.nextafter(1.0, 0.0)  # the largest probability that is not certain
 def check_activation(given: GivenActivation) -> None:
     """Tables of causes and findings have one activation only."""
     if given is not None and getattr(given, "name", None) != "noisy_or":
-        raise InvalidFile("tables of causes and findings are a noisy-or network. Load it without `activation`.")
+        raise InvalidFile(
+            "tables of causes and findings always define a noisy-or network. Load them without `activation`."
+        )
 
 
 def check_writable(network: BeliefNetwork) -> None:
@@ -29,11 +31,12 @@ def check_writable(network: BeliefNetwork) -> None:
     if network.activation.name != "noisy_or" or network.stack is not None:
         kind = network.activation.name if network.stack is None else f"a stack of {network.stack}"
         raise InvalidInput(
-            f"tables of causes and findings hold one noisy-or network; got {kind}. Save it as .json or .npz."
+            f"tables of causes and findings store a single noisy-or network; got {kind}. Save it as .json or .npz."
         )
     if any((weights < 0).any() for weights in network.storage.leaves()):
         raise InvalidInput(
-            "tables of causes and findings hold probabilities; a negative weight has none. Save it as .json or .npz."
+            "tables of causes and findings store probabilities, and a negative weight is not one. "
+            "Save the network as .json or .npz."
         )
     spaced = next((name for name in network.names if name != name.strip()), None)
     if spaced is not None:

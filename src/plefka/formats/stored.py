@@ -29,15 +29,19 @@ Weights = tuple[Storage, tuple[int, ...] | None]  # with the sizes of the layers
 def check_storable(network: object) -> None:
     """Whatever is written can be read again."""
     if not isinstance(network, BeliefNetwork):
-        raise InvalidInput(f"save takes a BeliefNetwork; got {type(network).__name__}.")
+        raise InvalidInput(f"save needs a BeliefNetwork; got {type(network).__name__}.")
     if is_traced(network):
-        raise InvalidInput("save takes a network of numbers; got one that is being traced. Save it outside jax.jit.")
+        raise InvalidInput("save needs a network of numbers; got one that JAX is tracing. Save it outside jax.jit.")
     if kind_of(network) == "layers" and network.layers is None:
-        raise InvalidInput("save takes blocks between neighbouring layers; got others. Use BeliefNetwork.layered.")
+        raise InvalidInput(
+            "save needs blocks between neighbouring layers; got other blocks. Use BeliefNetwork.layered."
+        )
     own = [] if network.conditionals is None else [kind for kind in network.conditionals.kinds if not is_builtin(kind)]
     if len(own) > 1:
         names = ", ".join(repr(kind.name) for kind in own)
-        raise InvalidInput(f"save takes at most one activation of your own in a network; got {names}. Use tables.")
+        raise InvalidInput(
+            f"save allows at most one activation of your own in a network; got {names}. Use tables for the others."
+        )
     check_network(network, tolerance=0.0)
 
 
@@ -102,7 +106,7 @@ def custom_activation(name: str, given: GivenActivation) -> Activation:
     """The caller's activation, for a file that can only name it; a bare function takes on that name."""
     if given is None:
         raise InvalidFile(
-            f"the activation {name!r} is a Python function, which a file cannot hold. "
+            f"the activation {name!r} is a Python function, which a file cannot store. "
             "Pass it as load(path, activation=Custom(...))."
         )
     if not isinstance(given, Activation):
@@ -141,8 +145,7 @@ def _check_distinct(key: Int[np.ndarray, " edge"], order: Int[np.ndarray, " edge
     if repeated.size:
         first, second = order[repeated[0]], order[repeated[0] + 1]
         raise InvalidFile(
-            f"{place}[{second}] must be another edge than those before; got that of {place}[{first}]. "
-            "Remove one of them."
+            f"every edge must occur once; {place}[{second}] repeats {place}[{first}]. Remove one of them."
         )
 
 

@@ -22,11 +22,11 @@ def parse(content: bytes) -> Any:
             "Correct it there, or just before."
         ) from None
     except RecursionError:
-        raise InvalidFile("must be JSON with few levels; got brackets inside brackets without end.") from None
+        raise InvalidFile("must be JSON without deep nesting; got too many brackets inside brackets.") from None
     except InvalidFile:
         raise
     except ValueError as error:  # Python refuses to read whole numbers of thousands of digits
-        raise InvalidFile(f"must hold numbers of a sensible length; got: {error}.") from None
+        raise InvalidFile(f"must not have numbers with thousands of digits; got: {error}.") from None
 
 
 def _decode(content: bytes) -> str:
@@ -45,7 +45,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(fields) < len(pairs):
         seen: set[str] = set()
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))
-        raise InvalidFile(f"must have every key once in an object; got {twice!r} twice. Remove one of them.")
+        raise InvalidFile(f"every key of an object must occur once; got {twice!r} twice. Remove one of them.")
     return fields
 
 

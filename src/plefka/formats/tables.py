@@ -74,7 +74,7 @@ def network_from(
 ) -> TableNetwork:
     """The network that a file describes, or what is wrong with it."""
     if not variables:
-        raise InvalidFile("a network must have a variable; got none. Was the file cut off?")
+        raise InvalidFile("a network must have at least one variable; got none. Was the file cut off?")
     check_variables(variables)
     position = {variable.name: k for k, variable in enumerate(variables)}
     by_child = _by_child(conditionals, position)
@@ -95,7 +95,7 @@ def check_variables(variables: Iterable[Variable]) -> None:
     for variable in variables:
         if variable.name in seen:
             raise InvalidFile(
-                f"{variable.place}variables must differ in their names; got {variable.name!r} twice. Rename one."
+                f"{variable.place}the names of variables must be unique; got {variable.name!r} twice. Rename one."
             )
         seen[variable.name] = variable
         check_binary(variable)

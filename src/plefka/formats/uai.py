@@ -72,7 +72,7 @@ def open_text(content: bytes) -> Scanner:
     """The words of a text, without comments."""
     scan = Scanner(content, SKIPPED, WORD)
     if scan.is_done:
-        raise InvalidFile("must be text of the UAI competitions; got an empty file. Was it cut off?")
+        raise InvalidFile("must be a file of the UAI competitions; got an empty file. Was it cut off?")
     return scan
 
 
@@ -132,6 +132,6 @@ def _observed(words: Sequence[int]) -> dict[int, str]:
     observed = dict(zip(words[0::2], map(str, words[1::2]), strict=True))
     if len(observed) < len(words) // 2 or not {*observed.values()} <= {*NUMBERED}:
         raise InvalidFile(
-            "evidence must have every variable once, and its state 0 or 1; got another state, or one twice."
+            "every variable of the evidence must occur once, with state 0 or 1; got another state, or a variable twice."
         )
     return observed

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from plefka.activations import ACTIVATIONS, MOST_PARENTS, Activation, Table
+from plefka.activations import ACTIVATIONS, MOST_PARENTS, Activation, Table, as_activation
 from plefka.errors import InvalidFile
-from plefka.formats import layout, stored
+from plefka.formats import given_lists, layout, stored
 from plefka.formats.archive import Archive
 from plefka.formats.place import Place
 from plefka.formats.stored import GivenActivation
@@ -34,8 +34,9 @@ def _unit_text(unit: Unit) -> str:
     if isinstance(unit.kind, Table):
         fields["table"] = layout.numbers(unit.kind.probabilities.ravel().tolist())
     else:
-        name = layout.quoted(unit.kind.name)
-        fields["kind"] = name if stored.is_builtin(unit.kind) else f'{{"custom": {name}}}'
+        kind = as_activation(unit.kind)
+        name = layout.quoted(kind.name)
+        fields["kind"] = name if stored.is_builtin(kind) else f'{{"custom": {name}}}'
         fields |= {"bias": layout.numbers(unit.bias), "weights": layout.numbers(list(unit.weights))}
     return f"{{{', '.join(f'{layout.quoted(key)}: {value}' for key, value in fields.items())}}}"
 
@@ -71,7 +72,7 @@ def _parent(place: Place) -> str | int:
 def arrays(network: BeliefNetwork) -> dict[str, Any]:
     """Kinds, parents and numbers of all units, one behind the other."""
     units = network.units
-    words = [_word(unit.kind) for unit in units]
+    words = [_word(unit.kind if isinstance(unit.kind, Table) else as_activation(unit.kind)) for unit in units]
     kinds = list(dict.fromkeys(words))
     parents = [[network.index(parent) for parent in unit.parents] for unit in units]
     return {
@@ -95,7 +96,7 @@ def _numbers(unit: Unit) -> np.ndarray:
 
 def from_archive(archive: Archive, given: GivenActivation) -> BeliefNetwork:
     """The network of such arrays."""
-    archive.check_names(ENTRIES)
+    archive.check_names((*ENTRIES, *given_lists.ENTRIES))
     words = archive.texts("kinds")
     kinds = [None if word == TABLE else _kind(word, given) for word in words]
     _check_given(given, kinds)
@@ -149,6 +150,7 @@ def _check_given(given: GivenActivation, kinds: list) -> None:
     builtin = tuple(ACTIVATIONS.values())
     if given is not None and all(kind is None or isinstance(kind, (*builtin, Table)) for kind in kinds):
         raise InvalidFile(
-            f"activation must be one that the file names, and it names none of your own; got {reprlib.repr(given)}. "
+            f"activation is only for files that name an activation of your own, and this one does not; "
+            f"got {reprlib.repr(given)}. "
             "Load it without `activation`."
         )

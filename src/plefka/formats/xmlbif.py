@@ -37,7 +37,7 @@ def loads(content: bytes) -> TableNetwork:
     except InvalidFile:
         raise
     except (LookupError, ValueError) as error:  # an encoding that Python does not know, or not in XML
-        raise InvalidFile(f"must be XML in a known encoding, best UTF-8; got: {error}.") from None
+        raise InvalidFile(f"must be XML in a known encoding, preferably UTF-8; got: {error}.") from None
     if not reader.is_bif:
         raise InvalidFile("must be XMLBIF, with a NETWORK of VARIABLE and DEFINITION elements; got other XML.")
     return tables.network_from(reader.variables, reader.conditionals)
@@ -64,7 +64,7 @@ class _Reader:
 
     def start(self, tag: str, line: int) -> None:
         if len(self.open) == DEEPEST:
-            raise InvalidFile(f"line {line}: must have few levels of elements; got more than {DEEPEST}.")
+            raise InvalidFile(f"line {line}: elements must not be nested more than {DEEPEST} levels deep.")
         self.open.append(tag)
         self.text = []
         self.is_bif |= tag == "NETWORK"

@@ -16,6 +16,7 @@ from plefka.precision import is_traced
 from plefka.programs import Program
 from plefka.question import Question
 from plefka.reduction.reduce import reduce, reduce_traced
+from plefka.reverse_mode import reverse_mode_only
 from plefka.solvers.rounds import by_rows
 
 
@@ -32,6 +33,13 @@ def free_energy(
 
     Clamped units count with their evidence, whatever `means` says. Inside a trace it can be differentiated by the means
     and by the network's weights and biases.
+
+    >>> import plefka as pf
+    >>> net, evidence = pf.example("espresso"), {"slow_flow": 1, "thin_crema": 1}
+    >>> solution = pf.infer(net, evidence, "G12", prune=False)
+    >>> G = pf.free_energy(net, evidence, solution.means, "G12", prune=False)
+    >>> abs(G - solution.free_energy) < 1e-9
+    True
     """
     if not isinstance(network, BeliefNetwork):
         raise InvalidInput(f"network must be a BeliefNetwork; got {type(network).__name__}.")
@@ -55,7 +63,8 @@ def free_energy(
     if len(rows) < count:
         found = found.take(np.zeros(count, int))
     if traced:
-        G = _traced(method, network, found, jnp.broadcast_to(u, (count, network.size)), prune)
+        with reverse_mode_only(method):
+            G = _traced(method, network, found, jnp.broadcast_to(u, (count, network.size)), prune)
     else:
         G = _of_numbers(method, network, found, np.broadcast_to(u, (count, network.size)), prune, dtype)
     G = G if found.offset is None else G - found.offset

@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from jaxtyping import PyTree
 
 from plefka.solution import ROUNDING
 
@@ -14,7 +15,12 @@ if TYPE_CHECKING:
 
 
 class Stopped(Enum):
-    """Why learning ended; the value is the sentence for the user."""
+    """Why learning ended; the value is the sentence for the user.
+
+    >>> import plefka as pf
+    >>> pf.Stopped.EPOCHS.value
+    'all epochs are done'
+    """
 
     EPOCHS = "all epochs are done"
     VALIDATION = "the validation rows stopped improving; the network is the best seen on them"
@@ -40,7 +46,9 @@ COLUMNS = ("epoch", "objective", "log_likelihood", "validation", "solved", "conv
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Fitted:
-    """- `network`: the network with the learned parameters.
+    """What `fit` learned, and how it went.
+
+    - `network`: the network with the learned parameters.
     - `history`: arrays with an entry for each epoch (of a stack, a row with an entry for each network):
         `epoch`; `objective`, the method's estimate of ln P per row as it was during the epoch; `log_likelihood`, the
         exact one after it, nan where that costs too much; `validation`, the estimate on the validation rows, where one
@@ -51,14 +59,20 @@ class Fitted:
     - `optimizer_state`: what the optimiser remembers after the last epoch. With validation rows the network may be that
         of an earlier epoch, and the two do not belong together. To go on with a run use a checkpoint.
     - `failed`: True for a network that was left at its last usable parameters; of a stack, one for each network.
+
+    >>> import plefka as pf
+    >>> rows = [[1, 1, 0, 0], [0, 0, 1, 1]] * 10
+    >>> fitted = pf.fit(pf.ensembles.to_learn((1, 2, 4), rows, seed=0), rows, "G12", epochs=2, seed=0)
+    >>> fitted.epochs, fitted.stopped.value
+    (2, 'all epochs are done')
     """
 
     network: "BeliefNetwork"
     history: dict[str, np.ndarray]
     stopped: Stopped
     method: "Method"
-    optimizer_state: Any
-    failed: Any = False
+    optimizer_state: PyTree
+    failed: bool | np.ndarray = False
 
     @property
     def epochs(self) -> int:
@@ -87,6 +101,12 @@ class Fitted:
         return (
             f"<Fitted by {self.method}: {self.epochs} epochs, {kind} {last:.4f} per row, {self.stopped.name.lower()}>"
         )
+
+    def _repr_html_(self) -> str:
+        """A table for notebooks: how learning ended, and some of its epochs."""
+        from plefka.html import fitted_html
+
+        return fitted_html(self)
 
 
 def _counted(sentence: str, doubtful: np.ndarray) -> str:

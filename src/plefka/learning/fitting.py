@@ -19,6 +19,7 @@ from plefka.methods import HigherOrder, MeanField, Method, parse_method
 from plefka.networks.belief import BeliefNetwork
 from plefka.seeds import as_seed
 from plefka.solvers.monotone import Monotone
+from plefka.tabular.roles import IdColumns
 
 STEP_SIZE = 0.05
 MOST_STEPS = 6  # evaluations for each batch, which waits for its slowest row; the next epoch starts where they end
@@ -47,6 +48,7 @@ def fit(
     frozen: Any = None,
     shared: Any = None,
     tol: float = 1e-4,
+    id_columns: IdColumns = None,
     verbose: bool | None = None,
 ) -> Fitted:
     """Learn the weights and biases of a network, or of every network of a stack, from binary rows.
@@ -55,8 +57,8 @@ def fit(
 
     - `network`: where to start from. Equal hidden units stay equal for ever, so let its weights be random; see
         `pf.ensembles.to_learn`.
-    - `rows`: (N, visible) or (N, units) with nan for what is missing or hidden, or a DataFrame with units for columns.
-        Equal rows are merged and counted.
+    - `rows`: (N, visible) or (N, units) with nan for what is missing or hidden, or a DataFrame or the file of a table
+        with units for columns. Equal rows are merged and counted.
     - `method`: any scheme that has a free energy.
     - `weights`: a weight for each row.
     - `optimizer`: any of optax; Adam with steps of 0.05 unless given.
@@ -73,6 +75,7 @@ def fit(
         whole numbers; parameters with the same number from 1 on move as one.
     - `tol`: the tolerance of the means in every step, of 6 evaluations at most; they start from those of the epoch
         before.
+    - `id_columns`: columns of a table that name its rows, of which nothing is learned; recognised unless given.
     - `verbose`: whether to show a progress bar on standard error; None leaves it to `plefka.progress`.
     """
     _check_counts(epochs=epochs, batch_size=batch_size, patience=patience)
@@ -80,8 +83,8 @@ def fit(
     chosen = _check_method(network, parse_method(method))
     network = masked(network, masks)
     seed = None if seed is None else as_seed(seed)
-    patterns = as_patterns(network, rows, weights, every_column=True)
-    held_out = _held_out(network, validation, validation_weights)
+    patterns = as_patterns(network, rows, weights, every_column=True, id_columns=id_columns)
+    held_out = _held_out(network, validation, validation_weights, id_columns)
     if len(patterns) > batch_size and seed is None:
         raise InvalidInput(
             f"{len(patterns):,} distinct rows in batches of {batch_size} are shuffled by a seed; add one, as in "
@@ -154,10 +157,10 @@ class Run(NamedTuple):
     patience: int
 
 
-def _held_out(network: BeliefNetwork, rows: Any, weights: Any) -> Patterns | None:
+def _held_out(network: BeliefNetwork, rows: Any, weights: Any, id_columns: IdColumns) -> Patterns | None:
     if rows is None and weights is not None:
         raise InvalidInput("validation_weights are for the rows in validation; pass these too, or leave them out.")
-    return None if rows is None else as_patterns(network, rows, weights, what="validation")
+    return None if rows is None else as_patterns(network, rows, weights, "validation", id_columns=id_columns)
 
 
 def _optimizer(given: Any) -> Any:

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plefka.errors import InvalidInput, listed, nearest
+from plefka.errors import InvalidInput, listed
 from plefka.reduction.ladder import MANY_ROWS, rung
+from plefka.tabular.roles import IdColumns
+from plefka.tabular.table import Table, is_table, read_table, units_of
 
 if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
@@ -55,14 +57,26 @@ class Patterns:
 
 
 def as_patterns(
-    network: "BeliefNetwork", rows: Any, weights: Any = None, what: str = "rows", *, every_column: bool = False
-) -> Patterns:
-    """From an array (a memory map too) or a DataFrame of 0, 1 and nan to patterns.
+    network: "BeliefNetwork", rows: Any, weights: Any = None, what: str = "rows",
+    *, every_column: bool = False, id_columns: IdColumns = None,
+) -> Patterns:  # fmt: skip
+    """From an array (a memory map too), a DataFrame or the file of a table to patterns.
 
     `every_column`: one without a single value is an error, as nothing could be learned about it.
     """
-    table, units = _table(network, rows, what)
-    return patterns_of(network, table, units, weights, what, every_column=every_column)
+    table = as_table(network, rows, what, id_columns)
+    return patterns_of(network, table.values, _units(network, table), weights, what, every_column=every_column)
+
+
+def as_table(network: "BeliefNetwork", rows: Any, what: str = "rows", id_columns: IdColumns = None) -> Table:
+    """The numbers of an array as they are, those of a table read."""
+    if isinstance(rows, Table):
+        return rows
+    if is_table(rows):
+        return read_table(rows, network, id_columns, what)
+    if id_columns:
+        raise InvalidInput(f"an array has no column {id_columns!r} for the names of {what}. Give a DataFrame.")
+    return Table(what, None, rows if isinstance(rows, np.ndarray) else np.asarray(rows), {})
 
 
 def patterns_of(
@@ -91,20 +105,11 @@ def _blocks(table: Any) -> Iterator[int]:
     return iter(range(0, len(table), BLOCK))
 
 
-def _table(network: "BeliefNetwork", rows: Any, what: str) -> tuple[Any, np.ndarray]:
-    """The numbers, and the unit of every column."""
-    if hasattr(rows, "columns"):
-        table = rows.to_numpy(dtype=float, na_value=np.nan)
-        if not has_names(network, rows.columns):
-            return table, _units_by_position(network, table.shape, what)
-        return table, _units_by_name(network, rows.columns, what)
-    table = rows if isinstance(rows, np.ndarray) else np.asarray(rows)
-    return table, _units_by_position(network, table.shape, what)
-
-
-def has_names(network: "BeliefNetwork", columns: Any) -> bool:
-    """Columns that are merely counted, as those of a DataFrame without names, are no names of units without names."""
-    return network.given_names is not None or list(map(str, columns)) != list(map(str, range(len(columns))))
+def _units(network: "BeliefNetwork", table: Table) -> np.ndarray:
+    """The unit of every column."""
+    if table.names is None:
+        return _units_by_position(network, table.values.shape, str(table.path))
+    return units_of(network, table.names, len(table.names))
 
 
 def _units_by_position(network: "BeliefNetwork", shape: tuple[int, ...], what: str) -> np.ndarray:
@@ -113,19 +118,6 @@ def _units_by_position(network: "BeliefNetwork", shape: tuple[int, ...], what: s
         either = f"{visible} columns (the bottom layer) or {network.size}" if network.layers else f"{visible} columns"
         raise InvalidInput(f"{what} must have {either}, one for each visible unit; got shape {shape}.")
     return np.arange(network.size - shape[1], network.size)
-
-
-def _units_by_name(network: "BeliefNetwork", columns: Any, what: str) -> np.ndarray:
-    position = {name: unit for unit, name in enumerate(network.names)}
-    names = [str(column) for column in columns]
-    unknown = [name for name in names if name not in position]
-    if unknown:
-        raise InvalidInput(
-            f"the columns of {what} must be names of units; got {listed(unknown)}." + nearest(unknown[0], position)
-        )
-    if len(set(names)) < len(names):
-        raise InvalidInput(f"the columns of {what} must differ in their names.")
-    return np.array([position[name] for name in names], int)
 
 
 def _weights(weights: Any, count: int, what: str) -> np.ndarray:

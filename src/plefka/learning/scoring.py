@@ -1,6 +1,6 @@
 """score(network, rows) -> Score: how probable rows are, exactly where affordable, else by importance sampling."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ from plefka.evidence import Evidence
 from plefka.inference import infer
 from plefka.learning import likelihood
 from plefka.learning.fitting import learning_method
-from plefka.learning.patterns import Patterns, as_patterns
+from plefka.learning.patterns import Patterns, as_patterns, as_table
 from plefka.methods import MeanField, Method
 from plefka.networks.belief import BeliefNetwork
 from plefka.precision import precision
@@ -20,6 +20,7 @@ from plefka.sampling.fields import Target
 from plefka.sampling.importance import Proposals, averaged, weighted_draws
 from plefka.seeds import as_seed
 from plefka.solution import Status
+from plefka.tabular.roles import IdColumns
 
 AFFORDABLE = 2**33  # multiply-adds of the sum over all states: half a minute
 MOST_NUMBERS = 2**22  # of a chunk of rows
@@ -36,8 +37,15 @@ class Score:
         weights, a bound up to its own sampling error. None where exact.
     - `effective`: how many samples carry the estimate of each row; None where exact.
     - `which`: the estimate that each row has; equal rows share one.
+    - `ids`: what the table calls its rows, {column: values}.
 
     A row that cannot happen has -inf.
+
+    >>> import plefka as pf
+    >>> net = pf.BeliefNetwork.layered([[[1.6, 0.3], [0.8, 1.0]]], [[0.06, 0.2], [0.02, 0.1]], "noisy_or")
+    >>> score = pf.score(net, [[1, 0], [0, 0], [1, 1]])
+    >>> len(score.log_likelihood), score.is_exact
+    (3, True)
     """
 
     log_likelihood: np.ndarray
@@ -47,6 +55,7 @@ class Score:
     effective: np.ndarray | None
     method: Method | None
     which: np.ndarray
+    ids: dict[str, list] = field(default_factory=dict)
 
     @property
     def mean(self) -> float:
@@ -74,18 +83,37 @@ def score(
     seed: int | None = None,
     num_samples: int = 1000,
     exact: bool | None = None,
+    id_columns: IdColumns = None,
 ) -> Score:
     """ln P of rows (0, 1, nan where missing) under a network.
 
     **Arguments:**
 
+    - `rows`: an array, a DataFrame, or the file of a table.
     - `method`: whose solutions are sampled from; SJJ for sigmoid networks and G12 for others unless given.
     - `seed`, `num_samples`: of importance sampling; a seed is needed where the sum over all states is too long.
     - `exact`: True or False to insist; None takes the sum over all states where it is affordable.
+    - `id_columns`: columns of a table that name its rows, kept in `Score.ids`; recognised unless given.
+
+    >>> import plefka as pf
+    >>> net = pf.BeliefNetwork.layered([[[1.6, 0.3], [0.8, 1.0]]], [[0.06, 0.2], [0.02, 0.1]], "noisy_or")
+    >>> pf.score(net, [[1, 0], [0, 0], [1, 1]])
+    <Score: -... per row, exact, 3 rows>
     """
     if network.stack is not None:
         raise InvalidInput("score takes one network; take them from the stack one by one.")
-    return score_patterns(network, as_patterns(network, rows), method, seed, num_samples, exact=exact)
+    table = as_table(network, rows, id_columns=id_columns)
+    found = score_patterns(network, as_patterns(network, table), method, seed, num_samples, exact=exact)
+    return replace(found, ids=table.ids)
+
+
+def _reason(network: BeliefNetwork, patterns: Patterns) -> str:
+    """Why rows are scored by importance sampling."""
+    if likelihood.applies(network, patterns) and likelihood.work(network, patterns) <= AFFORDABLE:
+        return "exact=False was given"
+    if network.storage.num_children()[patterns.units].any():
+        return "observed units have children, and score sums over the units above observed ones only"
+    return f"the 2^{len(patterns.latent)} states of the hidden units are too many to sum over"
 
 
 def score_patterns(
@@ -104,8 +132,9 @@ def score_patterns(
     if possible and exact is not False:
         return _exact(network, patterns)
     if seed is None:
-        why = "exact=False asks" if possible else f"2^{len(patterns.latent)} states are too many to sum, which asks"
-        raise InvalidInput(f"{why} for importance sampling, and that needs a seed; add seed=0.")
+        raise InvalidInput(
+            f"importance sampling needs a seed; add seed=0. It is used because {_reason(network, patterns)}."
+        )
     return _sampled(network, patterns, chosen, as_seed(seed), num_samples)
 
 
@@ -167,7 +196,7 @@ def _log_weights(network: BeliefNetwork, rows: np.ndarray, means: np.ndarray, rn
         for first in range(0, len(part.rows), step):
             some = np.arange(first, min(first + step, len(part.rows)))
             target = Target(part.question.take(some))
-            proposals = Proposals(np.zeros((1, len(some))), u[None, target.units][..., some])
+            proposals = Proposals.of(np.zeros((1, len(some))), u[None, target.units][..., some])
             _, found = weighted_draws(target, proposals, rng, num_samples)
             out[part.rows[some]] = found + part.constant[some, None]
     return out

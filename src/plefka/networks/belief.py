@@ -6,15 +6,17 @@ from typing import Any
 
 import equinox as eqx
 import numpy as np
-import scipy.sparse as sp
+from jaxtyping import PyTree
 
-from plefka.activations import Activation, Mixed, Table, as_activation
+from plefka.activations import Activation, Table
 from plefka.errors import InvalidEvidence, InvalidNetwork, nearest
-from plefka.networks import checks
+from plefka.networks import checks, neighbourhood
+from plefka.networks.arguments import as_float, bias_of, concatenate, positions, single_activation, stored
 from plefka.networks.blocks import Blocks
 from plefka.networks.conditionals import Conditionals, encoded
 from plefka.networks.edges import Edges
 from plefka.networks.given_tables import GivenTables
+from plefka.networks.neighbourhood import Edge
 from plefka.networks.storage import Storage
 from plefka.networks.units import Unit, described, put_together, units_of
 from plefka.precision import is_traced
@@ -23,23 +25,37 @@ from plefka.precision import is_traced
 class BeliefNetwork(eqx.Module):
     """P(S) = prod_i f(x_i)^S_i (1 - f(x_i))^(1 - S_i), x_i = sum_j weights[i, j] S_j + bias[i].                  (4)
 
+    A belief network of binary units. Unit i is on with probability f(x_i), where the field x_i is a weighted sum of the
+    parents that are on, plus a bias. See also `layered`, `diagnosis`, `of_units` and `from_tables`, which make
+    networks from other descriptions, and `pf.load`, which reads them from files.
+
     **Arguments:**
 
-    - `weights`: weights[i, j] leads from parent j to child i; a dense array or anything of scipy.sparse. Any order of
-        units is accepted as long as the graph is acyclic. A leading axis, or a list of sparse matrices, makes a stack
-        of networks of one shape.
-    - `bias`: one number for each unit; the leak of a noisy-or unit.
-    - `activation`: "sigmoid", "noisy_or" or a `Custom`; or one for each unit, in a list, each of which may also be a
-        `Table`. The parents of a table are the units with a weight to it, and neither these weights nor its bias
-        count.
-    - `names`: one word for each unit; without names, units are called by their index.
-    - `states`: a pair of words for each unit, what off and on are called, as in ("no", "yes"); evidence may use them.
-    - `tolerance`: how far fields may lie outside the activation's domain, as those of rounded numbers do. The bias is
-        then changed by as much, with a warning; beyond the tolerance it is an error.
+    - `weights`: the weight of the edge from parent j to child i is `weights[i, j]`. A dense array or a matrix of
+        scipy.sparse. Units may be in any order as long as the graph is acyclic. A leading axis, or a list of sparse
+        matrices, makes a stack of networks with the same shape.
+    - `bias`: a number for each unit. For a noisy-or unit it sets the leak, which is 1 - exp(-bias).
+    - `activation`: "sigmoid", "noisy_or" or a `Custom`. A list gives each unit its own activation, which may also be a
+        `Table`. The parents of a table are the units with a nonzero weight to it; the values of these weights and its
+        bias are ignored.
+    - `names`: a name for each unit. Without names, units are identified by their index.
+    - `states`: a pair of words (off, on) for each unit, such as ("no", "yes"). Evidence may use these words.
+    - `tolerance`: how far a field may lie outside the domain of the activation because of rounding. Up to this limit
+        the bias is corrected, with a warning; beyond it the network is refused.
+
+    **Example:**
+
+    >>> import plefka as pf
+    >>> net = pf.BeliefNetwork([[0, 0], [2.0, 0]], [-1.0, 0.0], "sigmoid", names=["rain", "wet"])
+    >>> net
+    <BeliefNetwork: 2 sigmoid units, 4 weights, rain, wet>
+    >>> solution = pf.infer(net, {"wet": 1})
+    >>> print(f"P(rain | wet) = {solution.means[net.index('rain')]:.3f}")
+    P(rain | wet) = 0.393
     """
 
     storage: Storage
-    bias: Any
+    bias: np.ndarray  # inside a trace, one of JAX
     activation: Activation
     given_names: tuple[str, ...] | None = eqx.field(static=True)
     layers: tuple[int, ...] | None = eqx.field(static=True)
@@ -58,14 +74,14 @@ class BeliefNetwork(eqx.Module):
         states: Sequence[Sequence[str]] | None = None,
         tolerance: float = checks.TOLERANCE,
     ):
-        self.storage = weights if isinstance(weights, Storage) else _store(weights)
-        self.bias = _bias_of(self.storage, bias)
+        self.storage = weights if isinstance(weights, Storage) else stored(weights)
+        self.bias = bias_of(self.storage, bias)
         self.given_names = checks.check_names(names, self.size)
         if isinstance(activation, list | tuple | np.ndarray):
             found = encoded(self.storage, self.bias, list(activation), self.names)
             self.storage, self.bias, self.activation, self.conditionals = found
         else:
-            self.activation, self.conditionals = _single(activation), None
+            self.activation, self.conditionals = single_activation(activation), None
         self.layers = None if self.conditionals is not None else layers
         self.given_states = checks.check_states(states, self.names)
         self.given_tables = None
@@ -83,14 +99,28 @@ class BeliefNetwork(eqx.Module):
         states: Sequence[Sequence[str]] | None = None,
         tolerance: float = checks.TOLERANCE,
     ) -> "BeliefNetwork":
-        """Layers of units, top layer first: weights[l] is (units of layer l + 1, units of layer l)."""
-        weights = [_as_float(W, "weights") for W in weights]
-        bias = [_as_float(h, "bias") for h in bias]
+        """A network of layers, in which the parents of each unit are the units of the layer above.
+
+        **Arguments:**
+
+        - `weights`: one array for each layer but the first, top layer first. `weights[l]` has shape (units of layer
+            l + 1, units of layer l), that is (children, parents).
+        - `bias`: one array for each layer.
+        - `activation`, `names`, `states`, `tolerance`: as for `BeliefNetwork`.
+
+        **Example:**
+
+        >>> import plefka as pf
+        >>> pf.BeliefNetwork.layered([[[1.6, 0.3], [0.8, 1.0]]], [[0.06, 0.2], [0.02, 0.1]], "noisy_or")
+        <BeliefNetwork: 2 x 2 noisy_or units, 4 weights>
+        """
+        weights = [as_float(W, "weights") for W in weights]
+        bias = [as_float(h, "bias") for h in bias]
         layers = checks.check_layers(weights, bias)
         stack = max((W.shape[0] for W in weights if W.ndim == 3), default=None)
         if stack is not None:
             bias = [np.broadcast_to(h, (stack, h.shape[-1])) if h.ndim == 1 else h for h in bias]
-        joined = eqx.filter_jit(_concatenate)(bias) if is_traced(bias) else np.concatenate(bias, axis=-1)
+        joined = eqx.filter_jit(concatenate)(bias) if is_traced(bias) else np.concatenate(bias, axis=-1)
         storage = Blocks.layered(weights, layers)
         return cls(storage, joined, activation, names, layers=layers, states=states, tolerance=tolerance)
 
@@ -100,15 +130,25 @@ class BeliefNetwork(eqx.Module):
 
         **Arguments:**
 
-        - `causes`: a DataFrame, or what pandas makes one of, with the columns `cause` (or `name`, `disease`) and
-            `prior` (or `probability`, `p`).
-        - `findings`: the same with a row for each edge: `finding` (or `symptom`), `cause` (or `disease`) and
-            `probability` (or `p`), with which the cause by itself switches the finding on; 1 is an edge that is
-            certain. The leak of a finding, with which it is on without any cause, stands in a column `leak` or is the
-            probability of a row without a cause. A finding may be the cause of others.
-        - `leak`: of findings that state none.
+        - `causes`: a DataFrame, or anything that pandas can turn into one, with the columns `cause` (or `name`,
+            `disease`) and `prior` (or `probability`, `p`).
+        - `findings`: a table with a row for each edge and the columns `finding` (or `symptom`), `cause` (or `disease`)
+            and `probability` (or `p`). The probability is that with which the cause alone switches the finding on; 1
+            means that it always does. The leak, the probability that a finding is on without any of its causes, is
+            given in a column `leak`, or as the probability of a row without a cause. A finding may be the cause of
+            other findings.
+        - `leak`: the leak of findings that do not state one.
 
-        Units are all causes, then all findings in the order in which they first appear. Other columns are ignored.
+        The units are all causes, followed by all findings in the order in which they first appear. Other columns are
+        ignored.
+
+        **Example:**
+
+        >>> import plefka as pf
+        >>> causes = {"cause": ["flu", "cold"], "prior": [0.06, 0.2]}
+        >>> findings = {"finding": ["fever", "cough"], "cause": ["flu", "cold"], "probability": [0.8, 0.6]}
+        >>> pf.BeliefNetwork.diagnosis(causes, findings, leak=0.02)
+        <BeliefNetwork: 4 noisy_or units, 2 edges, flu, cold, fever, ...>
         """
         from plefka.networks.diagnosis import diagnosis
 
@@ -118,10 +158,18 @@ class BeliefNetwork(eqx.Module):
     def of_units(
         cls, units: Sequence[Unit | tuple], *, states: Sequence[Sequence[str]] | None = None
     ) -> "BeliefNetwork":
-        """A network from what each of its units is: (name, parents, kind, weights, bias), as in `pf.Unit`.
+        """A network from a list of its units, each a `pf.Unit` or a tuple (name, parents, kind, weights, bias).
 
         Parents are given by name or by index, in any order. The kind is "sigmoid", "noisy_or" or a `Custom`, with a
-        weight for each parent and a bias; or a `Table`, with an axis for each parent. Names may be None, for all units.
+        weight for each parent and a bias; or a `Table`, with an axis for each parent. Units without names have None
+        as their name, all of them.
+
+        **Example:**
+
+        >>> import plefka as pf
+        >>> units = [("flu", [], "noisy_or", [], 0.05), ("fever", ["flu"], pf.Table([0.02, 0.8]))]
+        >>> pf.BeliefNetwork.of_units(units)
+        <BeliefNetwork: 2 units (1 table, 1 noisy_or), 1 edges, flu, fever>
         """
         parts = put_together(units)
         return cls(parts.weights, parts.bias, parts.kinds, parts.names, states=states)
@@ -130,74 +178,126 @@ class BeliefNetwork(eqx.Module):
     def from_tables(
         cls, parents: Sequence[Sequence[str | int]], tables: Sequence[Any], names: Sequence[str] | None = None
     ) -> "BeliefNetwork":
-        """A network of tables: tables[i] is P(unit i is on | its parents), an array of shape (2,) * len(parents[i]).
+        """A network of probability tables.
 
-        Its axes are those of parents[i], which are names or indices; a unit without parents has a single number.
+        **Arguments:**
+
+        - `parents`: the parents of each unit, by name or by index.
+        - `tables`: for each unit, P(on | parents) as an array of shape `(2,) * len(parents[i])`. Axis k belongs to the
+            k-th parent. The table of a unit without parents is a single number.
+        - `names`: a name for each unit.
+
+        **Example:**
+
+        >>> import plefka as pf
+        >>> net = pf.BeliefNetwork.from_tables([[], ["rain"]], [0.2, [0.1, 0.9]], names=["rain", "wet"])
+        >>> net.units[1].kind
+        Table([0.1, 0.9])
         """
         counts = [len(given) for given in (parents, tables, names) if given is not None]
         if len({*counts}) > 1:
-            raise InvalidNetwork(f"parents, tables and names must be one for each unit; got {counts} of them.")
+            raise InvalidNetwork(f"parents, tables and names must have one entry for each unit; got {counts} entries.")
         kinds = [table if isinstance(table, Table) else Table(table) for table in tables]
         return cls.of_units(list(zip(names or [None] * len(kinds), parents, kinds, strict=True)))
 
     @property
     def units(self) -> list[Unit]:
-        """What each unit is; `BeliefNetwork.of_units(network.units)` is the same network."""
+        """The units as a list of `pf.Unit`; `BeliefNetwork.of_units(network.units)` makes the same network."""
         return list(units_of(self))
 
     def describe(self, most: int = 40) -> str:
         """A table in words: of each unit, up to `most` of them, its kind, its parents and its numbers."""
         return described(self, most)
 
+    def parents(self, unit: str | int) -> list[str]:
+        """The names of a unit's parents, in the order of the network's units.
+
+        >>> import plefka as pf
+        >>> net = pf.BeliefNetwork([[0, 0], [2.0, 0]], [0.1, 0.05], "noisy_or", ["flu", "fever"])
+        >>> net.parents("fever"), net.children("flu")
+        (['flu'], ['fever'])
+        """
+        return neighbourhood.parents_of(self, unit)
+
+    def children(self, unit: str | int) -> list[str]:
+        """The names of a unit's children, in the order of the network's units."""
+        return neighbourhood.children_of(self, unit)
+
+    def edges(self) -> list[Edge]:
+        """All edges as (parent, child, weight), by name; the weight is None where the child is a table.
+
+        `pandas.DataFrame(net.edges())` has the columns parent, child and weight.
+
+        >>> import plefka as pf
+        >>> net = pf.BeliefNetwork([[0, 0], [2.0, 0]], [0.1, 0.05], "noisy_or", ["flu", "fever"])
+        >>> net.edges()
+        [Edge(parent='flu', child='fever', weight=2.0)]
+        """
+        return neighbourhood.edges_of(self)
+
+    def subnetwork(self, around: str | int | Sequence[str | int], hops: int = 1) -> "BeliefNetwork":
+        """The part of the network within `hops` edges of a unit, or of several, in either direction.
+
+        It is a network like any other, with the names and states of its units. Parents that lie outside count as off:
+        their weights are left out, and of a table the part is kept in which they are off. Its answers are therefore
+        not those of the whole network, unless nothing is cut or what is cut is observed to be off.
+
+        >>> import plefka as pf
+        >>> part = pf.example("espresso").subnetwork(around="slow_flow", hops=1)
+        >>> "slow_flow" in part.names and part.size < pf.example("espresso").size
+        True
+        """
+        return neighbourhood.subnetwork(self, around, hops)
+
     @property
     def size(self) -> int:
-        """How many units there are."""
+        """The number of units."""
         return self.storage.size
 
     @property
     def stack(self) -> int | None:
-        """How many networks are stacked, or None for a single one."""
+        """The number of networks in a stack, or None for a single network."""
         return self.storage.stack
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What the units are called."""
+        """The names of the units; without names, their indices as text."""
         return self.given_names or tuple(map(str, range(self.size)))
 
     @property
     def states(self) -> tuple[tuple[str, str], ...]:
-        """What off and on are called in each unit: ("0", "1") unless words were given."""
+        """The words (off, on) for the states of each unit; ("0", "1") unless words were given."""
         return self.given_states or (checks.NUMBERED,) * self.size
 
     @property
     def weights(self) -> Any:
-        """The weights in the form they were given: an array, a CSR array, or one block for each layer but the first."""
+        """The weights as they were given: an array, a CSR array, or a block for each layer but the first."""
         return self.storage.original()
 
     @property
     def num_edges(self) -> int:
-        """How many weights a network has, those of dense blocks all counted."""
+        """The number of weights; all entries of dense blocks count, also those that are 0."""
         return self.storage.num_edges
 
     @property
     def roots(self) -> np.ndarray:
-        """Which units have no parents, (n,): the causes of a network of diagnosis."""
+        """Which units have no parents, as a mask (n,). In a diagnosis network these are the causes."""
         found = np.ones(self.size, bool)
         found[self.storage.edge_list()[0]] = False
         return found
 
     @property
-    def parameters(self) -> tuple[Any, Any]:
-        """All that can be learned: the weights as stored, and the bias."""
+    def parameters(self) -> tuple[PyTree, np.ndarray]:
+        """The parameters that can be learned: the weights as stored, and the bias."""
         return self.storage.parameters, self.bias
 
     def with_parameters(self, parameters: tuple[Any, Any]) -> "BeliefNetwork":
-        """The same network with other weights and biases: arrays of the shapes that `parameters` has, traced or not."""
+        """The same network with other weights and biases, of the same shapes as those in `parameters`."""
         weights, bias = parameters
         return self._changed(self.storage.with_parameters(weights), bias)
 
     def take(self, networks: Any) -> "BeliefNetwork":
-        """Some networks of a stack, or one of them."""
+        """A part of a stack: a single network by its index, or several by a slice or an array of indices."""
         return self._changed(self.storage.take(networks), self.bias[networks])
 
     def _changed(self, storage: Storage, bias: Any) -> "BeliefNetwork":
@@ -205,7 +305,7 @@ class BeliefNetwork(eqx.Module):
         return changed.with_tables(None)
 
     def with_tables(self, tables: GivenTables | None) -> "BeliefNetwork":
-        """The same network, of whose units these are the tables; `exact` takes them rather than rounded fields."""
+        """The same network with the tables it was read from, which `exact` uses instead of the rounded fields."""
         if tables is self.given_tables:
             return self
         changed = copy.copy(self)
@@ -213,9 +313,9 @@ class BeliefNetwork(eqx.Module):
         return changed
 
     def index(self, unit: str | int) -> int:
-        """The index of a unit that is given by name or by index."""
+        """The index of a unit, which is given by its name or by its index."""
         if self.given_names is not None and isinstance(unit, str):
-            position = _positions(self.given_names).get(unit)
+            position = positions(self.given_names).get(unit)
             if position is None:
                 raise InvalidEvidence(f"there is no unit {unit!r} in this network." + nearest(unit, self.given_names))
             return position
@@ -226,18 +326,25 @@ class BeliefNetwork(eqx.Module):
         if isinstance(unit, bool) or position != (float(unit) if not isinstance(unit, str) else position):
             position = -1
         if not 0 <= position < self.size:
-            known = "units have names" if self.given_names else "units are called by their index"
+            known = "units have names" if self.given_names else "units are identified by their index"
             raise InvalidEvidence(f"there is no unit {unit!r}: {known}, and indices run from 0 to {self.size - 1}.")
         return position
 
     def log_joint(self, S: Any) -> Any:
-        """ln P(S) of a state (n,), or of each of a batch of states (B, n)."""
+        """ln P(S) of a state (n,), or of each state of a batch (B, n)."""
         from plefka.sampling.ancestral import log_joint
 
         return log_joint(self, S)
 
     def sample(self, seed: int, count: int, evidence: Any = None) -> np.ndarray:
-        """`count` states (count, n) drawn from the network, given the evidence, from the parents to the children."""
+        """Draw `count` states (count, n) from the network, given the evidence, by ancestral sampling.
+
+        **Example:**
+
+        >>> import plefka as pf
+        >>> pf.example("espresso").sample(seed=0, count=3).shape
+        (3, 15)
+        """
         from plefka.sampling.ancestral import sample
 
         return sample(self, seed, count, evidence)
@@ -251,66 +358,8 @@ class BeliefNetwork(eqx.Module):
         units = f"units ({kinds})" if kinds else f"{self.activation.name} units"
         return f"<BeliefNetwork: {stacked}{shape} {units}, {self.num_edges:,} {kind}{named}>"
 
+    def _repr_html_(self) -> str:
+        """A table for notebooks: what each unit is, of up to 20 units."""
+        from plefka.html import network_html
 
-def _single(activation: Any) -> Activation:
-    """The activation of all units."""
-    if isinstance(activation, Mixed | Table):
-        raise InvalidNetwork(
-            f"activation must be that of all units; got {type(activation).__name__}. Use a list, one for each unit."
-        )
-    return as_activation(activation)
-
-
-def _store(weights: Any) -> Storage:
-    if sp.issparse(weights):
-        checks.check_square(weights.shape)
-        return Edges.from_scipy(weights)
-    if isinstance(weights, list | tuple) and any(map(sp.issparse, weights)):
-        checks.check_sparse_stack(weights)
-        return Edges.from_scipy_stack(weights)
-    W = _as_float(weights, "weights")
-    checks.check_square(W.shape)
-    return Blocks.dense(W)
-
-
-def _as_float(values: Any, what: str) -> Any:
-    if is_traced(values):
-        if not hasattr(values, "shape"):
-            raise InvalidNetwork(
-                f"{what} inside a JAX trace must be an array; got {type(values).__name__}. Use jnp.array."
-            )
-        return values
-    try:
-        return np.array(values, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise InvalidNetwork(
-            f"{what} must be numbers in a rectangular array; got {type(values).__name__}: {error}."
-        ) from None
-
-
-def _bias_of(storage: Storage, bias: Any) -> Any:
-    h = _as_float(bias, "bias")
-    checks.check_bias_shape(h.shape, storage)
-    if storage.stack is not None and h.ndim == 1:
-        return np.broadcast_to(h, (storage.stack, storage.size))
-    return h
-
-
-def _concatenate(parts):
-    import jax.numpy as jnp
-
-    return jnp.concatenate(parts, axis=-1)
-
-
-_known_positions: dict[int, tuple[tuple[str, ...], dict[str, int]]] = {}
-MOST_KNOWN = 4  # networks
-
-
-def _positions(names: tuple[str, ...]) -> dict[str, int]:
-    """Where each name is, listed once: a network of many units is asked about many of them."""
-    known = _known_positions.get(id(names))
-    if known is None or known[0] is not names:
-        while len(_known_positions) >= MOST_KNOWN:
-            _known_positions.pop(next(iter(_known_positions)), None)
-        known = _known_positions[id(names)] = names, {name: position for position, name in enumerate(names)}
-    return known[1]
+        return network_html(self)

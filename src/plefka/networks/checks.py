@@ -25,7 +25,7 @@ STACKLEVEL = 6  # from the warning to the line that makes the network
 def check_network(network: "BeliefNetwork", tolerance: float) -> Any:
     """Finite numbers, no cycle, and fields inside the activation's domain: the biases with which they are."""
     if not 0 <= tolerance < np.inf:
-        raise InvalidInput(f"tolerance must be a number of 0 or more; got {tolerance!r}.")
+        raise InvalidInput(f"tolerance must be a number, at least 0; got {tolerance!r}.")
     _check_numbers(network)
     _check_acyclic(network)
     return _bias_inside_domain(network, tolerance)
@@ -42,7 +42,7 @@ def check_square(shape: tuple[int, ...]) -> None:
 def check_sparse_stack(weights: Sequence[Any]) -> None:
     shapes = [getattr(W, "shape", None) for W in weights]
     if len(set(shapes)) > 1 or not all(map(sp.issparse, weights)):
-        raise InvalidNetwork(f"a stack of sparse matrices has one shape for all; got {listed(shapes)}.")
+        raise InvalidNetwork(f"all matrices of a sparse stack must have the same shape; got {listed(shapes)}.")
     check_square(shapes[0] or ())
 
 
@@ -58,14 +58,16 @@ def check_layers(weights: Sequence[Any], bias: Sequence[Any]) -> tuple[int, ...]
     """The sizes of the layers, top first."""
     if len(bias) != len(weights) + 1:
         raise InvalidNetwork(
-            f"a layered network has one bias vector more than weight matrices; got {len(bias)} and {len(weights)}."
+            f"a layered network must have one more bias vector than weight matrices; got {len(bias)} bias vectors and "
+            f"{len(weights)} weight matrices."
         )
     if any(h.ndim not in (1, 2) for h in bias):
-        raise InvalidNetwork(f"every layer has a vector of biases; got shapes {[h.shape for h in bias]}.")
+        raise InvalidNetwork(f"every layer must have a vector of biases; got shapes {[h.shape for h in bias]}.")
     sizes = tuple(h.shape[-1] for h in bias)
     if sum(sizes) == 0 or any(h.ndim == 2 and h.shape[0] == 0 for h in bias):
         raise InvalidNetwork(
-            f"a network must have a unit, and a stack a network; got shapes {[h.shape for h in bias]}."
+            f"a network must have at least one unit, and a stack at least one network; "
+            f"got biases of shapes {[h.shape for h in bias]}."
         )
     for level, (W, above, below) in enumerate(zip(weights, sizes, sizes[1:], strict=False)):
         if W.ndim not in (2, 3) or W.shape[-2:] != (below, above):
@@ -76,8 +78,8 @@ def check_layers(weights: Sequence[Any], bias: Sequence[Any]) -> tuple[int, ...]
     stacks = {W.shape[0] for W in weights if W.ndim == 3} | {h.shape[0] for h in bias if h.ndim == 2}
     if len(stacks) > 1 or (stacks and any(W.ndim == 2 for W in weights)):
         raise InvalidNetwork(
-            f"in a stack every weight matrix has the same leading axis; got shapes {[W.shape for W in weights]}, "
-            f"bias {[h.shape for h in bias]}."
+            f"in a stack all weights and biases must have the same leading axis; "
+            f"got weights {[W.shape for W in weights]}, bias {[h.shape for h in bias]}."
         )
     return sizes
 
@@ -87,13 +89,13 @@ def check_names(names: Sequence[str] | None, size: int) -> tuple[str, ...] | Non
         return None
     names = tuple(names)
     if len(names) != size:
-        raise InvalidNetwork(f"names must be one for each of the {size} units; got {len(names)}.")
+        raise InvalidNetwork(f"there must be one name for each of the {size} units; got {len(names)}.")
     odd = [name for name in names if not (isinstance(name, str) and name.strip() and name.isprintable())]
     if odd:
         raise InvalidNetwork(f"names must be printable words; got {odd[0]!r}.")
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
-        raise InvalidNetwork(f"names must differ from each other; got twice: {listed(repeated)}.")
+        raise InvalidNetwork(f"names must be unique; these occur more than once: {listed(repeated)}.")
     return names
 
 
@@ -126,11 +128,11 @@ def _check_numbers(network: "BeliefNetwork") -> None:
     if np.isnan(values).any():
         raise InvalidNetwork("weights must be numbers; got nan. Use 0 for an absent edge.")
     if np.isneginf(values).any():
-        raise InvalidNetwork("weights must be above minus infinity; got -inf.")
+        raise InvalidNetwork("weights must not be -inf. Use a finite negative number.")
     if np.isinf(values).any() and not network.activation.allows_certain_edges:
         raise InvalidNetwork(
             f"weights of a {network.activation.name} network must be finite; got inf. "
-            "Only noisy-or knows edges of probability one."
+            "Only noisy-or units can have edges of probability one."
         )
 
 
@@ -168,7 +170,7 @@ def _bias_inside_domain(network: "BeliefNetwork", tolerance: float) -> Any:
     for excess, reached, limit, sign, word in ((below, lowest, low, -1, "below"), (above, highest, high, 1, "above")):
         if (excess > tolerance).any():
             at = tuple(np.argwhere(excess > tolerance)[0])
-            raise InvalidNetwork(_domain_message(network, at, reached[at], limit, sign, word))
+            raise InvalidNetwork(_domain_message(network, at, float(reached[at]), limit, sign, word))
     if not (below.any() or above.any()):
         return network.bias
     warnings.warn(_moved_message(network, below + above), PlefkaWarning, stacklevel=STACKLEVEL)
@@ -180,7 +182,8 @@ def _moved_message(network: "BeliefNetwork", excess: np.ndarray) -> str:
     low, high = network.activation.domain
     return (
         f"fields of {len(units)} {'unit' if len(units) == 1 else 'units'} ({listed(units)}) were outside the domain "
-        f"({low:g}, {high:g}) of {network.activation.name} by up to {excess.max():.1e}; biases were changed by as much."
+        f"({low:g}, {high:g}) of {network.activation.name} by up to {excess.max():.1e}; "
+        "their biases were corrected by as much."
     )
 
 
@@ -190,10 +193,10 @@ def _domain_message(network: "BeliefNetwork", at: tuple, reached: float, limit: 
     row = sp.csr_array(storage.to_sparse())[[unit]].toarray()[0]
     culprits = [_name(network, int(j)) for j in np.flatnonzero(sign * row > 0)]
     are = "is" if len(culprits) == 1 else "are"
-    state = f"when {listed(culprits)} {are} on and no other parent" if culprits else "with all parents off"
+    state = f"when {listed(culprits)} {are} on and no other parent" if culprits else "when all parents are off"
     return (
         f"fields of a {network.activation.name} network must not be {word} {limit:g}; "
-        f"that of unit {_name(network, unit)} is {reached:g} {state}. "
+        f"the field of unit {_name(network, unit)} is {reached:g} {state}. "
         f"Change its bias by {limit - reached:+g} or its weights."
     )
 

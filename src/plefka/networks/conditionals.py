@@ -21,6 +21,7 @@ from plefka.networks.storage import Storage
 from plefka.precision import is_traced
 
 FEWEST_ROWS = 256  # tables are filled up to this times a power of 4, so that networks share programs
+FEW_PARENTS = 8  # whose states are always summed over
 TABLE = -1  # in the place of a kind
 
 Kind = Activation | Table
@@ -57,12 +58,14 @@ def encoded(storage: Storage, bias: Any, kinds: Sequence[Any], names: Sequence[s
     """Units of these kinds, one for each; the parents of a table are those with a weight, whatever it is."""
     if is_traced(storage, bias):
         raise InvalidNetwork(
-            "units of different kinds cannot be put together inside a trace. Make the network outside."
+            "a network with units of different kinds cannot be created inside a JAX trace. Create it outside."
         )
     if storage.stack is not None:
-        raise InvalidNetwork("the networks of a stack have units of one kind; got a kind for each unit. Use a list.")
+        raise InvalidNetwork(
+            "in a stack all units must have the same activation; got a list of them. Use single networks instead."
+        )
     if len(kinds) != storage.size:
-        raise InvalidNetwork(f"there must be a kind for each of the {storage.size} units; got {len(kinds)}.")
+        raise InvalidNetwork(f"there must be one activation for each of the {storage.size} units; got {len(kinds)}.")
     bias = np.array(bias, float)
     number, distinct = _numbered(kinds)
     if len(distinct) == 1 and TABLE not in number:
@@ -93,8 +96,8 @@ def _with_fields(number: np.ndarray, kinds: list[Activation], parents: np.ndarra
         examples = [np.flatnonzero(large & (number == kind))[0] for kind in wide]
         got = ", ".join(f"{names[unit]} ({kinds[number[unit]].name}, {parents[unit]} parents)" for unit in examples)
         raise InvalidNetwork(
-            f"units with more than {MOST_PARENTS} parents must all be of one kind; got {got}. "
-            "Give all but one kind of them fewer parents."
+            f"all units with more than {MOST_PARENTS} parents must be of the same kind; got {got}. "
+            "Use one kind for these units, or fewer parents."
         )
     if len(wide):
         return int(wide[0])
@@ -127,14 +130,20 @@ def _tabulated(
     with_fields = distinct[main] if distinct else Sigmoid()
     remembered = Conditionals(units, number[units], starts, np.concatenate(numbers), tuple(distinct), with_fields)
     matrix = sp.csr_array((weights, W.indices, W.indptr), shape=W.shape)
-    return Encoded(Edges.from_scipy(matrix, SUMMED_WIDTHS), h, Mixed(with_fields, logs), remembered)
+    activation = Mixed(with_fields, logs, _most_summed(int(parents[units].max(initial=0))))
+    return Encoded(Edges.from_scipy(matrix, SUMMED_WIDTHS), h, activation, remembered)
+
+
+def _most_summed(parents: int) -> int:
+    """The width that the widest table is stored with; up to 8 it is not worth a program of its own."""
+    return next(width for width in SUMMED_WIDTHS if width >= max(parents, FEW_PARENTS))
 
 
 def _check_rows(parents: np.ndarray, units: np.ndarray) -> None:
     total = int(np.sum(2.0 ** parents[units]))
     if total > MOST_ROWS:
         raise InvalidNetwork(
-            f"the tables of a network must have {MOST_ROWS:,} rows in all, at most; got {total:,}. "
+            f"all tables of a network together must have at most {MOST_ROWS:,} rows; got {total:,}. "
             "Write units with many parents as noisy-or or sigmoid."
         )
 

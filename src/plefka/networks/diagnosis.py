@@ -29,7 +29,7 @@ class Edges(NamedTuple):
 def diagnosis(causes: Any, findings: Any, *, leak: float = 0.0) -> BeliefNetwork:
     """The network of two tables; see `BeliefNetwork.diagnosis`."""
     if not isinstance(leak, int | float | np.number) or not 0 <= leak < 1:
-        raise InvalidInput(f"leak must be a probability from 0 on and below 1; got {leak!r}.")
+        raise InvalidInput(f"leak must be a probability of at least 0 and below 1; got {leak!r}.")
     causes, findings = Table.of(causes, "causes"), Table.of(findings, "findings")
     names, prior = _causes(causes.filled(CAUSE, PRIOR))
     findings = findings.filled(FINDING, ITS_CAUSE, PROBABILITY, LEAK)
@@ -53,7 +53,9 @@ def _causes(table: Table) -> tuple[list[str], np.ndarray]:
     prior = table.numbers(PRIOR, "its probability to be on", open_end=True)
     table.refuse_where(words == "", lambda row: "every cause must have a name; got none")
     table.refuse_where(np.isnan(prior), lambda row: f"cause {words.iloc[row]!r} must have a prior; got none")
-    table.refuse_where(words.duplicated(), lambda row: f"every cause must be there once; got {words.iloc[row]!r} again")
+    table.refuse_where(
+        words.duplicated(), lambda row: f"every cause must have a single row; got a second one for {words.iloc[row]!r}"
+    )
     return words.tolist(), prior
 
 
@@ -91,7 +93,8 @@ def _leaks(table: Table, edges: Edges, findings: list[str], otherwise: float) ->
     column = table.numbers(LEAK, "", optional=True, open_end=True)
     alone = edges.cause < 0
     table.refuse_where(
-        alone & (edges.probability == 1), lambda row: "a leak must be below 1; got 1. Such a finding says nothing"
+        alone & (edges.probability == 1),
+        lambda row: "a leak must be below 1; got 1. A finding that is always on carries no information",
     )
     said = np.concatenate([edges.probability[alone], column])
     finding = np.concatenate([edges.finding[alone], edges.finding])[~np.isnan(said)]
@@ -118,7 +121,7 @@ def _check_distinct(table: Table, edges: Edges, units: list[str]) -> None:
     table.refuse_where(
         again,
         lambda row: (
-            f"every edge must be there once; got that from cause {units[edges.cause[row]]!r} to finding "
-            f"{units[first + edges.finding[row]]!r} again"
+            f"every edge must have a single row; got a second one from cause {units[edges.cause[row]]!r} to finding "
+            f"{units[first + edges.finding[row]]!r}"
         ),
     )

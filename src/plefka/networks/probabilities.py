@@ -29,7 +29,8 @@ class Table(NamedTuple):
             return cls(pandas().DataFrame(given), what)
         except (TypeError, ValueError) as error:
             raise InvalidNetwork(
-                f"{what} must be a DataFrame, or what pandas makes one of; got {type(given).__name__}: {error}."
+                f"{what} must be a DataFrame, or something that pandas can turn into one; "
+                f"got {type(given).__name__}: {error}."
             ) from None
 
     def filled(self, *columns: Names) -> "Table":
@@ -55,10 +56,10 @@ class Table(NamedTuple):
             return np.full(len(self.frame), np.nan)
         found = pandas().to_numeric(column, errors="coerce").to_numpy(float, na_value=np.nan)
         inside = (found >= 0) & ((found < 1) if open_end else (found <= 1))
-        end = "on and below 1" if open_end else "to 1"
+        allowed = "of at least 0 and below 1" if open_end else "from 0 to 1"
         self.refuse_where(
             ~inside & ~_is_empty(column),
-            lambda row: f"{column.name} must be a probability from 0 {end}; got {_shown(column.iloc[row])}",
+            lambda row: f"{column.name} must be a probability {allowed}; got {_shown(column.iloc[row])}",
         )
         return found
 

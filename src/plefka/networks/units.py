@@ -1,12 +1,13 @@
-"""Units one by one: a network from what each of its units is, what each unit of a network is, and that in words."""
+"""Units one by one: from a list of units to a network, from a network to its units, and a table that describes them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from jaxtyping import Array
 
-from plefka.activations import Table
+from plefka.activations import Activation, Table, as_activation
 from plefka.errors import InvalidNetwork, listed, nearest
 from plefka.networks.conditionals import TABLE, Conditionals
 from plefka.tables import text_table
@@ -18,11 +19,26 @@ MOST_SHOWN = 8  # numbers of a unit that are shown
 
 
 class Unit(NamedTuple):
-    """A unit: its parents, by name or index, and its kind: a `Table`, or an activation with weights and a bias."""
+    """A unit of a network: its name, its parents, and how it depends on them.
+
+    - `name`: the name of the unit, or None if units are identified by their index.
+    - `parents`: the names or indices of its parents.
+    - `kind`: a `Table`, or an activation: "sigmoid", "noisy_or" or a `Custom`.
+    - `weights`, `bias`: a weight for each parent, and the bias. A `Table` needs neither.
+
+    `BeliefNetwork.of_units` makes a network from a list of units, and `network.units` lists them.
+
+    **Example:**
+
+    >>> import plefka as pf
+    >>> flu, fever = pf.Unit("flu", [], "noisy_or", [], 0.05), pf.Unit("fever", ["flu"], "noisy_or", [1.6], 0.02)
+    >>> pf.BeliefNetwork.of_units([flu, fever]).names
+    ('flu', 'fever')
+    """
 
     name: str | None
     parents: Sequence[str | int]
-    kind: Any  # a name of an activation, an activation or a Table
+    kind: str | Activation | Table | Callable[[Array], Array]  # a name, what it names, a table, or a function
     weights: Sequence[float] = ()
     bias: float = 0.0
 
@@ -30,7 +46,9 @@ class Unit(NamedTuple):
 def units_of(network: "BeliefNetwork") -> Iterator[Unit]:
     """All units of a network, one after another."""
     if network.stack is not None:
-        raise InvalidNetwork("units are those of one network; got a stack. Take one of its networks first.")
+        raise InvalidNetwork(
+            "units can only be listed for a single network; got a stack. Take one of them: network.take(0).units."
+        )
     W = sp.csr_array(network.storage.to_sparse())
     W.sort_indices()
     names, bias = network.names, np.asarray(network.bias)
@@ -78,10 +96,12 @@ def _unit(parts: tuple) -> Unit:
 
 def _put_together(units: list[Unit]) -> Parts:
     if not units:
-        raise InvalidNetwork("a network must have a unit; got none.")
+        raise InvalidNetwork("a network must have at least one unit; got an empty list.")
     named = [unit.name for unit in units if unit.name is not None]
     if named and len(named) < len(units):
-        raise InvalidNetwork(f"all units must have names, or none; got {len(named)} names for {len(units)} units.")
+        raise InvalidNetwork(
+            f"either all units or none must have names; got {len(named)} names for {len(units)} units."
+        )
     position = {name: at for at, name in enumerate(named)}
     rows, columns, values, kinds = [], [], [], []
     for at, unit in enumerate(units):
@@ -100,7 +120,7 @@ def _ordered(unit: Unit, parents: list[int], name: str) -> tuple[np.ndarray, Any
     """Weights and kind with the parents in the order of their indices."""
     repeated = [unit.parents[k] for k, parent in enumerate(parents) if parent in parents[:k]]
     if repeated:
-        raise InvalidNetwork(f"the parents of unit {name} must differ from each other; got {repeated[0]!r} twice.")
+        raise InvalidNetwork(f"the parents of unit {name} must be distinct; got {repeated[0]!r} twice.")
     order = np.argsort(parents, kind="stable")
     if isinstance(unit.kind, Table):
         if unit.kind.num_parents != len(parents):
@@ -129,11 +149,15 @@ def _position(parent: str | int, names: dict[str, int], size: int, child: str) -
 
 def described(network: "BeliefNetwork", most: int) -> str:
     """A line for each unit: its kind, its parents and its numbers."""
-    shown = [
+    text = text_table(("unit", "kind", "parents", "numbers"), rows_in_words(network, most))
+    return text if network.size <= most else f"{text}\n... and {network.size - most:,} more units"
+
+
+def rows_in_words(network: "BeliefNetwork", most: int) -> list[tuple[str, str, str, str]]:
+    """The name, kind, parents and numbers of up to so many units."""
+    return [
         (network.names[at], *_in_words(unit)) for at, unit in zip(range(min(most, network.size)), units_of(network))
     ]
-    text = text_table(("unit", "kind", "parents", "numbers"), shown)
-    return text if network.size <= most else f"{text}\n... and {network.size - most:,} more units"
 
 
 def _in_words(unit: Unit) -> tuple[str, str, str]:
@@ -141,7 +165,7 @@ def _in_words(unit: Unit) -> tuple[str, str, str]:
         name, numbers = "table", unit.kind.probabilities.ravel().tolist()
         return name, listed(unit.parents), "P(on) = " + _short(numbers)
     weights = f"; weights {_short(unit.weights)}" if unit.weights else ""
-    return unit.kind.name, listed(unit.parents), f"bias {unit.bias:.4g}{weights}"
+    return as_activation(unit.kind).name, listed(unit.parents), f"bias {unit.bias:.4g}{weights}"
 
 
 def _short(numbers: Sequence[float]) -> str:

@@ -1,4 +1,13 @@
-"""Pictures: from what was computed to a figure. Nothing here computes a posterior."""
+"""Pictures: from what was computed to a figure. Nothing here computes a posterior.
+
+Every function returns the Axes that it drew on; `ax=` names axes of your own, of a light or a dark style, and without
+it there is a new figure. `save` writes what was drawn.
+
+>>> import plefka as pf
+>>> ax = pf.plots.ranking(pf.infer(pf.example("espresso"), {"slow_flow": 1}), top=5)
+>>> len(ax.patches)
+5
+"""
 
 from importlib.util import find_spec
 
@@ -7,11 +16,14 @@ from plefka.errors import MissingExtra
 if find_spec("matplotlib") is None:
     raise MissingExtra("matplotlib", "plots", "drawing")
 
-from plefka.plots.learning import features, history, image_shape
+from plefka.plots.comparison import compare
+from plefka.plots.learning import features, history
 from plefka.plots.networks import network
-from plefka.plots.style import check_name, save
+from plefka.plots.rankings import ranking
+from plefka.plots.reliability import calibration
+from plefka.plots.style import save
 
-__all__ = ["check_name", "features", "history", "image_shape", "network", "save"]
+__all__ = ["calibration", "compare", "features", "history", "network", "ranking", "save"]
 
 
 def __dir__() -> list[str]:

@@ -9,36 +9,36 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
-from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from plefka.errors import InvalidInput
-from plefka.plots.style import COLOURS, INK, LINE, MOST_UNITS, canvas, colour_bar, save, sheet
+from plefka.plots.style import COLOURS, MOST_UNITS, Palette, axes_for, colour_bar, heading, plain, save
 
 if TYPE_CHECKING:
     from plefka.learning.fitted import Fitted
     from plefka.networks.belief import BeliefNetwork
 
-# The colour of a curve, and a style that tells it apart without that.
-CURVES = {"objective": ("#1f7a8c", "-"), "log_likelihood": (INK, "--"), "validation": ("#d9480f", ":")}
+CURVES = {"objective": "-", "log_likelihood": "--", "validation": ":"}  # styles that tell them apart without colours
 TILE = 1.25  # inches, an image of weights
 SIGNED = "RdBu_r"
 
 
-def history(fitted: "Fitted", path: str | os.PathLike[str] | None = None) -> Figure:
+def history(fitted: "Fitted", path: str | os.PathLike[str] | None = None, *, ax: Axes | None = None) -> Axes:
     """How learning went: the objective, the exact ln P and the validation against the epoch, where they are known.
 
     Every network of a stack is a line. The figure is written where a path is given.
     """
     if not fitted.epochs:
         raise InvalidInput("a history has one epoch or more; nothing was learned.")
-    figure, axes = canvas((8.0, 4.6), 0.15)
-    for name, (colour, style) in CURVES.items():
-        _draw_curves(axes, fitted, name, colour, style)
-    _draw_labels(axes, fitted)
+    axes, palette = axes_for(ax, (8.0, 4.6), 0.15)
+    plain(axes, palette)
+    colours = {"objective": palette.accents[0], "log_likelihood": palette.ink, "validation": palette.accents[1]}
+    for name, style in CURVES.items():
+        _draw_curves(axes, fitted, name, colours[name], style)
+    _draw_labels(axes, palette, fitted)
     if path is not None:
-        save(figure, path)
-    return figure
+        save(axes, path)
+    return axes
 
 
 def _draw_curves(axes: Axes, fitted: "Fitted", name: str, colour: str, style: str) -> None:
@@ -61,44 +61,47 @@ def _draw_curves(axes: Axes, fitted: "Fitted", name: str, colour: str, style: st
     lines[0].set_label(labels[name])
 
 
-def _draw_labels(axes: Axes, fitted: "Fitted") -> None:
+def _draw_labels(axes: Axes, palette: Palette, fitted: "Fitted") -> None:
     stack = fitted.network.stack
     starts = "" if stack is None else f" from {stack} starts"
-    title = f"Learning by {fitted.method}{starts}"
-    axes.set_title(title, loc="left", fontsize=14, fontweight="bold", color=INK, pad=12)
+    heading(axes, palette, f"Learning by {fitted.method}{starts}")
     axes.set(xlabel="epoch", ylabel="ln P per row, nats")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.legend(loc="best", frameon=False, fontsize=9.5, labelcolor=INK)
+    axes.legend(loc="best", frameon=False, fontsize=9.5, labelcolor=palette.ink)
 
 
 def features(
-    net: "BeliefNetwork", path: str | os.PathLike[str] | None = None, shape: Sequence[int] | None = None
-) -> Figure:
+    net: "BeliefNetwork", path: str | os.PathLike[str] | None = None, shape: Sequence[int] | None = None,
+    *, ax: Axes | None = None,
+) -> Axes:  # fmt: skip
     """What each unit of the lowest hidden layer stands for: its weights to the visible units, as an image.
 
     One scale of colours for all, from blue to red where weights have signs. `shape` is that of the image, a square
-    unless given. The figure is written where a path is given.
+    unless given. The figure is written where a path is given. The images are axes inside the axes that are returned.
     """
     weights, names = _bottom_layer(net)
     shape = image_shape(len(weights), shape)
     shown = min(len(names), MOST_UNITS)
     columns = min(shown, max(4, int(np.ceil(np.sqrt(1.6 * shown)))))
     lines = -(-shown // columns)
-    size = (TILE * max(columns, 4) + 1.2, (TILE + 0.25) * lines + 0.6)
-    figure = sheet(size, 0.06)
-    tiles = figure.subplots(lines, columns, squeeze=False).ravel()
+    axes, palette = axes_for(ax, (TILE * max(columns, 4) + 1.2, (TILE + 0.25) * lines + 0.6), 0.1)
+    axes.set_axis_off()
     colours = _scale(weights[:, :shown], positive=net.activation.domain[0] == 0)
-    for unit, axes in enumerate(tiles[:shown]):
-        _draw_tile(axes, weights[:, unit].reshape(shape), names[unit], colours)
-    for axes in tiles[shown:]:
-        axes.set_axis_off()
-    colour_bar(figure, ScalarMappable(colours[1], colours[0]), list(tiles), "weight", aspect=25)
+    for unit in range(shown):
+        tile = axes.inset_axes(_place(unit, lines, columns))
+        _draw_tile(tile, weights[:, unit].reshape(shape), names[unit], colours, palette)
+    colour_bar(ScalarMappable(colours[1], colours[0]), axes, "weight", aspect=25)
     more = f" (the first {shown} of {len(names):,} units)" if shown < len(names) else ""
-    title = f"Weights from hidden to visible units{more}"
-    figure.suptitle(title, x=0.01, ha="left", fontsize=13, fontweight="bold", color=INK)
+    heading(axes, palette, f"Weights from hidden to visible units{more}")
     if path is not None:
-        save(figure, path)
-    return figure
+        save(axes, path)
+    return axes
+
+
+def _place(number: int, lines: int, columns: int) -> tuple[float, float, float, float]:
+    """Left, bottom, width and height of a tile, line by line, with room above it for its name."""
+    line, column = divmod(number, columns)
+    return (column + 0.05) / columns, 1 - (line + 0.95) / lines, 0.9 / columns, 0.72 / lines
 
 
 def image_shape(num_visible: int, shape: Sequence[int] | None = None) -> tuple[int, int]:
@@ -136,9 +139,11 @@ def _scale(weights: np.ndarray, *, positive: bool) -> tuple[str, Normalize]:
     return SIGNED if signed else COLOURS, Normalize(-largest if signed else 0.0, largest)
 
 
-def _draw_tile(axes: Axes, image: np.ndarray, name: str, colours: tuple[str, Normalize]) -> None:
+def _draw_tile(axes: Axes, image: np.ndarray, name: str, colours: tuple[str, Normalize], palette: Palette) -> None:
     axes.imshow(image, *colours, interpolation="nearest")
-    axes.set_title(textwrap.shorten(name, 16, placeholder="..."), fontsize=8.5, color=INK, pad=4, parse_math=False)
+    axes.set_title(
+        textwrap.shorten(name, 16, placeholder="..."), fontsize=8.5, color=palette.ink, pad=4, parse_math=False
+    )
     axes.set(xticks=[], yticks=[])
     for spine in axes.spines.values():
-        spine.set(color=LINE, linewidth=0.8)
+        spine.set(color=palette.line, linewidth=0.8)

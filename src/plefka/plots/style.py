@@ -1,15 +1,18 @@
-"""How pictures look, and how they become files.
+"""How pictures look, on light and on dark backgrounds, and how they become files.
 
 Figures are made without pyplot, so that no global state and no backend of the user's is touched.
 """
 
 import io
 import os
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import matplotlib
+import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import to_hex, to_rgba
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
@@ -21,30 +24,84 @@ COLOURS = "YlOrRd"  # of probabilities, and of weights that have no signs
 MOST_UNITS = 100
 
 
+@dataclass(frozen=True)
+class Palette:
+    """Colours that can be told from a background."""
+
+    ink: str  # of text
+    quiet: str  # of what matters less
+    grid: str
+    paper: str  # the background itself
+    line: str  # of edges and guides
+    accents: tuple[str, ...]  # of data
+
+
+LIGHT = Palette(INK, QUIET, GRID, PAPER, LINE, ("#1f7a8c", "#d9480f"))
+DARK = Palette("#eef2f6", "#b4c0cc", "#3a4550", "#11161c", "#8a97a6", ("#5bc0d4", "#ff9457"))
+
+
+def is_light(colour: Any) -> bool:
+    """Whether dark text is read well on it; what is transparent lies on white."""
+    red, green, blue, alpha = to_rgba(colour)
+    return alpha * float(np.dot((red, green, blue), (0.299, 0.587, 0.114))) + 1 - alpha > 0.55
+
+
+def figure_of(picture: Figure | Axes) -> Figure:
+    """The whole figure that something is part of."""
+    inner = picture.figure
+    if inner is None or inner.figure is None:
+        raise InvalidInput("these axes are not part of a figure any more; draw again.")
+    return cast(Figure, inner.figure)
+
+
+def palette_of(axes: Axes) -> Palette:
+    """The colours for axes of the user's, or for new ones under the user's style."""
+    background = figure_of(axes).get_facecolor()
+    return LIGHT if is_light(background) else replace(DARK, paper=to_hex(background))
+
+
 def sheet(size: tuple[float, float], pad: float) -> Figure:
     """An empty figure; both in inches."""
     return Figure(figsize=size, layout=ConstrainedLayoutEngine(w_pad=pad, h_pad=pad))
 
 
-def canvas(size: tuple[float, float], pad: float = 0.06) -> tuple[Figure, Axes]:
-    """A figure with empty axes in the manner of all curves and histograms."""
-    figure = sheet(size, pad)
-    axes = figure.add_subplot()
+def axes_for(axes: Axes | None, size: tuple[float, float], pad: float = 0.06) -> tuple[Axes, Palette]:
+    """The axes that are given, or those of a new figure, and the colours for them."""
+    found = sheet(size, pad).add_subplot() if axes is None else axes
+    return found, palette_of(found)
+
+
+def plain(axes: Axes, palette: Palette, *, grid: Any = "y") -> None:
+    """The manner of all curves, bars and histograms."""
     axes.spines[["top", "right"]].set_visible(False)
-    axes.spines[["left", "bottom"]].set_color(QUIET)
-    axes.tick_params(color=QUIET, labelcolor=INK, labelsize=9)
-    axes.xaxis.label.set_color(INK)
-    axes.yaxis.label.set_color(INK)
-    axes.grid(axis="y", color=GRID, linewidth=0.8)
+    axes.spines[["left", "bottom"]].set_color(palette.quiet)
+    axes.tick_params(color=palette.quiet, labelcolor=palette.ink, labelsize=9)
+    axes.xaxis.label.set_color(palette.ink)
+    axes.yaxis.label.set_color(palette.ink)
+    axes.grid(axis=grid, color=palette.grid, linewidth=0.8)
     axes.set_axisbelow(True)
+
+
+def heading(axes: Axes, palette: Palette, title: str) -> None:
+    """A title above the left end, in which no sign is mathematics."""
+    axes.set_title(title, loc="left", fontsize=13, fontweight="bold", color=palette.ink, pad=12, parse_math=False)
+
+
+def canvas(size: tuple[float, float], pad: float = 0.06) -> tuple[Figure, Axes]:
+    """A white figure with empty axes, whatever the user's style is: for reports."""
+    figure = sheet(size, pad)
+    figure.set_facecolor(PAPER)
+    axes = figure.add_subplot(facecolor=PAPER)
+    plain(axes, LIGHT)
     return figure, axes
 
 
-def colour_bar(figure: Figure, colours: Any, axes: Any, label: str, **place: Any) -> None:
+def colour_bar(colours: Any, axes: Axes, label: str, **place: Any) -> None:
     """What the colours mean."""
-    bar = figure.colorbar(colours, ax=axes, fraction=0.03, pad=0.02, **place)
-    bar.set_label(label, fontsize=9.5, color=INK)
-    bar.ax.tick_params(labelsize=9, color=LINE, labelcolor=INK)
+    palette = palette_of(axes)
+    bar = figure_of(axes).colorbar(colours, ax=axes, fraction=0.03, pad=0.02, **place)
+    bar.set_label(label, fontsize=9.5, color=palette.ink)
+    bar.ax.tick_params(labelsize=9, color=palette.line, labelcolor=palette.ink)
     bar.outline.set_visible(False)
 
 
@@ -57,11 +114,11 @@ def check_name(path: str | os.PathLike[str]) -> str:
     return kind
 
 
-def save(figure: Figure, path: str | os.PathLike[str]) -> Path:
-    """Write a figure in the format that its suffix says, as a whole or not at all."""
+def save(picture: Figure | Axes, path: str | os.PathLike[str]) -> Path:
+    """Write a figure, or that of some axes, in the format that its suffix says, as a whole or not at all."""
     path, kind = Path(path), check_name(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    atomic.write(path, _rendered(figure, kind))
+    atomic.write(path, _rendered(figure_of(picture), kind))
     return path
 
 
@@ -69,5 +126,5 @@ def _rendered(figure: Figure, kind: str) -> bytes:
     undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}  # the same figure gives the same file
     content = io.BytesIO()
     with matplotlib.rc_context({"svg.hashsalt": "plefka"}):
-        figure.savefig(content, format=kind, dpi=160, metadata=undated.get(kind), facecolor=PAPER)
+        figure.savefig(content, format=kind, dpi=160, metadata=undated.get(kind))
     return content.getvalue()

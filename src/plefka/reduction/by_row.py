@@ -15,9 +15,11 @@ from plefka.networks.belief import BeliefNetwork
 from plefka.networks.blocks import Blocks
 from plefka.networks.parent_table import ParentTable
 from plefka.networks.storage import Storage
+from plefka.posterior import Draws
 from plefka.question import BeliefModel, Question
 from plefka.reduction.certainty import Certain, certain
 from plefka.reduction.cutting import FILLER_BIAS, Remains, remains
+from plefka.reduction.drawing import Averages, Uniforms, chances, with_summed
 from plefka.reduction.edges import EdgeList
 from plefka.reduction.ladder import COARSE, rung
 from plefka.reduction.layout import lay_out
@@ -215,23 +217,44 @@ class ByRow:
         return full, None
 
     def _flat(self, part: "Part", values: np.ndarray, otherwise: float) -> np.ndarray:
-        """From (units of the question, rows) to the units of the union."""
+        """From (units of the question, rows, or more) to the units of the union, (units, 1 or more)."""
         slot, column = np.nonzero(part.units >= 0)
         keys = self.row * self.network.size + self.unit
         at = np.searchsorted(keys, part.rows[column] * self.network.size + part.units[slot, column])
-        out = np.full((len(keys), 1), otherwise)
-        out[at, 0] = values[slot, column]
+        out = np.full((len(keys), *(values.shape[2:] or (1,))), otherwise)
+        out[at] = values[slot, column].reshape(len(at), out.shape[1])
         return out
 
     def predicted(self, part: "Part", means: np.ndarray, *, by_field: bool, wanted: Any = None) -> np.ndarray:
         """The means (units, rows) with those of barren units that are wanted, of the rows of one part."""
-        barren = np.ones((len(self.rows), self.network.size), bool) if wanted is None else self._every_row(wanted)
-        barren[self.row, self.unit] = False
-        h = np.asarray(self.network.bias, float)[:, None]
-        return predicted(self.edges, h, self.network.activation, means, barren[part.rows].T, by_field=by_field)
+        h, barren = np.asarray(self.network.bias, float)[:, None], self.barren_of(part, wanted)
+        return predicted(self.edges, h, self.network.activation, means, barren, by_field=by_field)
 
-    def _every_row(self, units: np.ndarray) -> np.ndarray:
-        return np.tile(units, (len(self.rows), 1))
+    def averages(self, part: "Part", draws: Draws, *, wanted: Any = None) -> Averages:
+        """Over draws of the question's states."""
+        barren, uniforms, h = self.barren_of(part, wanted), Uniforms(draws), np.asarray(self.network.bias, float)
+        column, sums = np.full(len(self.rows), -1), []
+        column[part.rows] = np.arange(len(part.rows))
+        there, free = column[self.row] >= 0, self.given.hidden & self.left.counted
+        for some in uniforms.chunks(barren.size):
+            S = np.where(free, self._flat(part, np.moveaxis(draws.states[some], 0, -1), np.nan), self.given.known)
+            S = with_summed(self.given, self.left, S[:, None], uniforms, self.unit)
+            full = np.repeat(self.rows[part.rows].T[:, :, None], S.shape[2], axis=2)
+            full[self.unit[there], column[self.row[there]]] = S[there, 0]
+            found = chances(self.edges, h[:, None], self.network.activation, full, barren, uniforms)
+            sums.append((*found, full.sum(axis=2)))
+        return Averages.over(sums, uniforms.count)
+
+    def barren_of(self, part: "Part", wanted: Any = None) -> np.ndarray:
+        """The barren units (units, rows) that are wanted, of the rows of one part."""
+        shape = (len(self.rows), self.network.size)
+        barren = np.ones(shape, bool) if wanted is None else np.tile(wanted, (shape[0], 1))
+        barren[self.row, self.unit] = False
+        return barren[part.rows].T
+
+    def binds_barren(self, wanted: Any = None) -> np.ndarray:
+        """(rows,): whether any of them may have parents that depend on each other: in a large network, they may."""
+        return np.ones(len(self.rows), bool)
 
 
 def _stored(edges: EdgeList, members, of_row, count: int, shape: Any, free: np.ndarray, network: BeliefNetwork):

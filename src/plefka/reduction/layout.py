@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from plefka.activations import Activation
+from plefka.activations import Activation, Mixed
 from plefka.averages.choice import MOST
 from plefka.networks.blocks import Blocks
 from plefka.networks.edge_lists import SUMMED_WIDTHS, WIDTHS
@@ -41,8 +41,8 @@ def lay_out(
     """The cheapest way to store these edges; `layers`: the layer of every unit, where the network came in layers."""
     closed_forms, any_parents = activation.has_closed_averages, activation.has_linear_log_off
     in_degree = int(np.bincount(edges.child, minlength=1).max())
-    if activation.mixes_kinds:
-        return _for_sums(edges, ever_free, in_degree)
+    if isinstance(activation, Mixed):
+        return _for_sums(edges, ever_free, in_degree, activation.most_summed)
     levels = layers if layers is not None else _levels(edges)
     sizes = None if levels is None else _layer_sizes(edges, levels, rows, any_parents)
     dense = rung(edges.size, rows)
@@ -65,10 +65,10 @@ def lay_out(
     return Layout(_edges(edges), np.arange(edges.size), edges.size)
 
 
-def _for_sums(edges: EdgeList, ever_free: np.ndarray, in_degree: int) -> Layout:
+def _for_sums(edges: EdgeList, ever_free: np.ndarray, in_degree: int, most_summed: int) -> Layout:
     """Units that are tables have no more parents in the storage than they need: their states are summed over."""
     table = table_for(edges.size, len(np.unique(edges.child)), in_degree, summed=True)
-    if table is not None:
+    if table is not None and table[2] <= most_summed:
         return _in_table(edges, ever_free, table)
     return Layout(_edges(edges, SUMMED_WIDTHS), np.arange(edges.size), edges.size)
 

@@ -14,9 +14,12 @@ import numpy as np
 from plefka.errors import InvalidEvidence
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.storage import Storage
+from plefka.posterior import Draws
 from plefka.question import BeliefModel, Question
 from plefka.reduction.certainty import Certain, certain, impossibilities
 from plefka.reduction.cutting import Cut, cut, is_worth_it, remains
+from plefka.reduction.dependence import binds_barren
+from plefka.reduction.drawing import Averages, Uniforms, chances, with_summed
 from plefka.reduction.edges import EdgeList, TracedEdges
 from plefka.reduction.predicting import predicted
 from plefka.reduction.summing import Given, Reduced, recovered, reduced
@@ -237,11 +240,30 @@ class Together:
         means_of_summed, slope = recovered(given, left, slope)
         return np.where(left.summed, means_of_summed, full), slope
 
+    def barren_of(self, part: Part, wanted: Any = None) -> np.ndarray:
+        """The barren units (units, rows) that are wanted."""
+        return self.barren if wanted is None else self.barren & wanted[:, None]
+
+    def binds_barren(self, wanted: Any = None) -> np.ndarray:
+        """(rows,): whether any of them has parents that depend on each other."""
+        (part,) = self.parts
+        return binds_barren(self.given, self.left.counted | self.left.summed, self.barren_of(part, wanted))
+
     def predicted(self, part: Part, means: np.ndarray, *, by_field: bool, wanted: Any = None) -> np.ndarray:
         """The means (units, rows) with those of barren units that are wanted."""
-        given = self.given
-        barren = self.barren if wanted is None else self.barren & wanted[:, None]
+        given, barren = self.given, self.barren_of(part, wanted)
         return predicted(given.edges, given.h, given.activation, means, barren, by_field=by_field)
+
+    def averages(self, part: Part, draws: Draws, *, wanted: Any = None) -> Averages:
+        """Over draws of the question's states."""
+        given, barren, uniforms = self.given, self.barren_of(part, wanted), Uniforms(draws)
+        free, sums = (given.hidden & self.left.counted)[:, :, None], []
+        for some in uniforms.chunks(barren.size):
+            S = np.moveaxis(np.asarray(draws.states[some], float), 0, -1)
+            S = S if self.cut is None else self.cut.widened(S, np.full((*barren.shape, S.shape[2]), np.nan))
+            S = with_summed(given, self.left, np.where(free, S, given.known[:, :, None]), uniforms)
+            sums.append((*chances(given.edges, given.h, given.activation, S, barren, uniforms), S.sum(axis=2)))
+        return Averages.over(sums, uniforms.count)
 
 
 Reduction: TypeAlias = "Together | ByRow"

@@ -1,5 +1,6 @@
 """What is asked of every row, and the table of answers of a block."""
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +14,7 @@ from plefka.inference import infer
 from plefka.learning.fingerprint import activation_text, digest
 from plefka.methods import Method
 from plefka.networks.belief import BeliefNetwork
-from plefka.ranking import Among, check_top, most_probable, units_among
+from plefka.ranking import Units, check_top, chosen_units, most_probable
 from plefka.rows.common import Common
 from plefka.rows.relevant import Relevant
 from plefka.rows.sources import Block
@@ -33,24 +34,28 @@ class Asked:
     common: Common
     units: np.ndarray  # whose probabilities are wanted
     top: int | None
-    id_column: str | None
+    id_columns: list[str]
     relevant: Relevant | None
     kept: Any  # units that the method names
 
     @classmethod
-    def of(cls, network: BeliefNetwork, method: Method, common: Common, among: Among, top: int | None, id_column: Any):
+    def of(
+        cls, network: BeliefNetwork, method: Method, common: Common, units: Units, top: int | None,
+        id_columns: list[str],
+    ):  # fmt: skip
         check_top(top)
         method.check(network)
-        units = units_among(network, among)
-        if top is None and len(units) > MOST_COLUMNS:
+        chosen = chosen_units(network, units)
+        if top is None and len(chosen) > MOST_COLUMNS:
             raise InvalidInput(
-                f"a table has at most {MOST_COLUMNS:,} columns of units; got {len(units):,}. Pass top=10 for the most "
-                "probable ones, or among='causes' or a list of names."
+                f"a table has at most {MOST_COLUMNS:,} columns of units; got {len(chosen):,}. Pass top=10 for the most "
+                "probable ones, or units='causes' or a list of names."
             )
-        asked = cls(network, method, common, units, top, id_column, Relevant.of(network), method.units_to_keep(network))
-        taken = [ROW, STATUS, LOG_LIKELIHOOD]
-        twice = next((name for name in asked._unit_names() if name in (*taken, id_column)), None)
-        twice = id_column if id_column in taken else twice
+        asked = cls(
+            network, method, common, chosen, top, id_columns, Relevant.of(network), method.units_to_keep(network)
+        )
+        names = Counter([ROW, STATUS, LOG_LIKELIHOOD, *id_columns, *asked._unit_names()])
+        twice = next((name for name, count in names.items() if count > 1), None)
         if twice is not None:
             raise InvalidInput(f"two columns would be called {twice!r}. Rename it, or pass top=10 instead.")
         return asked
@@ -67,7 +72,7 @@ class Asked:
             "evidence": digest(common),
             "units": digest(self.units),
             "top": self.top,
-            "id": self.id_column,
+            "id": self.id_columns,
             "block": size,
         }
 
@@ -76,8 +81,7 @@ class Asked:
         solution, units = self._solution(block, first)
         count = len(block.values)
         columns: dict[str, Any] = {ROW: np.arange(first, first + count)}
-        if block.ids is not None:
-            columns[str(self.id_column)] = block.ids
+        columns |= {name: _column(block.ids[name]) for name in self.id_columns}
         columns[STATUS] = [status_word(status) for status in solution.status]
         columns[LOG_LIKELIHOOD] = solution.log_likelihood
         place = np.full(self.network.size, -1)
@@ -121,6 +125,15 @@ class Asked:
         for k in range(top):
             yield f"unit_{k + 1}", extras.pyarrow().array(names[k], "string")
             yield f"probability_{k + 1}", means[k]
+
+
+def _column(ids: list[Any]) -> Any:
+    """The names of some rows; as text where they are of different kinds."""
+    pyarrow = extras.pyarrow()
+    try:
+        return pyarrow.array(ids)
+    except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError):
+        return pyarrow.array([None if value is None else str(value) for value in ids])
 
 
 def _narrowed(evidence: Evidence, units: np.ndarray) -> Evidence:

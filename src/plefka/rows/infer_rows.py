@@ -12,12 +12,13 @@ from plefka.inference import DEFAULT_METHOD
 from plefka.methods import Method, parse_method
 from plefka.networks.belief import BeliefNetwork
 from plefka.progress import progress
-from plefka.ranking import Among
+from plefka.ranking import Units
 from plefka.rows.asked import LOG_LIKELIHOOD, STATUS, Asked
 from plefka.rows.common import Common
 from plefka.rows.done import RowsDone
 from plefka.rows.parts import Parts, digest_of
 from plefka.rows.sources import open_source
+from plefka.tabular.roles import IdColumns
 
 NUMBERS, MOST_ROWS, FEWEST_ROWS = 2**25, 8192, 64  # of a block: units times rows, and rows
 
@@ -29,26 +30,28 @@ def infer_rows(
     method: str | Method | None = None,
     *,
     evidence: Any = None,
-    id: str | None = None,  # noqa: A002
-    among: Among = "all",
+    id_columns: IdColumns = None,
+    units: Units = "all",
     top: int | None = None,
     block: int | None = None,
     force: bool = False,
 ) -> RowsDone:
     """Posteriors of any number of rows of evidence, written to a file; memory depends on a block of them only.
 
-    Columns are `row`, the `id` if there is one, `status`, `log_likelihood`, and P(on | evidence) of every unit or, with
+    Columns are `row`, those that name the rows, `status`, `log_likelihood`, and P(on | evidence) of every unit or, with
     `top`, `unit_1`, `probability_1`, `unit_2`, ... A run that was interrupted goes on where it stopped: blocks that are
     done are kept in the folder OUT.parts until all are.
 
     **Arguments:**
 
-    - `source`: a file (.csv, .parquet, or .jsonl with an object {unit: 0 or 1} in each line), a DataFrame, an array, or
-        dictionaries, also from a generator.
+    - `source`: a file (.csv, .csv.gz, .parquet, .npy, or .jsonl with an object {unit: 0 or 1} in each line), a
+        DataFrame, an array, or dictionaries, also from a generator; docs/tables.md says what a table may hold.
     - `out`: a .parquet or .csv file.
     - `evidence`: what holds in every row besides.
-    - `id`: the column of `source` that names the rows, kept in the output.
-    - `among`: whose probabilities are written: "all", "causes" (units without parents), or names of units.
+    - `id_columns`: the columns of `source` that name the rows, kept in the output. Unless given, columns that are no
+        units are recognised by their values, and a `PlefkaWarning` says so.
+    - `units`: whose probabilities are written: "all", "causes" (here units without parents, so that all rows have the
+        same columns), or names of units.
     - `top`: write only so many hidden units of each row, the most probable ones.
     - `block`: how many rows are solved at once.
     - `force`: replace the output, and begin again where parts of another run are there.
@@ -57,9 +60,13 @@ def infer_rows(
         kind = "a stack" if isinstance(network, BeliefNetwork) else type(network).__name__
         raise InvalidInput(f"infer_rows takes one BeliefNetwork; got {kind}.")
     start = time.perf_counter()
-    asked = Asked.of(network, parse_method(method or DEFAULT_METHOD), Common.of(network, evidence), among, top, id)
-    size = _block_size(network, block)
-    rows = open_source(network, source, size, id)
+    method, common, size = (
+        parse_method(method or DEFAULT_METHOD),
+        Common.of(network, evidence),
+        _block_size(network, block),
+    )
+    rows = open_source(network, source, size, id_columns)
+    asked = Asked.of(network, method, common, units, top, rows.id_columns)
     out = Path(out)
     if isinstance(source, str | PathLike) and out.exists() and out.samefile(source):
         raise InvalidInput(f"{out}: is the file of rows, which is not overwritten. Name another file.")

@@ -66,7 +66,7 @@ class Parts(NamedTuple):
         """All parts, one after another, in one file; the folder goes away."""
         temporary = atomic.temporary_name(self.out)
         try:
-            _write(temporary, self.out.suffix.lower(), self._tables(count))
+            _write(temporary, self.out.suffix.lower(), self._schema(count), self._tables(count))
             temporary.replace(self.out)
         finally:
             temporary.unlink(missing_ok=True)
@@ -75,6 +75,15 @@ class Parts(NamedTuple):
     def _tables(self, count: int) -> Iterator[Any]:
         for number in range(count):
             yield extras.pyarrow("pyarrow.parquet").read_table(self._path(number)).replace_schema_metadata(None)
+
+    def _schema(self, count: int) -> Any:
+        """Of all parts: the names of rows may be numbers in one and text, or all missing, in another."""
+        pyarrow, parquet = extras.pyarrow(), extras.pyarrow("pyarrow.parquet")
+        schemas = [parquet.read_schema(self._path(number)) for number in range(count)]
+        kinds = {name: {schema.field(name).type for schema in schemas} - {pyarrow.null()} for name in schemas[0].names}
+        return pyarrow.schema(
+            [(name, found.pop() if len(found) == 1 else pyarrow.string()) for name, found in kinds.items()]
+        )
 
     def _path(self, number: int) -> Path:
         return self.folder / f"{number:08}.parquet"
@@ -97,16 +106,14 @@ def digest_of(block: Block) -> str:
     return found.hexdigest()
 
 
-def _write(path: Path, suffix: str, tables: Iterator[Any]) -> None:
-    first = next(tables)
+def _write(path: Path, suffix: str, schema: Any, tables: Iterator[Any]) -> None:
     if suffix == ".csv":
-        writer = extras.pyarrow("pyarrow.csv").CSVWriter(path, first.schema)
+        writer = extras.pyarrow("pyarrow.csv").CSVWriter(path, schema)
     else:
-        writer = extras.pyarrow("pyarrow.parquet").ParquetWriter(path, first.schema)
+        writer = extras.pyarrow("pyarrow.parquet").ParquetWriter(path, schema)
     with writer:
-        writer.write_table(first)
         for table in tables:
-            writer.write_table(table.cast(first.schema))
+            writer.write_table(table.cast(schema))
 
 
 def _check_target(out: Path, *, force: bool) -> None:

@@ -127,6 +127,12 @@ class Target(StateFields):
         total = logs + np.einsum("ur,urc->rc", linear, S) + constant[:, None]
         return np.where(total > LEAST / 2, total, -np.inf)
 
+    def log_prior(self, S: np.ndarray) -> np.ndarray:
+        """ln of the probability of free units to be drawn along the arrows, (rows, columns)."""
+        units = np.flatnonzero(self.free.any(axis=1))
+        logs = np.maximum(log_terms(self.activation, self.of(S, units), S[units]), LEAST)
+        return np.where(self.free[units][:, :, None], logs, 0.0).sum(0)
+
     def slopes(self, S: np.ndarray) -> np.ndarray:
         """d ln weight / dh of every noisy-or unit."""
         x = np.maximum(self.of(S), np.finfo(float).tiny)

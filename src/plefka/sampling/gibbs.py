@@ -6,12 +6,13 @@ converged when its largest rank-normalised split R-hat is at most 1.01, its smal
 and must rest on five effective runs or more.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from plefka.posterior import About, Posterior
+from plefka.posterior import About, Draws, Posterior
 from plefka.progress import interruptible, progress
 from plefka.question import Question
 from plefka.reduction.ladder import rows_for
@@ -30,7 +31,8 @@ LARGEST_R_HAT, FEWEST_SAMPLES, FEWEST_RUNS = 1.01, 400, 5
 MOST_NUMBERS = 2**20  # in one array of a chunk of rows
 KEPT = 250  # averages of consecutive sweeps that each chain keeps for the diagnostics
 FEWEST_KEPT, MOST_KEPT_NUMBERS = 50, 2**26
-MOST_STATES, MOST_STATE_NUMBERS = 256, 2**22  # that barren units are predicted from
+MOST_STATES, MOST_STATE_NUMBERS = 2048, 2**22  # that barren units are predicted from
+MOST_PROPOSALS = 256  # of them, for the check of an answer
 REFRESH = 1000  # sweeps, after which fields are computed anew, so that rounding does not add up
 
 
@@ -84,11 +86,15 @@ def posterior(method: "Gibbs", part: "Part", *, dtype: str) -> Posterior:
     found = sample_posterior(method, part.question)
     rows = part.question.num_rows
     advice = found.advice() if rows == 1 else ""
-    proposals = np.zeros((len(found.states), rows)), found.states
+    proposed = found.states[:: -(-len(found.states) // MOST_PROPOSALS)]
+    about = About(
+        notes=(advice,) if advice else (), proposals=(np.zeros((len(proposed), rows)), proposed),
+        draws=Draws(found.states, method.seed or 0),
+    )  # fmt: skip
     return Posterior(
         found.means, -found.log_likelihood, np.where(found.converged, CONVERGED, OUT_OF_STEPS),
         np.full(rows, method.burn + method.sweeps), np.zeros(rows, int), found.means_error.max(axis=0, initial=0.0),
-        found.slope if part.needs_slope else None, About(notes=(advice,) if advice else (), proposals=proposals),
+        found.slope if part.needs_slope else None, about,
     )  # fmt: skip
 
 
@@ -132,24 +138,39 @@ def _slope(target: Target, states: np.ndarray) -> np.ndarray:
     return total / (len(states) * states.shape[-1])
 
 
+def visited(method: "Gibbs", question: Question, every: int) -> np.ndarray:
+    """The states (kept, units of the question, rows, chains) of 0 and 1 after every so many sweeps."""
+    sampler = Sampler(question)
+    up, along = np.random.SeedSequence((method.seed or 0, 0)).spawn(2)
+    start = method.chains
+    _, ends = anneal(sampler, runs=start, together=start, temperatures=method.temperatures, seed=up)
+    states = [states for _, states in _walk(method, sampler, ends, along.generate_state(2), every)]
+    return np.moveaxis(sampler.target.widened(np.moveaxis(np.stack(states), 3, 1)), 1, 3)
+
+
 def _swept(method: "Gibbs", sampler: Sampler, ends: np.ndarray, key: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Averages of P(on | all others) over consecutive sweeps (kept, units, rows, chains), and states in between."""
-    chains = sampler.chains(ends)
     most = int(np.clip(MOST_KEPT_NUMBERS // max(1, ends.size), FEWEST_KEPT, KEPT))
     per = -(-method.sweeps // most)
-    averages, states, done = [], [], 0
+    averages, states = zip(*_walk(method, sampler, ends, key, per), strict=True)
+    return np.stack(averages), np.stack(states)
+
+
+def _walk(
+    method: "Gibbs", sampler: Sampler, ends: np.ndarray, key: np.ndarray, per: int
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """After the burn-in, for every `per` sweeps the average of P(on | all others), and the states at their end."""
+    chains, done = sampler.chains(ends), 0
     with interruptible() as check:
         for number in progress(range(-1, method.sweeps // per), "sampling"):
             sweeps = method.burn if number < 0 else per
             chains, sums = _sweep(sampler, chains, sweeps, key, done)
             if number >= 0:
-                averages.append(sampler.by_unit(sums) / per)
-                states.append(sampler.states(chains).astype(np.int8))
+                yield sampler.by_unit(sums) / per, sampler.states(chains).astype(np.int8)
             if done // REFRESH < (done + sweeps) // REFRESH:
                 chains = sampler.chains(sampler.states(chains))
             done += sweeps
             check()
-    return np.stack(averages), np.stack(states)
 
 
 def _sweep(sampler: Sampler, chains: Chains, sweeps: int, key: np.ndarray, done: int) -> tuple[Chains, tuple]:

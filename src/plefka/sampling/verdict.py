@@ -1,16 +1,24 @@
 """What the importance check has found, and the words for it: whether draws and an answer can be believed."""
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+if TYPE_CHECKING:
+    from plefka.solution import Solution
+
 GOOD, USABLE = 0.5, 0.7  # shapes of the tail of the weights
+FEWEST_EFFECTIVE = 100  # draws, or a quarter of those that were made
+MOSTLY_EFFECTIVE = 0.5  # the fraction of draws from which on no shape of a tail speaks against them
 INTERVAL = 1.96  # standard errors
 CHANCE = 4.0  # standard errors that chance explains: beyond them one of two numbers is wrong
 SMALL = 0.1  # nats: a tenth of a probability, which is no reason to distrust an estimate
+SMALL_MEAN = 0.05  # the same for the probability of a unit
+SURE, SURE_NOT = 2.0, 3.0  # standard errors by which a difference is seen to be small, or not to be
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Check:
     """What weighted draws say about one row of evidence, and about a solution of it.
 
@@ -19,7 +27,21 @@ class Check:
     - `pareto_k`: the shape of the tail of the weights; `effective_samples` out of `num_samples` draws.
     - `estimate`: the log-likelihood that was checked, or None; `is_bound`, `is_exact`: what it is claimed to be.
     - `impossible`: whether the method found that the evidence has probability zero.
-    - `verdict`: all of this in words; `trusted`: whether the draws are reliable and do not contradict the estimate.
+    - `estimated_means`: (n,), the means that were checked, or None; `print(check)` shows where they differ.
+    - `solution`: the single row that was checked; None if there was no solution yet.
+    - `trusted`: whether the numbers of the solution can be used as they are: the draws are reliable, and show that
+        ln P is within 0.1 and every mean within 0.05 of the truth. It means the same for bounds.
+    - `verdict`: all of this in words. `corrected()`: the numbers of the draws as a solution.
+
+    >>> import plefka as pf
+    >>> check = pf.infer(pf.example("espresso"), {"slow_flow": 1}, "exact").check(seed=0)
+    >>> check
+    <Check: trusted, ln P(evidence) ...>
+    >>> print(check)
+    ln P(evidence) = ...
+    <BLANKLINE>
+    unit...by the solution  by the draws  standard error  difference
+    ...
     """
 
     log_likelihood: float
@@ -33,6 +55,23 @@ class Check:
     is_bound: bool = False
     is_exact: bool = False
     impossible: bool = False
+    estimated_means: np.ndarray | None = None
+    solution: "Solution | None" = None
+
+    def __repr__(self) -> str:
+        word = "trusted" if self.trusted else "not trusted"
+        return f"<Check: {word}, ln P(evidence) {self.log_likelihood:.6g} +- {self.standard_error:.2g}>"
+
+    def __str__(self) -> str:
+        from plefka.sampling.differences import check_table
+
+        return check_table(self)
+
+    def _repr_html_(self) -> str:
+        """A table for notebooks: the verdict, and the units that differ most."""
+        from plefka.html import check_html
+
+        return check_html(self)
 
     def shifted(self, by: float) -> "Check":
         """The same with a constant added to every log-likelihood."""
@@ -47,8 +86,18 @@ class Check:
 
     @property
     def reliable(self) -> bool:
-        """Whether the weights have a tail that averages can bear."""
-        return bool(np.isfinite(self.log_likelihood)) and self.pareto_k < USABLE
+        """Whether enough draws carry weight, and none that were not seen can be expected to outweigh them.
+
+        The latter is so where the weights have a tail that averages can bear, or where most draws are effective.
+        """
+        if not np.isfinite(self.log_likelihood) or self.has_few_effective:
+            return False
+        return self.pareto_k < USABLE or self.effective_samples >= MOSTLY_EFFECTIVE * self.num_samples
+
+    @property
+    def has_few_effective(self) -> bool:
+        """Whether too few draws carry weight for averages over them."""
+        return self.effective_samples < min(FEWEST_EFFECTIVE, self.num_samples / 4)
 
     @property
     def gap(self) -> float:
@@ -64,10 +113,46 @@ class Check:
         return max(0.0, self.estimate - high) - max(0.0, low - self.estimate)
 
     @property
+    def mean_differences(self) -> np.ndarray:
+        """By how much the means that were checked lie above those of the draws; nan where there is no number."""
+        return np.zeros_like(self.means) if self.estimated_means is None else self.estimated_means - self.means
+
+    def _differs_by_at_most(self, errors: float) -> tuple[float, float]:
+        """How far ln P and the mean that differs most are off, at most, or at least if `errors` are negative."""
+        if self.estimate is None:
+            return 0.0, 0.0
+        log_p = abs(self.estimate - self.log_likelihood) + errors * self.standard_error
+        means = np.abs(self.mean_differences) + errors * self.means_error
+        return log_p, float(means.max(initial=0.0))
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the draws show that ln P and all means are close to the truth."""
+        log_p, mean = self._differs_by_at_most(SURE)
+        return log_p <= SMALL and mean <= SMALL_MEAN
+
+    @property
+    def differs(self) -> bool:
+        """Whether the draws show that ln P or a mean is not close to the truth."""
+        log_p, mean = self._differs_by_at_most(-SURE_NOT)
+        return not (log_p <= SMALL and mean <= SMALL_MEAN)
+
+    @property
+    def close(self) -> bool:
+        """Whether ln P and all means are as close as `agrees` asks for, if the draws had no errors."""
+        log_p, mean = self._differs_by_at_most(0.0)
+        return log_p <= SMALL and mean <= SMALL_MEAN
+
+    @property
+    def settled(self) -> bool:
+        """Whether more draws could not change the verdict, as a rule."""
+        return self.reliable and (self.agrees or self.differs)
+
+    @property
     def trusted(self) -> bool:
-        if not self.reliable or not np.isfinite(self.gap):
+        if not self.reliable or self.contradicted or (self.estimate is not None and not np.isfinite(self.estimate)):
             return False
-        return not self.contradicted if self.is_bound or self.is_exact else abs(self.gap) <= SMALL
+        return self.is_exact or self.agrees
 
     @property
     def contradicted(self) -> bool:
@@ -75,65 +160,25 @@ class Check:
         if self.estimate is None:
             return False
         above = self.estimate - self.log_likelihood
-        far = CHANCE * self.standard_error + _rounding(self.estimate)
+        far = CHANCE * self.standard_error + rounding(self.estimate)
         return bool(abs(above) > far if self.is_exact else self.is_bound and above > far)
 
     @property
     def verdict(self) -> str:
-        return f"{_about_draws(self)} {_about_estimate(self)}".strip()
+        from plefka.sampling.sentences import verdict_of
+
+        return verdict_of(self)
+
+    def corrected(self) -> "Solution":
+        """The solution with ln P and the means of the draws, and their standard errors, instead of its own.
+
+        An exact solution that the draws do not contradict stays as it is. Draws that are not reliable are refused.
+        """
+        from plefka.sampling.correcting import corrected
+
+        return corrected(self)
 
 
-def _rounding(estimate: float | None) -> float:
+def rounding(estimate: float | None) -> float:
+    """By how much a log-likelihood may differ for no other reason."""
     return 1e-6 * max(1.0, abs(estimate or 0.0))
-
-
-def _about_draws(check: Check) -> str:
-    if check.impossible and np.isneginf(check.log_likelihood):
-        return "The evidence is impossible: its probability is zero, and there is no posterior to draw from."
-    if not np.isfinite(check.log_likelihood):
-        return (
-            "No draw from the solution is possible in the network: the solution misses the posterior altogether. "
-            "Use another method, or gibbs."
-        )
-    if check.standard_error == 0:
-        return f"ln P(evidence) = {check.log_likelihood:.4f}: all draws have the same weight."
-    number = f"ln P(evidence) = {check.log_likelihood:.4f} +- {check.standard_error:.2g}"
-    drawn = f"{check.effective_samples:,.0f} effective of {check.num_samples:,} draws"
-    if not check.reliable:
-        return (
-            f"Not to be believed (Pareto k = {check.pareto_k:.2f}, not below {USABLE}; {drawn}): the solution leaves "
-            "out states that matter. Raise num_samples, condition on more units, or use gibbs."
-        )
-    grade = "good" if check.pareto_k < GOOD else "usable"
-    tail = f"Pareto k = {check.pareto_k:.2f}" if np.isfinite(check.pareto_k) else "no tail of rare weights"
-    return f"{number} ({grade}: {tail}, {drawn})."
-
-
-def _about_estimate(check: Check) -> str:
-    if check.estimate is None or not check.reliable:
-        return ""
-    if not np.isfinite(check.estimate):
-        return "The method has no finite answer: take the values of the draws."
-    kind = "exact value" if check.is_exact else "bound" if check.is_bound else "estimate"
-    subject = f"The {kind} {check.estimate:.4f}"
-    difference = check.estimate - check.log_likelihood
-    if abs(check.gap) <= _rounding(check.estimate):
-        return f"{subject} lies within the interval."
-    where = f"{subject} lies {abs(difference):.2g} {'above' if difference > 0 else 'below'}"
-    return f"{where}{_about_difference(check, difference)}"
-
-
-def _about_difference(check: Check, difference: float) -> str:
-    if check.is_exact and check.contradicted:
-        return ", more than chance allows: the draws miss states that matter, or the sum is wrong."
-    if check.contradicted:
-        return ", which no bound may: the solution is wrong."
-    if check.is_exact or (check.is_bound and difference > 0):
-        return ", outside the interval but within what chance allows."
-    if check.is_bound:
-        return ", as a bound may; take the value of the draws."
-    return (
-        ", outside the interval but close to it."
-        if check.trusted
-        else ": take the values of the draws, or a better method."
-    )

@@ -63,7 +63,7 @@ class BeliefNetworkClassifier(ClassifierMixin, Learner):
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "BeliefNetworkClassifier":
         """Learn a network from the rows of every class."""
-        X, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
+        X, y = validate_data(self, self._states(X, reset=True), y, dtype=np.float64, ensure_all_finite="allow-nan")
         check_classification_targets(y)
         X, weights = self._binary(X), self._sample_weights(X, sample_weight)
         self._check_columns(X, weights)

@@ -14,14 +14,17 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from plefka.activations import Activation, as_activation
-from plefka.ensembles import around
+from plefka.ensembles import around, named
 from plefka.errors import listed
 from plefka.inference import infer
 from plefka.learning.fitted import Fitted, Stopped
 from plefka.learning.fitting import adam, fit, learning_method
 from plefka.methods import Method
 from plefka.networks.belief import BeliefNetwork
+from plefka.sklearn.frames import as_numbers
 from plefka.solution import Solution
+from plefka.tabular.columns import is_frame
+from plefka.tabular.table import saying
 
 LARGEST_SEED = 2**31 - 1
 
@@ -88,8 +91,18 @@ class Learner(BaseEstimator):
 
     def _rows(self, X: Any, *, reset: bool) -> np.ndarray:
         """X as rows of 0, 1 and nan."""
-        checked: Any = validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan")
+        checked: Any = validate_data(
+            self, self._states(X, reset=reset), reset=reset, dtype=np.float64, ensure_all_finite="allow-nan"
+        )
         return self._binary(checked)
+
+    def _states(self, X: Any, *, reset: bool) -> Any:
+        """A DataFrame with 0, 1 and nan for words, without columns that name its rows; anything else as it is."""
+        if not is_frame(X) or self.binarize is not None or 0 in X.shape:
+            return X
+        features = None if reset else list(getattr(self, "feature_names_in_", ()))
+        with saying():
+            return as_numbers(X, features)
 
     def _binary(self, X: np.ndarray) -> np.ndarray:
         if self.binarize is not None:
@@ -134,7 +147,9 @@ class Learner(BaseEstimator):
         """Random weights, and biases with which the visible units have their frequencies in the weighted rows."""
         seen = ~np.isnan(X)
         on = (weights @ np.where(seen, X, 0) + 0.5) / (weights @ seen + 1)
-        return around(self._hidden_layers(), on, seed, as_activation(self.activation))
+        network = around(self._hidden_layers(), on, seed, as_activation(self.activation))
+        names = getattr(self, "feature_names_in_", None)
+        return network if names is None else named(network, list(map(str, names)))
 
     def _learn(self, X: np.ndarray, weights: np.ndarray, seed: int) -> Fitted:
         """A network from scratch. Rows of weight 0 are left out."""

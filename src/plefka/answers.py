@@ -1,0 +1,142 @@
+"""A solution in the forms that people work with: one unit's probability, a DataFrame, plain numbers, JSON."""
+
+import json
+import math
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from plefka.errors import InvalidInput
+from plefka.one_or_many import Numbers
+from plefka.tables import kind_of, status_word
+
+if TYPE_CHECKING:
+    import pandas
+
+    from plefka.sampling.verdict import Check
+    from plefka.solution import Solution
+
+ROW, STATUS, LOG_LIKELIHOOD = "row", "status", "log_likelihood"
+
+
+def of_unit(solution: "Solution", unit: int) -> Numbers:
+    """P(on | evidence) of a unit: a plain number of one row, an array of a batch; inside a trace what is traced."""
+    found = solution.means.T[unit]
+    return cast(Numbers, float(found) if isinstance(found, np.floating) else found)
+
+
+# ---- DataFrames ------------------------------------------------------------------------------------------------------
+
+
+def frame(solution: "Solution", *, wide: bool) -> "pandas.DataFrame":
+    """See `Solution.to_frame`."""
+    from plefka.extras import pandas
+
+    return pandas("a DataFrame of a solution").DataFrame(_wide(solution) if wide else _long(solution))
+
+
+def _long(solution: "Solution") -> dict[str, Any]:
+    """One row for each unit, of every row of evidence."""
+    from plefka.networks.kinds import kinds_of
+    from plefka.what_if import log_odds
+
+    means, observed = np.atleast_2d(solution.means), np.atleast_2d(solution.observed)
+    count, size = means.shape
+    columns = {
+        "name": np.tile(np.array(solution.names, object), count),
+        "kind": np.tile(np.array(kinds_of(solution.network), object), count),
+        "probability": means.ravel(),
+        "log_odds": log_odds(means).ravel(),
+        "observed": observed.ravel(),
+    }
+    return {ROW: np.repeat(np.arange(count), size), **columns} if solution.is_batch else columns
+
+
+def _wide(solution: "Solution") -> dict[str, Any]:
+    """One row for each row of evidence, one column for each unit."""
+    taken = next((name for name in solution.names if name in (ROW, STATUS, LOG_LIKELIHOOD)), None)
+    if taken is not None:
+        raise InvalidInput(
+            f"the wide form has columns {ROW}, {STATUS} and {LOG_LIKELIHOOD} beside those of the units; got a unit "
+            f"called {taken!r}. Rename the unit, or use to_frame() without wide=True."
+        )
+    means = np.atleast_2d(solution.means)
+    about = {
+        ROW: np.arange(len(means)),
+        STATUS: [status_word(status) for status in np.atleast_1d(solution.status)],
+        LOG_LIKELIHOOD: np.atleast_1d(solution.log_likelihood),
+    }
+    return about | dict(zip(solution.names, means.T, strict=True))
+
+
+# ---- plain numbers ---------------------------------------------------------------------------------------------------
+
+
+def as_dict(solution: "Solution") -> dict[str, Any]:
+    """See `Solution.to_dict`."""
+    rows = _rows(solution)
+    return {
+        "method": str(solution.method),
+        "kind": kind_of(solution),
+        "is_bound": bool(solution.is_bound),
+        "notes": list(solution.notes),
+        **({"rows": rows} if solution.is_batch else rows[0]),
+    }
+
+
+def _rows(solution: "Solution") -> list[dict[str, Any]]:
+    """One for each row of a batch, or the single one that there is."""
+    batch, names = solution.is_batch, np.array(solution.names, object)
+    means, observed = np.atleast_2d(solution.means), np.atleast_2d(solution.observed)
+    log_likelihood, status, steps, residual = (
+        np.atleast_1d(z) for z in (solution.log_likelihood, solution.status, solution.num_steps, solution.residual)
+    )
+    warnings = solution.warnings if batch else [solution.warnings]
+    checks = checks_of(solution)
+    return [
+        {
+            LOG_LIKELIHOOD: float(log_likelihood[row]),
+            STATUS: status_word(status[row]),
+            "message": status[row].value,
+            "warnings": list(warnings[row]),
+            "num_steps": int(steps[row]),
+            "residual": float(residual[row]),
+            "num_restarts": int(solution.num_restarts),
+            "observed": names[observed[row]].tolist(),
+            "means": dict(zip(solution.names, means[row].tolist(), strict=True)),
+            **({"check": check_as_dict(checks[row])} if checks else {}),
+        }
+        for row in range(len(means))
+    ]
+
+
+def checks_of(solution: "Solution") -> "list[Check]":
+    """What `infer(..., check=True)` found: one for each row, or none."""
+    checked = solution.checked
+    return [] if checked is None else checked if isinstance(checked, list) else [checked]
+
+
+def check_as_dict(check: "Check") -> dict[str, Any]:
+    """The numbers of a check, and its words."""
+    return {
+        "log_likelihood": check.log_likelihood,
+        "standard_error": check.standard_error,
+        "pareto_k": check.pareto_k,
+        "effective_samples": check.effective_samples,
+        "num_samples": check.num_samples,
+        "trusted": check.trusted,
+        "verdict": check.verdict,
+    }
+
+
+def as_json(content: Any, indent: int | None = None) -> str:
+    """A JSON document; infinities and nan, which JSON does not have, become null."""
+    return json.dumps(_finite(content), indent=indent, allow_nan=False)
+
+
+def _finite(content: Any) -> Any:
+    if isinstance(content, dict):
+        return {key: _finite(value) for key, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [_finite(value) for value in content]
+    return None if isinstance(content, float) and not math.isfinite(content) else content

@@ -1,0 +1,48 @@
+"""The bytes of files: read and written as a whole, and packed if their names end with .gz."""
+
+from pathlib import Path
+
+from plefka import atomic
+from plefka.errors import InvalidFile
+from plefka.formats import packed
+
+
+def read_all(files: tuple[Path, ...]) -> list[bytes]:
+    """The contents of all files of a network."""
+    contents = []
+    for file in files:
+        try:
+            contents.append(read(file))
+        except InvalidFile as error:
+            all_of_them = " and ".join(each.name for each in files)
+            which = "" if len(files) == 1 else f"the network consists of {all_of_them}; {file.name} "
+            raise InvalidFile(f"{which}{error}") from error
+    return contents
+
+
+def read(path: Path) -> bytes:
+    """The content of a file, unpacked if its name ends with .gz."""
+    try:
+        content = path.read_bytes()
+    except (OSError, ValueError) as error:
+        raise InvalidFile(f"cannot be read: {_reason(error)}. Check the file name.") from error
+    if path.suffix.lower() != packed.SUFFIX:
+        return content
+    return packed.unpack(content, path.with_suffix("").suffix.lower())
+
+
+def write(path: Path, contents: dict[Path, bytes]) -> None:
+    """Write all files of a network, or none of them; `path` is the name that the user gave."""
+    try:
+        packed_ones = {
+            file: packed.pack(z) if file.suffix.lower() == packed.SUFFIX else z for file, z in contents.items()
+        }
+        atomic.write_all(packed_ones)
+    except (OSError, ValueError) as error:
+        raise InvalidFile(
+            f"{path}: cannot be written: {_reason(error)}. If the file existed, it is unchanged."
+        ) from error
+
+
+def _reason(error: Exception) -> str:
+    return str(getattr(error, "strerror", None) or error)

@@ -1,0 +1,20 @@
+"""What each unit of a network is, in one word."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from plefka.networks.belief import BeliefNetwork
+
+
+def kinds_of(network: "BeliefNetwork") -> list[str]:
+    """Of each unit "sigmoid", "noisy_or", "table", or the name of a custom activation."""
+    given = network.conditionals
+    if given is None:
+        return [network.activation.name] * network.size
+    kinds = [given.with_fields.name] * network.size
+    words = [*(kind.name for kind in given.kinds), "table"]  # TABLE is -1, the last
+    for unit, kind in zip(np.asarray(given.units), np.asarray(given.kind), strict=True):
+        kinds[unit] = words[kind]
+    return kinds

@@ -1,0 +1,110 @@
+"""Who is connected to whom, by name, and the part of a network around some of its units."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from plefka.activations import Table
+from plefka.errors import InvalidInput, InvalidNetwork
+from plefka.networks.units import Unit, units_of
+
+if TYPE_CHECKING:
+    from plefka.networks.belief import BeliefNetwork
+
+
+class Edge(NamedTuple):
+    """An edge from a parent to a child, by name; the weight is None where the child is a table."""
+
+    parent: str
+    child: str
+    weight: float | None
+
+
+def _matrix(network: "BeliefNetwork", what: str) -> sp.csr_array:
+    """weights[child, parent], parents in the order of the units, without the zeros of dense blocks."""
+    if network.stack is not None:
+        raise InvalidNetwork(f"{what} are those of one network; got a stack. Take one of its networks first.")
+    weights = sp.csr_array(network.storage.to_sparse())
+    weights.eliminate_zeros()
+    weights.sort_indices()
+    return weights
+
+
+def parents_of(network: "BeliefNetwork", unit: str | int) -> list[str]:
+    """See `BeliefNetwork.parents`."""
+    at, weights = network.index(unit), _matrix(network, "parents")
+    return [network.names[parent] for parent in weights.indices[weights.indptr[at] : weights.indptr[at + 1]]]
+
+
+def children_of(network: "BeliefNetwork", unit: str | int) -> list[str]:
+    """See `BeliefNetwork.children`."""
+    at, weights = network.index(unit), _matrix(network, "children")
+    children, parents = weights.nonzero()
+    return [network.names[child] for child in children[parents == at]]
+
+
+def edges_of(network: "BeliefNetwork") -> list[Edge]:
+    """See `BeliefNetwork.edges`."""
+    names, weights = network.names, _matrix(network, "edges")
+    if network.conditionals is not None:
+        return [edge for name, unit in zip(names, units_of(network), strict=True) for edge in _edges_to(name, unit)]
+    children, parents = weights.nonzero()
+    ends = zip(children, parents, weights.data.tolist(), strict=True)
+    return [Edge(names[parent], names[child], weight) for child, parent, weight in ends]
+
+
+def _edges_to(name: str, unit: Unit) -> list[Edge]:
+    weights = [None] * len(unit.parents) if isinstance(unit.kind, Table) else unit.weights
+    return [Edge(str(parent), name, weight) for parent, weight in zip(unit.parents, weights, strict=True)]
+
+
+# ---- a part of a network ---------------------------------------------------------------------------------------------
+
+
+def units_around(network: "BeliefNetwork", around: str | int | Sequence[str | int], hops: int) -> np.ndarray:
+    """The indices of the units within so many edges, in either direction."""
+    if not isinstance(hops, int | np.integer) or isinstance(hops, bool) or hops < 0:
+        raise InvalidInput(f"hops must be a whole number of edges from 0 on; got {hops!r}.")
+    weights = _matrix(network, "neighbours")
+    centres = [around] if isinstance(around, str | int | np.integer) else list(around)
+    if not centres:
+        raise InvalidInput("around must be a unit or a list of units; got an empty list.")
+    reached = np.zeros(network.size, bool)
+    reached[[network.index(unit) for unit in centres]] = True
+    children, parents = weights.nonzero()
+    for _ in range(min(hops, network.size)):
+        beyond = np.concatenate([children[reached[parents]], parents[reached[children]]])
+        if reached[beyond].all():
+            break
+        reached[beyond] = True
+    return np.flatnonzero(reached)
+
+
+def subnetwork(network: "BeliefNetwork", around: str | int | Sequence[str | int], hops: int) -> "BeliefNetwork":
+    """See `BeliefNetwork.subnetwork`."""
+    from plefka.networks.belief import BeliefNetwork
+
+    units = units_around(network, around, hops)
+    names = [network.names[unit] for unit in units]
+    states = None if network.given_states is None else [network.given_states[unit] for unit in units]
+    if network.conditionals is None:
+        weights = _matrix(network, "neighbours")[units][:, units]
+        return BeliefNetwork(weights, np.asarray(network.bias)[units], network.activation, names, states=states)
+    chosen, kept = set(units.tolist()), set(names)
+    of_all = enumerate(units_of(network))
+    return BeliefNetwork.of_units(
+        [_without(unit, kept)._replace(name=network.names[at]) for at, unit in of_all if at in chosen], states=states
+    )
+
+
+def _without(unit: Unit, kept: set[str]) -> Unit:
+    """The unit with those of its parents that are kept; all others are off."""
+    there = [str(parent) in kept for parent in unit.parents]
+    parents = tuple(str(parent) for parent, stays in zip(unit.parents, there, strict=True) if stays)
+    if isinstance(unit.kind, Table):
+        table = unit.kind.probabilities[tuple(slice(None) if stays else 0 for stays in there)]
+        return unit._replace(parents=parents, kind=Table(table))
+    weights = tuple(weight for weight, stays in zip(unit.weights, there, strict=True) if stays)
+    return unit._replace(parents=parents, weights=weights)

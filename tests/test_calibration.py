@@ -1,0 +1,49 @@
+"""The study of how far to rely on a check: what it counts, and the table of the documentation."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from benchmarks import calibration
+from benchmarks.calibration import Judged
+from benchmarks.calibration_cases import Case
+
+import plefka as pf
+
+RIGHT = Judged("one", "G1", 0.009, 0.009, 0.0, 0.0, True, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("log_p", "mean", "is_right", "is_wrong"),
+    [(0.009, 0.009, True, False), (0.05, 0.009, False, False), (0.11, 0.0, False, True), (0.0, 0.06, False, True)],
+)
+def test_an_answer_is_right_or_wrong_by_ln_p_and_by_its_worst_mean(log_p, mean, is_right, is_wrong):
+    answer = replace(RIGHT, log_p=log_p, mean=mean)
+    assert (answer.is_right, answer.is_wrong) == (is_right, is_wrong)
+    assert replace(RIGHT, log_p=float("inf")).is_wrong
+
+
+def test_counts_are_of_trusted_and_of_rejected_answers():
+    wrong = replace(RIGHT, log_p=0.3, group="two")
+    rejected = replace(RIGHT, trusted=False)
+    found = calibration.counts([RIGHT, wrong, rejected, replace(wrong, trusted=False)])
+    assert found == {"one": (0, 1, 1, 1), "two": (1, 1, 0, 1), "all": (1, 2, 1, 2)}
+    assert "| all | 1 of 2 (50.0 %) | 1 of 2 (50.0 %) |" in calibration.markdown(found, found)
+
+
+def test_errors_are_those_of_the_answer_and_of_the_draws():
+    stack = pf.ensembles.layered((2, 3, 4), -5, 5, 6, 0, "sigmoid")
+    rows = np.tile([np.nan] * 5 + [1.0] * 4, (6, 1))
+    exact, found = pf.infer(stack, rows, "exact"), pf.infer(stack, rows, "G1")
+    answers = calibration.judged(Case("small", stack, rows, exact.log_likelihood, exact.means, ("G1",)), "G1")
+    off = np.abs(found.log_likelihood - exact.log_likelihood)
+    np.testing.assert_allclose([answer.log_p for answer in answers], off)
+    assert all(answer.drawn_log_p < 0.1 for answer in answers)
+    assert not any(answer.trusted and answer.is_wrong for answer in answers)
+
+
+def test_the_page_has_the_table():
+    text = calibration.PAGE.read_text()
+    table = text[text.index(calibration.MARKS[0]) : text.index(calibration.MARKS[1])]
+    assert calibration.COLUMNS[1] in table
+    assert "| all |" in table

@@ -1,0 +1,46 @@
+"""Derivatives in forward mode: those of exact inference are right, all others are refused in words that help."""
+
+import jax
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import plefka as pf
+from plefka.errors import MethodDoesNotApply
+from plefka.reverse_mode import reverse_mode_only
+
+W = np.array([[0.0, 0, 0], [1.0, 0, 0], [0.5, 0.7, 0]])
+BIAS = np.array([0.1, 0.2, 0.3], np.float32)
+
+
+def log_likelihood(bias, method):
+    return pf.infer(pf.BeliefNetwork(W, bias, "sigmoid"), {2: 1}, method).log_likelihood
+
+
+@pytest.mark.slow
+def test_of_exact_inference_they_are_those_of_reverse_mode():
+    forwards, backwards = (derivative(log_likelihood)(BIAS, "exact") for derivative in (jax.jacfwd, jax.jacrev))
+    np.testing.assert_allclose(forwards, backwards, rtol=1e-5)
+
+
+@pytest.mark.parametrize("method", ["G12", "G1", "bethe", "SJJ"])
+def test_they_are_refused_with_what_to_use_instead(method):
+    with pytest.raises(MethodDoesNotApply, match=rf"^{method} does not apply.*got forward mode.*Use jax.grad, jax.vjp"):
+        jax.jacfwd(log_likelihood)(BIAS, method)
+
+
+@pytest.mark.slow
+def test_so_are_those_of_a_free_energy():
+    network, means = pf.BeliefNetwork(sp.csr_array(W), BIAS, "sigmoid"), np.array([0.4, 0.6, 1.0], np.float32)
+
+    def free_energy(means):
+        return pf.free_energy(network, {2: 1}, means, "G22")
+
+    assert np.isfinite(jax.grad(free_energy)(means)).all()
+    with pytest.raises(MethodDoesNotApply, match=r"^G22 does not apply"):
+        jax.jacfwd(free_energy)(means)
+
+
+def test_other_errors_of_a_trace_stay_as_they_are():
+    with pytest.raises(TypeError, match="something else"), reverse_mode_only("G12"):
+        raise TypeError("something else")

@@ -1,0 +1,233 @@
+"""Units that nothing observed depends on: their means follow from those of their parents, taken together.
+
+The law: a method that knows ln P(evidence) and the parents exactly predicts exactly. The oracle is the sum over all
+states. Every network here has barren units whose parents depend on each other, given what is observed or without it.
+"""
+
+import numpy as np
+import pytest
+
+import plefka as pf
+from plefka.exact import posterior as exact_posterior
+from plefka.exact import predictions
+from plefka.exact.predictions import PREDICTED
+from plefka.networks.states import bits
+from tests.compilations import compilations
+from tests.data import path_of
+from tests.mixed_networks import random_units
+
+EDGES = [(2, 0), (2, 1), (3, 0), (3, 1), (4, 3), (4, 0), (5, 3), (5, 4), (7, 6), (3, 6)]  # without 3 to 5, two trees
+BARREN = [3, 4, 5]
+OBSERVED = {2: 1, 7: 1}
+KINDS = ("sigmoid", "noisy_or")
+
+
+def predicted(solution: pf.Solution) -> np.ndarray:
+    """The units whose parents were taken to be independent of each other; outside a trace they are always known."""
+    assert solution.predicted is not None
+    return solution.predicted
+
+
+def network_of(kind, seed, edges=EDGES, size=8):
+    rng, W = np.random.default_rng(seed), np.zeros((size, size))
+    for child, parent in edges:
+        W[child, parent] = rng.uniform(0.5, 2.5) if kind == "noisy_or" else rng.uniform(-3, 3)
+    low, high = (0.05, 0.5) if kind == "noisy_or" else (-1, 1)
+    return pf.BeliefNetwork(W, rng.uniform(low, high, size), kind)
+
+
+def truth(network, observed):
+    """The means, by the sum over all states."""
+    S = bits(np.arange(2**network.size), np.arange(network.size)).T
+    log_p = network.log_joint(S.astype(float))
+    fits = np.all([S[:, unit] == state for unit, state in observed.items()], axis=0) if observed else True
+    p = np.where(fits, np.exp(log_p), 0.0)
+    return p @ S / p.sum()
+
+
+def independent(kind, seed):
+    """By how much the means of barren units would be off if their parents were independent."""
+    network = network_of(kind, seed)
+    found = pf.infer(network, OBSERVED, "G1[tol=1e-12]")
+    return np.abs(found.means - truth(network, OBSERVED))[BARREN].max()
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "method",
+    ["exact", "auto", "bethe[tol=1e-13]", "conditioned[G1,k=3]", "conditioned[exact,k=1]", "conditioned[bethe,k=1]"],
+)
+def test_a_method_that_is_exact_predicts_exactly(method, kind, seed):
+    network = network_of(kind, seed)
+    found = pf.infer(network, OBSERVED, method)
+    np.testing.assert_allclose(found.means, truth(network, OBSERVED), atol=1e-9)
+    assert not predicted(found).any()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_matters(kind):
+    assert max(independent(kind, seed) for seed in range(3)) > 0.02
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_observed_is_exact_as_well(kind):
+    network = network_of(kind, 1)
+    for method in ("exact", "bethe", "conditioned[bethe,k=1]"):
+        np.testing.assert_allclose(pf.infer(network, None, method).means, truth(network, {}), atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("kind", KINDS)
+def test_draws_predict_within_their_error(kind, seed):
+    """Loops among the units that count, too; of noisy-or, roots that are summed out are drawn with the others."""
+    network = network_of(kind, seed, [*EDGES, (7, 1), (7, 0)])
+    methods = ["gibbs[seed=1]", *(["findings[k=1,samples=20000]"] if kind == "noisy_or" else [])]
+    for method in methods:
+        found = pf.infer(network, OBSERVED, method, throw=False)
+        assert np.abs(found.means - truth(network, OBSERVED))[BARREN].max() < 0.015
+        assert not predicted(found).any()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_roots_that_were_summed_out_are_drawn_as_they_are(seed):
+    """All hidden units that count are summed out: what is left to draw are these alone, with inhibitors among them."""
+    network = network_of("noisy_or", seed)
+    W = np.array(network.weights)
+    W[2, 1] = -0.04
+    network = pf.BeliefNetwork(W, network.bias, "noisy_or")
+    found = pf.infer(network, OBSERVED, "gibbs[seed=0,sweeps=2000]")
+    assert np.abs(found.means - truth(network, OBSERVED))[BARREN].max() < 0.015
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_units_of_different_kinds(seed):
+    network = pf.BeliefNetwork.of_units(random_units(seed, 9))
+    observed = {5: int(np.argmax(pf.infer(network, None, "exact").means > 0.5) != 5)}
+    right = truth(network, observed)
+    np.testing.assert_allclose(pf.infer(network, observed, "exact").means, right, atol=1e-9)
+    found = pf.infer(network, observed, "gibbs[seed=0]", throw=False)
+    assert np.abs(found.means - right).max() < 0.03
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("method", ["exact", "bethe", "conditioned[bethe,k=1]"])
+def test_batches_equal_loops(method, kind):
+    """Rows in which other units are barren."""
+    network = network_of(kind, 2)
+    rows = [OBSERVED, {2: 0, 7: 1}, {}, {4: 1}, {5: 0, 2: 1}, {7: 0, 0: pf.Likelihood(0.3, 0.6)}]
+    together = pf.infer(network, rows, method)
+    for k, row in enumerate(rows):
+        alone = pf.infer(network, row, method)
+        np.testing.assert_allclose(together.means[k], alone.means, atol=1e-9)
+        np.testing.assert_array_equal(predicted(together)[k], predicted(alone))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_networks_of_a_stack(kind):
+    networks = [network_of(kind, seed) for seed in range(3)]
+    stack = pf.BeliefNetwork(
+        np.stack([network.weights for network in networks]), np.stack([network.bias for network in networks]), kind
+    )
+    for method in ("exact", "bethe"):
+        found = pf.infer(stack, OBSERVED, method)
+        for network, means in zip(networks, found.means, strict=True):
+            np.testing.assert_allclose(means, truth(network, OBSERVED), atol=1e-7)
+
+
+def test_mean_field_methods_keep_their_factorised_posterior():
+    network = network_of("sigmoid", 0)
+    found = pf.infer(network, OBSERVED, "G1")
+    np.testing.assert_array_equal(np.flatnonzero(predicted(found)), BARREN)
+    chances = [
+        1 / (1 + np.exp(-network.bias[3] - w)) for w in network.weights[3, [0, 1, 6]] @ bits(np.arange(8), np.arange(3))
+    ]
+    u = found.means[[0, 1, 6], None]
+    weights = np.where(bits(np.arange(8), np.arange(3)) == 1, u, 1 - u).prod(axis=0)
+    assert found.means[3] == pytest.approx(weights @ chances, abs=1e-9)
+
+
+def test_inside_a_trace_nothing_is_said_of_it():
+    import jax
+
+    network = network_of("sigmoid", 0)
+    means = jax.jit(lambda bias: pf.infer(pf.BeliefNetwork(network.weights, bias, "sigmoid"), OBSERVED, "exact").means)
+    np.testing.assert_allclose(means(network.bias.astype(np.float32)), truth(network, OBSERVED), atol=1e-5)
+
+
+# ---- what it costs ---------------------------------------------------------------------------------------------------
+
+
+def layered(seed=0, causes=12, findings=40):
+    rng = np.random.default_rng(seed)
+    weights = rng.uniform(0.1, 1.5, (findings, causes)) * (rng.random((findings, causes)) < 0.4)
+    return pf.BeliefNetwork.layered([weights], [rng.uniform(0.05, 0.3, causes), np.full(findings, 0.02)], "noisy_or")
+
+
+def test_groups_are_as_exact_as_the_whole(monkeypatch):
+    network, observed = layered(), {12 + k: k % 2 for k in range(6)}
+    whole = pf.infer(network, observed, "exact")
+    assert not predicted(whole).any()
+    monkeypatch.setattr(exact_posterior, "QUICK", 0.0)
+    monkeypatch.setattr(predictions, "LITTLE", 0.0)
+    groups = pf.infer(network, observed, "exact")
+    np.testing.assert_allclose(groups.means, whole.means, atol=1e-10)
+    assert not predicted(groups).any()
+
+
+def test_what_would_cost_too_much_is_said(monkeypatch):
+    """ln P stays exact, and so do the means of the causes."""
+    network, observed = layered(), {12 + k: k % 2 for k in range(6)}
+    whole = pf.infer(network, observed, "exact")
+    monkeypatch.setattr(exact_posterior, "may_keep_barren", lambda _, evidence: np.zeros(len(evidence.rows), bool))
+    found = pf.infer(network, observed, "exact")
+    assert PREDICTED in found.notes
+    assert found.is_exact
+    several = np.count_nonzero(network.weights[0], axis=1) > 1
+    np.testing.assert_array_equal(np.flatnonzero(predicted(found)), 12 + np.flatnonzero(several & (np.arange(40) > 5)))
+    np.testing.assert_allclose(found.means[:18], whole.means[:18], atol=1e-10)
+    assert 1e-4 < np.abs(found.means - whole.means).max() < 0.1
+    assert PREDICTED not in whole.notes
+
+
+def test_belief_propagation_that_would_take_long_says_it_too(monkeypatch):
+    monkeypatch.setattr(predictions, "MOST_PLANNED", 0)
+    network = network_of("sigmoid", 0)
+    found = pf.infer(network, OBSERVED, "bethe")
+    assert PREDICTED in found.notes
+    np.testing.assert_array_equal(np.flatnonzero(predicted(found)), BARREN)
+
+
+def test_independent_parents_take_nothing_more(monkeypatch):
+    """Barren units that close no loop are exact as they are, and nothing is planned for them."""
+
+    def refuse(*_, **__):
+        raise AssertionError("planned")
+
+    monkeypatch.setattr(predictions, "planned", refuse)
+    monkeypatch.setattr(exact_posterior, "QUICK", -1.0)
+    monkeypatch.setattr(exact_posterior, "planned", lambda *a: predictions.Predictions([], a[2]))
+    network = network_of("sigmoid", 0, [(2, 0), (2, 1), (3, 2), (4, 3), (4, 5), (7, 6)])
+    for method in ("bethe[tol=1e-13]", "conditioned[bethe,k=1]"):
+        found = pf.infer(network, {2: 1}, method)
+        np.testing.assert_allclose(found.means, truth(network, {2: 1}), atol=1e-9)
+        assert not predicted(found).any()
+
+
+def test_predictions_compile_nothing():
+    network = network_of("sigmoid", 0)
+    pf.infer(network, OBSERVED, "bethe")
+    with compilations() as found:
+        pf.infer(network_of("sigmoid", 5), OBSERVED, "bethe")
+        pf.infer(network, OBSERVED, "exact")
+    assert len(found) == 0
+
+
+def test_a_large_network_without_evidence_is_exact():
+    """Too wide to be summed over as a whole in a short time; its units in groups are not."""
+    network = pf.load(path_of("cpcs/cpcs422b.erg.gz"))
+    found = pf.infer(network.with_tables(None), None, "auto")
+    assert not predicted(found).any()
+    assert PREDICTED not in found.notes
+    drawn = network.sample(0, 20_000).mean(axis=0)
+    assert np.abs(found.means - drawn).max() < 5 * 0.5 / np.sqrt(20_000)
