@@ -5,13 +5,13 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 STAMP := $(VENV)/installed
 
-.PHONY: demo test slow check format bench peers docs pages release clean
+.PHONY: demo test slow check format bench peers docs site pages release clean
 
 demo: $(STAMP)-all
 	$(BIN)/plefka demo --out demo
 
 test: $(STAMP)-test
-	$(BIN)/python -m pytest -n 2 --ignore docs/tutorials
+	$(BIN)/python -m pytest -n 2 --ignore docs/tutorials --ignore tests/documentation
 
 # What is left out of `make test` for time.
 slow: $(STAMP)-test
@@ -35,11 +35,14 @@ peers:
 	$(VENV)-peers/bin/python -m pip install --quiet --editable ".[all]" --requirement benchmarks/peers/requirements.txt
 	$(VENV)-peers/bin/python -m benchmarks peers --out benchmarks/results
 
-# Runs the notebooks, builds the pages and looks at them in a browser, if there is one.
-docs: $(STAMP)-docs $(STAMP)-check
-	$(BIN)/python -m pytest docs/tutorials
+# Everything that the documentation claims to do: the tutorials, which train networks, and the site.
+docs: site
+	$(BIN)/python -m pytest -n 2 docs/tutorials
+
+# Runs the notebooks, builds the pages, where a warning is an error, and tests them in a browser, if there is one.
+site: $(STAMP)-test $(STAMP)-docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
-	PLEFKA_SITE=site $(BIN)/python -m pytest tests/documentation
+	PLEFKA_SITE=site $(BIN)/python -m pytest -n 2 tests/documentation
 
 pages: $(STAMP)-check
 	$(BIN)/plefka reproduce --redraw --out results

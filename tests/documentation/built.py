@@ -1,4 +1,4 @@
-"""The documentation site: the one that `make docs` has built, or else one that is built here, once."""
+"""The documentation site: the one that `make site` has built, or else one that is built here, once."""
 
 import os
 import subprocess
@@ -22,7 +22,7 @@ def site(folder: Path) -> Path:
     if VARIABLE in os.environ:
         return ROOT / os.environ[VARIABLE]
     if missing := [name for name in TOOLS if find_spec(name) is None]:
-        pytest.skip(f"the site is not built, and cannot be without {', '.join(missing)}: make docs builds and tests it")
+        pytest.skip(f"the site is not built, and cannot be without {', '.join(missing)}: make site builds and tests it")
     done = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)],
         cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
