@@ -160,13 +160,14 @@ BAD_EVIDENCE = {
         infer(clinic, [[0, 1, np.nan, 1], [0, 0.5, 1, 1]]),
         "evidence must be 0, 1 or nan (hidden); got 0.5 for unit 'cold' in row 1.",
     ),
-    "wrong width": (infer(clinic, [0, 1]), "shape (4,) or (rows, 4) with nan for hidden units; got shape (2,)."),
+    "wrong width": (infer(clinic, [0, 1]), "with nan for hidden units: shape (4,) or (rows, 4); got shape (2,)."),
     "three axes": (infer(clinic, np.zeros((1, 1, 4))), "got shape (1, 1, 4)."),
     "nothing among dictionaries": (
         infer(clinic, [{}, None]),
-        "in a list of dictionaries every row is one; got NoneType in row 1. Write {} where nothing is observed.",
+        "every row in a list of dictionaries must be a dictionary; got NoneType in row 1. Use {} for a row in which "
+        "nothing is observed.",
     ),
-    "a word": (infer(clinic, "flu"), "evidence is None, a dictionary {unit: 0 or 1}, an array.*got str: 'flu'."),
+    "a word": (infer(clinic, "flu"), "evidence must be None, a dictionary {unit: 0 or 1}, an array.*got str: 'flu'."),
     "rows for a stack": (
         infer(stack_of_three, np.zeros((2, 4))),
         "a stack of 3 networks takes one row of evidence, or 3; got 2.",
@@ -200,7 +201,7 @@ BAD_EVIDENCE = {
         infer(lambda: pf.BeliefNetwork([[0, 0, 0], [np.inf, 0, 0], [1, 0, 0]], [0.5, 0, 0], "noisy_or"), {1: 0, 2: 1}),
         "unit '2' is observed on, but has no leak and no cause that could be on.",
     ),
-    "no rows": (infer(clinic, np.zeros((0, 4))), "a batch of evidence must have a row; got shape (0, 4)."),
+    "no rows": (infer(clinic, np.zeros((0, 4))), "a batch of evidence must have at least one row; got shape (0, 4)."),
     "a DataFrame without rows": (infer(clinic, pd.DataFrame({"flu": []})), "a batch of evidence must have a row"),
     "nothing for a name": (infer(clinic, {None: 1}), "there is no unit 'None'"),
     "infinity for an index": (infer(clinic, {np.inf: 1}), "there is no unit 'inf'"),

@@ -224,7 +224,7 @@ def test_parts_of_another_run_are_not_mixed_in(rows, out, monkeypatch):
         ),
         ({"evidence": {"slow_flow": 0}}, InvalidEvidence, "row 0: unit 'slow_flow' is 1 here, but 0 in evidence"),
         ({"evidence": {"slow_flow": pf.Likelihood(1, 2)}}, InvalidEvidence, "'slow_flow' must not have states"),
-        ({"evidence": [{}, {}]}, InvalidEvidence, "what is observed in every row is one row of evidence; got 2"),
+        ({"evidence": [{}, {}]}, InvalidEvidence, "the evidence that holds for all rows must be a single row; got 2"),
         ({"block": 0}, InvalidInput, "block must be a whole number of rows from 1 on; got 0"),
         ({"top": 0}, InvalidInput, "top must be a whole number from 1 on"),
         ({"units": "findings"}, InvalidInput, "units must be 'all', 'causes'"),

@@ -84,7 +84,7 @@ def test_a_unit_without_leak_has_no_orders(method):
 @pytest.mark.parametrize("method", ORDERS.values())
 def test_too_many_states_are_refused_before_computing(method):
     network = zoo.layered((13, 1), -1, 1, "sigmoid", 0)
-    with pytest.raises(MethodDoesNotApply, match=r"sum over 2\^13 states.*2\^12 is the most. Use G2 instead"):
+    with pytest.raises(MethodDoesNotApply, match=r"sum over 2\^13 states.*the limit is 2\^12\). Use G2 instead"):
         pf.infer(network, {13: 0}, method)
 
 

@@ -143,10 +143,10 @@ class Rows:
         for place, row in enumerate(doubtful.tolist()):
             new = np.inf if other is None else abs(-other[0].free_energy[place] - judged[row].draws)
             if other is None or not new < judged[row].off or other[0].status[place] != found.status[row]:
-                said[row] += ", and nothing better was found"
+                said[row] += ", but no better method was found"
                 continue
-            closer = f"and are closer to it ({new:.2g} away) than to {first} ({judged[row].off:.2g})"
-            said[row] = f"{why[row]}; draws are reliable {closer}"
+            closer = f"is closer to it ({new:.2g} away) than to {first} ({judged[row].off:.2g})"
+            said[row] = f"{why[row]}; importance sampling {closer}"
             better.append(place)
         kept = np.setdiff1d(np.arange(len(rows)), doubtful[better])
         if len(kept):

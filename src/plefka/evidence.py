@@ -36,9 +36,11 @@ class Likelihood:
     def __post_init__(self):
         for value in (self.on, self.off):
             if not isinstance(value, int | float | np.number) or not 0 <= value < math.inf:
-                raise InvalidEvidence(f"a Likelihood has two numbers of 0 or more; got on={self.on}, off={self.off}.")
+                raise InvalidEvidence(
+                    f"a Likelihood must have two numbers of at least 0; got on={self.on}, off={self.off}."
+                )
         if self.on == self.off == 0:
-            raise InvalidEvidence("what was seen must be possible in one state at least; got a Likelihood of 0 and 0.")
+            raise InvalidEvidence("a Likelihood must be above 0 for at least one of the states; got on=0, off=0.")
 
     @property
     def is_hard(self) -> bool:
@@ -82,7 +84,7 @@ def as_rows(network: BeliefNetwork, evidence: Any) -> tuple[Any, bool]:
     """Rows (B, n) of certain evidence with nan for hidden units, and whether a batch was asked for."""
     found = as_evidence(network, evidence)
     if found.tilt is not None:
-        raise InvalidEvidence("evidence must be 0 or 1 here; got a Likelihood. Soft evidence is for infer.")
+        raise InvalidEvidence("evidence must be 0 or 1 here; got a Likelihood. Only pf.infer takes soft evidence.")
     return found.rows, found.batched
 
 
@@ -101,7 +103,7 @@ def as_evidence(network: BeliefNetwork, evidence: Any) -> Evidence:
     else:
         found = Evidence(_from_array(network, evidence))
     if found.rows.shape[0] == 0:
-        raise InvalidEvidence(f"a batch of evidence must have a row; got shape {found.rows.shape}.")
+        raise InvalidEvidence(f"a batch of evidence must have at least one row; got shape {found.rows.shape}.")
     batched = found.rows.ndim == 2 or network.stack is not None
     return _checked(network, (found if found.rows.ndim == 2 else found.take(None))._replace(batched=batched))
 
@@ -117,8 +119,8 @@ def _checked(network: BeliefNetwork, found: Evidence) -> Evidence:
 def _mapping(row: Any, number: int) -> Mapping:
     if not isinstance(row, Mapping):
         raise InvalidEvidence(
-            f"in a list of dictionaries every row is one; got {type(row).__name__} in row {number}. "
-            "Write {} where nothing is observed."
+            f"every row in a list of dictionaries must be a dictionary; got {type(row).__name__} in row {number}. "
+            "Use {} for a row in which nothing is observed."
         )
     return row
 
@@ -165,7 +167,7 @@ def _state(network: BeliefNetwork, unit: int, state: Any) -> float:
         raise InvalidEvidence(
             f"the state of unit {network.names[unit]!r} must be 0 or 1{own_text(own)}; got {state!r}."
             f"{nearest(state, own or ()) if isinstance(state, str) else ''} Leave a unit out to keep it hidden, "
-            "or give a Likelihood(on, off) where what was seen is not certain."
+            "or pass a Likelihood(on, off) if the observation is uncertain."
         )
     return found
 
@@ -206,8 +208,8 @@ def _from_array(network: BeliefNetwork, evidence: Any) -> Any:
     rows = evidence if is_traced(evidence) else _numbers_in_array(evidence)
     if rows.ndim not in (1, 2) or rows.shape[-1] != network.size:
         raise InvalidEvidence(
-            f"an array of evidence has one column for each unit, shape ({network.size},) or (rows, {network.size}) "
-            f"with nan for hidden units; got shape {rows.shape}."
+            f"an array of evidence must have one column for each unit, with nan for hidden units: shape "
+            f"({network.size},) or (rows, {network.size}); got shape {rows.shape}."
         )
     return rows
 
@@ -219,7 +221,7 @@ def _numbers_in_array(evidence: Any) -> np.ndarray:
         return np.asarray(evidence, dtype=float)
     except (TypeError, ValueError):
         raise InvalidEvidence(
-            "evidence is None, a dictionary {unit: 0 or 1}, an array with nan for hidden units, or a DataFrame; "
+            "evidence must be None, a dictionary {unit: 0 or 1}, an array with nan for hidden units, or a DataFrame; "
             f"got {type(evidence).__name__}: {str(evidence)[:60]!r}."
         ) from None
 

@@ -40,5 +40,5 @@ class Judged:
         if not self.check.reliable:
             return "; its check could not confirm it, as too few samples carry weight"
         if not self.is_off:
-            return "; draws are reliable and agree with it"
-        return f"; draws are reliable but differ from it by {self.off:.2g} (+- {self.check.standard_error:.1g})"
+            return "; importance sampling agrees with it"
+        return f"; importance sampling differs from it by {self.off:.2g} (+- {self.check.standard_error:.1g})"

@@ -59,7 +59,7 @@ def check(method: MeanField, question: Question) -> None:
     check_activation(method, question.model.activation)
     if method.functional.needs_pairs and question.storage.num_pairs() > MOST_PAIRS:
         pairs = f"{question.storage.num_pairs():,} pairs of parents"
-        raise does_not_apply(method, f"it would sum over {pairs}, and {MOST_PAIRS:,} is the most", "G221")
+        raise does_not_apply(method, f"it would sum over {pairs} (the limit is {MOST_PAIRS:,})", "G221")
 
 
 class Objective(NamedTuple):

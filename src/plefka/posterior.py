@@ -26,7 +26,7 @@ class About:
     contributions: Any = None  # (units, rows): of each unit to the second order, where they were asked for
     conditioned_on: Any = None  # the units of a single row that were conditioned on
     methods: Any = None  # the method that answered each row, where they were chosen
-    without_leak: Any = None  # (units, rows): the units for lack of whose leak there is no answer
+    without_leak: Any = None  # (units, rows): the units that need a leak for the answer to be finite
     draws: Draws | None = None  # from which barren units are predicted
     components: Any = None  # as proposals, where barren units are predicted from more of them
     exact_rows: Callable[[], Any] | None = None  # (rows,): where the posterior of all units together is known

@@ -18,10 +18,10 @@ from plefka.reduction.reduce import Part, Reduction, reduce
 from plefka.solution import CONVERGED, IMPOSSIBLE, NOT_FINITE
 
 AT_ONCE = 2**22  # units times rows that are reduced at once
-LOOSE = "edges of probability one between hidden units count as weights of 30, so that this is no strict bound"
+LOOSE = "edges of probability one between hidden units count as weights of 30, so this is not a strict bound"
 LOOSE_TABLES = (
-    "states of hidden units that are certain given their parents count as ones of probability 1e-13, so that this is "
-    "no strict bound"
+    "states of hidden units that are certain given their parents are given a probability of 1e-13 instead of 0, so "
+    "this is not a strict bound"
 )
 # Some rows, the units that the means are of, ln weights (components, rows) and means (components, units, rows).
 Components: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]

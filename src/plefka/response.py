@@ -37,7 +37,7 @@ def covariance(solution: "Solution") -> np.ndarray:
     n = len(solution.names)
     if n > MOST_UNITS:
         raise InvalidInput(
-            f"the covariance of {n:,} units is a matrix of {n**2:,} numbers, and {MOST_UNITS:,} units is the most. "
+            f"a covariance matrix is limited to {MOST_UNITS:,} units; {n:,} units would need {n**2:,} numbers. "
             "Use covariance_product(vector) instead."
         )
     C = _responses(solution, np.eye(n))

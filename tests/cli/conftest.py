@@ -32,6 +32,7 @@ Run = Callable[..., Ran]
 def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
     """The command in this process, without a compilation cache: other tests must not find JAX configured."""
     monkeypatch.setenv("PLEFKA_CACHE_DIR", "")
+    monkeypatch.setenv("PLEFKA_PROGRESS", "0")  # on a busy machine a bar would stand on standard error
 
     def run(*arguments: object) -> Ran:
         code = main([str(argument) for argument in arguments])

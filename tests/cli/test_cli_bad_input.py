@@ -79,7 +79,7 @@ def test_rows_without_names_have_a_column_for_every_unit(run, tmp_path):
     np.save(tmp_path / "rows.npy", np.zeros((2, 14)))
     answer = run("infer", NET, "--rows", tmp_path / "rows.npy")
     assert (answer.code, answer.out) == (2, "")
-    assert "there must be 8 columns, as the bottom layer has units, or all 15 units; got 14." in answer.err
+    assert "there must be 8 columns, one for each unit of the bottom layer, or all 15 units; got 14." in answer.err
 
 
 @pytest.mark.parametrize("command", [("demo",), ("reproduce", "table1", "--networks", "2")])

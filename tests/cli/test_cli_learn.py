@@ -544,7 +544,7 @@ def test_what_is_read_is_not_overwritten_and_what_is_there_only_on_request(run, 
     ("content", "message"),
     [
         ("a,e\n1,0\n", "columns must be units of the network; there is no 'e'"),
-        ("1,0,1\n", "there must be 4 columns, as the bottom layer has units, or all 6 units; got 3"),
+        ("1,0,1\n", "there must be 4 columns, one for each unit of the bottom layer, or all 6 units; got 3"),
     ],
 )
 def test_columns_that_are_no_units_are_named(run, model, tmp_path, content, message):

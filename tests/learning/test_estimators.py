@@ -322,7 +322,7 @@ def test_frames_of_words_and_with_ids_are_those_of_numbers():
             found: Any = kind(**LEARNED, epochs=1).fit(words, *targets)
         assert list(found.feature_names_in_) == list("abcd")
         answer = "score_samples" if kind is BeliefNetworkModel else "predict_proba"
-        with pytest.warns(PlefkaWarning, match="taken for the names of the rows"):
+        with pytest.warns(PlefkaWarning, match="used to identify the rows"):
             np.testing.assert_array_equal(getattr(found, answer)(words), getattr(plain, answer)(numbers))
     words.loc[2, "b"] = "maybe"
     with pytest.raises(

@@ -427,7 +427,7 @@ def test_a_digest_tells_shapes_and_types_apart():
 def test_epochs_count_those_of_the_checkpoint(tmp_path):
     path = tmp_path / "run.npz"
     pf.fit(small("sigmoid"), ROWS, epochs=3, checkpoint=path)
-    with pytest.raises(pf.errors.InvalidInput, match=r"must be 3 or more to go on from .*run\.npz'; got 2"):
+    with pytest.raises(pf.errors.InvalidInput, match=r"run\.npz', so it must be at least 3 to resume training; got 2"):
         pf.fit(small("sigmoid"), ROWS, epochs=2, checkpoint=path)
 
 

@@ -12,9 +12,9 @@ RECOGNISED = {
     "text": ("patient", ["p1", "p2", "p2"], "holds text"),
     "text with gaps": ("patient", ["p1", None, "p2"], "holds text"),
     "dates": ("seen", list(pd.date_range("2024-01-01", periods=3)), "holds text"),
-    "numbers": ("patient", [4711, 4712, 4713], "has another number in each row"),
-    "numbers from 1": ("patient", [1, 2, 3], "has another number in each row"),
-    "numbers as text": ("patient", ["007", "008", "009"], "has another number in each row"),
+    "numbers": ("patient", [4711, 4712, 4713], "has a different whole number in each row"),
+    "numbers from 1": ("patient", [1, 2, 3], "has a different whole number in each row"),
+    "numbers as text": ("patient", ["007", "008", "009"], "has a different whole number in each row"),
     "an index": ("", [0, 1, 2], "has no name"),
     "an index as pandas calls it": ("Unnamed: 0", [0, 1, 2], "has no name"),
 }
@@ -39,7 +39,7 @@ def test_what_names_the_rows_is_recognised_and_said(name, values, why):
     roles = roles_of(table(name, values), KNOWN)
     called = name if name == "patient" or name == "seen" else "index"
     assert (roles.units, roles.ids) == ([1], {called: 0})
-    with pytest.warns(PlefkaWarning, match=f"is not a unit and {why}; it is taken for the names of the rows"):
+    with pytest.warns(PlefkaWarning, match=f"is not a unit and {why}, so it is used to identify the rows"):
         roles.report()
     assert roles_of(table(name, values), None).units == [1]
 
@@ -64,7 +64,7 @@ def test_all_unknown_columns_are_named_with_their_neighbours():
 
 
 def test_an_id_that_is_not_there():
-    with pytest.raises(ValueError, match=r"there is no column 'patint' for the names of rows. Did you mean 'patient'"):
+    with pytest.raises(ValueError, match=r"there is no column 'patint' to identify the rows. Did you mean 'patient'"):
         roles_of(table("patient", ["a", "b", "c"]), KNOWN, ["patint"])
 
 

@@ -163,7 +163,7 @@ def commands(path, folder):
 def test_ids_that_nobody_named_are_recognised_by_all_and_said(tmp_path, model, suffix, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     path = str(write(tmp_path, suffix, frame()))
-    sentence = "the column 'patient' is not a unit and holds text; it is taken for the names of the rows."
+    sentence = "the column 'patient' is not a unit and holds text, so it is used to identify the rows."
     for command, call in commands(path, tmp_path):
         for out in tmp_path.glob("out.csv"):
             out.unlink()
@@ -227,7 +227,7 @@ def test_columns_are_recognised_whatever_the_size_of_blocks(tmp_path):
     table = frame().assign(patient=[1, 2, 3, 4, 5, 6])
     for size in (1, 2, 6):
         for source in (write(tmp_path, ".csv", table), table, table.to_dict("records")):
-            with pytest.warns(PlefkaWarning, match="has another number in each row"):
+            with pytest.warns(PlefkaWarning, match="has a different whole number in each row"):
                 pf.infer_rows(NET, source, tmp_path / "out.parquet", "exact", block=size, force=True)
             found = pd.read_parquet(tmp_path / "out.parquet")
             assert found["patient"].astype(int).tolist() == [1, 2, 3, 4, 5, 6]
@@ -286,5 +286,5 @@ def test_ids_are_dropped_where_a_frame_is_evidence_or_learned_from():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         pf.infer(NET, table.set_index("patient"), "exact")
-        with pytest.raises(InvalidInput, match="an array has no column 'patient' for the names of rows"):
+        with pytest.raises(InvalidInput, match="an array has no column 'patient' to identify"):
             pf.score(NET, ROWS, id_columns="patient")

@@ -47,7 +47,7 @@ def plefka(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Inference in networks of binary units: belief networks with sigmoid, noisy-or and other activations.
+    """Compute posteriors in networks of binary units, and learn such networks from data.
 
     Exit code: 0, 1 if a method did not converge or learn, 2 for bad input, 130 after Ctrl-C.
     """

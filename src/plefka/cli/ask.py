@@ -18,15 +18,15 @@ def ask(
             "--target",
             "-t",
             metavar="UNIT,...",
-            help="Units to learn about; all hidden causes unless given.",
+            help="The units to learn about. By default these are all hidden causes.",
             autocompletion=completion.units,
         ),
     ] = None,
     method: options.Method = None,
-    top: Annotated[int, typer.Option(min=1, help="How many candidates are shown.")] = 10,
+    top: Annotated[int, typer.Option(min=1, help="The number of candidates to show.")] = 10,
     json: options.Json = False,
 ) -> None:
-    """Which hidden unit to look at next, by expected information about the targets."""
+    """Rank hidden units by how much information about the targets observing them is expected to give."""
     import plefka as pf
     from plefka.cli.source import read_question
 

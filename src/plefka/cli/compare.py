@@ -28,7 +28,7 @@ class Trial:
 
 
 def compare(net: options.Network, evidence: options.Evidence = None, json: options.Json = False) -> None:
-    """Every method that applies beside the exact one."""
+    """Compare the answers of all applicable methods with the exact answer."""
     import plefka as pf
     from plefka.cli.source import read_evidence, read_network
 

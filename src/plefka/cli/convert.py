@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from plefka.recognition import Form
 
 Source = Annotated[Path, typer.Argument(metavar="A", help="A network file: .json, .npz, .bif, .xmlbif, .uai, ...")]
-Target = Annotated[Path, typer.Argument(metavar="B", help="The file to write; its suffix says in which format.")]
+Target = Annotated[Path, typer.Argument(metavar="B", help="The file to write. Its suffix selects the format.")]
 Approximate = Annotated[
     float | None,
     typer.Option(
         "--approximate",
         metavar="ERROR",
-        help="Accept a noisy-or or sigmoid whose probabilities are within this of a table, as 0.02.",
+        help="Replace tables by noisy-or or sigmoid units if no probability changes by more than this, e.g. 0.02.",
     ),
 ]
 

@@ -27,7 +27,7 @@ order is unbounded: plefka compare example:espresso --evidence slow_flow=1,low_p
 
 
 def demo(out: Out = Path("demo")) -> None:
-    """A diagnosis by every method, and its picture."""
+    """Run a small diagnosis by every method, and draw the network."""
     from plefka.cache import keep_compiled
     from plefka.examples import read_example
 

@@ -16,10 +16,10 @@ def explain(
     evidence: options.Evidence = None,
     method: options.Method = None,
     candidate: options.Candidates = None,
-    top: Annotated[int, typer.Option(min=1, help="How many units that could be observed are shown.")] = 5,
+    top: Annotated[int, typer.Option(min=1, help="The number of further observations to show.")] = 5,
     json: options.Json = False,
 ) -> None:
-    """How much each observation moved a unit's log-odds, and what would move them most."""
+    """Show how much each observation changed the log-odds of a unit, and which further ones would change them most."""
     import plefka as pf
     from plefka.cli.source import read_question
 

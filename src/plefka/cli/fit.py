@@ -22,27 +22,41 @@ DID_NOT_LEARN = 1
 
 
 def fit(
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="MODEL", help="File for the network: .json or .npz.")],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="MODEL", help="The file for the learned network: .json or .npz.")
+    ],
     data: options.Data = None,
     rows: options.Rows = None,
     id_column: options.Id = None,
-    layers: Annotated[str, typer.Option(metavar="1x8", help="The sizes of the hidden layers, top first.")] = "1x8",
-    activation: Annotated[str, typer.Option(help="sigmoid or noisy_or.")] = "sigmoid",
+    layers: Annotated[
+        str, typer.Option(metavar="1x8", help="The sizes of the hidden layers, top layer first.")
+    ] = "1x8",
+    activation: Annotated[str, typer.Option(help="The activation of all units: sigmoid or noisy_or.")] = "sigmoid",
     method: options.LearningMethod = None,
-    epochs: Annotated[int, typer.Option(min=1)] = 100,
-    batch_size: Annotated[int, typer.Option(min=1, help="Distinct rows per step.")] = 256,
+    epochs: Annotated[int, typer.Option(min=1, help="The number of passes over the rows.")] = 100,
+    batch_size: Annotated[int, typer.Option(min=1, help="The number of distinct rows in each step.")] = 256,
     seed: options.Seed = 0,
-    learning_rate: Annotated[float, typer.Option(min=0.0, help="The step size of Adam.")] = 0.05,
+    learning_rate: Annotated[float, typer.Option(min=0.0, help="The learning rate of Adam.")] = 0.05,
     l1: Annotated[float, typer.Option(min=0.0, help="L1 penalty on the weights.")] = 0.0,
     l2: Annotated[float, typer.Option(min=0.0, help="L2 penalty on the weights.")] = 0.0,
-    validation: Annotated[float, typer.Option(min=0.0, max=0.9, help="Fraction of rows held out, as 0.1.")] = 0.0,
-    patience: Annotated[int, typer.Option(min=1, help="Epochs without improvement before it stops.")] = 20,
+    validation: Annotated[
+        float,
+        typer.Option(min=0.0, max=0.9, help="The fraction of rows to hold out for early stopping, such as 0.1."),
+    ] = 0.0,
+    patience: Annotated[
+        int, typer.Option(min=1, help="The number of epochs without improvement after which training stops.")
+    ] = 20,
     checkpoint: Annotated[
-        Path | None, typer.Option(metavar="PATH", help="Checkpoint; if it exists, training resumes.")
+        Path | None, typer.Option(metavar="PATH", help="The checkpoint file. If it exists, training resumes from it.")
     ] = None,
-    plot: Annotated[Path | None, typer.Option(metavar="PICTURE", help="Draw the history.")] = None,
-    features: Annotated[Path | None, typer.Option(metavar="PICTURE", help="Draw the weights of hidden units.")] = None,
-    shape: Annotated[str | None, typer.Option(metavar="8x8", help="Of the images in --features.")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="PICTURE", help="Draw the training history to this file.")
+    ] = None,
+    features: Annotated[
+        Path | None,
+        typer.Option(metavar="PICTURE", help="Draw the weights of each hidden unit as an image to this file."),
+    ] = None,
+    shape: Annotated[str | None, typer.Option(metavar="8x8", help="The shape of the images in --features.")] = None,
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:

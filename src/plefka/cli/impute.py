@@ -21,16 +21,21 @@ BLOCK = 2**13  # rows that are filled at once
 
 def impute(
     model: options.Model,
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILLED", help=".csv, .parquet or .npy.")],
+    out: Annotated[
+        Path,
+        typer.Option("--out", "-o", metavar="FILLED", help="The file for the filled table: .csv, .parquet or .npy."),
+    ],
     data: options.Data = None,
     rows: options.Rows = None,
     id_column: options.Id = None,
     method: options.LearningMethod = None,
-    probabilities: Annotated[bool, typer.Option("--probabilities", help="Fill in P(on | row), not 0 or 1.")] = False,
+    probabilities: Annotated[
+        bool, typer.Option("--probabilities", help="Fill in the probability of being on instead of 0 or 1.")
+    ] = False,
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
-    """Fill the missing entries of a table."""
+    """Fill in the missing entries of a table."""
     from plefka.cli.source import read_network
     from plefka.learning.fitting import learning_method
     from plefka.tabular.table import read_table

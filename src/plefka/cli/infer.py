@@ -21,7 +21,7 @@ Methods = Annotated[
         "--method",
         "-m",
         metavar="METHOD",
-        help="auto (default), G12, bethe, exact, ...; may be repeated.",
+        help="The method: auto (default), exact, bethe, G12, ... Repeat the option for several methods.",
         autocompletion=completion.methods,
     ),
 ]
@@ -41,7 +41,7 @@ def infer(
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
-    """Posterior means and ln P(evidence)."""
+    """Compute the probability of every hidden unit, and ln P(evidence)."""
     import plefka as pf
     from plefka.cli.source import read_evidence, read_network, read_rows
 

@@ -16,7 +16,7 @@ Network = Annotated[
     str,
     typer.Argument(
         metavar="NET",
-        help="A network file (.json, .bif, .uai, .csv, ...), or example:espresso.",
+        help="A network file (.json, .bif, .uai, .csv, ...), or a bundled example such as example:espresso.",
         autocompletion=completion.networks,
     ),
 ]
@@ -26,14 +26,18 @@ Evidence = Annotated[
         "--evidence",
         "-e",
         metavar="UNIT=STATE,...",
-        help="What was seen: a=1,b=0, or softly c=0.9:0.2 (on:off).",
+        help="The observed units: a=1,b=0. Uncertain observations have a likelihood for on and off: c=0.9:0.2.",
         autocompletion=completion.evidence,
     ),
 ]
 Method = Annotated[
     str | None,
     typer.Option(
-        "--method", "-m", metavar="METHOD", help="auto (default), exact, bethe, ...", autocompletion=completion.methods
+        "--method",
+        "-m",
+        metavar="METHOD",
+        help="The method: auto (default), exact, bethe, ...",
+        autocompletion=completion.methods,
     ),
 ]
 Candidates = Annotated[
@@ -42,16 +46,16 @@ Candidates = Annotated[
         "--candidate",
         "-c",
         metavar="UNIT,...",
-        help="Units that could be observed; all with parents unless given.",
+        help="The units that could be observed. By default these are all hidden units with parents.",
         autocompletion=completion.units,
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 Data = Annotated[
     Path | None,
     typer.Argument(
         metavar="[DATA]",
-        help="The table to read, as --rows.",
+        help="The table to read; the same as --rows.",
         show_default=False,
         autocompletion=completion.files,
     ),
@@ -61,13 +65,17 @@ Rows = Annotated[
     typer.Option(
         "--rows",
         metavar="FILE",
-        help="The table to read, with units for columns: .csv, .csv.gz, .parquet, .jsonl or .npy.",
+        help="The table to read, with one column for each unit: .csv, .csv.gz, .parquet, .jsonl or .npy.",
         autocompletion=completion.files,
     ),
 ]
 Id = Annotated[
     list[str] | None,
-    typer.Option("--id", metavar="COLUMN", help="A column that names the rows; may be repeated. Kept in the output."),
+    typer.Option(
+        "--id",
+        metavar="COLUMN",
+        help="A column that identifies the rows and is copied to the output. Repeat the option for several columns.",
+    ),
 ]
 Model = Annotated[
     str, typer.Argument(metavar="MODEL", help="A network file (.json or .npz).", autocompletion=completion.networks)
@@ -78,7 +86,7 @@ LearningMethod = Annotated[
         "--method",
         "-m",
         metavar="METHOD",
-        help="SJJ for sigmoid networks and G12 for others unless given.",
+        help="The method. By default SJJ for sigmoid networks and G12 for others.",
         autocompletion=completion.methods,
     ),
 ]

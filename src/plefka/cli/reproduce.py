@@ -18,16 +18,24 @@ if TYPE_CHECKING:
 
 
 def reproduce(
-    parts: Annotated[list[str] | None, typer.Argument(metavar="[PART]...", help=f"{', '.join(PARTS)}.")] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer networks, starts and epochs: two minutes.")] = False,
-    networks: Annotated[int | None, typer.Option(min=2, help="In each column; 10,000 unless given.")] = None,
+    parts: Annotated[
+        list[str] | None, typer.Argument(metavar="[PART]...", help=f"What to compute: {', '.join(PARTS)}.")
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Use fewer networks, starts and epochs. This takes about two minutes.")
+    ] = False,
+    networks: Annotated[
+        int | None, typer.Option(min=2, help="The number of networks in each column of a table. By default 10,000.")
+    ] = None,
     seed: Annotated[int, typer.Option("--seed", "-s", min=0, help="The same seed gives the same rows.")] = 0,
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="For rows and report.")] = Path(
-        "reproduction"
-    ),
-    redraw: Annotated[bool, typer.Option("--redraw", help="Only draw the report again from the rows in DIR.")] = False,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="DIR", help="The folder for the rows and the report.")
+    ] = Path("reproduction"),
+    redraw: Annotated[
+        bool, typer.Option("--redraw", help="Only redraw the report from the rows in DIR; compute nothing.")
+    ] = False,
 ) -> None:
-    """The paper's tables and figures, computed anew."""
+    """Compute the tables and figures of the paper again."""
     from plefka.experiments import render, size, store
 
     wanted = [_part(part) for part in parts or ["all"]]

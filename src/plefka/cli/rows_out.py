@@ -16,18 +16,26 @@ if TYPE_CHECKING:
 
 Out = Annotated[
     Path | None,
-    typer.Option("--out", "-o", metavar="FILE", help="Write the answers of --rows, block by block: .parquet or .csv."),
+    typer.Option(
+        "--out",
+        "-o",
+        metavar="FILE",
+        help="With --rows: the file for the answers, .parquet or .csv. It is written block by block.",
+    ),
 ]
 Units = Annotated[
     list[str] | None,
     typer.Option(
         "--units",
         metavar="UNIT,...",
-        help="With --out: all (default), causes, or names.",
+        help="With --out: the units to write. This is all (default), causes, or a list of names.",
         autocompletion=completion.units,
     ),
 ]
-Top = Annotated[int | None, typer.Option("--top", min=1, help="With --out: only the most probable units of each row.")]
+Top = Annotated[
+    int | None,
+    typer.Option("--top", min=1, help="With --out: write only this many of the most probable units for each row."),
+]
 
 
 def check_options(

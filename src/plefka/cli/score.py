@@ -17,15 +17,18 @@ def score(
     data: options.Data = None,
     rows: options.Rows = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write ln P of every row: .csv or .parquet.")
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="Write ln P of every row to this file: .csv or .parquet."),
     ] = None,
     id_column: options.Id = None,
     seed: options.Seed = 0,
-    samples: Annotated[int, typer.Option(min=2, help="For each row, where sampling is needed.")] = 1000,
+    samples: Annotated[
+        int, typer.Option(min=2, help="The number of samples for each row, if the exact value is too expensive.")
+    ] = 1000,
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
-    """ln P of the rows of a table, exact where affordable."""
+    """Compute ln P of the rows of a table, exactly if that is affordable."""
     import numpy as np
 
     from plefka.cli.source import read_network

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def show(net: options.Network, json: options.Json = False) -> None:
-    """What a network consists of: sizes, edges, weights."""
+    """Describe a network: its units, edges and weights."""
     from plefka.cli.source import read_network
 
     network = read_network(net)

@@ -39,7 +39,7 @@ class Functional(eqx.Module):
         return False
 
     def units_without_leak(self, question: Question, u: Any = None) -> Any:
-        """The units for lack of whose leak the free energy is infinite, at the means u, or anywhere; None: none."""
+        """The units without a leak that make the free energy infinite, at the means u, or anywhere; None: none."""
         return None
 
     @abstractmethod

@@ -41,8 +41,8 @@ class Orders(Functional):
         bits = question.size if is_traced(free) else int(np.asarray(free).sum(0).max(initial=0))
         if bits > MOST_HIDDEN:
             raise MethodDoesNotApply(
-                f"G{self.order} does not apply: it would sum over 2^{bits} states of the hidden units, and "
-                f"2^{MOST_HIDDEN} is the most. Use G2 instead."
+                f"G{self.order} does not apply: it would sum over 2^{bits} states of the hidden units "
+                f"(the limit is 2^{MOST_HIDDEN}). Use G2 instead."
             )
         return Orders(self.order, bits, self.first.fitted(question))
 

@@ -206,6 +206,6 @@ def lowest_fields(edges: Edges, h: Any, u: Any) -> Any:
 
 
 GAUSSIAN = (
-    "units with more than 12 parents were averaged as if their fields were normal, so that this is an estimate; "
-    "check it with solution.check(seed=0)"
+    "units with more than 12 parents were averaged as if their fields were normally distributed, so this is an "
+    "estimate; check it with solution.check(seed=0)"
 )

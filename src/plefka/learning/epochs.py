@@ -193,8 +193,8 @@ class Loop:
         done = len(self.history["epoch"])
         if done > self.run.epochs:
             raise InvalidInput(
-                f"epochs counts those of the checkpoint too, and must be {done} or more to go on from "
-                f"{str(self.checkpoint.path)!r}; got {self.run.epochs}."
+                f"epochs includes those of the checkpoint {str(self.checkpoint.path)!r}, so it must be at least {done} "
+                f"to resume training; got {self.run.epochs}."
             )
         self.earlier_seconds = float(self.history["seconds"][-1]) if done else 0.0
 

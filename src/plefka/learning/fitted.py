@@ -52,7 +52,7 @@ class Fitted:
     - `history`: arrays with an entry for each epoch (of a stack, a row with an entry for each network):
         `epoch`; `objective`, the method's estimate of ln P per row as it was during the epoch; `log_likelihood`, the
         exact one after it, nan where that costs too much; `validation`, the estimate on the validation rows, where one
-        that could not be solved counts as the worst, or as coin tosses where that is less; `solved`, the fraction of
+        that could not be solved counts as the worst, or as fair coin flips if that is lower; `solved`, the fraction of
         rows that could be learned from, as their free energy is that of some probability; `converged`, the fraction
         that was solved to `tol` in the few evaluations that a step has; `seconds` since the start.
     - `stopped`: why it ended. `warnings`: reasons to doubt the network although learning came to its end.

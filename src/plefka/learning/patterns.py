@@ -75,7 +75,7 @@ def as_table(network: "BeliefNetwork", rows: Any, what: str = "rows", id_columns
     if is_table(rows):
         return read_table(rows, network, id_columns, what)
     if id_columns:
-        raise InvalidInput(f"an array has no column {id_columns!r} for the names of {what}. Give a DataFrame.")
+        raise InvalidInput(f"an array has no column {id_columns!r} to identify {what}. Pass a DataFrame.")
     return Table(what, None, rows if isinstance(rows, np.ndarray) else np.asarray(rows), {})
 
 

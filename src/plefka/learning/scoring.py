@@ -126,8 +126,8 @@ def score_patterns(
     possible = likelihood.applies(network, patterns) and likelihood.work(network, patterns) <= AFFORDABLE
     if exact is True and not possible:
         raise InvalidInput(
-            f"the sum over all states of {len(patterns.latent)} hidden units is too long, or observed units have "
-            "children. Leave exact=None and pass a seed for importance sampling."
+            f"exact=True does not apply, because {_reason(network, patterns)}. "
+            "Leave exact out and pass a seed for importance sampling."
         )
     if possible and exact is not False:
         return _exact(network, patterns)

@@ -25,7 +25,7 @@ def validation(network: BeliefNetwork, method: MeanField, tol: float, patterns: 
 def _mean(network: BeliefNetwork, method: MeanField, rows: np.ndarray, patterns: Patterns) -> float:
     """A row that fails must not make the others' mean look better.
 
-    It counts as the worst of them, or as coin tosses where that is less.
+    It counts as the worst of them, or as independent fair coin flips if that is lower.
     """
     solution = infer(network, rows, method)
     estimates, status = solution.log_likelihood, solution.status

@@ -29,7 +29,7 @@ def history(fitted: "Fitted", path: str | os.PathLike[str] | None = None, *, ax:
     Every network of a stack is a line. The figure is written where a path is given.
     """
     if not fitted.epochs:
-        raise InvalidInput("a history has one epoch or more; nothing was learned.")
+        raise InvalidInput("a history must have at least one epoch; got none, because nothing was learned.")
     axes, palette = axes_for(ax, (8.0, 4.6), 0.15)
     plain(axes, palette)
     colours = {"objective": palette.accents[0], "log_likelihood": palette.ink, "validation": palette.accents[1]}

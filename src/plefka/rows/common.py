@@ -22,7 +22,7 @@ class Common(NamedTuple):
     def of(cls, network: "BeliefNetwork", evidence: Any, called: str = "evidence") -> "Common":
         found = as_evidence(network, evidence)
         if len(found.rows) > (network.stack or 1):
-            raise InvalidEvidence(f"what is observed in every row is one row of evidence; got {len(found.rows)}.")
+            raise InvalidEvidence(f"the evidence that holds for all rows must be a single row; got {len(found.rows)}.")
         return cls(network, found.take([0]), called)
 
     @property

@@ -48,7 +48,7 @@ def open_source(network: "BeliefNetwork", source: Any, size: int, id_columns: Id
         return Source(_saying_blocks(map(reader.block, columns.parts(size))), len(columns), reader.id_columns)
     if isinstance(source, np.ndarray):
         if id_columns:
-            raise InvalidInput(f"an array has no column {id_columns!r} for the names of rows. Give a DataFrame.")
+            raise InvalidInput(f"an array has no column {id_columns!r} to identify the rows. Pass a DataFrame.")
         return Source(_of_array(network, source, size), len(source), [])
     if isinstance(source, Iterable) and not isinstance(source, Mapping):
         return _of_mappings(network, source, size, id_columns)

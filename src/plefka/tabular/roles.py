@@ -43,12 +43,14 @@ def roles_of(sample: Columns, known: Collection[str] | None, id_columns: IdColum
     given = [id_columns] if isinstance(id_columns, str) else list(id_columns or ())
     if sample.names is None:
         if given:
-            raise ValueError(f"there is no column {given[0]!r} for the names of rows, as columns have no names.")
+            raise ValueError(
+                f"there is no column {given[0]!r} to identify the rows, because the columns have no names."
+            )
         return Roles(list(range(sample.width)), None, {}, [])
     _check_names(sample)
     missing = next((name for name in given if name not in sample.names and name not in sample.index), None)
     if missing is not None:
-        raise ValueError(f"there is no column {missing!r} for the names of rows.{nearest(missing, sample.names)}")
+        raise ValueError(f"there is no column {missing!r} to identify the rows.{nearest(missing, sample.names)}")
     ids: dict[str, int] = {}
     notes: list[str] = []
     units, unknown = [], []
@@ -78,7 +80,7 @@ def why_id(sample: Columns, at: int, known: Collection[str] | None) -> str:
         return ""
     if _is_text(values):
         return "holds text"
-    return "has another number in each row" if _counts(values) else ""
+    return "has a different whole number in each row" if _counts(values) else ""
 
 
 def _is_index(name: str, at: int) -> bool:
@@ -163,17 +165,17 @@ def _spelled_alike(name: str, known: Collection[str] | None) -> bool:
 def note_of(name: str, why: str, kind: str = "unit") -> str:
     """What was recognised, in a sentence; `kind` is what the column is not."""
     called = f"the column {name!r}" if name else "the first column"
-    told = f" To say so yourself, pass --id {name} (id_columns={name!r}), or make it the index of a DataFrame."
+    told = f" To avoid this warning, pass --id {name} (id_columns={name!r}), or make it the index of a DataFrame."
     confirm = told if name and kind == "unit" else ""
-    return f"{called} is not a {kind} and {why}; it is taken for the names of the rows.{confirm}"
+    return f"{called} is not a {kind} and {why}, so it is used to identify the rows.{confirm}"
 
 
 def _unknown_text(unknown: list[str], known: Collection[str]) -> str:
     if unknown[0] == "":
-        return "every column must have a name in the header; column 1 has none, and is not an index, as values repeat."
+        return "every column must have a name; column 1 has none, and its values repeat, so it cannot be an index."
     hints = list(dict.fromkeys(filter(None, (nearest(name, known) for name in unknown[:6]))))
     named = next((name for name in unknown if not nearest(name, known)), unknown[0])
     return (
         f"columns must be units of the network; there is no {listed(map(repr, unknown))}.{''.join(hints)} "
-        f"Rename or drop the column, or pass --id {named!r} (id_columns) if it names the rows."
+        f"Rename or drop the column, or pass --id {named!r} (id_columns) if it identifies the rows."
     )

@@ -153,7 +153,9 @@ def units_of(network: "BeliefNetwork", names: list[str] | None, width: int) -> n
         return np.array([position[name] for name in names], int)
     visible = network.layers[-1] if network.layers else network.size
     if width not in (visible, network.size):
-        either = f"{visible} columns, as the bottom layer has units, or" if visible < network.size else "columns for"
+        either = (
+            f"{visible} columns, one for each unit of the bottom layer, or" if visible < network.size else "columns for"
+        )
         raise InvalidInput(f"there must be {either} all {network.size} units; got {width}.")
     return np.arange(network.size - width, network.size)
 
