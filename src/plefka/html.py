@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from plefka.tables import SENTENCES, doubts, kind_of, status_word
+from plefka.tables import doubts, method_and_kind, status_word
 
 if TYPE_CHECKING:
     from plefka.learning.fitted import Fitted
@@ -83,7 +83,6 @@ def solution_html(solution: "Solution") -> str:
 
 
 def _of_row(solution: "Solution") -> Content:
-    kind = SENTENCES[kind_of(solution)]
     hidden = solution.ranking(None, units="all")
     observed = np.flatnonzero(solution.observed)
     states = [
@@ -93,7 +92,7 @@ def _of_row(solution: "Solution") -> Content:
     rows = [(name, f"{mean:.4f}", bar(mean)) for name, mean in hidden[:MOST_ROWS]]
     warnings = [f"warning: {doubt}" for doubt in doubts(solution)]
     return Content(
-        f"ln P(evidence) = {solution.log_likelihood:.4f} by {solution.method} ({kind})",
+        f"ln P(evidence) = {solution.log_likelihood:.4f} by {method_and_kind(solution)}",
         [given, _status_text(solution), *solution.notes, *_checked(solution), *warnings],
         ("hidden unit", "P(on | evidence)", ""), rows, len(hidden),
     )  # fmt: skip
@@ -120,7 +119,7 @@ def _of_batch(solution: "Solution") -> Content:
     best = _most_probable(solution, len(shown))
     rows = [(str(k), f"{log_likelihood[k]:.4f}", status_word(status[k]), best[k]) for k in shown]
     return Content(
-        f"{count:,} rows by {solution.method} ({SENTENCES[kind_of(solution)]}): {done:,} converged",
+        f"{count:,} rows by {method_and_kind(solution)}: {done:,} converged",
         [*solution.notes, *_checked(solution), *(f"warning: {doubt}" for doubt in doubts(solution))],
         ("row", "ln P(evidence)", "status", "most probable causes"), rows, count, "rows",
     )  # fmt: skip

@@ -13,6 +13,12 @@ MOST_ROWS = 20
 SENTENCES = {"exact": "exact", "lower bound": "a lower bound", "estimate": "an estimate, not a bound"}
 
 
+def method_and_kind(solution: "Solution") -> str:
+    """The method, and what its ln P(evidence) is: 'G1 (a lower bound)', or 'exact', which says it all."""
+    method, kind = str(solution.method), SENTENCES[kind_of(solution)]
+    return method if method == kind else f"{method} ({kind})"
+
+
 def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Columns aligned: the first to the left, the others to the right."""
     lines = [header, *rows]
@@ -58,7 +64,7 @@ def rows_by_sentence(sentences: Iterable[Iterable[str]]) -> dict[str, list[int]]
 
 def _single_table(solution: "Solution") -> str:
     lines = [
-        f"ln P(evidence) = {solution.log_likelihood:.6f}  ({solution.method}: {SENTENCES[kind_of(solution)]})",
+        f"ln P(evidence) = {solution.log_likelihood:.6f}  by {method_and_kind(solution)}",
         _status_line(solution),
         *solution.notes,
         *(f"warning: {doubt}" for doubt in doubts(solution)),
@@ -112,7 +118,7 @@ def _batch_table(solution: "Solution") -> str:
     ]
     done = int(solution.converged.sum())
     lines = [
-        f"{count:,} rows by {solution.method} ({SENTENCES[kind_of(solution)]}): {done:,} converged, "
+        f"{count:,} rows by {method_and_kind(solution)}: {done:,} converged, "
         f"mean ln P(evidence) = {solution.log_likelihood.mean():.6f}",
         *solution.notes,
         *(f"warning: {doubt}" for doubt in doubts(solution)),

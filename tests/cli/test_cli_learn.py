@@ -80,7 +80,7 @@ def test_fit_says_how_it_went(run, data, tmp_path):
     table = run("fit", data, "-o", out, *QUICK).out
     assert "2 x 4 sigmoid units" in table
     assert "6, 5 of them distinct" in table
-    assert "an estimate, no bound" in table
+    assert "an estimate, not a bound" in table
     assert "all epochs are done" in table
     assert str(out) in table
     content = run("fit", data, "-o", out, *QUICK, "--force", "--json").json

@@ -209,7 +209,7 @@ def _fit_content(fitted: "Fitted", patterns: "Patterns", data: Path, out: Path) 
 
 
 def _print_fit(content: dict[str, Any], pictures: list[Path | None]) -> None:
-    kind = "a lower bound" if content["is_bound"] else "an estimate, no bound"
+    kind = "a lower bound" if content["is_bound"] else "an estimate, not a bound"
     exact, validation = content["log_likelihood"], content["validation"]
     kept = f", that of epoch {content['kept_epoch']} kept" if content["kept_epoch"] != content["epochs"] else ""
     rows = [

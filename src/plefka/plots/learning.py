@@ -47,7 +47,7 @@ def _draw_curves(axes: Axes, fitted: "Fitted", name: str, colour: str, style: st
     if not np.isfinite(values).any():
         return
     many = values.shape[1] > 1
-    kind = "a lower bound" if fitted.method.is_bound else "an estimate, no bound"
+    kind = "a lower bound" if fitted.method.is_bound else "an estimate, not a bound"
     labels = {
         "objective": f"by {fitted.method}, {kind}",
         "log_likelihood": "exact",
