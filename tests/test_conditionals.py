@@ -223,7 +223,7 @@ def test_units_that_are_certain_given_their_parents():
     np.testing.assert_allclose(found.means, means, atol=1e-6)
     bound = pf.infer(network, {"seen": 1}, "G1")
     assert not bound.is_bound
-    assert any("no strict bound" in note for note in bound.notes)
+    assert any("not a strict bound" in note for note in bound.notes)
     assert bound.log_likelihood <= log_p + 1e-6
 
 

@@ -84,7 +84,7 @@ def as_rows(network: BeliefNetwork, evidence: Any) -> tuple[Any, bool]:
     """Rows (B, n) of certain evidence with nan for hidden units, and whether a batch was asked for."""
     found = as_evidence(network, evidence)
     if found.tilt is not None:
-        raise InvalidEvidence("evidence must be 0 or 1 here; got a Likelihood. Only pf.infer takes soft evidence.")
+        raise InvalidEvidence("evidence must be 0 or 1 here; got a Likelihood. pf.infer takes soft evidence.")
     return found.rows, found.batched
 
 

@@ -20,8 +20,8 @@ from plefka.solution import CONVERGED, IMPOSSIBLE, NOT_FINITE
 AT_ONCE = 2**22  # units times rows that are reduced at once
 LOOSE = "edges of probability one between hidden units count as weights of 30, so this is not a strict bound"
 LOOSE_TABLES = (
-    "states of hidden units that are certain given their parents are given a probability of 1e-13 instead of 0, so "
-    "this is not a strict bound"
+    "states of hidden units that their parents rule out are given a probability of 1e-13 instead of 0, so this is not "
+    "a strict bound"
 )
 # Some rows, the units that the means are of, ln weights (components, rows) and means (components, units, rows).
 Components: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
