@@ -202,7 +202,10 @@ BAD_EVIDENCE = {
         "unit '2' is observed on, but has no leak and no cause that could be on.",
     ),
     "no rows": (infer(clinic, np.zeros((0, 4))), "a batch of evidence must have at least one row; got shape (0, 4)."),
-    "a DataFrame without rows": (infer(clinic, pd.DataFrame({"flu": []})), "a batch of evidence must have at least one row"),
+    "a DataFrame without rows": (
+        infer(clinic, pd.DataFrame({"flu": []})),
+        "a batch of evidence must have at least one row",
+    ),
     "nothing for a name": (infer(clinic, {None: 1}), "there is no unit 'None'"),
     "infinity for an index": (infer(clinic, {np.inf: 1}), "there is no unit 'inf'"),
     "a column twice, as number and as word": (
