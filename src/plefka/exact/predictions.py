@@ -93,7 +93,7 @@ def _affordable(network: BeliefNetwork, evidence: Evidence, barren: np.ndarray) 
         quick = few & (ratios.row_seconds <= SHORT)
         return Predictions([], barren & ~quick[:, None], ratios.take(quick))
     limit = min(SHORT * len(barren), SHORT_IN_ALL) if _is_quickly_planned(network, evidence) else 0.0
-    units = barren.any(axis=0)
+    units = np.asarray(barren.any(axis=0))
     return planned(network, evidence, units, limit) if limit else Predictions([], units)
 
 
