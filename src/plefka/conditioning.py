@@ -85,7 +85,7 @@ def _highest_first(score: np.ndarray, units: np.ndarray) -> np.ndarray:
     """
     top = score.max(axis=0, initial=0.0)
     level = np.round(score / np.where(top > 0, top, 1.0), TIED)
-    return np.lexsort((np.broadcast_to(units.reshape(len(score), -1), score.shape), -level), axis=0)
+    return np.lexsort((np.broadcast_to(units.reshape(len(score), -1), score.shape), score <= 0, -level), axis=0)
 
 
 def contributions(part: Part, dtype: str) -> np.ndarray:
