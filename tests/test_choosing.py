@@ -176,3 +176,29 @@ def test_inside_a_trace_auto_refuses_and_names_what_works():
         jax.grad(log_likelihood)(network.bias, "auto")
     for method in ("exact", "bethe", "G1"):
         assert np.isfinite(jax.grad(lambda bias, m=method: log_likelihood(bias, m))(network.bias)).all()
+
+
+@pytest.mark.parametrize("method", ["conditioned[bethe,k=2]", "conditioned[G1,k=2]", "conditioned[G2,k=2]"])
+def test_conditioning_chooses_for_a_row_what_it_chooses_alone(method):
+    """Also between units that are alike, of which rounding would choose one in a batch and another one alone."""
+    rng = np.random.default_rng(2)
+    weights = np.repeat(rng.uniform(-2, 2, (5, 2)), 2, axis=1) + np.array([0.0, 1e-12, 0.0, -1e-12])
+    bias = np.repeat(rng.uniform(-1, 1, 2), 2)
+    network = pf.BeliefNetwork.layered([weights], [bias, rng.uniform(-1, 1, 5)], "sigmoid")
+    rows = np.full((6, network.size), np.nan)
+    for row in rows:
+        row[4 + rng.permutation(5)[: rng.integers(2, 6)]] = rng.integers(2)
+    together = pf.infer(network, rows, method)
+    for number, row in enumerate(rows):
+        alone = pf.infer(network, row, method)
+        assert together.log_likelihood[number] == pytest.approx(alone.log_likelihood, abs=1e-6)
+        np.testing.assert_allclose(together.means[number], alone.means, atol=1e-6)
+
+
+def test_units_that_rounding_alone_tells_apart_are_chosen_in_the_order_of_the_network():
+    score, units = np.array([[0.2, 0.0], [0.5, 0.3], [0.5 + 1e-12, 0.3 - 1e-12]]), np.array([7, 4, 2])
+    np.testing.assert_array_equal(conditioning._highest_first(score, units), [[2, 2], [1, 1], [0, 0]])
+    tiny = np.array([[0.0], [1e-9], [1.0]])  # before those that contribute nothing
+    np.testing.assert_array_equal(conditioning._highest_first(tiny, np.array([-1, 4, 2])), [[2], [1], [0]])
+    by_row = np.array([[7, 1], [4, 2], [2, 5]])
+    np.testing.assert_array_equal(conditioning._highest_first(score, by_row), [[2, 1], [1, 2], [0, 0]])

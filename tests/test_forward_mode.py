@@ -1,4 +1,4 @@
-"""Derivatives in forward mode: those of exact inference are right, all others are refused in words that help."""
+"""Derivatives in forward mode, and second ones: those of exact inference are right, all others are refused in words."""
 
 import jax
 import numpy as np
@@ -44,3 +44,26 @@ def test_so_are_those_of_a_free_energy():
 def test_other_errors_of_a_trace_stay_as_they_are():
     with pytest.raises(TypeError, match="something else"), reverse_mode_only("G12"):
         raise TypeError("something else")
+
+
+SECOND = {"forwards over reverse": jax.hessian, "reverse over reverse": lambda f: jax.jacrev(jax.jacrev(f))}
+
+
+@pytest.mark.parametrize("method", ["bethe", "G1"])
+@pytest.mark.parametrize("second", SECOND)
+@pytest.mark.parametrize("jitted", [False, True])
+def test_second_derivatives_are_refused(method, second, jitted):
+    """They would hold the messages, or the means, fixed: of bethe they were off by half."""
+    function = jax.jit(log_likelihood, static_argnums=1) if jitted else log_likelihood
+    error, words = MethodDoesNotApply, rf"^{method} does not apply: .*Use .*the method exact"
+    if jitted and method == "G1" and SECOND[second] is jax.hessian:  # JAX refuses this itself, outside of our reach
+        error, words = TypeError, "forward-mode"
+    with pytest.raises(error, match=words):
+        SECOND[second](function)(BIAS, method)
+
+
+def test_second_derivatives_of_exact_inference_are_differences_of_the_first():
+    first = jax.jit(jax.grad(log_likelihood), static_argnums=1)
+    step = np.float32(0.05)
+    right = [(first(BIAS + step * d, "exact") - first(BIAS - step * d, "exact")) / (2 * step) for d in np.eye(3)]
+    np.testing.assert_allclose(jax.hessian(log_likelihood)(BIAS, "exact"), right, atol=2e-3)

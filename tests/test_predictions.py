@@ -239,3 +239,79 @@ def test_a_large_network_without_evidence_is_exact():
     assert PREDICTED not in found.notes
     drawn = network.sample(0, 20_000).mean(axis=0)
     assert np.abs(found.means - drawn).max() < 5 * 0.5 / np.sqrt(20_000)
+
+
+# ---- rows of a batch -------------------------------------------------------------------------------------------------
+
+
+def patients(seed, causes=6, findings=6, count=8, special=True):
+    """A dense diagnosis network, perhaps with a certain edge and an inhibitor, and rows that observe other findings."""
+    rng = np.random.default_rng(seed)
+    weights = rng.uniform(0.1, 1.5, (findings, causes))
+    if special:
+        weights[0, 0], weights[1, 1] = np.inf, -0.05
+    leak = rng.uniform(0.06, 0.2, findings)
+    network = pf.BeliefNetwork.layered([weights], [rng.uniform(0.02, 0.3, causes), leak], "noisy_or")
+    rows = np.full((count, network.size), np.nan)
+    for row in rows:
+        known = rng.integers(1, findings)
+        row[causes + rng.permutation(findings)[:known]] = rng.random(known) < 0.6
+    return network, rows
+
+
+@pytest.mark.parametrize("method", ["exact", "auto"])
+@pytest.mark.parametrize("seed", range(3))
+def test_findings_that_were_not_looked_at_are_exact(method, seed, monkeypatch):
+    """Each as the ratio of two sums: they are not part of the tables."""
+    network, rows = patients(seed)
+    monkeypatch.setattr(exact_posterior.Asked, "of", without_barren(exact_posterior.Asked.of))
+    found = pf.infer(network, rows, method)
+    assert not predicted(found).any()
+    for row, means in zip(rows, found.means, strict=True):
+        observed = {unit: int(row[unit]) for unit in np.flatnonzero(~np.isnan(row))}
+        np.testing.assert_allclose(means, truth(network, observed), atol=1e-12)
+
+
+def without_barren(of):
+    def small_only(*arguments, **how):
+        assert not how["keep_barren"]
+        return of(*arguments, **how)
+
+    return small_only
+
+
+@pytest.mark.parametrize("limits", [{}, {"QUICK": 0.0}, {"QUICK": 0.0, "AS_LONG": 4}, {"QUICK": 0.0, "AS_LONG": 0}])
+@pytest.mark.parametrize("method", ["exact", "auto"])
+def test_what_is_affordable_is_decided_for_every_row(method, limits, monkeypatch):
+    """So that a row of a batch has the answer that it has alone, whatever the limits are."""
+    network, rows = patients(5, causes=10, findings=9)
+    for name, value in limits.items():
+        monkeypatch.setattr(exact_posterior, name, value)
+    together = pf.infer(network, rows, method)
+    for k, row in enumerate(rows):
+        alone = pf.infer(network, row, method)
+        np.testing.assert_array_equal(predicted(together)[k], predicted(alone))
+        np.testing.assert_allclose(together.means[k], alone.means, atol=1e-12)
+        assert together.log_likelihood[k] == pytest.approx(alone.log_likelihood, abs=1e-12)
+    if limits.get("AS_LONG") == 0 and method == "auto":
+        assert PREDICTED in together.notes
+
+
+def test_rows_of_the_same_form_are_planned_once():
+    from plefka.exact.ordering import plan
+
+    network, rows = patients(0, causes=10, findings=9, count=20, special=False)
+    plan.cache_clear()
+    found = pf.infer(network, rows, "exact")
+    assert found.converged.all()
+    assert plan.cache_info().currsize <= 9  # by how many of nine findings are on
+
+
+def test_a_finding_that_must_be_on():
+    """To see it off would contradict the evidence."""
+    weights = np.array([[np.inf, 0.0, 0.3], [0.7, 0.6, 0.5], [np.inf, 0.4, 0.0]])
+    network = pf.BeliefNetwork.layered([weights], [np.full(3, 0.2), np.array([0.0, 0.1, 0.1])], "noisy_or")
+    rows = [{0: 1}, {3: 1, 2: 0}, {3: 0}, {4: 1}]
+    for k, row in enumerate(rows):
+        found = pf.infer(network, rows, "exact").means[k]
+        np.testing.assert_allclose(found, truth(network, row), atol=1e-12)

@@ -18,8 +18,7 @@ import numpy as np
 
 from plefka.errors import MissingExtra, PlefkaError
 from plefka.evidence import Evidence
-from plefka.exact.posterior import Asked, asked, may_keep_barren
-from plefka.exact.predictions import PREDICTED
+from plefka.exact.posterior import in_blocks
 from plefka.exact.tables import OfTables
 from plefka.exact.ways import Exactly
 from plefka.findings.cost import affordable
@@ -50,13 +49,14 @@ def answer(method: Auto, network: "BeliefNetwork", evidence: Evidence, *, prune:
     """The answers of the methods that were chosen, with a note that says which and why."""
     rows = Rows(method, network, evidence, prune, dtype)
     everything = np.arange(len(evidence.rows))
-    found, others = rows.exactly(everything) if method.exact else ([], dict.fromkeys(everything.tolist(), FORBIDDEN))
+    found, others = rows.exactly() if method.exact else ([], dict.fromkeys(everything.tolist(), FORBIDDEN))
     return gathered([*found, *rows.approximately(others)], len(everything))
 
 
 def posterior(method: Auto, part: "Part", *, dtype: str) -> Posterior:
     """The same for a part of a larger computation: exact or belief propagation, without a check."""
-    why, affordable = _exact_cost(method, Asked([], [Exactly.of(part)]))
+    way = Exactly.of(part)
+    why, affordable = _exact_cost(method, way, way.row_seconds)
     chosen = parse_method("exact" if method.exact and affordable else FIRST)
     return noted(chosen.posterior(part, dtype=dtype), chosen, why)
 
@@ -68,9 +68,9 @@ def traced(method: Auto, reduction: "TracedReduction") -> Posterior:
     )
 
 
-def _exact_cost(method: Auto, question: Asked | OfTables) -> tuple[str, bool]:
+def _exact_cost(method: Auto, way: Exactly | OfTables, row_seconds: np.ndarray) -> tuple[str, bool]:
     """What exact inference would do, and whether the budget allows it for every row."""
-    way, seconds = question.dearest, question.row_seconds
+    seconds = float(row_seconds.max(initial=0.0))
     if seconds == np.inf:
         return f"exact is out of reach: {way}", False
     if seconds > method.budget:
@@ -95,28 +95,15 @@ class Rows:
         network = self.network if self.network.stack is None else self.network.take(rows)
         return replace(self, network=network, evidence=self.evidence.take(rows))
 
-    def exactly(self, rows: np.ndarray) -> tuple[list[Chosen], dict[int, str]]:
-        """Rows that are affordable, in blocks, and why the others are not.
-
-        A block of which any row may not be affordable, or may have another answer alone, is halved.
-        """
-        tried = may_keep_barren(self.network, self.evidence)
-        blocks, found, others = [rows[tried], rows[~tried]], [], {}
-        while blocks:
-            block = blocks.pop()
-            if not len(block):
-                continue
-            some, exact = self.take(block), Exact("exact")
-            budget = float(self.method.budget) * len(block)
-            question = asked(exact, some.network, some.evidence, prune=self.prune, budget=budget)
-            why, is_affordable = _exact_cost(self.method, question)
-            if len(block) > 1 and not (is_affordable and (PREDICTED not in question.notes or not tried[block].any())):
-                blocks += [block[len(block) // 2 :], block[: len(block) // 2]]
-            elif is_affordable:
-                answers = question.answer(exact, some.network, some.evidence, self.dtype)
-                found.append(Chosen(block, answers, exact, (why,) * len(block)))
+    def exactly(self) -> tuple[list[Chosen], dict[int, str]]:
+        """Rows that are affordable, in blocks, and why the others are not."""
+        exact, budget, found, others = Exact("exact"), float(self.method.budget), [], {}
+        for block in in_blocks(exact, self.network, self.evidence, prune=self.prune, budget=budget):
+            why, is_affordable = _exact_cost(self.method, block.question.dearest, block.question.row_seconds)
+            if is_affordable:
+                found.append(Chosen(block.rows, block.answer(exact, self.dtype), exact, (why,) * len(block.rows)))
             else:
-                others[int(block[0])] = why
+                others[int(block.rows[0])] = why
         return found, others
 
     def approximately(self, others: dict[int, str]) -> Iterator[Chosen]:

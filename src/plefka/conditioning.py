@@ -28,6 +28,7 @@ from plefka.solvers.rounds import by_rows
 if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
 
+TIED = 6  # digits of a contribution, relative to the largest of a row, that tell units apart
 AT_ONCE = 4000  # rows that are solved in one go
 NEGLIGIBLE = 1e-12  # the weight of a state that need not have converged
 MOST_PROPOSALS = 64  # states that are kept for the check of an answer: those of largest weight
@@ -72,9 +73,19 @@ def choose(method: Conditioned, part: Part, dtype: str) -> np.ndarray:
         score = (named[:, None] if named.ndim == 1 else named) & question.free
     else:
         score = contributions(part, dtype)
-    order = np.argsort(-score.astype(float), axis=0, kind="stable")[: method.k]
+    order = _highest_first(score.astype(float), part.units)[: method.k]
     chosen = np.where(np.take_along_axis(score, order, axis=0) > 0, order, -1)
     return chosen[(chosen >= 0).any(axis=1)]
+
+
+def _highest_first(score: np.ndarray, units: np.ndarray) -> np.ndarray:
+    """Positions (units, rows) by falling score; where rounding alone tells them apart, by the network's order of units.
+
+    So a row of a batch, of which other units are left in another order, has the units that it has alone.
+    """
+    top = score.max(axis=0, initial=0.0)
+    level = np.round(score / np.where(top > 0, top, 1.0), TIED)
+    return np.lexsort((np.broadcast_to(units.reshape(len(score), -1), score.shape), score <= 0, -level), axis=0)
 
 
 def contributions(part: Part, dtype: str) -> np.ndarray:
@@ -93,7 +104,8 @@ def contributions_of(first: Posterior, part: Part, dtype: str) -> np.ndarray:
     """Those of G1's solution, or of bethe's in rows where it has none for lack of a leak."""
     found = first.about.contributions
     if (first.status == WITHOUT_LEAK).any():
-        found = contributions_at(starting_means(first, part, dtype), part.question, dtype)
+        at_bethe = contributions_at(starting_means(first, part, dtype), part.question, dtype)
+        found = np.where(first.status == WITHOUT_LEAK, at_bethe, found)
     return np.nan_to_num(found)
 
 

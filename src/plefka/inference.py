@@ -13,7 +13,7 @@ from plefka.one_or_many import Statuses
 from plefka.posterior import About, Posterior
 from plefka.precision import check_dtype, is_traced
 from plefka.reduction.reduce import reduce_traced
-from plefka.reverse_mode import reverse_mode_only
+from plefka.reverse_mode import differentiable_once, reverse_mode_only
 from plefka.solution import STATUS_CODES, InferenceFailed, Solution, Status
 
 DEFAULT_METHOD = "auto"
@@ -83,6 +83,8 @@ def _with_reasons(solution: Solution) -> Solution:
 def _inside_a_trace(method: Method, network: BeliefNetwork, given: Evidence, prune: bool) -> Posterior:
     """In the trace's precision, and with derivatives."""
     with reverse_mode_only(method):
+        if method.name != "exact":
+            network, given = differentiable_once(method, (network, given))
         reduction = reduce_traced(network, given, prune=prune)
         found = method.traced(reduction)
     return found._replace(means=found.means.T, free_energy=found.free_energy - reduction.constant)

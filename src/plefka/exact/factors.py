@@ -61,6 +61,40 @@ class Factors(NamedTuple):
         constant, fields = self.constant[rows], self.fields[:, rows]
         return Factors(self.rows[rows], self.structure, prior, leak, strength, tables, constant, fields)
 
+    @staticmethod
+    def joined(several: "list[Factors]") -> "Factors":
+        """The rows of all of them, which have the same structure; without fields."""
+        first = several[0]
+        if len(several) == 1:
+            return first
+
+        def of_all(logs: list[np.ndarray]) -> np.ndarray:
+            return np.concatenate(
+                [np.broadcast_to(log, (*log.shape[:-1], len(f.rows))) for log, f in zip(logs, several, strict=True)], -1
+            )
+
+        prior, leak, strength = (
+            {name: of_all([getattr(f, field)[name] for f in several]) for name in getattr(first, field)}
+            for field in ("prior", "leak", "strength")
+        )
+        tables = tuple(of_all(list(logs)) for logs in zip(*(f.tables for f in several), strict=True))
+        rows, constant = (np.concatenate([getattr(f, field) for f in several]) for field in ("rows", "constant"))
+        return Factors(rows, first.structure, prior, leak, strength, tables, constant, np.zeros((0, len(rows))))
+
+    def numbered(self) -> "tuple[Factors, np.ndarray]":
+        """With units numbered through, and which these are: rows of the same form then share a plan."""
+        s = self.structure
+        units = sorted({*s.free, *s.switched})
+        new = {unit: number for number, unit in enumerate(units)}
+        strength = {
+            Switch(new[parent], new[child], state): log for (parent, child, state), log in self.strength.items()
+        }
+        prior, leak = ({new[unit]: log for unit, log in logs.items()} for logs in (self.prior, self.leak))
+        free, switched, priors = (tuple(new[unit] for unit in some) for some in (s.free, s.switched, s.priors))
+        tables = tuple(tuple(new[unit] for unit in table) for table in s.tables)
+        structure = Structure(len(units), free, switched, tuple(strength), tables, priors)
+        return self._replace(structure=structure, prior=prior, leak=leak, strength=strength), np.array(units, int)
+
 
 class TooManyParents(Exception):
     """A unit with so many free parents that its table would not fit."""

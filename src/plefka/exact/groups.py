@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from plefka.exact.elimination import Answer, eliminated
+from plefka.exact.elimination import Answer, eliminated, log_total
 from plefka.exact.factors import Factors, TooManyParents
 from plefka.exact.ordering import TooWide, plan
 from plefka.exact.steps import Plan
@@ -16,16 +16,54 @@ STEP, ENTRY = 3e-5, 2e-8  # seconds of a step of an elimination, there and back,
 AT_ONCE = 2**22  # numbers of the largest table of all rows that are eliminated together
 MOST_GIB = 1.0  # of memory
 FEW_ROWS = 256  # of which all that was planned is kept until it is done
+MOST_WAITING, IN_CACHE = 16, 2**15  # orders whose groups wait for others, and numbers of a table of all that waited
+
+
+class Cost(NamedTuple):
+    """What an order of elimination costs."""
+
+    num_steps: int
+    entries: float
+    width: int
+    at_once: int  # rows
+    gib: float
+
+    @classmethod
+    def of(cls, plan: Plan) -> "Cost":
+        at_once = int(max(1, min(AT_ONCE // 2**plan.width, MOST_GIB * 2**27 // max(plan.peak, 1.0))))
+        return cls(plan.num_steps, plan.entries, plan.width, at_once, plan.peak / 2**27)
+
+    def seconds(self, rows: np.ndarray | int) -> np.ndarray:
+        """Of so many rows together."""
+        return STEP * self.num_steps * np.ceil(np.divide(rows, self.at_once)) + ENTRY * self.entries * np.asarray(rows)
 
 
 class Group(NamedTuple):
     """Rows that are eliminated together, and what that costs."""
 
     rows: np.ndarray
-    seconds: float
-    gib: float
-    width: int
-    planned: tuple[Factors, Plan] | None  # None where there are too many groups to keep this
+    order: Cost
+    planned: "Planned | None"  # None where there are too many groups to keep this
+
+    @property
+    def seconds(self) -> float:
+        return float(self.order.seconds(len(self.rows)))
+
+
+class Planned(NamedTuple):
+    """Rows of the same form, their order, and which units of the question theirs are."""
+
+    factors: Factors
+    order: Plan
+    units: np.ndarray
+
+
+class Found(NamedTuple):
+    """All groups, the rows that are out of reach, and why the first of these is."""
+
+    groups: list[Group]
+    refused: np.ndarray  # (rows,)
+    refusal: str
 
 
 class Elimination(ABC):
@@ -50,59 +88,97 @@ class Elimination(ABC):
     def group(self, rows: np.ndarray) -> Group:
         """What it costs to eliminate these rows together."""
         planned = self._planned(rows)
-        order = planned[1]
-        chunks = -(-len(rows) // _rows_at_once(order))
-        seconds = STEP * order.num_steps * chunks + ENTRY * order.entries * len(rows)
-        kept = planned if self.num_rows <= FEW_ROWS else None
-        return Group(rows, seconds, order.peak / 2**27, order.width, kept)
+        return Group(rows, Cost.of(planned.order), planned if self.num_rows <= FEW_ROWS else None)
 
-    def _planned(self, rows: np.ndarray) -> tuple[Factors, Plan]:
-        factors = self.factors(rows)
-        return factors, plan(factors.structure)
+    def _planned(self, rows: np.ndarray) -> Planned:
+        factors, units = self.factors(rows).numbered()
+        return Planned(factors, plan(factors.structure), units)
 
     @cached_property
-    def _found(self) -> tuple[list[Group], str]:
-        """All groups, or why it is out of reach."""
+    def _found(self) -> Found:
+        groups, refused, refusal = [], np.zeros(self.num_rows, bool), ""
+        for rows in self.patterns():
+            some, why = self._groups_or_why_not(rows)
+            groups += some
+            refused[rows], refusal = bool(why), refusal or why
+        return Found(groups, refused, refusal)
+
+    def _groups_or_why_not(self, rows: np.ndarray) -> tuple[list[Group], str]:
+        """Of rows of one pattern, or why they are out of reach."""
         try:
-            groups = [group for rows in self.patterns() for group in self.groups(rows)]
+            groups = self.groups(rows)
         except TooManyParents as many:
             return [], f"elimination would need a table of 2^{many.parents + 1} entries for the parents of a unit"
         except TooWide as wide:
             return [], f"elimination would need tables of at least 2^{wide.width} entries"
-        gib = max((group.gib for group in groups), default=0.0)
+        gib = max(group.order.gib for group in groups)
         if gib > MOST_GIB:
             return [], f"elimination would take {gib:.3g} GiB of memory (the limit is {MOST_GIB:.3g} GiB)"
         return groups, ""
 
     @property
     def refusal(self) -> str:
-        """Why it is out of reach; empty where it is not."""
-        return self._found[1]
+        """Why a row is out of reach; empty where none is."""
+        return self._found.refusal
 
     @property
     def width(self) -> int:
         """Of the largest table, the number of axes."""
-        return max((group.width for group in self._found[0]), default=0)
+        return max((group.order.width for group in self._found.groups), default=0)
 
     @property
     def seconds(self) -> float:
-        """For all rows; infinite where it is out of reach."""
-        return np.inf if self.refusal else sum(group.seconds for group in self._found[0])
+        """For all rows; infinite where one of them is out of reach."""
+        return np.inf if self.refusal else sum(group.seconds for group in self._found.groups)
+
+    def seconds_by(self, owner: np.ndarray, count: int) -> np.ndarray:
+        """(count,): what the rows of each owner would take without the others; infinite where one is out of reach."""
+        total = np.zeros(count)
+        for group in self._found.groups:
+            owned = np.bincount(owner[group.rows], minlength=count)
+            total += np.where(owned > 0, group.order.seconds(owned), 0.0)
+        total[owner[self._found.refused]] = np.inf
+        return total
 
     @property
-    def row_seconds(self) -> float:
-        """What the dearest row would take alone, at most; infinite where one of them is out of reach."""
-        return np.inf if self.refusal else max((group.seconds for group in self._found[0]), default=0.0)
+    def row_seconds(self) -> np.ndarray:
+        """(rows,): what each would take alone."""
+        return self.seconds_by(np.arange(self.num_rows), self.num_rows)
 
     def answers(self) -> Iterator[tuple[Factors, Answer]]:
         """Of some rows after others."""
-        for group in self._found[0]:
-            factors, order = group.planned or self._planned(group.rows)
-            step = _rows_at_once(order)
-            for first in range(0, len(factors.rows), step):
-                some = factors.take(slice(first, first + step)) if step < len(factors.rows) else factors
-                yield some, eliminated(some, order)
+        for members in self._of_one_form():
+            found, last = eliminated(Factors.joined([each.factors for each in members]), members[0].order), 0
+            for factors, _, units in members:
+                first, last = last, last + len(factors.rows)
+                yield factors, found.take(slice(first, last), units)
 
+    def log_totals(self) -> np.ndarray:
+        """ln Z (rows,) alone."""
+        found = np.zeros(self.num_rows)
+        for members in self._of_one_form():
+            factors = Factors.joined([each.factors for each in members])
+            found[factors.rows] = log_total(factors, members[0].order)
+        return found
 
-def _rows_at_once(plan: Plan) -> int:
-    return int(max(1, min(AT_ONCE // 2**plan.width, MOST_GIB * 2**27 // max(plan.peak, 1.0))))
+    def _of_one_form(self) -> Iterator[list[Planned]]:
+        """Groups with the same order, together, though they are about other units."""
+        waiting: dict[int, list[Planned]] = {}
+        for some, at_once in self._in_chunks():
+            members = waiting.setdefault(id(some.order), [])
+            if sum(len(each.factors.rows) for each in (*members, some)) > at_once and members:
+                yield members
+                members = waiting[id(some.order)] = []
+            members.append(some)
+            if len(waiting) > MOST_WAITING:
+                yield waiting.pop(next(iter(waiting)))
+        yield from waiting.values()
+
+    def _in_chunks(self) -> Iterator[tuple[Planned, int]]:
+        """As many rows of a group as are eliminated at once, and how many it pays to eliminate with others."""
+        for group in self._found.groups:
+            planned, step = group.planned or self._planned(group.rows), group.order.at_once
+            few = min(step, FEW_ROWS, IN_CACHE // 2**group.order.width)
+            for first in range(0, len(group.rows), step):
+                some = slice(first, first + step)
+                yield planned._replace(factors=planned.factors.take(some)) if step < len(group.rows) else planned, few

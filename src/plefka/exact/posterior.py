@@ -1,5 +1,6 @@
 """Exact inference: the posterior of a part, and of rows of evidence, with barren units where that is affordable."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -9,20 +10,24 @@ from plefka.evidence import Evidence
 from plefka.exact.enumeration import MOST_HIDDEN, status_of
 from plefka.exact.enumeration import traced as traced
 from plefka.exact.predictions import Predictions, planned
+from plefka.exact.ratios import Ratios
 from plefka.exact.tables import OfTables, families_of
 from plefka.exact.ways import Exactly
 from plefka.networks.belief import BeliefNetwork
 from plefka.posterior import About, Posterior
-from plefka.recovery import of_reduction, reductions
+from plefka.recovery import joined, of_reduction, reductions
 from plefka.reduction.by_row import FEW_EDGES
+from plefka.reduction.dependence import have_several_parents
+from plefka.reduction.edges import EdgeList
 from plefka.reduction.reduce import Reduction
 
 if TYPE_CHECKING:
     from plefka.methods import Exact
     from plefka.reduction.reduce import Part
 
-QUICK, NOT_LONG = 0.3, 3.0  # seconds for which no other way is looked for: of any tables, and of those of a file
+QUICK, NOT_LONG = 0.3, 3.0  # seconds of a row for which no other way is looked for: of any tables, of those of a file
 DEARER = 30  # times as long may be taken for the numbers of a file as they are, and not as compact units have them
+AS_LONG = 10  # times as long as the answer itself may be taken for barren units, where exact was not asked for
 
 
 def posterior(method: "Exact", part: "Part", *, dtype: str) -> Posterior:
@@ -44,20 +49,24 @@ class Asked(NamedTuple):
     ways: list[Exactly]
     predictions: Predictions | None = None  # of barren units that were left out
 
+    @classmethod
+    def of(cls, method: "Exact", network: BeliefNetwork, evidence: Evidence, **how: bool) -> "Asked":
+        reduced = list(reductions(method, network, evidence, **how))
+        return cls(reduced, [Exactly.of(part) for _, reduction in reduced for part in reduction.parts])
+
     @property
     def notes(self) -> tuple[str, ...]:
         """Sentences for the user about barren units that would cost too much."""
         return self.predictions.notes if self.predictions else ()
 
     @property
-    def seconds(self) -> float:
-        """For all rows; infinite where it is out of reach."""
-        return sum(way.seconds for way in self.ways) + (self.predictions.seconds if self.predictions else 0.0)
-
-    @property
-    def row_seconds(self) -> float:
-        """What the dearest row would take alone, at most; infinite where one of them is out of reach."""
-        return max((way.row_seconds for way in self.ways), default=0.0)
+    def row_seconds(self) -> np.ndarray:
+        """(rows,): what each would take alone, at most; infinite where it is out of reach."""
+        total = np.zeros(sum(len(rows) for rows, _ in self.reduced))
+        parts = [rows[part.rows] for rows, reduction in self.reduced for part in reduction.parts]
+        for rows, way in zip(parts, self.ways, strict=True):
+            total[rows] += way.row_seconds
+        return total + (self.predictions.row_seconds if self.predictions else 0.0)
 
     @property
     def dearest(self) -> Exactly:
@@ -69,7 +78,7 @@ class Asked(NamedTuple):
         found = of_reduction(method, self.reduced, network, evidence, dtype, jointly=False)
         notes, predicted = self._by_elimination(), found.about.predicted
         if self.predictions is not None:
-            found = found._replace(means=self.predictions.means(network, evidence, found.means, dtype))
+            found = found._replace(means=self.predictions.means(network, evidence, found, dtype))
             notes, predicted = (*notes, *self.notes), predicted & self.predictions.missing
         return found._replace(about=replace(found.about, notes=notes, predicted=predicted))
 
@@ -79,55 +88,115 @@ class Asked(NamedTuple):
         return (f"summed by elimination, with tables of up to 2^{width} entries",) if width else ()
 
 
-def asked(
+class Block(NamedTuple):
+    """Rows that have the same answer together as alone."""
+
+    rows: np.ndarray
+    network: BeliefNetwork
+    evidence: Evidence
+    question: Asked | OfTables
+
+    def answer(self, method: "Exact", dtype: str) -> Posterior:
+        return self.question.answer(method, self.network, self.evidence, dtype)
+
+
+def in_blocks(
     method: "Exact", network: BeliefNetwork, evidence: Evidence, *, prune: bool, budget: float = np.inf
-) -> Asked | OfTables:
-    """From the tables of all units where there are some, and it does not cost far more than the other way."""
+) -> Iterator[Block]:
+    """All rows; those that may take more than the budget, or need a plan of their own, one by one."""
+    tried = may_keep_barren(network, evidence)
+    waiting = [np.flatnonzero(tried), np.flatnonzero(~tried)]
+    while waiting:
+        rows = waiting.pop()
+        if not len(rows):
+            continue
+        piece = network if network.stack is None else network.take(rows)
+        some = evidence if len(rows) == len(evidence.rows) else evidence.take(rows)
+        question, apart = asked(method, piece, some, prune=prune, budget=budget)
+        apart = apart | (question.row_seconds > budget)
+        if len(rows) > 1 and apart.any():
+            waiting += [rows[~apart], *rows[apart][:, None]]
+        else:
+            yield Block(rows, piece, some, question)
+
+
+def asked(
+    method: "Exact", network: BeliefNetwork, evidence: Evidence, *, prune: bool, budget: float
+) -> tuple[Asked | OfTables, np.ndarray]:
+    """From the tables of all units where there are some, and it does not cost far more than the other way.
+
+    And which rows (rows,) must be asked alone, where there are several.
+    """
     families = families_of(network)
     if families is None:
         return _reduced(method, network, evidence, prune=prune, budget=budget)
     by_tables = OfTables(families, evidence)
-    if by_tables.seconds <= min(budget, QUICK if network.given_tables is None else NOT_LONG):
-        return by_tables
-    other = _reduced(method, network, evidence, prune=prune, budget=budget)
-    limit = other.seconds * (1 if network.given_tables is None else DEARER)
-    return by_tables if by_tables.seconds <= min(limit, max(budget, other.seconds)) else other
+    dear = by_tables.row_seconds > min(budget, QUICK if network.given_tables is None else NOT_LONG)
+    if not dear.any() or len(dear) > 1:
+        return by_tables, dear
+    other, apart = _reduced(method, network, evidence, prune=prune, budget=budget)
+    (seconds,) = other.row_seconds
+    limit = seconds * (1 if network.given_tables is None else DEARER)
+    return (by_tables if by_tables.seconds <= min(limit, max(budget, seconds)) else other), apart
 
 
-def _reduced(method: "Exact", network: BeliefNetwork, evidence: Evidence, *, prune: bool, budget: float) -> Asked:
-    """With barren units, whose exact means depend on all of their parents together; without, if that costs too much.
+def _reduced(
+    method: "Exact", network: BeliefNetwork, evidence: Evidence, *, prune: bool, budget: float
+) -> tuple[Asked, np.ndarray]:
+    """Without barren units, which are then predicted, or with them; and which rows must be asked alone."""
+    none = np.zeros(len(evidence.rows), bool)
+    if not prune:
+        return Asked.of(method, network, evidence, prune=False), none
+    small, may_keep = (
+        Asked.of(method, network, evidence, prune=True, keep_barren=False),
+        may_keep_barren(network, evidence),
+    )
+    barren = _with_dependent_parents(small, network, evidence, quickly=bool(may_keep.all()))
+    if not barren.any():
+        return small, none
+    if not may_keep.all():
+        return small._replace(predictions=Predictions([], barren)), none
+    return _with_barren(method, network, evidence, (small, barren), budget)
 
-    They are then predicted: in groups as far as that is affordable.
+
+def _with_barren(
+    method: "Exact", network: BeliefNetwork, evidence: Evidence, without: tuple[Asked, np.ndarray], budget: float
+) -> tuple[Asked, np.ndarray]:
+    """As ratios, as part of the sum, or in groups: what takes least, within a limit for each row.
+
+    Where exact inference was asked for, that is as long as it takes; `auto` pays for it only where it is cheap beside
+    the answer itself.
     """
-    whole, may_keep = None, bool(may_keep_barren(network, evidence).all())
-    if not prune or may_keep:
-        whole = _asked(list(reductions(method, network, evidence, prune=prune)))
-        if not prune or whole.seconds <= min(budget, QUICK):
-            return whole
-    small = _asked(list(reductions(method, network, evidence, prune=True, keep_barren=False)))
-    barren = _with_dependent_parents(small, network, evidence, quickly=may_keep)
-    affordable = np.inf if whole is None else whole.seconds
-    limit = min(budget, affordable, NOT_LONG * len(evidence.rows)) - small.seconds if may_keep else 0.0
-    predictions = planned(network, evidence, barren, limit) if limit > 0 else Predictions([], barren)
-    if whole is not None and predictions.missing.any() and whole.seconds < np.inf and whole.seconds <= budget:
-        return whole
-    return small._replace(predictions=predictions)
+    small, barren = without
+    alone = small.row_seconds
+    if (alone > budget).any() or (alone == np.inf).any():
+        return small, (alone > budget) | (alone == np.inf)
+    limit = np.minimum(budget - alone, np.inf if budget == np.inf else np.maximum(QUICK, AS_LONG * alone))
+    ratios = Ratios.of(network, evidence, barren)
+    ways = [] if ratios is None else [small._replace(predictions=Predictions([], barren & False, ratios))]
+    if not ways or (len(barren) == 1 and ways[0].row_seconds[0] - alone[0] > min(limit[0], QUICK)):
+        ways.append(Asked.of(method, network, evidence, prune=True, keep_barren=True))
+    seconds = np.stack([way.row_seconds - alone for way in ways])
+    dear = seconds > np.minimum(limit, QUICK)
+    best = int(np.argmin(seconds.sum(axis=1)))
+    if len(barren) > 1 or not dear[best].any():
+        return ways[best], dear[best]
+    in_groups = planned(network, evidence, barren[0], float(min(limit[0], NOT_LONG, seconds[best, 0])))
+    if in_groups.missing.any() and seconds[best, 0] <= limit[0] and seconds[best, 0] < np.inf:
+        return ways[best], dear[best]
+    return small._replace(predictions=in_groups), dear[best]
 
 
 def _with_dependent_parents(small: Asked, network: BeliefNetwork, evidence: Evidence, *, quickly: bool) -> np.ndarray:
-    """Barren units (units,) of rows in which any of them has parents that depend on each other, or may have."""
-    found = np.zeros(network.size, bool)
-    for _, reduction in small.reduced:
+    """Barren units (rows, units) of rows in which any of them has parents that depend on each other, or may have."""
+    found = np.zeros(evidence.rows.shape, bool)
+    for rows, reduction in small.reduced:
         if not reduction.has_barren:
             continue
-        binds = reduction.binds_barren(evidence.wanted) if quickly else np.ones(len(evidence.rows), bool)
+        binds = reduction.binds_barren(evidence.wanted) if quickly else np.ones(len(rows), bool)
         for part in reduction.parts:
-            found |= (reduction.barren_of(part, evidence.wanted) & binds[part.rows]).any(axis=1)
-    return found
-
-
-def _asked(reduced: list[tuple[np.ndarray, Reduction]]) -> Asked:
-    return Asked(reduced, [Exactly.of(part) for _, reduction in reduced for part in reduction.parts])
+            found[rows[part.rows]] = (reduction.barren_of(part, evidence.wanted) & binds[part.rows]).T
+    return found & have_several_parents(EdgeList.of(network.storage)) if found.any() else found
 
 
 def may_keep_barren(network: BeliefNetwork, evidence: Evidence) -> np.ndarray:
@@ -144,4 +213,11 @@ def may_keep_barren(network: BeliefNetwork, evidence: Evidence) -> np.ndarray:
 
 def answer(method: "Exact", network: BeliefNetwork, evidence: Evidence, *, prune: bool, dtype: str) -> Posterior:
     """The exact posterior of all rows."""
-    return asked(method, network, evidence, prune=prune).answer(method, network, evidence, dtype)
+    blocks = list(in_blocks(method, network, evidence, prune=prune))
+    found = [block.answer(method, dtype) for block in blocks]
+    if len(found) == 1:
+        return found[0]
+    order = np.argsort(np.concatenate([block.rows for block in blocks]))
+    arrays = (np.concatenate(field)[order] for field in zip(*(piece[:6] for piece in found), strict=True))
+    predicted = np.concatenate([piece.about.predicted for piece in found])[order]
+    return Posterior(*arrays, about=replace(joined([piece.about for piece in found]), predicted=predicted))

@@ -1,8 +1,9 @@
 """Exact means of barren units, which depend on all of their parents together.
 
-A barren unit adds nothing to ln P(evidence), but with its family in it a sum may be far wider than without. So barren
-units are summed over in groups, each with the evidence and all units above it: large groups where that is affordable,
-and otherwise halves of them, and so on. What a group costs is predicted before it is summed over.
+A barren unit adds nothing to ln P(evidence), but with its family in it a sum may be far wider than without. Noisy-or
+units are predicted one by one, see ratios.py. Other barren units are summed over in groups, each with the evidence and
+all units above it: large groups where that is affordable, and otherwise halves of them, and so on. What either costs is
+predicted before it is done.
 """
 
 from dataclasses import replace
@@ -12,8 +13,8 @@ import numpy as np
 
 from plefka.evidence import Evidence
 from plefka.exact.factors import grouped
+from plefka.exact.ratios import EXACT, Ratios
 from plefka.exact.ways import Exactly
-from plefka.methods import Exact
 from plefka.networks.belief import BeliefNetwork
 from plefka.posterior import Posterior
 from plefka.recovery import of_reduction, reductions
@@ -27,7 +28,6 @@ PREDICTED = "units that no observation depends on are predicted as if their pare
 MOST_PLANS, MOST_PLANNED = 64, 2**14  # groups that are looked at, and these times the edges of the network
 LITTLE = 0.02  # seconds for which a group is not split
 SHORT, SHORT_IN_ALL = 0.1, 1.0  # seconds for a row, and for all rows, where exact inference was not asked for
-EXACT = Exact("exact")
 
 
 class Group(NamedTuple):
@@ -39,28 +39,30 @@ class Group(NamedTuple):
 
 
 class Predictions(NamedTuple):
-    """Groups of barren units, and those barren units that would cost too much."""
+    """How the means of barren units are found, and those barren units that would cost too much."""
 
     groups: list[Group]
-    missing: np.ndarray  # (units,)
+    missing: np.ndarray  # (units,) or (rows, units)
+    ratios: Ratios | None = None
 
     @property
-    def seconds(self) -> float:
-        return sum(group.seconds for group in self.groups)
+    def row_seconds(self) -> np.ndarray | float:
+        """(rows,): what those of each row would take alone; groups are planned for a single row."""
+        return sum(group.seconds for group in self.groups) + (0.0 if self.ratios is None else self.ratios.row_seconds)
 
     @property
     def notes(self) -> tuple[str, ...]:
         """A sentence for the user, where some are missing."""
         return (PREDICTED,) if self.missing.any() else ()
 
-    def means(self, network: BeliefNetwork, evidence: Evidence, means: np.ndarray, dtype: str) -> np.ndarray:
-        """The means (rows, units) with those that the groups have."""
-        means = means.copy()
+    def means(self, network: BeliefNetwork, evidence: Evidence, found: Posterior, dtype: str) -> np.ndarray:
+        """The means (rows, units) that were found with those that are predicted."""
+        means = np.array(found.means)
         for group in self.groups:
             asked = evidence._replace(wanted=group.units)
-            found = of_reduction(EXACT, group.reduced, network, asked, dtype, jointly=False)
-            means[:, group.units] = found.means[:, group.units]
-        return means
+            exact = of_reduction(EXACT, group.reduced, network, asked, dtype, jointly=False)
+            means[:, group.units] = exact.means[:, group.units]
+        return means if self.ratios is None else self.ratios.means(means, -found.free_energy, dtype)
 
 
 def planned(network: BeliefNetwork, evidence: Evidence, barren: np.ndarray, limit: float) -> Predictions:
@@ -74,14 +76,25 @@ def improved(network: BeliefNetwork, evidence: Evidence, found: Posterior, dtype
     """What a method found, with exact means of the barren units of rows in which it knows the parents exactly."""
     rows, about = np.flatnonzero(found.about.knows_parents), found.about
     some, piece = evidence.take(rows), network if network.stack is None else network.take(rows)
-    barren = about.barren[rows].any(axis=0)
-    limit = min(SHORT * len(rows), SHORT_IN_ALL) if _is_quickly_planned(network, some) else 0.0
-    predictions = planned(piece, some, barren, limit) if limit else Predictions([], barren)
+    predictions = _affordable(piece, some, about.predicted[rows])
     means, predicted = found.means.copy(), about.predicted.copy()
-    means[rows] = predictions.means(piece, some, means[rows], dtype)
+    known = found._replace(means=means[rows], free_energy=found.free_energy[rows])
+    means[rows] = predictions.means(piece, some, known, dtype)
     predicted[rows] &= predictions.missing
     notes = (*about.notes, *(predictions.notes if predicted[rows].any() else ()))
     return found._replace(means=means, about=replace(about, notes=notes, predicted=predicted, knows_parents=None))
+
+
+def _affordable(network: BeliefNetwork, evidence: Evidence, barren: np.ndarray) -> Predictions:
+    """Of these units (rows, units), those that take a short time: row by row where they are noisy-or units."""
+    few = network.num_edges * barren.sum(axis=1) <= MOST_PLANNED
+    ratios = Ratios.of(network, evidence, barren & few[:, None])
+    if ratios is not None:
+        quick = few & (ratios.row_seconds <= SHORT)
+        return Predictions([], barren & ~quick[:, None], ratios.take(quick))
+    limit = min(SHORT * len(barren), SHORT_IN_ALL) if _is_quickly_planned(network, evidence) else 0.0
+    units = np.asarray(barren.any(axis=0))
+    return planned(network, evidence, units, limit) if limit else Predictions([], units)
 
 
 def _is_quickly_planned(network: BeliefNetwork, evidence: Evidence) -> bool:

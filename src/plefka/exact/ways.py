@@ -60,7 +60,7 @@ class OfQuestion(Elimination):
                 together = self.group(rows)
             except TooWide:
                 together = None
-            if together is not None and together.seconds <= seconds and together.gib <= MOST_GIB:
+            if together is not None and together.seconds <= seconds and together.order.gib <= MOST_GIB:
                 return [together]
         return [self.group(some) for some in apart]
 
@@ -123,13 +123,19 @@ class Exactly:
         """For all rows; infinite where it is out of reach."""
         return min(self.enumeration_seconds, self.elimination_seconds)
 
-    @property
-    def row_seconds(self) -> float:
-        """What the dearest row would take alone, at most."""
-        if not self.enumerates:
-            return self.elimination.row_seconds
+    def seconds_by(self, owner: np.ndarray, count: int) -> np.ndarray:
+        """(count,): what the rows of each owner would take without the others, at most; infinite out of reach."""
+        if self.elimination_seconds < self.enumeration_seconds or self.enumeration_seconds == np.inf:
+            return self.elimination.seconds_by(owner, count)
+        owned = np.bincount(owner, minlength=count)
         compiling = 0.0 if enumeration.is_small(self.question) else COMPILING
-        return (self.enumeration_seconds - compiling) / self.question.num_rows + compiling
+        each = (self.enumeration_seconds - compiling) / self.question.num_rows
+        return np.where(owned > 0, each * owned + compiling, 0.0)
+
+    @property
+    def row_seconds(self) -> np.ndarray:
+        """(rows,): what each would take alone, at most."""
+        return self.seconds_by(np.arange(self.question.num_rows), self.question.num_rows)
 
     def __str__(self) -> str:
         if self.seconds == np.inf:
@@ -143,6 +149,10 @@ class Exactly:
         if self.enumerates:
             return enumeration.sums(self.question, dtype=dtype)
         return self.elimination.sums()
+
+    def log_totals(self, dtype: str) -> np.ndarray:
+        """ln Z (rows,) alone."""
+        return self.sums(dtype)[0] if self.enumerates else self.elimination.log_totals()
 
 
 def slopes_of(question: Question, factors: Factors, means: np.ndarray, found: Answer | None) -> np.ndarray:

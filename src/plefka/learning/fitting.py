@@ -77,6 +77,13 @@ def fit(
         before.
     - `id_columns`: columns of a table that name its rows, of which nothing is learned; recognised unless given.
     - `verbose`: whether to show a progress bar on standard error; None leaves it to `plefka.progress`.
+
+    >>> import numpy as np
+    >>> import plefka as pf
+    >>> rows = np.repeat([[0, 0, 0], [1, 1, 1]], 20, axis=0)
+    >>> fitted = pf.fit(pf.ensembles.to_learn((1,), rows, seed=0), rows, epochs=5, verbose=False)
+    >>> fitted.network.size
+    4
     """
     _check_counts(epochs=epochs, batch_size=batch_size, patience=patience)
     _check_sizes(l1=(l1, 0), l2=(l2, 0), tol=(tol, 1e-12), checkpoint_every=(checkpoint_every, 0))

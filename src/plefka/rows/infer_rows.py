@@ -55,6 +55,13 @@ def infer_rows(
     - `top`: write only so many hidden units of each row, the most probable ones.
     - `block`: how many rows are solved at once.
     - `force`: replace the output, and begin again where parts of another run are there.
+
+    >>> import tempfile
+    >>> import plefka as pf
+    >>> patients = [{"slow_flow": 1}, {"slow_flow": 1, "thin_crema": 0}]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     pf.infer_rows(pf.example("espresso"), patients, f"{folder}/answers.csv").rows
+    2
     """
     if not isinstance(network, BeliefNetwork) or network.stack is not None:
         kind = "a stack" if isinstance(network, BeliefNetwork) else type(network).__name__
