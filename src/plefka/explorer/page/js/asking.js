@@ -1,0 +1,82 @@
+// After each change of the case: ask, show the answer, and drop answers that came too late.
+
+import { announce, button, byId, make } from "./elements.js";
+import { latest, STALE, Unreachable } from "./service.js";
+import { counted, KINDS, probability, sentence } from "./words.js";
+
+const PAUSE = 60; // milliseconds without a change before a question is sent
+const PATIENCE = 250; // milliseconds before the old answer is dimmed
+
+export class Asking {
+  // show: {ranking, verdict}; after(answer): the panels may ask
+  constructor(service, units, theCase, { ranking, verdict, after }) {
+    Object.assign(this, { service, units, theCase, ranking, verdict, after, answer: null });
+    this.infer = latest((signal, body) => service.post("infer", body, signal));
+    theCase.addEventListener("change", () => this.soon());
+  }
+
+  soon() {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.now(), PAUSE);
+  }
+
+  async now({ check = false } = {}) {
+    clearTimeout(this.timer);
+    this.#wait();
+    const { evidence, method } = this.theCase;
+    try {
+      const answer = await this.infer({ evidence, method, check, top: this.ranking.top, units: "causes" });
+      if (answer === STALE) return;
+      this.#show(answer);
+    } catch (error) {
+      this.#failed(error);
+    }
+    this.#done();
+  }
+
+  #wait() {
+    clearTimeout(this.dimming);
+    this.dimming = setTimeout(() => {
+      byId("busy").hidden = false;
+      this.ranking.dim(true);
+    }, PATIENCE);
+  }
+
+  #done() {
+    clearTimeout(this.dimming);
+    byId("busy").hidden = true;
+    this.ranking.dim(false);
+  }
+
+  #show(answer) {
+    this.answer = answer;
+    const isImpossible = answer.status === "impossible";
+    this.#say(isImpossible ? this.verdict.contradiction(answer, this.units) : []);
+    this.verdict.show(answer);
+    if (isImpossible) this.ranking.empty();
+    this.after(answer);
+    announce(this.#summary(answer));
+  }
+
+  #summary(answer) {
+    if (answer.status === "impossible") return `These observations cannot be together. ${sentence(answer.contradiction ?? "")}`;
+    const best = answer.ranking.slice(0, 3).map((each) => `${each.name} ${probability(each.probability)}`).join(", ");
+    const checked = answer.check ? ` ${sentence(answer.check.verdict)}` : "";
+    const kind = KINDS[answer.kind] ?? answer.kind;
+    return `${counted(this.theCase.observations.size, "observation")}. Most probable: ${best}. The answer is ${kind}.${checked}`;
+  }
+
+  #failed(error) {
+    if (error instanceof Unreachable) return;
+    this.answer = null;
+    this.#say([make("p", { text: sentence(error.message) }), button("Try again", () => this.now())]);
+    this.ranking.empty();
+    this.verdict.show(null);
+    announce(sentence(error.message));
+  }
+
+  #say(elements) {
+    byId("failure").hidden = elements.length === 0;
+    byId("failure").replaceChildren(...elements);
+  }
+}
