@@ -63,7 +63,7 @@ export class Asking {
     const best = answer.ranking.slice(0, 3).map((each) => `${each.name} ${probability(each.probability)}`).join(", ");
     const checked = answer.check ? ` ${sentence(answer.check.verdict)}` : "";
     const kind = KINDS[answer.kind] ?? answer.kind;
-    return `${counted(this.theCase.observations.size, "observation")}. Most probable: ${best}. The answer is ${kind}.${checked}`;
+    return `${counted(this.theCase.observations.size, "observation")}. Most probable: ${best}. Kind of answer: ${kind}.${checked}`;
   }
 
   #failed(error) {

@@ -34,7 +34,7 @@ export function comparePanel(service, useMethod) {
     names.sort((a, b) => (first.get(b) ?? 0) - (first.get(a) ?? 0));
     const head = make("tr", {}, headCell("Cause"), ...methods.map(({ method }) => headCell(method)));
     const rows = names.slice(0, TOP).map((name) => make("tr", {},
-      make("th", { scope: "row", class: "cause-name", text: name }), ...methods.map(({ means }) => cell(means[name]))));
+      make("th", { scope: "row", text: name, title: name }), ...methods.map(({ means }) => cell(means[name]))));
     const table = make("table", {}, make("caption", { text: "How probable the causes are" }), make("thead", {}, head), make("tbody", {}, ...rows));
     return [make("div", { class: "wide", tabindex: 0, role: "region", "aria-label": "Causes by method" }, table)];
   }

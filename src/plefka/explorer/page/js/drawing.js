@@ -10,7 +10,8 @@ export function drawing(canvas, around, observations, go) {
   canvas.style.height = `${Math.max(LEAST, ROW * (rows + 1))}px`;
   const graph = cytoscape({
     container: canvas, elements: elements(around, observations), style: look(canvas),
-    layout: { name: "preset", positions: positions(canvas, around) },
+    layout: { name: "preset", positions: positions(canvas, around), fit: false },
+    zoom: 1, pan: { x: 0, y: 0 },
     userZoomingEnabled: false, userPanningEnabled: false, boxSelectionEnabled: false, autoungrabify: true,
   });
   graph.on("tap", "node", (event) => go(event.target.data("name")));
@@ -90,7 +91,7 @@ function look(canvas) {
     { selector: "node", style: node },
     { selector: ".parent", style: { "text-halign": "left", "text-margin-x": -6 } },
     { selector: ".child", style: { "text-halign": "right" } },
-    { selector: ".centre", style: { width: 24, height: 24, "border-width": 3, "border-color": ink, "font-weight": 600, "text-valign": "top", "text-margin-x": 0, "text-margin-y": -6 } },
+    { selector: ".centre", style: { width: 24, height: 24, "border-width": 3, "border-color": ink, "font-weight": 600, "text-max-width": `${canvas.clientWidth * 0.55}px`, "text-valign": "top", "text-margin-x": 0, "text-margin-y": -6 } },
     { selector: ".on", style: { "background-color": on, "border-color": on } },
     { selector: ".off", style: { "background-color": off, "border-color": off } },
     { selector: ".soft", style: { "background-color": soft, "border-color": soft } },

@@ -85,6 +85,7 @@ function neighbours({ nodes, edges }, centre) {
 }
 
 function legend() {
-  const entry = (kind, text) => [make("span", { class: `dot ${kind}`, "aria-hidden": "true" }), text];
-  return make("p", { class: "legend" }, ...entry("is-on", "observed on"), ...entry("is-off", "observed off"), ...entry("is-soft", "likelihood"), ...entry("is-hidden", "hidden"));
+  const entry = (kind, text) => make("span", { class: "key" }, make("span", { class: `dot ${kind}`, "aria-hidden": "true" }), text);
+  const entries = [["is-on", "observed on"], ["is-off", "observed off"], ["is-soft", "how sure"], ["is-hidden", "not observed"]];
+  return make("p", { class: "legend" }, ...entries.map(([kind, text]) => entry(kind, text)));
 }

@@ -33,7 +33,8 @@ export function nextPanel(service, units, { observe, select }) {
         button(on, () => observe(unit, 1), { class: "button is-small", "aria-label": `Observe ${unit}: ${on}` }),
         button(off, () => observe(unit, 0), { class: "button is-small", "aria-label": `Observe ${unit}: ${off}` })),
       make("span", { class: "track", "aria-hidden": "true" }, fill),
-      make("span", { class: "hint gain", text: `${gain(information, entropy)} · ${on} with probability ${probability(chance)}` }));
+      make("span", { class: "hint gain", title: nats(information) },
+        make("span", { text: gain(information, entropy) }), make("span", { text: `chance of ${on} ${probability(chance)}` })));
   }
 
   return new Panel("next", { ask, key, draw, invitation: "What should I look at next?" });
@@ -44,5 +45,7 @@ function gain(information, entropy) {
   if (information === null) return "its gain could not be computed";
   const share = entropy > 0 ? (100 * information) / entropy : 0;
   const percent = share >= 10 ? share.toFixed(0) : share >= 0.1 ? share.toFixed(1) : "less than 0.1";
-  return `resolves ${percent} % of the uncertainty (${information.toFixed(3)} nats)`;
+  return `resolves ${percent} % of the uncertainty`;
 }
+
+const nats = (information) => (information === null ? null : `Expected information about the causes: ${information.toFixed(4)} nats`);

@@ -16,6 +16,8 @@ import { Verdict } from "./verdict.js";
 import { whyPanel } from "./why.js";
 import { counted, probability, sentence } from "./words.js";
 
+const FEW = 3; // examples shown at first
+
 export class Page {
   constructor(service, network, names, examples) {
     this.network = network;
@@ -39,6 +41,7 @@ export class Page {
     this.#examples(examples.cases);
     this.case.addEventListener("change", () => this.#changed());
     this.#changed();
+    new IntersectionObserver(([{ isIntersecting }]) => byId("peek").classList.toggle("is-idle", isIntersecting)).observe(byId("ranking"));
   }
 
   #makePanels(service, observe) {
@@ -93,7 +96,6 @@ export class Page {
     byId("redo").disabled = !this.case.future.length;
     byId("clear").disabled = total === 0;
     byId("welcome").hidden = total > 0;
-    byId("answer-title").textContent = total ? "Most probable causes" : "Causes, before anything is observed";
     document.title = `${total ? `${total} observed · ` : ""}${this.network.title} · plefka`;
   }
 
@@ -106,7 +108,12 @@ export class Page {
 
   #examples(cases) {
     const start = ({ evidence }) => this.share.take({ evidence, method: null }, "this example");
-    byId("examples").append(...cases.map((each) => button(each.title, () => start(each), { class: "button example" })));
+    const chips = cases.map((each) => button(each.title, () => start(each), { class: "button is-small" }));
+    const more = button(`${cases.length - FEW} more`, () => {
+      more.replaceWith(...chips.slice(FEW));
+      chips[FEW].focus();
+    }, { class: "button is-small is-quiet" });
+    byId("examples").append(...chips.slice(0, FEW), ...(cases.length > FEW ? [more] : []));
     if (!cases.length) byId("welcome-text").textContent = "Tick what you see, and the causes are ranked here at once.";
   }
 }

@@ -13,7 +13,11 @@ export const counted = (value, one, many = `${one}s`) => `${count(value)} ${valu
 
 export const signed = (value) => (value === null ? "–" : `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(2)}`);
 
-export const minus = (value, digits) => value.toFixed(digits).replace("-", "−");
+// With a true minus sign, and none before a zero.
+export function minus(value, digits) {
+  const text = Math.abs(value).toFixed(digits);
+  return value < 0 && Number(text) > 0 ? `−${text}` : text;
+}
 
 export function duration(seconds) {
   if (seconds === null || seconds === undefined) return "–";
@@ -23,9 +27,9 @@ export function duration(seconds) {
 
 export const KINDS = {
   exact: "exact",
-  lower_bound: "a lower bound",
-  upper_bound: "an upper bound",
-  estimate: "an estimate",
+  lower_bound: "lower bound",
+  upper_bound: "upper bound",
+  estimate: "estimate",
 };
 
 const MEANINGS = {
