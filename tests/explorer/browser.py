@@ -56,7 +56,7 @@ class Visitor:
     def click(self, selector: str) -> None:
         """Press the mouse in the middle of an element, which must be in sight and not covered."""
         chosen = f"document.querySelector({json.dumps(selector)})"
-        self.until(f"{chosen} && !{chosen}.disabled")
+        self.until(f"!!{chosen} && !{chosen}.disabled")
         self.run(f"{chosen}.scrollIntoView({{block: 'center'}})")
         box = self.run(
             f"(() => {{ const b = {chosen}.getBoundingClientRect(); const x = b.left + b.width / 2, y = b.top + b.height / 2;"
@@ -99,7 +99,7 @@ class Visitor:
         self.click("#wanted")
         self.until(f"document.querySelector('#wanted').getAttribute('aria-pressed') !== '{before}'")
         self.run("document.querySelector('#wanted').removeAttribute('id')")
-        self.write("#search", "")
+        self.run("(f => { f.value = ''; f.dispatchEvent(new Event('input')); })(document.querySelector('#search'))")
 
     def tab(self, name: str) -> None:
         self.click(f"#tab-{name}")

@@ -54,7 +54,7 @@ export function graphPanel(service, units, { select }) {
     const list = (title, nodes) => (nodes.length === 0 ? [] : [
       make("h4", { text: title }),
       make("ul", { class: "neighbours" }, ...nodes.map(({ name }) => make("li", {},
-        make("button", { type: "button", class: "link", text: name, onclick: () => go(name) }), state(name, observations)))),
+        make("button", { type: "button", class: "link", text: name, onclick: () => go(name) }), " ", state(name, observations)))),
     ]);
     return [make("details", { open: true }, make("summary", { text: "The same as a list" }),
       ...list("It depends on", parents), ...list("It shows in", children))];

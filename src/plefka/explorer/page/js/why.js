@@ -50,7 +50,7 @@ export function whyPanel(service, units, { observe, showGraph }) {
     const fill = make("span", { class: `fill ${by < 0 ? "against" : "for"}` });
     fill.style.width = `${(50 * Math.abs(by ?? 0)) / most}%`;
     return make("li", { class: "shift" },
-      make("span", { class: "shift-name" }, make("span", { text: unit }), make("em", { text: stateWord(unit, state) })),
+      make("span", { class: "shift-name" }, make("span", { text: unit }), " ", make("em", { text: stateWord(unit, state) })),
       make("span", { class: "number", text: signed(by) }),
       make("span", { class: "track is-diverging", "aria-hidden": "true" }, fill),
       make("span", { class: "hint without", text: `without it ${probability(without)}` }));
@@ -68,7 +68,7 @@ export function whyPanel(service, units, { observe, showGraph }) {
     const word = stateWord(unit, state);
     const value = state.endsWith("on") ? 1 : 0;
     return make("li", { class: `change ${by < 0 ? "against" : "for"}` },
-      make("span", { class: "change-text" }, make("span", { text: unit }), make("em", { text: word })),
+      make("span", { class: "change-text" }, make("span", { text: unit }), " ", make("em", { text: word })),
       make("span", { class: "number", text: probability(then) }),
       make("span", { class: "hint chance", text: `chance of this ${probability(chance)}` }),
       button(`It is ${word}`, () => observe(unit, value), { class: "button is-small", "aria-label": `Observe ${unit}: ${word}` }));
