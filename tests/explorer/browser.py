@@ -120,6 +120,11 @@ class Visitor:
             assert time.monotonic() < deadline, (self.ranking, expected)
             time.sleep(0.02)
 
+    def complaints(self) -> list[dict]:
+        """Errors of scripts and of loading; that an old question is given up is as it should be."""
+        found = self.browser.complaints()
+        return [event for event in found if not event["params"].get("canceled")]
+
     def screenshot(self, path: Path, whole: bool = False) -> None:
         data = self.browser.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)["data"]
         path.write_bytes(base64.b64decode(data))

@@ -55,7 +55,7 @@ def visitor(chromium, service):
     found.visit(f"{service.address}#token={TOKEN}")
     yield found
     assert not any(event.get("method") == "Page.javascriptDialogOpening" for event in chromium.events)
-    assert chromium.complaints() == []
+    assert found.complaints() == []
 
 
 def ranked(evidence) -> list[tuple[str, str]]:

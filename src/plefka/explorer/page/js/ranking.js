@@ -85,9 +85,10 @@ export class Ranking {
     const fill = make("span", { class: "fill" });
     const prior = make("span", { class: "prior" });
     const number = make("span", { class: "number" });
+    const before = make("span", { class: "unseen" });
     const button = make(
       "button", { type: "button", class: "cause", tabindex: -1, onclick: () => this.select(name) },
-      make("span", { class: "cause-name", text: name }), number,
+      make("span", { class: "cause-name", text: name }), " ", number, before,
       make("span", { class: "track", "aria-hidden": "true" }, fill, prior),
     );
     const element = make("li", {}, button);
@@ -96,8 +97,7 @@ export class Ranking {
       fill.style.transform = `scaleX(${each.probability ?? 0})`;
       prior.hidden = each.prior === null;
       prior.style.left = `${100 * (each.prior ?? 0)}%`;
-      const was = each.prior === null ? "" : `, before ${probability(each.prior)}`;
-      button.setAttribute("aria-label", `${name}: probability ${probability(each.probability)}${was}. Why?`);
+      before.textContent = each.prior === null ? "" : `, beforehand ${probability(each.prior)}`;
     };
     return { element, button, show };
   }

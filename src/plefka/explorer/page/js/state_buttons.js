@@ -1,6 +1,6 @@
 // Three buttons for one unit: its on word, its off word, and "how sure". Pressed again, the unit is unknown.
 
-import { make } from "./elements.js";
+import { icon, make } from "./elements.js";
 
 export const SURE = { on: 0.8, off: 0.2 }; // what "how sure" starts from
 
@@ -8,6 +8,7 @@ export const SURE = { on: 0.8, off: 0.2 }; // what "how sure" starts from
 export function stateButtons(choose) {
   const buttons = ["on", "off", "sure"].map((part) =>
     make("button", { type: "button", class: `state is-${part}`, "data-part": part, onclick: press }));
+  buttons[2].append(icon("sure"));
   const group = make("span", { class: "states", role: "group" }, ...buttons);
 
   function press({ currentTarget }) {
@@ -17,12 +18,12 @@ export function stateButtons(choose) {
 
   function show(name, [offWord, onWord], value) {
     group.setAttribute("aria-label", name);
-    const words = [onWord, offWord, "≈"];
+    const words = [onWord, offWord, "how sure"];
     const pressed = [value === 1, value === 0, typeof value === "object" && value !== null];
     buttons.forEach((button, k) => {
-      if (button.textContent !== words[k]) button.textContent = words[k];
+      if (k < 2 && button.textContent !== words[k]) button.textContent = words[k];
       button.setAttribute("aria-pressed", String(pressed[k]));
-      button.setAttribute("aria-label", `${name}: ${k === 2 ? "how sure" : words[k]}`);
+      button.setAttribute("aria-label", `${name}: ${words[k]}`);
       button.title = k === 2 ? "How sure: weigh yes against no" : words[k];
     });
   }

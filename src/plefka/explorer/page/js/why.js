@@ -71,7 +71,7 @@ export function whyPanel(service, units, { observe, showGraph }) {
       make("span", { class: "change-text" }, make("span", { text: unit }), " ", make("em", { text: word })),
       make("span", { class: "number", text: probability(then) }),
       make("span", { class: "hint chance", text: `chance of this ${probability(chance)}` }),
-      button(`It is ${word}`, () => observe(unit, value), { class: "button is-small", "aria-label": `Observe ${unit}: ${word}` }));
+      button(`It is ${word}`, () => observe(unit, value), { class: "button is-small", "aria-label": `It is ${word}: ${unit}` }));
   }
 
   function stateWord(unit, state) {

@@ -46,7 +46,7 @@ export function frequency(logLikelihood) {
   const cases = Math.exp(-(logLikelihood ?? NaN));
   if (!Number.isFinite(cases) || cases < 1) return "";
   if (cases < 1.05) return "Nearly every case looks like this.";
-  if (cases < 2) return `About ${Math.round(100 / cases)} of 100 cases look like this.`;
+  if (cases < 10) return `About ${Math.round(100 / cases)} of 100 cases look like this.`;
   if (cases > 1e12) return "Fewer than one case in a million million looks like this.";
   return `About 1 case in ${count(Number(cases.toPrecision(2)))} looks like this.`;
 }
