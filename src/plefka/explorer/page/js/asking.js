@@ -4,20 +4,24 @@ import { announce, button, byId, make } from "./elements.js";
 import { latest, STALE, Unreachable } from "./service.js";
 import { counted, KINDS, probability, sentence } from "./words.js";
 
-const PAUSE = 60; // milliseconds without a change before a question is sent
+const PAUSE = 60; // milliseconds without a change before a question is sent, where changes follow each other closely
+const CLOSELY = 300;
 const PATIENCE = 250; // milliseconds before the old answer is dimmed
 
 export class Asking {
   // show: {ranking, verdict}; after(answer): the panels may ask
   constructor(service, units, theCase, { ranking, verdict, after }) {
-    Object.assign(this, { service, units, theCase, ranking, verdict, after, answer: null });
+    Object.assign(this, { service, units, theCase, ranking, verdict, after, answer: null, changed: 0 });
     this.infer = latest((signal, body) => service.post("infer", body, signal));
     theCase.addEventListener("change", () => this.soon());
   }
 
   soon() {
+    const time = performance.now();
+    const isAlone = time - this.changed > CLOSELY;
+    this.changed = time;
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.now(), PAUSE);
+    this.timer = setTimeout(() => this.now(), isAlone ? 0 : PAUSE);
   }
 
   async now({ check = false } = {}) {

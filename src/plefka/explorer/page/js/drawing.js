@@ -9,7 +9,7 @@ export function drawing(canvas, around, observations, go) {
   const rows = Math.max(around.parents.length, around.children.length, 1);
   canvas.style.height = `${Math.max(LEAST, ROW * (rows + 1))}px`;
   const graph = cytoscape({
-    container: canvas, elements: elements(around, observations), style: look(canvas),
+    container: canvas, elements: elements(around, observations), style: look(canvas, around),
     layout: { name: "preset", positions: positions(canvas, around), fit: false },
     zoom: 1, pan: { x: 0, y: 0 },
     userZoomingEnabled: false, userPanningEnabled: false, boxSelectionEnabled: false, autoungrabify: true,
@@ -22,11 +22,11 @@ export function drawing(canvas, around, observations, go) {
   const again = new ResizeObserver(() => {
     graph.resize();
     graph.nodes().positions((node) => positions(canvas, around)[node.id()]);
-    graph.style(look(canvas));
+    graph.style(look(canvas, around));
   });
   again.observe(canvas);
   return {
-    recolour: () => graph.style(look(canvas)),
+    recolour: () => graph.style(look(canvas, around)),
     destroy: () => { again.disconnect(); graph.destroy(); },
   };
 }
@@ -47,7 +47,7 @@ function elements(around, observations) {
   return [
     ...nodes.map(({ name, column }) => ({ data: { id: ids.get(name), name }, classes: `${column} ${kind(observations.get(name))}` })),
     ...around.edges.map(({ parent, child, weight }) => ({
-      data: { source: ids.get(parent), target: ids.get(child), width: 1 + 4 * (Math.abs(weight ?? 0) / strongest) },
+      data: { source: ids.get(parent), target: ids.get(child), width: 0.8 + 3.2 * (Math.abs(weight ?? 0) / strongest) },
       classes: weight < 0 ? "negative" : "",
     })),
   ];
@@ -59,12 +59,17 @@ function kind(value) {
   return value === 1 ? "on" : "off";
 }
 
+// Where the columns are, as shares of the width; the units that are not there leave their room to the others.
+function columns({ parents, children }) {
+  if (!parents.length) return { left: 0, right: 0.32 };
+  if (!children.length) return { left: 0.68, right: 1 };
+  return { left: 0.36, right: 0.64 };
+}
+
 function positions(canvas, around) {
   const { clientWidth: width, clientHeight: height } = canvas;
-  const [left, right] = [width * 0.34, width * 0.66];
-  const places = { parent: left, child: right, centre: width / 2 };
-  if (!around.parents.length) places.centre = width * 0.3;
-  if (!around.children.length) places.centre = width * 0.7;
+  const { left, right } = columns(around);
+  const places = { parent: left * width, child: right * width, centre: ((left + right) / 2) * width };
   const sizes = { parent: around.parents.length, child: around.children.length, centre: 1 };
   const seen = { parent: 0, child: 0, centre: 0 };
   return Object.fromEntries(everyone(around).map(({ column }, k) => {
@@ -79,19 +84,20 @@ function colour(canvas, name) {
   return getComputedStyle(canvas).outlineColor;
 }
 
-function look(canvas) {
-  const room = Math.max(60, canvas.clientWidth * 0.34 - 24);
+function look(canvas, around) {
+  const { left, right } = columns(around);
+  const room = (share) => `${Math.max(60, share * canvas.clientWidth - 18)}px`;
   const [ink, paper, on, off, soft, line] = ["ink", "card", "for", "against", "soft", "line-strong"].map((name) => colour(canvas, name));
   const node = {
     label: "data(name)", "font-family": getComputedStyle(canvas).fontFamily, "font-size": 13, color: ink,
-    "text-valign": "center", "text-wrap": "ellipsis", "text-max-width": `${room}px`, "text-margin-x": 6,
+    "text-valign": "center", "text-wrap": "ellipsis", "text-margin-x": 6,
     width: 14, height: 14, "background-color": paper, "border-width": 2, "border-color": line, "overlay-opacity": 0,
   };
   return [
     { selector: "node", style: node },
-    { selector: ".parent", style: { "text-halign": "left", "text-margin-x": -6 } },
-    { selector: ".child", style: { "text-halign": "right" } },
-    { selector: ".centre", style: { width: 24, height: 24, "border-width": 3, "border-color": ink, "font-weight": 600, "text-max-width": `${canvas.clientWidth * 0.55}px`, "text-valign": "top", "text-margin-x": 0, "text-margin-y": -6 } },
+    { selector: ".parent", style: { "text-halign": "left", "text-margin-x": -6, "text-max-width": room(left) } },
+    { selector: ".child", style: { "text-halign": "right", "text-max-width": room(1 - right) } },
+    { selector: ".centre", style: { label: "", width: 24, height: 24, "border-width": 3, "border-color": ink } }, // its name is the heading
     { selector: ".on", style: { "background-color": on, "border-color": on } },
     { selector: ".off", style: { "background-color": off, "border-color": off } },
     { selector: ".soft", style: { "background-color": soft, "border-color": soft } },

@@ -17,6 +17,7 @@ import { whyPanel } from "./why.js";
 import { counted, probability, sentence } from "./words.js";
 
 const FEW = 3; // examples shown at first
+const REST = 350; // milliseconds
 
 export class Page {
   constructor(service, network, names, examples) {
@@ -87,10 +88,12 @@ export class Page {
     const best = answer.ranking[0];
     byId("peek").hidden = !best || answer.status === "impossible";
     if (best) byId("peek").textContent = `${best.name} ${probability(best.probability)} – see the ranking`;
-    this.refresh();
+    clearTimeout(this.resting); // panels wait for a pause, so that they do not delay the next answer
+    this.resting = setTimeout(() => this.refresh(), REST);
   }
 
   #changed() {
+    clearTimeout(this.resting);
     const total = this.case.observations.size;
     byId("undo").disabled = !this.case.past.length;
     byId("redo").disabled = !this.case.future.length;

@@ -2,9 +2,10 @@
 
 import { button, make } from "./elements.js";
 import { Panel } from "./panels.js";
-import { probability, sentence, signed } from "./words.js";
+import { counted, probability, sentence, signed } from "./words.js";
 
 const TOP = 6; // further observations
+const TELLING = 0.005; // log-odds: less than this is shown as nothing
 
 export function whyPanel(service, units, { observe, showGraph }) {
   const ask = (signal, { evidence, method, selected }) =>
@@ -38,10 +39,13 @@ export function whyPanel(service, units, { observe, showGraph }) {
 
   function evidence({ observations }) {
     if (!observations.length) return [make("p", { class: "hint", text: "Nothing is observed yet, so nothing speaks for it or against it." })];
-    const most = Math.max(...observations.map((each) => Math.abs(each.shift ?? 0)), 1e-9);
+    const telling = observations.filter((each) => each.shift === null || Math.abs(each.shift) >= TELLING);
+    const most = Math.max(...telling.map((each) => Math.abs(each.shift ?? 0)), 1e-9);
+    const silent = observations.length - telling.length;
     return [
       make("h4", { text: "What speaks against it, and for it" }),
-      make("ul", { class: "shifts" }, ...observations.map((each) => shift(each, most))),
+      make("ul", { class: "shifts" }, ...telling.map((each) => shift(each, most))),
+      ...(silent ? [make("p", { text: `${counted(silent, "observation says", "observations say")} nothing about it.` })] : []),
       make("p", { class: "hint", text: "Lengths are log-odds: what each observation adds to all the others. Those that tell the same share their effect." }),
     ];
   }
