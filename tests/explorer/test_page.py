@@ -171,7 +171,7 @@ def test_the_neighbourhood_is_a_picture_and_a_list(visitor):
     visitor.click(".neighbours button")
     visitor.until_text("#panel-graph h3", "Around lukewarm_cup")
     visitor.until("document.querySelectorAll('.graph canvas').length > 0")
-    place = visitor.run("(b => [b.left + 0.34 * b.width, b.top + b.height / 4])(document.querySelector('.graph').getBoundingClientRect())")
+    place = visitor.run("(b => [b.left + 0.68 * b.width, b.top + b.height / 4])(document.querySelector('.graph').getBoundingClientRect())")
     for kind in ("mouseMoved", "mousePressed", "mouseReleased"):
         visitor.browser.call("Input.dispatchMouseEvent", type=kind, x=place[0], y=place[1], button="left", clickCount=1)
     visitor.until("!document.querySelector('#panel-graph h3').textContent.includes('lukewarm_cup')")
@@ -186,6 +186,7 @@ def test_a_service_that_stops_and_comes_back(chromium, service):
     visitor.observe("loud_hum", "on")
     text = visitor.until_text("#connection:not([hidden])", "The service does not answer.")
     assert "Your case is kept on this page." in text
+    visitor.until_text("#busy", "not up to date")
     visitor.observe("thin_crema", "off")
     assert visitor.observed == {"slow_flow": "on", "loud_hum": "on", "thin_crema": "off"}
     assert visitor.ranking == ranked({"slow_flow": 1})

@@ -119,11 +119,11 @@ def test_a_contradiction_is_named_and_can_be_taken_back(visitor):
     visitor.observe("constructor", "on")
     visitor.click("[data-role=c]")
     visitor.observe(IMAGE, "off")
-    text = visitor.until_text("#failure", "cannot be together")
+    text = visitor.until_text("#failure", "contradict each other")
     assert f"{IMAGE}=no" in text
     assert "constructor=yes" in text
     assert visitor.ranking == []
-    assert "Take one back first" in visitor.text("#panel-next")
+    visitor.until_text("#panel-next", "Take one back first")
     assert visitor.run("document.querySelectorAll('#failure button').length") == 2
     visitor.click("#failure button")
     visitor.until_ranking(ranked({IMAGE: 0}))
@@ -150,7 +150,7 @@ def test_a_link_with_wrong_names_says_which(visitor, service):
     text = visitor.until_text("#share-problems", "do not fit this network")
     assert "2 observations in this link do not fit this network." in text
     assert "This network has no unit “constructr”. Did you mean “constructor”?" in text
-    assert f"“{FINDINGS[2]}” must be 0, 1, <b>absent</b> and <i>there</i>" in text
+    assert f"“{FINDINGS[2]}” must be 0, 1, <b>absent</b>, <i>there</i> or two likelihoods" in text
     assert 'got "perhaps"' in text
     visitor.click("#share-problems button")
     visitor.until_ranking(ranked({SCRIPT: 1}))

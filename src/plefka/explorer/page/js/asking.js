@@ -31,19 +31,23 @@ export class Asking {
     try {
       const answer = await this.infer({ evidence, method, check, top: this.ranking.top, units: "causes" });
       if (answer === STALE) return;
+      this.#done();
       this.#show(answer);
     } catch (error) {
       this.#failed(error);
     }
-    this.#done();
   }
 
   #wait() {
     clearTimeout(this.dimming);
-    this.dimming = setTimeout(() => {
-      byId("busy").hidden = false;
-      this.ranking.dim(true);
-    }, PATIENCE);
+    this.dimming = setTimeout(() => this.#old("computing …"), PATIENCE);
+  }
+
+  // The ranking that is shown is not of this case.
+  #old(text) {
+    byId("busy").hidden = false;
+    byId("busy").textContent = text;
+    this.ranking.dim(true);
   }
 
   #done() {
@@ -63,7 +67,7 @@ export class Asking {
   }
 
   #summary(answer) {
-    if (answer.status === "impossible") return `These observations cannot be together. ${sentence(answer.contradiction ?? "")}`;
+    if (answer.status === "impossible") return `These observations contradict each other. ${sentence(answer.contradiction ?? "")}`;
     const best = answer.ranking.slice(0, 3).map((each) => `${each.name} ${probability(each.probability)}`).join(", ");
     const checked = answer.check ? ` ${sentence(answer.check.verdict)}` : "";
     const kind = KINDS[answer.kind] ?? answer.kind;
@@ -71,7 +75,8 @@ export class Asking {
   }
 
   #failed(error) {
-    if (error instanceof Unreachable) return;
+    this.#done();
+    if (error instanceof Unreachable) return this.#old("not up to date"); // the page asks again once the service is back
     this.answer = null;
     this.#say([make("p", { text: sentence(error.message) }), button("Try again", () => this.now())]);
     this.ranking.empty();

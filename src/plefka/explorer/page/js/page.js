@@ -89,7 +89,8 @@ export class Page {
     byId("peek").hidden = !best || answer.status === "impossible";
     if (best) byId("peek").textContent = `${best.name} ${probability(best.probability)} – see the ranking`;
     clearTimeout(this.resting); // panels wait for a pause, so that they do not delay the next answer
-    this.resting = setTimeout(() => this.refresh(), REST);
+    const isFirst = this.resting === undefined;
+    this.resting = setTimeout(() => this.refresh(), isFirst || answer.status === "impossible" ? 0 : REST);
   }
 
   #changed() {

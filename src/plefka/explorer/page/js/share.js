@@ -19,7 +19,10 @@ export class Share {
     document.addEventListener("drop", (event) => this.#drop(event));
   }
 
-  open() {
+  // mode: "share", or "problem" where a case could not be opened
+  open(mode = "share") {
+    this.dialog.dataset.mode = mode;
+    byId("share-title").textContent = mode === "share" ? "Share this case" : "This case could not be opened";
     byId("share-link").value = this.link;
     byId("share-copied").textContent = "";
     byId("share-problems").replaceChildren();
@@ -27,23 +30,24 @@ export class Share {
   }
 
   get link() {
-    return `${location.origin}${location.pathname}#${toFragment(this.theCase, this.network.default_method)}`;
+    const fragment = toFragment(this.theCase, this.network.default_method);
+    return `${location.origin}${location.pathname}${fragment ? `#${fragment}` : ""}`;
   }
 
   // Evidence from a link or file: taken where all of it fits, otherwise the reader decides.
   take({ evidence, method }, from) {
     const { good, problems } = checked(evidence, this.units);
     if (!problems.length) return this.#use(good, method);
-    this.open();
-    const isSome = good.size > 0;
+    this.open("problem");
     const title = `${counted(problems.length, "observation")} in ${from} ${problems.length === 1 ? "does" : "do"} not fit this network.`;
-    const rest = isSome ? [button(`Open the other ${counted(good.size, "observation")}`, () => this.#use(good, method))] : [];
+    const others = good.size === 1 ? "the other observation" : `the other ${good.size} observations`;
+    const rest = good.size ? [button(`Open ${others}`, () => this.#use(good, method))] : [];
     this.#complain(title, problems, rest);
   }
 
   refuse(error) {
     if (!(error instanceof BadCase)) throw error;
-    this.open();
+    this.open("problem");
     this.#complain(error.message, [], []);
   }
 

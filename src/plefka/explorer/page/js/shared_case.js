@@ -1,7 +1,5 @@
 // A case outside of the page: in the part of an address behind #, or in a file. What comes in is checked name by name.
 
-import { listed } from "./words.js";
-
 const FORMAT = "plefka-case";
 
 export class BadCase extends Error {}
@@ -67,7 +65,7 @@ function unknown(name, units) {
 
 function allowed(name, units) {
   const [off, on] = units.words(name);
-  return `${listed([...new Set(["0", "1", off, on])])}, or two likelihoods such as {"on": 0.9, "off": 0.2}`;
+  return `${[...new Set(["0", "1", off, on])].join(", ")} or two likelihoods such as {"on": 0.9, "off": 0.2}`;
 }
 
 function valueOf(given, name, units) {

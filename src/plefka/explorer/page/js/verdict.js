@@ -26,7 +26,7 @@ export class Verdict {
     const some = named.length ? named : [...this.theCase.observations];
     const buttons = some.slice(0, 12).map(([name]) => button(`Remove ${name}`, () => this.remove(name)));
     return [
-      make("p", {}, make("strong", { text: "These observations cannot be together in this network. " }), sentence(text)),
+      make("p", {}, make("strong", { text: "These observations contradict each other. " }), sentence(text)),
       make("p", { text: "Take one back:" }),
       make("div", { class: "choices" }, ...buttons),
     ];

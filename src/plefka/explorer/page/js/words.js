@@ -59,12 +59,6 @@ export function sentence(text) {
   return /[.!?…]$/.test(large) ? large : `${large}.`;
 }
 
-export function listed(words, limit = 6) {
-  if (words.length > limit) return `${words.slice(0, limit).join(", ")} and ${count(words.length - limit)} more`;
-  if (words.length < 2) return words.join("");
-  return `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
-}
-
 // How a likelihood reads: "probably yes, 4 to 1".
 export function leaning({ on, off }, [offWord, onWord]) {
   if (on === off) return "no information";
