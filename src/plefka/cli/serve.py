@@ -64,11 +64,11 @@ def serve(
 def start(settings: "Settings", *, or_any: bool, then: "Callable[[str], object]") -> None:
     """Listen, say where, and answer until the end."""
     running = extras.explorer()
-    listener = running.listening(settings.host, settings.port, or_any=or_any)
-    address = running.address(settings.host, listener)
+    with running.listening(settings.host, settings.port, or_any=or_any) as listener:
+        address = running.address(settings.host, listener)
 
-    def say() -> None:
-        print(f"plefka serves {settings.source} at {address} (Ctrl-C ends it)", flush=True)
-        then(address)
+        def say() -> None:
+            print(f"plefka serves {settings.source} at {address} (Ctrl-C ends it)", flush=True)
+            then(address)
 
-    running.serve(settings, listener, say)
+        running.serve(settings, listener, say)

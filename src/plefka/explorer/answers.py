@@ -47,7 +47,7 @@ class Answers:
         return dict(zip(found.names, found.means.tolist(), strict=True)) if found.converged else {}
 
     def answer(self, kind: str, asked: list[Asked]) -> list[Any]:
-        """One answer or failure for each question; those of one batch are of the same kind and method."""
+        """One answer or failure for each question; several together are of the same kind and method."""
         if kind == "infer" and len(asked) > 1:
             together = self._together(asked)
             if together is not None:
@@ -95,33 +95,35 @@ class Answers:
     # ---- answers -----------------------------------------------------------------------------------------------------
 
     def infer(self, asked: Asked) -> dict[str, Any]:
-        start = time.perf_counter()
-        evidence, units = self.evidence(asked["evidence"]), self.units(asked["units"])
-        solution = pf.infer(self.network, evidence, asked["method"], throw=False, check=asked["check"])
-        content = self._content(solution, asked["top"], units)
-        check = {"check": None if solution.checked is None else _check(solution.checked)}
-        return {**content, **check, "seconds": time.perf_counter() - start}
+        return self._batch([asked])[1][0]
 
     def _together(self, asked: list[Asked]) -> list[dict[str, Any]] | None:
         """Questions with the same method in one batch; None if they must be answered one by one.
 
         That is so where one of them is not valid, or where methods of different kinds answered.
         """
-        start = time.perf_counter()
         try:
-            evidence = [self.evidence(each["evidence"]) for each in asked]
-            units = [self.units(each["units"]) for each in asked]
-            solution = pf.infer(self.network, evidence, asked[0]["method"], throw=False)
+            solution, contents = self._batch(asked)
         except (InvalidInput, MemoryError):
             return None
-        if not solution.is_exact and len(set(solution.methods)) > 1:
-            return None
-        seconds = (time.perf_counter() - start) / len(asked)
+        return contents if solution.is_exact or len(set(solution.methods)) == 1 else None
+
+    def _batch(self, asked: list[Asked]) -> tuple[pf.Solution, list[dict[str, Any]]]:
+        """All questions as rows of one batch, in which impossible evidence is an answer, not an error."""
+        start = time.perf_counter()
+        evidence = [self.evidence(each["evidence"]) for each in asked]
+        units = [self.units(each["units"]) for each in asked]
+        solution = pf.infer(self.network, evidence, asked[0]["method"], throw=False, check=asked[0]["check"])
+        rows = [solution.row(k) for k in range(len(asked))]
         contents = [
-            self._content(solution.row(k), each["top"], some)
-            for k, (each, some) in enumerate(zip(asked, units, strict=True))
+            {
+                **self._content(row, each["top"], some),
+                "check": None if row.checked is None else _check(row.checked),
+                "seconds": (time.perf_counter() - start) / len(asked),
+            }
+            for row, each, some in zip(rows, asked, units, strict=True)
         ]
-        return [{**content, "check": None, "seconds": seconds} for content in contents]
+        return solution, contents
 
     def rows(self, asked: Asked) -> dict[str, Any]:
         start = time.perf_counter()
@@ -164,7 +166,7 @@ class Answers:
     def compare(self, asked: Asked) -> dict[str, Any]:
         """One method, with the means of all units and the most probable causes."""
         evidence, start = self.evidence(asked["evidence"]), time.perf_counter()
-        solution = pf.infer(self.network, evidence, asked["method"], throw=False)
+        solution = pf.infer(self.network, [evidence], asked["method"], throw=False).row(0)
         return {
             "method": asked["method"],
             "log_likelihood": solution.log_likelihood,

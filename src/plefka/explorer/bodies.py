@@ -11,6 +11,7 @@ from fastapi import Request
 from fastapi.routing import APIRoute
 from starlette.requests import ClientDisconnect
 
+from plefka.explorer.guards import discard
 from plefka.explorer.refusals import refuse
 
 DEEPEST = 16  # objects and lists inside each other
@@ -23,7 +24,7 @@ class CheckedRequest(Request):
 
     async def body(self) -> bytes:
         if not hasattr(self, "_body"):
-            _check_type(self.headers.get("content-type", ""))
+            await self._check_type()
             try:
                 async with asyncio.timeout(BODY_SECONDS):
                     self._body = await self._read(self.app.state.service.settings.limits.body_bytes)
@@ -35,19 +36,24 @@ class CheckedRequest(Request):
                 raise refuse(400, "incomplete_body", "the connection was closed before the body was complete") from None
         return self._body
 
+    async def _check_type(self) -> None:
+        """Other sites may send a form without asking, but no JSON."""
+        given = self.headers.get("content-type", "")
+        if given.partition(";")[0].strip().casefold() != "application/json":
+            await discard(self.receive)
+            message = f"a body must have the Content-Type application/json; got {given[:60]!r}"
+            raise refuse(415, "not_json", message, {"Connection": "close"})
+
     async def _read(self, most: int) -> bytes:
-        too_large = refuse(
-            413, "body_too_large", f"a body may have {most:,} bytes; got more. Send fewer rows at a time.",
-            {"Connection": "close"},
-        )  # fmt: skip
-        said = self.headers.get("content-length", "0")
-        if said.isdigit() and int(said) > most:
-            raise too_large
         body = bytearray()
         async for piece in self.stream():
             body += piece
             if len(body) > most:
-                raise too_large
+                await discard(self.receive)
+                raise refuse(
+                    413, "body_too_large", f"a body may have {most:,} bytes; got more. Send fewer rows at a time.",
+                    {"Connection": "close"},
+                )  # fmt: skip
         return bytes(body)
 
     async def json(self) -> Any:
@@ -110,11 +116,3 @@ def _finite(text: str) -> float:
     if not math.isfinite(number):
         raise refuse(400, "not_finite", f"numbers must be finite; got {text[:20]}.")
     return number
-
-
-def _check_type(given: str) -> None:
-    if given.partition(";")[0].strip().casefold() != "application/json":
-        raise refuse(
-            415, "not_json", f"a body must have the Content-Type application/json; got {given[:60]!r}",
-            {"Connection": "close"},
-        )  # fmt: skip

@@ -34,6 +34,10 @@ class Catalogue:
         transposed = sp.csr_array(weights.T.tocsr())
         return cls(network.names, _kinds(network), network.states, weights, transposed)
 
+    def __post_init__(self):
+        """Nobody should wait for what is the same for all."""
+        _ = self.places, self._folded, self.facts, self.units_by_role
+
     @property
     def size(self) -> int:
         return len(self.names)
@@ -57,6 +61,14 @@ class Catalogue:
     def role(self, unit: int) -> str:
         return FINDING if self.num_parents[unit] else CAUSE
 
+    @cached_property
+    def units_by_role(self) -> dict[str, list[int]]:
+        by_role = {CAUSE: self.num_parents == 0, FINDING: self.num_parents > 0}
+        return {"all": list(range(self.size))} | {
+            role: np.flatnonzero(is_so).tolist() for role, is_so in by_role.items()
+        }
+
+    @cached_property
     def facts(self) -> dict[str, Any]:
         """Sizes of the network."""
         causes = int(np.sum(self.num_parents == 0))
@@ -92,12 +104,10 @@ class Catalogue:
 
     def found(self, words: str, role: str) -> list[int]:
         """The units in whose names all words occur; those that begin with the whole query come first."""
-        query = words.casefold().strip()
-        parts = query.split()
-        units = [unit for unit, name in enumerate(self._folded) if all(part in name for part in parts)]
-        if role != "all":
-            units = [unit for unit in units if self.role(unit) == role]
-        return sorted(units, key=lambda unit: not self._folded[unit].startswith(query)) if parts else units
+        query, units = words.casefold().strip(), self.units_by_role[role]
+        for part in query.split():
+            units = [unit for unit in units if part in self._folded[unit]]
+        return sorted(units, key=lambda unit: not self._folded[unit].startswith(query)) if query else units
 
     def all_names(self) -> dict[str, Any]:
         """All names, roles and words for states, as short as they can be said."""

@@ -7,13 +7,18 @@ asked anything makes room for a new one.
 
 import asyncio
 import sys
+from contextlib import suppress
 from typing import Any
 
+import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from plefka.explorer.jsons import encoded
 
 HEADER_SECONDS = 10.0
 READING_SECONDS = 30.0  # for a client to take some of its response
-MOST_CONNECTIONS = 512
+MOST_CONNECTIONS, BACKLOG = 512, 256  # and those that may come at once
+MOST_FILES = 4 * (MOST_CONNECTIONS + BACKLOG)
 
 
 class GuardedProtocol(H11Protocol):
@@ -23,11 +28,13 @@ class GuardedProtocol(H11Protocol):
     waiting_for_reader: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
-        if len(self.connections) >= most_connections():
-            oldest = next((each for each in self._by_age() if each.has_not_asked), None)
-            (transport if oldest is None else oldest.transport).abort()
+        by_age = self._by_age()
+        if len(by_age) >= MOST_CONNECTIONS:
+            oldest = next((each for each in by_age if each.has_not_asked), self)
+            by_age.pop(oldest, None)  # at once: many connections may come before it is lost
+            (transport if oldest is self else oldest.transport).abort()
         super().connection_made(transport)
-        self._by_age()[self] = None
+        by_age[self] = None
         self._await_headers()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -50,6 +57,16 @@ class GuardedProtocol(H11Protocol):
     def resume_writing(self) -> None:
         self._clear("waiting_for_reader")
         super().resume_writing()
+
+    def send_400_response(self, msg: str) -> None:
+        """In the form of all other refusals."""
+        body = encoded({"error": {"code": "invalid_http", "message": msg}})
+        headers = [("content-type", "application/json"), ("content-length", str(len(body))), ("connection", "close")]
+        with suppress(h11.LocalProtocolError):  # a response has begun
+            events = h11.Response(status_code=400, headers=headers), h11.Data(data=body), h11.EndOfMessage()
+            for event in events:
+                self.transport.write(self.conn.send(event) or b"")
+        self.transport.close()
 
     def shutdown(self) -> None:
         """A request that is not complete, or a response that is not read, is not waited for."""
@@ -84,10 +101,12 @@ class GuardedProtocol(H11Protocol):
         return self.server_state.__dict__.setdefault("by_age", {})
 
 
-def most_connections() -> int:
-    """Half of the files that the process may open, at most."""
+def allow_files() -> None:
+    """As many open files as connections need, if the system lets us."""
     if sys.platform == "win32":
-        return MOST_CONNECTIONS
+        return
     import resource
 
-    return min(MOST_CONNECTIONS, max(16, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2))
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if 0 <= soft < MOST_FILES:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (MOST_FILES if hard < 0 else min(hard, MOST_FILES), hard))

@@ -26,6 +26,7 @@ HEADERS = {
     "X-Frame-Options": "DENY",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
+HEADER_BYTES = 16 * 2**10
 DISCARD_SECONDS = 2.0
 CLOSE = {"Connection": "close"}
 
@@ -65,6 +66,8 @@ class Doorkeeper:
 
     def _refusal(self, headers: Headers) -> tuple[int, str, str] | None:
         host, origin = headers.get("host", ""), headers.get("origin")
+        if sum(len(name) + len(value) for name, value in headers.raw) > HEADER_BYTES:
+            return 431, "headers_too_large", f"the headers of a request may have {HEADER_BYTES:,} bytes; got more."
         if not self._knows(host):
             return (
                 421, "unknown_host",

@@ -13,6 +13,7 @@ from plefka.explorer.refusals import refuse
 from plefka.explorer.responses import JSON, json_response, service_of
 from plefka.explorer.service import Service
 
+MOST_GUESSED = 10_000  # units among which the nearest name is looked for; it would take a second among 100,000
 router = APIRouter()
 Named = Annotated[str, Query(max_length=LONGEST_NAME, description="The name of a unit.")]
 
@@ -81,8 +82,9 @@ async def examples(request: Request) -> Response:
 
 
 async def _place(service: Service, name: str) -> int:
-    place = service.catalogue.places.get(name)
-    if place is None:
-        guess = await asyncio.to_thread(pf.errors.nearest, name, service.catalogue.names)
-        raise refuse(404, "unknown_unit", f"there is no unit {name!r} in this network.{guess}")
-    return place
+    places = service.catalogue.places
+    if name in places:
+        return places[name]
+    few = len(places) <= MOST_GUESSED
+    guess = await asyncio.to_thread(pf.errors.nearest, name, service.catalogue.names) if few else ""
+    raise refuse(404, "unknown_unit", f"there is no unit {name!r} in this network.{guess}")

@@ -19,6 +19,7 @@ from plefka.explorer.processes import Process, Ready, WorkerEnded
 
 log = logging.getLogger("plefka.explorer")
 MOST_TOGETHER = 64  # questions in one batch
+LONGEST_PAUSE = 60.0  # seconds before another attempt to start a worker
 LOOK = 1.0  # seconds between two looks at a process that waits
 ABANDONED = 2.0  # seconds that a question may still take when nobody waits for its answer any more
 
@@ -108,19 +109,23 @@ class Pool:
         return [first, *same]
 
     async def _lane(self, number: int) -> None:
+        failures = 0
         while not self.closing:
+            failures += 1
             process = self.processes[number] = Process(self.ready_with, self.threads)
             try:
                 await process.start()
                 self.were_ready.add(number)
+                failures = 0
                 await self._serve(process)
             except WorkerEnded:
-                log.warning("a worker process ended and is replaced")
-            except Exception:
-                log.exception("a worker process could not be started")
-                await asyncio.sleep(LOOK)
+                pass
             finally:
-                process.kill()
+                if not (process.was_ended or self.closing):
+                    log.warning("a worker process ended and is replaced")
+                process.end()
+            if failures:  # it does not even start: there may be too little memory
+                await asyncio.sleep(min(2.0**failures, LONGEST_PAUSE))
 
     async def _serve(self, process: Process) -> None:
         """Answer questions until the process ends."""
@@ -142,7 +147,9 @@ class Pool:
                 with _abandoned(jobs, limit):
                     found = await process.answer(jobs[0].kind, [job.asked for job in jobs])
         except TimeoutError:
-            process.kill()
+            process.end()
+            nobody = all(job.answer.done() for job in jobs)
+            log.info("a question was ended: %s", "its client has left" if nobody else "it took too long")
             self._failed(jobs, _too_long(jobs[0].seconds))
         except WorkerEnded:
             self._failed(jobs, ENDED)
@@ -177,7 +184,7 @@ class Pool:
                 job.answer.set_result(CLOSING)
         for process in self.processes:
             if process is not None:
-                process.kill()
+                process.end()
         for lane in self.lanes:
             lane.cancel()
         await asyncio.gather(*self.lanes, return_exceptions=True)
@@ -213,8 +220,8 @@ ENDED = Failure(
 def _too_long(seconds: float) -> Failure:
     return Failure(
         503, "too_long",
-        f"this question took more than {seconds:g} s and was ended. Observe fewer units, choose a quicker method such "
-        "as bethe, or start the service with a larger --max-seconds.",
+        f"this question took more than {seconds:g} s and was ended. Ask about fewer rows, candidates or targets, or "
+        "choose a quicker method such as bethe, or start the service with a larger --max-seconds.",
     )  # fmt: skip
 
 

@@ -30,10 +30,14 @@ class Process:
         self.pipe, theirs = context.Pipe()
         self.process = context.Process(target=worker.run, args=(theirs, *ready), daemon=True, name="plefka worker")
         self.theirs = theirs
+        self.was_ended = False
 
     async def start(self) -> None:
         """Return when it is ready to answer."""
-        await self._in_thread(self.process.start)
+        try:
+            await self._in_thread(self.process.start)
+        except OSError as error:
+            raise WorkerEnded from error
         self.theirs.close()
         await self._in_thread(self._receive)
 
@@ -58,9 +62,11 @@ class Process:
 
     @property
     def is_alive(self) -> bool:
-        return self.process.is_alive()
+        """Whether it can be asked; a process that was ended may be there for a moment longer."""
+        return not self.was_ended and self.process.is_alive()
 
-    def kill(self) -> None:
-        """End it at once; whoever waits for its pipe is told so."""
+    def end(self) -> None:
+        """At once; whoever waits for its pipe is told so."""
+        self.was_ended = True
         if self.process.pid is not None:
             self.process.kill()

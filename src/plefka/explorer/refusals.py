@@ -58,18 +58,26 @@ async def on_crash(request: Request, error: Exception) -> Response:
 
 
 def _in_words(problems: Iterable[Mapping[str, Any]]) -> str:
-    """The first problem, by the name of its field; of a value that may be of several kinds, none fits."""
+    """The first problem, by the name of its field."""
     first, *_ = problems
     place = [str(part) for part in first["loc"][1:]]
-    if first["type"] == "extra_forbidden":
-        return f"there is no field {'.'.join(place)!r} here. /api/openapi.json lists all fields."
-    if first["type"] == "missing":
-        return f"{'.'.join(place) or 'a body'} is needed and was not given."
-    if place[:1] == ["evidence"] or place[:1] == ["rows"]:
+    field, unit = ".".join(place), _unit(place)
+    if unit is not None:
         return (
-            f"{' of '.join(repr(part) for part in reversed(place[1:3]))} must be 0, 1, a word for one of the unit's "
-            f'states, null or {{"on": 0.9, "off": 0.2}}: {first["msg"]}.'
-            if len(place) > 1
-            else f"{place[0]} must be what /api/openapi.json describes: {first['msg']}."
+            f"the state of {unit!r} must be 0, 1, a word for one of its states, null (hidden), or soft evidence as in "
+            '{"on": 0.9, "off": 0.2}, with numbers of 0 or more'
         )
-    return f"{'.'.join(place) or 'the body'} is not valid: {first['msg']}."
+    if first["type"] == "extra_forbidden":
+        return f"there is no field {field!r} here. /api/openapi.json lists all fields."
+    if first["type"] == "missing":
+        return f"{field or 'a body with a JSON object'} is needed and was not given."
+    if first["type"] == "model_attributes_type":
+        return "a body must be a JSON object with the fields that /api/openapi.json lists; got something else."
+    return f"{field or 'the request'} is not valid: {first['msg'][:1].lower()}{first['msg'][1:]}."
+
+
+def _unit(place: list[str]) -> str | None:
+    """The unit whose state is not valid, if it is that."""
+    if place[:1] == ["evidence"] and len(place) > 1:
+        return place[1]
+    return place[2] if place[:1] == ["rows"] and len(place) > 2 else None

@@ -11,12 +11,12 @@ from collections.abc import Callable
 import uvicorn
 
 from plefka.errors import InvalidInput
-from plefka.explorer.connections import GuardedProtocol
+from plefka.explorer.connections import BACKLOG, GuardedProtocol, allow_files
+from plefka.explorer.guards import HEADER_BYTES
 from plefka.explorer.routes import application
 from plefka.explorer.service import Service
 from plefka.explorer.settings import Settings
 
-HEADER_BYTES = 16 * 2**10
 KEEP_ALIVE_SECONDS = 15
 FINISH_SECONDS = 3.0  # for questions that are being answered when the service is stopped
 
@@ -42,10 +42,11 @@ def serve(settings: Settings, listener: socket.socket, on_start: Callable[[], No
     """Answer until SIGINT, which raises KeyboardInterrupt, or SIGTERM."""
     service = Service(settings)
     _log(settings)
+    allow_files()
     config = uvicorn.Config(
         application(service), http=GuardedProtocol, ws="none", loop="asyncio", log_config=None, access_log=False,
         proxy_headers=False, server_header=False, h11_max_incomplete_event_size=HEADER_BYTES,
-        timeout_keep_alive=KEEP_ALIVE_SECONDS, timeout_graceful_shutdown=int(2 * FINISH_SECONDS),
+        backlog=BACKLOG, timeout_keep_alive=KEEP_ALIVE_SECONDS, timeout_graceful_shutdown=int(2 * FINISH_SECONDS),
     )  # fmt: skip
     signal.signal(signal.SIGTERM, lambda *_: None)  # what uvicorn comes back to when it has ended
     Server(config, service, on_start).run(sockets=[listener])

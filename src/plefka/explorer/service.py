@@ -74,7 +74,7 @@ class Service:
             "name": name,
             "title": name.replace("_", " "),
             "about": None if self.example is None else self.example.about,
-            **self.catalogue.facts(),
+            **self.catalogue.facts,
             "methods": self.methods,
             "default_method": "auto",
             "limits": {"rows": limits.rows, "seconds": limits.seconds, "body_bytes": limits.body_bytes},

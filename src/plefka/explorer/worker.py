@@ -53,7 +53,7 @@ def _warm_up(answers: Answers, questions: "list[tuple[str, Mapping[str, Any]]]")
     start = time.perf_counter()
     for kind, asked in questions:
         if time.perf_counter() - start < WARM_SECONDS:
-            answers.answer(kind, [asked])
+            _answered(answers, kind, [asked])
 
 
 def _limit_memory(memory: int | None) -> None:
