@@ -7,6 +7,9 @@ import { counted, KINDS, probability, sentence } from "./words.js";
 const PAUSE = 60; // milliseconds without a change before a question is sent, where changes follow each other closely
 const CLOSELY = 300;
 const PATIENCE = 250; // milliseconds before the old answer is dimmed
+const AGAIN = 3000; // milliseconds before a question is put again to a service that is busy
+const PASSING = new Set(["busy", "closing", "worker_ended"]); // refusals that waiting helps against
+const LONG = 4000; // milliseconds before the reader is told to wait
 
 export class Asking {
   // show: {ranking, verdict}; after(answer): the panels may ask
@@ -40,7 +43,11 @@ export class Asking {
 
   #wait() {
     clearTimeout(this.dimming);
-    this.dimming = setTimeout(() => this.#old("computing …"), PATIENCE);
+    const slowly = () => this.#old("still computing; a first answer takes longest");
+    this.dimming = setTimeout(() => {
+      this.#old("computing …");
+      this.dimming = setTimeout(slowly, LONG);
+    }, PATIENCE);
   }
 
   // The ranking that is shown is not of this case.
@@ -77,6 +84,7 @@ export class Asking {
   #failed(error) {
     this.#done();
     if (error instanceof Unreachable) return this.#old("not up to date"); // the page asks again once the service is back
+    if (PASSING.has(error.code)) this.timer = setTimeout(() => this.now(), AGAIN);
     this.answer = null;
     this.#say([make("p", { text: sentence(error.message) }), button("Try again", () => this.now())]);
     this.ranking.empty();

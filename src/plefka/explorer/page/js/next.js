@@ -9,11 +9,18 @@ const TOP = 8;
 
 export function nextPanel(service, units, { observe, select }) {
   const ask = (signal, { evidence, method }) => service.post("ask", { evidence, method, top: TOP }, signal);
-  const key = (state) => state.key;
+  const key = ({ key, observations }) => (isAllKnown(observations) ? null : key);
+
+  // Nothing is left to look at, or nothing to find out.
+  function isAllKnown(observations) {
+    const known = [...observations].filter(([, value]) => typeof value !== "object").map(([name]) => name);
+    const causes = known.filter((name) => units.isCause(name)).length;
+    return causes === units.numCauses || known.length - causes === units.names.length - units.numCauses;
+  }
 
   function draw(answer) {
     const title = make("h3", { text: "What to look at next" });
-    if (!answer.candidates.length) return [title, make("p", { class: "hint", text: "Everything that could be observed is observed." })];
+    if (!answer?.candidates.length) return [title, make("p", { class: "hint", text: "Everything that could be observed is observed." })];
     const most = Math.max(...answer.candidates.map((each) => each.information ?? 0), 1e-12);
     return [
       title,

@@ -5,6 +5,7 @@ export class Units {
     this.names = names;
     this.roles = roles;
     this.states = states;
+    this.numCauses = roles.split("c").length - 1;
     this.indexes = new Map(names.map((name, index) => [name, index]));
     this.worker = new Worker(new URL("./searching.js", import.meta.url), { type: "module" });
     this.worker.onmessage = ({ data }) => this.#found(data);
