@@ -131,6 +131,8 @@ class Visitor:
         found = self.browser.complaints()
         return [event for event in found if not event["params"].get("canceled")]
 
-    def screenshot(self, path: Path, whole: bool = False) -> None:
-        data = self.browser.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)["data"]
+    def screenshot(self, path: Path, clip: dict | None = None) -> None:
+        """Of the window, or of a part of the page."""
+        part = {} if clip is None else {"clip": {**clip, "scale": 1}, "captureBeyondViewport": True}
+        data = self.browser.call("Page.captureScreenshot", format="png", **part)["data"]
         path.write_bytes(base64.b64decode(data))

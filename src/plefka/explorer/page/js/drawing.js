@@ -11,7 +11,7 @@ export function drawing(canvas, around, observations, go) {
   const graph = cytoscape({
     container: canvas, elements: elements(around, observations), style: look(canvas, around),
     layout: { name: "preset", positions: positions(canvas, around), fit: false },
-    zoom: 1, pan: { x: 0, y: 0 },
+    zoom: 1, pan: { x: 0, y: 0 }, pixelRatio: Math.max(2, devicePixelRatio), // words stay sharp
     userZoomingEnabled: false, userPanningEnabled: false, boxSelectionEnabled: false, autoungrabify: true,
   });
   graph.on("tap", "node", (event) => go(event.target.data("name")));
