@@ -23,7 +23,7 @@ TOO_WIDE = """
   .filter(element => element.getBoundingClientRect().right > document.documentElement.clientWidth + 1)
   .map(element => [element.tagName, element.className, element.textContent.slice(0, 40)])
 """
-FOCUS = "(e => e.getAttribute('aria-label') ?? e.textContent)(document.activeElement)"
+FOCUS = "(e => e.getAttribute('aria-label') ?? e.textContent.trim())(document.activeElement)"
 
 
 @pytest.fixture(scope="module")

@@ -141,6 +141,7 @@ def test_a_link_opens_the_same_case(visitor, service):
     visitor.until_ranking(expected)
     assert visitor.observed == {SCRIPT: "on", FINDINGS[2]: "sure"}
     assert visitor.run("location.href") == shared
+    assert visitor.run("document.querySelector('#undo').disabled")
     visitor.visit(link(service, {SCRIPT: 0}))
     visitor.until_ranking(ranked({SCRIPT: 0}))
 

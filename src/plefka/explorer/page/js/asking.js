@@ -74,16 +74,21 @@ export class Asking {
   }
 
   #summary(answer) {
-    if (answer.status === "impossible") return `These observations contradict each other. ${sentence(answer.contradiction ?? "")}`;
-    const best = answer.ranking.slice(0, 3).map((each) => `${each.name} ${probability(each.probability)}`).join(", ");
+    if (answer.status === "impossible")
+      return `These observations contradict each other. ${sentence(answer.contradiction ?? "")}`;
+    const best = answer.ranking
+      .slice(0, 3)
+      .map((each) => `${each.name} ${probability(each.probability)}`)
+      .join(", ");
     const checked = answer.check ? ` ${sentence(answer.check.verdict)}` : "";
     const kind = KINDS[answer.kind] ?? answer.kind;
-    return `${counted(this.theCase.observations.size, "observation")}. Most probable: ${best}. Kind of answer: ${kind}.${checked}`;
+    const total = counted(this.theCase.observations.size, "observation");
+    return `${total}. Most probable: ${best}. Kind of answer: ${kind}.${checked}`;
   }
 
   #failed(error) {
     this.#done();
-    if (error instanceof Unreachable) return this.#old("not up to date"); // the page asks again once the service is back
+    if (error instanceof Unreachable) return this.#old("not up to date"); // until the service is back
     if (PASSING.has(error.code)) this.timer = setTimeout(() => this.now(), AGAIN);
     this.answer = null;
     this.#say([make("p", { text: sentence(error.message) }), button("Try again", () => this.now())]);

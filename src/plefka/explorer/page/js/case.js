@@ -47,6 +47,13 @@ export class Case extends EventTarget {
     if (this.observations.size) this.#change({ observations: new Map() });
   }
 
+  // What was opened first cannot be undone.
+  forget() {
+    this.past = [];
+    this.future = [];
+    this.dispatchEvent(new Event("change"));
+  }
+
   undo() {
     this.#travel(this.past, this.future);
   }

@@ -9,7 +9,8 @@ export function showConnection(service) {
   service.addEventListener("lost", () => {
     box.hidden = false;
     const wait = service.wait === 1 ? "1 second" : `${service.wait} seconds`;
-    byId("connection-text").textContent = `The service does not answer. Your case is kept on this page. The next try is in ${wait}.`;
+    byId("connection-text").textContent =
+      `The service does not answer. Your case is kept on this page. The next try is in ${wait}.`;
   });
   service.addEventListener("recovered", () => {
     box.hidden = true;
@@ -20,14 +21,20 @@ export function showConnection(service) {
 // isWrong: a token was sent, and was refused
 export function askForToken(isWrong) {
   const dialog = byId("token-dialog");
-  if (isWrong) byId("token-text").textContent = "The service refused this token. Enter the one that was shown when it was started.";
+  if (isWrong)
+    byId("token-text").textContent =
+      "The service refused this token. Enter the one that was shown when it was started.";
   dialog.addEventListener("cancel", (event) => event.preventDefault());
   dialog.showModal();
   return new Promise((resolve) => {
-    byId("token-form").addEventListener("submit", () => {
-      resolve(byId("token").value.trim());
-      byId("token").value = "";
-    }, { once: true });
+    byId("token-form").addEventListener(
+      "submit",
+      () => {
+        resolve(byId("token").value.trim());
+        byId("token").value = "";
+      },
+      { once: true },
+    );
   });
 }
 
@@ -37,7 +44,9 @@ export async function load(service) {
     return await Promise.all(["network", "units/names", "examples"].map((path) => service.get(path)));
   } catch (error) {
     if (!(error instanceof Unreachable)) throw error;
-    await new Promise((resolve) => { service.addEventListener("recovered", resolve, { once: true }); });
+    await new Promise((resolve) => {
+      service.addEventListener("recovered", resolve, { once: true });
+    });
     return load(service);
   }
 }

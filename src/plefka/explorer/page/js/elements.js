@@ -35,7 +35,9 @@ export const button = (text, onclick, properties = {}) =>
 let waiting = 0;
 export function announce(sentence) {
   clearTimeout(waiting);
-  waiting = setTimeout(() => { byId("live").textContent = sentence; }, 400);
+  waiting = setTimeout(() => {
+    byId("live").textContent = sentence;
+  }, 400);
 }
 
 export const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;

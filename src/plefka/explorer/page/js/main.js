@@ -19,7 +19,7 @@ async function start() {
   const [network, names, examples] = await load(service);
   page = new Page(service, network, names, examples);
   openFromAddress(page);
-  page.asking.now();
+  page.case.forget();
   keepAddress(page);
   keepInTouch(page, service);
   keys(page);
@@ -38,7 +38,8 @@ function takeToken(service) {
 function openFromAddress(page) {
   try {
     const { evidence, method } = fromFragment(location.hash);
-    if (evidence || method) page.share.take({ evidence: evidence ?? {}, method: method ?? page.network.default_method }, "this link");
+    if (evidence || method)
+      page.share.take({ evidence: evidence ?? {}, method: method ?? page.network.default_method }, "this link");
   } catch (error) {
     page.share.refuse(error);
   }
@@ -72,10 +73,16 @@ function keys(page) {
   const { case: theCase } = page;
   byId("undo").addEventListener("click", () => theCase.undo());
   byId("redo").addEventListener("click", () => theCase.redo());
-  byId("clear").addEventListener("click", () => { page.chosen = null; theCase.clear(); });
+  byId("clear").addEventListener("click", () => {
+    page.chosen = null;
+    theCase.clear();
+  });
   byId("print").addEventListener("click", () => print());
   for (const link of document.querySelectorAll("[data-jump]"))
-    link.addEventListener("click", (event) => { event.preventDefault(); jumpTo(link.dataset.jump); });
+    link.addEventListener("click", (event) => {
+      event.preventDefault();
+      jumpTo(link.dataset.jump);
+    });
   document.addEventListener("keydown", (event) => {
     const isTyping = event.target.matches("input:not([type=range])") && event.target.value !== "";
     if (event.key === "/" && !event.target.matches("input, select")) {

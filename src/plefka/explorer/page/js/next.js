@@ -20,7 +20,8 @@ export function nextPanel(service, units, { observe, select }) {
 
   function draw(answer) {
     const title = make("h3", { text: "What to look at next" });
-    if (!answer?.candidates.length) return [title, make("p", { class: "hint", text: "Everything that could be observed is observed." })];
+    if (!answer?.candidates.length)
+      return [title, make("p", { class: "hint", text: "Everything that could be observed is observed." })];
     const most = Math.max(...answer.candidates.map((each) => each.information ?? 0), 1e-12);
     return [
       title,
@@ -34,14 +35,24 @@ export function nextPanel(service, units, { observe, select }) {
     const fill = make("span", { class: "fill" });
     fill.style.transform = `scaleX(${Math.max(0, information ?? 0) / most})`;
     const [off, on] = units.words(unit);
-    return make("li", { class: "candidate" },
+    return make(
+      "li",
+      { class: "candidate" },
       make("button", { type: "button", class: "unit-name", text: unit, onclick: () => select(unit) }),
-      make("span", { class: "choices" },
+      make(
+        "span",
+        { class: "choices" },
         button(on, () => observe(unit, 1), { class: "button is-small", "aria-label": `Observe ${unit}: ${on}` }),
-        button(off, () => observe(unit, 0), { class: "button is-small", "aria-label": `Observe ${unit}: ${off}` })),
+        button(off, () => observe(unit, 0), { class: "button is-small", "aria-label": `Observe ${unit}: ${off}` }),
+      ),
       make("span", { class: "track", "aria-hidden": "true" }, fill),
-      make("span", { class: "hint gain", title: nats(information) },
-        make("span", { text: gain(information, entropy) }), make("span", { text: `chance of ${on} ${probability(chance)}` })));
+      make(
+        "span",
+        { class: "hint gain", title: nats(information) },
+        make("span", { text: gain(information, entropy) }),
+        make("span", { text: `chance of ${on} ${probability(chance)}` }),
+      ),
+    );
   }
 
   return new Panel("next", { ask, key, draw, invitation: "What should I look at next?" });
@@ -55,4 +66,5 @@ function gain(information, entropy) {
   return `resolves ${percent} % of the uncertainty`;
 }
 
-const nats = (information) => (information === null ? null : `Expected information about the causes: ${information.toFixed(4)} nats`);
+const nats = (information) =>
+  information === null ? null : `Expected information about the causes: ${information.toFixed(4)} nats`;

@@ -38,7 +38,8 @@ export class Observed {
   #row(name, place) {
     if (!this.rows.has(name)) this.rows.set(name, this.#makeRow(name));
     const row = this.rows.get(name);
-    if (this.list.children[place] !== row.element) this.list.insertBefore(row.element, this.list.children[place] ?? null);
+    if (this.list.children[place] !== row.element)
+      this.list.insertBefore(row.element, this.list.children[place] ?? null);
     return row;
   }
 
@@ -48,18 +49,35 @@ export class Observed {
     const slider = make("input", { type: "range", min: 1, max: 99, step: 1, "aria-label": `${name}: how sure` });
     const reading = make("span", { class: "reading" });
     const sure = make(
-      "div", { class: "sure" },
-      make("span", { text: words[0], class: "end" }), slider, make("span", { text: words[1], class: "end" }), reading,
+      "div",
+      { class: "sure" },
+      make("span", { text: words[0], class: "end" }),
+      slider,
+      make("span", { text: words[1], class: "end" }),
+      reading,
     );
     slider.addEventListener("input", () => {
       const on = Number(slider.value) / 100;
       this.theCase.observe(name, { on, off: Number((1 - on).toFixed(2)) }, { merge: true });
     });
-    const title = make("button", { type: "button", class: "unit-name", text: name, title: name, onclick: () => this.select(name) });
-    const remove = make("button", {
-      type: "button", class: "tool remove", "aria-label": `Remove ${name}`, title: "Remove",
-      onclick: () => this.theCase.observe(name, null),
-    }, icon("close"));
+    const title = make("button", {
+      type: "button",
+      class: "unit-name",
+      text: name,
+      title: name,
+      onclick: () => this.select(name),
+    });
+    const remove = make(
+      "button",
+      {
+        type: "button",
+        class: "tool remove",
+        "aria-label": `Remove ${name}`,
+        title: "Remove",
+        onclick: () => this.theCase.observe(name, null),
+      },
+      icon("close"),
+    );
     const element = make("li", { class: "observation" }, title, states.group, remove, sure);
     const show = (value) => {
       states.show(name, words, value);

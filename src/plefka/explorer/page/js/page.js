@@ -29,10 +29,17 @@ export class Page {
     const select = (name) => this.select(name);
     this.observed = new Observed(this.units, this.case, select);
     this.finder = new Finder(this.units, this.case, observe, select);
-    this.ranking = new Ranking((name) => this.select(name, "why"), () => this.asking.now());
+    this.ranking = new Ranking(
+      (name) => this.select(name, "why"),
+      () => this.asking.now(),
+    );
     this.verdict = new Verdict(network, this.case, {
-      check: () => { this.verdict.checking(); this.asking.now({ check: true }); },
-      useMethod: (method) => this.case.useMethod(method), remove: (name) => this.observe(name, null),
+      check: () => {
+        this.verdict.checking();
+        this.asking.now({ check: true });
+      },
+      useMethod: (method) => this.case.useMethod(method),
+      remove: (name) => this.observe(name, null),
     });
     this.share = new Share(network, this.units, this.case);
     this.#makePanels(service, observe);
@@ -42,7 +49,9 @@ export class Page {
     this.#examples(examples.cases);
     this.case.addEventListener("change", () => this.#changed());
     this.#changed();
-    new IntersectionObserver(([{ isIntersecting }]) => byId("peek").classList.toggle("is-idle", isIntersecting)).observe(byId("ranking"));
+    new IntersectionObserver(([{ isIntersecting }]) =>
+      byId("peek").classList.toggle("is-idle", isIntersecting),
+    ).observe(byId("ranking"));
   }
 
   #makePanels(service, observe) {
@@ -51,7 +60,9 @@ export class Page {
     const useMethod = (method) => this.case.useMethod(method);
     this.graph = graphPanel(service, this.units, { select });
     this.panels = [
-      nextPanel(service, this.units, { observe, select }), this.graph, comparePanel(service, useMethod),
+      nextPanel(service, this.units, { observe, select }),
+      this.graph,
+      comparePanel(service, useMethod),
       whyPanel(service, this.units, { observe, showGraph: () => this.tabs.show("graph") }),
     ];
   }
@@ -79,7 +90,15 @@ export class Page {
     const { answer } = this.asking;
     const { evidence, observations, method, key } = this.case;
     const isPossible = answer !== null && answer.status !== "impossible";
-    const state = { evidence, observations, method, key, isPossible, isAnswered: answer !== null, selected: this.selected };
+    const state = {
+      evidence,
+      observations,
+      method,
+      key,
+      isPossible,
+      isAnswered: answer !== null,
+      selected: this.selected,
+    };
     for (const panel of this.panels) panel.refresh(state);
   }
 
@@ -106,17 +125,23 @@ export class Page {
   #title() {
     const { title, causes, findings, edges, about } = this.network;
     byId("title").textContent = title;
-    byId("counts").textContent = [counted(causes, "cause"), counted(findings, "finding"), counted(edges, "link")].join(" · ");
+    byId("counts").textContent = [counted(causes, "cause"), counted(findings, "finding"), counted(edges, "link")].join(
+      " · ",
+    );
     if (about) byId("welcome").prepend(make("p", { class: "about", text: sentence(about) }));
   }
 
   #examples(cases) {
     const start = ({ evidence }) => this.share.take({ evidence, method: null }, "this example");
     const chips = cases.map((each) => button(each.title, () => start(each), { class: "button is-small" }));
-    const more = button(`${cases.length - FEW} more`, () => {
-      more.replaceWith(...chips.slice(FEW));
-      chips[FEW].focus();
-    }, { class: "button is-small is-quiet" });
+    const more = button(
+      `${cases.length - FEW} more`,
+      () => {
+        more.replaceWith(...chips.slice(FEW));
+        chips[FEW].focus();
+      },
+      { class: "button is-small is-quiet" },
+    );
     byId("examples").append(...chips.slice(0, FEW), ...(cases.length > FEW ? [more] : []));
     if (!cases.length) byId("welcome-text").textContent = "Tick what you see, and the causes are ranked here at once.";
   }

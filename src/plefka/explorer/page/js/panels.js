@@ -39,7 +39,10 @@ export class Panel {
     this.asked = key;
     const known = Number.isFinite(this.seconds) ? ` It took ${duration(this.seconds)} last time.` : "";
     const ask = button(this.invitation, () => this.#go(state, key), { class: "button is-primary" });
-    this.box.replaceChildren(...this.#head(state), make("div", { class: "offer" }, ask, make("span", { class: "hint", text: known })));
+    this.box.replaceChildren(
+      ...this.#head(state),
+      make("div", { class: "offer" }, ask, make("span", { class: "hint", text: known })),
+    );
   }
 
   #head(state) {

@@ -87,8 +87,12 @@ export class Ranking {
     const number = make("span", { class: "number" });
     const before = make("span", { class: "unseen" });
     const button = make(
-      "button", { type: "button", class: "cause", tabindex: -1, onclick: () => this.select(name) },
-      make("span", { class: "cause-name", text: name }), " ", number, before,
+      "button",
+      { type: "button", class: "cause", tabindex: -1, onclick: () => this.select(name) },
+      make("span", { class: "cause-name", text: name }),
+      " ",
+      number,
+      before,
       make("span", { class: "track", "aria-hidden": "true" }, fill, prior),
     );
     const element = make("li", {}, button);
@@ -105,7 +109,7 @@ export class Ranking {
   #roam(preferred) {
     const buttons = [...this.list.querySelectorAll("button")];
     const isThere = buttons.includes(document.activeElement);
-    const active = isThere ? document.activeElement : preferred ?? buttons[0];
+    const active = isThere ? document.activeElement : (preferred ?? buttons[0]);
     for (const button of buttons) button.tabIndex = button === active ? 0 : -1;
   }
 

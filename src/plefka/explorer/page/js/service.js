@@ -63,7 +63,9 @@ export class Service extends EventTarget {
   // Several questions may be refused at once: the token is asked for once.
   async #newToken(sent) {
     if (this.token !== sent) return;
-    this.entering ??= this.askForToken(sent !== null).finally(() => { this.entering = null; });
+    this.entering ??= this.askForToken(sent !== null).finally(() => {
+      this.entering = null;
+    });
     this.useToken(await this.entering);
   }
 
@@ -83,7 +85,10 @@ export class Service extends EventTarget {
 
   async tryAgain() {
     clearTimeout(this.timer);
-    const isThere = await fetch(`${BASE}health`, { cache: "no-store" }).then((answer) => answer.ok, () => false);
+    const isThere = await fetch(`${BASE}health`, { cache: "no-store" }).then(
+      (answer) => answer.ok,
+      () => false,
+    );
     if (!this.isDown) return;
     if (isThere) {
       this.isDown = false;

@@ -39,7 +39,8 @@ export class Share {
     const { good, problems } = checked(evidence, this.units);
     if (!problems.length) return this.#use(good, method);
     this.open("problem");
-    const title = `${counted(problems.length, "observation")} in ${from} ${problems.length === 1 ? "does" : "do"} not fit this network.`;
+    const verb = problems.length === 1 ? "does" : "do";
+    const title = `${counted(problems.length, "observation")} in ${from} ${verb} not fit this network.`;
     const others = good.size === 1 ? "the other observation" : `the other ${good.size} observations`;
     const rest = good.size ? [button(`Open ${others}`, () => this.#use(good, method))] : [];
     this.#complain(title, problems, rest);
@@ -56,7 +57,12 @@ export class Share {
     const more = problems.length - shown.length;
     byId("share-problems").replaceChildren(
       make("p", {}, make("strong", { text: title })),
-      make("ul", {}, ...shown.map((text) => make("li", { text })), more > 0 && make("li", { text: `and ${more} more` })),
+      make(
+        "ul",
+        {},
+        ...shown.map((text) => make("li", { text })),
+        more > 0 && make("li", { text: `and ${more} more` }),
+      ),
       make("div", { class: "dialog-buttons" }, ...buttons),
     );
   }
@@ -70,8 +76,12 @@ export class Share {
   async #copy() {
     const field = byId("share-link");
     field.select();
-    const isCopied = await navigator.clipboard?.writeText(field.value).then(() => true, () => false);
-    byId("share-copied").textContent = isCopied || document.execCommand("copy") ? "The link is copied." : "Press Ctrl-C to copy the link.";
+    const isCopied = await navigator.clipboard?.writeText(field.value).then(
+      () => true,
+      () => false,
+    );
+    byId("share-copied").textContent =
+      isCopied || document.execCommand("copy") ? "The link is copied." : "Press Ctrl-C to copy the link.";
   }
 
   #save() {

@@ -15,11 +15,21 @@ export function toFragment(theCase, defaultMethod) {
 export function fromFragment(fragment) {
   const parts = new URLSearchParams(fragment.replace(/^#/, ""));
   const text = parts.get("case");
-  return { evidence: text === null ? null : parsed(text, "The link"), method: parts.get("method"), token: parts.get("token") };
+  return {
+    evidence: text === null ? null : parsed(text, "The link"),
+    method: parts.get("method"),
+    token: parts.get("token"),
+  };
 }
 
 export function toFile(theCase, network) {
-  const content = { format: FORMAT, version: 1, network: network.name, method: theCase.method, evidence: theCase.evidence };
+  const content = {
+    format: FORMAT,
+    version: 1,
+    network: network.name,
+    method: theCase.method,
+    evidence: theCase.evidence,
+  };
   return JSON.stringify(content, null, 2);
 }
 
@@ -27,8 +37,12 @@ export function toFile(theCase, network) {
 export function fromFile(text) {
   const content = parsed(text, "The file");
   if (content.format !== FORMAT) return { evidence: content, method: null };
-  if (content.version !== 1) throw new BadCase(`The file must be a case of version 1; it has version ${content.version}. Save it again with this version of the page.`);
-  if (!isObject(content.evidence)) throw new BadCase('The file must have "evidence", such as {"fever": 1}; it has none.');
+  if (content.version !== 1)
+    throw new BadCase(
+      `The file must be a case of version 1; it has version ${content.version}. Save it again with this page.`,
+    );
+  if (!isObject(content.evidence))
+    throw new BadCase('The file must have "evidence", such as {"fever": 1}; it has none.');
   return { evidence: content.evidence, method: typeof content.method === "string" ? content.method : null };
 }
 
@@ -37,9 +51,14 @@ function parsed(text, what) {
   try {
     content = JSON.parse(text);
   } catch {
-    throw new BadCase(`${what} must hold a case as JSON, such as {"fever": 1, "cough": 0}; this cannot be read as JSON.`);
+    throw new BadCase(
+      `${what} must hold a case as JSON, such as {"fever": 1, "cough": 0}; this cannot be read as JSON.`,
+    );
   }
-  if (!isObject(content)) throw new BadCase(`${what} must hold observations by name, such as {"fever": 1, "cough": 0}; this is something else.`);
+  if (!isObject(content))
+    throw new BadCase(
+      `${what} must hold observations by name, such as {"fever": 1, "cough": 0}; this is something else.`,
+    );
   return content;
 }
 
@@ -52,7 +71,8 @@ export function checked(evidence, units) {
   for (const [name, given] of Object.entries(evidence)) {
     const value = given === null ? null : valueOf(given, name, units);
     if (!units.has(name)) problems.push(unknown(name, units));
-    else if (value === undefined) problems.push(`“${name}” must be ${allowed(name, units)}; got ${JSON.stringify(given)}.`);
+    else if (value === undefined)
+      problems.push(`“${name}” must be ${allowed(name, units)}; got ${JSON.stringify(given)}.`);
     else if (value !== null) good.set(name, value);
   }
   return { good, problems };
@@ -72,7 +92,8 @@ function valueOf(given, name, units) {
   if (given === 0 || given === false) return 0;
   if (given === 1 || given === true) return 1;
   if (typeof given === "string" && units.has(name)) return units.valueOf(name, given) ?? undefined;
-  if (isObject(given) && isWeight(given.on) && isWeight(given.off) && given.on + given.off > 0) return { on: given.on, off: given.off };
+  if (isObject(given) && isWeight(given.on) && isWeight(given.off) && given.on + given.off > 0)
+    return { on: given.on, off: given.off };
   return undefined;
 }
 

@@ -7,7 +7,8 @@ export const SURE = { on: 0.8, off: 0.2 }; // what "how sure" starts from
 // choose(value): 1, 0, {on, off} or null
 export function stateButtons(choose) {
   const buttons = ["on", "off", "sure"].map((part) =>
-    make("button", { type: "button", class: `state is-${part}`, "data-part": part, onclick: press }));
+    make("button", { type: "button", class: `state is-${part}`, "data-part": part, onclick: press }),
+  );
   buttons[2].append(icon("sure"));
   const group = make("span", { class: "states", role: "group" }, ...buttons);
 

@@ -45,7 +45,9 @@ export class Units {
     this.waiting?.(null);
     this.number += 1;
     this.worker.postMessage({ query, role, number: this.number });
-    return new Promise((resolve) => { this.waiting = resolve; });
+    return new Promise((resolve) => {
+      this.waiting = resolve;
+    });
   }
 
   #found({ number, found, elsewhere }) {

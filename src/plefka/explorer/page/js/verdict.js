@@ -22,7 +22,9 @@ export class Verdict {
   // Shown in the place of the ranking: what contradicts what, and which observation to take back.
   contradiction(answer, units) {
     const text = answer.contradiction ?? answer.status_text;
-    const named = [...this.theCase.observations].filter(([name, value]) => isNamed(text, name, units.words(name)[value]));
+    const named = [...this.theCase.observations].filter(([name, value]) =>
+      isNamed(text, name, units.words(name)[value]),
+    );
     const some = named.length ? named : [...this.theCase.observations];
     const buttons = some.slice(0, 12).map(([name]) => button(`Remove ${name}`, () => this.remove(name)));
     return [
@@ -40,13 +42,24 @@ export class Verdict {
     const how = `Computed by ${answer.method} in ${duration(answer.seconds)}.`;
     return [
       make("h3", { text: "How far to trust this" }),
-      make("p", { class: "likelihood" }, "ln P(evidence) = ", make("b", { id: "log-likelihood", text: value }), ` · ${kind}`),
+      make(
+        "p",
+        { class: "likelihood" },
+        "ln P(evidence) = ",
+        make("b", { id: "log-likelihood", text: value }),
+        ` · ${kind}`,
+      ),
       make("p", { class: "hint", text: [often, meaning(answer.kind)].filter(Boolean).join(" ") }),
       ...(answer.converged ? [] : [make("p", { class: "message is-bad", text: sentence(answer.status_text) })]),
       ...answer.warnings.map((text) => make("p", { class: "message is-bad", text: sentence(text) })),
       this.#checked(answer),
-      make("details", {}, make("summary", { text: "How it was computed" }), make("p", { text: how }),
-        ...answer.notes.map((text) => make("p", { text: sentence(text) }))),
+      make(
+        "details",
+        {},
+        make("summary", { text: "How it was computed" }),
+        make("p", { text: how }),
+        ...answer.notes.map((text) => make("p", { text: sentence(text) })),
+      ),
     ];
   }
 
@@ -85,7 +98,7 @@ export class Verdict {
   }
 }
 
-// The service says "the observations fever=yes, cold=no and flu=no cannot all be true", with 0 and 1 where there are no words.
+// The service says "the observations fever=yes and flu=no cannot both be true", with 0 and 1 where there are no words.
 function isNamed(text, name, word) {
   const states = [word, { no: "0", yes: "1" }[word]].filter(Boolean);
   return states.some((state) => text.includes(`${name}=${state}`));

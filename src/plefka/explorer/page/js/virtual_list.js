@@ -77,7 +77,9 @@ export class VirtualList {
     const isInSight = this.rows.some((row) => row.position === this.active);
     const active = isInSight ? this.active : Math.min(...this.rows.map((row) => row.position));
     for (const row of this.rows)
-      row.buttons.forEach((button, k) => { button.tabIndex = row.position === active && k === this.part ? 0 : -1; });
+      row.buttons.forEach((button, k) => {
+        button.tabIndex = row.position === active && k === this.part ? 0 : -1;
+      });
   }
 
   #reveal() {
