@@ -60,9 +60,7 @@ class Logged(Serving):
 
 @pytest.fixture(scope="module")
 def service():
-    started = Logged(
-        "example:espresso", "--workers", "2", "--max-seconds", "4", "--max-waiting", "3", "--no-warm", token=TOKEN
-    )
+    started = Logged("example:espresso", "--workers", "2", "--max-seconds", "8", "--max-waiting", "3", token=TOKEN)
     yield started
     started.stop()
 
@@ -105,12 +103,13 @@ def test_a_question_that_takes_too_long_is_ended_and_others_are_answered(client,
         assert not endless.done()
         refused = endless.result()
     assert refused.error == (503, "too_long")
-    assert "took more than 4 s and was ended" in refused.message
+    assert "took more than 8 s and was ended" in refused.message
     assert refused.headers["retry-after"] == "5"
     service.until("a question was ended: it took too long")
     assert before - set(service.workers())
 
 
+@pytest.mark.slow
 def test_one_method_that_takes_too_long_leaves_the_others(client):
     found = client.answer("compare", {"methods": ["exact", ENDLESS["method"]], "evidence": {"slow_flow": 1}})
     assert [each["status"] for each in found["methods"]] == ["converged", "too_long"]
@@ -148,6 +147,7 @@ def test_a_question_whose_client_has_left_is_dropped(client, service):
     service.until("its client has left", dropped + 1)
 
 
+@pytest.mark.slow
 def test_more_questions_than_may_wait_are_refused(client):
     """Two are being answered and three wait: the others are told to come back."""
     with ThreadPoolExecutor(12) as threads:
@@ -184,7 +184,9 @@ def test_the_log_has_no_secrets(client, service):
     assert "slow_flow" not in log
 
 
-@pytest.mark.parametrize(("sent", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
+@pytest.mark.parametrize(
+    ("sent", "code"), [(signal.SIGTERM, 0), pytest.param(signal.SIGINT, 130, marks=pytest.mark.slow)]
+)
 def test_it_ends_in_good_order(sent, code):
     """With a question that is being answered, and a connection that is half open."""
     service = Logged("example:espresso", "--no-warm")

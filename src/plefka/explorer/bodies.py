@@ -16,7 +16,7 @@ from plefka.explorer.refusals import refuse
 
 DEEPEST = 16  # objects and lists inside each other
 BODY_SECONDS = 30.0
-STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
+STRING = re.compile(rb'"(?:[^"\\]|\\.?)*+(?:"|\Z)', re.DOTALL)  # one that does not end, too: it is searched only once
 
 
 class CheckedRequest(Request):
@@ -101,9 +101,9 @@ def nesting(body: bytes) -> int:
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise refuse(400, "duplicate_key", f"every key must come once; got {twice!r} twice. Keep one of them.")
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))
+        raise refuse(400, "duplicate_key", f"every key must come once; got {twice[:100]!r} twice. Keep one of them.")
     return found
 
 

@@ -14,7 +14,8 @@ from plefka.explorer.refusals import error_response
 from plefka.explorer.settings import LOOPBACK, Settings
 
 access = logging.getLogger("plefka.access")
-API, OPEN = "/api/", "/api/v1/health"
+API, STATIC = "/api/", "/static/"
+OPEN = ("/", "/api/v1/health")  # and what is below STATIC
 POLICY = "; ".join((
     "default-src 'self'", "img-src 'self' data: blob:", "object-src 'none'", "base-uri 'none'", "form-action 'none'",
     "frame-ancestors 'none'",
@@ -56,13 +57,15 @@ class Doorkeeper:
             await send(message)
 
         refusal = self._refusal(Headers(scope=scope))
-        if refusal is None:
-            await self.app(scope, receive, sending)
-        else:
-            await discard(receive)
-            await error_response(*refusal, headers=CLOSE)(scope, receive, sending)
-        if self.settings.log:
-            access.info("%s", _line(scope, status, time.perf_counter() - start))
+        try:
+            if refusal is None:
+                await self.app(scope, receive, sending)
+            else:
+                await discard(receive)
+                await error_response(*refusal, headers=CLOSE)(scope, receive, sending)
+        finally:
+            if self.settings.log:
+                access.info("%s", _line(scope, status or 500, time.perf_counter() - start))
 
     def _refusal(self, headers: Headers) -> tuple[int, str, str] | None:
         host, origin = headers.get("host", ""), headers.get("origin")
@@ -104,7 +107,7 @@ class TokenGuard:
         await error_response(401, "token_needed", message, headers)(scope, receive, send)
 
     def _may(self, scope: Scope) -> bool:
-        if not scope["path"].startswith(API) or scope["path"] == OPEN:
+        if scope["path"] in OPEN or scope["path"].startswith(STATIC):
             return True
         kind, _, given = Headers(scope=scope).get("authorization", "").partition(" ")
         same = hmac.compare_digest(given.strip().encode("latin-1", "replace"), self.token or b"")

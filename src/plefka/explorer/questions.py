@@ -24,7 +24,7 @@ class Soft(Strict):
 State = StrictBool | StrictInt | StrictFloat | Annotated[StrictStr, Field(max_length=LONGEST_NAME)] | Soft | None
 Name = Annotated[StrictStr, Field(max_length=LONGEST_NAME)]
 Evidence = Annotated[
-    dict[str, State],
+    dict[Name, State],
     Field(
         description='{unit: 0, 1, a word for a state, null (hidden) or {"on": 0.9, "off": 0.2}}',
         examples=[{"slow_flow": 1, "thin_crema": {"on": 0.9, "off": 0.2}}],

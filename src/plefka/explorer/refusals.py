@@ -60,7 +60,7 @@ async def on_crash(request: Request, error: Exception) -> Response:
 def _in_words(problems: Iterable[Mapping[str, Any]]) -> str:
     """The first problem, by the name of its field."""
     first, *_ = problems
-    place = [str(part) for part in first["loc"][1:]]
+    place = [str(part)[:100] for part in first["loc"][1:]]
     field, unit = ".".join(place), _unit(place)
     if unit is not None:
         return (

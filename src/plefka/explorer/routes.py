@@ -43,7 +43,7 @@ def application(service: Service) -> FastAPI:
 
     app = FastAPI(
         title="plefka", version=pf.__version__, description="Questions about one network of binary units.",
-        openapi_url="/api/openapi.json", docs_url=None, redoc_url=None, lifespan=lifespan,
+        openapi_url="/api/openapi.json", docs_url=None, redoc_url=None, redirect_slashes=False, lifespan=lifespan,
         middleware=_middleware(service.settings),
         exception_handlers={HTTPException: on_refusal, RequestValidationError: on_invalid, Exception: on_crash},
         responses={code: {"model": Refusal} for code in ("4XX", "503")},
