@@ -5,6 +5,7 @@ import json
 import time
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from tests.experiments.browser import Browser
 
@@ -18,6 +19,17 @@ RANKING = """[...document.querySelectorAll('#ranking .cause')].map(cause =>
 OBSERVED = """Object.fromEntries([...document.querySelectorAll('.observation')].map(each =>
   [each.querySelector('.unit-name').textContent,
    each.querySelector('[aria-pressed=true]')?.dataset.part]))"""
+MIDDLE = """(element => {
+  const box = element.getBoundingClientRect();
+  const [x, y] = [box.left + box.width / 2, box.top + box.height / 2];
+  const top = document.elementFromPoint(x, y);
+  return [x, y, element.contains(top), top?.outerHTML];
+})(ELEMENT)"""
+
+
+def case(evidence: dict) -> str:
+    """What stands behind the address of the page for a case."""
+    return f"#case={quote(json.dumps(evidence))}"
 
 
 class Visitor:
@@ -39,7 +51,9 @@ class Visitor:
         """The value of a script once it is true."""
         deadline = time.monotonic() + patience
         while not (value := self._value(script)):
-            assert time.monotonic() < deadline, f"the page never showed: {script}\n{self.run('document.body.innerText')}"
+            assert time.monotonic() < deadline, (
+                f"the page never showed: {script}\n{self.run('document.body.innerText')}"
+            )
             time.sleep(0.02)
         return value
 
@@ -64,13 +78,13 @@ class Visitor:
         chosen = f"document.querySelector({json.dumps(selector)})"
         self.until(f"!!{chosen} && !{chosen}.disabled")
         self.run(f"{chosen}.scrollIntoView({{block: 'center'}})")
-        box = self.run(
-            f"(() => {{ const b = {chosen}.getBoundingClientRect(); const x = b.left + b.width / 2, y = b.top + b.height / 2;"
-            f"const top = document.elementFromPoint(x, y); return [x, y, {chosen}.contains(top), top?.outerHTML] }})()"
-        )
-        assert box[2], f"{selector} is covered by {box[3]}"
-        for kind in ("mousePressed", "mouseReleased"):
-            self.browser.call("Input.dispatchMouseEvent", type=kind, x=box[0], y=box[1], button="left", clickCount=1)
+        x, y, is_there, what = self.run(MIDDLE.replace("ELEMENT", chosen))
+        assert is_there, f"{selector} is covered by {what}"
+        self.click_at(x, y)
+
+    def click_at(self, x: float, y: float) -> None:
+        for kind in ("mouseMoved", "mousePressed", "mouseReleased"):
+            self.browser.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 
     def press(self, key: str, modifiers: int = 0) -> None:
         code = KEYS.get(key, ord(key.upper()[0]))
@@ -98,7 +112,9 @@ class Visitor:
         """Search a unit and press one of its buttons: on, off or sure."""
         self.write("#search", name)
         words = json.dumps(name)
-        found = f"[...document.querySelectorAll('.unit')].find(u => u.querySelector('.unit-name').textContent === {words})"
+        found = (
+            f"[...document.querySelectorAll('.unit')].find(u => u.querySelector('.unit-name').textContent === {words})"
+        )
         self.until(f"{found} && document.activeElement.id === 'search'")
         self.run(f"{found}.querySelector('.is-{part}').id = 'wanted'")
         before = self.run("document.querySelector('#wanted').getAttribute('aria-pressed')")

@@ -7,17 +7,20 @@ from tempfile import TemporaryDirectory
 from PIL import Image
 
 from tests.experiments.browser import browser
-from tests.explorer.browser import Visitor
+from tests.explorer.browser import Visitor, case
 from tests.explorer.browser_service import serving
 
 FIGURES = Path(__file__).parents[2] / "docs" / "figures"
-CASE = "#case=%7B%22slow_flow%22%3A1%2C%22thin_crema%22%3A1%2C%22puddle_below%22%3A0%2C%22loud_hum%22%3A%7B%22on%22%3A0.8%2C%22off%22%3A0.2%7D%7D"
+CASE = case({"slow_flow": 1, "thin_crema": 1, "puddle_below": 0, "loud_hum": {"on": 0.8, "off": 0.2}})
 FONT = """
 (sheet => { sheet.replaceSync('body { font-family: Inter, system-ui, sans-serif }');
   document.adoptedStyleSheets = [sheet]; })(new CSSStyleSheet())
 """
 STILL = "new Promise(done => setTimeout(() => done(true), 700))"
-PANEL = "(b => ({x: b.left, y: b.top + scrollY, width: b.width, height: b.height}))(document.querySelector('.details').getBoundingClientRect())"
+PANEL = """
+(box => ({x: box.left, y: box.top + scrollY, width: box.width, height: box.height}))(
+  document.querySelector('.details').getBoundingClientRect())
+"""
 COLOURS = 200
 
 
@@ -57,10 +60,18 @@ def main(address: str, visitor: Visitor) -> None:
         take(visitor, f"explorer-{tab}", clip=visitor.run(f"(scrollTo(0, 0), {PANEL})"))
     open_page(visitor, address + CASE, 360, 760, "dark")
     visitor.run("document.querySelector('#answer').scrollIntoView()")
-    take(visitor, "explorer-phone", clip={"x": 0, "y": visitor.run("document.querySelector('#answer').offsetTop - 12"), "width": 360, "height": 760})
+    take(
+        visitor,
+        "explorer-phone",
+        clip={
+            "x": 0,
+            "y": visitor.run("document.querySelector('#answer').offsetTop - 12"),
+            "width": 360,
+            "height": 760,
+        },
+    )
 
 
 if __name__ == "__main__":
-    with TemporaryDirectory() as folder, serving("example:espresso") as service:
-        with browser(f"{folder}/chromium") as opened:
-            main(service.address, Visitor(opened))
+    with TemporaryDirectory() as folder, serving("example:espresso") as service, browser(folder) as opened:
+        main(service.address, Visitor(opened))

@@ -4,11 +4,12 @@ import pytest
 
 import plefka as pf
 from tests.experiments.browser import PROGRAM, browser
-from tests.explorer.browser import CTRL, SHIFT, Visitor
+from tests.explorer.browser import CTRL, SHIFT, Visitor, case
 from tests.explorer.browser_service import serving
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="chromium is not installed")
 NETWORK = pf.example("espresso")
+GRAPH = "document.querySelector('.graph')"
 ROWS = "[...document.querySelectorAll('{} li')].map(row => row.innerText)"
 
 
@@ -155,7 +156,9 @@ def test_methods_and_checks(visitor):
     visitor.tab("compare")
     visitor.click("#panel-compare .is-primary")
     visitor.until("!!document.querySelector('#panel-compare table')")
-    shown = visitor.run("[...document.querySelectorAll('#panel-compare table:first-of-type tbody tr')].map(r => r.innerText)")
+    shown = visitor.run(
+        "[...document.querySelectorAll('#panel-compare table:first-of-type tbody tr')].map(r => r.innerText)"
+    )
     (exact,) = [row for row in shown if row.startswith("exact")]
     assert f"−{abs(pf.infer(NETWORK, {'slow_flow': 1}).log_likelihood):.4f}" in exact
 
@@ -167,14 +170,29 @@ def test_the_neighbourhood_is_a_picture_and_a_list(visitor):
     visitor.until_text("#panel-graph", "Around limescale")
     visitor.until("document.querySelectorAll('.graph canvas').length > 0")
     assert "Depends on nothing, shows in 4 units" in visitor.text("#panel-graph")
-    assert "slow_flow yes" in visitor.text(".neighbours")
+    assert "slow_flow\nyes" in visitor.text(".neighbours")
     visitor.click(".neighbours button")
     visitor.until_text("#panel-graph h3", "Around lukewarm_cup")
     visitor.until("document.querySelectorAll('.graph canvas').length > 0")
-    place = visitor.run("(b => [b.left + 0.68 * b.width, b.top + b.height / 4])(document.querySelector('.graph').getBoundingClientRect())")
-    for kind in ("mouseMoved", "mousePressed", "mouseReleased"):
-        visitor.browser.call("Input.dispatchMouseEvent", type=kind, x=place[0], y=place[1], button="left", clickCount=1)
+    x, y, width, height = visitor.run("(b => [b.x, b.y, b.width, b.height])(" + GRAPH + ".getBoundingClientRect())")
+    visitor.click_at(x + 0.68 * width, y + height / 4)  # the first of its two causes
     visitor.until("!document.querySelector('#panel-graph h3').textContent.includes('lukewarm_cup')")
+
+
+def test_an_observed_cause_needs_no_explanation(visitor):
+    visitor.click("[data-role=c]")
+    visitor.observe("limescale", "on")
+    visitor.tab("why")
+    visitor.run("document.querySelector('.observation .unit-name').click()")
+    visitor.until_text("#panel-why", "It is observed: yes. Only what is not observed needs an explanation.")
+    visitor.click("#ranking .cause")
+    visitor.until_text("#panel-why", f"Why {visitor.ranking[0][0]}?")
+
+
+def test_nothing_is_left_to_look_at(chromium, service):
+    visitor = Visitor(chromium)
+    visitor.visit(service.address + case(dict.fromkeys(NETWORK.names[7:], 0)))
+    visitor.until_text("#panel-next", "Everything that could be observed is observed.")
 
 
 def test_a_service_that_stops_and_comes_back(chromium, service):

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from tests.experiments.browser import PROGRAM, browser
-from tests.explorer.browser import Visitor
+from tests.explorer.browser import Visitor, case
 from tests.explorer.browser_service import serving
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="chromium is not installed")
 AXE = (Path(__file__).parent / "axe.min.js").read_text(encoding="utf-8")
-CASE = "#case=%7B%22slow_flow%22%3A1%2C%22puddle_below%22%3A0%2C%22loud_hum%22%3A%7B%22on%22%3A0.8%2C%22off%22%3A0.2%7D%7D"
+CASE = case({"slow_flow": 1, "thin_crema": 1, "puddle_below": 0, "loud_hum": {"on": 0.8, "off": 0.2}})
 SIZES = {360: 740, 768: 1024, 1280: 860, 1920: 1080}
 VIOLATIONS = """
 axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']})

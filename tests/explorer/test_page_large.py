@@ -1,15 +1,14 @@
 """The explorer on large networks: of the size of QMR, from a real system of diagnosis, and with 120,000 units."""
 
 import json
-from urllib.parse import quote
 
 import numpy as np
 import pytest
+from benchmarks.diagnoses import CAUSES, drawn, large_network, patients
 
 import plefka as pf
-from benchmarks.diagnoses import CAUSES, drawn, large_network, patients
 from tests.experiments.browser import PROGRAM, browser
-from tests.explorer.browser import Visitor
+from tests.explorer.browser import CTRL, Visitor, case
 from tests.explorer.browser_service import serving
 from tests.test_real_networks import diagnosis
 
@@ -61,7 +60,7 @@ def test_a_diagnosis(visitor, tmp_path, read):
     *first, last = evidence
     with serving(tmp_path / "large.npz") as service:
         known = {name: evidence[name] for name in first}
-        visitor.visit(f"{service.address}#case={quote(json.dumps(known))}")
+        visitor.visit(service.address + case(known))
         visitor.until_ranking(ranked(network, known))
         visitor.click("[data-role=a]")
         visitor.observe(last, "on" if evidence[last] else "off")
@@ -77,7 +76,7 @@ def test_a_diagnosis(visitor, tmp_path, read):
         if visitor.run("!!document.querySelector('#panel-next .offer')"):  # where a first question took long
             visitor.click("#panel-next .offer button")
         visitor.until(f"document.querySelector('.candidate .unit-name')?.textContent === {json.dumps(advice.unit)}")
-        visitor.press("z", 2)
+        visitor.press("z", CTRL)
         visitor.until_ranking(ranked(network, known))
         assert visitor.complaints() == []
 

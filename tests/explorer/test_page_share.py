@@ -1,14 +1,13 @@
 """Cases that travel by link and file, names that try to be more than names, and a service that wants a token."""
 
 import json
-from urllib.parse import quote
 
 import numpy as np
 import pytest
 
 import plefka as pf
 from tests.experiments.browser import PROGRAM, browser
-from tests.explorer.browser import RANKING, Visitor
+from tests.explorer.browser import RANKING, Visitor, case
 from tests.explorer.browser_service import serving
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="chromium is not installed")
@@ -60,10 +59,6 @@ def visitor(chromium, service):
 
 def ranked(evidence) -> list[tuple[str, str]]:
     return [(name, f"{p:.3f}") for name, p in pf.infer(NETWORK, evidence).ranking()]
-
-
-def link(service, evidence) -> str:
-    return f"{service.address}#case={quote(json.dumps(evidence))}"
 
 
 def test_the_token_leaves_the_address(visitor, service):
@@ -142,12 +137,12 @@ def test_a_link_opens_the_same_case(visitor, service):
     assert visitor.observed == {SCRIPT: "on", FINDINGS[2]: "sure"}
     assert visitor.run("location.href") == shared
     assert visitor.run("document.querySelector('#undo').disabled")
-    visitor.visit(link(service, {SCRIPT: 0}))
+    visitor.visit(service.address + case({SCRIPT: 0}))
     visitor.until_ranking(ranked({SCRIPT: 0}))
 
 
 def test_a_link_with_wrong_names_says_which(visitor, service):
-    visitor.visit(link(service, {"constructr": 1, SCRIPT: 1, FINDINGS[2]: "perhaps"}))
+    visitor.visit(service.address + case({"constructr": 1, SCRIPT: 1, FINDINGS[2]: "perhaps"}))
     text = visitor.until_text("#share-problems", "do not fit this network")
     assert "2 observations in this link do not fit this network." in text
     assert "This network has no unit “constructr”. Did you mean “constructor”?" in text

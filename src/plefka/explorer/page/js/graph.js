@@ -20,7 +20,8 @@ export function graphPanel(service, units, { select }) {
     ]);
     return { ...answer, library }; // which is large, and loaded when it is needed
   };
-  const key = ({ selected, key }) => (selected === null ? null : `${selected} ${limits.get(selected) ?? FEW} ${key}`);
+  const key = ({ selected, key }) => `${selected} ${limits.get(selected) ?? FEW} ${key}`;
+  const canAsk = ({ selected }) => selected !== null;
 
   function draw(answer, state) {
     picture?.destroy();
@@ -115,7 +116,7 @@ export function graphPanel(service, units, { select }) {
     return make("em", { text: typeof value === "object" ? "likelihood" : units.words(name)[value] });
   }
 
-  const panel = new Panel("graph", { ask, key, draw, needsPossible: false });
+  const panel = new Panel("graph", { ask, key, canAsk, draw, needsPossible: false });
   panel.recolour = () => picture?.recolour();
   return panel;
 }

@@ -62,7 +62,7 @@ function keepAddress(page) {
 // After a break the service may serve another network: then the page starts again, with the same case.
 function keepInTouch(page, service) {
   service.addEventListener("recovered", async () => {
-    const now = await service.get("network");
+    const now = await service.get("network").catch(() => page.network); // gone again: there will be another time
     const isSame = ["name", "units", "edges"].every((field) => now[field] === page.network[field]);
     if (!isSame) location.reload();
     else page.asking.now();

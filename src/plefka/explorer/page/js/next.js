@@ -9,7 +9,8 @@ const TOP = 8;
 
 export function nextPanel(service, units, { observe, select }) {
   const ask = (signal, { evidence, method }) => service.post("ask", { evidence, method, top: TOP }, signal);
-  const key = ({ key, observations }) => (isAllKnown(observations) ? null : key);
+  const key = ({ key }) => key;
+  const canAsk = ({ observations }) => !isAllKnown(observations);
 
   // Nothing is left to look at, or nothing to find out.
   function isAllKnown(observations) {
@@ -55,7 +56,7 @@ export function nextPanel(service, units, { observe, select }) {
     );
   }
 
-  return new Panel("next", { ask, key, draw, invitation: "What should I look at next?" });
+  return new Panel("next", { ask, key, canAsk, draw, invitation: "What should I look at next?" });
 }
 
 // The information as a share of what is uncertain now.

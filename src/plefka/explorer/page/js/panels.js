@@ -7,10 +7,9 @@ import { duration, sentence } from "./words.js";
 const SLOW = 3; // seconds: from then on a panel waits for a click
 
 export class Panel {
-  // ask(signal, state) -> answer; key(state) -> string, or null where there is nothing to ask; draw(answer, state)
-  constructor(id, { ask, key, draw, isSlow = false, needsPossible = true, invitation = "Ask now" }) {
-    Object.assign(this, { key, draw, needsPossible, invitation });
-    this.id = id;
+  // key(state): what the question is; canAsk(state); ask(signal, state) -> answer; draw(answer, state) -> elements
+  constructor(id, { ask, key, draw, canAsk = () => true, isSlow = false, needsPossible = true, invitation = "" }) {
+    Object.assign(this, { key, draw, canAsk, needsPossible, invitation });
     this.box = byId(`panel-${id}`);
     this.ask = latest(ask);
     this.asked = null;
@@ -26,55 +25,53 @@ export class Panel {
     if (!this.isInSight || !state.isAnswered) return;
     const key = this.key(state);
     if (key === this.asked) return;
-    if (this.needsPossible && !state.isPossible) {
-      this.asked = key;
-      this.#say("The observations contradict each other. Take one back first.", "hint");
-      return;
-    }
-    if (this.seconds > SLOW && key !== null) this.#offer(state, key);
-    else this.#go(state, key);
+    this.asked = key;
+    this.ask.cancel();
+    if (this.needsPossible && !state.isPossible)
+      this.#say("The observations contradict each other. Take one back first.");
+    else if (!this.canAsk(state)) this.#show(state, this.draw(null, state));
+    else if (this.seconds > SLOW) this.#offer(state);
+    else this.#go(state);
   }
 
-  #offer(state, key) {
-    this.asked = key;
+  #offer(state) {
     const known = Number.isFinite(this.seconds) ? ` It took ${duration(this.seconds)} last time.` : "";
-    const ask = button(this.invitation, () => this.#go(state, key), { class: "button is-primary" });
-    this.box.replaceChildren(
-      ...this.#head(state),
-      make("div", { class: "offer" }, ask, make("span", { class: "hint", text: known })),
-    );
+    const ask = button(this.invitation, () => this.#go(state), { class: "button is-primary" });
+    this.#show(state, [make("div", { class: "offer" }, ask, make("span", { class: "hint", text: known }))]);
   }
 
-  #head(state) {
-    return this.head?.(state) ?? [];
+  // The focus stays in the panel when what had it is gone.
+  #show(state, elements) {
+    const hadFocus = this.box.contains(document.activeElement);
+    this.box.replaceChildren(...(this.head?.(state) ?? []), ...elements);
+    this.box.removeAttribute("aria-busy");
+    if (hadFocus) this.box.focus({ preventScroll: true });
   }
 
-  async #go(state, key) {
-    this.asked = key;
+  async #go(state) {
     this.box.setAttribute("aria-busy", "true");
-    if (this.box.childElementCount === 0 || this.box.querySelector(".offer")) this.#say("computing …", "hint");
+    if (this.box.childElementCount === 0 || this.box.querySelector(".offer")) this.#say("computing …");
     const start = performance.now();
     try {
-      const answer = key === null ? null : await this.ask(state);
+      const answer = await this.ask(state);
       if (answer === STALE) return;
-      if (answer !== null) this.seconds = (performance.now() - start) / 1000;
-      this.box.replaceChildren(...this.#head(state), ...this.draw(answer, state));
+      this.seconds = (performance.now() - start) / 1000;
+      this.#show(state, this.draw(answer, state));
     } catch (error) {
       this.#failed(error, state);
     }
-    this.box.removeAttribute("aria-busy");
   }
 
   #failed(error, state) {
     this.asked = null;
     if (error instanceof Unreachable) return; // the page says so, and asks again
-    const again = button("Try again", () => this.refresh(state));
     const text = make("p", { text: sentence(error.message) });
-    this.box.replaceChildren(...this.#head(state), make("div", { class: "message is-bad" }, text, again));
+    const again = button("Try again", () => this.refresh(state));
+    this.#show(state, [make("div", { class: "message is-bad" }, text, again)]);
   }
 
-  #say(text, kind) {
-    this.box.replaceChildren(make("p", { class: kind, text }));
+  #say(text) {
+    this.box.replaceChildren(make("p", { class: "hint", text }));
   }
 }
 

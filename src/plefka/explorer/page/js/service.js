@@ -112,7 +112,7 @@ export const STALE = Symbol("stale");
 
 export function latest(ask) {
   let current = null;
-  return async (...values) => {
+  const newest = async (...values) => {
     current?.abort();
     const mine = new AbortController();
     current = mine;
@@ -124,4 +124,6 @@ export function latest(ask) {
       throw error;
     }
   };
+  newest.cancel = () => current?.abort();
+  return newest;
 }

@@ -10,8 +10,8 @@ const TELLING = 0.005; // log-odds: less than this is shown as nothing
 export function whyPanel(service, units, { observe, showGraph }) {
   const ask = (signal, { evidence, method, selected }) =>
     service.post("explain", { evidence, unit: selected, method, top: TOP }, signal);
-  const key = ({ selected, key, observations }) =>
-    selected === null || observations.has(selected) ? null : `${key} ${selected}`;
+  const key = ({ selected, key }) => `${key} ${selected}`;
+  const canAsk = ({ selected, observations }) => selected !== null && ![0, 1].includes(observations.get(selected));
 
   function draw(answer, { selected, observations }) {
     if (selected === null) return [make("p", { class: "hint", text: "Choose a cause to see what speaks for it." })];
@@ -26,7 +26,6 @@ export function whyPanel(service, units, { observe, showGraph }) {
       make("p", { class: "now", text: now(answer) }),
       ...evidence(answer),
       ...changes(answer),
-      make("h4", { text: "Do you know it already?" }),
       known(selected),
       links,
       ...remarks(answer),
@@ -34,19 +33,20 @@ export function whyPanel(service, units, { observe, showGraph }) {
   }
 
   function observed(name, observations) {
-    const value = observations.get(name);
-    const word = typeof value === "object" ? "observed with a likelihood" : `observed: ${units.words(name)[value]}`;
-    return [make("p", { class: "now", text: `It is ${word}. Only what is not observed needs an explanation.` })];
+    const word = units.words(name)[observations.get(name)];
+    const text = `It is observed: ${word}. Only what is not observed needs an explanation.`;
+    return [make("p", { class: "now", text })];
   }
 
   function known(name) {
     const [off, on] = units.words(name);
-    return make(
+    const choices = make(
       "div",
       { class: "choices" },
       button(on, () => observe(name, 1), { "aria-label": `${name}: ${on}` }),
       button(off, () => observe(name, 0), { "aria-label": `${name}: ${off}` }),
     );
+    return make("div", { class: "known" }, make("h4", { text: "Do you know it already?" }), choices);
   }
 
   function evidence({ observations }) {
@@ -117,7 +117,7 @@ export function whyPanel(service, units, { observe, showGraph }) {
     return state.startsWith("likely") ? `probably ${word}` : word;
   }
 
-  return new Panel("why", { ask, key, draw, invitation: "Explain this cause" });
+  return new Panel("why", { ask, key, canAsk, draw, invitation: "Explain this cause" });
 }
 
 const heading = (name) => make("h3", { text: `Why ${name}?` });
