@@ -1,5 +1,6 @@
 """The parts of the service by themselves: batches of questions, JSON, the catalogue, the commands."""
 
+import asyncio
 import sys
 import webbrowser
 from collections.abc import Mapping
@@ -13,9 +14,12 @@ from starlette.exceptions import HTTPException
 import plefka as pf
 from plefka.cli import explore, main, serve
 from plefka.explorer import answers, bodies, worker
-from plefka.explorer.answers import Answers, Failure
+from plefka.explorer.answers import Answers
 from plefka.explorer.catalogue import Catalogue
+from plefka.explorer.failures import FAILED, NO_MEMORY
 from plefka.explorer.jsons import encoded
+from plefka.explorer.pool import Job, Pool
+from plefka.explorer.processes import Ready
 from plefka.explorer.settings import Settings
 
 NETWORK = pf.example("espresso")
@@ -72,12 +76,12 @@ def test_too_little_memory_is_said(monkeypatch, error):
 
     monkeypatch.setattr(answers.pf, "infer", infer)
     (found,) = Answers(NETWORK).answer("infer", [question({})])
-    assert found == Failure(503, "not_enough_memory", answers.NO_MEMORY)
+    assert found == NO_MEMORY
 
 
 def test_an_answer_that_fails_does_not_end_the_worker(monkeypatch, capsys):
     monkeypatch.setattr(answers.pf, "infer", lambda *arguments, **options: 1 / 0)
-    assert worker._answered(Answers(NETWORK), "infer", [question({})]) == [worker.FAILED]
+    assert worker._answered(Answers(NETWORK), "infer", [question({})]) == [FAILED]
     assert "ZeroDivisionError" in capsys.readouterr().err
 
 
@@ -177,3 +181,25 @@ def test_a_stack_of_networks_is_refused(tmp_path, capsys):
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "127.0.0.5"])
 def test_addresses_of_this_computer_need_no_token(host):
     assert Settings("net", host).is_local
+
+
+# ---- the queue -------------------------------------------------------------------------------------------------------
+
+
+def test_a_batch_stays_far_below_the_limit_of_time():
+    """By what earlier questions took; questions with a check, and those of a batch that failed, are asked alone."""
+
+    async def sizes():
+        pool = Pool(Ready(None, [], None), workers=1, waiting=500)
+        found = []
+        for pace in (None, 0.001, 1.0, 20.0):
+            if pace is not None:
+                pool._learn([Job("infer", question({}), 30.0)], pace)
+            pool._queue(*(Job("infer", question({}), 30.0) for _ in range(100)))
+            found.append(len(await pool._next()))
+            pool.waiting.clear()
+        alone = Job("infer", question({}), 30.0, alone=True)
+        pool._queue(alone, Job("infer", question({}, check=True), 30.0), Job("infer", question({}), 30.0))
+        return found, [len(await pool._next()) for _ in range(3)]
+
+    assert asyncio.run(sizes()) == ([8, 64, 10, 1], [1, 1, 1])

@@ -189,7 +189,7 @@ MALFORMED = {
     b'{"evidence": {"slow_flow": 2}}': (422, "invalid_evidence"),
     b'{"evidence": {"slow_flow": "perhaps"}}': (422, "invalid_evidence"),
     b'{"evidence": {"slow_flo": 1}}': (422, "unknown_unit"),
-    b'{"evidence": {"\\ud800": 1}}': (422, "unknown_unit"),
+    b'{"evidence": {"\\ud800": 1}}': (422, "invalid_request"),
     b'{"units": ["nobody"]}': (422, "unknown_unit"),
     b'{"units": "some"}': (422, "invalid_request"),
     b'{"top": 0}': (422, "invalid_request"),

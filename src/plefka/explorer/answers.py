@@ -4,25 +4,17 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 import plefka as pf
 from plefka.errors import InvalidEvidence, InvalidInput, InvalidMethod, MethodDoesNotApply
+from plefka.explorer.failures import NO_MEMORY, Failure
 
 MOST_TARGETS = 50  # names in an answer
 MOST_CELLS = 5_000_000  # states that are drawn for one question
-NO_MEMORY = "this question needs more memory than it may have. Ask about fewer rows, or choose another method."
 Asked = Mapping[str, Any]
-
-
-class Failure(NamedTuple):
-    """Why there is no answer: the status of the response, a word for programs, a sentence for people."""
-
-    status: int
-    code: str
-    message: str
 
 
 CODES = {
@@ -65,10 +57,10 @@ class Answers:
         except InvalidInput as error:
             return Failure(422, next(code for kind, code in CODES.items() if isinstance(error, kind)), str(error))
         except MemoryError:
-            return Failure(503, "not_enough_memory", NO_MEMORY)
+            return NO_MEMORY
         except Exception as error:
             if "RESOURCE_EXHAUSTED" in str(error):  # JAX's words for it
-                return Failure(503, "not_enough_memory", NO_MEMORY)
+                return NO_MEMORY
             raise
 
     # ---- what was asked ----------------------------------------------------------------------------------------------

@@ -14,11 +14,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from plefka.explorer.answers import Failure
+from plefka.explorer.failures import CLOSING, ENDED, Failure, busy, too_long
 from plefka.explorer.processes import Process, Ready, WorkerEnded
 
 log = logging.getLogger("plefka.explorer")
-MOST_TOGETHER = 64  # questions in one batch
+MOST_TOGETHER, FIRST_TOGETHER = 64, 8  # questions in one batch, and in the first one by a method
+FAR_BELOW = 3  # a batch should take this fraction of the limit of time
+MOST_PACES = 100  # methods whose times are remembered
 LONGEST_PAUSE = 60.0  # seconds before another attempt to start a worker
 LOOK = 1.0  # seconds between two looks at a process that waits
 ABANDONED = 2.0  # seconds that a question may still take when nobody waits for its answer any more
@@ -33,13 +35,14 @@ class Job:
     seconds: float
     answer: asyncio.Future[Any] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     alone: bool = False
+    patience: asyncio.TimerHandle | None = None
 
     @property
     def key(self) -> tuple[Any, ...] | None:
         """Questions with the same key can be answered together; None if this one cannot."""
         if self.alone or self.kind != "infer" or self.asked["check"] is not False:
             return None
-        return self.asked["method"], self.seconds
+        return self.kind, self.asked["method"], self.seconds
 
 
 class Pool:
@@ -53,6 +56,7 @@ class Pool:
         self.threads = ThreadPoolExecutor(4 * workers, thread_name_prefix="pipe")
         self.processes: list[Process | None] = [None] * workers
         self.were_ready: set[int] = set()
+        self.pace: dict[Any, float] = {}  # seconds of a question, by its key
         self.lanes: list[asyncio.Task[None]] = []
         self.closing = False
 
@@ -69,23 +73,27 @@ class Pool:
         if self.closing:
             return CLOSING
         if len(self.waiting) >= self.most_waiting:
-            return _busy(len(self.waiting))
+            return busy(len(self.waiting))
         job = Job(kind, asked, seconds)
         self._queue(job)
-        patience = asyncio.get_running_loop().call_later(seconds, self._give_up, job)
         try:
             return await job.answer
         finally:
-            patience.cancel()
+            if job.patience is not None:
+                job.patience.cancel()
             if job in self.waiting:
                 self.waiting.remove(job)
 
     def _give_up(self, job: Job) -> None:
         """It has waited for as long as it might have taken, and no worker was free."""
         if job in self.waiting and not job.answer.done():
-            job.answer.set_result(_busy(len(self.waiting)))
+            job.answer.set_result(busy(len(self.waiting)))
 
     def _queue(self, *jobs: Job) -> None:
+        for job in jobs:
+            if job.patience is not None:
+                job.patience.cancel()
+            job.patience = asyncio.get_running_loop().call_later(job.seconds, self._give_up, job)
         self.waiting.extend(jobs)
         self.something.set()
 
@@ -103,10 +111,22 @@ class Pool:
         first = self.waiting.popleft()
         if first.key is None:
             return [first]
-        same = [job for job in self.waiting if job.key == first.key][: MOST_TOGETHER - 1]
+        same = [job for job in self.waiting if job.key == first.key][: self._most_together(first) - 1]
         for job in same:
             self.waiting.remove(job)
         return [first, *same]
+
+    def _most_together(self, job: Job) -> int:
+        """As many as a batch can have and stay far below the limit of time, as far as is known."""
+        pace = self.pace.get(job.key, job.seconds / (FAR_BELOW * FIRST_TOGETHER))
+        return max(1, min(MOST_TOGETHER, int(job.seconds / FAR_BELOW / max(pace, 1e-6))))
+
+    def _learn(self, jobs: list[Job], seconds: float) -> None:
+        """How long such a question takes in a batch."""
+        if len(self.pace) >= MOST_PACES:  # clients spell methods as they like
+            self.pace.clear()
+        if jobs[0].key is not None:
+            self.pace[jobs[0].key] = seconds / len(jobs)
 
     async def _lane(self, number: int) -> None:
         failures = 0
@@ -142,6 +162,7 @@ class Pool:
                     self.running.difference_update(jobs)
 
     async def _answer(self, process: Process, jobs: list[Job]) -> None:
+        start = asyncio.get_running_loop().time()
         try:
             async with asyncio.timeout(jobs[0].seconds) as limit:
                 with _abandoned(jobs, limit):
@@ -150,11 +171,12 @@ class Pool:
             process.end()
             nobody = all(job.answer.done() for job in jobs)
             log.info("a question was ended: %s", "its client has left" if nobody else "it took too long")
-            self._failed(jobs, _too_long(jobs[0].seconds))
+            self._failed(jobs, too_long(jobs[0].seconds))
         except WorkerEnded:
             self._failed(jobs, ENDED)
             raise
         else:
+            self._learn(jobs, asyncio.get_running_loop().time() - start)
             for job, answer in zip(jobs, found, strict=True):
                 if not job.answer.done():
                     job.answer.set_result(answer)
@@ -197,7 +219,7 @@ def _abandoned(jobs: list[Job], limit: asyncio.Timeout) -> Iterator[None]:
 
     def hurry(_: object) -> None:
         soon = asyncio.get_running_loop().time() + ABANDONED
-        if all(job.answer.done() for job in jobs):
+        if all(job.answer.done() for job in jobs) and not limit.expired():
             limit.reschedule(min(limit.when() or soon, soon))
 
     for job in jobs:
@@ -207,25 +229,3 @@ def _abandoned(jobs: list[Job], limit: asyncio.Timeout) -> Iterator[None]:
     finally:
         for job in jobs:
             job.answer.remove_done_callback(hurry)
-
-
-CLOSING = Failure(503, "closing", "the service is being stopped and answers no more questions.")
-ENDED = Failure(
-    503, "worker_ended",
-    "the process that computed this answer ended, perhaps for lack of memory. Others go on; try again, or choose "
-    "another method.",
-)  # fmt: skip
-
-
-def _too_long(seconds: float) -> Failure:
-    return Failure(
-        503, "too_long",
-        f"this question took more than {seconds:g} s and was ended. Ask about fewer rows, candidates or targets, or "
-        "choose a quicker method such as bethe, or start the service with a larger --max-seconds.",
-    )  # fmt: skip
-
-
-def _busy(waiting: int) -> Failure:
-    return Failure(
-        503, "busy", f"all workers are busy, and {waiting} questions are waiting. Try again in a few seconds."
-    )

@@ -8,8 +8,8 @@ from fastapi import APIRouter, Request, Response
 
 from plefka.explorer import described
 from plefka.explorer import questions as q
-from plefka.explorer.answers import Failure
 from plefka.explorer.bodies import CheckedRoute
+from plefka.explorer.failures import Failure
 from plefka.explorer.refusals import refuse, refused
 from plefka.explorer.responses import json_response, service_of
 from plefka.explorer.service import Service

@@ -9,7 +9,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from plefka.explorer.answers import Failure
+from plefka.explorer.failures import Failure
 from plefka.explorer.jsons import encoded
 
 SENTENCES = {

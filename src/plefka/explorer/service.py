@@ -11,9 +11,9 @@ from typing import Any
 import plefka as pf
 from plefka.errors import InvalidFile, MethodDoesNotApply
 from plefka.examples import Example, read_example
-from plefka.explorer.answers import Failure
 from plefka.explorer.cases import cases
 from plefka.explorer.catalogue import Catalogue
+from plefka.explorer.failures import Failure
 from plefka.explorer.jsons import encoded
 from plefka.explorer.pages import Pages
 from plefka.explorer.pool import Pool

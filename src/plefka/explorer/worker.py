@@ -9,15 +9,13 @@ from collections.abc import Mapping
 from multiprocessing.connection import Connection
 from typing import Any
 
-from plefka.explorer.answers import Answers, Failure
+from plefka.explorer.answers import Answers
+from plefka.explorer.failures import FAILED, Failure
 from plefka.explorer.jsons import encoded
 
 READY = "ready"
 WARM_SECONDS = 30.0  # after which no further question is asked in advance
 RAW = ("compare", "priors")  # answers that the service goes on to work with
-FAILED = Failure(
-    500, "internal_error", "the service failed on this question. Its log says more; please report it as a bug."
-)
 
 
 def run(connection: Connection, network: Any, warm: "list[tuple[str, Mapping[str, Any]]]", memory: int | None) -> None:
