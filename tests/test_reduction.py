@@ -179,3 +179,13 @@ def test_shares_where_no_component_has_any_are_equal():
     """Such as those of a row of a batch that is impossible: units outside the part get numbers all the same."""
     shares = normalised(np.array([[0.0, np.log(3)], [-np.inf, -np.inf], [-np.inf, 2.0]]), axis=1)
     np.testing.assert_allclose(shares, [[0.25, 0.75], [0.5, 0.5], [0, 1]])
+
+
+def test_a_huge_network_can_be_asked_without_evidence(monkeypatch):
+    """A single row of a huge network is reduced alone, which has nothing to start from where nothing is observed."""
+    alone = pf.infer(PATIENTS, {})
+    monkeypatch.setattr(by_row, "FEW_EDGES", 0)
+    monkeypatch.setattr(by_row, "MANY_EDGES", 0)
+    found = pf.infer(PATIENTS, {})
+    assert found.log_likelihood == pytest.approx(0, abs=1e-12)
+    np.testing.assert_allclose(found.means, alone.means, rtol=1e-12)

@@ -7,12 +7,19 @@ from pathlib import Path
 
 SUFFIXES = {".py", ".typed"}
 READ_BY_THE_CODE = {"examples/espresso.json", "experiments/paper.toml", "experiments/report.css"}
-READ_BY_THE_CODE |= {"experiments/report.html.jinja"}
+READ_BY_THE_CODE |= {"experiments/report.html.jinja", "explorer/page/index.html", "explorer/page/js/main.js"}
+PAGE = "explorer/page/"  # the explorer's page: these files are sent to browsers
+PAGE_SUFFIXES = {".html", ".css", ".js", ".mjs", ".svg", ".txt", ".LICENSE"}
 
 
 def out_of_place(names: Iterable[str]) -> list[str]:
     """Files of the package, by their paths in it, that are neither code nor read by it: rows of experiments, say."""
-    return sorted(name for name in names if Path(name).suffix not in SUFFIXES and name not in READ_BY_THE_CODE)
+    return sorted(name for name in names if not _is_in_place(name))
+
+
+def _is_in_place(name: str) -> bool:
+    suffix = Path(name).suffix
+    return suffix in SUFFIXES or name in READ_BY_THE_CODE or (name.startswith(PAGE) and suffix in PAGE_SUFFIXES)
 
 
 def files_of(wheel: Path) -> list[str]:

@@ -23,6 +23,13 @@ def arviz_base() -> Any:
     return _import("arviz_base", "sampling", "draws in the form of ArviZ")
 
 
+def explorer() -> Any:
+    """What listens; it imports the ASGI framework and the server."""
+    for package in ("fastapi", "uvicorn"):
+        _import(package, "explorer", "the service")
+    return import_module("plefka.explorer.running")
+
+
 def _import(module: str, extra: str, purpose: str) -> Any:
     try:
         return import_module(module)

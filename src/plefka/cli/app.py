@@ -15,12 +15,14 @@ from plefka.cli.compare import compare
 from plefka.cli.convert import convert
 from plefka.cli.demo import demo
 from plefka.cli.explain import explain
+from plefka.cli.explore import explore
 from plefka.cli.fit import fit
 from plefka.cli.impute import impute
 from plefka.cli.infer import infer
 from plefka.cli.reproduce import reproduce
 from plefka.cli.sample import sample
 from plefka.cli.score import score
+from plefka.cli.serve import serve
 from plefka.cli.show import show
 from plefka.errors import PlefkaError, PlefkaWarning
 
@@ -28,7 +30,10 @@ NO_MEMORY = "there is not enough memory for this; take fewer rows, a smaller net
 
 # Plain help: rich would take longer to import than all the rest.
 app = typer.Typer(name="plefka", rich_markup_mode=None, pretty_exceptions_enable=False)
-for command in (infer, compare, explain, ask, sample, fit, score, impute, show, convert, demo, reproduce):
+COMMANDS = (
+    infer, compare, explain, ask, explore, serve, sample, fit, score, impute, show, convert, demo, reproduce,
+)  # fmt: skip
+for command in COMMANDS:
     app.command()(command)
 
 

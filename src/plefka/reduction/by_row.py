@@ -42,6 +42,8 @@ def speaks_of_little(network: BeliefNetwork, evidence: "Evidence") -> bool:
     if network.activation.mixes_kinds:  # a row by itself is stored as if its units had many parents
         return False
     informed = np.asarray(evidence.informed)
+    if not informed.any():  # nothing is relevant, and there is no question to divide
+        return False
     if len(informed) > 1:
         return bool((informed != informed[0]).any())
     if network.num_edges < MANY_EDGES:

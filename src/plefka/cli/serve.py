@@ -1,0 +1,74 @@
+"""`plefka serve`: questions about one network over HTTP."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from plefka import extras
+from plefka.cli import options
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from plefka.explorer.settings import Settings
+
+Host = Annotated[str, typer.Option(help="The address to listen on. Any but this computer's own needs a token.")]
+Port = Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 for any that is free.")]
+Token = Annotated[
+    str | None,
+    typer.Option(envvar="PLEFKA_TOKEN", show_envvar=True, help="What clients must send: Authorization: Bearer TOKEN."),
+]
+Workers = Annotated[int, typer.Option(min=1, max=64, help="How many processes answer; each holds the network.")]
+Warm = Annotated[bool, typer.Option("--warm/--no-warm", help="Ask typical questions first, so that none compiles.")]
+Seconds = Annotated[float, typer.Option(min=0.1, help="Seconds after which a question is ended.")]
+Rows = Annotated[int, typer.Option(min=1, help="Rows that one question may have.")]
+Body = Annotated[int, typer.Option(min=1024, help="Bytes that the body of a request may have.")]
+Waiting = Annotated[int, typer.Option(min=1, help="Questions that may wait for a free worker.")]
+Memory = Annotated[
+    float | None, typer.Option(min=0.5, help="Gigabytes that a worker may use (Linux); a share of all unless given.")
+]
+Hosts = Annotated[list[str] | None, typer.Option(metavar="NAME", help="A further name of this service, as of a proxy.")]
+Origins = Annotated[
+    list[str] | None, typer.Option(metavar="ORIGIN", help="A site whose pages may ask, as https://example.org.")
+]
+Log = Annotated[bool, typer.Option("--log/--no-log", help="Print a line for each request to standard error.")]
+
+
+def serve(
+    net: options.Network,
+    host: Host = "127.0.0.1",
+    port: Port = 8000,
+    token: Token = None,
+    workers: Workers = 2,
+    warm: Warm = True,
+    max_seconds: Seconds = 30.0,
+    max_rows: Rows = 1000,
+    max_body: Body = 4 * 2**20,
+    max_waiting: Waiting = 200,
+    max_memory: Memory = None,
+    allow_host: Hosts = None,
+    allow_origin: Origins = None,
+    log: Log = True,
+) -> None:
+    """A service that answers questions about a network over HTTP, and a page that asks them."""
+    from plefka.explorer.settings import Limits, Settings
+
+    memory = None if max_memory is None else int(max_memory * 2**30)
+    limits = Limits(max_seconds, max_rows, max_body, max_waiting, memory)
+    settings = Settings(
+        net, host, port, token, workers, warm, log, limits, tuple(allow_host or ()), tuple(allow_origin or ())
+    )
+    start(settings, or_any=False, then=lambda address: None)
+
+
+def start(settings: "Settings", *, or_any: bool, then: "Callable[[str], object]") -> None:
+    """Listen, say where, and answer until the end."""
+    running = extras.explorer()
+    with running.listening(settings.host, settings.port, or_any=or_any) as listener:
+        address = running.address(settings.host, listener)
+
+        def say() -> None:
+            print(f"plefka serves {settings.source} at {address} (Ctrl-C ends it)", flush=True)
+            then(address)
+
+        running.serve(settings, listener, say)

@@ -1,0 +1,118 @@
+"""Bodies of requests: read up to a limit of bytes and time, and strictly as JSON."""
+
+import asyncio
+import json
+import math
+import re
+from typing import Any
+
+import numpy as np
+from fastapi import Request
+from fastapi.routing import APIRoute
+from starlette.requests import ClientDisconnect
+
+from plefka.explorer.guards import discard
+from plefka.explorer.refusals import refuse
+
+DEEPEST = 16  # objects and lists inside each other
+BODY_SECONDS = 30.0
+STRING = re.compile(rb'"(?:[^"\\]|\\.?)*+(?:"|\Z)', re.DOTALL)  # one that does not end, too: it is searched only once
+
+
+class CheckedRequest(Request):
+    """A request whose body is checked while it arrives."""
+
+    async def body(self) -> bytes:
+        if not hasattr(self, "_body"):
+            await self._check_type()
+            try:
+                async with asyncio.timeout(BODY_SECONDS):
+                    self._body = await self._read(self.app.state.service.settings.limits.body_bytes)
+            except TimeoutError:
+                raise refuse(
+                    408, "slow_body", f"the body must arrive within {BODY_SECONDS:g} s", {"Connection": "close"}
+                ) from None
+            except ClientDisconnect:
+                raise refuse(400, "incomplete_body", "the connection was closed before the body was complete") from None
+        return self._body
+
+    async def _check_type(self) -> None:
+        """Other sites may send a form without asking, but no JSON."""
+        given = self.headers.get("content-type", "")
+        if given.partition(";")[0].strip().casefold() != "application/json":
+            await discard(self.receive)
+            message = f"a body must have the Content-Type application/json; got {given[:60]!r}"
+            raise refuse(415, "not_json", message, {"Connection": "close"})
+
+    async def _read(self, most: int) -> bytes:
+        body = bytearray()
+        async for piece in self.stream():
+            body += piece
+            if len(body) > most:
+                await discard(self.receive)
+                raise refuse(
+                    413, "body_too_large", f"a body may have {most:,} bytes; got more. Send fewer rows at a time.",
+                    {"Connection": "close"},
+                )  # fmt: skip
+        return bytes(body)
+
+    async def json(self) -> Any:
+        if not hasattr(self, "_json"):
+            self._json = strict_json(await self.body())
+        return self._json
+
+
+class CheckedRoute(APIRoute):
+    """A route that reads its body so."""
+
+    def get_route_handler(self) -> Any:
+        handle = super().get_route_handler()
+
+        async def checked(request: Request) -> Any:
+            return await handle(CheckedRequest(request.scope, request.receive))
+
+        return checked
+
+
+def strict_json(body: bytes) -> Any:
+    """JSON without what is ambiguous: keys that come twice, numbers that are not finite, nesting without end."""
+    if nesting(body) > DEEPEST:
+        raise refuse(400, "nested_too_deeply", f"JSON may be nested {DEEPEST} deep here; got more")
+    try:
+        return json.loads(body, object_pairs_hook=_unique, parse_constant=_no_number, parse_float=_finite)
+    except UnicodeDecodeError:
+        raise refuse(400, "invalid_json", "a body must be JSON in UTF-8; got other bytes") from None
+    except json.JSONDecodeError as error:
+        raise refuse(
+            400, "invalid_json", f"a body must be JSON; {error.msg} in line {error.lineno}, column {error.colno}"
+        ) from None
+    except ValueError:  # of a whole number with thousands of digits
+        raise refuse(400, "invalid_json", "a number must have fewer digits") from None
+
+
+def nesting(body: bytes) -> int:
+    """How deep brackets are nested, outside of strings."""
+    signs = np.frombuffer(STRING.sub(b"", body), np.uint8)
+    opened = np.isin(signs, np.frombuffer(b"[{", np.uint8))
+    closed = np.isin(signs, np.frombuffer(b"]}", np.uint8))
+    return int(np.cumsum(opened.astype(np.int64) - closed).max(initial=0))
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))
+        raise refuse(400, "duplicate_key", f"every key must come once; got {twice[:100]!r} twice. Keep one of them.")
+    return found
+
+
+def _no_number(word: str) -> Any:
+    raise refuse(400, "not_finite", f"numbers must be finite; got {word}. JSON has no such number.")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise refuse(400, "not_finite", f"numbers must be finite; got {text[:20]}.")
+    return number

@@ -1,0 +1,210 @@
+"""What there is to know of a network without computing: its units, their names, and who is connected to whom.
+
+Everything is listed once, when the service starts, so that no request goes through all edges.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+import plefka as pf
+
+CAUSE, FINDING = "cause", "finding"
+MOST_NAMES = 200  # of parents or of children that are listed with a unit
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """The units of one network, with the edges by child and by parent."""
+
+    names: tuple[str, ...]
+    kinds: Sequence[str]
+    states: Sequence[tuple[str, str]]
+    by_child: sp.csr_array  # weights[child, parent]; nan where the child is a table
+    by_parent: sp.csr_array  # the same, transposed
+
+    @classmethod
+    def of(cls, network: pf.BeliefNetwork) -> "Catalogue":
+        weights = _weights(network)
+        transposed = sp.csr_array(weights.T.tocsr())
+        return cls(network.names, _kinds(network), network.states, weights, transposed)
+
+    def __post_init__(self):
+        """Nobody should wait for what is the same for all."""
+        _ = self.places, self._folded, self.facts, self.units_by_role
+
+    @property
+    def size(self) -> int:
+        return len(self.names)
+
+    @cached_property
+    def num_parents(self) -> np.ndarray:
+        return np.diff(self.by_child.indptr)
+
+    @cached_property
+    def num_children(self) -> np.ndarray:
+        return np.diff(self.by_parent.indptr)
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        return {name: unit for unit, name in enumerate(self.names)}
+
+    @cached_property
+    def _folded(self) -> list[str]:
+        return [name.casefold() for name in self.names]
+
+    def role(self, unit: int) -> str:
+        return FINDING if self.num_parents[unit] else CAUSE
+
+    @cached_property
+    def units_by_role(self) -> dict[str, list[int]]:
+        by_role = {CAUSE: self.num_parents == 0, FINDING: self.num_parents > 0}
+        return {"all": list(range(self.size))} | {
+            role: np.flatnonzero(is_so).tolist() for role, is_so in by_role.items()
+        }
+
+    @cached_property
+    def facts(self) -> dict[str, Any]:
+        """Sizes of the network."""
+        causes = int(np.sum(self.num_parents == 0))
+        return {
+            "units": self.size,
+            "edges": int(self.by_child.nnz),
+            "causes": causes,
+            "findings": self.size - causes,
+            "kinds": dict(Counter(self.kinds)),
+            "largest_in_degree": int(self.num_parents.max(initial=0)),
+        }
+
+    def unit(self, unit: int) -> dict[str, Any]:
+        """One unit, as in a list of them."""
+        return {
+            "index": unit,
+            "name": self.names[unit],
+            "role": self.role(unit),
+            "kind": self.kinds[unit],
+            "states": list(self.states[unit]),
+            "parents": int(self.num_parents[unit]),
+            "children": int(self.num_children[unit]),
+        }
+
+    def unit_with_neighbours(self, unit: int) -> dict[str, Any]:
+        """One unit with the names of its first parents and children."""
+        parents, children = (_row(edges, unit)[0][:MOST_NAMES] for edges in (self.by_child, self.by_parent))
+        return {
+            **self.unit(unit),
+            "parent_names": [self.names[parent] for parent in parents],
+            "child_names": [self.names[child] for child in children],
+        }
+
+    def found(self, words: str, role: str) -> list[int]:
+        """The units in whose names all words occur; those that begin with the whole query come first."""
+        query, units = words.casefold().strip(), self.units_by_role[role]
+        for part in query.split():
+            units = [unit for unit in units if part in self._folded[unit]]
+        return sorted(units, key=lambda unit: not self._folded[unit].startswith(query)) if query else units
+
+    def all_names(self) -> dict[str, Any]:
+        """All names, roles and words for states, as short as they can be said."""
+        commonest = Counter(self.states).most_common(1)[0][0]
+        others = {str(unit): list(pair) for unit, pair in enumerate(self.states) if pair != commonest}
+        return {
+            "names": self.names,
+            "roles": "".join("f" if parents else "c" for parents in self.num_parents),
+            "states": {"default": list(commonest), "others": others},
+        }
+
+    # ---- around a unit -----------------------------------------------------------------------------------------------
+
+    def around(self, centre: int, hops: int, limit: int) -> dict[str, Any]:
+        """The units near one, nearest and strongest first, and the edges between them."""
+        reached, at, kept, left_out = np.zeros(self.size, bool), {centre: 0}, [centre], 0
+        reached[centre] = True
+        frontier = np.array([centre])
+        for hop in range(1, hops + 1):
+            found = self._strongest_beside(frontier, reached)
+            frontier = found[: limit - len(kept)]
+            left_out += len(found) - len(frontier)
+            reached[found] = True
+            at.update(dict.fromkeys(frontier.tolist(), hop))
+            kept.extend(frontier.tolist())
+        nodes = [{"name": self.names[unit], "role": self.role(unit), "hops": at[unit]} for unit in kept]
+        return {"nodes": nodes, "edges": self._edges_among(kept), "left_out": left_out}
+
+    def _strongest_beside(self, units: np.ndarray, reached: np.ndarray) -> np.ndarray:
+        """Their neighbours that were not reached before, by the largest weight of an edge to them."""
+        ends = [edges[units] for edges in (self.by_child, self.by_parent)]
+        neighbours = np.concatenate([end.indices for end in ends])
+        strength = np.nan_to_num(np.abs(np.concatenate([end.data for end in ends])))
+        new = ~reached[neighbours]
+        best = np.zeros(self.size)
+        np.maximum.at(best, neighbours[new], strength[new])
+        found = np.unique(neighbours[new])
+        return found[np.argsort(-best[found], kind="stable")]
+
+    def _edges_among(self, units: list[int]) -> list[dict[str, Any]]:
+        inside = self.by_child[units][:, units].tocoo()
+        ends = zip(*(axis.tolist() for axis in inside.coords), inside.data.tolist(), strict=True)
+        return [
+            {"parent": self.names[units[parent]], "child": self.names[units[child]], "weight": weight}
+            for child, parent, weight in ends
+        ]
+
+    def strongest_children(self, cause: int, count: int) -> list[int]:
+        """The children that a unit switches on most; of a table, whose weight is unknown, the first ones."""
+        children, weights = _row(self.by_parent, cause)
+        strength = np.nan_to_num(weights, nan=np.finfo(float).tiny)
+        order = np.argsort(-strength, kind="stable")
+        return [int(children[k]) for k in order[:count] if strength[k] > 0]
+
+
+def _row(matrix: sp.csr_array, row: int) -> tuple[np.ndarray, np.ndarray]:
+    here = slice(matrix.indptr[row], matrix.indptr[row + 1])
+    return matrix.indices[here], matrix.data[here]
+
+
+def _kinds(network: pf.BeliefNetwork) -> list[str]:
+    """Of each unit "sigmoid", "noisy_or", "table", or the name of a custom activation."""
+    if network.conditionals is None:
+        return [network.activation.name] * network.size
+    kinds = [unit.kind for unit in network.units]
+    return ["table" if isinstance(kind, pf.Table) else getattr(kind, "name", str(kind)) for kind in kinds]
+
+
+def _weights(network: pf.BeliefNetwork) -> sp.csr_array:
+    """weights[child, parent] of all edges, nan where the child is a table."""
+    if network.conditionals is not None:
+        return _of_edges(network)
+    given = network.weights
+    found = sp.csr_array(_stacked(given, network.size) if isinstance(given, list | tuple) else given, copy=True)
+    found.eliminate_zeros()
+    found.sort_indices()
+    return found
+
+
+def _stacked(blocks: Sequence[np.ndarray], size: int) -> sp.coo_array:
+    """The weights of layers, top layer first, in one matrix."""
+    children, parents, weights, top = [], [], [], 0
+    for block in blocks:
+        child, parent = np.nonzero(block)
+        children.append(child + top + block.shape[1])
+        parents.append(parent + top)
+        weights.append(block[child, parent])
+        top += block.shape[1]
+    ends = np.concatenate(children), np.concatenate(parents)
+    return sp.coo_array((np.concatenate(weights), ends), shape=(size, size))
+
+
+def _of_edges(network: pf.BeliefNetwork) -> sp.csr_array:
+    places = {name: unit for unit, name in enumerate(network.names)}
+    edges = network.edges()
+    ends = [places[edge.child] for edge in edges], [places[edge.parent] for edge in edges]
+    weights = [np.nan if edge.weight is None else edge.weight for edge in edges]
+    found = sp.csr_array((np.array(weights, float), ends), shape=(network.size, network.size))
+    found.sort_indices()
+    return found

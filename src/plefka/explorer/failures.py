@@ -1,0 +1,38 @@
+"""Why a question has no answer, in the words of the service; what is wrong with a question itself, the library says."""
+
+from typing import NamedTuple
+
+
+class Failure(NamedTuple):
+    """The status of the response, a word for programs, and a sentence for people."""
+
+    status: int
+    code: str
+    message: str
+
+
+NO_MEMORY = Failure(
+    503, "not_enough_memory",
+    "this question needs more memory than it may have. Ask about fewer rows, or choose another method.",
+)  # fmt: skip
+FAILED = Failure(
+    500, "internal_error", "the service failed on this question. Its log says more; please report it as a bug."
+)
+CLOSING = Failure(503, "closing", "the service is being stopped and answers no more questions.")
+ENDED = Failure(
+    503, "worker_ended",
+    "the process that computed this answer ended, perhaps for lack of memory. Others go on; try again, or choose "
+    "another method.",
+)  # fmt: skip
+
+
+def too_long(seconds: float) -> Failure:
+    return Failure(
+        503, "too_long",
+        f"this question took more than {seconds:g} s and was ended. Ask about fewer rows, candidates or targets, or "
+        "choose a quicker method such as bethe, or start the service with a larger --max-seconds.",
+    )  # fmt: skip
+
+
+def busy(waiting: int) -> Failure:
+    return Failure(503, "busy", f"all workers are busy (questions that wait: {waiting}). Try again in a few seconds.")

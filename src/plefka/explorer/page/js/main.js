@@ -1,0 +1,108 @@
+// Start: load the network, open the case of the address, and keep the address in step with the case.
+
+import { askForToken, load, showConnection } from "./connection.js";
+import { announce, byId, jumpTo } from "./elements.js";
+import { Page } from "./page.js";
+import { Service } from "./service.js";
+import { fromFragment, toFragment } from "./shared_case.js";
+import { theme } from "./theme.js";
+import { sentence } from "./words.js";
+
+const WRITE = 300; // milliseconds after which the address follows the case
+
+async function start() {
+  const service = new Service(askForToken);
+  showConnection(service);
+  takeToken(service);
+  let page = null;
+  theme(() => page?.graph.recolour());
+  const [network, names, examples] = await load(service);
+  page = new Page(service, network, names, examples);
+  openFromAddress(page);
+  page.case.forget();
+  keepAddress(page);
+  keepInTouch(page, service);
+  keys(page);
+  document.body.dataset.ready = "true";
+}
+
+// The token is in the address once. It is kept for this tab, and the address loses it.
+function takeToken(service) {
+  const parts = new URLSearchParams(location.hash.slice(1));
+  if (!parts.has("token")) return;
+  service.useToken(parts.get("token"));
+  parts.delete("token");
+  history.replaceState(null, "", `${location.pathname}${location.search}${parts.size ? `#${parts}` : ""}`);
+}
+
+function openFromAddress(page) {
+  try {
+    const { evidence, method } = fromFragment(location.hash);
+    if (evidence || method)
+      page.share.take({ evidence: evidence ?? {}, method: method ?? page.network.default_method }, "this link");
+  } catch (error) {
+    page.share.refuse(error);
+  }
+}
+
+function keepAddress(page) {
+  let timer = 0;
+  const write = () => {
+    const fragment = toFragment(page.case, page.network.default_method);
+    history.replaceState(null, "", `${location.pathname}${location.search}${fragment ? `#${fragment}` : ""}`);
+  };
+  page.case.addEventListener("change", () => {
+    clearTimeout(timer);
+    timer = setTimeout(write, WRITE);
+  });
+  addEventListener("pagehide", write);
+  addEventListener("hashchange", () => openFromAddress(page));
+}
+
+// After a break the service may serve another network: then the page starts again, with the same case.
+function keepInTouch(page, service) {
+  service.addEventListener("recovered", async () => {
+    const now = await service.get("network").catch(() => page.network); // gone again: there will be another time
+    const isSame = ["name", "units", "edges"].every((field) => now[field] === page.network[field]);
+    if (!isSame) location.reload();
+    else page.asking.now();
+  });
+}
+
+function keys(page) {
+  const { case: theCase } = page;
+  byId("undo").addEventListener("click", () => theCase.undo());
+  byId("redo").addEventListener("click", () => theCase.redo());
+  byId("clear").addEventListener("click", () => {
+    page.chosen = null;
+    theCase.clear();
+  });
+  byId("print").addEventListener("click", () => print());
+  for (const link of document.querySelectorAll("[data-jump]"))
+    link.addEventListener("click", (event) => {
+      event.preventDefault();
+      jumpTo(link.dataset.jump);
+    });
+  document.addEventListener("keydown", (event) => {
+    const isTyping = event.target.matches("input:not([type=range])") && event.target.value !== "";
+    if (event.key === "/" && !event.target.matches("input, select")) {
+      event.preventDefault();
+      byId("search").focus();
+    }
+    if (!(event.ctrlKey || event.metaKey) || isTyping || document.querySelector("dialog[open]")) return;
+    const key = event.key.toLowerCase();
+    const isRedo = key === "y" || (key === "z" && event.shiftKey);
+    if (!isRedo && key !== "z") return;
+    event.preventDefault();
+    if (isRedo) theCase.redo();
+    else theCase.undo();
+  });
+}
+
+start().catch((error) => {
+  const text = `The page could not start. ${sentence(error.message)}`;
+  byId("failure").hidden = false;
+  byId("failure").textContent = text;
+  byId("counts").textContent = "";
+  announce(text);
+});

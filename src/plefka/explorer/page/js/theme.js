@@ -1,0 +1,26 @@
+// Light and dark: as the system has it, unless the reader chooses.
+
+import { announce, byId } from "./elements.js";
+
+const KEY = "plefka-theme";
+const ORDER = ["system", "light", "dark"];
+const NAMES = { system: "System", light: "Light", dark: "Dark" };
+
+export function theme(onChange) {
+  let current = ORDER.includes(localStorage.getItem(KEY)) ? localStorage.getItem(KEY) : "system";
+  const show = () => {
+    document.documentElement.dataset.theme = current;
+    byId("theme-icon").setAttribute("href", `#icon-${current}`);
+    byId("theme-name").textContent = NAMES[current];
+    byId("theme").setAttribute("aria-label", `Colours: ${NAMES[current]}`);
+    onChange();
+  };
+  byId("theme").addEventListener("click", () => {
+    current = ORDER[(ORDER.indexOf(current) + 1) % ORDER.length];
+    localStorage.setItem(KEY, current);
+    show();
+    announce(`Colours: ${NAMES[current]}`);
+  });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", onChange);
+  show();
+}

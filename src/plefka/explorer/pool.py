@@ -1,0 +1,231 @@
+"""Worker processes, and the questions that wait for them.
+
+Every worker has a lane: a task that starts the process, gives it questions and, where one takes too long or the process
+ends, puts a new process in its place. Other lanes go on meanwhile. Questions that wait for a free worker and have the
+same method are answered in one batch, which takes a fraction of the time.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from plefka.explorer.failures import CLOSING, ENDED, Failure, busy, too_long
+from plefka.explorer.processes import Process, Ready, WorkerEnded
+
+log = logging.getLogger("plefka.explorer")
+MOST_TOGETHER, FIRST_TOGETHER = 64, 8  # questions in one batch, and in the first one by a method
+FAR_BELOW = 3  # a batch should take this fraction of the limit of time
+MOST_PACES = 100  # methods whose times are remembered
+LONGEST_PAUSE = 60.0  # seconds before another attempt to start a worker
+LOOK = 1.0  # seconds between two looks at a process that waits
+ABANDONED = 2.0  # seconds that a question may still take when nobody waits for its answer any more
+
+
+@dataclass(eq=False)
+class Job:
+    """A question that waits for its answer."""
+
+    kind: str
+    asked: Mapping[str, Any]
+    seconds: float
+    answer: asyncio.Future[Any] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    alone: bool = False
+    patience: asyncio.TimerHandle | None = None
+
+    @property
+    def key(self) -> tuple[Any, ...] | None:
+        """Questions with the same key can be answered together; None if this one cannot."""
+        if self.alone or self.kind != "infer" or self.asked["check"] is not False:
+            return None
+        return self.kind, self.asked["method"], self.seconds
+
+
+class Pool:
+    """As many workers as asked for, and a queue in front of them."""
+
+    def __init__(self, ready: Ready, workers: int, waiting: int):
+        self.ready_with, self.workers, self.most_waiting = ready, workers, waiting
+        self.waiting: deque[Job] = deque()
+        self.running: set[Job] = set()
+        self.something = asyncio.Event()
+        self.threads = ThreadPoolExecutor(4 * workers, thread_name_prefix="pipe")
+        self.processes: list[Process | None] = [None] * workers
+        self.were_ready: set[int] = set()
+        self.pace: dict[Any, float] = {}  # seconds of a question, by its key
+        self.lanes: list[asyncio.Task[None]] = []
+        self.closing = False
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether all workers have been ready once."""
+        return len(self.were_ready) == self.workers
+
+    def start(self) -> None:
+        self.lanes = [asyncio.create_task(self._lane(number)) for number in range(self.workers)]
+
+    async def ask(self, kind: str, asked: Mapping[str, Any], seconds: float) -> Any:
+        """The answer, or a failure; when the caller is cancelled, the question is dropped."""
+        if self.closing:
+            return CLOSING
+        if len(self.waiting) >= self.most_waiting:
+            return busy(len(self.waiting))
+        job = Job(kind, asked, seconds)
+        self._queue(job)
+        try:
+            return await job.answer
+        finally:
+            if job.patience is not None:
+                job.patience.cancel()
+            if job in self.waiting:
+                self.waiting.remove(job)
+
+    def _give_up(self, job: Job) -> None:
+        """It has waited for as long as it might have taken, and no worker was free."""
+        if job in self.waiting and not job.answer.done():
+            job.answer.set_result(busy(len(self.waiting)))
+
+    def _queue(self, *jobs: Job) -> None:
+        for job in jobs:
+            if job.patience is not None:
+                job.patience.cancel()
+            job.patience = asyncio.get_running_loop().call_later(job.seconds, self._give_up, job)
+        self.waiting.extend(jobs)
+        self.something.set()
+
+    async def _next(self) -> list[Job]:
+        """The question that has waited for the longest time, and others that can be answered with it; or none yet."""
+        if not self.waiting:
+            self.something.clear()
+            try:
+                async with asyncio.timeout(LOOK):
+                    await self.something.wait()
+            except TimeoutError:
+                return []
+        if not self.waiting:
+            return []
+        first = self.waiting.popleft()
+        if first.key is None:
+            return [first]
+        same = [job for job in self.waiting if job.key == first.key][: self._most_together(first) - 1]
+        for job in same:
+            self.waiting.remove(job)
+        return [first, *same]
+
+    def _most_together(self, job: Job) -> int:
+        """As many as a batch can have and stay far below the limit of time, as far as is known."""
+        pace = self.pace.get(job.key, job.seconds / (FAR_BELOW * FIRST_TOGETHER))
+        return max(1, min(MOST_TOGETHER, int(job.seconds / FAR_BELOW / max(pace, 1e-6))))
+
+    def _learn(self, jobs: list[Job], seconds: float) -> None:
+        """How long such a question takes in a batch."""
+        if len(self.pace) >= MOST_PACES:  # clients spell methods as they like
+            self.pace.clear()
+        if jobs[0].key is not None:
+            self.pace[jobs[0].key] = seconds / len(jobs)
+
+    async def _lane(self, number: int) -> None:
+        failures = 0
+        while not self.closing:
+            failures += 1
+            process = self.processes[number] = Process(self.ready_with, self.threads)
+            try:
+                await process.start()
+                self.were_ready.add(number)
+                failures = 0
+                await self._serve(process)
+            except WorkerEnded:
+                pass
+            finally:
+                if not (process.was_ended or self.closing):
+                    log.warning("a worker process ended and is replaced")
+                process.end()
+            if failures:  # it does not even start: there may be too little memory
+                await asyncio.sleep(min(2.0**failures, LONGEST_PAUSE))
+
+    async def _serve(self, process: Process) -> None:
+        """Answer questions until the process ends."""
+        while process.is_alive and not self.closing:
+            jobs = [job for job in await self._next() if not job.answer.done()]
+            if jobs and not process.is_alive:  # it ended while it waited: the question is not to blame
+                self.waiting.extendleft(reversed(jobs))
+                return
+            if jobs:
+                self.running.update(jobs)
+                try:
+                    await self._answer(process, jobs)
+                finally:
+                    self.running.difference_update(jobs)
+
+    async def _answer(self, process: Process, jobs: list[Job]) -> None:
+        start = asyncio.get_running_loop().time()
+        try:
+            async with asyncio.timeout(jobs[0].seconds) as limit:
+                with _abandoned(jobs, limit):
+                    found = await process.answer(jobs[0].kind, [job.asked for job in jobs])
+        except TimeoutError:
+            process.end()
+            nobody = all(job.answer.done() for job in jobs)
+            log.info("a question was ended: %s", "its client has left" if nobody else "it took too long")
+            self._failed(jobs, too_long(jobs[0].seconds))
+        except WorkerEnded:
+            self._failed(jobs, ENDED)
+            raise
+        else:
+            self._learn(jobs, asyncio.get_running_loop().time() - start)
+            for job, answer in zip(jobs, found, strict=True):
+                if not job.answer.done():
+                    job.answer.set_result(answer)
+
+    def _failed(self, jobs: list[Job], failure: Failure) -> None:
+        """One question has failed; of several, each is asked again by itself, as one of them is to blame."""
+        left = [job for job in jobs if not job.answer.done()]
+        if len(jobs) == 1:
+            for job in left:
+                job.answer.set_result(failure)
+            return
+        for job in left:
+            job.alone = True
+        self._queue(*left)
+
+    async def close(self, seconds: float) -> None:
+        """Refuse what waits, let go on what runs for so many seconds at most, and end all processes."""
+        self.closing = True
+        for job in self.waiting:
+            if not job.answer.done():
+                job.answer.set_result(CLOSING)
+        self.something.set()
+        if self.running and seconds:
+            await asyncio.wait([job.answer for job in self.running], timeout=seconds)
+        for job in self.running:
+            if not job.answer.done():
+                job.answer.set_result(CLOSING)
+        for process in self.processes:
+            if process is not None:
+                process.end()
+        for lane in self.lanes:
+            lane.cancel()
+        await asyncio.gather(*self.lanes, return_exceptions=True)
+        self.threads.shutdown(wait=False, cancel_futures=True)
+
+
+@contextmanager
+def _abandoned(jobs: list[Job], limit: asyncio.Timeout) -> Iterator[None]:
+    """When nobody waits any more, the work may go on for a moment only, as starting another process takes longer."""
+
+    def hurry(_: object) -> None:
+        soon = asyncio.get_running_loop().time() + ABANDONED
+        if all(job.answer.done() for job in jobs) and not limit.expired():
+            limit.reschedule(min(limit.when() or soon, soon))
+
+    for job in jobs:
+        job.answer.add_done_callback(hurry)
+    try:
+        yield
+    finally:
+        for job in jobs:
+            job.answer.remove_done_callback(hurry)

@@ -1,0 +1,72 @@
+"""A worker process as the service sees it: started, asked, and ended."""
+
+import asyncio
+import multiprocessing
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+from plefka.explorer import worker
+
+
+class Ready(NamedTuple):
+    """What a worker is started with."""
+
+    network: Any
+    warm: list[tuple[str, Mapping[str, Any]]]
+    memory: int | None
+
+
+class WorkerEnded(Exception):
+    """The process is not there any more."""
+
+
+class Process:
+    """One worker, and the pipe to it. Whatever waits for the pipe does so in a thread."""
+
+    def __init__(self, ready: Ready, threads: ThreadPoolExecutor):
+        context = multiprocessing.get_context("spawn")
+        self.threads = threads
+        self.pipe, theirs = context.Pipe()
+        self.process = context.Process(target=worker.run, args=(theirs, *ready), daemon=True, name="plefka worker")
+        self.theirs = theirs
+        self.was_ended = False
+
+    async def start(self) -> None:
+        """Return when it is ready to answer."""
+        try:
+            await self._in_thread(self.process.start)
+        except OSError as error:
+            raise WorkerEnded from error
+        self.theirs.close()
+        await self._in_thread(self._receive)
+
+    async def answer(self, kind: str, asked: list[Mapping[str, Any]]) -> list[Any]:
+        return await self._in_thread(self._exchange, kind, asked)
+
+    def _exchange(self, kind: str, asked: list[Mapping[str, Any]]) -> Any:
+        try:
+            self.pipe.send((kind, asked))
+        except OSError as error:
+            raise WorkerEnded from error
+        return self._receive()
+
+    def _receive(self) -> Any:
+        try:
+            return self.pipe.recv()
+        except (EOFError, OSError) as error:
+            raise WorkerEnded from error
+
+    async def _in_thread(self, function: Any, *arguments: Any) -> Any:
+        return await asyncio.get_running_loop().run_in_executor(self.threads, function, *arguments)
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it can be asked; a process that was ended may be there for a moment longer."""
+        return not self.was_ended and self.process.is_alive()
+
+    def end(self) -> None:
+        """At once; whoever waits for its pipe is told so."""
+        self.was_ended = True
+        if self.process.pid is not None:
+            self.process.kill()

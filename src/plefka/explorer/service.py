@@ -1,0 +1,134 @@
+"""One network that is being served: what is known of it, and the workers that answer questions about it."""
+
+import asyncio
+import gzip
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import PurePath
+from typing import Any
+
+import plefka as pf
+from plefka.errors import InvalidFile, MethodDoesNotApply
+from plefka.examples import Example, read_example
+from plefka.explorer.cases import cases
+from plefka.explorer.catalogue import Catalogue
+from plefka.explorer.failures import Failure
+from plefka.explorer.jsons import encoded
+from plefka.explorer.pages import Pages
+from plefka.explorer.pool import Pool
+from plefka.explorer.processes import Ready
+from plefka.explorer.settings import Settings
+
+EXAMPLE = "example:"
+COMPARED = ("exact", "findings", "bethe", "G2", "G12")  # unless others are asked for
+FEWEST_BYTES = 2**31  # of memory for a worker
+
+
+class Service:
+    """Made before the service listens, so that a file that cannot be read is reported at once."""
+
+    def __init__(self, settings: Settings):
+        network = pf.load(settings.source)
+        if network.stack is not None:
+            raise InvalidFile(
+                f"{settings.source}: serve takes one network; got a stack of {network.stack}. Save one of them by "
+                "itself."
+            )
+        self.settings, self.pages = settings, Pages()
+        self.catalogue, self.example = Catalogue.of(network), _example(settings.source)
+        self.methods = _methods(network)
+        self.cases = cases(self.catalogue, self.example)
+        self.names = encoded(self.catalogue.all_names())
+        self.packed_names = gzip.compress(self.names, 6, mtime=0)
+        self.priors: list[float] = []
+        memory = settings.limits.memory_bytes or _share_of_memory(settings.workers)
+        ready = Ready(network, _warm(self.catalogue, self.cases) if settings.warm else [], memory)
+        self.pool = Pool(ready, settings.workers, settings.limits.waiting)
+
+    async def start(self) -> None:
+        self.pool.start()
+        self.learning = asyncio.create_task(self._learn_priors())
+
+    async def _learn_priors(self) -> None:
+        found = await self.pool.ask("priors", {}, self.settings.limits.seconds)
+        self.priors = [] if isinstance(found, Failure) else found
+
+    async def close(self, seconds: float) -> None:
+        """Let the questions that are being answered come to an end, up to so many seconds, and refuse all others."""
+        await self.pool.close(seconds)
+
+    async def stop(self) -> None:
+        self.learning.cancel()
+        with suppress(asyncio.CancelledError):
+            await self.learning
+        await self.close(0.0)
+
+    async def ask(self, kind: str, asked: Mapping[str, Any]) -> Any:
+        return await self.pool.ask(kind, asked, self.settings.limits.seconds)
+
+    def network(self) -> dict[str, Any]:
+        """What the service is about."""
+        name, limits = _name(self.settings.source), self.settings.limits
+        return {
+            "name": name,
+            "title": name.replace("_", " "),
+            "about": None if self.example is None else self.example.about,
+            **self.catalogue.facts,
+            "methods": self.methods,
+            "default_method": "auto",
+            "limits": {"rows": limits.rows, "seconds": limits.seconds, "body_bytes": limits.body_bytes},
+        }
+
+    @property
+    def compared(self) -> list[str]:
+        """The methods that are compared unless others are asked for."""
+        return [name for name in COMPARED if name in self.methods]
+
+
+def _name(source: str) -> str:
+    """Of the file, without its folder, or of the example."""
+    return source.removeprefix(EXAMPLE) if source.startswith(EXAMPLE) else PurePath(source).name.partition(".")[0]
+
+
+def _example(source: str) -> Example | None:
+    return read_example(source.removeprefix(EXAMPLE)) if source.startswith(EXAMPLE) else None
+
+
+def _methods(network: pf.BeliefNetwork) -> list[str]:
+    """Those that can serve this network; the one that is random, with a seed."""
+    return [spelling for name in pf.METHODS if _serves(spelling := _spelling(name), network)]
+
+
+def _spelling(name: str) -> str:
+    return "gibbs[seed=0]" if name == "gibbs" else name
+
+
+def _serves(spelling: str, network: pf.BeliefNetwork) -> bool:
+    try:
+        pf.parse_method(spelling).check(network)
+    except MethodDoesNotApply:
+        return False
+    return True
+
+
+def _warm(catalogue: Catalogue, known: list[dict[str, Any]]) -> list[tuple[str, Mapping[str, Any]]]:
+    """A typical question of each kind."""
+    evidence = known[0]["evidence"] if known else {}
+    common = {"evidence": evidence, "method": "auto", "top": 10}
+    infer = {**common, "check": False, "units": "causes"}
+    unseen = next((name for name in catalogue.names if name not in evidence), None)
+    explain: list[tuple[str, Mapping[str, Any]]] = [("explain", {**common, "unit": unseen})] if unseen else []
+    return [
+        ("infer", infer), *explain, ("ask", {**common, "candidates": None, "targets": None}),
+        ("infer", {**infer, "check": True}),
+    ]  # fmt: skip
+
+
+def _share_of_memory(workers: int) -> int | None:
+    """So that all workers together leave some to the computer; None where the system does not tell."""
+    try:
+        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return None
+    return max(FEWEST_BYTES, total // (workers + 1))

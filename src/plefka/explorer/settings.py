@@ -1,0 +1,67 @@
+"""What a service is started with: where it listens, who may ask, and how much."""
+
+import ipaddress
+from dataclasses import dataclass
+
+from plefka.errors import InvalidInput
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+SHORTEST_TOKEN = 16  # characters
+MAKE_A_TOKEN = "Make one with: python -c 'import secrets; print(secrets.token_urlsafe())'"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one question may cost, and how many may wait."""
+
+    seconds: float = 30.0  # of computing, for one question
+    rows: int = 1000
+    body_bytes: int = 4 * 2**20
+    waiting: int = 200  # questions that wait for a free worker
+    memory_bytes: int | None = None  # of one worker
+
+
+@dataclass(frozen=True)
+class Settings:
+    """A service is safe as it stands: any address but the computer's own needs a token."""
+
+    source: str
+    host: str = "127.0.0.1"
+    port: int = 8000
+    token: str | None = None
+    workers: int = 2
+    warm: bool = True
+    log: bool = True
+    limits: Limits = Limits()
+    hosts: tuple[str, ...] = ()  # further names by which it may be addressed
+    origins: tuple[str, ...] = ()  # other sites whose pages may ask
+
+    def __post_init__(self):
+        if self.token is not None:
+            _check_token(self.token)
+        elif not self.is_local:
+            raise InvalidInput(
+                f"a service that listens on {self.host} can be reached from other computers and needs a token; got "
+                f"none. Pass --token or set PLEFKA_TOKEN, or listen on 127.0.0.1. {MAKE_A_TOKEN}"
+            )
+
+    @property
+    def is_local(self) -> bool:
+        """Whether only this computer can reach it."""
+        return self.host in LOOPBACK or is_loopback(self.host)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether it is an address of the computer itself."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _check_token(token: str) -> None:
+    if len(token) < SHORTEST_TOKEN or not token.isascii() or not token.isprintable() or " " in token:
+        raise InvalidInput(
+            f"a token must have at least {SHORTEST_TOKEN} characters, all of them ASCII letters, digits or signs and "
+            f"none of them a space; got {len(token)} characters. {MAKE_A_TOKEN}"
+        )

@@ -1,0 +1,45 @@
+"""The service as a process of its own, which can be stopped and started again at the same address."""
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+COMMAND = (sys.executable, "-m", "plefka", "serve")
+PATIENCE = 60.0  # seconds until a process has ended
+
+
+class Serving:
+    """`plefka serve SOURCE` at a port that was free."""
+
+    def __init__(self, source: str, *options: str, token: str = ""):
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        self.command = [*COMMAND, source, "--port", str(port), "--workers", "1", "--no-log", *options]
+        self.environment = {**os.environ, **({"PLEFKA_TOKEN": token} if token else {})}
+        self.address = f"http://127.0.0.1:{port}/"
+        self.start()
+
+    def start(self) -> None:
+        """Until it listens."""
+        self.process = subprocess.Popen(self.command, stdout=subprocess.PIPE, env=self.environment, text=True)
+        assert self.process.stdout is not None
+        assert "serves" in self.process.stdout.readline()
+
+    def stop(self) -> None:
+        self.process.terminate()
+        self.process.communicate(timeout=PATIENCE)
+
+
+@contextmanager
+def serving(source: str | Path, *options: str, token: str = "") -> Iterator[Serving]:
+    """A service that has ended afterwards."""
+    service = Serving(str(source), *options, token=token)
+    try:
+        yield service
+    finally:
+        service.stop()

@@ -1,0 +1,214 @@
+"""Every address of the service says what the library says, to the last digit."""
+
+import gzip
+import json
+from dataclasses import asdict
+
+import numpy as np
+import pytest
+
+import plefka as pf
+from tests.explorer.browser_service import serving
+from tests.explorer.client import Client
+
+HOSTILE = "<script>alert('x')</script> & \"q\" \\ ☕ ../../etc/passwd"
+NETWORK = pf.BeliefNetwork.of_units(
+    [
+        pf.Unit("flu", [], "noisy_or", [], 0.05),
+        pf.Unit("cold", [], "noisy_or", [], 0.2),
+        pf.Unit(HOSTILE, [], "noisy_or", [], 0.1),
+        pf.Unit("fever", ["flu", "cold"], "noisy_or", [1.6, 0.3], 0.02),
+        pf.Unit("Fever at night", ["fever"], "noisy_or", [2.0], 0.0),
+        pf.Unit("cough", ["flu", "cold", HOSTILE], "noisy_or", [0.5, 0.9, 0.7], 0.05),
+        pf.Unit("test", ["flu"], pf.Table([0.02, 0.9]), (), 0.0),
+    ],
+    states=[("no", "yes")] * 6 + [("negative", "positive")],
+)
+EVIDENCE = {"fever": 1, "cough": "yes", "cold": 0, "test": {"on": 0.9, "off": 0.2}, "flu": None}
+OBSERVED = {"fever": 1, "cough": 1, "cold": 0, "test": pf.Likelihood(0.9, 0.2)}
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory):
+    path = tmp_path_factory.mktemp("served") / "some_illness.json"
+    pf.save(NETWORK, path)
+    with serving(path, "--no-warm") as service:
+        yield Client(service.address)
+
+
+def test_the_network(client):
+    found = client.get("network").json
+    assert (found["name"], found["title"], found["about"]) == ("some_illness", "some illness", None)
+    assert (found["units"], found["causes"], found["findings"], found["edges"]) == (7, 3, 4, 7)
+    assert found["kinds"] == {"noisy_or": 6, "table": 1}
+    assert found["largest_in_degree"] == 3
+    assert {"auto", "exact", "bethe"} <= set(found["methods"])
+    assert "SJJ" not in found["methods"]
+    assert found["limits"] == {"rows": 1000, "seconds": 30.0, "body_bytes": 4 * 2**20}
+
+
+def test_units_are_searched_and_paged(client):
+    assert [unit["name"] for unit in client.get("units").json["units"]] == list(NETWORK.names)
+    assert [unit["name"] for unit in client.get("units", search="FEVER").json["units"]] == ["fever", "Fever at night"]
+    assert [unit["name"] for unit in client.get("units", search="night fever").json["units"]] == ["Fever at night"]
+    found = client.get("units", role="finding", offset=1, limit=2).json
+    assert (found["total"], found["offset"]) == (4, 1)
+    assert [unit["name"] for unit in found["units"]] == ["Fever at night", "cough"]
+    unit = client.get("units", search="test").json["units"][0]
+    assert unit == {
+        "index": 6, "name": "test", "role": "finding", "kind": "table", "states": ["negative", "positive"],
+        "parents": 1, "children": 0,
+    }  # fmt: skip
+
+
+def test_names_that_begin_with_the_search_come_first(client):
+    assert [unit["name"] for unit in client.get("units", search="c").json["units"]][:2] == ["cold", "cough"]
+
+
+def test_all_names_are_packed_and_asked_for_once(client):
+    plain = client.get("units/names")
+    assert plain.json["names"] == list(NETWORK.names)
+    assert plain.json["roles"] == "cccffff"
+    assert plain.json["states"] == {"default": ["no", "yes"], "others": {"6": ["negative", "positive"]}}
+    packed = client.get("units/names", {"Accept-Encoding": "gzip"})
+    assert packed.headers["content-encoding"] == "gzip"
+    assert gzip.decompress(packed.body) == plain.body
+    again = client.get("units/names", {"Accept-Encoding": "gzip", "If-None-Match": packed.headers["etag"]})
+    assert (again.status, again.body) == (304, b"")
+
+
+@pytest.mark.parametrize("name", NETWORK.names)
+def test_one_unit(client, name):
+    found = client.get("unit", name=name).json
+    assert found["name"] == name
+    assert found["parent_names"] == NETWORK.parents(name)
+    assert found["child_names"] == NETWORK.children(name)
+    client.answer("infer", {})  # the priors are computed by the time that another question has been answered
+    assert client.get("unit", name=name).json["prior"] == pytest.approx(pf.infer(NETWORK)[name], rel=1e-12)
+
+
+def test_a_neighbourhood(client):
+    found = client.get("neighbourhood", name="flu").json
+    assert found["nodes"][:2] == [
+        {"name": "flu", "role": "cause", "hops": 0},
+        {"name": "fever", "role": "finding", "hops": 1},  # the strongest edge
+    ]
+    assert {node["name"] for node in found["nodes"]} == {"flu", "fever", "cough", "test"}
+    edges = {(edge["parent"], edge["child"]): edge["weight"] for edge in found["edges"]}
+    assert edges == {("flu", "fever"): 1.6, ("flu", "cough"): 0.5, ("flu", "test"): None}
+    assert found["left_out"] == 0
+    few = client.get("neighbourhood", name="flu", hops=2, limit=3).json
+    assert [node["name"] for node in few["nodes"]] == ["flu", "fever", "cough"]
+    assert few["left_out"] > 0
+    assert client.get("neighbourhood", name="flu", hops=0).json["edges"] == []
+
+
+def test_cases_to_start_from(client):
+    found = client.get("examples").json["cases"]
+    assert found[0]["title"].startswith("The commonest findings of ")
+    for case in found:
+        assert client.answer("infer", {"evidence": case["evidence"]})["converged"]
+
+
+@pytest.mark.parametrize("method", ["auto", "exact", "bethe"])
+def test_infer(client, method):
+    found = client.answer("infer", {"evidence": EVIDENCE, "method": method, "units": "all"})
+    alone = pf.infer(NETWORK, OBSERVED, method)
+    assert found["log_likelihood"] == pytest.approx(alone.log_likelihood, rel=1e-13)
+    ranking = [(each["name"], each["probability"]) for each in found["ranking"]]
+    assert [name for name, _ in ranking] == [name for name, _ in alone.ranking(units="all")]
+    np.testing.assert_allclose([p for _, p in ranking], [p for _, p in alone.ranking(units="all")], rtol=1e-13)
+    priors = pf.infer(NETWORK)
+    np.testing.assert_allclose([each["prior"] for each in found["ranking"]], [priors[name] for name, _ in ranking])
+    assert found["method"] == str(alone.methods[0])
+    assert found["kind"] == ("exact" if alone.is_exact else "estimate")
+    assert (found["status"], found["status_text"], found["converged"]) == ("converged", "converged", True)
+    assert (found["units_total"], found["check"], found["contradiction"]) == (4, None, None)
+
+
+def test_infer_ranks_what_was_asked_for(client):
+    found = client.answer("infer", {"evidence": {"fever": 1}, "top": 1})
+    assert [each["name"] for each in found["ranking"]] == [pf.infer(NETWORK, {"fever": 1}).ranking(1)[0][0]]
+    assert found["units_total"] == len(pf.infer(NETWORK, {"fever": 1}).ranking(None))
+    some = client.answer("infer", {"evidence": {"fever": 1}, "units": [HOSTILE, "fever"]})
+    assert [each["name"] for each in some["ranking"]] == [HOSTILE]
+
+
+def test_infer_with_a_check(client):
+    found = client.answer("infer", {"evidence": EVIDENCE, "check": True})["check"]
+    check = pf.infer(NETWORK, OBSERVED, check=True).checked
+    assert isinstance(check, pf.Check)
+    assert (found["trusted"], found["verdict"]) == (check.trusted, check.verdict)
+    assert found["log_likelihood"] == pytest.approx(check.log_likelihood, rel=1e-12)
+
+
+@pytest.mark.parametrize("method", ["auto", "exact", "bethe"])
+def test_impossible_evidence_is_an_answer(client, method):
+    """ "Fever at night" has no leak."""
+    found = client.answer("infer", {"evidence": {"Fever at night": 1, "fever": 0}, "method": method})
+    assert (found["status"], found["log_likelihood"], found["converged"]) == ("impossible", None, False)
+    assert found["contradiction"] == "the observations fever=no and Fever at night=yes cannot both be true"
+    refused = client.post("explain", {"evidence": {"Fever at night": 1, "fever": 0}, "unit": "flu"})
+    assert refused.status == 422
+    assert "Fever at night=yes cannot both be true" in refused.message
+
+
+def test_rows(client):
+    found = client.answer("rows", {"rows": [EVIDENCE, {}, {"fever": 0}], "units": "all", "top": 2})["rows"]
+    alone = pf.infer(NETWORK, [OBSERVED, {}, {"fever": 0}])
+    np.testing.assert_allclose([row["log_likelihood"] for row in found], alone.log_likelihood, rtol=1e-12, atol=1e-12)
+    for row, ranking in zip(found, alone.ranking(2, units="all"), strict=True):
+        assert [each["name"] for each in row["ranking"]] == [name for name, _ in ranking]
+
+
+def test_explain(client):
+    found = client.answer("explain", {"evidence": EVIDENCE, "unit": "flu", "top": 3})
+    why = pf.explain(NETWORK, OBSERVED, "flu", top=3)
+    said = json.loads(json.dumps(asdict(why))) | {"log_odds": why.log_odds, "prior_log_odds": why.prior_log_odds}
+    assert found == said
+
+
+def test_ask(client):
+    found = client.answer("ask", {"evidence": {"fever": 1}, "targets": ["flu"], "top": 2})
+    advice = pf.ask(NETWORK, {"fever": 1}, targets=["flu"], top=2)
+    assert found == json.loads(json.dumps(asdict(advice))) | {"targets_total": 1}
+    only = client.answer("ask", {"evidence": {"fever": 1}, "candidates": ["cough"]})
+    assert [each["unit"] for each in only["candidates"]] == ["cough"]
+
+
+def test_compare(client):
+    found = client.answer("compare", {"evidence": EVIDENCE, "methods": ["exact", "bethe", "SJJ"]})["methods"]
+    exact = pf.infer(NETWORK, OBSERVED, "exact")
+    assert [each["method"] for each in found] == ["exact", "bethe", "SJJ"]
+    assert [each["status"] for each in found] == ["converged", "converged", "does_not_apply"]
+    assert found[0]["log_likelihood"] == pytest.approx(exact.log_likelihood, rel=1e-13)
+    assert set(found[0]["means"]) == set(found[1]["means"]) == {name for name, _ in exact.ranking()}
+    assert found[0]["means"]["flu"] == pytest.approx(exact["flu"], rel=1e-13)
+    assert "SJJ" in found[2]["status_text"]
+
+
+def test_sample(client):
+    found = client.answer("sample", {"count": 5, "seed": 3})
+    assert found["names"] == list(NETWORK.names)
+    assert found["rows"] == NETWORK.sample(3, 5).astype(int).tolist()
+
+
+def test_a_hostile_name_is_a_name(client):
+    found = client.answer("infer", {"evidence": {HOSTILE: 1}})
+    assert found["log_likelihood"] == pytest.approx(pf.infer(NETWORK, {HOSTILE: 1}).log_likelihood)
+    assert client.get("unit", name=HOSTILE).json["name"] == HOSTILE
+    assert client.get("unit", name=HOSTILE).headers["content-type"] == "application/json"
+
+
+def test_the_description_names_every_address(client):
+    found = client.request("GET", "/api/openapi.json").json
+    assert {path.removeprefix("/api/v1/") for path in found["paths"]} == {
+        "health", "network", "units", "units/names", "unit", "neighbourhood", "examples", "infer", "rows", "explain",
+        "ask", "compare", "sample",
+    }  # fmt: skip
+    assert found["components"]["schemas"]["Infer"]["additionalProperties"] is False
+
+
+def test_health(client):
+    found = client.get("health").json
+    assert found == {"status": "ok", "ready": True, "version": pf.__version__}
