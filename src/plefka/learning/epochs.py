@@ -12,7 +12,7 @@ from plefka.learning import likelihood
 from plefka.learning.checkpoint import Checkpoint
 from plefka.learning.fingerprint import fingerprint
 from plefka.learning.fitted import COLUMNS, Fitted, Stopped
-from plefka.learning.patterns import Patterns, Piece, batch_places
+from plefka.learning.patterns import Piece, batch_places
 from plefka.learning.stacks import choose, finite
 from plefka.learning.starts import Starts
 from plefka.learning.step import Batch, TrainingState, parameters_of, step
@@ -24,7 +24,6 @@ from plefka.progress import interruptible, progress, uninterrupted
 if TYPE_CHECKING:
     from plefka.learning.fitting import Run
 
-MOST_WORK = 2**25  # multiply-adds for the exact log-likelihood after an epoch
 STEP_COST = 10_000  # what a step costs by itself, in numbers that it works on
 OPTIMISED_AFTER = 2**11  # steps, from which on it pays to optimise their program, whatever is still to come
 
@@ -57,8 +56,7 @@ class Loop:
         self.num_batches = -(-len(run.data) // run.batch_size)
         self.best = (np.full(self.stack, -np.inf), free, np.zeros(self.stack, int))  # value, parameters, epochs since
         self.history: dict[str, list] = {name: [] for name in COLUMNS}
-        self.exact = isinstance(run.data, Patterns) and likelihood.applies(run.network, run.data)
-        self.exact = self.exact and likelihood.work(run.network, run.data) <= MOST_WORK
+        self.exact = likelihood.affordable(run.network, run.data)
         self.start = time.monotonic()
 
     def learn(self) -> Fitted:
@@ -90,8 +88,8 @@ class Loop:
         except KeyboardInterrupt:
             interrupted = True
         told = self.run.devices.gathered(np.array([stop, interrupted]))
-        self.stopped_by_callback, interrupted = told.any(axis=0).tolist()
-        if interrupted:
+        self.stopped_by_callback = bool(told[:, 0].any())
+        if told[:, 1].any():
             raise KeyboardInterrupt
 
     # ---- an epoch ----------------------------------------------------------------------------------------------------
@@ -130,7 +128,7 @@ class Loop:
                     optimizer=run.optimizer, mesh=devices.mesh, keep=keep, work=work,
                 )  # fmt: skip
             with uninterrupted():
-                self.starts.write(piece.index[: np.count_nonzero(piece.counts > 0)], outcome.theta)
+                self.starts.write(piece.numbers[: np.count_nonzero(piece.counts > 0)], outcome.theta)
                 self.begun = Begun(self.begun.batches + 1, state, self.begun.sums + np.stack(outcome[:3]))
             self._save(force=False)
             if np.any(outcome.stop):
@@ -140,9 +138,9 @@ class Loop:
 
     def _batch(self, piece: Piece, *, stop: bool) -> Batch:
         """The rows of a batch that are this process's to solve."""
-        run, places = self.run, len(piece.index)
+        run, places = self.run, len(piece.numbers)
         own = run.devices.share(places)
-        theta = self.starts.read(piece.index[own], self.num_searched)
+        theta = self.starts.read(piece.numbers[own], self.num_searched)
         average = run.data.total / self.num_batches
         batch = Batch(run.data.evidence(piece.values[own]), piece.counts[own], average, theta)
         return run.devices.placed(batch, places, stacked=bool(self.stack), stop=stop)
@@ -165,11 +163,11 @@ class Loop:
         """The exact log-likelihood and the validation objective at the end of an epoch."""
         run, unknown = self.run, np.full(self.stack, np.nan)
         found = {"log_likelihood": unknown, "validation": unknown}
-        if self.exact or run.held_out is not None:
+        if self.exact is not None or run.held_out is not None:
             network = self._network(state.free)
-            if self.exact and isinstance(run.data, Patterns):
-                rows = likelihood.exact(network, run.data)
-                found["log_likelihood"] = rows @ run.data.counts / run.data.total
+            if self.exact is not None:
+                rows = likelihood.exact(network, self.exact)
+                found["log_likelihood"] = rows @ self.exact.counts / self.exact.total
             if run.held_out is not None:
                 found["validation"] = validation(network, run.method, run.settings.tol, run.held_out, run.devices)
         return found

@@ -16,7 +16,7 @@ from plefka.learning.fitted import Fitted
 from plefka.learning.parameters import Parametrisation, masked, parametrisation
 from plefka.learning.patterns import Data, Patterns, as_patterns
 from plefka.learning.step import Settings
-from plefka.learning.stream import Stream
+from plefka.learning.stream import Stream, is_streamed
 from plefka.methods import HigherOrder, MeanField, Method, parse_method
 from plefka.networks.belief import BeliefNetwork
 from plefka.seeds import as_seed
@@ -26,7 +26,6 @@ from plefka.tabular.roles import IdColumns
 
 STEP_SIZE = 0.05
 MOST_STEPS = 6  # evaluations for each batch, which waits for its slowest row; the next epoch starts where they end
-MOST_IN_MEMORY = 2**26  # values of Parquet files, beyond which these are streamed
 POLICY = Monotone(depth=2)  # from a start as good as the last epoch's, a longer memory costs more than it saves
 
 
@@ -118,7 +117,7 @@ def _data(network: BeliefNetwork, rows: Any, weights: Any, stream: bool | None, 
             raise InvalidInput("stream is for rows in Parquet files; pass their folder or a pattern, or leave it out.")
         return as_patterns(network, rows, weights, every_column=True, id_columns=id_columns)
     files = as_dataset(rows, network, id_columns)
-    if stream is False or (stream is None and len(files) * len(files.columns) <= MOST_IN_MEMORY):
+    if not is_streamed(files, stream):
         return as_patterns(network, files.table(), weights, every_column=True)
     if weights is not None:
         raise InvalidInput("weights are for rows in memory; repeat rows in the files instead, or pass stream=False.")

@@ -23,7 +23,7 @@ BLOCK = 2**16  # rows that are read at once
 class Piece(NamedTuple):
     """The rows of a batch: their numbers, what they are, and how much each weighs; spare places weigh 0."""
 
-    index: np.ndarray
+    numbers: np.ndarray
     values: np.ndarray  # (rows, columns), int8
     counts: np.ndarray
 

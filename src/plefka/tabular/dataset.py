@@ -3,6 +3,7 @@
 import glob
 import hashlib
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike, fspath
@@ -34,7 +35,7 @@ class Group(NamedTuple):
     place: int  # among the groups of the file
     in_file: int  # the number of its first row in the file
     first: int  # and in all files together
-    count: int
+    size: int  # how many rows
 
 
 class Survey(NamedTuple):
@@ -57,30 +58,33 @@ class Dataset:
 
     def __len__(self) -> int:
         """How many rows there are."""
-        return self.groups[-1].first + self.groups[-1].count
+        return self.groups[-1].first + self.groups[-1].size
 
     def blocks(self, order: Sequence[int], skip: int = 0) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """(row numbers, values) of groups in the given order but for the first rows: 0, 1 and MISSING as int8."""
         for group in (self.groups[place] for place in order):
-            if skip < group.count:
+            if skip < group.size:
                 for offset, values in self._read(group):
                     numbers = group.first + offset + np.arange(len(values))
                     left_out = max(0, skip - offset)
                     if left_out < len(values):
                         yield numbers[left_out:], values[left_out:]
-            skip = max(0, skip - group.count)
+            skip = max(0, skip - group.size)
 
     def _read(self, group: Group) -> Iterator[tuple[int, np.ndarray]]:
-        roles, offset = Roles(list(range(len(self.columns))), self.names, {}, []), 0
-        with naming(group.path), naming_parquet(), _opened(group.path) as file:
-            size = max(1, BLOCK // len(self.columns))
-            for batch in file.iter_batches(size, row_groups=[group.place], columns=self.columns):
-                found = Columns(
-                    self.columns, [of_arrow(batch.column(name)) for name in self.columns], group.in_file + offset
-                )
+        """The first row of each block, counted in the group, and its values."""
+        roles = Roles(list(range(len(self.columns))), self.names, {}, [])
+        with naming(group.path):
+            for found in self._decoded(group):
                 values = numbers_in(found, roles, self.own)
-                yield offset, np.where(np.isnan(values), MISSING, values).astype(np.int8)
-                offset += len(values)
+                yield found.first - group.in_file, np.where(np.isnan(values), MISSING, values).astype(np.int8)
+
+    def _decoded(self, group: Group) -> Iterator[Columns]:
+        size, first = max(1, BLOCK // len(self.columns)), group.in_file
+        with _opened(group.path) as file:
+            for batch in file.iter_batches(size, row_groups=[group.place], columns=self.columns):
+                yield Columns(self.columns, [of_arrow(batch.column(name)) for name in self.columns], first)
+                first += batch.num_rows
 
     @cached_property
     def survey(self) -> Survey:
@@ -91,8 +95,13 @@ class Dataset:
             digest.update(values.tobytes())
             on += (values == 1).sum(axis=0)
             observed += (values != MISSING).sum(axis=0)
-        digest.update(repr([group.count for group in self.groups]).encode())
+        digest.update(repr([group.size for group in self.groups]).encode())
         return Survey(digest.hexdigest(), on, observed)
+
+    @property
+    def frequencies(self) -> np.ndarray:
+        """How often each column is on, with half a row added to either state."""
+        return (self.survey.on + 0.5) / (self.survey.observed + 1)
 
     def table(self) -> Table:
         """All rows in memory."""
@@ -115,7 +124,7 @@ def as_dataset(source: Any, network: "BeliefNetwork | None" = None, id_columns: 
     if isinstance(source, Dataset):
         return source
     paths = _paths(source)
-    with naming(paths[0]), naming_parquet(), _opened(paths[0]) as file:
+    with _opened(paths[0]) as file:
         columns = [str(name) for name in file.schema_arrow.names]
         first = next(file.iter_batches(SAMPLE), None)
         values = [[] for _ in columns] if first is None else [of_arrow(column) for column in first.columns]
@@ -132,24 +141,27 @@ def as_dataset(source: Any, network: "BeliefNetwork | None" = None, id_columns: 
 
 def _paths(source: Any) -> list[Path]:
     path = Path(source)
-    if path.is_file():
+    if path.is_file() or not (path.is_dir() or glob.has_magic(str(source))):
         return [path]
     pattern = str(path / f"*{SUFFIX}") if path.is_dir() else str(source)
     found = sorted(Path(each) for each in glob.glob(pattern, recursive=True))
     if not found:
-        raise InvalidFile(f"{source}: there is no Parquet file of this name. Check the path, or the pattern.")
+        raise InvalidFile(f"{source}: there is no Parquet file of this name. Check the folder, or the pattern.")
     return found
 
 
-def _opened(path: Path) -> Any:
-    path.open("rb").close()  # raises the usual error if the file cannot be read
-    return extras.pyarrow("pyarrow.parquet").ParquetFile(path, pre_buffer=False)
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    with naming(path):
+        path.open("rb").close()  # raises the usual error if the file cannot be read
+        with naming_parquet(), extras.pyarrow("pyarrow.parquet").ParquetFile(path, pre_buffer=False) as file:
+            yield file
 
 
 def _groups(paths: list[Path], columns: list[str]) -> Iterator[Group]:
     first = 0
     for path in paths:
-        with naming(path), naming_parquet(), _opened(path) as file:
+        with _opened(path) as file:
             missing = [name for name in columns if name not in file.schema_arrow.names]
             if missing:
                 raise InvalidFile(f"{path}: must have the columns of {paths[0]}; there is no {listed(missing)}.")
