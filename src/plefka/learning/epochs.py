@@ -44,7 +44,8 @@ class Loop:
 
     @precision("float64")
     def __init__(self, run: "Run", callback: Callable | None, checkpoint: Checkpoint, verbose: bool | None):
-        self.run, self.callback, self.checkpoint, self.verbose = run, callback, checkpoint, verbose
+        self.run, self.callback, self.checkpoint = run, callback, checkpoint
+        self.verbose = verbose if run.devices.is_first else False
         self.stack = () if run.network.stack is None else (run.network.stack,)
         free = run.settings.rules.free(run.network.parameters)
         init = jax.vmap(run.optimizer.init) if self.stack else run.optimizer.init
