@@ -1,4 +1,4 @@
-"""`plefka fit` on many rows and in many processes: Parquet files that are streamed, and options that belong together."""
+"""`plefka fit` on many rows and in many processes: Parquet files that are streamed, and options that go together."""
 
 import numpy as np
 import pytest
