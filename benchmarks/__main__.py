@@ -12,8 +12,8 @@ from plefka import atomic
 from plefka.tables import text_table
 
 SUITES = (
-    "core", "beyond", "learning", "reproduction", "latency", "streams", "rows_ended", "spreadsheet", "findings",
-    "real_networks", "calibration", "batches", "serve",
+    "core", "beyond", "learning", "learning_scale", "reproduction", "latency", "streams", "rows_ended", "spreadsheet",
+    "findings", "real_networks", "calibration", "batches", "serve",
 )  # fmt: skip
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from plefka.activations import Activation, as_activation
 from plefka.errors import InvalidInput, listed
 from plefka.networks.belief import BeliefNetwork
+from plefka.tabular.dataset import as_dataset, is_dataset
 from plefka.tabular.roles import IdColumns
 from plefka.tabular.table import is_table, read_table
 
@@ -59,8 +60,13 @@ def to_learn(
     """A network to start learning from, or a stack of `count`: hidden `layers` (top first) above the columns of rows.
 
     Weights are small and random, so that hidden units differ; visible units start at their frequencies. Where rows are
-    a table with names, a DataFrame or a file, visible units have these, and hidden ones are hidden0, hidden1, ...
+    a table with names, a DataFrame or a file or Parquet files, visible units have these, and hidden ones are hidden0,
+    hidden1, ...
     """
+    if is_dataset(rows):
+        files = as_dataset(rows, id_columns=id_columns)
+        start = around(layers, files.frequencies, seed, activation, count=count, spread=spread)
+        return start if files.names is None else named(start, files.names)
     if is_table(rows):
         table = read_table(rows, id_columns=id_columns)
         start = to_learn(layers, table.values, seed, activation, count=count, spread=spread)

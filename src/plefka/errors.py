@@ -45,6 +45,10 @@ class InvalidFile(InvalidInput):
     """A file that cannot be read or written, or that is not valid in the format that its suffix names."""
 
 
+class ProcessLost(PlefkaError):
+    """One of several processes that learn together has ended or cannot be reached."""
+
+
 class PlefkaWarning(UserWarning):
     """Input that was corrected; the message says how."""
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import plefka as pf
-from plefka.cli.fit import split
+from plefka.cli.fit_rows import split
 from plefka.errors import InvalidFile
 from plefka.learning import epochs as loop
 from plefka.learning import fitting

@@ -54,7 +54,8 @@ def plefka(
 ) -> None:
     """Compute posteriors in networks of binary units, and learn such networks from data.
 
-    Exit code: 0, 1 if a method did not converge or learn, 2 for bad input, 130 after Ctrl-C.
+    Exit code: 0, 1 if a method did not converge or learn, 2 for bad input, 3 if one of several
+    processes was lost, 130 after Ctrl-C.
     """
     if context.invoked_subcommand is None:
         print(context.get_help(), file=sys.stderr)

@@ -13,38 +13,50 @@ import numpy as np
 from plefka.atomic import write
 from plefka.errors import InvalidFile
 from plefka.formats.archive import Archive
+from plefka.learning.devices import Devices
 from plefka.precision import is_key
 
-FORMAT = 3
+FORMAT = 4
+THERE = b"+"  # before the content of a file, which may be empty
 
 
 class Checkpoint:
-    """The file of a run, written every so many seconds, or nothing where there is no path."""
+    """The file of a run, written every so many seconds, or nothing where there is no path.
 
-    def __init__(self, path: str | Path | None, every: float):
-        self.path, self.every = None if path is None else Path(path), every
+    Of several processes the first reads and writes it.
+    """
+
+    def __init__(self, path: str | Path | None, every: float, devices: Devices):
+        self.path, self.every, self.devices = None if path is None else Path(path), every, devices
 
     def open(self, fingerprint: Callable[[], dict], state: Any, columns: tuple[str, ...]) -> tuple[Any, dict] | None:
         """The state and the history to resume from, if the file exists; what could fail after hours fails at once."""
         if self.path is None:
             return None
-        if not self.path.parent.is_dir():
-            raise InvalidFile(
-                f"checkpoint {str(self.path)!r}: the folder {str(self.path.parent)!r} does not exist. "
-                "Create it, or name another."
-            )
         self.fingerprint = fingerprint()
-        if self.path.exists():
-            self.last_save = time.monotonic()
-            return load(self.path, self.fingerprint, state, columns)
-        self.save(state, {name: [] for name in columns})
-        return None
+        self.last_save = time.monotonic()
+        with self.devices.together():
+            found = _found(self.path) if self.devices.is_first else b""
+            if not found:
+                self.save(state, {name: [] for name in columns})
+        found = self.devices.from_first(found)
+        return load(self.path, found[len(THERE) :], self.fingerprint, state, columns) if found else None
 
     def save(self, state: Any, history: dict[str, list], *, force: bool = True) -> None:
         """Write it, unless it is not forced and the last time was not long ago."""
-        if self.path is not None and (force or time.monotonic() - self.last_save >= self.every):
+        due = force or (self.path is not None and time.monotonic() - self.last_save >= self.every)
+        if self.path is not None and self.devices.is_first and due:
             save(self.path, self.fingerprint, state, history)
             self.last_save = time.monotonic()
+
+
+def _found(path: Path) -> bytes:
+    """THERE and what the file holds, or nothing where there is no file."""
+    if not path.parent.is_dir():
+        raise InvalidFile(
+            f"checkpoint {str(path)!r}: the folder {str(path.parent)!r} does not exist. Create it, or name another."
+        )
+    return THERE + path.read_bytes() if path.exists() else b""
 
 
 def save(path: Path, fingerprint: dict, state: Any, history: dict[str, list]) -> None:
@@ -57,10 +69,12 @@ def save(path: Path, fingerprint: dict, state: Any, history: dict[str, list]) ->
     write(path, file.getvalue())
 
 
-def load(path: Path, fingerprint: dict, like: Any, columns: tuple[str, ...]) -> tuple[Any, dict[str, list]]:
+def load(
+    path: Path, content: bytes, fingerprint: dict, like: Any, columns: tuple[str, ...]
+) -> tuple[Any, dict[str, list]]:
     """The state and the history; an error where the file is not a checkpoint of this run."""
     try:
-        archive = Archive(path.read_bytes())
+        archive = Archive(content)
         if archive.whole("format") != FORMAT:
             raise InvalidFile(f"must be a checkpoint of format {FORMAT}; got {archive.whole('format')}.")
         _compare(json.loads(archive.text("fingerprint")), fingerprint)

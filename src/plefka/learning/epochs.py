@@ -2,32 +2,38 @@
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
-from plefka.errors import InvalidInput
+from plefka.errors import InvalidInput, ProcessLost
 from plefka.learning import likelihood
 from plefka.learning.checkpoint import Checkpoint
 from plefka.learning.fingerprint import fingerprint
 from plefka.learning.fitted import COLUMNS, Fitted, Stopped
-from plefka.learning.patterns import Patterns, batches
-from plefka.learning.step import Batch, Outcome, TrainingState, parameters_of, step
+from plefka.learning.patterns import Piece, batch_places
+from plefka.learning.stacks import choose, finite
+from plefka.learning.starts import Starts
+from plefka.learning.step import Batch, TrainingState, parameters_of, step
 from plefka.learning.validation import validation
 from plefka.networks.belief import BeliefNetwork
-from plefka.precision import is_key, precision, to_numpy
+from plefka.precision import precision, to_numpy
 from plefka.progress import interruptible, progress, uninterrupted
 
 if TYPE_CHECKING:
     from plefka.learning.fitting import Run
 
-MOST_WORK = 2**25  # multiply-adds for the exact log-likelihood after an epoch
-MOST_STARTS = 2**25  # numbers that are kept for the next epoch to start from
-STORED = np.float32
 STEP_COST = 10_000  # what a step costs by itself, in numbers that it works on
 OPTIMISED_AFTER = 2**11  # steps, from which on it pays to optimise their program, whatever is still to come
+
+
+class Begun(NamedTuple):
+    """An epoch on its way."""
+
+    batches: Any  # how many are done
+    state: TrainingState  # after them
+    sums: Any  # over them: log-likelihood, counts of the rows that were solved, and of those that converged
 
 
 class Loop:
@@ -38,18 +44,20 @@ class Loop:
 
     @precision("float64")
     def __init__(self, run: "Run", callback: Callable | None, checkpoint: Checkpoint, verbose: bool | None):
-        self.run, self.callback, self.checkpoint, self.verbose = run, callback, checkpoint, verbose
+        self.run, self.callback, self.checkpoint = run, callback, checkpoint
+        self.verbose = verbose if run.devices.is_first else False
         self.stack = () if run.network.stack is None else (run.network.stack,)
         free = run.settings.rules.free(run.network.parameters)
         init = jax.vmap(run.optimizer.init) if self.stack else run.optimizer.init
         self.state = self.last_usable = TrainingState(free, to_numpy(init(free)))
+        self.begun = self._beginning()
         self.alive = np.ones(self.stack, bool)
-        self.starts = _Starts(run.patterns, self.stack)
-        self.num_searched = run.patterns.num_searched(run.network.layers)
+        self.starts = Starts(run.data, self.stack)
+        self.num_searched = run.data.num_searched(run.network.layers)
+        self.num_batches = -(-len(run.data) // run.batch_size)
         self.best = (np.full(self.stack, -np.inf), free, np.zeros(self.stack, int))  # value, parameters, epochs since
         self.history: dict[str, list] = {name: [] for name in COLUMNS}
-        self.exact = likelihood.applies(run.network, run.patterns)
-        self.exact = self.exact and likelihood.work(run.network, run.patterns) <= MOST_WORK
+        self.exact = likelihood.affordable(run.network, run.data)
         self.start = time.monotonic()
 
     def learn(self) -> Fitted:
@@ -61,82 +69,108 @@ class Loop:
                 for epoch in progress(epochs, self._label, self.verbose):
                     if stopped is not None:
                         break
-                    entry = self._epoch(epoch, check)
-                    if self.callback is not None:  # outside of `precision`, with the user's own settings of JAX
-                        self.stopped_by_callback = bool(self.callback(entry))
+                    self._ask(self._epoch(epoch, check), check)
                     stopped = self._reason_to_stop()
-                    self.checkpoint.save(self._everything(), self.history, force=False)
-                    check()
+                    self._save(force=False)
         except KeyboardInterrupt:
             stopped = Stopped.INTERRUPTED
-        self.checkpoint.save(self._everything(), self.history)
+        except ProcessLost as error:
+            raise ProcessLost(f"{error} {self._rescued()}") from error
+        self._save()
         return self._fitted(stopped or Stopped.EPOCHS)
+
+    def _ask(self, entry: dict, check: Callable[[], None]) -> None:
+        """What the callback and Ctrl-C say, here or in another process."""
+        stop = interrupted = False
+        try:
+            if self.callback is not None:  # outside of `precision`, with the user's own settings of JAX
+                stop = bool(self.callback(entry))
+            check()
+        except KeyboardInterrupt:
+            interrupted = True
+        told = self.run.devices.gathered(np.array([stop, interrupted]))
+        self.stopped_by_callback = bool(told[:, 0].any())
+        if told[:, 1].any():
+            raise KeyboardInterrupt
 
     # ---- an epoch ----------------------------------------------------------------------------------------------------
 
     @precision("float64")
     def _epoch(self, epoch: int, check: Callable[[], None]) -> dict:
-        """All batches once. The state changes at the end, so that an interruption leaves whole epochs."""
-        state, outcomes, solutions = self._batches(epoch, check)
-        training = self._training(outcomes)
-        state, last_usable, alive = self._usable(state, training["objective"])
-        entry = {"epoch": epoch + 1, **training, **self._evaluation(state, check)}
+        """All batches once. The state changes at the end, so that an interruption returns whole epochs."""
+        self._batches(epoch, check)
+        training = self._training()
+        state, last_usable, alive = self._usable(self.begun.state, training["objective"])
+        entry = {"epoch": epoch + 1, **training, **self._evaluation(state)}
         entry["seconds"] = time.monotonic() - self.start + self.earlier_seconds
         with uninterrupted():
             self.state, self.last_usable, self.alive = state, last_usable, alive
-            for index, theta in solutions:
-                self.starts.write(index, theta)
+            self.begun = self._beginning()
             for name, value in entry.items():
                 self.history[name].append(value)
             self._remember_best(entry["validation"])
         return entry
 
-    def _batches(self, epoch: int, check: Callable[[], None]) -> tuple[TrainingState, list[Outcome], list]:
-        """The state after a step for every batch, the outcomes of these steps, and the solutions of their rows."""
-        run, state = self.run, self.state
-        pieces = batches(run.patterns, run.batch_size, run.seed, epoch)
-        average = run.patterns.total / len(pieces)
-        numbers = run.network.num_edges * len(pieces[0][0]) * (run.network.stack or 1) + STEP_COST
-        work = (epoch + 1) * len(pieces) * numbers // OPTIMISED_AFTER
-        outcomes, solutions = [], []
-        for index, counts in pieces:
-            batch = Batch(run.patterns.rows(index), counts, average, self.starts.read(index, self.num_searched))
-            state, outcome = step(
-                state, run.settings, run.network.parameters, batch, optimizer=run.optimizer, work=work
-            )
-            real = np.count_nonzero(counts > 0)  # rows that only fill up the batch come last
-            solutions.append((index[:real], outcome.theta.astype(STORED)[..., :real, :]))
-            outcomes.append(outcome._replace(theta=None))
-            check()
-        return state, outcomes, solutions
+    def _beginning(self) -> Begun:
+        return Begun(np.array(0), self.state, np.zeros((3, *self.stack)))
 
-    def _training(self, outcomes: list[Outcome]) -> dict:
+    def _batches(self, epoch: int, check: Callable[[], None]) -> None:
+        """A step for every batch that is still to come."""
+        run, devices = self.run, self.run.devices
+        places = batch_places(run.batch_size, len(run.data), devices.count)
+        numbers = run.network.num_edges * places * (run.network.stack or 1) + STEP_COST
+        work = (epoch + 1) * self.num_batches * numbers // OPTIMISED_AFTER
+        done, keep = int(self.begun.batches), self.starts.kept or devices.mesh is None
+        for piece in run.data.pieces(run.batch_size, run.seed, epoch, done, devices.count):
+            batch = self._batch(piece, stop=devices.several and _is_interrupted(check))
+            with devices.watching():
+                state, outcome = step(
+                    self.begun.state, run.settings, run.network.parameters, batch,
+                    optimizer=run.optimizer, mesh=devices.mesh, keep=keep, work=work,
+                )  # fmt: skip
+            with uninterrupted():
+                self.starts.write(piece.numbers[: np.count_nonzero(piece.counts > 0)], outcome.theta)
+                self.begun = Begun(self.begun.batches + 1, state, self.begun.sums + np.stack(outcome[:3]))
+            self._save(force=False)
+            if np.any(outcome.stop):
+                raise KeyboardInterrupt
+            if not devices.several:  # which stop after the same batch
+                check()
+
+    def _batch(self, piece: Piece, *, stop: bool) -> Batch:
+        """The rows of a batch that are this process's to solve."""
+        run, places = self.run, len(piece.numbers)
+        own = run.devices.share(places)
+        theta = self.starts.read(piece.numbers[own], self.num_searched)
+        average = run.data.total / self.num_batches
+        batch = Batch(run.data.evidence(piece.values[own]), piece.counts[own], average, theta)
+        return run.devices.placed(batch, places, stacked=bool(self.stack), stop=stop)
+
+    def _training(self) -> dict:
         """The entries of the history that all batches of an epoch give together."""
-        total, counted, converged = (sum(outcome[k] for outcome in outcomes) for k in range(3))
-        rows = self.run.patterns.total
+        (total, counted, converged), rows = self.begun.sums, self.run.data.total
         with np.errstate(divide="ignore", invalid="ignore"):
             objective = total / counted
         return {"objective": objective, "solved": counted / rows, "converged": converged / rows}
 
     def _usable(self, state: TrainingState, objective: Any) -> tuple[TrainingState, TrainingState, Any]:
         """Network by network: the new state, or for good the last one that was usable."""
-        usable, finite = np.isfinite(objective), _finite(state.free, self.stack)
-        alive = self.alive & usable & finite
-        stay = _choose(usable | ~self.alive, self.state, self.last_usable)
-        return _choose(alive, state, stay), _choose(alive, self.state, self.last_usable), alive
+        usable = np.isfinite(objective)
+        alive = self.alive & usable & finite(state.free, self.stack)
+        stay = choose(usable | ~self.alive, self.state, self.last_usable)
+        return choose(alive, state, stay), choose(alive, self.state, self.last_usable), alive
 
-    def _evaluation(self, state: TrainingState, check: Callable[[], None]) -> dict:
+    def _evaluation(self, state: TrainingState) -> dict:
         """The exact log-likelihood and the validation objective at the end of an epoch."""
         run, unknown = self.run, np.full(self.stack, np.nan)
         found = {"log_likelihood": unknown, "validation": unknown}
-        if self.exact or run.held_out is not None:
+        if self.exact is not None or run.held_out is not None:
             network = self._network(state.free)
-            if self.exact:
-                rows = likelihood.exact(network, run.patterns)
-                found["log_likelihood"] = rows @ run.patterns.counts / run.patterns.total
+            if self.exact is not None:
+                rows = likelihood.exact(network, self.exact)
+                found["log_likelihood"] = rows @ self.exact.counts / self.exact.total
             if run.held_out is not None:
-                found["validation"] = validation(network, run.method, run.settings.tol, run.held_out)
-                check()
+                found["validation"] = validation(network, run.method, run.settings.tol, run.held_out, run.devices)
         return found
 
     # ---- stopping ----------------------------------------------------------------------------------------------------
@@ -147,7 +181,7 @@ class Loop:
             return
         value, free, since = self.best
         better = np.asarray(validation > value)
-        self.best = (np.where(better, validation, value), _choose(better, self.state.free, free),
+        self.best = (np.where(better, validation, value), choose(better, self.state.free, free),
                      np.where(better, 0, since + 1))  # fmt: skip
 
     def _reason_to_stop(self) -> Stopped | None:
@@ -181,57 +215,47 @@ class Loop:
     # ---- checkpoints -------------------------------------------------------------------------------------------------
 
     def _everything(self) -> tuple:
-        return self.state, self.last_usable, self.alive, self.starts.theta, self.best
+        return self.state, self.last_usable, self.alive, self.starts.theta, self.best, self.begun
+
+    def _save(self, *, force: bool = True) -> None:
+        self.checkpoint.save(self._everything(), self.history, force=force)
 
     @precision("float64")
     def _resume(self) -> None:
         """Go on from where the checkpoint is, if there is one."""
-        resumed = self.checkpoint.open(lambda: fingerprint(self.run, self.state), self._everything(), COLUMNS)
+        run, path = self.run, self.checkpoint.path
+        if run.devices.several:
+            found = fingerprint(run, self.state)
+            run.devices.check_same(
+                {**found, "epochs": run.epochs, "patience": run.patience, "checkpoint": path is None}
+            )
+        resumed = self.checkpoint.open(lambda: fingerprint(run, self.state), self._everything(), COLUMNS)
         if resumed is None:
             return
-        (self.state, self.last_usable, self.alive, self.starts.theta, self.best), self.history = resumed
+        (self.state, self.last_usable, self.alive, self.starts.theta, self.best, begun), self.history = resumed
+        self.begun = Begun(*begun)
         done = len(self.history["epoch"])
-        if done > self.run.epochs:
+        if done > run.epochs:
             raise InvalidInput(
-                f"epochs includes those of the checkpoint {str(self.checkpoint.path)!r}, so it must be at least {done} "
-                f"to resume training; got {self.run.epochs}."
+                f"epochs includes those of the checkpoint {str(path)!r}, so it must be at least {done} to resume "
+                f"training; got {run.epochs}."
             )
         self.earlier_seconds = float(self.history["seconds"][-1]) if done else 0.0
 
-
-def _choose(mask: Any, new: Any, old: Any) -> Any:
-    """Network by network the new tree where the mask is true, else the old one."""
-    if np.ndim(mask) == 0:
-        return new if mask else old
-
-    def choose(new, old):
-        wide = mask.reshape(mask.shape + (1,) * (np.ndim(new) - mask.ndim))
-        return (jnp.where if is_key(new) else np.where)(wide, new, old)
-
-    return jax.tree.map(choose, new, old)
+    def _rescued(self) -> str:
+        """What is left when another process was lost; what this process has is as good as ever."""
+        if self.checkpoint.path is None:
+            return "Nothing was saved; pass a checkpoint (--checkpoint) to be able to resume."
+        self._save()
+        return (
+            f"The checkpoint {str(self.checkpoint.path)!r} has {len(self.history['epoch'])} epochs; start all "
+            "processes again with the same arguments to resume from it."
+        )
 
 
-def _finite(tree: Any, stack: tuple[int, ...]) -> Any:
-    """Whether all numbers are finite, network by network."""
-    leaves = [np.isfinite(leaf).reshape(*stack, -1).all(axis=-1) for leaf in jax.tree.leaves(tree)]
-    return np.all(leaves, axis=0)
-
-
-class _Starts:
-    """The solutions of the last epoch, for the units that are hidden in every row."""
-
-    def __init__(self, patterns: Patterns, stack: tuple[int, ...]):
-        self.latent, self.stack = patterns.latent, stack
-        shape = (*stack, len(patterns), len(self.latent))
-        self.theta = np.zeros(shape if np.prod(shape) <= MOST_STARTS else (*stack, 0, len(self.latent)), STORED)
-
-    def read(self, index: np.ndarray, width: int) -> np.ndarray:
-        theta = np.zeros((*self.stack, len(index), width))
-        if self.theta.shape[-2]:
-            theta[..., self.latent] = self.theta[..., index, :]
-        return theta
-
-    def write(self, index: np.ndarray, theta: np.ndarray) -> None:
-        if self.theta.shape[-2]:
-            found = theta[..., self.latent]
-            self.theta[..., index, :] = np.where(np.isfinite(found), found, 0.0)
+def _is_interrupted(check: Callable[[], None]) -> bool:
+    try:
+        check()
+    except KeyboardInterrupt:
+        return True
+    return False

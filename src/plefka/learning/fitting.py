@@ -1,6 +1,6 @@
 """fit(network, rows, method) -> Fitted: raise the method's estimate of ln P(rows), epoch after epoch."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,15 +10,18 @@ import numpy as np
 from plefka.activations import Activation, Sigmoid, as_activation
 from plefka.errors import InvalidInput, MethodDoesNotApply, MissingExtra
 from plefka.learning.checkpoint import Checkpoint
+from plefka.learning.devices import Devices
 from plefka.learning.epochs import Loop
 from plefka.learning.fitted import Fitted
 from plefka.learning.parameters import Parametrisation, masked, parametrisation
-from plefka.learning.patterns import Patterns, as_patterns
+from plefka.learning.patterns import Data, Patterns, as_patterns
 from plefka.learning.step import Settings
+from plefka.learning.stream import Stream, is_streamed
 from plefka.methods import HigherOrder, MeanField, Method, parse_method
 from plefka.networks.belief import BeliefNetwork
 from plefka.seeds import as_seed
 from plefka.solvers.monotone import Monotone
+from plefka.tabular.dataset import as_dataset, is_dataset
 from plefka.tabular.roles import IdColumns
 
 STEP_SIZE = 0.05
@@ -49,6 +52,8 @@ def fit(
     shared: Any = None,
     tol: float = 1e-4,
     id_columns: IdColumns = None,
+    stream: bool | None = None,
+    devices: Sequence[Any] | None = None,
     verbose: bool | None = None,
 ) -> Fitted:
     """Learn the weights and biases of a network, or of every network of a stack, from binary rows.
@@ -58,7 +63,8 @@ def fit(
     - `network`: where to start from. Equal hidden units stay equal for ever, so let its weights be random; see
         `pf.ensembles.to_learn`.
     - `rows`: (N, visible) or (N, units) with nan for what is missing or hidden, or a DataFrame or the file of a table
-        with units for columns. Equal rows are merged and counted.
+        with units for columns, or many Parquet files: a folder of them, or a pattern such as "data/*.parquet". Equal
+        rows are merged and counted, unless they are streamed.
     - `method`: any scheme that has a free energy.
     - `weights`: a weight for each row.
     - `optimizer`: any of optax; Adam with steps of 0.05 unless given.
@@ -76,6 +82,11 @@ def fit(
     - `tol`: the tolerance of the means in every step, of 6 evaluations at most; they start from those of the epoch
         before.
     - `id_columns`: columns of a table that name its rows, of which nothing is learned; recognised unless given.
+    - `stream`: whether Parquet files are read anew in every epoch, in a window of rows at a time, instead of being
+        kept in memory. None streams files of more than 67 million values.
+    - `devices`: those that share the rows of each batch; all of `jax.devices()` unless given. Processes that
+        `jax.distributed.initialize` has joined learn together if each calls `fit` with the same arguments; the first
+        one reads and writes the checkpoint.
     - `verbose`: whether to show a progress bar on standard error; None leaves it to `plefka.progress`.
 
     >>> import numpy as np
@@ -85,21 +96,39 @@ def fit(
     >>> fitted.network.size
     4
     """
-    _check_counts(epochs=epochs, batch_size=batch_size, patience=patience)
-    _check_sizes(l1=(l1, 0), l2=(l2, 0), tol=(tol, 1e-12), checkpoint_every=(checkpoint_every, 0))
-    chosen = _check_method(network, parse_method(method))
-    network = masked(network, masks)
-    seed = None if seed is None else as_seed(seed)
-    patterns = as_patterns(network, rows, weights, every_column=True, id_columns=id_columns)
-    held_out = _held_out(network, validation, validation_weights, id_columns)
-    if len(patterns) > batch_size and seed is None:
-        raise InvalidInput(
-            f"{len(patterns):,} distinct rows in batches of {batch_size} are shuffled by a seed; add one, as in "
-            "fit(..., seed=0), or raise batch_size."
+    found = Devices(devices)
+    with found.together():
+        _check_counts(epochs=epochs, batch_size=batch_size, patience=patience)
+        _check_sizes(l1=(l1, 0), l2=(l2, 0), tol=(tol, 1e-12), checkpoint_every=(checkpoint_every, 0))
+        chosen = _check_method(network, parse_method(method))
+        network = masked(network, masks)
+        seed = None if seed is None else as_seed(seed)
+        data = _data(network, rows, weights, stream, id_columns)
+        held_out = _held_out(network, validation, validation_weights, id_columns)
+        if len(data) > batch_size and seed is None:
+            raise InvalidInput(
+                f"{len(data):,} rows in batches of {batch_size} are shuffled by a seed; add one, as in "
+                "fit(..., seed=0), or raise batch_size."
+            )
+        settings = settings_of(network, chosen, parametrisation(network, masks, frozen, shared), (l1, l2), tol)
+        run = Run(
+            network, settings, data, held_out, chosen, _optimizer(optimizer), batch_size, seed, epochs, patience, found
         )
-    settings = settings_of(network, chosen, parametrisation(network, masks, frozen, shared), (l1, l2), tol)
-    run = Run(network, settings, patterns, held_out, chosen, _optimizer(optimizer), batch_size, seed, epochs, patience)
-    return Loop(run, callback, Checkpoint(checkpoint, checkpoint_every), verbose).learn()
+    return Loop(run, callback, Checkpoint(checkpoint, checkpoint_every, found), verbose).learn()
+
+
+def _data(network: BeliefNetwork, rows: Any, weights: Any, stream: bool | None, id_columns: IdColumns) -> Data:
+    """Rows in memory or, where that is asked for or they are many, in their files."""
+    if not is_dataset(rows):
+        if stream:
+            raise InvalidInput("stream is for rows in Parquet files; pass their folder or a pattern, or leave it out.")
+        return as_patterns(network, rows, weights, every_column=True, id_columns=id_columns)
+    files = as_dataset(rows, network, id_columns)
+    if not is_streamed(files, stream):
+        return as_patterns(network, files.table(), weights, every_column=True)
+    if weights is not None:
+        raise InvalidInput("weights are for rows in memory; repeat rows in the files instead, or pass stream=False.")
+    return Stream.of(network, files)
 
 
 def _check_counts(**counts: Any) -> None:
@@ -154,7 +183,7 @@ class Run(NamedTuple):
 
     network: BeliefNetwork
     settings: Settings
-    patterns: Patterns
+    data: Data
     held_out: Patterns | None
     method: MeanField
     optimizer: Any
@@ -162,6 +191,7 @@ class Run(NamedTuple):
     seed: int | None
     epochs: int
     patience: int
+    devices: Devices
 
 
 def _held_out(network: BeliefNetwork, rows: Any, weights: Any, id_columns: IdColumns) -> Patterns | None:

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from plefka.activations import Activation
-from plefka.learning.patterns import Patterns, filled_size
+from plefka.learning.patterns import Data, Patterns, filled_size
 from plefka.networks.states import bits, fields, open_for_states
 from plefka.networks.storage import Storage
 from plefka.programs import Program
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 MOST_LATENT = 20
 BLOCK = 2**9  # states at once
 MOST_NUMBERS = 2**22  # patterns times states at once
+MOST_WORK = 2**25  # multiply-adds of what is computed after every epoch
 LEAST = -1e300  # for ln 0
 
 
@@ -30,6 +31,13 @@ def work(network: "BeliefNetwork", patterns: Patterns) -> int:
     """Multiply-adds of the whole sum."""
     per_state = network.num_edges + len(patterns) * len(patterns.units)
     return 2 ** len(patterns.latent) * per_state * (network.stack or 1)
+
+
+def affordable(network: "BeliefNetwork", data: Data) -> Patterns | None:
+    """The patterns whose sum is short enough to be computed after every epoch of learning."""
+    if not isinstance(data, Patterns) or not applies(network, data):
+        return None
+    return data if work(network, data) <= MOST_WORK else None
 
 
 def exact(network: "BeliefNetwork", patterns: Patterns) -> np.ndarray:

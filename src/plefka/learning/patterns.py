@@ -1,40 +1,60 @@
 """Rows of data as distinct patterns with counts, so that 2,000 rows of 30 kinds cost 30."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from plefka.errors import InvalidInput, listed
 from plefka.reduction.ladder import MANY_ROWS, rung
+from plefka.tabular.dataset import MISSING
 from plefka.tabular.roles import IdColumns
 from plefka.tabular.table import Table, is_table, read_table, units_of
 
 if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
 
-MISSING = -1
 BLOCK = 2**16  # rows that are read at once
 
 
-@dataclass(frozen=True)
-class Patterns:
-    """Distinct rows: 0, 1 or MISSING in the columns of the units that were ever observed."""
+class Piece(NamedTuple):
+    """The rows of a batch: their numbers, what they are, and how much each weighs; spare places weigh 0."""
 
-    values: np.ndarray  # (patterns, columns), int8
-    counts: np.ndarray  # (patterns,), how often, or how much each weighs
+    numbers: np.ndarray
+    values: np.ndarray  # (rows, columns), int8
+    counts: np.ndarray
+
+
+class Data(ABC):
+    """Rows to learn from, in memory or in files."""
+
     units: np.ndarray  # which unit each column is
     size: int  # of the network
-    which: np.ndarray  # the pattern of every row that has a weight
 
+    @abstractmethod
     def __len__(self) -> int:
-        return len(self.values)
+        """How many rows are told apart."""
 
     @property
+    @abstractmethod
     def total(self) -> float:
         """How many rows there are, or what they weigh together."""
-        return float(self.counts.sum())
+
+    @property
+    @abstractmethod
+    def identity(self) -> Any:
+        """The arrays or words that make these rows what they are."""
+
+    @abstractmethod
+    def has_gaps(self) -> np.ndarray:
+        """Of each column, whether a value is missing somewhere."""
+
+    @abstractmethod
+    def pieces(self, size: int, seed: int | None, epoch: int, skip: int, multiple: int) -> Iterator[Piece]:
+        """The batches of an epoch but for the first ones; each has a multiple of so many places."""
 
     @property
     def latent(self) -> np.ndarray:
@@ -42,18 +62,50 @@ class Patterns:
         return np.setdiff1d(np.arange(self.size), self.units)
 
     def num_searched(self, layers: tuple[int, ...] | None) -> int:
-        """How many units a solver must search: those before a bottom layer that every pattern observes, or all."""
+        """How many units a solver must search: those before a bottom layer that every row observes, or all."""
         hidden = np.ones(self.size, bool)
-        hidden[self.units] = (self.values == MISSING).any(axis=0)
+        hidden[self.units] = self.has_gaps()
         above = self.size - layers[-1] if layers else self.size
         return self.size if above == 0 or hidden[above:].any() else above
 
-    def rows(self, index: Any = slice(None)) -> np.ndarray:
-        """Some patterns as evidence: a number for every unit of the network, nan where hidden."""
-        values = self.values[index]
+    def evidence(self, values: np.ndarray) -> np.ndarray:
+        """Values with a number for every unit of the network, nan where hidden."""
         rows = np.full((len(values), self.size), np.nan)
         rows[:, self.units] = np.where(values == MISSING, np.nan, values)
         return rows
+
+
+@dataclass(frozen=True)
+class Patterns(Data):
+    """Distinct rows: 0, 1 or MISSING in the columns of the units that were ever observed."""
+
+    values: np.ndarray  # (patterns, columns), int8
+    counts: np.ndarray  # (patterns,), how often, or how much each weighs
+    units: np.ndarray
+    size: int
+    which: np.ndarray  # the pattern of every row that has a weight
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def total(self) -> float:
+        return float(self.counts.sum())
+
+    @property
+    def identity(self) -> Any:
+        return self.values, self.counts, self.units
+
+    def has_gaps(self) -> np.ndarray:
+        return (self.values == MISSING).any(axis=0)
+
+    def rows(self, index: Any = slice(None)) -> np.ndarray:
+        """Some patterns as evidence."""
+        return self.evidence(self.values[index])
+
+    def pieces(self, size: int, seed: int | None, epoch: int, skip: int, multiple: int) -> Iterator[Piece]:
+        for index, counts in islice(batches(self, size, seed, epoch, multiple), skip, None):
+            yield Piece(index, self.values[index], counts)
 
 
 def as_patterns(
@@ -155,13 +207,20 @@ def _merged(values: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.nda
     return values[first], np.bincount(which, weights, minlength=len(first)), which
 
 
-def batches(patterns: Patterns, size: int, seed: int | None, epoch: int) -> list[tuple[np.ndarray, np.ndarray]]:
+def batches(
+    patterns: Patterns, size: int, seed: int | None, epoch: int, multiple: int = 1
+) -> list[tuple[np.ndarray, np.ndarray]]:
     """(indices, counts) of every batch of an epoch, in an order of its own; spare places have count 0."""
     order = np.arange(len(patterns))
-    if size >= len(order):
-        return [_filled(patterns, order, filled_size(len(order)))]
-    order = np.random.default_rng([seed or 0, epoch]).permutation(len(patterns))
-    return [_filled(patterns, order[first : first + size], size) for first in range(0, len(order), size)]
+    filled = batch_places(size, len(order), multiple)
+    if size < len(order):
+        order = np.random.default_rng([seed or 0, epoch]).permutation(len(patterns))
+    return [_filled(patterns, order[first : first + size], filled) for first in range(0, len(order), size)]
+
+
+def batch_places(size: int, count: int, multiple: int) -> int:
+    """How many places a batch has, a multiple of a number; data sets of one batch share sizes, and programs."""
+    return -(-(filled_size(count) if size >= count else size) // multiple) * multiple
 
 
 def filled_size(count: int) -> int:
@@ -170,5 +229,9 @@ def filled_size(count: int) -> int:
 
 
 def _filled(patterns: Patterns, index: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
-    spare = size - len(index)
-    return np.r_[index, np.full(spare, index[-1])], np.r_[patterns.counts[index], np.zeros(spare)]
+    return filled_up(index, size), np.r_[patterns.counts[index], np.zeros(size - len(index))]
+
+
+def filled_up(index: np.ndarray, size: int) -> np.ndarray:
+    """With the last one again in spare places."""
+    return np.r_[index, np.full(size - len(index), index[-1])]

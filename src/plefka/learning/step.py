@@ -3,11 +3,13 @@
 At a stationary point the means can be held fixed (envelope theorem), so that the gradient costs one evaluation.
 """
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+from jax.sharding import Mesh, PartitionSpec
 
 from plefka.activations import Activation
 from plefka.evidence import Evidence
@@ -22,6 +24,8 @@ from plefka.reduction.predicting import predict_traced
 from plefka.reduction.reduce import reduce_traced
 from plefka.solution import CONVERGED, DIVERGED, OUT_OF_STEPS
 from plefka.solvers.loop import Policy, Search, descend, evaluator, limits, start
+
+DEVICES = "devices"  # the axis of a mesh that rows are shared over
 
 
 class Settings(eqx.Module):
@@ -53,6 +57,7 @@ class Batch(NamedTuple):
     counts: Any
     average: Any  # the counts of an average batch of the epoch, added up
     theta: Any  # (rows, units that are searched), of a stack with a leading axis
+    stop: Any = None  # of several devices, each: 1 where its process was asked to stop
 
 
 class Outcome(NamedTuple):
@@ -61,8 +66,8 @@ class Outcome(NamedTuple):
     log_likelihood: Any  # the sum of counts x estimate over the rows that were solved
     counted: Any  # their counts
     converged: Any  # the counts of those that converged
-    lowest: Any  # the lowest estimate of a row that was solved
-    theta: Any  # the solutions, (rows, units that are searched)
+    theta: Any  # the solutions, (rows, units that are searched); None where nobody keeps them
+    stop: Any = None  # of several devices: how many were asked to stop
 
 
 def solve_rows(settings: Settings, parameters: Any, rows: Any, theta: Any) -> tuple[Any, Any, Any]:
@@ -98,32 +103,64 @@ def usable(status: Any) -> Any:
     return (status == CONVERGED) | (status == OUT_OF_STEPS)
 
 
-def _objective(free: Any, settings: Settings, start: Any, batch: Batch) -> tuple[Any, Outcome]:
-    """Minus the penalised log-likelihood of a batch per row; rows without a solution do not count."""
+def _objective(free: Any, settings: Settings, start: Any, batch: Batch, shares: int) -> tuple[Any, Outcome]:
+    """Minus the penalised log-likelihood of a batch per row; rows without a solution do not count.
+
+    Of a batch that is shared by several devices, the objectives of all `shares` add up to that of the batch.
+    """
     parameters = settings.rules.parameters(free, start)
     G, status, theta = solve_rows(settings, parameters, batch.rows, batch.theta)
     counted = jnp.where(usable(status), batch.counts, 0.0)
     total = jnp.where(counted > 0, G, 0.0) @ counted
-    lowest = -jnp.where(counted > 0, G, -jnp.inf).max()
     moving = settings.rules.weights_that_move(parameters)
     penalty = settings.l1 * sum(jnp.abs(w).sum() for w in moving)
     penalty += 0.5 * settings.l2 * sum((w**2).sum() for w in moving)
     converged = jnp.where(status == CONVERGED, batch.counts, 0.0).sum()
-    return total / batch.average + penalty, Outcome(-total, counted.sum(), converged, lowest, theta)
+    return total / batch.average + penalty / shares, Outcome(-total, counted.sum(), converged, theta)
 
 
 def _step(
-    state: TrainingState, settings: Settings, start: Any, batch: Batch, *, optimizer: Any
-) -> tuple[TrainingState, Outcome]:
-    """The state after a step; `start`: the parameters that the network had before the first one."""
+    state: TrainingState, settings: Settings, start: Any, batch: Batch,
+    *, optimizer: Any, mesh: Mesh | None = None, keep: bool = True,
+) -> tuple[TrainingState, Outcome]:  # fmt: skip
+    """The state after a step; `start`: the parameters that the network had before the first one.
 
-    def step_of_one(state: TrainingState, start: Any, theta: Any) -> tuple[TrainingState, Outcome]:
-        own = batch._replace(theta=theta)
-        gradient, outcome = jax.grad(_objective, has_aux=True)(state.free, settings, start, own)
+    The devices of a mesh have rows of their own, and all come to the same state. `keep`: whether these hand the
+    solutions of their rows to each other.
+    """
+
+    def step_of_one(batch: Batch, state: TrainingState, start: Any, theta: Any) -> tuple[TrainingState, Outcome]:
+        own, shares = batch._replace(theta=theta), 1 if mesh is None else mesh.size
+        gradient, outcome = jax.grad(_objective, has_aux=True)(state.free, settings, start, own, shares)
+        if mesh is not None:
+            gradient, outcome = _of_all_devices(gradient, outcome._replace(stop=batch.stop), keep)
         updates, memory = optimizer.update(gradient, state.optimizer, state.free)
         return TrainingState(jax.tree.map(jnp.add, state.free, updates), memory), outcome
 
-    return (jax.vmap(step_of_one) if settings.stacked else step_of_one)(state, start, batch.theta)
+    def of_stack(state: TrainingState, start: Any, batch: Batch) -> tuple[TrainingState, Outcome]:
+        one = partial(step_of_one, batch)
+        return (jax.vmap(one) if settings.stacked else one)(state, start, batch.theta)
+
+    if mesh is None:
+        return of_stack(state, start, batch)
+    specs = PartitionSpec(), PartitionSpec(), batch_specs(stacked=settings.stacked)
+    return jax.shard_map(of_stack, mesh=mesh, in_specs=specs, out_specs=PartitionSpec(), check_vma=False)(
+        state, start, batch
+    )
+
+
+def batch_specs(*, stacked: bool) -> Batch:
+    """How a batch lies on several devices: each has some of its rows."""
+    rows, nothing = PartitionSpec(DEVICES), PartitionSpec()
+    return Batch(rows, rows, nothing, PartitionSpec(None, DEVICES) if stacked else rows, rows)
+
+
+def _of_all_devices(gradient: Any, own: Outcome, keep: bool) -> tuple[Any, Outcome]:
+    """The gradient and the outcome of a whole batch, from those of each device's rows; all devices have the same."""
+    sums = own.log_likelihood, own.counted, own.converged, own.stop.sum()
+    gradient, (log_likelihood, counted, converged, stop) = jax.lax.psum((gradient, sums), DEVICES)
+    theta = jax.lax.all_gather(own.theta.astype(jnp.float32), DEVICES, tiled=True) if keep else None
+    return gradient, Outcome(log_likelihood, counted, converged, theta, stop)
 
 
 def _parameters(free: Any, rules: Parametrisation, start: Any, *, stacked: bool) -> Any:

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from plefka.inference import infer
+from plefka.learning.devices import Devices
 from plefka.learning.patterns import Patterns
 from plefka.methods import MeanField
 from plefka.networks.belief import BeliefNetwork
@@ -14,22 +15,30 @@ from plefka.solution import Status
 MAX_STEPS = 300  # these rows have no means of an earlier epoch to start from
 
 
-def validation(network: BeliefNetwork, method: MeanField, tol: float, patterns: Patterns) -> np.ndarray:
+def validation(
+    network: BeliefNetwork, method: MeanField, tol: float, patterns: Patterns, devices: Devices
+) -> np.ndarray:
     """The mean estimate per row, of a stack one for each network."""
-    method, rows = replace(method, tol=tol, max_steps=MAX_STEPS, restarts=0), patterns.rows()
+    method = replace(method, tol=tol, max_steps=MAX_STEPS, restarts=0)
     if network.stack is None:
-        return np.array(_mean(network, method, rows, patterns))
-    return np.array([_mean(network.take(k), method, rows, patterns) for k in range(network.stack)])
+        return np.array(_mean(network, method, patterns, devices))
+    return np.array([_mean(network.take(k), method, patterns, devices) for k in range(network.stack)])
 
 
-def _mean(network: BeliefNetwork, method: MeanField, rows: np.ndarray, patterns: Patterns) -> float:
+def _mean(network: BeliefNetwork, method: MeanField, patterns: Patterns, devices: Devices) -> float:
     """A row that fails must not make the others' mean look better.
 
     It counts as the worst of them, or as independent fair coin flips if that is lower.
     """
-    solution = infer(network, rows, method)
-    estimates, status = solution.log_likelihood, solution.status
-    solved = ((status == Status.CONVERGED) | (status == Status.OUT_OF_STEPS)) & (estimates <= -LOWEST)
+
+    def of_some(index: np.ndarray) -> np.ndarray:
+        solution = infer(network, patterns.rows(index), method)
+        estimates, status = solution.log_likelihood, solution.status
+        solved = ((status == Status.CONVERGED) | (status == Status.OUT_OF_STEPS)) & (estimates <= -LOWEST)
+        return np.stack([estimates, solved])
+
+    estimates, solved = devices.in_shares(of_some, len(patterns))
+    solved = solved == 1
     if not solved.any():
         return -np.inf
     worst = min(estimates[solved].min(), -len(patterns.units) * np.log(2))

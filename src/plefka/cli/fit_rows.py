@@ -1,0 +1,126 @@
+"""What `plefka fit` learns from, a table in memory or Parquet files that stay where they are, and where it starts."""
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from plefka.errors import InvalidFile, InvalidInput
+
+if TYPE_CHECKING:
+    from plefka.networks.belief import BeliefNetwork
+    from plefka.tabular.dataset import Dataset
+    from plefka.tabular.table import Table
+
+MOST_ROWS = 2**16  # whose frequencies the visible units start from
+LAYERS, ACTIVATION = "1x8", "sigmoid"
+
+
+class Beginning(NamedTuple):
+    """A network of the user's, or the sizes of the hidden layers of a new one."""
+
+    network: "BeliefNetwork | None"
+    hidden: tuple[int, ...]
+    activation: Any
+
+    @classmethod
+    def of(cls, path: Path | None, layers: str | None, activation: str | None) -> "Beginning":
+        hidden = sizes(layers or LAYERS, "--layers")
+        if path is None:
+            return cls(None, hidden, activation or ACTIVATION)
+        if layers or activation:
+            raise InvalidInput(f"--layers and --activation are for a new network; {path} has its own. Leave them out.")
+        from plefka.cli.options import check_single
+        from plefka.formats import load
+
+        network = load(str(path))
+        check_single(network, str(path), "fit")
+        return cls(network, hidden, network.activation)
+
+    def start(self, rows: "Rows", train: Any, seed: int) -> "BeliefNetwork":
+        """The network to learn; a new one has units hidden0, hidden1, ... and one named after each column."""
+        if self.network is not None:
+            return self.network
+        import plefka as pf
+
+        visible = rows.names or [f"visible{k}" for k in range(rows.width)]
+        some = train if rows.streamed else train.values[:: 1 + len(train.values) // MOST_ROWS]
+        network = pf.ensembles.to_learn(self.hidden, some, seed, self.activation)
+        try:
+            return network if rows.streamed and rows.names else pf.ensembles.named(network, visible)
+        except InvalidInput as error:
+            raise InvalidFile(f"{rows.path}: {error}") from error
+
+
+def sizes(text: str, option: str) -> tuple[int, ...]:
+    """(1, 8) from '1x8'."""
+    if not re.fullmatch(r"[1-9][0-9]{0,8}(x[1-9][0-9]{0,8})*", text):
+        raise InvalidInput(f"{option} must be whole numbers with x between, as in 1x8; got {text!r}.")
+    return tuple(int(size) for size in text.split("x"))
+
+
+class Rows(NamedTuple):
+    """A table, or files that are streamed."""
+
+    path: Path
+    found: "Table | Dataset"
+    streamed: bool
+
+    @property
+    def names(self) -> list[str] | None:
+        return self.found.names
+
+    @property
+    def width(self) -> int:
+        found: Any = self.found
+        return len(found.columns) if self.streamed else found.values.shape[1]
+
+    def split(self, fraction: float, held_out: Path | None, seed: int) -> tuple[Any, Any]:
+        """The training rows and the validation rows, a table of their own or drawn by the seed; None without any."""
+        if fraction and held_out:
+            raise InvalidInput("--validation and --validation-rows both hold rows out; leave one of them out.")
+        if fraction and self.streamed:
+            raise InvalidInput(
+                f"{self.path}: --validation draws from a table in memory, and this one is streamed. Write the rows to "
+                "hold out to a file of their own and pass --validation-rows FILE, or --no-stream."
+            )
+        table: Any = self.found
+        if not fraction:
+            return table, held_out
+        train, held = split(table, fraction, seed)
+        return table._replace(values=train), table._replace(values=held)
+
+    def counts(self, network: "BeliefNetwork", train: Any) -> tuple[int, int | None]:
+        """How many rows there are to learn from, and how many of them differ, where that is known."""
+        if self.streamed:
+            return len(train), None
+        from plefka.learning.patterns import as_patterns
+
+        patterns = as_patterns(network, train)
+        return int(patterns.total), len(patterns)
+
+
+def read_rows(path: Path, network: "BeliefNetwork | None", id_columns: list[str] | None, stream: bool | None) -> Rows:
+    """The rows of a file, or of Parquet files."""
+    from plefka.learning.stream import is_streamed
+    from plefka.tabular.dataset import as_dataset, is_dataset
+    from plefka.tabular.table import read_table
+
+    if not is_dataset(path):
+        if stream:
+            raise InvalidInput(f"--stream is for Parquet files; got {path}.")
+        return Rows(path, read_table(path, network, id_columns), False)
+    files = as_dataset(path, network, id_columns)
+    streamed = is_streamed(files, stream)
+    return Rows(path, files if streamed else files.table(), streamed)
+
+
+def split(table: "Table", fraction: float, seed: int) -> tuple[Any, Any]:
+    """The training rows and the validation rows, drawn by the seed."""
+    import numpy as np
+
+    count = len(table.values)
+    held_out = max(1, round(fraction * count))
+    if held_out >= count:
+        raise InvalidFile(f"{table.path}: {count} rows are too few to hold out a fraction of {fraction:g}.")
+    order = np.random.default_rng(seed).permutation(count)
+    return table.values[np.sort(order[held_out:])], table.values[np.sort(order[:held_out])]
