@@ -17,7 +17,12 @@ SUITES = (
 )  # fmt: skip
 
 
+COMMANDS = ("fuzz_infer",)  # with options of their own
+
+
 def main() -> int:
+    if sys.argv[1:2] and sys.argv[1] in COMMANDS:
+        return import_module(f"benchmarks.{sys.argv[1]}").main(sys.argv[2:])
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
         "suites", nargs="*", default=SUITES, help=f"of {', '.join(SUITES)}, which is all unless given; or peers"

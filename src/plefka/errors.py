@@ -45,6 +45,10 @@ class InvalidFile(InvalidInput):
     """A file that cannot be read or written, or that is not valid in the format that its suffix names."""
 
 
+class WorkersLost(PlefkaError):
+    """Worker processes, or a cluster, that went away before the work was done. What was done is kept."""
+
+
 class PlefkaWarning(UserWarning):
     """Input that was corrected; the message says how."""
 
@@ -56,6 +60,11 @@ class MissingExtra(PlefkaError, ImportError):
         super().__init__(
             f"{purpose} needs {package}, which is not installed. Install it with: pip install 'plefka[{extra}]'"
         )
+        self.given = (package, extra, purpose)
+
+    def __reduce__(self):
+        """As it was made, so that it gets from a worker to whoever waits for it."""
+        return type(self), self.given
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

@@ -23,6 +23,11 @@ def arviz_base() -> Any:
     return _import("arviz_base", "sampling", "draws in the form of ArviZ")
 
 
+def distributed(purpose: str = "work on a cluster") -> Any:
+    """Dask's scheduler and workers."""
+    return _import("distributed", "cluster", purpose)
+
+
 def _import(module: str, extra: str, purpose: str) -> Any:
     try:
         return import_module(module)
