@@ -30,9 +30,9 @@ from plefka.tables import status_word
 from plefka.workers.cluster import team_of
 from plefka.workers.mapping import Ready
 
-BLOCK, ALONE = 1000, 5  # networks of a block, and how many of them are not in its stack
+BLOCK, ALONE = 2500, 10  # networks of a block, and how many of them are not in its stack
 REFUSED, CRASHED, NOT_A_NUMBER = "refused", "crashed", "nan"
-BAD = (CRASHED, NOT_A_NUMBER)
+BAD, SHOWN = (CRASHED, NOT_A_NUMBER), 20
 
 
 class Fuzz(NamedTuple):
@@ -114,16 +114,19 @@ def main(arguments: list[str] | None = None) -> int:
 
 def report(folder: Path) -> int:
     """Counts of how rows ended, by method; what is bad, with its block."""
-    table = extras.pyarrow("pyarrow.parquet").read_table(folder).to_pylist()
+    table = extras.pyarrow("pyarrow.parquet").read_table(folder)
     methods: dict[str, Counter] = {}
-    for row in table:
-        methods.setdefault(row["method"].partition("[")[0], Counter())[row[STATUS]] += 1
+    for row in table.group_by(["method", STATUS]).aggregate([([], "count_all")]).to_pylist():
+        methods.setdefault(row["method"].partition("[")[0], Counter())[row[STATUS]] += row["count_all"]
     total = sum(methods.values(), Counter())
     for name, counts in [*sorted(methods.items()), ("all", total)]:
         print(f"{name}: {sum(counts.values()):,}: " + ", ".join(f"{word} {n:,}" for word, n in counts.most_common()))
-    for row in [row for row in table if row[STATUS] in BAD][:20]:
+    kinds = table.group_by("kind").aggregate([([], "count_all")]).to_pylist()
+    print("kinds: " + ", ".join(f"{row['kind']} {row['count_all']:,}" for row in kinds))
+    bad = table.filter(np.isin(table[STATUS].to_pylist(), BAD))
+    for row in bad.slice(0, SHOWN).to_pylist():
         print(f"block {row['block']}, {row['kind']}, {row['method']}: {row[STATUS]}: {row['message']}")
-    print(f"the slowest: {max(row['seconds'] for row in table):.1f} s of CPU time")
+    print(f"the slowest: {max(table['seconds'].to_pylist()):.1f} s of CPU time")
     return int(any(total[word] for word in BAD))
 
 

@@ -3,12 +3,13 @@
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
+from glob import has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from plefka.cli import completion, options, output
+from plefka.cli import INTERRUPTED, completion, options, output
 from plefka.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -16,7 +17,12 @@ if TYPE_CHECKING:
 
 Out = Annotated[
     Path | None,
-    typer.Option("--out", "-o", metavar="FILE", help="Write the answers of --rows, block by block: .parquet or .csv."),
+    typer.Option(
+        "--out",
+        "-o",
+        metavar="FILE|DIR",
+        help="Write the answers of --rows, block by block: .parquet, .csv or a folder.",
+    ),
 ]
 Units = Annotated[
     list[str] | None,
@@ -26,6 +32,10 @@ Units = Annotated[
         help="With --out: all (default), causes, or names.",
         autocompletion=completion.units,
     ),
+]
+Memory = Annotated[
+    str | None,
+    typer.Option("--memory", metavar="SIZE", help="With --out: memory of each process, as 4GB; 2GB by default."),
 ]
 Top = Annotated[int | None, typer.Option("--top", min=1, help="With --out: only the most probable units of each row.")]
 
@@ -38,6 +48,10 @@ def check_options(
         lonely = next((name for name, value in written.items() if value is not None), None)
         if lonely is not None:
             raise InvalidInput(f"--{lonely} goes with --rows and --out, which writes the answers to a file.")
+        if rows is not None and not rows.is_file() and (rows.is_dir() or has_magic(str(rows))):
+            raise InvalidInput(
+                f"--rows {rows}: many files go with --out, which writes the answers to a file or folder."
+            )
     elif rows is None:
         raise InvalidInput("--out goes with --rows, a file of evidence in rows.")
     elif len(methods or ()) > 1:
@@ -67,10 +81,17 @@ def write(
     names = options.names_in(written["units"], network.names) or ["all"]
     units = names[0] if names in (["all"], ["causes"]) else names
     observed = read_evidence(network, evidence)
-    done = pf.infer_rows(
-        network, rows, out, methods[0] if methods else None,
-        evidence=observed, id_columns=id_columns, units=units, top=written["top"], force=force,
-    )  # fmt: skip
+    try:
+        done = pf.infer_rows(
+            network, rows, out, methods[0] if methods else None,
+            evidence=observed, id_columns=id_columns, units=units, top=written["top"], client=written["scheduler"],
+            workers=written["workers"], memory=written["memory"], force=force,
+        )  # fmt: skip
+    except KeyboardInterrupt:
+        print(
+            f"plefka: interrupted; finished blocks of {out} are kept. Run the same command to resume.", file=sys.stderr
+        )
+        raise typer.Exit(INTERRUPTED) from None
     output.print_json(_content(done, net, rows)) if json else print(done)
     _exit_with(done)
 

@@ -24,7 +24,9 @@ def of_dask(
     """Partitions, computed here one after another, or left to the workers of a client; and what a `Source` has."""
     counts = _computed(source.map_partitions(len), client).tolist()
     with saying(InvalidEvidence):
-        reader = Reader.of(network, of_frame(_computed(source.head(SAMPLE, npartitions=-1, compute=False), client)), id_columns)
+        reader = Reader.of(
+            network, of_frame(_computed(source.head(SAMPLE, npartitions=-1, compute=False), client)), id_columns
+        )
     pieces = (_piece(source.partitions[k], client) for k, count in enumerate(counts) if count)
     return pieces, sum(counts), reader.id_columns, reader, [count for count in counts if count]
 

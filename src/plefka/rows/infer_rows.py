@@ -62,8 +62,8 @@ def infer_rows(
     - `client`: a `dask.distributed.Client`, or the address of a scheduler: its workers do the blocks.
     - `workers`: so many processes of this machine do them. By default this process does, with all cores where the
         method is compiled. In a script, call this under `if __name__ == "__main__":`.
-    - `memory`: about how much memory all processes on a machine may use, as "4GB" or in bytes; 2 GB by default, and
-        more where the network needs it. It decides how many rows are solved at once.
+    - `memory`: about how much memory each process may use, as "4GB" or in bytes; 2 GB by default, and more where the
+        network needs it. It decides how many rows are solved at once.
     - `block`: the same as a number of rows.
     - `force`: replace the output, and begin again where parts of another run are there.
     """
@@ -73,7 +73,7 @@ def infer_rows(
     start, out, method = time.perf_counter(), Path(out), parse_method(method or DEFAULT_METHOD)
     common = Common.of(network, evidence)
     before = Parts.settings_before(out) or {}
-    size = block_size(network, block, memory, workers or 1, before.get("block"))
+    size = block_size(network, block, memory, before.get("block"))
     _check_not_read(source, out)
     with team_of(client, workers) as team:
         rows = open_source(network, source, size, id_columns, team.client if isinstance(team, Cluster) else None)

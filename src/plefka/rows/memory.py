@@ -30,20 +30,23 @@ def as_bytes(memory: str | float) -> float:
 
 
 def block_size(
-    network: "BeliefNetwork", block: int | None, memory: str | float | None, processes: int, before: int | None
+    network: "BeliefNetwork", block: int | None, memory: str | float | None, before: int | None = None
 ) -> int:
-    """Rows of a block: as given, or those of the run that began this output, or as many as there is memory for."""
+    """Rows of a block: as given, or those of the run that began this output, or as many as a process has room for.
+
+    It does not depend on how many processes there are, as the last bits of an answer may depend on it.
+    """
     if block is not None:
         if not isinstance(block, int) or isinstance(block, bool) or block < 1:
             raise InvalidInput(f"block must be a whole number of rows from 1 on; got {block!r}.")
         return block
-    room = as_bytes(DEFAULT if memory is None else memory) / processes - PROCESS
+    room = as_bytes(DEFAULT if memory is None else memory) - PROCESS
     rows = int(room / (PER_NUMBER * network.size))
     if memory is not None and rows < 1:
-        least = processes * (PROCESS + FEWEST_ROWS * PER_NUMBER * network.size)
+        least = (PROCESS + PER_NUMBER * network.size) / 1e9
         raise InvalidInput(
-            f"memory must be {least / 1e9:.1f} GB or more for {processes} process{'es' if processes > 1 else ''} and a "
-            f"network of {network.size:,} units; got {memory}. Pass more memory or fewer workers."
+            f"memory must be {least:.1f} GB or more for each process and a network of {network.size:,} units; "
+            f"got {memory}."
         )
     if isinstance(before, int) and before >= 1:
         return before

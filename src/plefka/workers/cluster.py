@@ -1,5 +1,6 @@
 """A Dask cluster as a team of workers."""
 
+import os
 import time
 from collections.abc import Iterator
 from concurrent.futures import CancelledError, Future
@@ -18,7 +19,7 @@ PATIENCE = 20  # seconds until a scheduler must answer, and until it must have a
 class Shared(NamedTuple):
     """What travels to a worker once."""
 
-    code: str  # a digest of the code that is to run
+    code: tuple[str, str]  # what a worker must run
     work: Work
     value: Any
 
@@ -33,6 +34,7 @@ class Cluster(Team):
                 f"client must be a dask.distributed.Client or the address of a scheduler; got {type(client).__name__}."
             )
         self.client, self.size, self._counted = client, 1, -COUNT_EVERY
+        self.lost = (distributed.scheduler.KilledWorker,)
 
     @property
     def in_flight(self) -> int:
@@ -44,7 +46,7 @@ class Cluster(Team):
         return super().in_flight
 
     def start(self, work: Work, shared: Any) -> None:
-        self._told = Shared(source(), work, shared)
+        self._told = Shared(_code(), work, shared)
         self._executor = self.client.get_executor(pure=False)
         self.recover()
 
@@ -59,6 +61,12 @@ class Cluster(Team):
     def submit(self, piece: tuple) -> Future:
         return self._executor.submit(do, self._shared, *piece)
 
+    def why_lost(self, times: int) -> str:
+        return (
+            "workers of the cluster were lost again and again at the same blocks, perhaps for lack of memory. Give them "
+            "more, or pass a smaller memory. What is done is kept: run the same again to resume."
+        )
+
     def stop(self) -> None:
         if self.client.status == "running":
             self._executor.shutdown(wait=False)
@@ -66,11 +74,20 @@ class Cluster(Team):
 
 def do(shared: Shared, *piece: Any) -> Any:
     """In a worker."""
-    if shared.code != source():
+    code, flags = shared.code
+    if _code()[0] != code:
+        raise InvalidInput("the workers run another plefka than this process. Install the same version everywhere.")
+    if _code()[1] != flags:
         raise InvalidInput(
-            "the workers must run the same plefka as this process, and do not. Install the same version on all of them."
+            "the workers must have the XLA_FLAGS of this process, without which numbers differ in their last bits. "
+            f"Start them with XLA_FLAGS={flags!r} in their environment."
         )
     return shared.work(shared.value, *piece)
+
+
+def _code() -> tuple[str, str]:
+    """A digest of plefka's code, and how XLA compiles: what the last bits of answers depend on."""
+    return source(), os.environ.get("XLA_FLAGS", "")
 
 
 @contextmanager

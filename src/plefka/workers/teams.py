@@ -1,7 +1,7 @@
-"""Who does the work: a thread of this process, or local processes. A Dask cluster is in `plefka.workers.cluster`.
+"""Who does the work: this process, or local processes. A Dask cluster is in `plefka.workers.cluster`.
 
-All three are executors of `concurrent.futures`, so that one loop serves them. They differ in how what is shared gets to
-a worker, and in what happens when a worker is lost.
+All three answer with futures of `concurrent.futures`, so that one loop serves them. They differ in how what is shared
+gets to a worker, and in what happens when a worker is lost.
 """
 
 import multiprocessing
@@ -10,7 +10,7 @@ import pickle
 import signal
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -36,12 +36,14 @@ class Team(ABC):
 
     @contextmanager
     def at_work(self, work: Work, shared: Any) -> Iterator[None]:
-        """Workers that know what is shared; what still runs at the end, as after Ctrl-C, is given up."""
+        """Workers that know what is shared; after Ctrl-C or an error, what still runs is given up."""
         self.start(work, shared)
         try:
             yield
-        finally:
-            self.stop()
+        except BaseException:
+            self.give_up()
+            raise
+        self.stop()
 
     @abstractmethod
     def start(self, work: Work, shared: Any) -> None:
@@ -53,7 +55,11 @@ class Team(ABC):
 
     @abstractmethod
     def stop(self) -> None:
-        """Let all workers go."""
+        """Let all workers go, who have nothing left to do."""
+
+    def give_up(self) -> None:
+        """Let all workers go, whatever they are at."""
+        self.stop()
 
     def recover(self) -> None:  # noqa: B027
         """Replace workers that were lost."""
@@ -64,22 +70,23 @@ class Team(ABC):
 
 
 class Here(Team):
-    """One thread of this process, so that blocks are read and written while another one is solved.
+    """This process, one piece after another, in the thread that asks: Ctrl-C ends it at once.
 
     Compiled code uses all cores by itself, see `plefka.solvers.rounds`.
     """
 
-    size = 1
+    size = in_flight = 1  # pyright: ignore[reportAssignmentType]
 
     def start(self, work: Work, shared: Any) -> None:
-        self._executor = ThreadPoolExecutor(1)
         self._work, self._shared = work, shared
 
     def submit(self, piece: tuple) -> Future:
-        return self._executor.submit(self._work, self._shared, *piece)
+        future: Future = Future()
+        future.set_result(self._work(self._shared, *piece))
+        return future
 
     def stop(self) -> None:
-        self._executor.shutdown(cancel_futures=True)
+        """There is nobody to let go."""
 
 
 class Processes(Team):
@@ -106,6 +113,9 @@ class Processes(Team):
         return self._executor.submit(_do, piece)
 
     def stop(self) -> None:
+        self._executor.shutdown()
+
+    def give_up(self) -> None:
         self._executor.shutdown(wait=False, cancel_futures=True)
         for process in multiprocessing.active_children():
             if process not in self._others:
