@@ -1,8 +1,8 @@
-"""`python -m benchmarks fuzz_infer [--count 10000] [--workers 2]`: random networks with weights up to 1e3 through `infer`.
+"""`python -m benchmarks fuzz_infer [--count 10000] [--workers 2]`: random networks through `infer`.
 
-Every row must end with a status, or be refused by a method that says why; none may end with nan or an exception of
-another kind. What does not is printed with the seed of its block, and the exit code is 1. The rows are kept in a folder,
-so that a run that was interrupted goes on, and one with a larger count adds to them.
+Weights are as large as 1e3. Every row must end with a status, or be refused by a method that says why; none may end
+with nan or an exception of another kind. What does not is printed with the number of its block, and the exit code is 1.
+The rows are kept in a folder, so that a run that was interrupted goes on, and one with a larger count adds to them.
 """
 
 import argparse

@@ -1,6 +1,7 @@
 """Random networks with random evidence, for `fuzz_infer`: many of one shape in a stack, and others by themselves."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -64,7 +65,7 @@ def stacked(rng: np.random.Generator, count: int) -> Case:
     ]
     method = str(rng.choice(list(METHODS), p=np.array([*METHODS.values()]) / sum(METHODS.values())))
     if rng.random() < 0.7:
-        weights = [numbers(rng, (count, b, a), positive, 1) for a, b in zip(layers, layers[1:], strict=False)]
+        weights = [numbers(rng, (count, b, a), positive, 1) for a, b in pairwise(layers)]
         bias = [numbers(rng, (count, n), positive, 1) for n in layers]
         network, kind = pf.BeliefNetwork.layered(weights, bias, activation(name)), "layered"
     else:

@@ -62,7 +62,7 @@ def sweep(
 
     There is a row for each network and method, with the columns `network`, `method`, `status`, `log_likelihood`,
     `num_steps` and `residual`. Every block of networks is drawn from a seed of its own. The rows are therefore the same
-    to the last bit whoever computes them and in whatever order, and a run that was interrupted goes on where it stopped.
+    to the last bit whoever computes them and in whatever order. A run that was interrupted goes on where it stopped.
 
     **Arguments:**
 

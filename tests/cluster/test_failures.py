@@ -71,7 +71,7 @@ def test_the_scheduler_is_killed(tmp_path, fragile, slow, whole, monkeypatch):
     monkeypatch.setattr(cluster_module, "PATIENCE", 3)
     with fragile.client() as client:
         killing = after(tmp_path / "out", 4, fragile.scheduler.kill)
-        with pytest.raises(WorkersLost, match="the connection to the Dask scheduler was lost. What is done is kept"):
+        with pytest.raises(WorkersLost, match=r"the connection to the Dask scheduler was lost. What is done is kept"):
             answer(tmp_path / "out", client=client)
         killing.join()
     assert finished(tmp_path / "out", whole).resumed >= 32

@@ -85,7 +85,7 @@ def write(
         done = pf.infer_rows(
             network, rows, out, methods[0] if methods else None,
             evidence=observed, id_columns=id_columns, units=units, top=written["top"], client=written["scheduler"],
-            workers=written["workers"], memory=written["memory"], force=force,
+            workers=_workers(written), memory=written["memory"], force=force,
         )  # fmt: skip
     except KeyboardInterrupt:
         print(
@@ -94,6 +94,11 @@ def write(
         raise typer.Exit(INTERRUPTED) from None
     output.print_json(_content(done, net, rows)) if json else print(done)
     _exit_with(done)
+
+
+def _workers(written: dict[str, Any]) -> int | str | None:
+    """The command is never imported by its workers, so that it may start some whenever they pay."""
+    return written["workers"] or (None if written["scheduler"] else "auto")
 
 
 def _content(done: "RowsDone", net: str, rows: Path) -> dict[str, Any]:

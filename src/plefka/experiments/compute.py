@@ -53,10 +53,11 @@ def complete(experiment: Experiment, folder: Path, team: Team | None = None) -> 
         advance()
         here = isinstance(team, Here)
         pieces = ((block, (block,)) for block in missing)
-        for block, (columns, seconds) in mapped(team, _computed, advance if here else None, pieces):
-            store.write(block.name, columns, seconds, len(blocks))
-            for _ in range(0 if here else block.steps):
-                advance()
+        with closing(mapped(team, _computed, advance if here else None, pieces)) as computed:
+            for block, (columns, seconds) in computed:
+                store.write(block.name, columns, seconds, len(blocks))
+                for _ in range(0 if here else block.steps):
+                    advance()
 
 
 def _team(experiment: Experiment, team: Team | None) -> Team:

@@ -16,7 +16,7 @@ from plefka.rows.asked import Asked
 from plefka.rows.common import Common
 from plefka.rows.done import RowsDone
 from plefka.rows.files import files_of
-from plefka.rows.memory import block_size
+from plefka.rows.memory import DEFAULT, as_bytes, block_size
 from plefka.rows.parts import Parts
 from plefka.rows.running import Job, run
 from plefka.rows.sources import open_source
@@ -35,7 +35,7 @@ def infer_rows(
     units: Units = "all",
     top: int | None = None,
     client: Any = None,
-    workers: int | None = None,
+    workers: int | str | None = None,
     memory: str | float | None = None,
     block: int | None = None,
     force: bool = False,
@@ -61,7 +61,8 @@ def infer_rows(
     - `top`: write only so many hidden units of each row, the most probable ones.
     - `client`: a `dask.distributed.Client`, or the address of a scheduler: its workers do the blocks.
     - `workers`: so many processes of this machine do them. By default this process does, with all cores where the
-        method is compiled. In a script, call this under `if __name__ == "__main__":`.
+        method is compiled. "auto" starts a process for each core as soon as it is clear that the method, as `exact`,
+        uses one core only. In a script, call this under `if __name__ == "__main__":`.
     - `memory`: about how much memory each process may use, as "4GB" or in bytes; 2 GB by default, and more where the
         network needs it. It decides how many rows are solved at once.
     - `block`: the same as a number of rows.
@@ -75,7 +76,7 @@ def infer_rows(
     before = Parts.settings_before(out) or {}
     size = block_size(network, block, memory, before.get("block"))
     _check_not_read(source, out)
-    with team_of(client, workers) as team:
+    with team_of(client, workers, as_bytes(memory or DEFAULT)) as team:
         rows = open_source(network, source, size, id_columns, team.client if isinstance(team, Cluster) else None)
         asked = Asked.of(network, method, common, units, top, rows.id_columns)
         settings = asked.settings(size)

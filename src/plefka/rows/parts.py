@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from plefka import atomic, extras
 from plefka.errors import InvalidFile, listed
@@ -185,7 +185,8 @@ def _write(path: Path, suffix: str, schema: Any, tables: Iterator[Any]) -> None:
 def _check_target(out: Path, *, force: bool) -> None:
     if is_file(out) and out.suffix.lower() not in SUFFIXES:
         raise InvalidFile(
-            f"{out}: the name must end with {' or '.join(SUFFIXES)}, or have no suffix for a folder; got {out.suffix!r}."
+            f"{out}: the name must end with {' or '.join(SUFFIXES)}, or have no suffix for a folder; "
+            f"got {out.suffix!r}."
         )
     if not out.parent.is_dir():
         raise InvalidFile(f"{out}: the folder {str(out.parent)!r} does not exist. Create it, or name another.")

@@ -1,6 +1,7 @@
 """Blocks to parts: what is missing is computed by a team of workers, and kept as soon as it is ready."""
 
 from collections.abc import Callable, Iterable
+from contextlib import closing
 from typing import Any, NamedTuple
 
 from plefka.errors import InvalidFile
@@ -34,10 +35,11 @@ def run(
     done: dict[int, BlockDone] = {}
     resumed = 0
     try:
-        for number, answer in progress(mapped(team, job.work, job.shared, pieces), job.label, total=job.total):
-            done[number] = _kept(parts, number, answer)
-            resumed += done[number].rows if answer.content is None else 0
-            parts.note(done, complete=False)
+        with closing(mapped(team, job.work, job.shared, pieces)) as answers:  # lets workers go, whatever happens
+            for number, answer in progress(answers, job.label, total=job.total):
+                done[number] = _kept(parts, number, answer)
+                resumed += done[number].rows if answer.content is None else 0
+                parts.note(done, complete=False)
     except BaseException:
         parts.last_note(done)
         raise

@@ -10,8 +10,10 @@ from typing import Any, NamedTuple
 from plefka import extras
 from plefka.errors import InvalidInput, WorkersLost
 from plefka.experiments.provenance import source
+from plefka.workers.growing import Growing
 from plefka.workers.teams import Here, Processes, Team, Work
 
+AUTO, PROCESS_MEMORY = "auto", 2e9
 COUNT_EVERY = 2.0  # seconds
 PATIENCE = 20  # seconds until a scheduler must answer, and until it must have a worker
 
@@ -63,8 +65,8 @@ class Cluster(Team):
 
     def why_lost(self, times: int) -> str:
         return (
-            "workers of the cluster were lost again and again at the same blocks, perhaps for lack of memory. Give them "
-            "more, or pass a smaller memory. What is done is kept: run the same again to resume."
+            "workers of the cluster were lost again and again at the same blocks, perhaps for lack of memory. Give "
+            "them more, or pass a smaller memory. What is done is kept: run the same again to resume."
         )
 
     def stop(self) -> None:
@@ -113,8 +115,11 @@ def _why_none(client: Any) -> str:
 
 
 @contextmanager
-def team_of(client: Any, workers: int | None) -> Iterator[Team]:
-    """Workers of a Dask client, or of the scheduler at an address; local processes; or, without either, this one."""
+def team_of(client: Any, workers: int | str | None, process_memory: float = PROCESS_MEMORY) -> Iterator[Team]:
+    """Workers of a Dask client, or of the scheduler at an address; local processes; or, without either, this one.
+
+    `process_memory` is what a process may need where their number is "auto".
+    """
     if client is not None and workers is not None:
         raise InvalidInput("give either a client (--scheduler) or a number of workers (--workers), not both.")
     if isinstance(client, str):
@@ -122,5 +127,7 @@ def team_of(client: Any, workers: int | None) -> Iterator[Team]:
             yield Cluster(found)
     elif client is not None:
         yield Cluster(client)
+    elif workers == AUTO:
+        yield Growing(process_memory)
     else:
         yield Here() if workers is None else Processes(workers)

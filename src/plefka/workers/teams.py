@@ -94,9 +94,9 @@ class Processes(Team):
 
     lost = (BrokenProcessPool,)
 
-    def __init__(self, size: int):
+    def __init__(self, size: Any):
         if not isinstance(size, int) or isinstance(size, bool) or size < 1:
-            raise InvalidInput(f"workers must be a whole number of processes from 1 on; got {size!r}.")
+            raise InvalidInput(f"workers must be a whole number of processes from 1 on, or 'auto'; got {size!r}.")
         self.size = size
 
     def start(self, work: Work, shared: Any) -> None:
