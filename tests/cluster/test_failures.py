@@ -87,7 +87,7 @@ def test_a_local_process_is_killed(tmp_path, monkeypatch, whole):
 
 def test_local_processes_that_end_again_and_again(tmp_path, monkeypatch, whole):
     monkeypatch.setattr(module, "answer", slow_work.fatal_answer)
-    with pytest.raises(WorkersLost, match="worker processes ended 4 times in a row, perhaps for lack of memory"):
+    with pytest.raises(WorkersLost, match="worker processes ended again and again at the same blocks, perhaps"):
         answer(tmp_path / "out", workers=1)
     monkeypatch.undo()
     finished(tmp_path / "out", whole)

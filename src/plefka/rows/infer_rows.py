@@ -76,7 +76,7 @@ def infer_rows(
     before = Parts.settings_before(out) or {}
     size = block_size(network, block, memory, before.get("block"))
     _check_not_read(source, out)
-    with team_of(client, workers, as_bytes(memory or DEFAULT)) as team:
+    with team_of(client, workers, as_bytes(DEFAULT if memory is None else memory)) as team:
         rows = open_source(network, source, size, id_columns, team.client if isinstance(team, Cluster) else None)
         asked = Asked.of(network, method, common, units, top, rows.id_columns)
         settings = asked.settings(size)

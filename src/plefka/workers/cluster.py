@@ -15,6 +15,7 @@ from plefka.workers.teams import Here, Processes, Team, Work
 
 AUTO, PROCESS_MEMORY = "auto", 2e9
 COUNT_EVERY = 2.0  # seconds
+LARGE = 2**17  # bytes
 PATIENCE = 20  # seconds until a scheduler must answer, and until it must have a worker
 
 
@@ -56,14 +57,20 @@ class Cluster(Team):
         """The network goes to all workers that are there, and from them to those that come later."""
         try:
             self.client.wait_for_workers(1, timeout=PATIENCE)
-            self._shared = self.client.scatter(self._told, broadcast=True, hash=False)
+            (self._shared,) = self.client.scatter([self._told], broadcast=True, hash=False)
         except (OSError, RuntimeError, ValueError, CancelledError) as error:
             raise WorkersLost(_why_none(self.client)) from error
 
     def submit(self, piece: tuple) -> Future:
-        return self._executor.submit(do, self._shared, *piece)
+        return self._executor.submit(do, self._shared, *map(self._sent, piece))
 
-    def why_lost(self, times: int) -> str:
+    def _sent(self, value: Any) -> Any:
+        """Rows go to a worker by themselves, not through the scheduler's list of tasks; what is small goes with it."""
+        from dask.sizeof import sizeof
+
+        return self.client.scatter([value], hash=False)[0] if sizeof(value) > LARGE else value
+
+    def why_lost(self) -> str:
         return (
             "workers of the cluster were lost again and again at the same blocks, perhaps for lack of memory. Give "
             "them more, or pass a smaller memory. What is done is kept: run the same again to resume."

@@ -51,8 +51,8 @@ class Growing(Team):
     def recover(self) -> None:
         self._team.recover()
 
-    def why_lost(self, times: int) -> str:
-        return self._team.why_lost(times)
+    def why_lost(self) -> str:
+        return self._team.why_lost()
 
     def stop(self) -> None:
         self._team.stop()

@@ -12,7 +12,7 @@ from plefka.errors import WorkersLost
 from plefka.workers.teams import Team
 
 Key = TypeVar("Key")
-MOST_LOSSES = 3  # workers that may be lost in a row, without a piece that was done in between
+MOST_LOSSES = 3  # times that a piece may be lost with its worker, and begin again
 
 
 class Ready(NamedTuple):
@@ -24,6 +24,7 @@ class Ready(NamedTuple):
 class _Waiting(NamedTuple):
     key: Any
     piece: tuple
+    losses: int = 0
 
 
 def mapped(
@@ -36,35 +37,43 @@ def mapped(
             if isinstance(piece, Ready):
                 yield key, piece.result
                 continue
-            waiting[team.submit(piece)] = _Waiting(key, piece)
+            waiting[_begun(team, piece)] = _Waiting(key, piece)
             if len(waiting) >= team.in_flight:
                 yield from _ready(team, waiting)
         while waiting:
             yield from _ready(team, waiting)
 
 
+def _begun(team: Team, piece: tuple) -> Future:
+    try:
+        return team.submit(piece)
+    except team.lost as error:
+        future: Future = Future()
+        future.set_exception(error)
+        return future
+
+
 def _ready(team: Team, waiting: dict[Future, _Waiting]) -> Generator[tuple[Any, Any], None, None]:
-    """The results of at least one piece; where a worker was lost, its pieces begin again with another."""
-    losses = 0
-    while True:
-        ended = wait(waiting, return_when=FIRST_COMPLETED).done
-        good = [future for future in ended if not future.cancelled() and future.exception() is None]
-        for future in good:
-            yield waiting.pop(future).key, future.result()
-        lost = [future for future in ended if future not in good and _is_lost(team, future)]
-        failed = next((future for future in ended if future not in good and future not in lost), None)
-        if failed is not None:
-            failed.result()  # raises what went wrong
-        if not lost:
-            return
-        losses = 0 if good else losses + 1
-        again = [waiting.pop(future) for future in lost]
-        if losses > MOST_LOSSES:
-            raise WorkersLost(team.why_lost(MOST_LOSSES))
+    """The results that are ready, once there is one; pieces whose worker was lost begin again."""
+    ended = wait(waiting, return_when=FIRST_COMPLETED).done
+    good = [future for future in ended if not future.cancelled() and future.exception() is None]
+    for future in good:
+        yield waiting.pop(future).key, future.result()
+    for future in ended - {*good}:
+        if not _is_lost(team, future):
+            future.result()  # raises what went wrong
+    if len(good) < len(ended):
         team.recover()
-        waiting.update({team.submit(each.piece): each for each in again})
-        if good:
-            return
+        _begin_again(team, waiting)
+
+
+def _begin_again(team: Team, waiting: dict[Future, _Waiting]) -> None:
+    """All pieces that were lost by now, also those that were lost together with others."""
+    for future in [future for future in waiting if future.done() and _is_lost(team, future)]:
+        lost = waiting.pop(future)
+        if lost.losses == MOST_LOSSES:
+            raise WorkersLost(team.why_lost())
+        waiting[_begun(team, lost.piece)] = lost._replace(losses=lost.losses + 1)
 
 
 def _is_lost(team: Team, future: Future) -> bool:

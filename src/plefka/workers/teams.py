@@ -64,9 +64,9 @@ class Team(ABC):
     def recover(self) -> None:  # noqa: B027
         """Replace workers that were lost."""
 
-    def why_lost(self, times: int) -> str:
+    def why_lost(self) -> str:
         """What to say where workers are lost again and again."""
-        return f"workers were lost {times + 1} times in a row."
+        return "workers were lost again and again."
 
 
 class Here(Team):
@@ -101,13 +101,16 @@ class Processes(Team):
 
     def start(self, work: Work, shared: Any) -> None:
         self._told = (_pickled((work, shared)), max(1, num_cores() // self.size), folder_in_use())
-        self.recover()
+        self._begin()
 
     def recover(self) -> None:
-        before = multiprocessing.active_children()
+        self._executor.shutdown()  # when it has ended, so have all its futures
+        self._begin()
+
+    def _begin(self) -> None:
+        self._others = multiprocessing.active_children()
         spawn = multiprocessing.get_context("spawn")  # a fork of a process with JAX's threads may hang
         self._executor: Executor = ProcessPoolExecutor(self.size, spawn, _begin, self._told)
-        self._others = before
 
     def submit(self, piece: tuple) -> Future:
         return self._executor.submit(_do, piece)
@@ -122,10 +125,10 @@ class Processes(Team):
                 process.terminate()
         self._executor.shutdown()
 
-    def why_lost(self, times: int) -> str:
+    def why_lost(self) -> str:
         return (
-            f"worker processes ended {times + 1} times in a row, perhaps for lack of memory. Pass fewer workers or a "
-            "smaller memory; in a script, call this under: if __name__ == '__main__':"
+            "worker processes ended again and again at the same blocks, perhaps for lack of memory. Pass fewer workers "
+            "or a smaller memory; in a script, call this under: if __name__ == '__main__':"
         )
 
 
