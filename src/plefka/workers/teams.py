@@ -119,11 +119,12 @@ class Processes(Team):
         self._executor.shutdown()
 
     def give_up(self) -> None:
+        mine = [process for process in multiprocessing.active_children() if process not in self._others]
         self._executor.shutdown(wait=False, cancel_futures=True)
-        for process in multiprocessing.active_children():
-            if process not in self._others:
-                process.terminate()
-        self._executor.shutdown()
+        for process in mine:
+            process.terminate()
+        for process in mine:
+            process.join()
 
     def why_lost(self) -> str:
         return (
