@@ -228,7 +228,11 @@ def test_parts_of_another_run_are_not_mixed_in(rows, out, monkeypatch):
         ({"block": 0}, InvalidInput, "block must be a whole number of rows from 1 on; got 0"),
         ({"top": 0}, InvalidInput, "top must be a whole number from 1 on"),
         ({"units": "findings"}, InvalidInput, "units must be 'all', 'causes'"),
-        ({"out": "out.txt"}, InvalidFile, "out.txt: the name must end with .parquet or .csv; got '.txt'"),
+        (
+            {"out": "out.txt"},
+            InvalidFile,
+            "out.txt: the name must end with .parquet or .csv, or have no suffix.*; got '.txt'",
+        ),
         ({"out": "nowhere/out.csv"}, InvalidFile, "the folder 'nowhere' does not exist"),
     ],
 )

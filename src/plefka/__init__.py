@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from plefka.solution import InferenceFailed as InferenceFailed
     from plefka.solution import Solution as Solution
     from plefka.solution import Status as Status
+    from plefka.sweeping import sweep as sweep
 
 __version__ = "0.1.0"
 
@@ -87,6 +88,7 @@ _HOME = {
     "recognised": "plefka.recognition",
     "save": "plefka.formats",
     "score": "plefka.learning.scoring",
+    "sweep": "plefka.sweeping",
 }
 _MODULES = ("bridges", "ensembles", "errors", "plots", "progress")
 

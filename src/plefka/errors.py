@@ -49,6 +49,10 @@ class ProcessLost(PlefkaError):
     """One of several processes that learn together has ended or cannot be reached."""
 
 
+class WorkersLost(PlefkaError):
+    """Worker processes, or a cluster, that went away before the work was done. What was done is kept."""
+
+
 class PlefkaWarning(UserWarning):
     """Input that was corrected; the message says how."""
 
@@ -60,6 +64,11 @@ class MissingExtra(PlefkaError, ImportError):
         super().__init__(
             f"{purpose} needs {package}, which is not installed. Install it with: pip install 'plefka[{extra}]'"
         )
+        self.given = (package, extra, purpose)
+
+    def __reduce__(self):
+        """As it was made, so that it gets from a worker to whoever waits for it."""
+        return type(self), self.given
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

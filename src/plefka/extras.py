@@ -30,6 +30,11 @@ def explorer() -> Any:
     return import_module("plefka.explorer.running")
 
 
+def distributed(purpose: str = "work on a cluster") -> Any:
+    """Dask's scheduler and workers."""
+    return _import("distributed", "cluster", purpose)
+
+
 def _import(module: str, extra: str, purpose: str) -> Any:
     try:
         return import_module(module)

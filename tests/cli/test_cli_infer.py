@@ -183,6 +183,8 @@ def test_rows_without_an_answer_end_with_one(run, tmp_path, rows):
     [
         (("--out", "out.csv"), "--out goes with --rows, a file of evidence in rows."),
         (("--top", 3), "--top goes with --rows and --out, which writes the answers to a file."),
+        (("--workers", 2), "--workers goes with --rows and --out, which writes the answers to a file."),
+        (("--rows", "data/*.csv"), "--rows data/*.csv: many files go with --out, which writes the answers to a file"),
         (("--rows", "r.csv", "--out", "out.csv", "-m", "G12", "-m", "exact"), "--out takes one method; got 2."),
         (("--rows", "r.csv", "--out", "out.csv", "--check"), "--check does not go with --out."),
     ],

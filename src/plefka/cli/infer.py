@@ -38,6 +38,9 @@ def infer(
     id_column: options.Id = None,
     units: rows_out.Units = None,
     top: rows_out.Top = None,
+    scheduler: options.Scheduler = None,
+    workers: options.Workers = None,
+    memory: rows_out.Memory = None,
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
@@ -45,7 +48,7 @@ def infer(
     import plefka as pf
     from plefka.cli.source import read_evidence, read_network, read_rows
 
-    written = {"units": units, "top": top}
+    written = {"units": units, "top": top, "scheduler": scheduler, "workers": workers, "memory": memory}
     if id_column and rows is None:
         raise InvalidInput("--id names a column of --rows; add --rows FILE, or leave it out.")
     rows_out.check_options(rows, out, method, check, written)

@@ -91,6 +91,15 @@ LearningMethod = Annotated[
     ),
 ]
 Seed = Annotated[int, typer.Option("--seed", "-s", min=0, help="The same seed gives the same result.")]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        "--scheduler", metavar="ADDRESS", help="Work on the Dask cluster with this scheduler: tcp://HOST:8786."
+    ),
+]
+Workers = Annotated[
+    int | None, typer.Option("--workers", metavar="N", min=1, help="Work in so many processes of this machine.")
+]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite the output file if it exists.")]
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from plefka.cli import INTERRUPTED, output
+from plefka.cli import INTERRUPTED, options, output
 from plefka.cli.targets import check_folder
 from plefka.errors import InvalidInput, nearest
 from plefka.experiments.settings import PARTS
@@ -31,6 +31,8 @@ def reproduce(
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="DIR", help="The folder for the rows and the report.")
     ] = Path("reproduction"),
+    scheduler: options.Scheduler = None,
+    workers: options.Workers = None,
     redraw: Annotated[
         bool, typer.Option("--redraw", help="Only redraw the report from the rows in DIR; compute nothing.")
     ] = False,
@@ -44,7 +46,7 @@ def reproduce(
     else:
         chosen = _experiments(wanted, quick, networks, seed)
         check_folder(out)
-        _compute(chosen, out, quick)
+        _compute(chosen, out, quick, scheduler, workers)
         rows = {experiment.name: store.read_one(out, experiment) for experiment in chosen}
     sections = render.sections(rows)
     paths = render.write(rows, out, sections)
@@ -67,25 +69,27 @@ def _experiments(parts: list[str], quick: bool, networks: int | None, seed: int)
     return plan.experiments(parts, size if networks is None else plan.with_networks(size, networks), seed)
 
 
-def _compute(chosen: "list[Experiment]", folder: Path, quick: bool) -> None:
+def _compute(chosen: "list[Experiment]", folder: Path, quick: bool, scheduler: str | None, workers: int | None) -> None:
     """What is missing, block by block; an interruption says how to go on."""
     from plefka.cache import COMPILE_FAST, keep_compiled
 
     if quick:
         os.environ.setdefault("XLA_FLAGS", COMPILE_FAST)
     from plefka.experiments.compute import complete
+    from plefka.workers.cluster import team_of
 
     keep_compiled()
-    for experiment in chosen:
-        print(f"{experiment.name} ...", file=sys.stderr, flush=True)
-        try:
-            complete(experiment, folder)
-        except KeyboardInterrupt:
-            print(
-                f"plefka: interrupted; {folder} keeps the finished blocks. Run the same command to resume.",
-                file=sys.stderr,
-            )
-            raise typer.Exit(INTERRUPTED) from None
+    try:
+        with team_of(scheduler, workers) as team:
+            for experiment in chosen:
+                print(f"{experiment.name} ...", file=sys.stderr, flush=True)
+                complete(experiment, folder, team)
+    except KeyboardInterrupt:
+        print(
+            f"plefka: interrupted; {folder} keeps the finished blocks. Run the same command to resume.",
+            file=sys.stderr,
+        )
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def _print(sections: "list[Section]") -> None:

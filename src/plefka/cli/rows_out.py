@@ -3,12 +3,13 @@
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
+from glob import has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from plefka.cli import completion, options, output
+from plefka.cli import INTERRUPTED, completion, options, output
 from plefka.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -19,8 +20,8 @@ Out = Annotated[
     typer.Option(
         "--out",
         "-o",
-        metavar="FILE",
-        help="With --rows: the file for the answers, .parquet or .csv. It is written block by block.",
+        metavar="FILE|DIR",
+        help="With --rows: the file (.parquet or .csv) or folder for the answers. They are written block by block.",
     ),
 ]
 Units = Annotated[
@@ -30,6 +31,14 @@ Units = Annotated[
         metavar="UNIT,...",
         help="With --out: the units to write. This is all (default), causes, or a list of names.",
         autocompletion=completion.units,
+    ),
+]
+Memory = Annotated[
+    str | None,
+    typer.Option(
+        "--memory",
+        metavar="SIZE",
+        help="With --out: the memory that each process may use, such as 4GB. By default 2GB.",
     ),
 ]
 Top = Annotated[
@@ -46,6 +55,10 @@ def check_options(
         lonely = next((name for name, value in written.items() if value is not None), None)
         if lonely is not None:
             raise InvalidInput(f"--{lonely} goes with --rows and --out, which writes the answers to a file.")
+        if rows is not None and not rows.is_file() and (rows.is_dir() or has_magic(str(rows))):
+            raise InvalidInput(
+                f"--rows {rows}: many files go with --out, which writes the answers to a file or folder."
+            )
     elif rows is None:
         raise InvalidInput("--out goes with --rows, a file of evidence in rows.")
     elif len(methods or ()) > 1:
@@ -75,12 +88,24 @@ def write(
     names = options.names_in(written["units"], network.names) or ["all"]
     units = names[0] if names in (["all"], ["causes"]) else names
     observed = read_evidence(network, evidence)
-    done = pf.infer_rows(
-        network, rows, out, methods[0] if methods else None,
-        evidence=observed, id_columns=id_columns, units=units, top=written["top"], force=force,
-    )  # fmt: skip
+    try:
+        done = pf.infer_rows(
+            network, rows, out, methods[0] if methods else None,
+            evidence=observed, id_columns=id_columns, units=units, top=written["top"], client=written["scheduler"],
+            workers=_workers(written), memory=written["memory"], force=force,
+        )  # fmt: skip
+    except KeyboardInterrupt:
+        print(
+            f"plefka: interrupted; finished blocks of {out} are kept. Run the same command to resume.", file=sys.stderr
+        )
+        raise typer.Exit(INTERRUPTED) from None
     output.print_json(_content(done, net, rows)) if json else print(done)
     _exit_with(done)
+
+
+def _workers(written: dict[str, Any]) -> int | str | None:
+    """The command is never imported by its workers, so that it may start some whenever they pay."""
+    return written["workers"] or (None if written["scheduler"] else "auto")
 
 
 def _content(done: "RowsDone", net: str, rows: Path) -> dict[str, Any]:

@@ -24,6 +24,8 @@ from plefka.experiments.settings import AS_PRINTED, Column, Experiment, Learning
 from plefka.experiments.store import Store
 from plefka.methods import MeanField, Method
 from plefka.progress import progress
+from plefka.workers.mapping import mapped
+from plefka.workers.teams import Here, Team
 
 Advance = Callable[[], Any]
 
@@ -36,8 +38,9 @@ class Block(NamedTuple):
     compute: Callable[[Advance], dict[str, Any]]
 
 
-def complete(experiment: Experiment, folder: Path) -> None:
-    """Compute the blocks that are missing or stale."""
+def complete(experiment: Experiment, folder: Path, team: Team | None = None) -> None:
+    """Compute the blocks that are missing or stale, here or by a team of workers, which gives the same rows."""
+    team = _team(experiment, team)
     store = Store(folder, experiment)
     blocks = BLOCKS[type(experiment)](experiment, store.folder)
     missing = [block for block in blocks if not store.is_fresh(block.name)]
@@ -48,10 +51,28 @@ def complete(experiment: Experiment, folder: Path) -> None:
     with closing(progress(range(1 + sum(block.steps for block in missing)), experiment.name)) as steps:
         advance = partial(next, steps, None)
         advance()
-        for block in missing:
-            start = time.monotonic()
-            columns = block.compute(advance)
-            store.write(block.name, columns, time.monotonic() - start, len(blocks))
+        here = isinstance(team, Here)
+        pieces = ((block, (block,)) for block in missing)
+        with closing(mapped(team, _computed, advance if here else None, pieces)) as computed:
+            for block, (columns, seconds) in computed:
+                store.write(block.name, columns, seconds, len(blocks))
+                for _ in range(0 if here else block.steps):
+                    advance()
+
+
+def _team(experiment: Experiment, team: Team | None) -> Team:
+    if isinstance(experiment, Trial) and not isinstance(team, Here | None):
+        message = f"{experiment.name} measures times, so that this process computes it, one block after another."
+        warnings.warn(message, PlefkaWarning, stacklevel=3)
+        return Here()
+    return team or Here()
+
+
+def _computed(advance: Advance | None, block: Block) -> tuple[dict[str, Any], float]:
+    """The columns of a block, and the seconds that they took; `advance` only where the progress bar is."""
+    start = time.monotonic()
+    columns = block.compute(advance or (lambda: None))
+    return columns, time.monotonic() - start
 
 
 def _study_blocks(study: Study, folder: Path) -> list[Block]:

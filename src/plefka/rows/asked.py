@@ -15,13 +15,14 @@ from plefka.learning.fingerprint import activation_text, digest
 from plefka.methods import Method
 from plefka.networks.belief import BeliefNetwork
 from plefka.ranking import Units, check_top, chosen_units, most_probable
+from plefka.rows.block import Block
 from plefka.rows.common import Common
+from plefka.rows.parts import LOG_LIKELIHOOD, STATUS
 from plefka.rows.relevant import Relevant
-from plefka.rows.sources import Block
 from plefka.solution import Solution
 from plefka.tables import status_word
 
-ROW, STATUS, LOG_LIKELIHOOD = "row", "status", "log_likelihood"
+ROW = "row"
 MOST_COLUMNS = 20_000
 
 
@@ -79,7 +80,7 @@ class Asked:
     def answered(self, block: Block, first: int) -> Any:
         """The table of a block."""
         solution, units = self._solution(block, first)
-        count = len(block.values)
+        count = block.count
         columns: dict[str, Any] = {ROW: np.arange(first, first + count)}
         columns |= {name: _column(block.ids[name]) for name in self.id_columns}
         columns[STATUS] = [status_word(status) for status in solution.status]
@@ -97,14 +98,14 @@ class Asked:
             asked = np.zeros(network.size, bool)
             asked[self.units] = True
             informed = asked | self.kept
-            informed[block.units[~np.isnan(block.values).all(axis=0)]] = informed[self.common.units] = True
+            informed[block.observed] = informed[self.common.units] = True
             network, units = self.relevant.part(informed)
             wanted = self.relevant.with_ancestors(asked)[units]
         place = np.full(self.network.size, -1)
         place[units] = np.arange(len(units))
-        rows = np.full((len(block.values), len(units)), np.nan)
+        rows = np.full((block.count, len(units)), np.nan)
         there = place[block.units] >= 0
-        rows[:, place[block.units[there]]] = block.values[:, there]
+        rows[:, place[block.units[there]]] = block.values()[:, there]
         common = self.common._replace(network=network, evidence=_narrowed(self.common.evidence, units))
         given = common.added(Evidence(rows, batched=True, wanted=wanted), first, "rows")
         return infer(network, given, self.method, throw=False), units

@@ -1,7 +1,9 @@
 """How a run over many rows went."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -9,6 +11,26 @@ from plefka.errors import listed
 
 CONVERGED = "converged"
 SHOWN = 10  # rows that failed, of each kind
+
+
+class BlockDone(NamedTuple):
+    """How the rows of one block ended."""
+
+    rows: int
+    statuses: dict[str, int]
+    failed: dict[str, list[int]]  # the first few rows that ended so, counted within the block
+    total_log_likelihood: float  # of the rows that have an answer
+
+    @classmethod
+    def of(cls, statuses: Any, log_likelihood: np.ndarray) -> "BlockDone":
+        words = np.asarray(statuses).astype(str)
+        counts = {str(word): int(count) for word, count in zip(*np.unique(words, return_counts=True), strict=True)}
+        failed = {word: np.flatnonzero(words == word)[:SHOWN].tolist() for word in counts if word != CONVERGED}
+        return cls(len(words), counts, failed, float(log_likelihood[words == CONVERGED].sum()))
+
+    def counts(self) -> dict[str, Any]:
+        """For the manifest."""
+        return {"rows": self.rows, "statuses": self.statuses}
 
 
 @dataclass
@@ -38,15 +60,16 @@ class RowsDone:
         """Of the rows that have an answer."""
         return self.total_log_likelihood / self.converged if self.converged else float("nan")
 
-    def add(self, statuses: np.ndarray, log_likelihood: np.ndarray) -> None:
-        """The rows of one more block."""
-        for word, count in zip(*np.unique(statuses, return_counts=True), strict=True):
-            self.statuses[str(word)] = self.statuses.get(str(word), 0) + int(count)
-            if word != CONVERGED:
-                rows = self.failed.setdefault(str(word), [])
-                rows += (self.rows + np.flatnonzero(statuses == word)[: SHOWN - len(rows)]).tolist()
-        self.total_log_likelihood += float(log_likelihood[statuses == CONVERGED].sum())
-        self.rows += len(statuses)
+    def add(self, blocks: Iterable[BlockDone]) -> None:
+        """All blocks in their order, so that the sum does not depend on which was ready first."""
+        for block in blocks:
+            for word, count in block.statuses.items():
+                self.statuses[word] = self.statuses.get(word, 0) + count
+            for word, found in block.failed.items():
+                rows = self.failed.setdefault(word, [])
+                rows += [self.rows + row for row in found[: SHOWN - len(rows)]]
+            self.total_log_likelihood += block.total_log_likelihood
+            self.rows += block.rows
 
     def __str__(self) -> str:
         resumed = f" ({self.resumed:,} of them before)" if self.resumed else ""

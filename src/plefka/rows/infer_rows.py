@@ -1,26 +1,27 @@
-"""Posteriors of any number of rows, block by block, from a file to a file."""
+"""Posteriors of any number of rows, block by block, from files to a file or to a dataset of files."""
 
+import json
 import time
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from plefka.errors import InvalidInput
 from plefka.inference import DEFAULT_METHOD
 from plefka.methods import Method, parse_method
 from plefka.networks.belief import BeliefNetwork
-from plefka.progress import progress
 from plefka.ranking import Units
-from plefka.rows.asked import LOG_LIKELIHOOD, STATUS, Asked
+from plefka.rows.answering import Question, answer, pieces
+from plefka.rows.asked import Asked
 from plefka.rows.common import Common
 from plefka.rows.done import RowsDone
-from plefka.rows.parts import Parts, digest_of
+from plefka.rows.files import files_of
+from plefka.rows.memory import DEFAULT, as_bytes, block_size
+from plefka.rows.parts import Parts
+from plefka.rows.running import Job, run
 from plefka.rows.sources import open_source
 from plefka.tabular.roles import IdColumns
-
-NUMBERS, MOST_ROWS, FEWEST_ROWS = 2**25, 8192, 64  # of a block: units times rows, and rows
+from plefka.workers.cluster import Cluster, team_of
 
 
 def infer_rows(
@@ -33,27 +34,38 @@ def infer_rows(
     id_columns: IdColumns = None,
     units: Units = "all",
     top: int | None = None,
+    client: Any = None,
+    workers: int | str | None = None,
+    memory: str | float | None = None,
     block: int | None = None,
     force: bool = False,
 ) -> RowsDone:
-    """Posteriors of any number of rows of evidence, written to a file; memory depends on a block of them only.
+    """Posteriors of any number of rows of evidence, written to a file or a folder, block by block.
 
     Columns are `row`, those that name the rows, `status`, `log_likelihood`, and P(on | evidence) of every unit or, with
-    `top`, `unit_1`, `probability_1`, `unit_2`, ... A run that was interrupted goes on where it stopped: blocks that are
-    done are kept in the folder OUT.parts until all are.
+    `top`, `unit_1`, `probability_1`, `unit_2`, ... A run that was interrupted, by whatever, goes on where it stopped
+    when the same is called again. The answers do not depend on who computes them: they are the same to the last bit in
+    this process, in local processes and on a Dask cluster of machines of the same kind.
 
     **Arguments:**
 
-    - `source`: a file (.csv, .csv.gz, .parquet, .npy, or .jsonl with an object {unit: 0 or 1} in each line), a
-        DataFrame, an array, or dictionaries, also from a generator; docs/tables.md says what a table may hold.
-    - `out`: a .parquet or .csv file.
+    - `source`: a file (.csv, .csv.gz, .parquet, .npy, or .jsonl with an object {unit: 0 or 1} in each line), a pattern
+        such as "data/*.parquet" or a folder of such files, a DataFrame of pandas, polars or Dask, an array, or
+        dictionaries, also from a generator; docs/tables.md says what a table may hold.
+    - `out`: a .parquet or .csv file; or a folder, which becomes a Parquet dataset with a file for each block.
     - `evidence`: what holds in every row besides.
     - `id_columns`: the columns of `source` that name the rows, kept in the output. Unless given, columns that are no
         units are recognised by their values, and a `PlefkaWarning` says so.
     - `units`: whose probabilities are written: "all", "causes" (here units without parents, so that all rows have the
         same columns), or names of units.
     - `top`: write only so many hidden units of each row, the most probable ones.
-    - `block`: how many rows are solved at once.
+    - `client`: a `dask.distributed.Client`, or the address of a scheduler: its workers do the blocks.
+    - `workers`: so many processes of this machine do them. By default this process does, with all cores where the
+        method is compiled. "auto" starts a process for each core as soon as it is clear that the method, as `exact`,
+        uses one core only. In a script, call this under `if __name__ == "__main__":`.
+    - `memory`: about how much memory each process may use, as "4GB" or in bytes; 2 GB by default, and more where the
+        network needs it. It decides how many rows are solved at once.
+    - `block`: the same as a number of rows.
     - `force`: replace the output, and begin again where parts of another run are there.
 
     >>> import tempfile
@@ -66,40 +78,35 @@ def infer_rows(
     if not isinstance(network, BeliefNetwork) or network.stack is not None:
         kind = "a stack" if isinstance(network, BeliefNetwork) else type(network).__name__
         raise InvalidInput(f"infer_rows takes one BeliefNetwork; got {kind}.")
-    start = time.perf_counter()
-    method, common, size = (
-        parse_method(method or DEFAULT_METHOD),
-        Common.of(network, evidence),
-        _block_size(network, block),
-    )
-    rows = open_source(network, source, size, id_columns)
-    asked = Asked.of(network, method, common, units, top, rows.id_columns)
-    out = Path(out)
-    if isinstance(source, str | PathLike) and out.exists() and out.samefile(source):
-        raise InvalidInput(f"{out}: is the file of rows, which is not overwritten. Name another file.")
-    parts = Parts.begin(out, asked.settings(size), force=force)
-    done = RowsDone(out, str(asked.method))
-    number = -1
-    total = None if rows.about is None else -(-rows.about // size)
-    for number, each in enumerate(progress(rows.blocks, "rows", total=total)):
-        digest = digest_of(each)
-        table = parts.read(number, digest, [STATUS, LOG_LIKELIHOOD])
-        if table is None:
-            table = asked.answered(each, done.rows)
-            parts.write(number, digest, table)
-        else:
-            done.resumed += table.num_rows
-        done.add(table[STATUS].to_numpy(zero_copy_only=False).astype(str), table[LOG_LIKELIHOOD].to_numpy())
-    if number < 0:
+    start, out, method = time.perf_counter(), Path(out), parse_method(method or DEFAULT_METHOD)
+    common = Common.of(network, evidence)
+    before = Parts.settings_before(out) or {}
+    size = block_size(network, block, memory, before.get("block"))
+    _check_not_read(source, out)
+    with team_of(client, workers, as_bytes(DEFAULT if memory is None else memory)) as team:
+        rows = open_source(network, source, size, id_columns, team.client if isinstance(team, Cluster) else None)
+        asked = Asked.of(network, method, common, units, top, rows.id_columns)
+        settings = asked.settings(size)
+        parts = Parts.begin(out, settings, force=force)
+        text = json.dumps(settings, sort_keys=True)
+        num_pieces = len(rows.counts) if rows.counts else None if rows.about is None else -(-rows.about // size)
+        job = Job(answer, Question(asked, text, size, rows.reader), "rows", num_pieces)
+        blocks, resumed = run(team, job, parts, pieces(rows, parts, text))
+    if not blocks:
         raise InvalidInput("there must be at least one row of evidence; got none.")
-    parts.finish(number + 1)
+    parts.finish(blocks)
+    done = RowsDone(out, str(method), resumed=resumed)
+    done.add(blocks[number] for number in sorted(blocks))
     done.seconds = time.perf_counter() - start
     return done
 
 
-def _block_size(network: BeliefNetwork, block: int | None) -> int:
-    if block is None:
-        return int(np.clip(NUMBERS // network.size, FEWEST_ROWS, MOST_ROWS))
-    if not isinstance(block, int) or isinstance(block, bool) or block < 1:
-        raise InvalidInput(f"block must be a whole number of rows from 1 on; got {block!r}.")
-    return block
+def _check_not_read(source: Any, out: Path) -> None:
+    """What is read is not overwritten, nor is what is written read."""
+    if not isinstance(source, str | PathLike) or not out.exists():
+        return
+    target = out.resolve()
+    for path in files_of(source):
+        if target in (path.resolve(), *path.resolve().parents):
+            what = "is the file of rows, which is not overwritten" if path.samefile(out) else "holds rows that are read"
+            raise InvalidInput(f"{out}: {what}. Name another file.")

@@ -1,109 +1,175 @@
-"""The answers of blocks as files of their own, until all are there: a run that was killed goes on from them.
+"""The answers of blocks as files of their own: a run that was killed, by whatever, goes on from them.
 
-Beside OUT there is a folder OUT.parts with a file for each block that is done, and a manifest that says what they are
-answers to. A part also has a digest of the rows that it answers, so that a row that was corrected is answered again.
+Where the answers go to a folder, it is a Parquet dataset with a file for each block. Where they go to one file OUT, the
+same is a folder OUT.parts beside it, until all blocks are there. A manifest says what was asked and what is done. Each
+part also has a digest of the rows that it answers and of what was asked, so that a row that was corrected is answered
+again, and a part is right whatever the manifest says.
 """
 
-import hashlib
 import json
 import shutil
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import Any
 
 from plefka import atomic, extras
-from plefka.errors import InvalidFile
-from plefka.rows.sources import Block
+from plefka.errors import InvalidFile, listed
+from plefka.rows.done import BlockDone
 
-MANIFEST, DIGEST = "manifest.json", b"plefka rows"
+STATUS, LOG_LIKELIHOOD = "status", "log_likelihood"  # columns that every part has
+MANIFEST, DIGEST = "_manifest.json", b"plefka rows"  # readers of a dataset leave files alone that begin with _
 SUFFIXES = (".parquet", ".csv")
+EVERY, SHARE = 2.0, 50  # seconds between two manifests, and how many times as long as one takes to write
 
 
-class Parts(NamedTuple):
+class Parts:
     """Where the answers go, and the folder in which they are collected."""
 
-    out: Path
-    folder: Path
+    def __init__(self, out: Path, settings: dict[str, Any]):
+        self.out, self.settings = out, settings
+        self.is_file = is_file(out)
+        self.folder = out.with_name(f"{out.name}.parts") if self.is_file else out
+        self._next = 0.0  # when the manifest may be written again
 
     @classmethod
     def begin(cls, out: Path, settings: dict[str, Any], *, force: bool) -> "Parts":
         """Check what is there; parts of the same settings are kept, others only go with `force`."""
         _check_target(out, force=force)
-        parts = cls(out, out.with_name(f"{out.name}.parts"))
-        before = parts._manifest()
+        parts = cls(out, settings)
+        before = parts.settings_before(out)
+        if before is None:
+            parts._check_empty()
         differs = [name for name in settings if before is not None and before.get(name) != settings[name]]
         if differs and not force:
             raise InvalidFile(
                 f"{parts.folder}: has answers of another run, which differs in {', '.join(differs)}. "
-                "Remove this folder, name another file, or pass force (--force) to begin again."
+                "Remove this folder, name another, or pass force (--force) to begin again."
             )
         if differs:
-            shutil.rmtree(parts.folder)
+            parts._remove_from(0)
         parts.folder.mkdir(exist_ok=True)
-        atomic.write(parts.folder / MANIFEST, json.dumps(settings, indent=2).encode())
+        parts.note({}, complete=False)
         return parts
 
-    def read(self, number: int, digest: str, columns: list[str]) -> Any:
-        """Some columns of a part, or None where there is none for these very rows."""
-        parquet, path = extras.pyarrow("pyarrow.parquet"), self._path(number)
+    @classmethod
+    def settings_before(cls, out: Path) -> dict[str, Any] | None:
+        """What the run that began this output was asked; None where there was none, {} where nobody can tell."""
+        folder = cls(out, {}).folder
+        if not folder.is_dir() or (not is_file(out) and not (folder / MANIFEST).exists()):
+            return None
         try:
-            if parquet.read_metadata(path).metadata.get(DIGEST) != digest.encode():
-                return None
-            return parquet.read_table(path, columns=columns)
-        except (OSError, ValueError, AttributeError):  # not there, or damaged
+            return dict(json.loads((folder / MANIFEST).read_bytes())["settings"])
+        except (OSError, ValueError, TypeError, KeyError):
+            return {}
+
+    def digest(self, number: int) -> str | None:
+        """Of the rows that a part answers; None where there is no part."""
+        try:
+            found = extras.pyarrow("pyarrow.parquet").read_metadata(self.path(number)).metadata
+            return found[DIGEST].decode()
+        except (OSError, ValueError, TypeError, KeyError):  # not there, or damaged
             return None
 
-    def write(self, number: int, digest: str, table: Any) -> None:
-        """Keep the answers of a block."""
-        buffer = extras.pyarrow().BufferOutputStream()
-        table = table.replace_schema_metadata({DIGEST: digest.encode()})
-        extras.pyarrow("pyarrow.parquet").write_table(table, buffer)
-        atomic.write(self._path(number), buffer.getvalue().to_pybytes())
+    def done(self, number: int) -> BlockDone | None:
+        """How the rows of a part ended; None where it is damaged."""
+        columns = [STATUS, LOG_LIKELIHOOD]
+        try:
+            table = extras.pyarrow("pyarrow.parquet").read_table(self.path(number), columns=columns)
+            return BlockDone.of(*(table[name].to_numpy(zero_copy_only=False) for name in columns))
+        except (OSError, ValueError, KeyError):
+            return None
 
-    def finish(self, count: int) -> None:
-        """All parts, one after another, in one file; the folder goes away."""
+    def write(self, number: int, content: bytes) -> None:
+        """Keep the answers of a block."""
+        atomic.write(self.path(number), content)
+
+    def note(self, done: dict[int, BlockDone], *, complete: bool) -> None:
+        """Say in the manifest what is done; not after each block, as with many of them that would take long."""
+        start = time.monotonic()
+        if not complete and start < self._next:
+            return
+        blocks = [{"file": self.path(number).name, **done[number].counts()} for number in sorted(done)]
+        content = {"complete": complete, "rows": sum(each["rows"] for each in blocks), "settings": self.settings}
+        atomic.write(self.folder / MANIFEST, json.dumps({**content, "blocks": blocks}, indent=1).encode())
+        self._next = time.monotonic() + max(EVERY, SHARE * (time.monotonic() - start))
+
+    def last_note(self, done: dict[int, BlockDone]) -> None:
+        """What a run that failed had done, where the disk has room for it."""
+        self._next = 0.0
+        with suppress(OSError):
+            self.note(done, complete=False)
+
+    def finish(self, done: dict[int, BlockDone]) -> None:
+        """All parts with the same columns: one after another in one file, or as they are in the folder."""
+        if not self.is_file:
+            self._remove_from(len(done))
+            self._make_alike(len(done))
+            self.note(done, complete=True)
+            return
         temporary = atomic.temporary_name(self.out)
         try:
-            _write(temporary, self.out.suffix.lower(), self._schema(count), self._tables(count))
+            _write(temporary, self.out.suffix.lower(), self._schema(len(done)), self._tables(len(done)))
             temporary.replace(self.out)
         finally:
             temporary.unlink(missing_ok=True)
         shutil.rmtree(self.folder)
 
+    def _make_alike(self, count: int) -> None:
+        """Parts with names of rows of another kind than the others have are written again."""
+        schema, parquet = self._schema(count), extras.pyarrow("pyarrow.parquet")
+        for number in range(count):
+            if not parquet.read_schema(self.path(number)).equals(schema):
+                table = parquet.read_table(self.path(number))
+                self.write(number, encoded(table.cast(schema), table.schema.metadata[DIGEST].decode()))
+
     def _tables(self, count: int) -> Iterator[Any]:
         for number in range(count):
-            yield extras.pyarrow("pyarrow.parquet").read_table(self._path(number)).replace_schema_metadata(None)
+            yield extras.pyarrow("pyarrow.parquet").read_table(self.path(number)).replace_schema_metadata(None)
 
     def _schema(self, count: int) -> Any:
         """Of all parts: the names of rows may be numbers in one and text, or all missing, in another."""
         pyarrow, parquet = extras.pyarrow(), extras.pyarrow("pyarrow.parquet")
-        schemas = [parquet.read_schema(self._path(number)) for number in range(count)]
-        kinds = {name: {schema.field(name).type for schema in schemas} - {pyarrow.null()} for name in schemas[0].names}
+        kinds: dict[str, set] = {}
+        for number in range(count):
+            for field in parquet.read_schema(self.path(number)):
+                kinds.setdefault(field.name, set()).add(field.type)
+        found = {name: types - {pyarrow.null()} for name, types in kinds.items()}
         return pyarrow.schema(
-            [(name, found.pop() if len(found) == 1 else pyarrow.string()) for name, found in kinds.items()]
+            [(name, types.pop() if len(types) == 1 else pyarrow.string()) for name, types in found.items()]
         )
 
-    def _path(self, number: int) -> Path:
+    def _remove_from(self, number: int) -> None:
+        """Parts from a number on, and only these: a folder may hold something else."""
+        for path in self.folder.glob("[0-9]" * 8 + ".parquet"):
+            if int(path.stem) >= number:
+                path.unlink()
+
+    def _check_empty(self) -> None:
+        inside = [] if not self.folder.is_dir() else sorted(path.name for path in self.folder.iterdir())
+        if inside:
+            raise InvalidFile(
+                f"{self.folder}: must be a new or an empty folder, or one of the same run; it holds {listed(inside)}. "
+                "Name another folder."
+            )
+
+    def path(self, number: int) -> Path:
+        """The file of a part."""
         return self.folder / f"{number:08}.parquet"
 
-    def _manifest(self) -> dict[str, Any] | None:
-        """What is in the folder; None where there is none."""
-        if not self.folder.exists():
-            return None
-        try:
-            return dict(json.loads((self.folder / MANIFEST).read_bytes()))
-        except (OSError, ValueError, TypeError):
-            return {}
+
+def encoded(table: Any, digest: str) -> bytes:
+    """A part, with a digest of what it answers."""
+    buffer = extras.pyarrow().BufferOutputStream()
+    table = table.replace_schema_metadata({DIGEST: digest.encode()})
+    extras.pyarrow("pyarrow.parquet").write_table(table, buffer)
+    return buffer.getvalue().to_pybytes()
 
 
-def digest_of(block: Block) -> str:
-    """Equal only for the same rows."""
-    found = hashlib.sha256(np.ascontiguousarray(block.units, np.int64).tobytes())
-    found.update(np.ascontiguousarray(np.nan_to_num(block.values, nan=2.0), np.int8).tobytes())
-    found.update(repr((block.values.shape, block.ids)).encode())
-    return found.hexdigest()
+def is_file(out: Path) -> bool:
+    """Whether the answers go to one file, and not to a folder."""
+    return bool(out.suffix) and not out.is_dir()
 
 
 def _write(path: Path, suffix: str, schema: Any, tables: Iterator[Any]) -> None:
@@ -117,9 +183,14 @@ def _write(path: Path, suffix: str, schema: Any, tables: Iterator[Any]) -> None:
 
 
 def _check_target(out: Path, *, force: bool) -> None:
-    if out.suffix.lower() not in SUFFIXES:
-        raise InvalidFile(f"{out}: the name must end with {' or '.join(SUFFIXES)}; got {out.suffix!r}.")
+    if is_file(out) and out.suffix.lower() not in SUFFIXES:
+        raise InvalidFile(
+            f"{out}: the name must end with {' or '.join(SUFFIXES)}, or have no suffix for a folder; "
+            f"got {out.suffix!r}."
+        )
     if not out.parent.is_dir():
         raise InvalidFile(f"{out}: the folder {str(out.parent)!r} does not exist. Create it, or name another.")
-    if out.exists() and not force:
+    if out.is_file() and not is_file(out):
+        raise InvalidFile(f"{out}: must be a folder, as its name has no suffix; got a file. Name another.")
+    if out.is_file() and not force:
         raise InvalidFile(f"{out}: already exists. Pass force (--force) to replace it, or name another file.")

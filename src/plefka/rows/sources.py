@@ -3,48 +3,52 @@
 from collections.abc import Iterable, Iterator, Mapping, Sized
 from itertools import chain, islice
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int
 
-from plefka.errors import InvalidEvidence, InvalidFile, InvalidInput
+from plefka.errors import InvalidEvidence, InvalidInput
 from plefka.evidence import as_rows
-from plefka.tabular.columns import Columns, is_frame, of_frame, of_mappings
-from plefka.tabular.files import READERS, about_rows, file_blocks, for_suffix, json_rows, naming, suffix_of
+from plefka.rows.block import Block
+from plefka.rows.dask_frames import is_dask, of_dask
+from plefka.rows.files import JSON_LINES, about, files_of, mappings_in, naming_blocks, tables_in
+from plefka.rows.reader import Reader
+from plefka.tabular.columns import is_frame, of_frame, of_mappings
+from plefka.tabular.files import READERS, for_suffix, suffix_of
 from plefka.tabular.roles import IdColumns, Roles, note_of, why_id
-from plefka.tabular.table import SAMPLE, numbers_in, own_words, saying, table_roles, units_of
+from plefka.tabular.table import SAMPLE, saying
 from plefka.tabular.words import NO_STATE, hint, meaning, own_text
 
 if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
 
 
-class Block(NamedTuple):
-    """Some rows: the states of a few units, nan where hidden, and what the rows are called."""
-
-    units: Int[np.ndarray, " column"]
-    values: Float[np.ndarray, "row column"]
-    ids: dict[str, list[Any]]
-
-
 class Source(NamedTuple):
-    """Blocks of rows, about how many rows there are, if that is known, and the columns that name them."""
+    """Rows in pieces, about how many rows there are, if that is known, and the columns that name them.
 
-    blocks: Iterator[Block]
+    A piece is a block, or a DataFrame, the rows of which `reader` makes blocks of; or a DataFrame that is still to be
+    computed by a cluster. `counts` are their numbers of rows where these are not blocks.
+    """
+
+    pieces: Iterator[Any]
     about: int | None
     id_columns: list[str]
+    reader: Reader | None = None
+    counts: list[int] | None = None
 
 
-def open_source(network: "BeliefNetwork", source: Any, size: int, id_columns: IdColumns = None) -> Source:
-    """Rows in blocks of `size`: of a file, a DataFrame, an array, or dictionaries {unit: 0 or 1}."""
+def open_source(
+    network: "BeliefNetwork", source: Any, size: int, id_columns: IdColumns = None, client: Any = None
+) -> Source:
+    """Rows in blocks of `size`: of files, a DataFrame, an array, or dictionaries {unit: 0 or 1}."""
     if isinstance(source, str | PathLike):
-        return _of_file(network, Path(source), size, id_columns)
+        return _of_files(network, source, size, id_columns)
+    if is_dask(source):
+        return Source(*of_dask(network, source, id_columns, client))
     if is_frame(source):
         with saying(InvalidEvidence):
             columns = of_frame(source)
-            reader = _Reader.of(network, columns, id_columns)
+            reader = Reader.of(network, columns, id_columns)
         return Source(_saying_blocks(map(reader.block, columns.parts(size))), len(columns), reader.id_columns)
     if isinstance(source, np.ndarray):
         if id_columns:
@@ -61,46 +65,15 @@ def open_source(network: "BeliefNetwork", source: Any, size: int, id_columns: Id
 # ---- tables ----------------------------------------------------------------------------------------------------------
 
 
-class _Reader(NamedTuple):
-    """From columns to blocks, once it is known what the columns are."""
-
-    roles: Roles
-    own: list[Any]
-    units: np.ndarray
-    id_columns: list[str]
-
-    @classmethod
-    def of(cls, network: "BeliefNetwork", sample: Columns, id_columns: IdColumns, where: str = "") -> "_Reader":
-        roles = table_roles(sample, network, id_columns)
-        if not roles.units:
-            raise ValueError("a table must have at least one row and one column; got nothing.")
-        units = units_of(network, roles.names, len(roles.units))
-        roles.report(where)
-        return cls(roles, own_words(network, roles), units, list(roles.ids_in(sample)))
-
-    def block(self, columns: Columns) -> Block:
-        return Block(self.units, numbers_in(columns, self.roles, self.own), self.roles.ids_in(columns))
-
-
-def _of_file(network: "BeliefNetwork", path: Path, size: int, id_columns: IdColumns) -> Source:
-    for_suffix(path, READERS)
-    about = about_rows(path)
-    with naming(path):
-        if suffix_of(path) == ".jsonl":
-            found = _of_mappings(network, json_rows(path), size, id_columns, f"{path}: ")
-            return found._replace(blocks=_naming_blocks(path, found.blocks), about=about)
-        known = network.given_names
-        reader = _Reader.of(network, next(file_blocks(path, SAMPLE, known)), id_columns, f"{path}: ")
-        blocks = (reader.block(columns) for columns in file_blocks(path, size, known) if len(columns))
-        return Source(_naming_blocks(path, blocks), about, reader.id_columns)
-
-
-def _naming_blocks(path: Path, blocks: Iterator[Block]) -> Iterator[Block]:
-    with naming(path):
-        try:
-            yield from blocks
-        except InvalidEvidence as error:
-            raise InvalidFile(f"{path}: {error}") from error
+def _of_files(network: "BeliefNetwork", source: str | PathLike[str], size: int, id_columns: IdColumns) -> Source:
+    paths = files_of(source)
+    for_suffix(paths[0], READERS)
+    count = about(paths)
+    if suffix_of(paths[0]) == JSON_LINES:
+        found = _of_mappings(network, mappings_in(paths), size, id_columns, f"{source}: ")
+        return found._replace(pieces=naming_blocks(str(source), found.pieces), about=count)
+    reader, blocks = tables_in(network, paths, size, id_columns)
+    return Source(blocks, count, reader.id_columns)
 
 
 def _saying_blocks(blocks: Iterator[Block]) -> Iterator[Block]:
@@ -112,7 +85,7 @@ def _of_array(network: "BeliefNetwork", rows: np.ndarray, size: int) -> Iterator
     for first in range(0, len(rows), size):
         some = as_rows(network, rows[first : first + size])[0]
         units = np.flatnonzero(~np.isnan(some).all(axis=0))  # only those that are observed in some row
-        yield Block(units, some[:, units], {})
+        yield Block.of(units, some[:, units], {})
 
 
 # ---- dictionaries ----------------------------------------------------------------------------------------------------
@@ -166,7 +139,7 @@ def _mapping_blocks(
         values = np.full((len(block), len(units)), np.nan)
         for row, known in zip(values, states, strict=True):
             row[np.searchsorted(units, [*known])] = [*known.values()]
-        yield Block(units, values, names)
+        yield Block.of(units, values, names)
         first += len(block)
 
 

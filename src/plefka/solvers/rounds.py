@@ -5,7 +5,6 @@ slow; those of all chunks are put together in the next round, in fewer chunks or
 are. What a row finds does not depend on others.
 """
 
-import os
 from abc import abstractmethod
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +15,7 @@ import equinox as eqx
 import jax
 import numpy as np
 
+from plefka.cores import num_cores
 from plefka.programs import Program
 from plefka.question import Question
 from plefka.reduction.ladder import rows_for
@@ -132,7 +132,7 @@ def by_rows(program: Callable, question: Question, means: np.ndarray, *, work: i
 
 def on_all_cores(work: Callable[[Any], Any], pieces: list) -> list:
     """The results of all pieces in their order; compiled code lets threads run side by side."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = num_cores()
     if len(pieces) == 1 or cores == 1:
         return [work(piece) for piece in pieces]
     pool = ThreadPoolExecutor(min(cores, len(pieces)))

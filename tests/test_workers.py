@@ -1,0 +1,95 @@
+"""What workers and sweeps refuse, each in a sentence."""
+
+import functools
+import os
+from types import SimpleNamespace
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import plefka as pf
+from plefka.cores import num_cores
+from plefka.errors import InvalidFile, InvalidInput, PlefkaWarning
+from plefka.experiments import compute
+from plefka.experiments.provenance import source
+from plefka.experiments.settings import Trial
+from plefka.rows.parts import Parts
+from plefka.rows.running import Answer, _kept
+from plefka.workers import cluster
+from plefka.workers.teams import Here, Processes, Team
+
+DRAW = functools.partial(pf.ensembles.layered, (2, 3), -1, 1)
+SEEN = {2: 1, 3: 0, 4: 1}
+
+
+def test_workers_run_the_same_code():
+    flags = os.environ.get("XLA_FLAGS", "")
+    same = cluster.Shared((source(), flags), max, 3)
+    assert cluster.do(same, 5) == 5
+    with pytest.raises(InvalidInput, match=r"the workers run another plefka than this process. Install the same"):
+        cluster.do(same._replace(code=("other", flags)), 5)
+    with pytest.raises(InvalidInput, match=r"must have the XLA_FLAGS of this process.* Start them with XLA_FLAGS='a'"):
+        cluster.do(same._replace(code=(source(), "a")), 5)
+
+
+def test_a_cluster_without_workers():
+    client = SimpleNamespace(status="running", scheduler_info=lambda n_workers: {"address": "tcp://a:1"})
+    assert cluster._why_none(client) == (
+        "the Dask cluster at tcp://a:1 has no workers. Start some with: dask worker tcp://a:1"
+    )
+    assert "lost again and again at the same blocks" in cluster.Cluster.why_lost(SimpleNamespace())  # pyright: ignore
+    assert Team.why_lost(Here()) == "workers were lost again and again."
+
+
+def test_a_part_that_is_damaged(tmp_path):
+    with pytest.raises(InvalidFile, match=r"00000003.parquet: is damaged. Remove it and run the same again"):
+        _kept(Parts(tmp_path, {}), 3, Answer(None, None))
+
+
+@pytest.mark.parametrize("text", ["0", "two", "-1", "1.5"])
+def test_bad_numbers_of_threads(monkeypatch, text):
+    monkeypatch.setenv("PLEFKA_THREADS", text)
+    with pytest.raises(InvalidInput, match=f"PLEFKA_THREADS must be a whole number from 1 on; got '{text}'"):
+        num_cores()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"count": 0}, "count must be a whole number of networks from 1 on; got 0"),
+        ({"block": 0}, "block must be a whole number of networks from 1 on; got 0"),
+        ({"seed": -1}, r"seed must be a whole number from 0 to 2\^63 - 1; got -1"),
+        ({"methods": "G99"}, "there is no method 'G99'"),
+        (
+            {"draw": lambda count, seed: None},
+            r"draw\(count=4, seed=...\) must give a stack of 4 networks; got NoneType",
+        ),
+        ({"draw": lambda count, seed: DRAW(count=3, seed=seed)}, "a stack of 4 networks; got a stack of 3"),
+    ],
+)
+def test_bad_sweeps(tmp_path, arguments, message):
+    given: dict[str, Any] = {"draw": DRAW, "count": 4, "methods": "exact", "seed": 0, "evidence": SEEN, **arguments}
+    with pytest.raises(InvalidInput, match=message):
+        pf.sweep(out=tmp_path / "rows", **given)
+
+
+def test_a_sweep_is_drawn_block_by_block_and_resumes(tmp_path):
+    done = pf.sweep(DRAW, 25, tmp_path / "rows", ["exact", "SJJ"], seed=1, evidence=SEEN, block=10)
+    table = pd.read_parquet(tmp_path / "rows")
+    assert (done.rows, done.converged, len(table)) == (50, 50, 50)
+    assert sorted(table["network"].unique()) == list(range(25))
+    exact, bound = (table[table["method"] == name]["log_likelihood"].to_numpy() for name in ("exact", "SJJ"))
+    assert (bound <= exact + 1e-9).all()
+    (tmp_path / "rows" / "00000001.parquet").unlink()
+    again = pf.sweep(DRAW, 25, tmp_path / "rows", ["exact", "SJJ"], seed=1, evidence=SEEN, block=10)
+    assert again.resumed == 30
+    assert pd.read_parquet(tmp_path / "rows").equals(table)
+    with pytest.raises(InvalidFile, match="has answers of another run, which differs in seed"):
+        pf.sweep(DRAW, 25, tmp_path / "rows", ["exact", "SJJ"], seed=2, evidence=SEEN, block=10)
+
+
+def test_times_are_measured_by_this_process():
+    trial = Trial("methods", (), 1, 0)
+    with pytest.warns(PlefkaWarning, match="methods measures times, so that this process computes it"):
+        assert isinstance(compute._team(trial, Processes(2)), Here)
