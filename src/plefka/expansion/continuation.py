@@ -1,0 +1,134 @@
+"""Where G(u, gamma) stops to be analytic in the complex plane, solved for by Newton's method.
+
+For real gamma there is no such place: the means determine phi, and the covariance is positive. Singularities come as
+pairs gamma and its conjugate, and there are two kinds. At a branch point the matrix sum_S w D D' has no inverse, so phi
+stops to be a function of gamma: G has a term (gamma - gamma_c)^(3/2). At a zero, sum_S w is 0 and G has a logarithm.
+"""
+
+from collections.abc import Iterable
+from contextlib import suppress
+
+import numpy as np
+
+from plefka.expansion.legendre import Weights
+from plefka.expansion.pinned import Pinned
+
+STEPS = 16  # on the way to a singularity
+CLOSE = (0.95, 0.98, 0.85)  # of the way, where a search begins
+FAR = 0.1  # of its distance: a point that is farther from the guess is another one
+INSIDE = 0.99  # of its distance: where there must be no other one
+NEWTON_STEPS = 40
+LONGEST = 0.02  # of gamma, in one step towards a singularity
+TOLERANCE = 1e-9
+ARC = 160  # steps along a half circle
+AGREE = 1e-6
+
+
+def nearest_singularity(pinned: Pinned, guesses: Iterable[complex]) -> complex | None:
+    """The nearest to 0 of the singularities close to these points, if there is none inside its distance."""
+    found = [point for guess in guesses if (point := _singularity(pinned, guess)) is not None]
+    nearest = min(found, key=abs, default=None)
+    return nearest if nearest is not None and is_analytic_inside(pinned, INSIDE * abs(nearest)) else None
+
+
+def _singularity(pinned: Pinned, guess: complex) -> complex | None:
+    """From the first place on the way there from which one of the two searches ends nearby."""
+    for part in CLOSE:
+        begin = part * guess
+        with np.errstate(all="ignore"), suppress(np.linalg.LinAlgError):
+            phi = continued(pinned, np.linspace(0, begin, STEPS + 1))
+            points = [search(pinned, begin, phi) for search in (_branch_point, _zero)] if phi is not None else []
+            near = [point for point in points if point is not None and abs(point - guess) < FAR * abs(guess)]
+            if near:
+                return min(near, key=abs)
+    return None
+
+
+def continued(pinned: Pinned, path: np.ndarray, phi: np.ndarray | None = None) -> np.ndarray | None:
+    """phi at the end of a path through the complex plane, from phi at its beginning, which is 0 where gamma is 0."""
+    phi = np.zeros(pinned.units, complex) if phi is None else phi
+    for gamma, following in zip(path[:-1], path[1:], strict=True):
+        phi = _corrected(pinned, following, phi + (following - gamma) * _slope(pinned, gamma, phi))
+        if phi is None:
+            return None
+    return phi
+
+
+def is_analytic_inside(pinned: Pinned, radius: float) -> bool:
+    """Whether following a half circle from radius to -radius leads to what is known there, from the real axis.
+
+    A branch point between the two ways would lead to another phi, and a zero would turn the argument of Z by 2 pi.
+    """
+    arc = radius * np.exp(1j * np.pi * np.arange(ARC + 1) / ARC)
+    try:
+        with np.errstate(all="ignore"):
+            begin, end = (continued(pinned, np.linspace(0, x, STEPS + 1)) for x in arc[[0, -1]].real)
+            if begin is None or end is None:
+                return False
+            phi, turned, before = begin, 0.0, 1.0
+            for following in zip(arc[:-1], arc[1:], strict=True):
+                phi = continued(pinned, np.array(following), phi)
+                if phi is None:
+                    return False
+                total = Weights.at(pinned, following[1], phi).total
+                turned, before = turned + float(np.angle(total / before)), total
+    except np.linalg.LinAlgError:
+        return False
+    return bool(np.abs(phi - end).max(initial=0.0) < AGREE * (1 + np.abs(end).max(initial=0.0)) and abs(turned) < 1)
+
+
+def _slope(pinned: Pinned, gamma: complex, phi: np.ndarray) -> np.ndarray:
+    """d phi / d gamma."""
+    found = Weights.at(pinned, gamma, phi)
+    return np.linalg.solve(found.spread, pinned.D.first(found.w * pinned.U))
+
+
+def _corrected(pinned: Pinned, gamma: complex, phi: np.ndarray) -> np.ndarray | None:
+    for _ in range(NEWTON_STEPS):
+        found = Weights.at(pinned, gamma, phi)
+        step = np.linalg.solve(found.spread, found.away)
+        phi = phi - step
+        if np.abs(step).max(initial=0.0) < TOLERANCE:
+            return phi
+    return None
+
+
+def _branch_point(pinned: Pinned, gamma: complex, phi: np.ndarray) -> complex | None:
+    """gamma, phi and a vector x with away = 0 and spread x = 0, where the length of x is held."""
+    n, D, U = len(phi), pinned.D, pinned.U
+    x = np.linalg.svd(Weights.at(pinned, gamma, phi).spread)[2][-1].conj()
+    length = x.conj()
+    for _ in range(NEWTON_STEPS):
+        found = Weights.at(pinned, gamma, phi)
+        along = found.w * D.linear(x)
+        matrix = np.zeros((2 * n + 1, 2 * n + 1), complex)
+        matrix[:n, :n] = matrix[n : 2 * n, n + 1 :] = found.spread
+        matrix[:n, n], matrix[n : 2 * n, n] = -D.first(found.w * U), -D.first(along * U)
+        matrix[n : 2 * n, :n], matrix[-1, n + 1 :] = D.second(along), length
+        step = np.linalg.solve(matrix, np.concatenate([found.away, found.spread @ x, [length @ x - 1]]))
+        step = _limited(step, n, gamma)
+        phi, gamma, x = phi - step[:n], gamma - step[n], x - step[n + 1 :]
+        if np.abs(step).max() < TOLERANCE * max(1.0, abs(gamma)):
+            return complex(gamma)
+    return None
+
+
+def _limited(step: np.ndarray, n: int, gamma: complex) -> np.ndarray:
+    """A step that moves gamma, which is number n, by no more than a part of itself, so that it stays near its guess."""
+    return step / max(1.0, abs(step[n]) / (LONGEST * abs(gamma)))
+
+
+def _zero(pinned: Pinned, gamma: complex, phi: np.ndarray) -> complex | None:
+    """gamma and phi with away = 0 and total = 0."""
+    n, D, U = len(phi), pinned.D, pinned.U
+    for _ in range(NEWTON_STEPS):
+        found = Weights.at(pinned, gamma, phi)
+        matrix = np.zeros((n + 1, n + 1), complex)
+        matrix[:n, :n], matrix[:n, n] = found.spread, -D.first(found.w * U)
+        matrix[n, :n], matrix[n, n] = found.away, -(found.w @ U)
+        step = np.linalg.solve(matrix, np.append(found.away, found.total))
+        step = _limited(step, n, gamma)
+        phi, gamma = phi - step[:n], gamma - step[n]
+        if np.abs(step).max() < TOLERANCE * max(1.0, abs(gamma)):
+            return complex(gamma)
+    return None
