@@ -15,12 +15,13 @@ from plefka.expansion.pinned import Pinned
 
 STEPS = 16  # on the way to a singularity
 CLOSE = (0.95, 0.98, 0.85)  # of the way, where a search begins
-FAR = 0.1  # of its distance: a point that is farther from the guess is another one
+FAR = 0.2  # of its distance: a point that is farther from where its search began is another one
 INSIDE = 0.99  # of its distance: where there must be no other one
 NEWTON_STEPS = 40
 LONGEST = 0.02  # of gamma, in one step towards a singularity
 TOLERANCE = 1e-9
-ARC = 160  # steps along a half circle
+CORRECTED = 1e-6  # a step of Newton's method after which the next one would be its square
+ARC = 128  # steps along a half circle
 AGREE = 1e-6
 
 
@@ -37,10 +38,10 @@ def _singularity(pinned: Pinned, guess: complex) -> complex | None:
         begin = part * guess
         with np.errstate(all="ignore"), suppress(np.linalg.LinAlgError):
             phi = continued(pinned, np.linspace(0, begin, STEPS + 1))
-            points = [search(pinned, begin, phi) for search in (_branch_point, _zero)] if phi is not None else []
-            near = [point for point in points if point is not None and abs(point - guess) < FAR * abs(guess)]
-            if near:
-                return min(near, key=abs)
+            found = [search(pinned, begin, phi) for search in (_branch_point, _zero)] if phi is not None else []
+            points = [point for point in found if point is not None]
+            if points:
+                return min(points, key=abs)
     return None
 
 
@@ -88,14 +89,14 @@ def _corrected(pinned: Pinned, gamma: complex, phi: np.ndarray) -> np.ndarray | 
         found = Weights.at(pinned, gamma, phi)
         step = np.linalg.solve(found.spread, found.away)
         phi = phi - step
-        if np.abs(step).max(initial=0.0) < TOLERANCE:
+        if np.abs(step).max(initial=0.0) < CORRECTED:
             return phi
     return None
 
 
 def _branch_point(pinned: Pinned, gamma: complex, phi: np.ndarray) -> complex | None:
     """gamma, phi and a vector x with away = 0 and spread x = 0, where the length of x is held."""
-    n, D, U = len(phi), pinned.D, pinned.U
+    n, D, U, begin = len(phi), pinned.D, pinned.U, gamma
     x = np.linalg.svd(Weights.at(pinned, gamma, phi).spread)[2][-1].conj()
     length = x.conj()
     for _ in range(NEWTON_STEPS):
@@ -108,6 +109,8 @@ def _branch_point(pinned: Pinned, gamma: complex, phi: np.ndarray) -> complex | 
         step = np.linalg.solve(matrix, np.concatenate([found.away, found.spread @ x, [length @ x - 1]]))
         step = _limited(step, n, gamma)
         phi, gamma, x = phi - step[:n], gamma - step[n], x - step[n + 1 :]
+        if not abs(gamma - begin) < FAR * abs(begin):
+            return None
         if np.abs(step).max() < TOLERANCE * max(1.0, abs(gamma)):
             return complex(gamma)
     return None
@@ -120,7 +123,7 @@ def _limited(step: np.ndarray, n: int, gamma: complex) -> np.ndarray:
 
 def _zero(pinned: Pinned, gamma: complex, phi: np.ndarray) -> complex | None:
     """gamma and phi with away = 0 and total = 0."""
-    n, D, U = len(phi), pinned.D, pinned.U
+    n, D, U, begin = len(phi), pinned.D, pinned.U, gamma
     for _ in range(NEWTON_STEPS):
         found = Weights.at(pinned, gamma, phi)
         matrix = np.zeros((n + 1, n + 1), complex)
@@ -129,6 +132,8 @@ def _zero(pinned: Pinned, gamma: complex, phi: np.ndarray) -> complex | None:
         step = np.linalg.solve(matrix, np.append(found.away, found.total))
         step = _limited(step, n, gamma)
         phi, gamma = phi - step[:n], gamma - step[n]
+        if not abs(gamma - begin) < FAR * abs(begin):
+            return None
         if np.abs(step).max() < TOLERANCE * max(1.0, abs(gamma)):
             return complex(gamma)
     return None
