@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from plefka.errors import InvalidInput
+from plefka.errors import InvalidInput, MethodDoesNotApply
 from plefka.expansion.coefficients import with_digits
 from plefka.expansion.continuation import nearest_singularity
 from plefka.expansion.hidden_states import HiddenStates, hidden_states
@@ -15,6 +15,7 @@ from plefka.expansion.pinned import Pinned
 from plefka.expansion.radius import by_ratios, guesses, poles
 from plefka.expansion.sentences import COLUMNS, rows_of, verdict_of
 from plefka.networks.belief import BeliefNetwork
+from plefka.question import LARGEST_THETA
 from plefka.tables import text_table
 from plefka.what_if import WhatIf
 
@@ -141,6 +142,7 @@ def series(network: BeliefNetwork, evidence: Any, order: int = MOST_ORDERS, mean
     given = WhatIf.of(network, evidence, None, "series").evidence
     states = hidden_states(network, given)
     theta = states.log_odds() if means is None else _log_odds(network, states, means)
+    _check_uncertain(network, states, theta)
     u = np.where(states.hidden, 0.0, given.rows[0])
     u[states.hidden] = 1 / (1 + np.exp(-theta))
     energies = -states.log_weights
@@ -170,6 +172,16 @@ def _log_odds(network: BeliefNetwork, states: HiddenStates, means: Any) -> np.nd
         )
     u = u[states.hidden]
     return np.log(u) - np.log1p(-u)
+
+
+def _check_uncertain(network: BeliefNetwork, states: HiddenStates, theta: np.ndarray) -> None:
+    sure = np.flatnonzero(np.abs(theta) > LARGEST_THETA)
+    if sure.size:
+        unit = network.names[np.flatnonzero(states.hidden)[sure[0]]]
+        raise MethodDoesNotApply(
+            f"series needs hidden units whose states are open; unit {unit!r} has posterior log-odds of "
+            f"{theta[sure[0]]:.4g}. Observe it."
+        )
 
 
 def _degree(name: str, value: Any) -> int:
