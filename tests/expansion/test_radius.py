@@ -41,8 +41,8 @@ SOME = [(kind, k) for kind, k in NETWORKS if k < 4]
 def test_partial_sums_converge_where_the_radius_is_above_one_and_not_elsewhere(kind, k):
     """The errors of orders 26 to 30 against those of 11 to 15.
 
-    At a radius R the one is about R^-15 (28 / 13)^-2.5 of the other, 0.15 R^-15. The radius itself is checked by
-    following G along the unit circle.
+    At a radius R the one is about R^-15 (28 / 13)^-2.5 of the other, 0.15 R^-15: at a radius of 1 it is 0.15, and a
+    margin of 1.15 in R is a factor of 8. The radius itself is checked by following G along the unit circle.
     """
     found, pinned = series_of(kind, k)
     error = np.abs(found.partial_sums - found.exact)
@@ -52,7 +52,7 @@ def test_partial_sums_converge_where_the_radius_is_above_one_and_not_elsewhere(k
         assert late < max(0.15 * early, 1e-13)
     if found.radius < 1 / MARGIN:
         assert found.converges is False
-        assert late > early
+        assert late > 0.15 * early
     if found.singularity is not None and abs(found.radius - 1) > 0.02:
         assert is_analytic_inside(pinned, 1.0) == (found.radius > 1)
 

@@ -139,7 +139,7 @@ def figure(rows: Rows) -> Figure:
     columns = columns_of(rows, "paper")
     radii = {column.name: column.rows["radius"].astype(float) for column in columns}
     words = "; ".join(f"{column.name} {percent(column.share)}" for column in columns)
-    panels = [Panel(shares(radii), f"Share of networks whose radius is above a value. Above 1: {words}.")]
+    panels = [Panel(shares(radii), f"Radius of convergence: the share of networks in which it is above 1. {words}.")]
     scaled = {TITLES[group]: columns_of(rows, group) for group in SCALED}
     curves = {
         title: {_scale(column): column.rows["radius"].astype(float) for column in found}
@@ -150,7 +150,7 @@ def figure(rows: Rows) -> Figure:
         f"{title}: " + ", ".join(f"{np.median(radius):.2f} at {scale:g}" for scale, radius in by_scale.items())
         for title, by_scale in curves.items()
     )
-    panels.append(Panel(quantiles_by_scale(curves), f"Median radius by the scale of the weights. {listed}."))
+    panels.append(Panel(quantiles_by_scale(curves), f"Radius of convergence: the median by the scale of the weights. {listed}."))
     return Figure("radius", panels, CAPTION)
 
 
