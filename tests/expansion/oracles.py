@@ -1,5 +1,7 @@
 """Slow twins of the expansion: the closed forms of orders 1 to 4, and the whole series with 50 digits at least."""
 
+from typing import Any
+
 import mpmath as mp
 import numpy as np
 import scipy.optimize
@@ -40,7 +42,7 @@ def legendre(network: pf.BeliefNetwork, row: np.ndarray, u: np.ndarray) -> float
     return -float(found.fun)
 
 
-def with_many_digits(energies: np.ndarray, theta: np.ndarray, order: int, digits: int = 150) -> list[mp.mpf]:
+def with_many_digits(energies: np.ndarray, theta: np.ndarray, order: int, digits: int = 150) -> list[Any]:
     """The coefficients from powers of the unnormalised weights, and of the logarithm of their sum.
 
     Up to 90 digits cancel on the way, for weak weights and means close to 0: fifty remain.
@@ -54,7 +56,8 @@ def with_many_digits(energies: np.ndarray, theta: np.ndarray, order: int, digits
         D = [[S[i] - u[i] for i in range(n)] for S in states]
         v = [each * (1 - each) for each in u]
         w, exponents = [[mp.mpf(1)] * count], [[mp.mpf(0)] * count]
-        Z, log_Z = [mp.mpf(1)], [mp.mpf(0)]
+        Z: list[Any] = [mp.mpf(1)]
+        log_Z = [mp.mpf(0)]
         for k in range(1, order + 1):
             products = [mp.fsum(j * exponents[j][s] * w[k - j][s] for j in range(1, k)) / k for s in range(count)]
             known = [b - (E[s] if k == 1 else 0) for s, b in enumerate(products)]

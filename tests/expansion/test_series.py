@@ -5,11 +5,11 @@ import pytest
 
 import plefka as pf
 from plefka.errors import InvalidEvidence, InvalidInput, MethodDoesNotApply
+from plefka.evidence import as_evidence
 from plefka.expansion.coefficients import coefficients, with_digits
 from plefka.expansion.hidden_states import hidden_states
 from plefka.expansion.legendre import exact_free_energy
 from plefka.expansion.pinned import Pinned
-from plefka.evidence import as_evidence
 from tests import slow, zoo
 from tests.expansion import oracles
 from tests.quick import quick_where
@@ -44,8 +44,8 @@ def test_they_are_those_that_the_schemes_of_these_orders_have():
     "name", quick_where(["sigmoid, sparse, large weights", "noisy-or, layered"], [*zoo.ZOO, "weak", "many units"])
 )
 def test_all_orders_agree_with_fifty_digits(name):
-    sizes = {"weak": (5, -0.01, 0.01), "many units": (9, -2, 2)}
-    network = zoo.ZOO[name] if name in zoo.ZOO else zoo.dense(*sizes[name], "sigmoid", 3)
+    others = {"weak": zoo.dense(5, -0.01, 0.01, "sigmoid", 3), "many units": zoo.dense(9, -2, 2, "sigmoid", 3)}
+    network = {**zoo.ZOO, **others}[name]
     row = zoo.some_evidence(network) if name in zoo.ZOO else np.full(network.size, np.nan)
     row[-1] = 1
     states = hidden_states(network, as_evidence(network, row))

@@ -26,7 +26,6 @@ def write(folder: Path, parts: tuple[str, ...] = ("all",)) -> None:
             for activation, method in runs:
                 store.write(f"{activation}-{method}", _history(experiment, activation, method, rng), 1.0, len(runs))
 
-
         if isinstance(experiment, Radii):
             for name, _ in experiment.groups:
                 store.write(name, _radii(experiment, name, rng), 1.0, len(experiment.groups))

@@ -32,9 +32,9 @@ def test_the_rows_are_those_of_single_calls(folder):
     evidence = networks.observe(stack, observed)[0]
     for k in range(TINY.networks):
         found = pf.series(zoo.network_of(stack, k), evidence[k], TINY.order)
-        assert part["radius"][k] == pytest.approx(found.radius, rel=1e-6)
-        assert part["ratios"][k] == pytest.approx(found.radius_by_ratios, rel=1e-6)
-        assert part["error"][k] == pytest.approx(abs(found.partial_sums[-1] - found.exact), rel=1e-5)
+        assert part["radius"][k] == pytest.approx(found.radius, rel=1e-4)
+        assert part["ratios"][k] == pytest.approx(found.radius_by_ratios, rel=1e-4)
+        assert part["error"][k] == pytest.approx(abs(found.partial_sums[-1] - found.exact), rel=1e-4)
         assert part["solved"][k] == (found.singularity is not None)
     assert len(rows.where(group="sigmoid scales")["radius"]) == 2 * TINY.scale_networks
 
@@ -78,7 +78,7 @@ def test_the_first_networks_computed_again_have_the_same_radius(published, numbe
     evidence = networks.observe(stack, observed)[0]
     again = [pf.series(radii.one_of(stack, k), evidence[k]).radius for k in range(FIRST)]
     column = radius.columns_of(published, "paper")[number]
-    np.testing.assert_allclose(column.rows["radius"][:FIRST], again, rtol=1e-4)
+    np.testing.assert_allclose(column.rows["radius"][:FIRST], again, rtol=1e-3)
 
 
 def test_what_the_rows_must_show(published):

@@ -5,8 +5,9 @@ pairs gamma and its conjugate, and there are two kinds. At a branch point the ma
 stops to be a function of gamma: G has a term (gamma - gamma_c)^(3/2). At a zero, sum_S w is 0 and G has a logarithm.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from itertools import pairwise
 
 import numpy as np
 
@@ -19,9 +20,11 @@ FAR = 0.2  # of its distance: a point that is farther from where its search bega
 INSIDE = 0.99  # of its distance: where there must be no other one
 NEWTON_STEPS = 40
 LONGEST = 0.02  # of gamma, in one step towards a singularity
+HALVINGS = 7  # of a step along a path
+SURPRISE = 0.3  # of a step: more than that is not to be corrected
 TOLERANCE = 1e-9
 CORRECTED = 1e-6  # a step of Newton's method after which the next one would be its square
-ARC = 128  # steps along a half circle
+ARC = 96  # steps along a half circle
 AGREE = 1e-6
 
 
@@ -38,21 +41,11 @@ def _singularity(pinned: Pinned, guess: complex) -> complex | None:
         begin = part * guess
         with np.errstate(all="ignore"), suppress(np.linalg.LinAlgError):
             phi = continued(pinned, np.linspace(0, begin, STEPS + 1))
-            found = [search(pinned, begin, phi) for search in (_branch_point, _zero)] if phi is not None else []
+            found = [search(pinned, begin, phi) for search in (_branch_point, _zero)]
             points = [point for point in found if point is not None]
             if points:
                 return min(points, key=abs)
     return None
-
-
-def continued(pinned: Pinned, path: np.ndarray, phi: np.ndarray | None = None) -> np.ndarray | None:
-    """phi at the end of a path through the complex plane, from phi at its beginning, which is 0 where gamma is 0."""
-    phi = np.zeros(pinned.units, complex) if phi is None else phi
-    for gamma, following in zip(path[:-1], path[1:], strict=True):
-        phi = _corrected(pinned, following, phi + (following - gamma) * _slope(pinned, gamma, phi))
-        if phi is None:
-            return None
-    return phi
 
 
 def is_analytic_inside(pinned: Pinned, radius: float) -> bool:
@@ -61,21 +54,39 @@ def is_analytic_inside(pinned: Pinned, radius: float) -> bool:
     A branch point between the two ways would lead to another phi, and a zero would turn the argument of Z by 2 pi.
     """
     arc = radius * np.exp(1j * np.pi * np.arange(ARC + 1) / ARC)
-    try:
-        with np.errstate(all="ignore"):
-            begin, end = (continued(pinned, np.linspace(0, x, STEPS + 1)) for x in arc[[0, -1]].real)
-            if begin is None or end is None:
-                return False
-            phi, turned, before = begin, 0.0, 1.0
-            for following in zip(arc[:-1], arc[1:], strict=True):
-                phi = continued(pinned, np.array(following), phi)
-                if phi is None:
-                    return False
-                total = Weights.at(pinned, following[1], phi).total
-                turned, before = turned + float(np.angle(total / before)), total
-    except np.linalg.LinAlgError:
-        return False
-    return bool(np.abs(phi - end).max(initial=0.0) < AGREE * (1 + np.abs(end).max(initial=0.0)) and abs(turned) < 1)
+    with np.errstate(all="ignore"), suppress(np.linalg.LinAlgError):
+        begin, end = (continued(pinned, np.linspace(0, x, STEPS + 1)) for x in (radius, -radius))
+        phi = list(followed(pinned, arc, begin))
+        totals = [Weights.at(pinned, *each).total for each in zip(arc[1:], phi, strict=True)]
+        turned = np.angle(np.divide(totals, [1.0, *totals[:-1]])).sum()
+        return bool(np.abs(phi[-1] - end).max() < AGREE * (1 + np.abs(end).max()) and abs(turned) < 1)
+    return False
+
+
+def continued(pinned: Pinned, path: np.ndarray) -> np.ndarray:
+    """phi at the end of a path that begins at gamma = 0."""
+    *_, phi = followed(pinned, path, np.zeros(pinned.units, complex))
+    return phi
+
+
+def followed(pinned: Pinned, path: np.ndarray, phi: np.ndarray) -> Iterator[np.ndarray]:
+    """phi at each further point of a path through the complex plane, from phi at its beginning."""
+    for gamma, following in pairwise(path):
+        phi = _moved(pinned, gamma, following, phi, HALVINGS)
+        yield phi
+
+
+def _moved(pinned: Pinned, gamma: complex, to: complex, phi: np.ndarray, halvings: int) -> np.ndarray:
+    """phi after a step, which is halved where its beginning does not predict its end: it could lead to another phi."""
+    predicted = phi + (to - gamma) * _slope(pinned, gamma, phi)
+    with suppress(np.linalg.LinAlgError):
+        found = _corrected(pinned, to, predicted)
+        if np.abs(found - predicted).max() <= SURPRISE * np.abs(predicted - phi).max() + CORRECTED:
+            return found
+    if not halvings:
+        raise np.linalg.LinAlgError(f"phi cannot be followed to gamma = {to}.")
+    middle = (gamma + to) / 2
+    return _moved(pinned, middle, to, _moved(pinned, gamma, middle, phi, halvings - 1), halvings - 1)
 
 
 def _slope(pinned: Pinned, gamma: complex, phi: np.ndarray) -> np.ndarray:
@@ -84,14 +95,15 @@ def _slope(pinned: Pinned, gamma: complex, phi: np.ndarray) -> np.ndarray:
     return np.linalg.solve(found.spread, pinned.D.first(found.w * pinned.U))
 
 
-def _corrected(pinned: Pinned, gamma: complex, phi: np.ndarray) -> np.ndarray | None:
+def _corrected(pinned: Pinned, gamma: complex, phi: np.ndarray) -> np.ndarray:
+    """phi that holds the means, from a point nearby."""
     for _ in range(NEWTON_STEPS):
         found = Weights.at(pinned, gamma, phi)
         step = np.linalg.solve(found.spread, found.away)
         phi = phi - step
-        if np.abs(step).max(initial=0.0) < CORRECTED:
+        if np.abs(step).max() < CORRECTED:
             return phi
-    return None
+    raise np.linalg.LinAlgError(f"Newton's method does not converge at gamma = {gamma}.")
 
 
 def _branch_point(pinned: Pinned, gamma: complex, phi: np.ndarray) -> complex | None:

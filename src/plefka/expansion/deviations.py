@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-
 FEW_UNITS = 8  # up to which one product of matrices is quicker
 
 

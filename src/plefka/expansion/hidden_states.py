@@ -1,4 +1,4 @@
-"""ln weight of every state of the hidden units given the evidence: all that the expansion needs to know of a network."""
+"""ln weight of every state of the hidden units given the evidence: all that the expansion needs of a network."""
 
 from typing import NamedTuple
 
@@ -20,7 +20,7 @@ class HiddenStates(NamedTuple):
     hidden: np.ndarray  # (units,): where the network's units are hidden
 
     @property
-    def count(self) -> int:
+    def units(self) -> int:
         """How many units are hidden."""
         return int(self.hidden.sum())
 
@@ -31,7 +31,7 @@ class HiddenStates(NamedTuple):
 
     def log_odds(self) -> np.ndarray:
         """The posterior log-odds of the hidden units, exact near certainty too."""
-        on = unit_states(self.count) == 1
+        on = unit_states(self.units) == 1
         by_unit = [[np.logaddexp.reduce(self.log_weights[k]) for k in (unit, ~unit)] for unit in on.T]
         return np.array([likely - unlikely for likely, unlikely in by_unit])
 

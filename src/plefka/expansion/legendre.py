@@ -1,4 +1,4 @@
-"""G(u, gamma) itself, with no expansion: the Legendre transform, for real and for complex gamma.              (9)-(12)"""
+"""G(u, gamma) itself, with no expansion: the Legendre transform, for real and for complex gamma.            (9)-(12)"""
 
 from typing import NamedTuple
 

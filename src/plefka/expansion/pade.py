@@ -36,7 +36,7 @@ def approximant(c: np.ndarray, m: int, n: int) -> Pade:
     """The quotient of polynomials of degrees m and n whose power series begins with c; of less where that is enough."""
     scale = natural_scale(c)
     c = c[: m + n + 1] * scale ** np.arange(m + n + 1)
-    size = np.linalg.norm(c)
+    size = float(np.linalg.norm(c))
     while n:
         rank = int(np.sum(np.linalg.svd(_shifted(c, m, n)[m + 1 :], compute_uv=False) > RELATIVE * size))
         if rank == n:

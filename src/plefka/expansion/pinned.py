@@ -2,7 +2,7 @@
 
 With <.> the average over independent units, D_i = (S_i - u_i) / sqrt(v_i) and U = E - <E> - sum_i D_i <E D_i>,
 
-    G(u, gamma) = G_0 + gamma <E> - ln < exp(-gamma U + sum_i phi_i D_i) >,    phi such that the means stay at u.    (11)
+    G(u, gamma) = G_0 + gamma <E> - ln < exp(-gamma U + sum_i phi_i D_i) >,    phi such that the means stay at u.   (11)
 """
 
 from typing import Any, NamedTuple

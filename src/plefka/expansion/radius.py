@@ -18,7 +18,7 @@ FEWEST = 12  # orders from which an estimate is made
 LATE = 1 / 3  # of the coefficients tell ratios
 EXPONENTS = (1.5, 0.0)  # of a branch point, and of a logarithm
 GUESSES, FARTHEST = 4, 1.25  # poles that may be the nearest singularity, and how far they are at most, over the first
-SPURIOUS = 1e-5  # of the largest residue: a pole that rounding makes, with a zero beside it
+SPURIOUS = 1e-4  # of the median residue: a pole that rounding makes, with a zero beside it
 
 
 class Ratios(NamedTuple):
@@ -56,7 +56,8 @@ def poles(c: np.ndarray) -> np.ndarray:
     second = n * (n - 1) * c[2:]
     m = (len(second) - 1) // 2
     found, sizes = approximant(second, len(second) - 1 - m, m).poles()
-    return found[(sizes > SPURIOUS * sizes.max(initial=0.0)) & (found.imag >= 0)]
+    usual = np.median(sizes) if len(sizes) else 0.0
+    return found[(sizes > SPURIOUS * usual) & (np.imag(found) >= 0)]
 
 
 def guesses(found: np.ndarray) -> np.ndarray:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from plefka.experiments.drawing import SERIES, STYLES, to_svg
-from plefka.plots.style import INK, QUIET, canvas
+from plefka.plots.style import INK, canvas
 
 SIZE = (5.2, 3.9)  # inches
 POINTS = 60  # of a curve
@@ -41,7 +41,7 @@ def quantiles_by_scale(curves: Mapping[str, Mapping[float, np.ndarray]]) -> str:
         axes.plot(scale, middle, color=colour, linestyle=style, linewidth=1.6, label=name)
     axes.axhline(1.0, color=INK, linewidth=1.2, linestyle=(0, (5, 3)))
     axes.set(xscale="log", yscale="log", xlabel="scale s of the weights", ylabel="radius of convergence")
-    for axis, ends, label in ((axes.xaxis, axes.get_xlim(), axes.set_xticks), (axes.yaxis, axes.get_ylim(), axes.set_yticks)):
+    for ends, label in ((axes.get_xlim(), axes.set_xticks), (axes.get_ylim(), axes.set_yticks)):
         shown = [tick for tick in TICKS if ends[0] <= tick <= ends[1]]
         label(shown, [f"{tick:g}" for tick in shown])
     axes.minorticks_off()

@@ -9,6 +9,7 @@ import plefka as pf
 from plefka.experiments.networks import draw, observe
 from plefka.experiments.settings import Ensemble, Radii
 
+DIGITS = 2.0**13
 SCALES = "scales"  # in the name of a group that scales weights
 
 
@@ -38,7 +39,7 @@ def one_of(networks: pf.BeliefNetwork, k: int) -> pf.BeliefNetwork:
 
 
 def _numbers(network: pf.BeliefNetwork, row: np.ndarray, order: int) -> dict[str, Any]:
-    """What is kept of a series; seven digits are enough for all that is drawn from it."""
+    """What is kept of a series; four digits are enough for all that is drawn from it."""
     found = pf.series(network, row, order)
     numbers = {
         "radius": found.radius,
@@ -47,4 +48,10 @@ def _numbers(network: pf.BeliefNetwork, row: np.ndarray, order: int) -> dict[str
         "error": abs(found.partial_sums[-1] - found.exact),
         "pade": abs(found.pade() - found.exact),
     }
-    return {"solved": found.singularity is not None, **{name: np.float32(value) for name, value in numbers.items()}}
+    return {"solved": found.singularity is not None, **{name: four_digits(value) for name, value in numbers.items()}}
+
+
+def four_digits(value: float) -> np.float32:
+    """In 13 binary digits, so that the rest are zeros, which take no room in a file."""
+    mantissa, exponent = np.frexp(value)
+    return np.float32(np.ldexp(np.round(mantissa * DIGITS) / DIGITS, exponent))

@@ -68,33 +68,51 @@ def columns_of(rows: Rows, group: str) -> list[Column]:
 
 def render(everything: Mapping[str, Rows]) -> Section:
     rows = everything["radius"]
-    return Section("Is the radius of convergence above 1?", [Text(answer(rows)), Text(ABOUT), figure(rows), *_tables(rows)])
+    return Section(
+        "Is the radius of convergence above 1?", [Text(answer(rows)), Text(ABOUT), figure(rows), *_tables(rows)]
+    )
 
 
 def answer(rows: Rows) -> str:
     """The answer to the open question, in a paragraph."""
-    columns = columns_of(rows, "paper")
-    by_column = "; ".join(f"{column.name} {percent(column.share)}" for column in columns)
-    scaled = [(_scale(column), column.share) for column in columns_of(rows, "sigmoid")]
-    sure = max((scale for scale, share in scaled if share == 1.0), default=0.0)
+    by_column = "; ".join(f"{column.name} {percent(column.share)}" for column in columns_of(rows, "paper"))
     return (
-        "Is the radius of convergence of Plefka's expansion above 1 for belief networks? Not in general: it depends on "
-        f"the weights. Share of networks with a radius above 1, out of {rows.settings['networks']:,} of each kind: "
-        f"{by_column}. For sigmoid networks with weights and biases from [-s, s], all of "
-        f"{rows.settings['scale_networks']:,} networks have a radius above 1 up to s = {sure:g}, and "
-        f"{percent(scaled[-1][1])} at s = {scaled[-1][0]:g}. A radius below 1 means that adding orders makes the free "
-        "energy worse in the end; a Padé approximant of the same coefficients stays accurate "
-        f"(largest error at order {rows.settings['order']}: {_worst(columns)})."
+        "Is the radius of convergence of Plefka's expansion above 1 for belief networks, as the method requires? Not in "
+        "general. It depends on the weights. The share of networks with a radius above 1, of "
+        f"{rows.settings['networks']:,} of each kind in the paper, is: {by_column}. {_by_scale(rows)} {_resummed(rows)}"
     )
 
 
-def _worst(columns: list[Column]) -> str:
-    diverging = [column.rows["pade"][column.rows["radius"] < 1] for column in columns]
-    sums = [column.rows["error"][column.rows["radius"] < 1] for column in columns]
-    pade, partial = np.concatenate(diverging), np.concatenate(sums)
-    if not len(pade):
-        return "no network diverges"
-    return f"median {np.median(pade):.1g} nats where partial sums are off by {np.median(partial):.1g} in the median"
+def _by_scale(rows: Rows) -> str:
+    """What the scale of the weights does."""
+    sigmoid = columns_of(rows, "sigmoid")
+    noisy_or = [column for group in list(SCALED)[1:] for column in columns_of(rows, group)]
+    sure = max((_scale(column) for column in sigmoid if column.share == 1.0), default=0.0)
+    last, count = sigmoid[-1], rows.settings["scale_networks"]
+    text = (
+        f"With weights and biases from [-s, s], all of {count:,} sigmoid networks have a radius above 1 up to s = "
+        f"{sure:g}, and {percent(last.share)} of them at s = {_scale(last):g}."
+    )
+    if noisy_or and all(column.share < 1 for column in noisy_or):
+        low, high = (_scale(column) for column in (noisy_or[0], noisy_or[-1]))
+        text += (
+            f" Noisy-or networks with weights and biases from [0, s] have no such scale: from s = {low:g} to {high:g}, "
+            "some have a radius below 1."
+        )
+    return text
+
+
+def _resummed(rows: Rows) -> str:
+    """What is left where the series diverges."""
+    diverging = rows.columns["radius"] < 1
+    if not diverging.any():
+        return "No series diverges."
+    sums, pade = (float(np.median(rows.columns[name][diverging])) for name in ("error", "pade"))
+    return (
+        "Below 1, low orders may still help, but more of them do not: at order "
+        f"{rows.settings['order']} the sum is off by {sums:.2g} nats in the median. Padé approximants of the same "
+        f"coefficients are off by {pade:.0e}."
+    )
 
 
 def _scale(column: Column) -> float:
@@ -150,7 +168,9 @@ def figure(rows: Rows) -> Figure:
         f"{title}: " + ", ".join(f"{np.median(radius):.2f} at {scale:g}" for scale, radius in by_scale.items())
         for title, by_scale in curves.items()
     )
-    panels.append(Panel(quantiles_by_scale(curves), f"Radius of convergence: the median by the scale of the weights. {listed}."))
+    panels.append(
+        Panel(quantiles_by_scale(curves), f"Radius of convergence: the median by the scale of the weights. {listed}.")
+    )
     return Figure("radius", panels, CAPTION)
 
 
@@ -160,7 +180,7 @@ TITLES = {
     "rare noisy-or scales": "noisy-or [0, s], smallest ln Z",
 }
 CAPTION = (
-    "The radius of convergence of Plefka's expansion. Left: the share of the paper's networks whose radius is above the "
-    "value on the axis. Right: the median over networks with weights and biases from a range of scale s, and the band "
+    "The radius of convergence of Plefka's expansion. Left: the share of the paper's networks whose radius is above "
+    "the value on the axis. Right: the median over networks with weights and biases from a range of scale s, and the band "
     "that nine in ten networks are in. The series converges at γ = 1 for networks above the dashed line at 1."
 )

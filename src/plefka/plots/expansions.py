@@ -24,7 +24,7 @@ def series(found: "Series", *, title: str | None = None, ax: Axes | None = None)
     axes, palette = axes_for(ax, (6.4, 4.2), 0.1)
     plain(axes, palette)
     orders = np.arange(found.order + 1)
-    resummed = [found.pade(n - n // 2, n // 2) for n in orders]
+    resummed = [found.pade(n - n // 2, n // 2) for n in range(len(orders))]
     lines = {"partial sums": (found.partial_sums, "o-"), "Padé approximants": (resummed, "s--")}
     for (label, (values, style)), colour in zip(lines.items(), palette.accents, strict=True):
         error = np.maximum(np.abs(np.asarray(values) - found.exact), SMALLEST)
