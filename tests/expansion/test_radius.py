@@ -14,6 +14,8 @@ from plefka.expansion.hidden_states import hidden_states, unit_states
 from plefka.expansion.pade import approximant
 from plefka.expansion.pinned import Pinned
 from plefka.expansion.radius import by_ratios, guesses, poles
+from plefka.experiments import networks
+from plefka.experiments.settings import Ensemble
 from tests import zoo
 from tests.quick import quick_where
 
@@ -53,7 +55,7 @@ def test_partial_sums_converge_where_the_radius_is_above_one_and_not_elsewhere(k
     if found.radius < 1 / MARGIN:
         assert found.converges is False
         assert late > 0.15 * early
-    if found.singularity is not None and abs(found.radius - 1) > 0.02:
+    if found.is_established and abs(found.radius - 1) > 0.02:
         assert is_analytic_inside(pinned, 1.0) == (found.radius > 1)
 
 
@@ -67,7 +69,7 @@ def test_the_law_sees_networks_of_both_kinds():
 @pytest.mark.parametrize(("kind", "k"), SOME)
 def test_estimates_agree_with_the_singularity(kind, k):
     found, _ = series_of(kind, k)
-    assert found.singularity is not None
+    assert found.is_established
     assert found.radius_by_poles == pytest.approx(found.radius, rel=0.15)
     assert found.radius_by_ratios == pytest.approx(found.radius, rel=0.35)
 
@@ -88,7 +90,7 @@ def test_two_units_in_closed_form(first, second, strength):
     u = np.array([first, second])
     pinned = Pinned.at(energies, np.log(u / (1 - u)))
     c = coefficients(pinned, 30)
-    found = nearest_singularity(pinned, guesses(poles(c)))
+    found = nearest_singularity(pinned, guesses(poles(c))).point
     # with y = 1 - exp(-gamma strength), s = u_1 + u_2 and t = u_1 u_2:  (1 - s y)^2 + 4 t y (1 - y) = 0
     s, t = u.sum(), u.prod()
     y = np.roots([s**2 - 4 * t, 4 * t - 2 * s, 1.0]).astype(complex)
@@ -106,23 +108,40 @@ def test_without_fields_the_singularities_are_zeros_of_the_partition_function(st
     pinned = Pinned.at(-strength * spins.prod(1), np.zeros(2))
     c = coefficients(pinned, 30)
     zero = np.pi / 2 / strength
-    assert nearest_singularity(pinned, guesses(poles(c))) == pytest.approx(1j * zero, rel=1e-9)
+    assert nearest_singularity(pinned, guesses(poles(c))).point == pytest.approx(1j * zero, rel=1e-9)
     assert by_ratios(c).radius == pytest.approx(zero, rel=0.01)
     assert is_analytic_inside(pinned, 0.98 * zero)
     assert not is_analytic_inside(pinned, 1.02 * zero)
 
 
-def test_a_series_that_is_only_estimated_is_decided_with_a_margin():
-    def decided(ratios: float, by_poles: float) -> bool | None:
-        return pf.Series(np.ones(31), np.ones(31), 0.0, np.ones(2), ratios, by_poles, None).converges
+def made_up(ratios: float, by_poles: float, circles: float = np.nan) -> pf.Series:
+    return pf.Series(np.ones(31), np.ones(31), 0.0, np.ones(2), ratios, by_poles, circles, None)
 
-    assert decided(1.3, 1.2) is True
-    assert decided(0.7, 0.8) is False
-    assert decided(1.05, 1.3) is None
-    assert decided(0.95, 0.8) is None
-    undecided = pf.Series(np.ones(31), np.ones(31), 0.0, np.ones(2), 1.05, 0.98, None)
+
+def test_a_series_that_is_only_estimated_is_decided_with_a_margin():
+    assert made_up(1.3, 1.2).converges is True
+    assert made_up(0.7, 0.8).converges is False
+    assert made_up(1.05, 1.3).converges is None
+    assert made_up(0.95, 0.8).converges is None
+    undecided = made_up(1.05, 0.98)
     assert "not decided" in undecided.verdict
     assert "only estimated, as 1.05 from ratios of coefficients and 0.98 from Padé poles" in undecided.verdict
+
+
+def test_a_distance_by_circles_decides_with_a_smaller_margin():
+    assert made_up(0.8, 1.2, 1.03).converges is True
+    assert made_up(1.2, 1.2, 0.97).converges is False
+    assert made_up(1.2, 1.2, 1.01).converges is None
+    assert "Circles around 0 show" in made_up(1.2, 1.2, 0.97).verdict
+
+
+def test_a_singularity_of_a_rare_unit_that_the_coefficients_do_not_show():
+    """Its amplitude is small, so that thirty orders do not see it; circles do."""
+    stack = networks.draw(Ensemble("sigmoid", -5, 5), 0, 90, 1)
+    found = pf.series(zoo.network_of(stack, 0), ROW)
+    assert found.radius_by_poles == pytest.approx(0.683, abs=0.01)
+    assert found.radius_by_circles == pytest.approx(0.53, abs=0.01)
+    assert found.converges is False
 
 
 def test_ratios_of_a_known_series():

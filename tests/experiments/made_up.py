@@ -38,7 +38,7 @@ def _radii(settings: Radii, group: str, rng: np.random.Generator) -> dict:
         "group": np.full(len(radius), group),
         "ensemble": np.repeat([ensemble.name for ensemble, _ in columns], count),
         "observed": np.repeat([observed for _, observed in columns], count),
-        "solved": rng.random(len(radius)) < 0.9,
+        "established": rng.random(len(radius)) < 0.9,
         "radius": radius,
         "ratios": 1.02 * radius,
         "poles": 1.01 * radius,

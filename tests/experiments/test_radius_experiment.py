@@ -35,7 +35,7 @@ def test_the_rows_are_those_of_single_calls(folder):
         assert part["radius"][k] == pytest.approx(found.radius, rel=1e-4)
         assert part["ratios"][k] == pytest.approx(found.radius_by_ratios, rel=1e-4)
         assert part["error"][k] == pytest.approx(abs(found.partial_sums[-1] - found.exact), rel=1e-4)
-        assert part["solved"][k] == (found.singularity is not None)
+        assert part["established"][k] == found.is_established
     assert len(rows.where(group="sigmoid scales")["radius"]) == 2 * TINY.scale_networks
 
 
@@ -82,14 +82,14 @@ def test_the_first_networks_computed_again_have_the_same_radius(published, numbe
 
 
 def test_what_the_rows_must_show(published):
-    """Weak weights converge, strong ones do not, and two estimates agree with what was solved for."""
+    """Weak weights converge, strong ones do not, and two estimates agree with what was established."""
     shares = {column.name: column.share for column in radius.columns_of(published, "paper")}
     assert shares["sigmoid [-1, 1]"] > 0.99
     assert shares["sigmoid [-5, 5]"] < 0.5
     scaled = [np.median(column.rows["radius"]) for column in radius.columns_of(published, "sigmoid")]
     assert np.all(np.diff(scaled) < 0)
-    solved = published.columns["solved"]
-    assert solved.mean() > 0.9
+    established = published.columns["established"]
+    assert established.mean() > 0.9
     for name in ("ratios", "poles"):
-        off = np.abs(published.columns[name] / published.columns["radius"] - 1)[solved]
+        off = np.abs(published.columns[name] / published.columns["radius"] - 1)[established]
         assert np.median(off) < 0.03

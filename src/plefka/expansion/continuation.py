@@ -8,6 +8,7 @@ stops to be a function of gamma: G has a term (gamma - gamma_c)^(3/2). At a zero
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,6 +19,7 @@ STEPS = 16  # on the way to a singularity
 CLOSE = (0.95, 0.98, 0.85)  # of the way, where a search begins
 FAR = 0.2  # of its distance: a point that is farther from where its search began is another one
 INSIDE = 0.99  # of its distance: where there must be no other one
+ROUNDS, BISECTIONS = 3, 7  # of the search for one inside, and of its distance
 NEWTON_STEPS = 40
 LONGEST = 0.02  # of gamma, in one step towards a singularity
 HALVINGS = 7  # of a step along a path
@@ -28,11 +30,39 @@ ARC = 96  # steps along a half circle
 AGREE = 1e-6
 
 
-def nearest_singularity(pinned: Pinned, guesses: Iterable[complex]) -> complex | None:
-    """The nearest to 0 of the singularities close to these points, if there is none inside its distance."""
+class Nearest(NamedTuple):
+    """The nearest singularity; where only its distance is known, to a hundredth, that; where neither is, nan."""
+
+    point: complex | None
+    distance: float
+
+
+def nearest_singularity(pinned: Pinned, guesses: Iterable[complex]) -> Nearest:
+    """The nearest to 0 of the singularities close to these points, or one inside its distance that none is close to."""
     found = [point for guess in guesses if (point := _singularity(pinned, guess)) is not None]
-    nearest = min(found, key=abs, default=None)
-    return nearest if nearest is not None and is_analytic_inside(pinned, INSIDE * abs(nearest)) else None
+    nearest = Nearest(point := min(found, key=abs, default=None), np.nan if point is None else abs(point))
+    for _ in range(ROUNDS):
+        if nearest.point is None or is_analytic_inside(pinned, INSIDE * nearest.distance):
+            break
+        nearest = _inside(pinned, nearest.distance)
+    return nearest
+
+
+def _inside(pinned: Pinned, radius: float) -> Nearest:
+    """A singularity with a smaller distance, which is halved; it is searched where sum_S w D D' is closest to 0."""
+    low, high = 0.0, INSIDE * radius
+    for _ in range(BISECTIONS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if is_analytic_inside(pinned, middle) else (low, middle)
+    with np.errstate(all="ignore"), suppress(np.linalg.LinAlgError):
+        arc = low * half_circle()
+        phi = followed(pinned, arc, continued(pinned, np.linspace(0, low, STEPS + 1)))
+        found = [Weights.at(pinned, *each) for each in zip(arc[1:], phi, strict=True)]
+        sizes = [np.linalg.svd(each.spread, compute_uv=False)[-1] / np.abs(each.w).sum() for each in found]
+        point = _singularity(pinned, arc[1 + int(np.argmin(sizes))] * (high / low))
+        if point is not None and INSIDE * low < abs(point) < high / INSIDE:
+            return Nearest(point, abs(point))
+    return Nearest(None, (low + high) / 2)
 
 
 def _singularity(pinned: Pinned, guess: complex) -> complex | None:
@@ -53,7 +83,7 @@ def is_analytic_inside(pinned: Pinned, radius: float) -> bool:
 
     A branch point between the two ways would lead to another phi, and a zero would turn the argument of Z by 2 pi.
     """
-    arc = radius * np.exp(1j * np.pi * np.arange(ARC + 1) / ARC)
+    arc = radius * half_circle()
     with np.errstate(all="ignore"), suppress(np.linalg.LinAlgError):
         begin, end = (continued(pinned, np.linspace(0, x, STEPS + 1)) for x in (radius, -radius))
         phi = list(followed(pinned, arc, begin))
@@ -61,6 +91,11 @@ def is_analytic_inside(pinned: Pinned, radius: float) -> bool:
         turned = np.angle(np.divide(totals, [1.0, *totals[:-1]])).sum()
         return bool(np.abs(phi[-1] - end).max() < AGREE * (1 + np.abs(end).max()) and abs(turned) < 1)
     return False
+
+
+def half_circle() -> np.ndarray:
+    """Points from 1 through i to -1."""
+    return np.exp(1j * np.pi * np.arange(ARC + 1) / ARC)
 
 
 def continued(pinned: Pinned, path: np.ndarray) -> np.ndarray:

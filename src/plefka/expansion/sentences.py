@@ -16,7 +16,7 @@ def verdict_of(series: "Series") -> str:
     """Whether it converges at gamma = 1, and how that is known."""
     if series.radius == np.inf:
         return ENDS
-    if np.isnan(series.radius) and series.singularity is None:
+    if np.isnan(series.radius):
         return TOO_SHORT
     return f"{_outcome(series)} {_ground(series)}"
 
@@ -34,8 +34,13 @@ def _outcome(series: "Series") -> str:
 
 def _ground(series: "Series") -> str:
     estimates = f"{series.radius_by_ratios:.3g} from ratios of coefficients and {series.radius_by_poles:.3g} from Padé"
-    if series.singularity is None:
+    if not series.is_established:
         return f"The radius is only estimated, as {estimates} poles."
+    if series.singularity is None:
+        return (
+            f"Circles around 0 show that the nearest singularity is at this distance, to a hundredth. Estimates from "
+            f"the coefficients alone are {estimates} poles."
+        )
     at = series.singularity
     return (
         f"The nearest singularities, at gamma = {at.real:.4g} ± {at.imag:.4g}i, were solved for, and no other one was "

@@ -20,7 +20,7 @@ from plefka.tables import text_table
 from plefka.what_if import WhatIf
 
 MOST_ORDERS = 30
-SURE = 1.1  # a radius that is only estimated decides from here on, and below its inverse
+SURE, CLOSE = 1.1, 1.02  # from here on, and below its inverse, a radius decides that is estimated, or known by circles
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -35,7 +35,9 @@ class Series:
     - `radius_by_ratios`, `radius_by_poles`: two estimates of the radius of convergence, from ratios of the last
         coefficients (Mercer and Roberts) and from the nearest pole of a Padé approximant; nan below order 12.
     - `singularity`: the nearest singularity in the upper half plane, to all digits, with a check that there is none
-        inside its distance. None if it was not found, or if the check failed.
+        inside its distance. None if it was not found.
+    - `radius_by_circles`: the distance of the singularity; if that was not found, the radius of the largest circle
+        inside which there is none, to a hundredth; nan if there is no such circle either.
 
     **Example:**
 
@@ -51,6 +53,7 @@ class Series:
     means: np.ndarray
     radius_by_ratios: float
     radius_by_poles: float
+    radius_by_circles: float
     singularity: complex | None
 
     @property
@@ -65,16 +68,22 @@ class Series:
 
     @property
     def radius(self) -> float:
-        """The radius of convergence: the distance of the singularity if it was found, or else the estimate by poles."""
-        return self.radius_by_poles if self.singularity is None else abs(self.singularity)
+        """The radius of convergence: by circles if they found it, or else the estimate by poles."""
+        return self.radius_by_circles if self.is_established else self.radius_by_poles
+
+    @property
+    def is_established(self) -> bool:
+        """Whether the radius is more than an estimate from the coefficients."""
+        return not np.isnan(self.radius_by_circles)
 
     @property
     def converges(self) -> bool | None:
         """Whether the series converges at gamma = 1; None where this is not decided."""
-        if self.singularity is not None or self.radius == np.inf:
+        if self.singularity is not None:
             return self.radius > 1
-        low, high = sorted((self.radius_by_ratios, self.radius_by_poles))
-        return True if low > SURE else False if high < 1 / SURE else None
+        sure = CLOSE if self.is_established else SURE
+        estimates = (self.radius,) if self.is_established else (self.radius_by_ratios, self.radius_by_poles)
+        return True if min(estimates) > sure else False if max(estimates) < 1 / sure else None
 
     @property
     def verdict(self) -> str:
@@ -152,12 +161,12 @@ def series(network: BeliefNetwork, evidence: Any, order: int = MOST_ORDERS, mean
     return Series(c, digits, exact, u, *_radius(pinned, c))
 
 
-def _radius(pinned: Pinned, c: np.ndarray) -> tuple[float, float, complex | None]:
+def _radius(pinned: Pinned, c: np.ndarray) -> tuple[float, float, float, complex | None]:
     if not pinned.interacts:
-        return np.inf, np.inf, None
+        return np.inf, np.inf, np.inf, None
     found = poles(c)
-    nearest = float(abs(found[0])) if len(found) else np.nan
-    return by_ratios(c).radius, nearest, nearest_singularity(pinned, guesses(found))
+    nearest = nearest_singularity(pinned, guesses(found))
+    return by_ratios(c).radius, float(abs(found[0])) if len(found) else np.nan, nearest.distance, nearest.point
 
 
 def _log_odds(network: BeliefNetwork, states: HiddenStates, means: Any) -> np.ndarray:

@@ -24,7 +24,7 @@ class Size:
     scaled_series: int  # and for each scale of weights
 
 
-FULL = Size(10_000, 2000, 1000, max_steps=1000, study_steps=300, starts=10, epochs=500, series=400, scaled_series=100)
+FULL = Size(10_000, 2000, 1000, max_steps=1000, study_steps=300, starts=10, epochs=500, series=400, scaled_series=80)
 QUICK = Size(500, 130, 130, max_steps=300, study_steps=100, starts=3, epochs=40, series=12, scaled_series=4)
 
 

@@ -48,7 +48,7 @@ def _numbers(network: pf.BeliefNetwork, row: np.ndarray, order: int) -> dict[str
         "error": abs(found.partial_sums[-1] - found.exact),
         "pade": abs(found.pade() - found.exact),
     }
-    return {"solved": found.singularity is not None, **{name: four_digits(value) for name, value in numbers.items()}}
+    return {"established": found.is_established, **{name: four_digits(value) for name, value in numbers.items()}}
 
 
 def four_digits(value: float) -> np.float32:

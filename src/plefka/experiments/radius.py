@@ -27,9 +27,9 @@ ABOUT = (
     "at γ = 1 only if its radius of convergence is above 1. The paper leaves open whether it is (sections 3 and 5). "
     f"Here the coefficients are computed exactly to order {ORDER}, at the exact posterior means, and the nearest "
     "singularity of the free energy in the complex plane is solved for by Newton's method; its distance from 0 is the "
-    "radius. Following the free energy along a half circle shows that no other singularity is closer. For real γ there "
-    "is none at all, so singularities are complex pairs. Where this search does not succeed, the radius is the "
-    "distance of the nearest pole of a Padé approximant. The columns on estimates say how far two estimates from "
+    "radius. Following the free energy along half circles shows that no other singularity is closer, or how far the "
+    "nearest one is. For real γ there is none at all, so singularities are complex pairs. A radius that was found in "
+    "this way is established; the others are the distance of the nearest pole of a Padé approximant. The columns on estimates say how far two estimates from "
     "the coefficients alone are from the radius, in the median: ratios of coefficients, and poles."
 )
 
@@ -131,7 +131,7 @@ def _tables(rows: Rows) -> list[Table]:
 
 def _table(caption: str, columns: list[Column]) -> Table:
     header = (
-        "networks", "radius above 1", "median radius", "nine in ten between", "solved for", "ratios off by",
+        "networks", "radius above 1", "median radius", "nine in ten between", "established", "ratios off by",
         "poles off by", "error of the sum", "error of Padé",
     )  # fmt: skip
     return Table(caption, header, [_line(column) for column in columns])
@@ -146,7 +146,7 @@ def _line(column: Column) -> tuple[str, ...]:
         percent(column.share),
         f"{middle:.2f}",
         f"{low:.2f} and {high:.2f}",
-        percent(float(column.rows["solved"].mean())),
+        percent(float(column.rows["established"].mean())),
         *map(percent, off),
         *(f"{np.median(column.rows[name]):.0e}" for name in ("error", "pade")),
     )
