@@ -1,14 +1,19 @@
 """Drawings of how a number is distributed: the share above each value, and quantiles against a scale."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
 from plefka.experiments.drawing import SERIES, STYLES, to_svg
 from plefka.plots.style import INK, canvas
 
-SIZE = (5.2, 3.9)  # inches
-POINTS = 60  # of a curve
+# isort: split
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+SIZE = (5.2, 4.4)  # inches
+POINTS = 50  # of a curve
 TICKS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 
 
@@ -21,14 +26,10 @@ def shares(values: Mapping[str, np.ndarray]) -> str:
         colour, style = SERIES[number % len(SERIES)], STYLES[number // len(SERIES)]
         axes.plot(x, 100 * np.linspace(1, 0, POINTS), color=colour, linestyle=style, linewidth=1.6, label=name)
     axes.axvline(1.0, color=INK, linewidth=1.2, linestyle=(0, (5, 3)))
-    axes.set(xscale="log", xlim=(low / 1.1, high * 1.1), ylim=(0, 101))
+    axes.set(xscale="log", xlim=(low / 1.1, high * 1.1), ylim=(-1, 101))
     axes.set(xlabel="radius of convergence", ylabel="networks with a larger radius, %")
-    shown = [tick for tick in TICKS if low / 1.1 <= tick <= high * 1.1]
-    axes.set_xticks(shown, [f"{tick:g}" for tick in shown])
-    axes.minorticks_off()
-    axes.legend(loc="upper right", frameon=False, fontsize=8, labelcolor=INK)
-    axes.set_title("the paper's networks", loc="left", fontsize=11, fontweight="bold", color=INK)
-    return to_svg(figure)
+    _label(axes.get_xlim(), axes.set_xticks)
+    return _finished(figure, axes, "the paper's networks")
 
 
 def quantiles_by_scale(curves: Mapping[str, Mapping[float, np.ndarray]]) -> str:
@@ -41,10 +42,19 @@ def quantiles_by_scale(curves: Mapping[str, Mapping[float, np.ndarray]]) -> str:
         axes.plot(scale, middle, color=colour, linestyle=style, linewidth=1.6, label=name)
     axes.axhline(1.0, color=INK, linewidth=1.2, linestyle=(0, (5, 3)))
     axes.set(xscale="log", yscale="log", xlabel="scale s of the weights", ylabel="radius of convergence")
-    for ends, label in ((axes.get_xlim(), axes.set_xticks), (axes.get_ylim(), axes.set_yticks)):
-        shown = [tick for tick in TICKS if ends[0] <= tick <= ends[1]]
-        label(shown, [f"{tick:g}" for tick in shown])
+    _label(axes.get_xlim(), axes.set_xticks)
+    _label(axes.get_ylim(), axes.set_yticks)
+    return _finished(figure, axes, "by the scale of the weights")
+
+
+def _label(ends: tuple[float, float], set_ticks: Callable[..., Any]) -> None:
+    """Numbers along a logarithmic axis."""
+    shown = [tick for tick in TICKS if ends[0] <= tick <= ends[1]]
+    set_ticks(shown, [f"{tick:g}" for tick in shown])
+
+
+def _finished(figure: Figure, axes: Axes, title: str) -> str:
     axes.minorticks_off()
-    axes.legend(loc="upper right", frameon=False, fontsize=8, labelcolor=INK)
-    axes.set_title("by the scale of the weights", loc="left", fontsize=11, fontweight="bold", color=INK)
+    axes.legend(loc="upper center", bbox_to_anchor=(0.45, -0.17), ncols=2, frameon=False, fontsize=8, labelcolor=INK)
+    axes.set_title(title, loc="left", fontsize=11, fontweight="bold", color=INK)
     return to_svg(figure)

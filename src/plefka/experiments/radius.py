@@ -23,14 +23,15 @@ SCALED = {
 PAPER = tuple((column.ensemble, column.observed) for column in tables.COLUMNS)
 GROUPS = (*((f"paper {number}", (column,)) for number, column in enumerate(PAPER)), *SCALED.items())
 ABOUT = (
-    "Plefka's expansion is a power series in γ, the strength of the energy, at means that are held fixed. It is of use "
-    "at γ = 1 only if its radius of convergence is above 1. The paper leaves open whether it is (sections 3 and 5). "
-    f"Here the coefficients are computed exactly to order {ORDER}, at the exact posterior means, and the nearest "
-    "singularity of the free energy in the complex plane is solved for by Newton's method; its distance from 0 is the "
-    "radius. Following the free energy along half circles shows that no other singularity is closer, or how far the "
-    "nearest one is. For real γ there is none at all, so singularities are complex pairs. A radius that was found in "
-    "this way is established; the others are the distance of the nearest pole of a Padé approximant. The columns on estimates say how far two estimates from "
-    "the coefficients alone are from the radius, in the median: ratios of coefficients, and poles."
+    "Plefka's expansion is a power series in γ, the strength of the energy, at means that are held fixed. The method "
+    "requires that its radius of convergence is above 1, and the paper leaves open whether it is (sections 3 and 5). "
+    f"Here the coefficients are computed exactly to order {ORDER}, at the exact posterior means. The nearest "
+    "singularity of the free energy in the complex plane is solved for by Newton's method, and its distance from 0 is "
+    "the radius. Following the free energy along half circles shows that no other singularity is closer, or how far "
+    "the nearest one is. For real γ there is none at all: singularities are complex pairs. A radius that was found in "
+    "this way is called established; the others are the distance of the nearest pole of a Padé approximant. Two "
+    "estimates need only the coefficients: ratios of these, and poles. The table says how far they are off in the "
+    "median, and has the median errors of the sum and of a Padé approximant of all orders, in nats."
 )
 
 
@@ -77,8 +78,8 @@ def answer(rows: Rows) -> str:
     """The answer to the open question, in a paragraph."""
     by_column = "; ".join(f"{column.name} {percent(column.share)}" for column in columns_of(rows, "paper"))
     return (
-        "Is the radius of convergence of Plefka's expansion above 1 for belief networks, as the method requires? Not in "
-        "general. It depends on the weights. The share of networks with a radius above 1, of "
+        "Is the radius of convergence of Plefka's expansion above 1 for belief networks, as the method requires? Not "
+        "in general: it depends on the weights. The share of networks with a radius above 1, of "
         f"{rows.settings['networks']:,} of each kind in the paper, is: {by_column}. {_by_scale(rows)} {_resummed(rows)}"
     )
 
@@ -181,6 +182,6 @@ TITLES = {
 }
 CAPTION = (
     "The radius of convergence of Plefka's expansion. Left: the share of the paper's networks whose radius is above "
-    "the value on the axis. Right: the median over networks with weights and biases from a range of scale s, and the band "
-    "that nine in ten networks are in. The series converges at γ = 1 for networks above the dashed line at 1."
+    "the value on the axis. Right: the median over networks with weights and biases from a range of scale s, and the "
+    "band that nine in ten networks are in. The series converges at γ = 1 for networks above the dashed line at 1."
 )
