@@ -6,6 +6,7 @@ import pytest
 import plefka as pf
 from plefka.errors import InvalidEvidence, InvalidInput, MethodDoesNotApply
 from plefka.evidence import as_evidence
+from plefka.expansion import legendre
 from plefka.expansion.coefficients import coefficients, with_digits
 from plefka.expansion.hidden_states import hidden_states
 from plefka.expansion.legendre import exact_free_energy
@@ -83,12 +84,18 @@ def test_exact_is_the_legendre_transform(name):
 @pytest.mark.parametrize("strength", [1.0, 30.0, 300.0])
 @pytest.mark.parametrize("mean", [0.5, 1e-9])
 def test_the_legendre_transform_is_found_far_from_the_minimum(strength, mean):
-    """At its solution the means are those that were asked for, so that G has the slope theta in them."""
-    energies = strength * np.random.default_rng(0).normal(size=16)
-    theta = np.full(4, np.log(mean / (1 - mean)))
-    G = [exact_free_energy(Pinned.at(energies, theta), gamma) for gamma in (0.0, 0.5, 1.0)]
-    assert np.isfinite(G).all()
-    assert G[1] >= (G[0] + G[2]) / 2 - 1e-9  # G is concave in gamma: its second derivative is minus a variance
+    """G is concave in gamma, as its second derivative is minus a variance, and its slope at 0 is the mean energy."""
+    pinned = Pinned.at(strength * np.random.default_rng(0).normal(size=16), np.full(4, np.log(mean / (1 - mean))))
+    G = [exact_free_energy(pinned, gamma) for gamma in (0.0, 0.5, 1.0)]
+    assert G[0] == pytest.approx(pinned.negative_entropy)
+    assert G[1] >= (G[0] + G[2]) / 2 - 1e-9
+    assert G[2] <= G[0] + pinned.mean_energy + 1e-9
+
+
+def test_means_that_cannot_be_held_are_refused(monkeypatch):
+    monkeypatch.setattr(legendre, "MOST_STEPS", 0)
+    with pytest.raises(MethodDoesNotApply, match="out of reach of double precision.*closer to the posterior means"):
+        pf.series(SMALL, {7: 1}, 2, some_means(SMALL))
 
 
 def test_a_shorter_series_is_the_beginning_of_a_longer_one():
