@@ -94,7 +94,7 @@ def test_the_legendre_transform_is_found_far_from_the_minimum(strength, mean):
 
 def test_means_that_cannot_be_held_are_refused(monkeypatch):
     monkeypatch.setattr(legendre, "MOST_STEPS", 0)
-    with pytest.raises(MethodDoesNotApply, match="out of reach of double precision.*closer to the posterior means"):
+    with pytest.raises(MethodDoesNotApply, match=r"out of reach of double precision.*closer to the posterior means"):
         pf.series(SMALL, {7: 1}, 2, some_means(SMALL))
 
 
