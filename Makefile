@@ -46,7 +46,7 @@ site: $(STAMP)-test $(STAMP)-docs
 
 pages: $(STAMP)-check
 	$(BIN)/plefka reproduce --redraw --out results
-	$(BIN)/python -m plefka.experiments.pages results README.md docs/reproduction.md
+	$(BIN)/python -m plefka.experiments.pages results README.md docs/reproduction.md docs/series.md
 	$(BIN)/python -m plefka.experiments.pages results/methods docs/choosing.md
 
 # The source distribution and the wheel in dist/; the wheel is installed in an empty environment, and the demo run from there.

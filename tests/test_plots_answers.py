@@ -16,6 +16,7 @@ from plefka.errors import InvalidEvidence, InvalidInput
 from plefka.learning.fitted import Fitted, Stopped
 from plefka.plots.comparison import SMALLEST
 from plefka.plots.style import DARK, LIGHT, is_light, palette_of
+from tests import zoo
 
 ESPRESSO = pf.example("espresso")
 SOLUTION = pf.infer(ESPRESSO, {"slow_flow": 1, "loud_hum": 0}, "exact")
@@ -30,6 +31,7 @@ TRIALS = [
     {"method": f"method {k}", "seconds": 0.001 * 1.1**k, "error": 0.1 * (-1.1) ** k, "largest_mean_error": 0.01}
     for k in range(12)
 ] + [{"method": "exact", "seconds": 0.002, "error": 0.0, "largest_mean_error": 0.0}]
+SERIES = pf.series(zoo.ZOO["sigmoid, layered"], zoo.some_evidence(zoo.ZOO["sigmoid, layered"]), 14)
 DRAW: dict[str, Any] = {
     "calibration": lambda **ax: plots.calibration([0.1, 0.9], [0, 1], **ax),
     "compare": lambda **ax: plots.compare(TRIALS, **ax),
@@ -37,6 +39,7 @@ DRAW: dict[str, Any] = {
     "history": lambda **ax: plots.history(FITTED, **ax),
     "network": lambda **ax: plots.network(ESPRESSO, SOLUTION, **ax),
     "ranking": lambda **ax: plots.ranking(SOLUTION, **ax),
+    "series": lambda **ax: plots.series(SERIES, **ax),
 }
 
 
@@ -189,3 +192,13 @@ def test_what_is_no_prediction_is_refused(predicted, happened, message):
         plots.calibration(predicted, happened)
     with pytest.raises(InvalidInput, match="bins must be a whole number from 1 on; got 0"):
         plots.calibration([0.5], [1], bins=0)
+
+
+# ---- series ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_series_is_drawn_as_the_errors_of_every_order():
+    sums, pade = plots.series(SERIES).get_lines()
+    errors = np.abs(SERIES.partial_sums - SERIES.exact)
+    np.testing.assert_allclose(np.asarray(sums.get_ydata(), float), np.maximum(errors, 1e-16))
+    assert np.asarray(pade.get_ydata(), float)[10] == pytest.approx(abs(SERIES.pade(5, 5) - SERIES.exact), abs=1e-16)

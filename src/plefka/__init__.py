@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from plefka.evidence import Likelihood as Likelihood
     from plefka.examples import example as example
     from plefka.examples import example_names as example_names
+    from plefka.expansion.series import Series as Series
+    from plefka.expansion.series import series as series
     from plefka.explaining import Explanation as Explanation
     from plefka.explaining import explain as explain
     from plefka.formats import convert as convert
@@ -64,6 +66,7 @@ _HOME = {
     "NoisyOr": "plefka.activations",
     "RowsDone": "plefka.rows.done",
     "Score": "plefka.learning.scoring",
+    "Series": "plefka.expansion.series",
     "Sigmoid": "plefka.activations",
     "Solution": "plefka.solution",
     "Status": "plefka.solution",
@@ -88,6 +91,7 @@ _HOME = {
     "recognised": "plefka.recognition",
     "save": "plefka.formats",
     "score": "plefka.learning.scoring",
+    "series": "plefka.expansion.series",
     "sweep": "plefka.sweeping",
 }
 _MODULES = ("bridges", "ensembles", "errors", "plots", "progress")

@@ -1,4 +1,4 @@
-"""What notebooks show of a solution, a check, a network and a fit: small tables that need nothing else.
+"""What notebooks show of a solution, a check, a series, a network and a fit: small tables that need nothing else.
 
 Colours are those of the page (currentColor on a transparent background), so that light and dark themes both work.
 """
@@ -12,6 +12,7 @@ import numpy as np
 from plefka.tables import doubts, method_and_kind, status_word
 
 if TYPE_CHECKING:
+    from plefka.expansion.series import Series
     from plefka.learning.fitted import Fitted
     from plefka.networks.belief import BeliefNetwork
     from plefka.sampling.verdict import Check
@@ -143,6 +144,17 @@ def check_html(check: "Check") -> str:
     title = "Check: trusted" if check.trusted else "Check: not trusted"
     rows = [each.in_words() for each in found[:MOST_ROWS]]
     return page(Content(title, [check.verdict], HEADER, rows, len(found)))
+
+
+# ---- series ----------------------------------------------------------------------------------------------------------
+
+
+def series_html(series: "Series") -> str:
+    """The verdict, and every order."""
+    from plefka.expansion.sentences import COLUMNS, rows_of
+
+    rows = rows_of(series)
+    return page(Content(repr(series).strip("<>"), [series.verdict], COLUMNS, rows, len(rows), "orders"))
 
 
 # ---- networks and fits -----------------------------------------------------------------------------------------------

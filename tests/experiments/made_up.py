@@ -4,13 +4,13 @@ from pathlib import Path
 
 import numpy as np
 
-from plefka.experiments import plan
+from plefka.experiments import plan, radii
 from plefka.experiments.printed import printed_mean
-from plefka.experiments.settings import Column, Learning, Study
+from plefka.experiments.settings import Column, Learning, Radii, Study
 from plefka.experiments.store import Store
 
 NETWORKS = 40
-SIZE = plan.Size(NETWORKS, NETWORKS, NETWORKS, 10, 10, starts=3, epochs=12)
+SIZE = plan.Size(NETWORKS, NETWORKS, NETWORKS, 10, 10, starts=3, epochs=12, series=NETWORKS, scaled_series=8)
 
 
 def write(folder: Path, parts: tuple[str, ...] = ("all",)) -> None:
@@ -25,6 +25,26 @@ def write(folder: Path, parts: tuple[str, ...] = ("all",)) -> None:
             runs = [(activation, method) for activation, methods in experiment.schemes for method in methods]
             for activation, method in runs:
                 store.write(f"{activation}-{method}", _history(experiment, activation, method, rng), 1.0, len(runs))
+
+        if isinstance(experiment, Radii):
+            for name, _ in experiment.groups:
+                store.write(name, _radii(experiment, name, rng), 1.0, len(experiment.groups))
+
+
+def _radii(settings: Radii, group: str, rng: np.random.Generator) -> dict:
+    count, columns = radii.count(settings, group), dict(settings.groups)[group]
+    radius = np.exp(rng.normal(0.1, 0.5, count * len(columns))).astype(np.float32)
+    return {
+        "group": np.full(len(radius), group),
+        "ensemble": np.repeat([ensemble.name for ensemble, _ in columns], count),
+        "observed": np.repeat([observed for _, observed in columns], count),
+        "established": rng.random(len(radius)) < 0.9,
+        "radius": radius,
+        "ratios": 1.02 * radius,
+        "poles": 1.01 * radius,
+        "error": (1e-3 / radius).astype(np.float32),
+        "pade": np.full(len(radius), 1e-8, np.float32),
+    }
 
 
 def _columns(column: Column, rng: np.random.Generator) -> dict:

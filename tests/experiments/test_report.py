@@ -54,7 +54,8 @@ def test_the_page_needs_nothing_else(drawn):
     assert "@import" not in page
     links = re.findall(r'(?:src|href)="([^"#][^"]*)"', page)
     assert set(links) == {"data:,"}
-    assert page.count('role="img"') == page.count('aria-label="Histogram') + page.count('aria-label="Exact')
+    kinds = ("Histogram", "Exact", "Radius")
+    assert page.count('role="img"') == sum(page.count(f'aria-label="{kind}') for kind in kinds)
     ids = re.findall(r'\bid="([^"]+)"', page)
     assert len(ids) == len(set(ids))
 
@@ -84,7 +85,7 @@ def test_every_picture_of_the_markdown_is_there(folder, drawn):
 
 
 def test_each_part_can_stand_alone(tmp_path):
-    for part in ("table1", "table2", "learning", "misprints", "policies"):
+    for part in ("table1", "table2", "learning", "misprints", "policies", "radius"):
         made_up.write(tmp_path / part, (part,))
         assert render.write(store.read(tmp_path / part), tmp_path / part)
 

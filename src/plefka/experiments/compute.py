@@ -16,11 +16,11 @@ import numpy as np
 
 import plefka as pf
 from plefka.errors import PlefkaWarning
-from plefka.experiments import learn_bars, methods, trial
+from plefka.experiments import learn_bars, methods, radii, trial
 from plefka.experiments.as_printed import AsPrinted
 from plefka.experiments.networks import draw, observe
 from plefka.experiments.provenance import source
-from plefka.experiments.settings import AS_PRINTED, Column, Experiment, Learning, Study, Trial
+from plefka.experiments.settings import AS_PRINTED, Column, Experiment, Learning, Radii, Study, Trial
 from plefka.experiments.store import Store
 from plefka.methods import MeanField, Method
 from plefka.progress import progress
@@ -140,8 +140,16 @@ def _trial_blocks(settings: Trial, folder: Path) -> list[Block]:
     ]
 
 
+def _radii_blocks(settings: Radii, folder: Path) -> list[Block]:
+    return [
+        Block(name, len(columns) * radii.count(settings, name), partial(radii.measure, settings, name, columns))
+        for name, columns in settings.groups
+    ]
+
+
 BLOCKS: dict[type, Callable[..., list[Block]]] = {
     Study: _study_blocks,
     Learning: _learning_blocks,
     Trial: _trial_blocks,
+    Radii: _radii_blocks,
 }

@@ -11,14 +11,17 @@ from pathlib import Path
 
 from plefka import atomic
 from plefka.errors import InvalidInput
-from plefka.experiments import claims, learning, markdown, methods, misprints, policies, render, store, tables
+from plefka.experiments import claims, learning, markdown, methods, misprints, policies, radius, render, store, tables
 from plefka.experiments.comparison import cells
 from plefka.experiments.printed import decimals
-from plefka.experiments.report import Section, Table
+from plefka.experiments.report import Figure, Section, Table
 from plefka.experiments.store import Rows
 from plefka.experiments.summary import signed
 
-FIGURE = "methods figure"
+FIGURES: dict[str, Callable[[Mapping[str, Rows]], Figure]] = {
+    "methods figure": lambda everything: methods.figure(everything["methods"]),
+    "radius figure": lambda everything: radius.figure(everything["radius"]),
+}
 MARKED = re.compile(r"(<!-- rows: (?P<name>[\w ]+) -->\n).*?(\n<!-- end of rows -->)", flags=re.DOTALL)
 
 
@@ -63,9 +66,9 @@ def origin(everything: Mapping[str, Rows]) -> str:
     )
 
 
-def panels(everything: Mapping[str, Rows]) -> str:
-    """The drawings of the experiment with the methods, side by side, and what they show."""
-    return markdown.figure(methods.figure(everything["methods"]))
+def _panels(figure: Callable[[Mapping[str, Rows]], Figure]) -> Callable[[Mapping[str, Rows]], str]:
+    """The drawings of an experiment, side by side, and what they show."""
+    return lambda everything: markdown.figure(figure(everything))
 
 
 CONTENT: dict[str, Callable[[Mapping[str, Rows]], str]] = {
@@ -82,7 +85,9 @@ CONTENT: dict[str, Callable[[Mapping[str, Rows]], str]] = {
     "methods means": methods.means_table,
     "methods times": methods.times_table,
     "methods origin": methods.origin,
-    FIGURE: panels,
+    "radius": lambda everything: radius.answer(everything["radius"]),
+    "radius tables": lambda everything: _tables(radius.render(everything)),
+    **{name: _panels(figure) for name, figure in FIGURES.items()},
 }
 
 
@@ -92,8 +97,9 @@ def main(arguments: Sequence[str]) -> int:
     for page in pages:
         text = page.read_text(encoding="utf-8")
         atomic.write(page, filled(text, everything).encode())
-        if f"rows: {FIGURE} " in text:
-            render.write_drawings(methods.figure(everything["methods"]), page.parent / markdown.FOLDER)
+        for name, figure in FIGURES.items():
+            if f"rows: {name} " in text:
+                render.write_drawings(figure(everything), page.parent / markdown.FOLDER)
     return 0
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from plefka.experiments import learning, methods, misprints, policies, tables, variants
+from plefka.experiments import learning, methods, misprints, policies, radius, tables, variants
 from plefka.experiments.settings import PARTS, Experiment, Study
 
 BLOCK = 2000  # networks: two chunks, one for each of two cores
@@ -20,15 +20,18 @@ class Size:
     study_steps: int  # and beside them
     starts: int
     epochs: int
+    series: int  # networks in each column of the paper whose radius of convergence is measured
+    scaled_series: int  # and for each scale of weights
 
 
-FULL = Size(10_000, 2000, 1000, max_steps=1000, study_steps=300, starts=10, epochs=500)
-QUICK = Size(500, 130, 130, max_steps=300, study_steps=100, starts=3, epochs=40)
+FULL = Size(10_000, 2000, 1000, max_steps=1000, study_steps=300, starts=10, epochs=500, series=400, scaled_series=80)
+QUICK = Size(500, 130, 130, max_steps=300, study_steps=100, starts=3, epochs=40, series=12, scaled_series=4)
 
 
 def with_networks(size: Size, networks: int) -> Size:
     """Tables of so many networks, and nothing beside them larger than that."""
-    return replace(size, tables=networks, studies=min(size.studies, networks), policies=min(size.policies, networks))
+    others = ("studies", "policies", "series", "scaled_series")
+    return replace(size, tables=networks, **{name: min(getattr(size, name), networks) for name in others})
 
 
 def experiments(parts: Iterable[str], size: Size, seed: int) -> list[Experiment]:
@@ -46,6 +49,7 @@ def experiments(parts: Iterable[str], size: Size, seed: int) -> list[Experiment]
             for name, (columns, count, steps) in studies.items()
         },
         "learning": learning.settings(size.starts, size.epochs, seed),
+        "radius": radius.settings(size.series, size.scaled_series, seed),
         "methods": methods.trial(size.studies, seed),
     }
     wanted = {name for part in parts for name in PARTS[part]}

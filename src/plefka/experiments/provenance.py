@@ -21,7 +21,7 @@ NOT_COMPUTING = {
     "sklearn",
     "tables.py",
 }
-COMPUTING = ("as_printed", "compute", "learn_bars", "networks", "settings", "summary", "trial")
+COMPUTING = ("as_printed", "compute", "learn_bars", "networks", "radii", "settings", "summary", "trial")
 PACKAGES = ("jax", "jaxlib", "numpy", "scipy", "equinox", "optax")
 
 

@@ -14,6 +14,7 @@ from plefka.experiments import (
     methods,
     misprints,
     policies,
+    radius,
     tables,
     variants,
 )
@@ -36,6 +37,7 @@ SECTIONS: tuple[tuple[tuple[str, ...], Callable[[Mapping[str, Rows]], Section]],
     (("misprints",), misprints.render),
     (("policies",), policies.render),
     (("variants",), variants.render),
+    (("radius",), radius.render),
     (("methods",), methods.render),
 )
 

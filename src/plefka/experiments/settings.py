@@ -17,8 +17,9 @@ PARTS: dict[str, tuple[str, ...]] = {  # of the paper, and the experiments that 
     "misprints": ("misprints",),
     "variants": ("variants",),
     "policies": ("policies",),
+    "radius": ("radius",),
     "methods": ("methods",),  # beyond the paper, and so no part of all
-    "all": ("table1", "table2", "misprints", "variants", "policies", "learning"),
+    "all": ("table1", "table2", "misprints", "variants", "policies", "learning", "radius"),
 }
 
 
@@ -94,6 +95,18 @@ class Trial:
     columns: tuple[tuple[Ensemble, str], ...]  # and what is observed of the bottom layer
     networks: int
     seed: int  # of the first column; each further one has the next
+
+
+@dataclass(frozen=True)
+class Radii:
+    """The radius of convergence of Plefka's series, network by network. A block is a group of columns."""
+
+    name: str
+    groups: tuple[tuple[str, tuple[tuple[Ensemble, str], ...]], ...]  # a name, ensembles and what is observed
+    networks: int  # of each column of the paper
+    scale_networks: int  # of each column of a group that scales weights
+    order: int
+    seed: int
 
 
 class Experiment(Protocol):

@@ -17,13 +17,14 @@ if find_spec("matplotlib") is None:
     raise MissingExtra("matplotlib", "plots", "drawing")
 
 from plefka.plots.comparison import compare
+from plefka.plots.expansions import series
 from plefka.plots.learning import features, history
 from plefka.plots.networks import network
 from plefka.plots.rankings import ranking
 from plefka.plots.reliability import calibration
 from plefka.plots.style import save
 
-__all__ = ["calibration", "compare", "features", "history", "network", "ranking", "save"]
+__all__ = ["calibration", "compare", "features", "history", "network", "ranking", "save", "series"]
 
 
 def __dir__() -> list[str]:

@@ -1,0 +1,187 @@
+"""The paper's open question, sections 3 and 5: is the radius of convergence of Plefka's expansion above 1?"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from plefka.experiments import tables
+from plefka.experiments.distributions import quantiles_by_scale, shares
+from plefka.experiments.report import Figure, Panel, Section, Table, Text
+from plefka.experiments.settings import Ensemble, Radii
+from plefka.experiments.store import Rows
+from plefka.experiments.summary import OBSERVED, named, percent
+
+ORDER = 30
+SIGMOID_SCALES = (0.1, 0.2, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0)
+NOISY_OR_SCALES = (0.1, 0.25, 0.5, 1.0, 2.0, 3.0, 5.0)
+SCALED = {
+    "sigmoid scales": tuple((Ensemble("sigmoid", -scale, scale), "off") for scale in SIGMOID_SCALES),
+    "noisy-or scales": tuple((Ensemble("noisy_or", 0, scale), "likeliest") for scale in NOISY_OR_SCALES),
+    "rare noisy-or scales": tuple((Ensemble("noisy_or", 0, scale), "unlikeliest") for scale in NOISY_OR_SCALES),
+}
+PAPER = tuple((column.ensemble, column.observed) for column in tables.COLUMNS)
+GROUPS = (*((f"paper {number}", (column,)) for number, column in enumerate(PAPER)), *SCALED.items())
+ABOUT = (
+    "Plefka's expansion is a power series in γ, the strength of the energy, at means that are held fixed. The method "
+    "requires that its radius of convergence is above 1, and the paper leaves open whether it is (sections 3 and 5). "
+    f"Here the coefficients are computed exactly to order {ORDER}, at the exact posterior means. The nearest "
+    "singularity of the free energy in the complex plane is solved for by Newton's method, and its distance from 0 is "
+    "the radius. Following the free energy along half circles shows that no other singularity is closer, or how far "
+    "the nearest one is. For real γ there is none at all: singularities are complex pairs. A radius that was found in "
+    "this way is called established; the others are the distance of the nearest pole of a Padé approximant. Two "
+    "estimates need only the coefficients: ratios of these, and poles. The table says how far they are off in the "
+    "median, and has the median errors of the sum and of a Padé approximant of all orders, in nats."
+)
+
+
+class Column(NamedTuple):
+    """An ensemble, what is observed, and its rows."""
+
+    ensemble: Mapping[str, Any]
+    observed: str
+    rows: dict[str, np.ndarray]
+
+    @property
+    def name(self) -> str:
+        return named(dict(self.ensemble)) + OBSERVED[self.observed]
+
+    @property
+    def share(self) -> float:
+        """Of the networks whose radius is above 1."""
+        return float(np.mean(self.rows["radius"] > 1))
+
+
+def settings(networks: int, scale_networks: int, seed: int) -> Radii:
+    return Radii("radius", GROUPS, networks, scale_networks, ORDER, seed)
+
+
+def columns_of(rows: Rows, group: str) -> list[Column]:
+    """The columns of the groups whose name begins like this, in their order."""
+    found = []
+    for name, columns in rows.settings["groups"]:
+        for ensemble, observed in columns if name.startswith(group) else ():
+            part = rows.where(group=name, ensemble=named(ensemble), observed=observed)
+            if len(part["radius"]):
+                found.append(Column(ensemble, observed, part))
+    return found
+
+
+def render(everything: Mapping[str, Rows]) -> Section:
+    rows = everything["radius"]
+    return Section(
+        "Is the radius of convergence above 1?", [Text(answer(rows)), Text(ABOUT), figure(rows), *_tables(rows)]
+    )
+
+
+def answer(rows: Rows) -> str:
+    """The answer to the open question, in a paragraph."""
+    by_column = "; ".join(f"{column.name} {percent(column.share)}" for column in columns_of(rows, "paper"))
+    return (
+        "Is the radius of convergence of Plefka's expansion above 1 for belief networks, as the method requires? Not "
+        "in general: it depends on the weights. The share of networks with a radius above 1, of "
+        f"{rows.settings['networks']:,} of each kind in the paper, is: {by_column}. {_by_scale(rows)} {_resummed(rows)}"
+    )
+
+
+def _by_scale(rows: Rows) -> str:
+    """What the scale of the weights does."""
+    sigmoid = columns_of(rows, "sigmoid")
+    noisy_or = [column for group in list(SCALED)[1:] for column in columns_of(rows, group)]
+    sure = max((_scale(column) for column in sigmoid if column.share == 1.0), default=0.0)
+    last, count = sigmoid[-1], rows.settings["scale_networks"]
+    text = (
+        f"With weights and biases from [-s, s], all of {count:,} sigmoid networks have a radius above 1 up to s = "
+        f"{sure:g}, and {percent(last.share)} of them at s = {_scale(last):g}."
+    )
+    if noisy_or and all(column.share < 1 for column in noisy_or):
+        low, high = (_scale(column) for column in (noisy_or[0], noisy_or[-1]))
+        text += (
+            f" Noisy-or networks with weights and biases from [0, s] have no such scale: from s = {low:g} to {high:g}, "
+            "some have a radius below 1."
+        )
+    return text
+
+
+def _resummed(rows: Rows) -> str:
+    """What is left where the series diverges."""
+    diverging = rows.columns["radius"] < 1
+    if not diverging.any():
+        return "No series diverges."
+    sums, pade = (float(np.median(rows.columns[name][diverging])) for name in ("error", "pade"))
+    return (
+        "Below 1, low orders may still help, but more of them do not: at order "
+        f"{rows.settings['order']} the sum is off by {sums:.2g} nats in the median. Padé approximants of the same "
+        f"coefficients are off by {pade:.0e}."
+    )
+
+
+def _scale(column: Column) -> float:
+    return float(column.ensemble["high"])
+
+
+def _tables(rows: Rows) -> list[Table]:
+    return [
+        _table(f"{rows.settings['networks']:,} networks of each kind of the paper", columns_of(rows, "paper")),
+        _table(
+            f"{rows.settings['scale_networks']:,} networks for each range of weights and biases",
+            [column for group in SCALED for column in columns_of(rows, group)],
+        ),
+    ]
+
+
+def _table(caption: str, columns: list[Column]) -> Table:
+    header = (
+        "networks", "radius above 1", "median radius", "nine in ten between", "established", "ratios off by",
+        "poles off by", "error of the sum", "error of Padé",
+    )  # fmt: skip
+    return Table(caption, header, [_line(column) for column in columns])
+
+
+def _line(column: Column) -> tuple[str, ...]:
+    radius = column.rows["radius"].astype(float)
+    low, middle, high = np.quantile(radius, [0.05, 0.5, 0.95])
+    off = [float(np.median(np.abs(column.rows[name] / radius - 1))) for name in ("ratios", "poles")]
+    return (
+        column.name,
+        percent(column.share),
+        f"{middle:.2f}",
+        f"{low:.2f} and {high:.2f}",
+        percent(float(column.rows["established"].mean())),
+        *map(percent, off),
+        *(f"{np.median(column.rows[name]):.0e}" for name in ("error", "pade")),
+    )
+
+
+def figure(rows: Rows) -> Figure:
+    """The distribution for the paper's networks, and how it changes with the scale of the weights."""
+    columns = columns_of(rows, "paper")
+    radii = {column.name: column.rows["radius"].astype(float) for column in columns}
+    words = "; ".join(f"{column.name} {percent(column.share)}" for column in columns)
+    panels = [Panel(shares(radii), f"Radius of convergence: the share of networks in which it is above 1. {words}.")]
+    scaled = {TITLES[group]: columns_of(rows, group) for group in SCALED}
+    curves = {
+        title: {_scale(column): column.rows["radius"].astype(float) for column in found}
+        for title, found in scaled.items()
+        if found
+    }
+    listed = "; ".join(
+        f"{title}: " + ", ".join(f"{np.median(radius):.2f} at {scale:g}" for scale, radius in by_scale.items())
+        for title, by_scale in curves.items()
+    )
+    panels.append(
+        Panel(quantiles_by_scale(curves), f"Radius of convergence: the median by the scale of the weights. {listed}.")
+    )
+    return Figure("radius", panels, CAPTION)
+
+
+TITLES = {
+    "sigmoid scales": "sigmoid [-s, s]",
+    "noisy-or scales": "noisy-or [0, s], largest ln Z",
+    "rare noisy-or scales": "noisy-or [0, s], smallest ln Z",
+}
+CAPTION = (
+    "The radius of convergence of Plefka's expansion. Left: the share of the paper's networks whose radius is above "
+    "the value on the axis. Right: the median over networks with weights and biases from a range of scale s, and the "
+    "band that nine in ten networks are in. The series converges at γ = 1 for networks above the dashed line at 1."
+)
