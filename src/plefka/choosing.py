@@ -34,7 +34,7 @@ from plefka.recovery import of_reduction, reductions, solved
 from plefka.solution import CONVERGED, IMPOSSIBLE
 
 if TYPE_CHECKING:
-    from plefka.networks.belief import BeliefNetwork
+    from plefka.networks.network import Network
     from plefka.reduction.reduce import Part, TracedReduction
 
 FIRST, SECOND = "bethe", "G2"
@@ -46,7 +46,7 @@ NOT_CHECKED = "was not checked, as arviz-stats is not installed (pip install 'pl
 FORBIDDEN = "exact was forbidden"
 
 
-def answer(method: Auto, network: "BeliefNetwork", evidence: Evidence, *, prune: bool, dtype: str) -> Posterior:
+def answer(method: Auto, network: "Network", evidence: Evidence, *, prune: bool, dtype: str) -> Posterior:
     """The answers of the methods that were chosen, with a note that says which and why."""
     rows = Rows(method, network, evidence, prune, dtype)
     everything = np.arange(len(evidence.rows))
@@ -83,7 +83,7 @@ class Rows:
     """What was asked of all rows."""
 
     method: Auto
-    network: "BeliefNetwork"
+    network: "Network"
     evidence: Evidence
     prune: bool
     dtype: str
@@ -194,7 +194,8 @@ class OneRow:
 
     def by_findings(self) -> tuple[Posterior, Method] | None:
         """Some findings exactly and the others by draws; None where that does not apply or too few carry weight."""
-        k = affordable(self.questions, self.rows.method.budget, kept=KEPT)
+        has_findings = self.rows.network.is_normalised
+        k = affordable(self.questions, self.rows.method.budget, kept=KEPT) if has_findings else None
         if k is None:
             return None
         chosen, rows = Findings("findings", k=k), self.rows
@@ -208,7 +209,7 @@ class OneRow:
     def first(self) -> Method:
         """Belief propagation, with as much conditioning as the budget and the network allow."""
         bethe = parse_method(FIRST)
-        if any(question.storage.num_pairs() > MOST_PAIRS for question in self.questions):
+        if self.rows.network.is_normalised and any(q.storage.num_pairs() > MOST_PAIRS for q in self.questions):
             return bethe  # units could not be chosen
         k = min((num_conditioned(self.rows.method, question) for question in self.questions), default=0)
         return Conditioned("conditioned", inner=bethe, k=k) if k else bethe

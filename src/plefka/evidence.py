@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from plefka.errors import InvalidEvidence, nearest
-from plefka.networks.belief import BeliefNetwork
+from plefka.networks.network import Network
 from plefka.precision import is_traced
 from plefka.tabular.columns import is_frame, of_frame
 from plefka.tabular.roles import roles_of
@@ -78,7 +78,7 @@ class Evidence(NamedTuple):
         return seen if self.tilt is None else seen | (self.tilt != 0)
 
 
-def as_rows(network: BeliefNetwork, evidence: Any) -> tuple[Any, bool]:
+def as_rows(network: Network, evidence: Any) -> tuple[Any, bool]:
     """Rows (B, n) of certain evidence with nan for hidden units, and whether a batch was asked for."""
     found = as_evidence(network, evidence)
     if found.tilt is not None:
@@ -86,7 +86,7 @@ def as_rows(network: BeliefNetwork, evidence: Any) -> tuple[Any, bool]:
     return found.rows, found.batched
 
 
-def as_evidence(network: BeliefNetwork, evidence: Any) -> Evidence:
+def as_evidence(network: Network, evidence: Any) -> Evidence:
     """What is known of the units, row by row, checked."""
     if isinstance(evidence, Evidence):
         return _checked(network, evidence)
@@ -100,13 +100,15 @@ def as_evidence(network: BeliefNetwork, evidence: Any) -> Evidence:
         found = _from_frame(network, cast(Any, evidence).to_frame().T).take(0)
     else:
         found = Evidence(_from_array(network, evidence))
+        if network.values != (0, 1):
+            found = found._replace(rows=_own_values(network, found.rows))
     if found.rows.shape[0] == 0:
         raise InvalidEvidence(f"a batch of evidence must have a row; got shape {found.rows.shape}.")
     batched = found.rows.ndim == 2 or network.stack is not None
     return _checked(network, (found if found.rows.ndim == 2 else found.take(None))._replace(batched=batched))
 
 
-def _checked(network: BeliefNetwork, found: Evidence) -> Evidence:
+def _checked(network: Network, found: Evidence) -> Evidence:
     """Rows (B, n), one for each network of a stack, of numbers that are states."""
     found = _one_per_network(network, found)
     if not is_traced(found.rows):
@@ -123,7 +125,7 @@ def _mapping(row: Any, number: int) -> Mapping:
     return row
 
 
-def _from_mappings(network: BeliefNetwork, evidence: Sequence[Mapping]) -> Evidence:
+def _from_mappings(network: Network, evidence: Sequence[Mapping]) -> Evidence:
     rows, odds = np.full((len(evidence), network.size), np.nan), _Odds((len(evidence), network.size))
     for row, states in enumerate(evidence):
         seen = set()
@@ -157,24 +159,44 @@ class _Odds:
         return Evidence(rows, self.tilt, self.offset) if self.any else Evidence(rows)
 
 
-def _state(network: BeliefNetwork, unit: int, state: Any) -> float:
+def _state(network: Network, unit: int, state: Any) -> float:
     """0, 1, or nan where it is missing, from a number or from a word for one of the unit's states."""
     own = _own(network, unit)
-    found = meaning(state, own)
+    found = meaning(_as_off_and_on(network, state), own)
     if found == NO_STATE:
         raise InvalidEvidence(
-            f"the state of unit {network.names[unit]!r} must be 0 or 1{own_text(own)}; got {state!r}."
+            f"the state of unit {network.names[unit]!r} must be {_words(network)}{own_text(own)}; got {state!r}."
             f"{nearest(state, own or ()) if isinstance(state, str) else ''} Leave a unit out to keep it hidden, "
             "or give a Likelihood(on, off) where what was seen is not certain."
         )
     return found
 
 
-def _own(network: BeliefNetwork, unit: int) -> Own:
+def _words(network: Network) -> str:
+    """The numbers for off and on."""
+    return f"{network.values[0]} or {network.values[1]}"
+
+
+def _as_off_and_on(network: Network, values: Any) -> Any:
+    """Numbers in the values of a network as 0 and 1; a 0 where off is -1 is no state. Words are left as they are."""
+    if network.values == (0, 1) or isinstance(values, Likelihood) or values is None:
+        return values
+    if isinstance(values, str):
+        words = {str(value): state for state, value in enumerate(network.values)}
+        return words.get(values.strip(), values if meaning(values) != meaning(values) else "neither off nor on")
+    if not isinstance(values, np.ndarray | int | float | np.number):
+        return values
+    off, on = network.values
+    numbers = np.asarray(values, float)
+    found = np.where(numbers == off, 0.0, np.where((numbers == on) | np.isnan(numbers), numbers, NO_STATE))
+    return found if isinstance(values, np.ndarray) else float(found)
+
+
+def _own(network: Network, unit: int) -> Own:
     return None if network.given_states is None else network.given_states[unit]
 
 
-def _from_frame(network: BeliefNetwork, frame: Any) -> Evidence:
+def _from_frame(network: Network, frame: Any) -> Evidence:
     """Columns that only name the rows are left out, and a warning says so."""
     columns = of_frame(frame)
     with saying(InvalidEvidence):
@@ -187,22 +209,25 @@ def _from_frame(network: BeliefNetwork, frame: Any) -> Evidence:
     return odds.with_rows(rows)
 
 
-def _numbers(network: BeliefNetwork, values: Any, unit: int, odds: _Odds) -> np.ndarray:
+def _numbers(network: Network, values: Any, unit: int, odds: _Odds) -> np.ndarray:
     """The states of a unit in all rows."""
     own = _own(network, unit)
-    found = states_of(values, own)
+    if network.values != (0, 1) and not is_numeric(values):
+        values = np.array([_as_off_and_on(network, value) for value in values], object)
+    found = states_of(_as_off_and_on(network, values) if is_numeric(values) else values, own)
     for row in np.flatnonzero(found == NO_STATE).tolist():
         value = values[row]
         if not isinstance(value, Likelihood):
             raise InvalidEvidence(
-                f"row {row}: the states of unit {network.names[unit]!r} must be 0, 1 or nan{own_text(own)}; "
+                f"row {row}: the states of unit {network.names[unit]!r} must be {network.values[0]}, {network.values[1]} or nan"
+                f"{own_text(own)}; "
                 f"got {value if is_numeric(values) else repr(value)}.{hint(value, own)}"
             )
         found[row] = odds.read(row, unit, value)
     return found
 
 
-def _from_array(network: BeliefNetwork, evidence: Any) -> Any:
+def _from_array(network: Network, evidence: Any) -> Any:
     rows = evidence if is_traced(evidence) else _numbers_in_array(evidence)
     if rows.ndim not in (1, 2) or rows.shape[-1] != network.size:
         raise InvalidEvidence(
@@ -210,6 +235,19 @@ def _from_array(network: BeliefNetwork, evidence: Any) -> Any:
             f"with nan for hidden units; got shape {rows.shape}."
         )
     return rows
+
+
+def _own_values(network: Network, rows: np.ndarray) -> np.ndarray:
+    """Rows of 0 and 1 from rows in the values of the network."""
+    found = _as_off_and_on(network, rows)
+    wrong = np.argwhere(found == NO_STATE)
+    if wrong.size:
+        unit, got = network.names[wrong[0][-1]], rows[tuple(wrong[0])]
+        raise InvalidEvidence(
+            f"evidence must be {network.values[0]}, {network.values[1]} or nan (hidden), the values of this machine; "
+            f"got {got:g} for unit {unit!r}."
+        )
+    return found
 
 
 def _numbers_in_array(evidence: Any) -> np.ndarray:
@@ -224,7 +262,7 @@ def _numbers_in_array(evidence: Any) -> np.ndarray:
         ) from None
 
 
-def _one_per_network(network: BeliefNetwork, evidence: Evidence) -> Evidence:
+def _one_per_network(network: Network, evidence: Evidence) -> Evidence:
     """A stack takes one row for all networks, or one row for each."""
     rows = evidence.rows
     if network.stack is None or rows.shape[0] == network.stack:
@@ -238,7 +276,7 @@ def _one_per_network(network: BeliefNetwork, evidence: Evidence) -> Evidence:
     return evidence.take(np.zeros(network.stack, int))
 
 
-def _check_values(network: BeliefNetwork, rows: np.ndarray) -> None:
+def _check_values(network: Network, rows: np.ndarray) -> None:
     odd = ~(np.isnan(rows) | (rows == 0) | (rows == 1))
     if odd.any():
         row, unit = np.argwhere(odd)[0]

@@ -11,7 +11,7 @@ from plefka.exact.enumeration import traced as traced
 from plefka.exact.predictions import Predictions, planned
 from plefka.exact.tables import OfTables, families_of
 from plefka.exact.ways import Exactly
-from plefka.networks.belief import BeliefNetwork
+from plefka.networks.network import Network
 from plefka.posterior import About, Posterior
 from plefka.recovery import of_reduction, reductions
 from plefka.reduction.by_row import FEW_EDGES
@@ -64,7 +64,7 @@ class Asked(NamedTuple):
         """The part that costs most."""
         return max(self.ways, key=lambda way: way.seconds)
 
-    def answer(self, method: "Exact", network: BeliefNetwork, evidence: Evidence, dtype: str) -> Posterior:
+    def answer(self, method: "Exact", network: Network, evidence: Evidence, dtype: str) -> Posterior:
         """The exact posterior of all rows."""
         found = of_reduction(method, self.reduced, network, evidence, dtype, jointly=False)
         notes, predicted = self._by_elimination(), found.about.predicted
@@ -80,9 +80,11 @@ class Asked(NamedTuple):
 
 
 def asked(
-    method: "Exact", network: BeliefNetwork, evidence: Evidence, *, prune: bool, budget: float = np.inf
+    method: "Exact", network: Network, evidence: Evidence, *, prune: bool, budget: float = np.inf
 ) -> Asked | OfTables:
     """From the tables of all units where there are some, and it does not cost far more than the other way."""
+    if not network.is_normalised:  # no unit is barren
+        return _asked(list(reductions(method, network, evidence, prune=prune)))
     families = families_of(network)
     if families is None:
         return _reduced(method, network, evidence, prune=prune, budget=budget)
@@ -94,7 +96,7 @@ def asked(
     return by_tables if by_tables.seconds <= min(limit, max(budget, other.seconds)) else other
 
 
-def _reduced(method: "Exact", network: BeliefNetwork, evidence: Evidence, *, prune: bool, budget: float) -> Asked:
+def _reduced(method: "Exact", network: Network, evidence: Evidence, *, prune: bool, budget: float) -> Asked:
     """With barren units, whose exact means depend on all of their parents together; without, if that costs too much.
 
     They are then predicted: in groups as far as that is affordable.
@@ -114,7 +116,7 @@ def _reduced(method: "Exact", network: BeliefNetwork, evidence: Evidence, *, pru
     return small._replace(predictions=predictions)
 
 
-def _with_dependent_parents(small: Asked, network: BeliefNetwork, evidence: Evidence, *, quickly: bool) -> np.ndarray:
+def _with_dependent_parents(small: Asked, network: Network, evidence: Evidence, *, quickly: bool) -> np.ndarray:
     """Barren units (units,) of rows in which any of them has parents that depend on each other, or may have."""
     found = np.zeros(network.size, bool)
     for _, reduction in small.reduced:
@@ -130,18 +132,18 @@ def _asked(reduced: list[tuple[np.ndarray, Reduction]]) -> Asked:
     return Asked(reduced, [Exactly.of(part) for _, reduction in reduced for part in reduction.parts])
 
 
-def may_keep_barren(network: BeliefNetwork, evidence: Evidence) -> np.ndarray:
+def may_keep_barren(network: Network, evidence: Evidence) -> np.ndarray:
     """For each row, whether it is tried.
 
     A network of many edges takes long to plan for, and only to find that its barren units cannot be kept.
     """
     children = network.storage.num_children()
-    if children.sum() < FEW_EDGES:
+    if children.sum() < FEW_EDGES or not network.is_normalised:
         return np.ones(len(evidence.rows), bool)
     hidden = np.isnan(np.asarray(evidence.rows)) & (children > 0)
     return hidden.sum(axis=1) <= MOST_HIDDEN
 
 
-def answer(method: "Exact", network: BeliefNetwork, evidence: Evidence, *, prune: bool, dtype: str) -> Posterior:
+def answer(method: "Exact", network: Network, evidence: Evidence, *, prune: bool, dtype: str) -> Posterior:
     """The exact posterior of all rows."""
     return asked(method, network, evidence, prune=prune).answer(method, network, evidence, dtype)
