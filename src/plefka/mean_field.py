@@ -45,7 +45,10 @@ MOST_PAIRS = 200_000_000  # what fits in memory for one row
 
 
 def check_activation(method: MeanField, activation: Activation) -> None:
-    """SJJ is for the sigmoid, and what expands in fields is for units that have one."""
+    """SJJ is for the sigmoid, what expands in fields is for units that have one, and only machines are annealed."""
+    if method.anneal:
+        why = "anneal lowers the temperature of a Boltzmann machine, and this is a belief network"
+        raise does_not_apply(method, why, f"{method.name}[restarts=10,seed=0]")
     if activation.mixes_kinds and not FUNCTIONALS[method.name].needs_tables:
         why = "it expands in the fields of units, and a table has none"
         raise does_not_apply(method, why, "G1, G2 or bethe")
@@ -148,7 +151,7 @@ def posterior(method: MeanField, part: "Part", *, dtype: str, contributions: boo
     descent = _Descent.of(method, part, dtype, contributions=contributions)
     best = None
     for theta in _starts(method, descent.question):
-        found = descent.minimum(theta)
+        found = descent.minimum(descent.cooled(theta))
         best = found if best is None else _better(best, found)
     assert best is not None
     found = _answer(descent, best)
@@ -186,6 +189,14 @@ class _Descent(NamedTuple):
         pairs = part.question.model.functional(scheme("G2")).fitted(part.question) if contributions else None
         question = objective.prepared(part.question, pairs=contributions)
         return cls(method, objective, question, pairs, part.needs_slope, dtype)
+
+    def cooled(self, theta: np.ndarray) -> np.ndarray:
+        """Where searches at higher temperatures end, each of which starts where the one before ended."""
+        question, model = self.question, self.question.model
+        for step in range(self.method.anneal):
+            hot = replace(question, model=model.at_inverse_temperature((step + 1) / (self.method.anneal + 1)))
+            theta = self._replace(question=hot).minimum(theta).theta
+        return theta
 
     def minimum(self, theta: np.ndarray, status: int = RUNNING) -> Minimum:
         """From theta downhill."""

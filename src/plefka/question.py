@@ -62,6 +62,10 @@ class Model(PlainModule):
     def solved_by(self, method: "MeanField") -> str:
         """The scheme that is minimised for a method."""
 
+    def at_inverse_temperature(self, beta: float) -> "Model":
+        """The same energy times beta."""
+        raise NotImplementedError
+
     def beyond_reach(self, method: "MeanField", question: "Question", means: Any) -> Any:
         """The rows (rows,) in which a scheme that was solved for itself is better evaluated at the solution of G1."""
         return np.zeros(question.num_rows, bool)
@@ -212,6 +216,9 @@ class PairModel(Model):
         from plefka.free_energies.pairs import solved_by
 
         return solved_by(method)
+
+    def at_inverse_temperature(self, beta: float) -> "PairModel":
+        return PairModel(self.weights.map_weights(lambda w: beta * np.asarray(w)), beta * np.asarray(self.h))
 
     def beyond_reach(self, method: "MeanField", question: "Question", means: Any) -> Any:
         from plefka.free_energies.pairs import beyond_reach

@@ -21,6 +21,7 @@ class MeanField(Method):
     - `max_steps`: evaluations of the free energy, at most.
     - `policy`: `monotone`, or `paper` for plain iteration with the paper's rule for cycles.
     - `restarts`: further starting points, drawn with `seed`; the lowest free energy wins.
+    - `anneal`: of a Boltzmann machine, how many higher temperatures are solved first, each from the one before.
     """
 
     module = "plefka.mean_field"
@@ -29,6 +30,7 @@ class MeanField(Method):
     policy: str = "monotone"
     restarts: int = at_least(0, 0, "restarts")
     seed: int | None = optional_seed()
+    anneal: int = at_least(0, 0, "anneal")
 
     def __post_init__(self):
         super().__post_init__()

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from functools import cached_property
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -30,6 +30,8 @@ class Group(NamedTuple):
 
 class Elimination(ABC):
     """Rows in groups of the same structure; or why they cannot be eliminated."""
+
+    most_gib: ClassVar[float] = MOST_GIB  # of memory
 
     @property
     @abstractmethod
@@ -74,8 +76,8 @@ class Elimination(ABC):
         except TooWide as wide:
             return [], f"elimination would need tables of at least 2^{wide.width} entries"
         gib = max((group.gib for group in groups), default=0.0)
-        if gib > MOST_GIB:
-            return [], f"elimination would take {gib:.3g} GiB of memory (the limit is {MOST_GIB:.3g} GiB)"
+        if gib > self.most_gib:
+            return [], f"elimination would take {gib:.3g} GiB of memory (the limit is {self.most_gib:.3g} GiB)"
         return groups, ""
 
     @property

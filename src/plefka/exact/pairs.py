@@ -20,6 +20,7 @@ from plefka.exact.enumeration import MOST_HIDDEN
 from plefka.exact.factors import Factors, Structure, grouped
 from plefka.exact.groups import Elimination
 from plefka.exact.ordering import LARGEST, TooWide
+from plefka.exact.strips import OfStrips
 from plefka.exact.ways import Exactly
 from plefka.networks.states import bits
 from plefka.progress import progress
@@ -29,6 +30,7 @@ from plefka.solvers.rounds import on_all_cores
 
 MOST_UNITS = 4096  # of which a matrix is made
 INNER = 12  # bits of the states of a block
+QUICK = 0.3  # seconds of an elimination for which no other order is looked for
 SECONDS = 2e-8  # of a state, for each unit that is summed over in closed form
 
 
@@ -170,6 +172,7 @@ class OfPairs(Elimination):
     """The rows of a question about a Boltzmann machine: a table of four entries for each coupling."""
 
     question: Question
+    most_gib = 2.0
 
     @property
     def num_rows(self) -> int:
@@ -224,8 +227,13 @@ class ExactlyPairs(Exactly):
         return np.inf if self.bits > MOST_HIDDEN else sum(group.seconds for group in self.groups)
 
     @cached_property
-    def elimination(self) -> OfPairs:
-        return OfPairs(self.question)
+    def elimination(self) -> OfPairs | OfStrips:
+        """Tables that are joined as the couplings ask for; in the order of a strip where that takes less time."""
+        greedy = OfPairs(self.question)
+        if greedy.seconds <= QUICK:
+            return greedy
+        strips = OfStrips(self.question)
+        return strips if strips.seconds < greedy.seconds else greedy
 
     def _fewest_steps(self) -> float:
         return float(sum(1 + len(group.units) for group in self.groups))

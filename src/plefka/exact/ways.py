@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -100,7 +100,7 @@ class Exactly:
         return seconds + self._compiling()
 
     @cached_property
-    def elimination(self) -> Elimination:
+    def elimination(self) -> Any:
         """How rows are eliminated, or why they are not."""
         return OfQuestion(self.question)
 
