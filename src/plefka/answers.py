@@ -62,8 +62,8 @@ def _wide(solution: "Solution") -> dict[str, Any]:
     taken = next((name for name in solution.names if name in (ROW, STATUS, quantity_of(solution))), None)
     if taken is not None:
         raise InvalidInput(
-            f"the wide form has columns {ROW}, {STATUS} and {quantity_of(solution)} beside those of the units; got a unit "
-            f"called {taken!r}. Rename the unit, or use to_frame() without wide=True."
+            f"the wide form has columns {ROW}, {STATUS} and {quantity_of(solution)} beside those of the units; got a "
+            f"unit called {taken!r}. Rename the unit, or use to_frame() without wide=True."
         )
     means = np.atleast_2d(solution.means)
     about = {

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, cast
 import jax.numpy as jnp
 import numpy as np
 
+from plefka.conventions import as_off_and_on, in_words, rows_of_off_and_on
 from plefka.errors import InvalidEvidence, nearest
 from plefka.networks.network import Network
 from plefka.precision import is_traced
@@ -101,7 +102,7 @@ def as_evidence(network: Network, evidence: Any) -> Evidence:
     else:
         found = Evidence(_from_array(network, evidence))
         if network.values != (0, 1):
-            found = found._replace(rows=_own_values(network, found.rows))
+            found = found._replace(rows=rows_of_off_and_on(network, found.rows))
     if found.rows.shape[0] == 0:
         raise InvalidEvidence(f"a batch of evidence must have a row; got shape {found.rows.shape}.")
     batched = found.rows.ndim == 2 or network.stack is not None
@@ -162,34 +163,14 @@ class _Odds:
 def _state(network: Network, unit: int, state: Any) -> float:
     """0, 1, or nan where it is missing, from a number or from a word for one of the unit's states."""
     own = _own(network, unit)
-    found = meaning(_as_off_and_on(network, state), own)
+    found = meaning(as_off_and_on(network, state), own)
     if found == NO_STATE:
         raise InvalidEvidence(
-            f"the state of unit {network.names[unit]!r} must be {_words(network)}{own_text(own)}; got {state!r}."
+            f"the state of unit {network.names[unit]!r} must be {in_words(network)}{own_text(own)}; got {state!r}."
             f"{nearest(state, own or ()) if isinstance(state, str) else ''} Leave a unit out to keep it hidden, "
             "or give a Likelihood(on, off) where what was seen is not certain."
         )
     return found
-
-
-def _words(network: Network) -> str:
-    """The numbers for off and on."""
-    return f"{network.values[0]} or {network.values[1]}"
-
-
-def _as_off_and_on(network: Network, values: Any) -> Any:
-    """Numbers in the values of a network as 0 and 1; a 0 where off is -1 is no state. Words are left as they are."""
-    if network.values == (0, 1) or isinstance(values, Likelihood) or values is None:
-        return values
-    if isinstance(values, str):
-        words = {str(value): state for state, value in enumerate(network.values)}
-        return words.get(values.strip(), values if meaning(values) != meaning(values) else "neither off nor on")
-    if not isinstance(values, np.ndarray | int | float | np.number):
-        return values
-    off, on = network.values
-    numbers = np.asarray(values, float)
-    found = np.where(numbers == off, 0.0, np.where((numbers == on) | np.isnan(numbers), numbers, NO_STATE))
-    return found if isinstance(values, np.ndarray) else float(found)
 
 
 def _own(network: Network, unit: int) -> Own:
@@ -211,16 +192,15 @@ def _from_frame(network: Network, frame: Any) -> Evidence:
 
 def _numbers(network: Network, values: Any, unit: int, odds: _Odds) -> np.ndarray:
     """The states of a unit in all rows."""
-    own = _own(network, unit)
+    own, (off, on) = _own(network, unit), network.values
     if network.values != (0, 1) and not is_numeric(values):
-        values = np.array([_as_off_and_on(network, value) for value in values], object)
-    found = states_of(_as_off_and_on(network, values) if is_numeric(values) else values, own)
+        values = np.array([as_off_and_on(network, value) for value in values], object)
+    found = states_of(as_off_and_on(network, values) if is_numeric(values) else values, own)
     for row in np.flatnonzero(found == NO_STATE).tolist():
         value = values[row]
         if not isinstance(value, Likelihood):
             raise InvalidEvidence(
-                f"row {row}: the states of unit {network.names[unit]!r} must be {network.values[0]}, {network.values[1]} or nan"
-                f"{own_text(own)}; "
+                f"row {row}: the states of unit {network.names[unit]!r} must be {off}, {on} or nan{own_text(own)}; "
                 f"got {value if is_numeric(values) else repr(value)}.{hint(value, own)}"
             )
         found[row] = odds.read(row, unit, value)
@@ -235,19 +215,6 @@ def _from_array(network: Network, evidence: Any) -> Any:
             f"with nan for hidden units; got shape {rows.shape}."
         )
     return rows
-
-
-def _own_values(network: Network, rows: np.ndarray) -> np.ndarray:
-    """Rows of 0 and 1 from rows in the values of the network."""
-    found = _as_off_and_on(network, rows)
-    wrong = np.argwhere(found == NO_STATE)
-    if wrong.size:
-        unit, got = network.names[wrong[0][-1]], rows[tuple(wrong[0])]
-        raise InvalidEvidence(
-            f"evidence must be {network.values[0]}, {network.values[1]} or nan (hidden), the values of this machine; "
-            f"got {got:g} for unit {unit!r}."
-        )
-    return found
 
 
 def _numbers_in_array(evidence: Any) -> np.ndarray:

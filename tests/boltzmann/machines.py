@@ -60,7 +60,7 @@ def summed(machine: pf.BoltzmannMachine, evidence: dict[int, int] | None = None)
         S = S[S[:, unit] == value]
     log_w = log_weights(machine, S)
     log_z = np.logaddexp.reduce(log_w)
-    return float(log_z), np.exp(log_w - log_z) @ (S == machine.values[1])
+    return float(log_z), np.exp(log_w - log_z) @ (machine.values[1] == S)
 
 
 def some_evidence(machine: pf.BoltzmannMachine) -> dict[int, int]:

@@ -25,9 +25,12 @@ def run(*arguments: str, code: int = 0) -> str:
 
 def test_show(path):
     text = run("show", path)
-    assert "Boltzmann machine" in text and "4, of -1 and 1" in text and "coupled to" in text
+    assert "Boltzmann machine" in text
+    assert "4, of -1 and 1" in text
+    assert "coupled to" in text
     content = json.loads(run("show", path, "--json"))
-    assert content["values"] == [-1, 1] and len(content["couplings"]) == 6
+    assert content["values"] == [-1, 1]
+    assert len(content["couplings"]) == 6
 
 
 def test_infer(path):
@@ -39,10 +42,12 @@ def test_infer(path):
     assert solution["means"]["b"] == pytest.approx(wanted["b"])
     assert "ln Z" in run("infer", path, "-e", "a=-1", "-m", "exact")
     refused = CliRunner().invoke(app, ["infer", path, "-e", "a=0"])
-    assert refused.exit_code != 0 and "must be -1 or 1" in str(refused.output) + str(refused.exception)
+    assert refused.exit_code != 0
+    assert "must be -1 or 1" in str(refused.output) + str(refused.exception)
 
 
 def test_rows_of_another_convention_are_refused(path, tmp_path):
     (tmp_path / "rows.csv").write_text("a,b\n0,1\n")
     refused = CliRunner().invoke(app, ["infer", path, "--rows", str(tmp_path / "rows.csv")])
-    assert refused.exit_code != 0 and "must be 0 and 1" in str(refused.output) + str(refused.exception)
+    assert refused.exit_code != 0
+    assert "must be 0 and 1" in str(refused.output) + str(refused.exception)

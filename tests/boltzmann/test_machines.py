@@ -40,7 +40,8 @@ def test_weights_are_as_they_were_given():
 def test_a_restricted_machine_stores_its_block_alone():
     machine = restricted(300, 200, 0.1, 0)
     assert sum(leaf.size for leaf in jax.tree.leaves(machine.storage)) == 300 * 200
-    assert machine.is_restricted and repr(machine).startswith("<BoltzmannMachine: restricted, 300 x 200 units of 0 and")
+    assert machine.is_restricted
+    assert repr(machine).startswith("<BoltzmannMachine: restricted, 300 x 200 units of 0 and")
 
 
 @pytest.mark.parametrize("suffix", ["json", "npz"])
@@ -97,9 +98,9 @@ def test_soft_evidence_is_averaged_over():
 
 @pytest.mark.parametrize("evidence", [{"a": 0}, {"a": "0"}, [0, np.nan, 1], pd.DataFrame({"a": [0, 1]})])
 def test_evidence_outside_the_convention_is_refused(evidence):
-    with pytest.raises(pf.errors.InvalidEvidence, match="must be -1(,| or) 1"):
+    with pytest.raises(pf.errors.InvalidEvidence, match=r"must be -1(,| or) 1"):
         pf.infer(SPINS, evidence, "exact")
-    with pytest.raises(pf.errors.InvalidEvidence, match="0 or 1; got -1|0, 1 or nan .hidden.; got -1"):
+    with pytest.raises(pf.errors.InvalidEvidence, match=r"0 or 1; got -1|0, 1 or nan .hidden.; got -1"):
         pf.infer(SPINS.converted(), {"a": -1} if isinstance(evidence, dict) else [-1, np.nan, np.nan], "exact")
 
 
@@ -128,7 +129,9 @@ def test_bad_input_is_refused(message):
 
 
 def test_bad_blocks_and_states_are_refused():
-    with pytest.raises(pf.errors.InvalidNetwork, match=r"must be \(visible units, hidden units\).*got weights \(2, 3\)"):
+    with pytest.raises(
+        pf.errors.InvalidNetwork, match=r"must be \(visible units, hidden units\).*got weights \(2, 3\)"
+    ):
         pf.BoltzmannMachine.restricted(np.zeros((2, 3)), np.zeros(3), np.zeros(2))
     with pytest.raises(pf.errors.InvalidNetwork, match="must have visible and hidden units"):
         pf.BoltzmannMachine.restricted(np.zeros((2, 0)), np.zeros(2), np.zeros(0))
@@ -148,7 +151,8 @@ def test_draws_follow_the_distribution():
     machine = MACHINES["dense, spins, temperature"]
     _, means = summed(machine, {2: -1})
     S = machine.sample(seed=0, count=4000, evidence={2: -1})
-    assert set(np.unique(S)) == {-1, 1} and (S[:, 2] == -1).all()
+    assert set(np.unique(S)) == {-1, 1}
+    assert (S[:, 2] == -1).all()
     np.testing.assert_allclose((S == 1).mean(axis=0), means, atol=5 * 0.5 / np.sqrt(4000))
 
 
@@ -162,15 +166,19 @@ def test_draws_of_many_units_are_the_ends_of_chains():
 def test_ensembles_are_what_they_say():
     glass = pf.ensembles.spin_glass(200, 1, 0, scale=2.0, field=0.5)
     lower = glass.weights[0][np.tril_indices(200, -1)]
-    assert glass.values == (-1, 1) and lower.std() == pytest.approx(2 / np.sqrt(200), rel=0.03)
+    assert glass.values == (-1, 1)
+    assert lower.std() == pytest.approx(2 / np.sqrt(200), rel=0.03)
     assert glass.bias.std() == pytest.approx(0.5, rel=0.2)
     grid = pf.ensembles.ising_grid(3, 4, periodic=True)
-    assert (np.diff(grid.weights.indptr) == 4).all() and grid.num_couplings == 24
+    assert (np.diff(grid.weights.indptr) == 4).all()
+    assert grid.num_couplings == 24
 
 
 def test_machines_are_described():
     text = SPINS.describe()
-    assert text.splitlines()[0].split() == ["unit", "bias", "coupled", "to"] and "b " in text
-    assert "a" in SPINS._repr_html_() and "2 machines" in pf.ensembles.spin_glass(3, 2, 0)._repr_html_()
+    assert text.splitlines()[0].split() == ["unit", "bias", "coupled", "to"]
+    assert "b " in text
+    assert "a" in SPINS._repr_html_()
+    assert "2 machines" in pf.ensembles.spin_glass(3, 2, 0)._repr_html_()
     with pytest.raises(pf.errors.InvalidNetwork, match="a single machine can be described; got a stack"):
         pf.ensembles.spin_glass(3, 2, 0).describe()

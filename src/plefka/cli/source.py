@@ -60,7 +60,8 @@ def _state(network: "BeliefNetwork", unit: str, text: str) -> "int | Likelihood 
     if len(numbers) == 2:
         return Likelihood(*numbers)
     named = "" if own is None else f" ({own[0]} or {own[1]})"
-    raise InvalidEvidence(f"unit {unit!r} must be {network.values[0]} or {network.values[1]}{named}, or ON:OFF as in {unit}=0.9:0.2; got {text}.")
+    off, on = network.values
+    raise InvalidEvidence(f"unit {unit!r} must be {off} or {on}{named}, or ON:OFF as in {unit}=0.9:0.2; got {text}.")
 
 
 def _assignments(network: "BeliefNetwork", options: Iterable[str]) -> Iterator[tuple[str, str]]:
@@ -94,7 +95,8 @@ def read_rows(
     """
     if network.values != (0, 1):
         raise InvalidEvidence(
-            f"rows of a table must be 0 and 1, and this machine has values {network.values[0]} and {network.values[1]}. "
+            "rows of a table must be 0 and 1, and this machine has values "
+            f"{network.values[0]} and {network.values[1]}. "
             "Save machine.converted(), which has values 0 and 1, and use that."
         )
     table = read_table(path, network, id_columns)

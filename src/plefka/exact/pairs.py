@@ -54,7 +54,9 @@ class Enumeration(NamedTuple):
 def enumerations(question: Question) -> list[Enumeration]:
     """Rows grouped by their free units; those of a stack one by one."""
     edges = EdgeList.of(question.storage)
-    together = grouped(question.free) if edges.weight.shape[1] == 1 else [np.array([k]) for k in range(question.num_rows)]
+    together = (
+        grouped(question.free) if edges.weight.shape[1] == 1 else [np.array([k]) for k in range(question.num_rows)]
+    )
     return [_enumeration(question, edges.of_rows(rows[:1]), rows) for rows in together]
 
 
@@ -146,7 +148,9 @@ def sum_row(W: np.ndarray, cover: np.ndarray, h: np.ndarray) -> tuple[float, np.
     def of_outer(number: int) -> _Sums:
         s = bits(np.array([number]), np.arange(len(outer)))[:, 0].astype(float)
         log_outer = float(s @ (h[outer] + W[np.ix_(outer, outer)] @ s / 2))
-        return block.added(h[inner] + W[np.ix_(inner, outer)] @ s, h[others] + W[np.ix_(others, outer)] @ s, log_outer, s)
+        return block.added(
+            h[inner] + W[np.ix_(inner, outer)] @ s, h[others] + W[np.ix_(others, outer)] @ s, log_outer, s
+        )
 
     def of_some(numbers: np.ndarray) -> _Sums:
         found = of_outer(int(numbers[0]))

@@ -164,7 +164,11 @@ class Run:
         top = float(self.a.to_log(table.max()))
         if not np.isfinite(top):
             return -np.inf
-        return top + np.log(np.sum(np.exp(self.a.to_log(table) - top))) if self.a is LOGARITHMS else self.a.to_log(table.sum())
+        return (
+            top + np.log(np.sum(np.exp(self.a.to_log(table) - top)))
+            if self.a is LOGARITHMS
+            else self.a.to_log(table.sum())
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,7 +201,11 @@ class OfStrips:
         if self.width > WIDEST:
             return f"elimination would need tables of at least 2^{self.width} entries"
         gib = max((strip.gib for strip in self.strips), default=0.0)
-        return f"elimination would take {gib:.3g} GiB of memory (the limit is {MOST_GIB:.3g} GiB)" if gib > MOST_GIB else ""
+        return (
+            f"elimination would take {gib:.3g} GiB of memory (the limit is {MOST_GIB:.3g} GiB)"
+            if gib > MOST_GIB
+            else ""
+        )
 
     @property
     def seconds(self) -> float:

@@ -75,6 +75,8 @@ def _symmetric(storage: Storage) -> Any:
     for matrix in both:
         if matrix.nnz and np.any(matrix.coords[0] != matrix.coords[1]):
             i, j = sorted((int(matrix.coords[0][0]), int(matrix.coords[1][0])))
-            raise InvalidFile(f"every coupling must occur once; got that of units {i} and {j} twice. Remove one of them.")
+            raise InvalidFile(
+                f"every coupling must occur once; got that of units {i} and {j} twice. Remove one of them."
+            )
     whole = [L + L.T for L in halves]
     return whole if storage.stack is not None else whole[0]

@@ -77,7 +77,9 @@ def _machine(file: Place) -> BoltzmannMachine:
     names = _names(fields["names"]) if "names" in fields else None
     lead = () if stack is None else (stack,)
     bias = _bias(fields["bias"], names, lead)
-    return machines.made(*_weights(fields["weights"], bias, names), bias, names, **machines.numbers(fields[machines.KEY], lead))
+    return machines.made(
+        *_weights(fields["weights"], bias, names), bias, names, **machines.numbers(fields[machines.KEY], lead)
+    )
 
 
 def _with_tables(network: BeliefNetwork, fields: dict[str, Place]) -> BeliefNetwork:

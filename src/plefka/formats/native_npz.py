@@ -18,7 +18,17 @@ from plefka.networks.boltzmann import BoltzmannMachine
 from plefka.networks.checks import check_names
 from plefka.networks.network import Network
 
-HEADER = ("format", "version", "activation", "custom", "names", "states", "bias", *given_lists.ENTRIES, *machines.ENTRIES)
+HEADER = (
+    "format",
+    "version",
+    "activation",
+    "custom",
+    "names",
+    "states",
+    "bias",
+    *given_lists.ENTRIES,
+    *machines.ENTRIES,
+)
 
 
 def dumps(network: BeliefNetwork | BoltzmannMachine) -> bytes:

@@ -1,4 +1,4 @@
-"""Boltzmann machines: P(S) is proportional to exp(-E(S) / T), with an energy that is quadratic in the states.  (1)-(3)"""
+"""Boltzmann machines: P(S) is proportional to exp(-E(S) / T), with an energy that is quadratic in the states (3)."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any

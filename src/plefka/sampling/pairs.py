@@ -5,6 +5,7 @@ inverse temperature beta the weight of a state is exp(a S + beta (-E(S) - a S)),
 units, whose ln Z is known, to the machine. Arrays are (units, rows, columns), as for belief networks.
 """
 
+import itertools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -111,7 +112,7 @@ class PairSampler:
         """A sweep at each inverse temperature betas[1:], and the sums over them of P(on | all others)."""
         target, S, gain = self.target, chains.S.copy(), chains.gain
         free, total = target.free[:, :, None], np.zeros(chains.S.shape)
-        for number, (before, beta) in enumerate(zip(betas, betas[1:], strict=False)):
+        for number, (before, beta) in enumerate(itertools.pairwise(betas)):
             if beta != before:
                 gain = gain + (beta - before) * (target.log_weight(S) - target.log_alone(S))
             rng = np.random.default_rng([*map(int, key), first + number])

@@ -22,7 +22,7 @@ def log_weights(machine: BoltzmannMachine, S: Any) -> Any:
     off, on = machine.values
     if S.ndim not in (1, 2) or S.shape[-1] != machine.size:
         raise InvalidInput(f"a state has one number for each unit, shape (..., {machine.size}); got {S.shape}.")
-    if not np.all((S == off) | (S == on)):
+    if not np.all((off == S) | (on == S)):
         raise InvalidInput(f"a state of this machine consists of {off} and {on}; use infer for units that are unknown.")
     rows = np.atleast_2d(S)
     if machine.stack is not None and len(rows) not in (1, machine.stack):

@@ -115,9 +115,9 @@ def _stationary(functional: Functional, question: Question, u):
         root = jnp.sqrt(jnp.where(question.free, u * (1 - u), 0.0))
 
         hessian = functional.hessian(question, u)
-        response = response(hessian, question, u, root * by_means)  # (1 + V H)^-1 V by_means, made symmetric
+        moved = response(hessian, question, u, root * by_means)  # (1 + V H)^-1 V by_means, made symmetric
         _, backwards = jax.vjp(lambda question: -functional.slope(question, u), question)
-        return *backwards(root * response), None
+        return *backwards(root * moved), None
 
     return _with_derivative(lambda question, u: u, backward)(question, u)
 
