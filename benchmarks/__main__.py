@@ -13,7 +13,7 @@ from plefka.tables import text_table
 
 SUITES = (
     "core", "beyond", "learning", "reproduction", "latency", "streams", "rows_ended", "spreadsheet", "findings",
-    "real_networks", "calibration",
+    "real_networks", "calibration", "boltzmann",
 )  # fmt: skip
 
 

@@ -40,8 +40,7 @@ if TYPE_CHECKING:
 FIRST, SECOND = "bethe", "G2"
 MOST_CONDITIONED = 8
 KEPT = 2  # units or findings that are never summed over: with all of them it would be exact inference by another name
-FEW_PARENTS = 5
-PASSES_FEW, PASSES_MANY, RATE = 1e3, 4e3, 2e8  # work for each edge, and how much of it a second holds
+RATE = 2e8  # how much work a second holds
 NOT_CHECKED = "was not checked, as arviz-stats is not installed (pip install 'plefka[sampling]')"
 FORBIDDEN = "exact was forbidden"
 
@@ -218,8 +217,7 @@ class OneRow:
 def num_conditioned(method: Auto, question: Question) -> int:
     """How many units can be conditioned on within the budget of a row."""
     storage = question.storage
-    passes = PASSES_FEW if storage.most_parents() <= FEW_PARENTS else PASSES_MANY
-    seconds = passes * (storage.num_edges + question.size) / RATE
+    seconds = question.model.work_per_edge() * (storage.num_edges + question.size) / RATE
     room = int(np.floor(np.log2(max(method.budget / seconds, 1.0))))
     free = int(question.free.sum(axis=0).max(initial=0))
     return max(0, min(room, MOST_CONDITIONED, free - KEPT))

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from plefka.question import Question
     from plefka.reduction.reduce import Part, Reduction
 
+FEW_PARENTS = 5
+PASSES_FEW, PASSES_MANY, PASSES_PAIRS = 1e3, 4e3, 1e2  # work of belief propagation for each edge or coupling
 LOWEST = -1.0  # a free energy of a belief network is -ln P and not negative; an estimate may be, but not by this much
 
 
@@ -69,6 +71,10 @@ class Model(PlainModule):
     @abstractmethod
     def start(self, question: "Question") -> Any:
         """Natural parameters (units, rows) to start a search from."""
+
+    @abstractmethod
+    def work_per_edge(self) -> float:
+        """What belief propagation is predicted to cost."""
 
     @abstractmethod
     def states_held(self) -> int:
@@ -141,6 +147,9 @@ class BeliefModel(Model):
 
     def start(self, question: "Question") -> Any:
         return np.zeros(question.free.shape)
+
+    def work_per_edge(self) -> float:
+        return PASSES_FEW if self.weights.most_parents() <= FEW_PARENTS else PASSES_MANY
 
     def states_held(self) -> int:
         from plefka.averages.choice import states_held
@@ -225,6 +234,9 @@ class PairModel(Model):
         from plefka.free_energies.pairs import start
 
         return start(question)
+
+    def work_per_edge(self) -> float:
+        return PASSES_PAIRS
 
     def states_held(self) -> int:
         return 1

@@ -45,10 +45,6 @@ class Elimination(ABC):
     def factors(self, rows: np.ndarray) -> Factors:
         """Of rows of one pattern."""
 
-    @abstractmethod
-    def sums(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """ln Z (rows,), and the means and d ln Z / dh of all units, (units, rows)."""
-
     def groups(self, rows: np.ndarray) -> list[Group]:
         """How rows of one pattern are eliminated: all together."""
         return [self.group(rows)]
