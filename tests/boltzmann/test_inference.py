@@ -229,6 +229,13 @@ def test_gibbs_and_checks_agree_with_the_sum():
     assert "ln Z" in repr(check)
 
 
+def test_draws_of_chains_are_of_all_units():
+    machine = restricted(3, 2, 0.5, 0)
+    draws = pf.infer(machine, {0: 1}, "gibbs[seed=0,sweeps=400]", throw=False).draws(most=50)
+    assert draws.states.shape == (8, 50, 5)
+    assert (draws.states[:, :, 0] == 1).all()
+
+
 def test_large_couplings_give_finite_numbers():
     machine = pf.BoltzmannMachine(1e3 * couplings(6, 1.0, 0), 1e3 * fields(6, 1.0, 1))
     log_z = summed(machine)[0]
@@ -254,8 +261,14 @@ def test_what_a_machine_does_not_offer_is_refused():
         pf.infer(pf.BoltzmannMachine(couplings(40, 0.1, 0), np.zeros(40)), None, "exact")
     with pytest.raises(pf.errors.MethodDoesNotApply, match="not computed inside a trace of JAX"):
         jax.jit(lambda row: pf.infer(machine, row, "G1").means)(np.full(6, np.nan))
-    with pytest.raises(pf.errors.InvalidInput, match="got BoltzmannMachine"):
-        pf.fit(machine, np.zeros((2, 6)))
+    for call in (pf.fit, pf.score):
+        with pytest.raises(pf.errors.InvalidInput, match="must be a BeliefNetwork; got BoltzmannMachine"):
+            call(machine, np.zeros((2, 6)))
+    for call in (lambda: pf.explain(machine, {0: 1}, 1), lambda: pf.bridges.to_networkx(machine)):
+        with pytest.raises(pf.errors.InvalidInput, match="got BoltzmannMachine"):
+            call()
+    with pytest.raises(pf.errors.InvalidInput, match="a Boltzmann machine has neither"):
+        pf.plots.network(machine, pf.infer(machine, None, "exact"))
 
 
 def test_free_partition_functions_are_computed_once():

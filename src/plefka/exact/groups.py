@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from functools import cached_property
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,7 +31,10 @@ class Group(NamedTuple):
 class Elimination(ABC):
     """Rows in groups of the same structure; or why they cannot be eliminated."""
 
-    most_gib: ClassVar[float] = MOST_GIB  # of memory
+    @property
+    def most_gib(self) -> float:
+        """The limit, in memory."""
+        return MOST_GIB
 
     @property
     @abstractmethod

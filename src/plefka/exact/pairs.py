@@ -176,7 +176,10 @@ class OfPairs(Elimination):
     """The rows of a question about a Boltzmann machine: a table of four entries for each coupling."""
 
     question: Question
-    most_gib = 2.0
+
+    @property
+    def most_gib(self) -> float:
+        return 2.0
 
     @property
     def num_rows(self) -> int:

@@ -202,7 +202,8 @@ class ReducedPairs:
 
     def spread(self, found: np.ndarray, otherwise: Any = 0.0) -> np.ndarray:
         """What was found of the units of the question, in the place of all units."""
-        full = np.array(np.broadcast_to(otherwise, self.free.shape), float)
+        columns = max(self.free.shape[1], found.shape[1])  # of a single row there may be several states
+        full = np.array(np.broadcast_to(otherwise, (len(self.free), columns)), float)
         full[self.units] = np.where(self.free[self.units], found[self.layout.place], full[self.units])
         return full
 
