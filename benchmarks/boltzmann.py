@@ -66,6 +66,14 @@ def step_price() -> Row:
     return at_most("a step of G2 over two products, 10 million weights", ratio, "", 6, {"products": products})
 
 
+ABOUT = """\
+Machines of the UAI competition of 2014 (DBN are restricted machines; grids; image segmentation) and pairwise models of
+15 and 20 recorded neurons, without evidence. Each cell has |error of ln Z| in nats; the largest and the mean error of a
+mean; and CPU seconds of a second call. A star marks what did not converge, or draws that are not reliable.
+
+"""
+
+
 # ---- tables of the documentation -------------------------------------------------------------------------------------
 
 
@@ -139,4 +147,4 @@ if __name__ == "__main__":
     for line in real_table():
         print(line, flush=True)
         lines.append(line)
-    atomic.write(PAGE, written(text, "real machines", "\n".join(lines)).encode())
+    atomic.write(PAGE, written(text, "real machines", ABOUT + "\n".join(lines)).encode())
