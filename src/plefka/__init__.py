@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from plefka.methods import METHODS as METHODS
     from plefka.methods import parse_method as parse_method
     from plefka.networks.belief import BeliefNetwork as BeliefNetwork
+    from plefka.networks.boltzmann import BoltzmannMachine as BoltzmannMachine
     from plefka.networks.units import Unit as Unit
     from plefka.recognition import recognised as recognised
     from plefka.rows.done import RowsDone as RowsDone
@@ -55,6 +56,7 @@ __version__ = "0.1.0"
 _HOME = {
     "Advice": "plefka.asking",
     "BeliefNetwork": "plefka.networks.belief",
+    "BoltzmannMachine": "plefka.networks.boltzmann",
     "Check": "plefka.sampling.verdict",
     "Bounds": "plefka.bounding.both",
     "Custom": "plefka.activations",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from plefka.sampling.verdict import Check
     from plefka.solution import Solution
 
-ROW, STATUS, LOG_LIKELIHOOD = "row", "status", "log_likelihood"
+ROW, STATUS, LOG_LIKELIHOOD, LOG_PARTITION = "row", "status", "log_likelihood", "log_partition"
 
 
 def of_unit(solution: "Solution", unit: int) -> Numbers:
@@ -52,19 +52,24 @@ def _long(solution: "Solution") -> dict[str, Any]:
     return {ROW: np.repeat(np.arange(count), size), **columns} if solution.is_batch else columns
 
 
+def quantity_of(solution: "Solution") -> str:
+    """What is written: ln P(evidence), or of a Boltzmann machine ln Z with the evidence clamped."""
+    return LOG_LIKELIHOOD if solution.network is None or solution.network.is_normalised else LOG_PARTITION
+
+
 def _wide(solution: "Solution") -> dict[str, Any]:
     """One row for each row of evidence, one column for each unit."""
-    taken = next((name for name in solution.names if name in (ROW, STATUS, LOG_LIKELIHOOD)), None)
+    taken = next((name for name in solution.names if name in (ROW, STATUS, quantity_of(solution))), None)
     if taken is not None:
         raise InvalidInput(
-            f"the wide form has columns {ROW}, {STATUS} and {LOG_LIKELIHOOD} beside those of the units; got a unit "
-            f"called {taken!r}. Rename the unit, or use to_frame() without wide=True."
+            f"the wide form has columns {ROW}, {STATUS} and {quantity_of(solution)} beside those of the units; got a "
+            f"unit called {taken!r}. Rename the unit, or use to_frame() without wide=True."
         )
     means = np.atleast_2d(solution.means)
     about = {
         ROW: np.arange(len(means)),
         STATUS: [status_word(status) for status in np.atleast_1d(solution.status)],
-        LOG_LIKELIHOOD: np.atleast_1d(solution.log_likelihood),
+        quantity_of(solution): np.atleast_1d(solution.log_partition),
     }
     return about | dict(zip(solution.names, means.T, strict=True))
 
@@ -88,14 +93,15 @@ def _rows(solution: "Solution") -> list[dict[str, Any]]:
     """One for each row of a batch, or the single one that there is."""
     batch, names = solution.is_batch, np.array(solution.names, object)
     means, observed = np.atleast_2d(solution.means), np.atleast_2d(solution.observed)
-    log_likelihood, status, steps, residual = (
-        np.atleast_1d(z) for z in (solution.log_likelihood, solution.status, solution.num_steps, solution.residual)
+    name = quantity_of(solution)
+    log_partition, status, steps, residual = (
+        np.atleast_1d(z) for z in (solution.log_partition, solution.status, solution.num_steps, solution.residual)
     )
     warnings = solution.warnings if batch else [solution.warnings]
     checks = checks_of(solution)
     return [
         {
-            LOG_LIKELIHOOD: float(log_likelihood[row]),
+            name: float(log_partition[row]),
             STATUS: status_word(status[row]),
             "message": status[row].value,
             "warnings": list(warnings[row]),

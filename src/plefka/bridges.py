@@ -106,6 +106,8 @@ def to_pyagrum(network: BeliefNetwork) -> Any:
 def to_networkx(network: BeliefNetwork) -> Any:
     """A NetworkX `DiGraph`: units with `bias` and `states` (off, on), edges from parent to child with `weight`."""
     nx = _library("networkx", "networkx")
+    if not isinstance(network, BeliefNetwork):
+        raise InvalidInput(f"to_networkx takes a BeliefNetwork; got {type(network).__name__}.")
     if network.stack is not None:
         raise InvalidInput(f"to_networkx takes one network; got a stack of {network.stack}. Take one of them.")
     graph = nx.DiGraph(activation=network.activation.name)

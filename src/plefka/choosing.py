@@ -33,19 +33,18 @@ from plefka.recovery import of_reduction, reductions, solved
 from plefka.solution import CONVERGED, IMPOSSIBLE
 
 if TYPE_CHECKING:
-    from plefka.networks.belief import BeliefNetwork
+    from plefka.networks.network import Network
     from plefka.reduction.reduce import Part, TracedReduction
 
 FIRST, SECOND = "bethe", "G2"
 MOST_CONDITIONED = 8
 KEPT = 2  # units or findings that are never summed over: with all of them it would be exact inference by another name
-FEW_PARENTS = 5
-PASSES_FEW, PASSES_MANY, RATE = 1e3, 4e3, 2e8  # work for each edge, and how much of it a second holds
+RATE = 2e8  # how much work a second holds
 NOT_CHECKED = "was not checked, as arviz-stats is not installed (pip install 'plefka[sampling]')"
 FORBIDDEN = "exact was forbidden"
 
 
-def answer(method: Auto, network: "BeliefNetwork", evidence: Evidence, *, prune: bool, dtype: str) -> Posterior:
+def answer(method: Auto, network: "Network", evidence: Evidence, *, prune: bool, dtype: str) -> Posterior:
     """The answers of the methods that were chosen, with a note that says which and why."""
     rows = Rows(method, network, evidence, prune, dtype)
     everything = np.arange(len(evidence.rows))
@@ -83,7 +82,7 @@ class Rows:
     """What was asked of all rows."""
 
     method: Auto
-    network: "BeliefNetwork"
+    network: "Network"
     evidence: Evidence
     prune: bool
     dtype: str
@@ -181,7 +180,8 @@ class OneRow:
 
     def by_findings(self) -> tuple[Posterior, Method] | None:
         """Some findings exactly and the others by draws; None where that does not apply or too few carry weight."""
-        k = affordable(self.questions, self.rows.method.budget, kept=KEPT)
+        has_findings = self.rows.network.is_normalised
+        k = affordable(self.questions, self.rows.method.budget, kept=KEPT) if has_findings else None
         if k is None:
             return None
         chosen, rows = Findings("findings", k=k), self.rows
@@ -195,7 +195,7 @@ class OneRow:
     def first(self) -> Method:
         """Belief propagation, with as much conditioning as the budget and the network allow."""
         bethe = parse_method(FIRST)
-        if any(question.storage.num_pairs() > MOST_PAIRS for question in self.questions):
+        if self.rows.network.is_normalised and any(q.storage.num_pairs() > MOST_PAIRS for q in self.questions):
             return bethe  # units could not be chosen
         k = min((num_conditioned(self.rows.method, question) for question in self.questions), default=0)
         return Conditioned("conditioned", inner=bethe, k=k) if k else bethe
@@ -204,8 +204,7 @@ class OneRow:
 def num_conditioned(method: Auto, question: Question) -> int:
     """How many units can be conditioned on within the budget of a row."""
     storage = question.storage
-    passes = PASSES_FEW if storage.most_parents() <= FEW_PARENTS else PASSES_MANY
-    seconds = passes * (storage.num_edges + question.size) / RATE
+    seconds = question.model.work_per_edge() * (storage.num_edges + question.size) / RATE
     room = int(np.floor(np.log2(max(method.budget / seconds, 1.0))))
     free = int(question.free.sum(axis=0).max(initial=0))
     return max(0, min(room, MOST_CONDITIONED, free - KEPT))

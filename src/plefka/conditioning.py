@@ -15,7 +15,7 @@ import numpy as np
 
 from plefka import mean_field
 from plefka.errors import InvalidMethod
-from plefka.free_energies.untruncated import Untruncated
+from plefka.free_energies.functional import Functional
 from plefka.methods import Conditioned, MeanField, does_not_apply, parse_method
 from plefka.networks.states import bits
 from plefka.posterior import About, Posterior, normalised
@@ -26,7 +26,7 @@ from plefka.solution import CONVERGED, IMPOSSIBLE, NOT_FINITE, WITHOUT_LEAK
 from plefka.solvers.rounds import by_rows
 
 if TYPE_CHECKING:
-    from plefka.networks.belief import BeliefNetwork
+    from plefka.networks.network import Network
 
 TIED = 6  # digits of a contribution, relative to the largest of a row, that tell units apart
 AT_ONCE = 4000  # rows that are solved in one go
@@ -53,7 +53,7 @@ def posterior(method: Conditioned, part: Part, *, dtype: str) -> Posterior:
     return Posterior(*arrays, slope=slope, about=_about(method, part, chosen, [piece.about for piece in pieces]))
 
 
-def named_units(method: Conditioned, network: "BeliefNetwork") -> Any:
+def named_units(method: Conditioned, network: "Network") -> Any:
     """Where the units are that a method names."""
     if not method.units:
         return False
@@ -71,21 +71,24 @@ def choose(method: Conditioned, part: Part, dtype: str) -> np.ndarray:
     if method.units:
         named = (part.units >= 0) & np.asarray(part.named)[part.units]
         score = (named[:, None] if named.ndim == 1 else named) & question.free
+        chosen = highest(score, part.units, method.k)
     else:
-        score = contributions(part, dtype)
-    order = _highest_first(score.astype(float), part.units)[: method.k]
-    chosen = np.where(np.take_along_axis(score, order, axis=0) > 0, order, -1)
+        chosen = question.model.chosen(part, method.k, dtype)
     return chosen[(chosen >= 0).any(axis=1)]
 
 
-def _highest_first(score: np.ndarray, units: np.ndarray) -> np.ndarray:
-    """Positions (units, rows) by falling score; where rounding alone tells them apart, by the network's order of units.
+def highest(score: np.ndarray, units: np.ndarray, count: int | None) -> np.ndarray:
+    """The positions (count, rows) with the highest scores; -1 where these are not positive.
 
-    So a row of a batch, of which other units are left in another order, has the units that it has alone.
+    Where rounding alone tells scores apart, the network's order of `units` decides. So a row of a batch, of which other
+    units are left in another order, has the units that it has alone.
     """
+    score = score.astype(float)
     top = score.max(axis=0, initial=0.0)
     level = np.round(score / np.where(top > 0, top, 1.0), TIED)
-    return np.lexsort((np.broadcast_to(units.reshape(len(score), -1), score.shape), score <= 0, -level), axis=0)
+    by_unit = np.broadcast_to(units.reshape(len(score), -1), score.shape)
+    order = np.lexsort((by_unit, score <= 0, -level), axis=0)[:count]
+    return np.where(np.take_along_axis(score, order, axis=0) > 0, order, -1)
 
 
 def contributions(part: Part, dtype: str) -> np.ndarray:
@@ -118,7 +121,7 @@ def starting_means(first: Posterior, part: Part, dtype: str) -> np.ndarray:
 
 
 def refuse_too_many_pairs(question: Question) -> None:
-    pairs = question.storage.num_pairs()
+    pairs = question.storage.num_pairs() if question.model.functional(mean_field.scheme("G2")).needs_pairs else 0
     if pairs > mean_field.MOST_PAIRS:
         why = f"to choose units it would sum over {pairs:,} pairs of parents; the limit is {mean_field.MOST_PAIRS:,}"
         raise does_not_apply(parse_method("conditioned"), why, "conditioned[G1,units=...] or bethe")
@@ -126,15 +129,15 @@ def refuse_too_many_pairs(question: Question) -> None:
 
 def contributions_at(means: np.ndarray, question: Question, dtype: str) -> np.ndarray:
     """What each unit contributes to the second order at these means, (units, rows)."""
-    functional, storage = Untruncated(2).fitted(question), question.storage
+    functional, storage = question.model.functional(mean_field.scheme("G2")).fitted(question), question.storage
     question = question.with_model(weights=storage.prepared(pairs=True, tables=True))
     u = np.where(question.free, np.nan_to_num(means, nan=0.5), question.values)
     work = functional.row_work(question.size, storage.num_edges, storage.num_pairs()) * question.num_rows
     return by_rows(_contributions, question, u, functional=functional, work=work, dtype=dtype)
 
 
-def _pair_contributions(question: Question, u, *, functional: Untruncated):
-    opened = question.opened(pairs=True)
+def _pair_contributions(question: Question, u, *, functional: Functional):
+    opened = question.opened(functional.powers(question.model.activation), pairs=True)
     return opened.free * functional.pair_contributions(opened, u)
 
 
@@ -167,10 +170,9 @@ def solve_again(solve: Callable[[Part], Posterior], part: Part, question: Questi
     """A method on a question of which more is known: reduce, solve, recover."""
     reduction = reduce_question(question, needs_slope=part.needs_slope)
     (smaller,) = reduction.parts
-    found = solve(smaller)
+    found = smaller.question.model.settled(smaller.question) or solve(smaller)
     if found.about.contributions is not None:
-        wide, _ = reduction.restored(smaller, found.about.contributions, None)
-        wide = np.nan_to_num(np.where(question.free, wide, 0))
+        wide = np.nan_to_num(np.where(question.free, reduction.spread(found.about.contributions), 0))
         found = found._replace(about=replace(found.about, contributions=wide))
     means, slope = reduction.restored(smaller, found.means, found.slope)
     means = reduction.predicted(smaller, means, by_field=found.about.by_field)  # barren units that were not pruned

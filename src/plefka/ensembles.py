@@ -14,6 +14,8 @@ import numpy as np
 from plefka.activations import Activation, as_activation
 from plefka.errors import InvalidInput, listed
 from plefka.networks.belief import BeliefNetwork
+from plefka.networks.boltzmann import BoltzmannMachine
+from plefka.networks.edges import Edges
 from plefka.tabular.dataset import as_dataset, is_dataset
 from plefka.tabular.roles import IdColumns
 from plefka.tabular.table import is_table, read_table
@@ -122,3 +124,60 @@ def around(
         hidden = [rng.uniform(-spread, spread, (*lead, units)) for units in layers[:-1]]
         visible = np.log(on) - np.log1p(-on) - from_above
     return BeliefNetwork.layered(weights, [*hidden, visible], activation)
+
+
+def spin_glass(
+    size: int, count: int, seed: int, *, scale: float = 1.0, field: float = 0.0, temperature: float = 1.0
+) -> BoltzmannMachine:
+    """`count` machines of `size` units in {-1, 1}, all coupled: the model of Sherrington and Kirkpatrick.
+
+    Couplings are normal with variance scale^2 / size, and biases normal with standard deviation `field`.
+
+    >>> import plefka as pf
+    >>> pf.ensembles.spin_glass(16, count=3, seed=0)
+    <BoltzmannMachine: 3 machines of 16 units of -1 and 1, 120 couplings>
+    """
+    if size < 2 or count < 1:
+        raise InvalidInput(f"size must be 2 or more and count 1 or more; got size={size}, count={count}.")
+    if not (scale >= 0 and field >= 0):
+        raise InvalidInput(f"scale and field must not be negative; got scale={scale}, field={field}.")
+    rng = np.random.default_rng(seed)
+    lower = np.tril(rng.normal(size=(count, size, size)), -1) * (scale / np.sqrt(size))
+    bias = field * rng.normal(size=(count, size))
+    return BoltzmannMachine(lower + np.swapaxes(lower, 1, 2), bias, temperature, (-1, 1))
+
+
+def ising_grid(
+    rows: int,
+    columns: int,
+    coupling: float = 1.0,
+    field: float = 0.0,
+    *,
+    temperature: float = 1.0,
+    periodic: bool = False,
+    seed: int | None = None,
+) -> BoltzmannMachine:
+    """A grid of units in {-1, 1} in which neighbours are coupled: the Ising model in two dimensions.
+
+    With a `seed`, couplings are drawn from a normal distribution with standard deviation `coupling`, and biases from
+    one with standard deviation `field`. `periodic` couples the borders to those opposite.
+
+    >>> import plefka as pf
+    >>> pf.ensembles.ising_grid(3, 4, coupling=0.5)
+    <BoltzmannMachine: 12 units of -1 and 1, 17 sparse couplings>
+    """
+    if rows < 1 or columns < 1 or rows * columns < 2:
+        raise InvalidInput(f"a grid must have two units or more; got {rows} rows and {columns} columns.")
+    unit = np.arange(rows * columns).reshape(rows, columns)
+    ends = [(unit[:, 1:], unit[:, :-1]), (unit[1:], unit[:-1])]
+    if periodic:
+        ends += [(unit[:, -1:], unit[:, :1])] * (columns > 2) + [(unit[-1:], unit[:1])] * (rows > 2)
+    child, parent = (np.concatenate([pair[k].ravel() for pair in ends]) for k in (0, 1))
+    order = np.lexsort((parent, child))
+    rng = None if seed is None else np.random.default_rng(seed)
+    weights, bias = (
+        np.full(count, float(size)) if rng is None else size * rng.normal(size=count)
+        for size, count in ((coupling, len(child)), (field, unit.size))
+    )
+    storage = Edges.from_lists(weights, child[order].astype(np.int32), parent[order].astype(np.int32), unit.size)
+    return BoltzmannMachine(storage, bias, temperature, (-1, 1))

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple, cast
 import jax.numpy as jnp
 import numpy as np
 
+from plefka.conventions import as_off_and_on, in_words, rows_of_off_and_on
 from plefka.errors import InvalidEvidence, nearest
-from plefka.networks.belief import BeliefNetwork
+from plefka.networks.network import Network
 from plefka.precision import is_traced
 from plefka.tabular.columns import is_frame, of_frame
 from plefka.tabular.roles import roles_of
@@ -80,7 +81,7 @@ class Evidence(NamedTuple):
         return seen if self.tilt is None else seen | (self.tilt != 0)
 
 
-def as_rows(network: BeliefNetwork, evidence: Any) -> tuple[Any, bool]:
+def as_rows(network: Network, evidence: Any) -> tuple[Any, bool]:
     """Rows (B, n) of certain evidence with nan for hidden units, and whether a batch was asked for."""
     found = as_evidence(network, evidence)
     if found.tilt is not None:
@@ -88,7 +89,7 @@ def as_rows(network: BeliefNetwork, evidence: Any) -> tuple[Any, bool]:
     return found.rows, found.batched
 
 
-def as_evidence(network: BeliefNetwork, evidence: Any) -> Evidence:
+def as_evidence(network: Network, evidence: Any) -> Evidence:
     """What is known of the units, row by row, checked."""
     if isinstance(evidence, Evidence):
         return _checked(network, evidence)
@@ -102,13 +103,15 @@ def as_evidence(network: BeliefNetwork, evidence: Any) -> Evidence:
         found = _from_frame(network, cast(Any, evidence).to_frame().T).take(0)
     else:
         found = Evidence(_from_array(network, evidence))
+        if network.values != (0, 1):
+            found = found._replace(rows=rows_of_off_and_on(network, found.rows))
     if found.rows.shape[0] == 0:
         raise InvalidEvidence(f"a batch of evidence must have at least one row; got shape {found.rows.shape}.")
     batched = found.rows.ndim == 2 or network.stack is not None
     return _checked(network, (found if found.rows.ndim == 2 else found.take(None))._replace(batched=batched))
 
 
-def _checked(network: BeliefNetwork, found: Evidence) -> Evidence:
+def _checked(network: Network, found: Evidence) -> Evidence:
     """Rows (B, n), one for each network of a stack, of numbers that are states."""
     found = _one_per_network(network, found)
     if not is_traced(found.rows):
@@ -125,7 +128,7 @@ def _mapping(row: Any, number: int) -> Mapping:
     return row
 
 
-def _from_mappings(network: BeliefNetwork, evidence: Sequence[Mapping]) -> Evidence:
+def _from_mappings(network: Network, evidence: Sequence[Mapping]) -> Evidence:
     rows, odds = np.full((len(evidence), network.size), np.nan), _Odds((len(evidence), network.size))
     for row, states in enumerate(evidence):
         seen = set()
@@ -159,24 +162,24 @@ class _Odds:
         return Evidence(rows, self.tilt, self.offset) if self.any else Evidence(rows)
 
 
-def _state(network: BeliefNetwork, unit: int, state: Any) -> float:
+def _state(network: Network, unit: int, state: Any) -> float:
     """0, 1, or nan where it is missing, from a number or from a word for one of the unit's states."""
     own = _own(network, unit)
-    found = meaning(state, own)
+    found = meaning(as_off_and_on(network, state), own)
     if found == NO_STATE:
         raise InvalidEvidence(
-            f"the state of unit {network.names[unit]!r} must be 0 or 1{own_text(own)}; got {state!r}."
+            f"the state of unit {network.names[unit]!r} must be {in_words(network)}{own_text(own)}; got {state!r}."
             f"{nearest(state, own or ()) if isinstance(state, str) else ''} Leave a unit out to keep it hidden, "
             "or pass a Likelihood(on, off) if the observation is uncertain."
         )
     return found
 
 
-def _own(network: BeliefNetwork, unit: int) -> Own:
+def _own(network: Network, unit: int) -> Own:
     return None if network.given_states is None else network.given_states[unit]
 
 
-def _from_frame(network: BeliefNetwork, frame: Any) -> Evidence:
+def _from_frame(network: Network, frame: Any) -> Evidence:
     """Columns that only name the rows are left out, and a warning says so."""
     columns = of_frame(frame)
     with saying(InvalidEvidence):
@@ -189,22 +192,24 @@ def _from_frame(network: BeliefNetwork, frame: Any) -> Evidence:
     return odds.with_rows(rows)
 
 
-def _numbers(network: BeliefNetwork, values: Any, unit: int, odds: _Odds) -> np.ndarray:
+def _numbers(network: Network, values: Any, unit: int, odds: _Odds) -> np.ndarray:
     """The states of a unit in all rows."""
-    own = _own(network, unit)
-    found = states_of(values, own)
+    own, (off, on) = _own(network, unit), network.values
+    if network.values != (0, 1) and not is_numeric(values):
+        values = np.array([as_off_and_on(network, value) for value in values], object)
+    found = states_of(as_off_and_on(network, values) if is_numeric(values) else values, own)
     for row in np.flatnonzero(found == NO_STATE).tolist():
         value = values[row]
         if not isinstance(value, Likelihood):
             raise InvalidEvidence(
-                f"row {row}: the states of unit {network.names[unit]!r} must be 0, 1 or nan{own_text(own)}; "
+                f"row {row}: the states of unit {network.names[unit]!r} must be {off}, {on} or nan{own_text(own)}; "
                 f"got {value if is_numeric(values) else repr(value)}.{hint(value, own)}"
             )
         found[row] = odds.read(row, unit, value)
     return found
 
 
-def _from_array(network: BeliefNetwork, evidence: Any) -> Any:
+def _from_array(network: Network, evidence: Any) -> Any:
     rows = evidence if is_traced(evidence) else _numbers_in_array(evidence)
     if rows.ndim not in (1, 2) or rows.shape[-1] != network.size:
         raise InvalidEvidence(
@@ -226,7 +231,7 @@ def _numbers_in_array(evidence: Any) -> np.ndarray:
         ) from None
 
 
-def _one_per_network(network: BeliefNetwork, evidence: Evidence) -> Evidence:
+def _one_per_network(network: Network, evidence: Evidence) -> Evidence:
     """A stack takes one row for all networks, or one row for each."""
     rows = evidence.rows
     if network.stack is None or rows.shape[0] == network.stack:
@@ -240,7 +245,7 @@ def _one_per_network(network: BeliefNetwork, evidence: Evidence) -> Evidence:
     return evidence.take(np.zeros(network.stack, int))
 
 
-def _check_values(network: BeliefNetwork, rows: np.ndarray) -> None:
+def _check_values(network: Network, rows: np.ndarray) -> None:
     odd = ~(np.isnan(rows) | (rows == 0) | (rows == 1))
     if odd.any():
         row, unit = np.argwhere(odd)[0]

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from plefka.tables import doubts, method_and_kind, status_word
+from plefka.tables import doubts, method_and_kind, quantity_of, status_word
 
 if TYPE_CHECKING:
     from plefka.expansion.series import Series
     from plefka.learning.fitted import Fitted
     from plefka.networks.belief import BeliefNetwork
+    from plefka.networks.boltzmann import BoltzmannMachine
     from plefka.sampling.verdict import Check
     from plefka.solution import Solution
 
@@ -93,7 +94,7 @@ def _of_row(solution: "Solution") -> Content:
     rows = [(name, f"{mean:.4f}", bar(mean)) for name, mean in hidden[:MOST_ROWS]]
     warnings = [f"warning: {doubt}" for doubt in doubts(solution)]
     return Content(
-        f"ln P(evidence) = {solution.log_likelihood:.4f} by {method_and_kind(solution)}",
+        f"{quantity_of(solution)} = {solution.log_partition:.4f} by {method_and_kind(solution)}",
         [given, _status_text(solution), *solution.notes, *_checked(solution), *warnings],
         ("hidden unit", "P(on | evidence)", ""), rows, len(hidden),
     )  # fmt: skip
@@ -114,15 +115,15 @@ def _checked(solution: "Solution") -> list[str]:
 
 
 def _of_batch(solution: "Solution") -> Content:
-    log_likelihood, status = np.asarray(solution.log_likelihood), np.asarray(solution.status, object)
-    count, done = len(log_likelihood), int(np.sum(solution.converged))
+    log_partition, status = np.asarray(solution.log_partition), np.asarray(solution.status, object)
+    count, done = len(log_partition), int(np.sum(solution.converged))
     shown = range(min(count, MOST_ROWS))
     best = _most_probable(solution, len(shown))
-    rows = [(str(k), f"{log_likelihood[k]:.4f}", status_word(status[k]), best[k]) for k in shown]
+    rows = [(str(k), f"{log_partition[k]:.4f}", status_word(status[k]), best[k]) for k in shown]
     return Content(
         f"{count:,} rows by {method_and_kind(solution)}: {done:,} converged",
         [*solution.notes, *_checked(solution), *(f"warning: {doubt}" for doubt in doubts(solution))],
-        ("row", "ln P(evidence)", "status", "most probable causes"), rows, count, "rows",
+        ("row", quantity_of(solution), "status", "most probable causes"), rows, count, "rows",
     )  # fmt: skip
 
 
@@ -185,3 +186,9 @@ def _epoch_text(name: str, value: np.ndarray) -> str:
     """One number; of a stack the best one."""
     best = float(np.fmax.reduce(np.atleast_1d(value)))
     return f"{best:.0f}" if name == "epoch" else f"{best:.1f}" if name == "seconds" else f"{best:.4f}"
+
+
+def machine_html(machine: "BoltzmannMachine") -> str:
+    """What a Boltzmann machine is, and the biases and neighbours of its first units."""
+    rows = [] if machine.stack is not None else machine.rows_in_words(MOST_ROWS)
+    return page(Content(repr(machine)[1:-1], (), ("unit", "bias", "coupled to"), rows, len(rows) and machine.size))

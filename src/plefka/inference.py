@@ -7,8 +7,8 @@ import numpy as np
 
 from plefka.errors import InvalidInput
 from plefka.evidence import Evidence, as_evidence
-from plefka.methods import Method, parse_method
-from plefka.networks.belief import BeliefNetwork
+from plefka.methods import Method, does_not_apply, parse_method
+from plefka.networks.network import Network
 from plefka.one_or_many import Statuses
 from plefka.posterior import About, Posterior
 from plefka.precision import check_dtype, is_traced
@@ -20,7 +20,7 @@ DEFAULT_METHOD = "auto"
 
 
 def infer(
-    network: BeliefNetwork,
+    network: Network,
     evidence: Any = None,
     method: str | Method = DEFAULT_METHOD,
     *,
@@ -30,6 +30,8 @@ def infer(
     dtype: str = "float64",
 ) -> Solution:
     """Posterior means and ln P(evidence) of a network, or of every network of a stack.
+
+    Of a Boltzmann machine it is ln Z with the evidence clamped, `solution.log_partition`, that is computed.
 
     **Arguments:**
 
@@ -47,8 +49,8 @@ def infer(
     >>> print(f"ln P = {solution.log_likelihood:.3f}, stale beans {solution['stale_beans']:.3f}")
     ln P = -2.452, stale beans 0.535
     """
-    if not isinstance(network, BeliefNetwork):
-        raise InvalidInput(f"network must be a BeliefNetwork; got {type(network).__name__}.")
+    if not isinstance(network, Network):
+        raise InvalidInput(f"network must be a BeliefNetwork or a BoltzmannMachine; got {type(network).__name__}.")
     method = parse_method(method)
     given = as_evidence(network, evidence)
     method.check(network)
@@ -80,8 +82,10 @@ def _with_reasons(solution: Solution) -> Solution:
     return named(solution)
 
 
-def _inside_a_trace(method: Method, network: BeliefNetwork, given: Evidence, prune: bool) -> Posterior:
+def _inside_a_trace(method: Method, network: Network, given: Evidence, prune: bool) -> Posterior:
     """In the trace's precision, and with derivatives."""
+    if not network.is_normalised:
+        raise does_not_apply(method, "a Boltzmann machine is not computed inside a trace of JAX", "infer outside of it")
     with reverse_mode_only(method):
         if method.name != "exact":
             network, given = differentiable_once(method, (network, given))
@@ -91,7 +95,7 @@ def _inside_a_trace(method: Method, network: BeliefNetwork, given: Evidence, pru
 
 
 def _solution(
-    network: BeliefNetwork, given: Evidence, method: Method, found: Posterior, prune: bool, traced: bool
+    network: Network, given: Evidence, method: Method, found: Posterior, prune: bool, traced: bool
 ) -> Solution:
     about = found.about or About()
     status = found.status if traced else np.array(STATUS_CODES, dtype=object)[found.status - 1]
@@ -99,9 +103,9 @@ def _solution(
     fields = (found.means, -found.free_energy, status, found.num_steps, found.residual, found.num_cycles, observed)
     if not given.batched:
         fields = tuple(field[0] if field is status or traced or field.ndim > 1 else field[0].item() for field in fields)
-    means, log_likelihood, status, steps, residual, cycles, observed = fields
+    means, log_partition, status, steps, residual, cycles, observed = fields
     return Solution(
-        means=means, log_likelihood=log_likelihood, status=cast(Statuses, status), num_steps=steps, residual=residual,
+        means=means, log_partition=log_partition, status=cast(Statuses, status), num_steps=steps, residual=residual,
         num_restarts=getattr(method, "restarts", 0), num_cycles=cycles, method=method,
         is_bound=method.is_bound if about.is_bound is None else about.is_bound,
         names=network.names, observed=observed, notes=about.notes,

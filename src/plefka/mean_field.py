@@ -1,20 +1,20 @@
 """Mean-field methods: a free energy of the means is minimised for every row, starting point after starting point."""
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from plefka.activations import Activation, AnyArray, namespace, numpy_sigmoid
-from plefka.averages.choice import states_held
 from plefka.free_energies.functional import Functional
 from plefka.free_energies.orders import Orders
 from plefka.free_energies.sjj import SaulJaakkolaJordan
 from plefka.free_energies.taylor import Taylor
 from plefka.free_energies.untruncated import Untruncated
-from plefka.methods import MeanField, does_not_apply
-from plefka.posterior import About, Posterior
+from plefka.methods import HigherOrder, MeanField, does_not_apply, parse_method
+from plefka.posterior import About, Posterior, with_rows
 from plefka.programs import Program
 from plefka.question import LARGEST_THETA, Question
 from plefka.reduction.predicting import predict_traced
@@ -45,7 +45,10 @@ MOST_PAIRS = 200_000_000  # what fits in memory for one row
 
 
 def check_activation(method: MeanField, activation: Activation) -> None:
-    """SJJ is for the sigmoid, and what expands in fields is for units that have one."""
+    """SJJ is for the sigmoid, what expands in fields is for units that have one, and only machines are annealed."""
+    if method.anneal:
+        why = "anneal lowers the temperature of a Boltzmann machine, and this is a belief network"
+        raise does_not_apply(method, why, f"{method.name}[restarts=10,seed=0]")
     if activation.mixes_kinds and not FUNCTIONALS[method.name].needs_tables:
         why = "it expands in the fields of units, and a table has none"
         raise does_not_apply(method, why, "G1, G2 or bethe")
@@ -56,8 +59,8 @@ def check_activation(method: MeanField, activation: Activation) -> None:
 
 def check(method: MeanField, question: Question) -> None:
     """Refuse a question that the method cannot answer, and name a method that can."""
-    check_activation(method, question.model.activation)
-    if method.functional.needs_pairs and question.storage.num_pairs() > MOST_PAIRS:
+    question.model.check_scheme(method)
+    if question.model.functional(method).needs_pairs and question.storage.num_pairs() > MOST_PAIRS:
         pairs = f"{question.storage.num_pairs():,} pairs of parents"
         raise does_not_apply(method, f"it would sum over {pairs} (the limit is {MOST_PAIRS:,})", "G221")
 
@@ -75,7 +78,7 @@ class Objective(NamedTuple):
 
     def prepared(self, question: Question, *, pairs: bool = False) -> Question:
         """The question with all that the functionals look up."""
-        storage = question.storage.prepared(
+        storage = self.last.suited(question.storage).prepared(
             pairs=pairs or self.last.needs_pairs or self.minimised.needs_pairs,
             tables=self.last.needs_tables or self.minimised.needs_tables,
         )
@@ -84,10 +87,16 @@ class Objective(NamedTuple):
 
 def objective_of(method: MeanField, question: Question) -> Objective:
     """What a method minimises and evaluates."""
-    last = method.functional.fitted(question)
-    if method.solved_by == method.name:
+    model, last = question.model, question.model.functional(method).fitted(question)
+    solved_by = model.solved_by(method)
+    if solved_by == method.name:
         return Objective(last)
-    return Objective(FUNCTIONALS[method.solved_by].fitted(question), last)
+    return Objective(model.functional(scheme(solved_by)).fitted(question), last)
+
+
+def scheme(name: str) -> MeanField:
+    """The method of this name."""
+    return cast(MeanField, parse_method(name))
 
 
 class Minimum(NamedTuple):
@@ -115,11 +124,11 @@ class Minimisation(Iteration):
 
     functional: Functional
     policy: Policy
-    pairs: Untruncated | None = None  # whose contributions at the minimum are wanted
+    pairs: Functional | None = None  # whose contributions at the minimum are wanted
     needs_slope: bool = False
 
     def prepare(self, question: Question) -> Question:
-        degree = self.functional.powers(question.model.activation)
+        degree = max(z.powers(question.model.activation) for z in (self.functional, self.pairs) if z is not None)
         return question.opened(degree, pairs=self.functional.needs_pairs or self.pairs is not None)
 
     def advance(self, prepared: Question, state: Search, tol, max_steps, few) -> Search:
@@ -142,10 +151,15 @@ def posterior(method: MeanField, part: "Part", *, dtype: str, contributions: boo
     descent = _Descent.of(method, part, dtype, contributions=contributions)
     best = None
     for theta in _starts(method, descent.question):
-        found = descent.minimum(theta)
+        found = descent.minimum(descent.cooled(theta))
         best = found if best is None else _better(best, found)
     assert best is not None
-    return _answer(descent, best)
+    found = _answer(descent, best)
+    beyond = np.flatnonzero(part.question.model.beyond_reach(method, part.question, found.means))
+    if not beyond.size:
+        return found
+    at_first = posterior(replace(cast(HigherOrder, method), solve=False), part.take(beyond), dtype=dtype)
+    return with_rows(found, beyond, at_first)
 
 
 def slopes_at(
@@ -165,16 +179,24 @@ class _Descent(NamedTuple):
     method: MeanField
     objective: Objective
     question: Question
-    pairs: Untruncated | None  # whose contributions are wanted
+    pairs: Functional | None  # whose contributions are wanted
     needs_slope: bool
     dtype: str
 
     @classmethod
     def of(cls, method: MeanField, part: "Part", dtype: str, *, contributions: bool) -> "_Descent":
         objective = objective_of(method, part.question)
-        pairs = Untruncated(2).fitted(part.question) if contributions else None
+        pairs = part.question.model.functional(scheme("G2")).fitted(part.question) if contributions else None
         question = objective.prepared(part.question, pairs=contributions)
         return cls(method, objective, question, pairs, part.needs_slope, dtype)
+
+    def cooled(self, theta: np.ndarray) -> np.ndarray:
+        """Where searches at higher temperatures end, each of which starts where the one before ended."""
+        question, model = self.question, self.question.model
+        for step in range(self.method.anneal):
+            hot = replace(question, model=model.at_inverse_temperature((step + 1) / (self.method.anneal + 1)))
+            theta = self._replace(question=hot).minimum(theta).theta
+        return theta
 
     def minimum(self, theta: np.ndarray, status: int = RUNNING) -> Minimum:
         """From theta downhill."""
@@ -184,7 +206,7 @@ class _Descent(NamedTuple):
             max(storage.num_edges, functional.row_work(question.size, storage.num_edges, pairs))
             for pairs in (num_pairs, num_pairs if self.pairs is None else storage.num_pairs())
         ]  # what units contribute is computed once, at the end
-        work[1] = max(work[1], states_held(question.model.activation, storage.most_parents()))
+        work[1] = max(work[1], question.model.states_held())
         theta = np.where(question.searched, theta, 0.0).astype(self.dtype)
 
         def first(rows: Any) -> Search:
@@ -200,9 +222,9 @@ class _Descent(NamedTuple):
 
 
 def _starts(method: MeanField, question: Question):
-    """Natural parameters to start from: u = 1/2, then u uniform at random."""
+    """Natural parameters to start from: those of the model, which are u = 1/2 or near it, then u uniform at random."""
     shape = (question.num_searched, question.num_rows)
-    yield np.zeros(shape)
+    yield question.model.start(question)[: question.num_searched]
     rng = np.random.default_rng(method.seed)
     for _ in range(method.restarts):
         u = rng.uniform(1e-6, 1 - 1e-6, shape)

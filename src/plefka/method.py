@@ -14,7 +14,7 @@ from plefka.spelling import check_options, option, spelled
 
 if TYPE_CHECKING:
     from plefka.evidence import Evidence
-    from plefka.networks.belief import BeliefNetwork
+    from plefka.networks.network import Network
     from plefka.posterior import Posterior
     from plefka.reduction.reduce import Part, TracedReduction
 
@@ -34,14 +34,14 @@ class Method:
         """Whether log_likelihood never exceeds the truth."""
         return False
 
-    def check(self, network: "BeliefNetwork") -> None:
+    def check(self, network: "Network") -> None:
         """Refuse a network that the method cannot serve, before computing, and name one that can."""
 
     def posterior(self, part: "Part", *, dtype: str) -> "Posterior":
         """Means and ln P(evidence) for every row of a part."""
         return import_module(self.module).posterior(self, part, dtype=dtype)
 
-    def answer(self, network: "BeliefNetwork", evidence: "Evidence", *, prune: bool, dtype: str) -> "Posterior":
+    def answer(self, network: "Network", evidence: "Evidence", *, prune: bool, dtype: str) -> "Posterior":
         """Means and ln P(evidence) for every row of evidence: reduce, compute the posterior of each part, recover."""
         from plefka.recovery import solved
 
@@ -59,7 +59,7 @@ class Method:
         """Whether barren units are part of the question, as their exact means are wanted."""
         return False
 
-    def units_to_keep(self, network: "BeliefNetwork") -> Any:
+    def units_to_keep(self, network: "Network") -> Any:
         """The units of a network that the method names, (units,), so that they must not be summed out."""
         return False
 

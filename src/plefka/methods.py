@@ -19,7 +19,7 @@ from plefka.spelling import READERS, Seconds, names_in, option, read_name, read_
 
 if TYPE_CHECKING:
     from plefka.evidence import Evidence
-    from plefka.networks.belief import BeliefNetwork
+    from plefka.networks.network import Network
     from plefka.posterior import Posterior
 
 MOST_CONDITIONED = 12  # 2^12 questions for each row
@@ -49,7 +49,7 @@ class Exact(Method):
 
     module = "plefka.exact.posterior"
 
-    def answer(self, network: "BeliefNetwork", evidence: "Evidence", *, prune: bool, dtype: str) -> "Posterior":
+    def answer(self, network: "Network", evidence: "Evidence", *, prune: bool, dtype: str) -> "Posterior":
         from plefka.exact.posterior import answer
 
         return answer(self, network, evidence, prune=prune, dtype=dtype)
@@ -98,10 +98,10 @@ class Conditioned(Method):
     def is_bound(self) -> bool:
         return self.inner.is_bound
 
-    def check(self, network: "BeliefNetwork") -> None:
+    def check(self, network: "Network") -> None:
         self.inner.check(network)
 
-    def units_to_keep(self, network: "BeliefNetwork") -> Any:
+    def units_to_keep(self, network: "Network") -> Any:
         from plefka.conditioning import named_units
 
         return named_units(self, network)
@@ -144,8 +144,8 @@ class Findings(Method):
     samples: int = option(4096, lambda count: count == 0 or count >= 100, "samples must be 0, or 100 or more")
     seed: int = option(0, is_seed, "seed must be a whole number from 0 to 2^63 - 1")
 
-    def check(self, network: "BeliefNetwork") -> None:
-        if not network.activation.has_linear_log_off:
+    def check(self, network: "Network") -> None:
+        if network.activation is None or not network.activation.has_linear_log_off:
             raise does_not_apply(self, "it transforms noisy-or units that are observed on, and has none here", "bethe")
 
 
@@ -167,7 +167,7 @@ class Gibbs(Method):
     runs: int = at_least(2, 64, "runs")
     seed: int | None = optional_seed()
 
-    def check(self, network: "BeliefNetwork") -> None:
+    def check(self, network: "Network") -> None:
         if self.seed is None:
             raise MethodDoesNotApply(
                 f"{self.name} does not apply without a seed, as it is random. Add one, as in {self.name}[seed=0]."
@@ -189,7 +189,7 @@ class Auto(Method):
     budget: Seconds = BUDGET
     exact: bool = True
 
-    def answer(self, network: "BeliefNetwork", evidence: "Evidence", *, prune: bool, dtype: str) -> "Posterior":
+    def answer(self, network: "Network", evidence: "Evidence", *, prune: bool, dtype: str) -> "Posterior":
         from plefka.choosing import answer
 
         return answer(self, network, evidence, prune=prune, dtype=dtype)

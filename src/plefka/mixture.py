@@ -13,9 +13,9 @@ import numpy as np
 
 from plefka.activations import numpy_sigmoid
 from plefka.conditioning import contributions_of, first_order, held, solve_again, starting_means
+from plefka.free_energies.functional import Functional
 from plefka.free_energies.smoothing import Variables, started, unstacked
-from plefka.free_energies.untruncated import Untruncated
-from plefka.mean_field import POLICIES, Minimum, slopes_at
+from plefka.mean_field import POLICIES, Minimum, scheme, slopes_at
 from plefka.methods import MeanField, Mixture, parse_method
 from plefka.posterior import About, Posterior, normalised
 from plefka.question import Question
@@ -168,7 +168,7 @@ def _with_unit(states: np.ndarray, unit: np.ndarray, useful: np.ndarray, state: 
 def _optimise(method: Mixture, question: Question, first: Components, dtype: str) -> tuple[Minimum, Components]:
     """From the start downhill: where the search ended, and the mixture there."""
     count, policy = method.components, POLICIES["monotone"]
-    functional = Untruncated(1).fitted(question)
+    functional = question.model.functional(scheme("G1")).fitted(question)
     storage = question.storage.prepared(tables=True)
     question = question.with_model(weights=storage)
     searched = question.num_searched
@@ -190,7 +190,7 @@ def _optimise(method: Mixture, question: Question, first: Components, dtype: str
 class Mixing(Iteration):
     """Downhill on the free energy of a mixture."""
 
-    functional: Untruncated
+    functional: Functional
     components: int
 
     def prepare(self, question: Question) -> Question:

@@ -9,7 +9,7 @@ import numpy as np
 from plefka.errors import InvalidInput
 from plefka.solution import Solution
 
-BY_ROW = ("means", "log_likelihood", "status", "num_steps", "residual", "num_cycles", "observed", "checked",
+BY_ROW = ("means", "log_partition", "status", "num_steps", "residual", "num_cycles", "observed", "checked",
           "standard_error", "means_error", "predicted")  # fmt: skip
 
 

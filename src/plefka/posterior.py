@@ -48,6 +48,14 @@ class Posterior(NamedTuple):
     about: About = About()
 
 
+def with_rows(found: Posterior, rows: np.ndarray, other: Posterior) -> Posterior:
+    """The same with another answer for some rows."""
+    arrays = [np.array(field) for field in found[:6]]
+    for array, new in zip(arrays, other[:6], strict=True):
+        array[..., rows] = new
+    return Posterior(*arrays, slope=found.slope, about=found.about)
+
+
 def normalised(log_weights: np.ndarray, axis: int) -> np.ndarray:
     """Weights that add up to one; equal ones where no component has any."""
     lost = np.isneginf(log_weights).all(axis, keepdims=True)

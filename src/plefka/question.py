@@ -7,32 +7,15 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from plefka.activations import CERTAIN_FIELD, Activation, AnyArray, sigmoid
+from plefka.activations import CERTAIN_FIELD, AnyArray, sigmoid
+from plefka.models import BeliefModel as BeliefModel
+from plefka.models import Model
+from plefka.models import PairModel as PairModel
 from plefka.networks.storage import Storage
 from plefka.plain_module import PlainModule
 
 LARGEST_THETA = 700.0  # means stay at least 1e-304 above 0
-LOWEST = -1.0  # a free energy of a belief network is -ln P and not negative; an estimate may be, but not by this much
 BOTTOMLESS = -1e3  # per unit: a free energy this low will not come back
-
-
-class BeliefModel(PlainModule):
-    """The energy of a belief network: E(S) = -sum over counted units of S log_on(x) + (1 - S) log_off(x).        (4)"""
-
-    weights: Any  # Storage, or OpenStorage inside a computation
-    h: AnyArray  # (units, 1 or rows)
-    activation: Activation
-    counted: AnyArray  # (units, rows): whose term is part of the energy
-
-    def opened(self, degree: int = 1, *, certain: float = CERTAIN_FIELD, pairs: bool = False) -> "BeliefModel":
-        """With weights that are ready for products."""
-        weights = self.weights.open(degree, certain, pairs=pairs)
-        return BeliefModel(weights, jnp.asarray(self.h), self.activation, jnp.asarray(self.counted))
-
-    @property
-    def lowest_free_energy(self) -> float | None:
-        """What the free energy cannot be below, up to the error of an approximation; None where there is no limit."""
-        return LOWEST
 
 
 class Question(PlainModule):
@@ -41,7 +24,7 @@ class Question(PlainModule):
     The weight of a state S is exp(-E(S) + sum_i tilt_i S_i), where units that are not free have their values.
     """
 
-    model: BeliefModel
+    model: Model
     free: AnyArray
     values: AnyArray  # of units that are not free; 1/2 elsewhere
     tilt: AnyArray
@@ -71,19 +54,13 @@ class Question(PlainModule):
 
     def take(self, rows: Any) -> "Question":
         """Some of the rows."""
-        storage, h = self.storage, self.model.h
-        model = BeliefModel(
-            storage if storage.stack is None else storage.take(rows),
-            h if h.shape[1] == 1 else h[:, rows], self.model.activation, self.model.counted[:, rows],
-        )  # fmt: skip
         free, values, tilt = (z[:, rows] for z in (self.free, self.values, self.tilt))
         constant = None if self.constant is None else self.constant[rows]
-        return Question(model, free, values, tilt, self.num_searched, constant)
+        return Question(self.model.take(rows), free, values, tilt, self.num_searched, constant)
 
     def with_model(self, **changes: Any) -> "Question":
         """The same question of a model with other arrays."""
-        fields = {name: getattr(self.model, name) for name in ("weights", "h", "activation", "counted")}
-        return replace(self, model=BeliefModel(**{**fields, **changes}))
+        return replace(self, model=replace(self.model, **changes))
 
     def searching(self, count: int) -> "Question":
         """The same, where it is known that no unit from `count` on is free."""
@@ -118,6 +95,8 @@ class Question(PlainModule):
         """
         gain = jnp.maximum(self.tilt, 0.0).sum(0)
         lowest = self.model.lowest_free_energy
+        if lowest is None:
+            return -jnp.inf, -jnp.inf
         bottom = BOTTOMLESS * (1 + self.searched.sum(0)) - gain
         reduced_away = 0.0 if self.constant is None else jnp.minimum(self.constant, 0.0)
-        return (bottom if lowest is None else lowest - gain + reduced_away), bottom
+        return lowest - gain + reduced_away, bottom

@@ -58,7 +58,7 @@ def ranked(solution: "Solution", top: int | None, units: Units, rows: int | None
 def _candidates(solution: "Solution", units: Units, hidden: np.ndarray) -> list[np.ndarray]:
     """The units of each row to choose from, none of them observed."""
     chosen = chosen_units(solution.network, units)
-    if units != CAUSES:
+    if units != CAUSES or not solution.network.is_normalised:  # in a Boltzmann machine no unit causes another
         return [chosen[row[chosen]] for row in hidden]
     child, parent, _ = solution.network.storage.edge_list()
     return [_causes(row, child, parent) for row in hidden]

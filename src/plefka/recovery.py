@@ -10,7 +10,7 @@ import numpy as np
 from plefka.errors import listed
 from plefka.evidence import Evidence
 from plefka.methods import Method
-from plefka.networks.belief import BeliefNetwork
+from plefka.networks.network import Network
 from plefka.posterior import About, Posterior, normalised
 from plefka.reduction.dependence import have_several_parents
 from plefka.reduction.edges import EdgeList
@@ -28,14 +28,14 @@ Components: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 NEEDS_LEAK = "these units need a leak greater than 0: "
 
 
-def solved(method: Method, network: BeliefNetwork, evidence: Evidence, *, prune: bool, dtype: str) -> Posterior:
+def solved(method: Method, network: Network, evidence: Evidence, *, prune: bool, dtype: str) -> Posterior:
     """What the method finds for every row; arrays are (rows, units) and (rows,)."""
     return of_reduction(method, reductions(method, network, evidence, prune=prune), network, evidence, dtype)
 
 
 def reductions(
     method: Method,
-    network: BeliefNetwork,
+    network: Network,
     evidence: Evidence,
     *,
     prune: bool,
@@ -61,7 +61,7 @@ def _neighbours(rows: np.ndarray) -> slice:
 def of_reduction(
     method: Method,
     reduced: Iterable[tuple[np.ndarray, Reduction]],
-    network: BeliefNetwork,
+    network: Network,
     evidence: Evidence,
     dtype: str,
     *,
@@ -85,7 +85,7 @@ def of_reduction(
 
 
 def _of_chunk(
-    method: Method, reduction: Reduction, network: BeliefNetwork, evidence: Evidence, dtype: str, first: int
+    method: Method, reduction: Reduction, network: Network, evidence: Evidence, dtype: str, first: int
 ) -> Posterior:
     """What the method finds for some rows, of which `first` is the number of the first one."""
     count = len(evidence.rows)
@@ -95,7 +95,7 @@ def _of_chunk(
     (left_out, predicted), exact = np.zeros((2, *evidence.rows.shape), bool), np.zeros(count, bool)
     abouts = []
     for part in reduction.parts:
-        found = method.posterior(part, dtype=dtype)
+        found = part.question.model.settled(part.question) or method.posterior(part, dtype=dtype)
         rows = part.rows
         G[rows], status[rows], residual[rows] = found.free_energy - part.constant, found.status, found.residual
         steps[rows], cycles[rows] = found.num_steps, found.num_cycles
@@ -147,7 +147,7 @@ def _all_means(reduction: Reduction, part: Part, found: Posterior, wanted: np.nd
     return np.where(np.isnan(full), total, full)
 
 
-def _about_part(about: About, part: Part, network: BeliefNetwork, first: int, count: int) -> About:
+def _about_part(about: About, part: Part, network: Network, first: int, count: int) -> About:
     """Units by their names, and components of mixtures with the units that they are about."""
     missing = about.without_leak
     if missing is not None and count == 1:

@@ -55,6 +55,10 @@ def _responses(solution: "Solution", directions: np.ndarray) -> np.ndarray:
     Barren units have no free energy: they follow their parents, C = L (C of the others + D) L', and vary by D of their
     own beside that, as much as it takes for a variance of u (1 - u).
     """
+    if not solution.network.is_normalised:
+        from plefka.pair_response import responses
+
+        return responses(solution, _method(solution), directions)
     network, means = solution.network, _means(solution)
     tilt = np.zeros(means.shape) if solution.evidence.tilt is None else solution.evidence.tilt[0]
     u = np.clip(means, CLIP, 1 - CLIP)

@@ -7,7 +7,7 @@ from plefka.errors import InvalidMethod, nearest
 from plefka.method import Method, at_least, optional_seed, steps_at_most, tolerance
 
 if TYPE_CHECKING:
-    from plefka.networks.belief import BeliefNetwork
+    from plefka.networks.network import Network
 
 POLICIES = ("monotone", "paper")
 SCHEMES = ("G10", "G11", "G12", "G13", "G14", "G21", "G22", "G221", "G212", "SJJ")
@@ -21,6 +21,7 @@ class MeanField(Method):
     - `max_steps`: evaluations of the free energy, at most.
     - `policy`: `monotone`, or `paper` for plain iteration with the paper's rule for cycles.
     - `restarts`: further starting points, drawn with `seed`; the lowest free energy wins.
+    - `anneal`: of a Boltzmann machine, how many higher temperatures are solved first, each from the one before.
     """
 
     module = "plefka.mean_field"
@@ -29,6 +30,7 @@ class MeanField(Method):
     policy: str = "monotone"
     restarts: int = at_least(0, 0, "restarts")
     seed: int | None = optional_seed()
+    anneal: int = at_least(0, 0, "anneal")
 
     def __post_init__(self):
         super().__post_init__()
@@ -57,17 +59,19 @@ class MeanField(Method):
     def is_bound(self) -> bool:
         return self.functional.is_bound
 
-    def check(self, network: "BeliefNetwork") -> None:
-        from plefka.mean_field import check_activation
-
-        check_activation(self, network.activation)
+    def check(self, network: "Network") -> None:
+        network.check_scheme(self)
 
 
 @dataclass(frozen=True)
 class HigherOrder(MeanField):
-    """G1 and the orders above it, at the solution of G1, or solved for itself (`G3[solve=yes]`)."""
+    """G1 and the orders above it, at the solution of G1 (`G3[solve=no]`), or solved for itself (`G3[solve=yes]`).
 
-    solve: bool = False
+    By default belief networks are solved at G1. A Boltzmann machine is solved for itself, but at G1 where couplings
+    are so strong that the expansion has left its reach.
+    """
+
+    solve: bool | None = None
 
     @property
     def solved_by(self) -> str:

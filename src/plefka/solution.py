@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from plefka.evidence import Evidence
     from plefka.methods import Method
-    from plefka.networks.belief import BeliefNetwork
+    from plefka.networks.network import Network
     from plefka.recovery import Components
     from plefka.sampling.draws import Draws
 
@@ -89,6 +89,8 @@ class Solution:
 
     - `means`: (n,) or (B, n), the probability of each unit to be on; observed units have their value.
     - `log_likelihood`: the estimate of ln P(evidence), or a lower bound where `is_bound`.
+    - `log_partition`: ln Z with the evidence clamped, an estimate or a lower bound. In a belief network it is the same
+        as `log_likelihood`; in a Boltzmann machine see there.
     - `status`, `converged`, `num_steps`, `residual`: how the solver ended, and by how much a further step would
         change the means at most.
     - `num_restarts`: how many further starting points were tried.
@@ -120,7 +122,7 @@ class Solution:
     """
 
     means: np.ndarray
-    log_likelihood: Numbers
+    log_partition: Numbers
     status: Statuses
     num_steps: Counts
     residual: Numbers
@@ -130,7 +132,7 @@ class Solution:
     method: "Method"
     names: tuple[str, ...]
     observed: np.ndarray
-    network: "BeliefNetwork"
+    network: "Network"
     evidence: "Evidence"
     notes: tuple[str, ...] = ()
     prune: bool = True
@@ -143,19 +145,39 @@ class Solution:
     means_error: np.ndarray | None = None
 
     @property
+    def log_likelihood(self) -> Numbers:
+        """ln P(evidence).
+
+        Of a Boltzmann machine it is the difference of `log_partition` to ln Z of the machine without evidence, by the
+        same method. That is computed when this is first asked for, and kept as long as the machine is. A difference of
+        two bounds is no bound: there `is_bound` speaks of `log_partition` alone.
+        """
+        if self.network is None or self.network.is_normalised:
+            return self.log_partition
+        from plefka.free_machine import log_likelihood
+
+        return log_likelihood(self)
+
+    @property
+    def magnetisations(self) -> np.ndarray:
+        """The mean of each unit in the values of its network: for values (-1, 1), 2 P(on) - 1; else P(on)."""
+        off, on = self.network.values
+        return off + (on - off) * self.means
+
+    @property
     def free_energy(self) -> Numbers:
-        """-log_likelihood: what the method minimised."""
-        return -self.log_likelihood
+        """-log_partition: what the method minimised."""
+        return -self.log_partition
 
     @property
     def is_batch(self) -> bool:
         """Whether there is more than a single row."""
-        return np.ndim(self.log_likelihood) > 0
+        return np.ndim(self.log_partition) > 0
 
     @property
     def num_rows(self) -> int:
         """How many rows of evidence were answered."""
-        return len(self.log_likelihood) if self.is_batch else 1
+        return len(self.log_partition) if self.is_batch else 1
 
     def row(self, number: int) -> "Solution":
         """One row of a batch as a solution of its own; a single row is itself."""
@@ -172,6 +194,8 @@ class Solution:
     @property
     def warnings(self) -> list:
         """Sentences, none where all is well; of a batch, such a list for each row."""
+        if not self.network.is_normalised:  # ln Z may have any value
+            return [[] for _ in range(self.num_rows)] if self.is_batch else []
         highest = self.evidence.highest
         above = np.atleast_1d(self.converged & (np.asarray(self.log_likelihood) > highest + ROUNDING))
         sentence = ABOVE_ZERO if np.all(highest == 0) else ABOVE_LIKELIHOODS
@@ -334,10 +358,11 @@ class Solution:
         return draws(self, most)
 
     def __repr__(self) -> str:
+        name = "log_likelihood" if self.network is None or self.network.is_normalised else "log_partition"
         if self.is_batch:
-            done = f"{int(np.sum(self.converged)):,} of {len(self.log_likelihood):,} rows converged"
-            return f"<Solution by {self.method}: {done}, mean log_likelihood {np.mean(self.log_likelihood):.6g}>"
-        return f"<Solution by {self.method}: log_likelihood {self.log_likelihood:.6g}, {self.status.name.lower()}>"
+            done = f"{int(np.sum(self.converged)):,} of {self.num_rows:,} rows converged"
+            return f"<Solution by {self.method}: {done}, mean {name} {np.mean(self.log_partition):.6g}>"
+        return f"<Solution by {self.method}: {name} {self.log_partition:.6g}, {self.status.name.lower()}>"
 
     def __str__(self) -> str:
         from plefka.tables import solution_table

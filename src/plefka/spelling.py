@@ -114,8 +114,10 @@ def _yes_or_no(text: str) -> bool:
     return text == "yes"
 
 
-READERS = {float: float, int: int, str: str, int | None: int, bool: _yes_or_no, Seconds: Seconds}
-_KINDS = {float: "a number", bool: "yes or no", Seconds: "a time such as 2s"}
+READERS = {
+    float: float, int: int, str: str, int | None: int, bool: _yes_or_no, bool | None: _yes_or_no, Seconds: Seconds,
+}  # fmt: skip
+_KINDS = {float: "a number", bool: "yes or no", bool | None: "yes or no", Seconds: "a time such as 2s"}
 
 
 def names_in(text: str) -> list[str]:

@@ -40,6 +40,11 @@ def kind_of(solution: "Solution") -> str:
     return "lower bound" if solution.is_bound else "estimate"
 
 
+def quantity_of(solution: "Solution") -> str:
+    """What `log_partition` is called: ln P(evidence) of a belief network, ln Z of a Boltzmann machine."""
+    return "ln P(evidence)" if solution.network is None or solution.network.is_normalised else "ln Z"
+
+
 def status_word(status: "Status | Statuses") -> str:
     """'converged', 'out of steps', ..."""
     return status.name.lower().replace("_", " ")
@@ -64,7 +69,7 @@ def rows_by_sentence(sentences: Iterable[Iterable[str]]) -> dict[str, list[int]]
 
 def _single_table(solution: "Solution") -> str:
     lines = [
-        f"ln P(evidence) = {solution.log_likelihood:.6f}  by {method_and_kind(solution)}",
+        f"{quantity_of(solution)} = {solution.log_partition:.6f}  by {method_and_kind(solution)}",
         _status_line(solution),
         *solution.notes,
         *(f"warning: {doubt}" for doubt in doubts(solution)),
@@ -73,7 +78,7 @@ def _single_table(solution: "Solution") -> str:
     hidden = [(f"{name}={states[name][1]}" if states else name, f"{mean:.6f}") for name, mean in _all_hidden(solution)]
     shown = hidden[:MOST_ROWS]
     observed = [
-        f"{name}={states[name][round(solution.means[unit])] if states else f'{solution.means[unit]:.0f}'}"
+        f"{name}={states[name][round(solution.means[unit])] if states else f'{solution.magnetisations[unit]:.0f}'}"
         for unit, name in enumerate(solution.names)
         if solution.observed[unit]
     ]
@@ -104,12 +109,12 @@ def _status_line(solution: "Solution") -> str:
 
 
 def _batch_table(solution: "Solution") -> str:
-    count = len(solution.log_likelihood)
+    count = solution.num_rows
     shown = range(min(count, MOST_ROWS))
     rows = [
         (
             str(k),
-            f"{solution.log_likelihood[k]:.6f}",
+            f"{solution.log_partition[k]:.6f}",
             status_word(solution.status[k]),
             str(solution.num_steps[k]),
             f"{solution.residual[k]:.1e}",
@@ -119,10 +124,10 @@ def _batch_table(solution: "Solution") -> str:
     done = int(solution.converged.sum())
     lines = [
         f"{count:,} rows by {method_and_kind(solution)}: {done:,} converged, "
-        f"mean ln P(evidence) = {solution.log_likelihood.mean():.6f}",
+        f"mean {quantity_of(solution)} = {solution.log_partition.mean():.6f}",
         *solution.notes,
         *(f"warning: {doubt}" for doubt in doubts(solution)),
         "",
-        text_table(("row", "ln P(evidence)", "status", "steps", "residual"), rows),
+        text_table(("row", quantity_of(solution), "status", "steps", "residual"), rows),
     ]
     return "\n".join([*lines, f"... and {count - len(rows):,} more"] if count > len(rows) else lines)

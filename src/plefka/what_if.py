@@ -67,7 +67,7 @@ class WhatIf:
 
 def _first(solution: Solution) -> Solution:
     """The first row by itself."""
-    fields = ("means", "log_likelihood", "status", "num_steps", "residual", "num_cycles", "observed")
+    fields = ("means", "log_partition", "status", "num_steps", "residual", "num_cycles", "observed")
     return replace(solution, **{name: getattr(solution, name)[0] for name in fields}, proposals=None)
 
 

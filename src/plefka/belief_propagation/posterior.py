@@ -59,7 +59,12 @@ class Sweeping(Iteration):
 
 
 def posterior(method: Bethe, part: "Part", *, dtype: str) -> Posterior:
-    """Beliefs and Bethe's ln P of every row."""
+    """Beliefs and Bethe's ln Z of every row."""
+    return part.question.model.bethe(method, part, dtype)
+
+
+def of_beliefs(method: Bethe, part: "Part", *, dtype: str) -> Posterior:
+    """The same of a belief network."""
     question, fields = part.question, _fields(part.question)
     storage = question.storage.prepared(tables=True)
     question = question.with_model(weights=storage)

@@ -6,8 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from plefka import answers
 from plefka.cli import options, output
-from plefka.tables import kind_of, status_word
+from plefka.tables import kind_of, quantity_of, status_word
 
 if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 THREADS = 2  # of which mostly one traces, in Python, and the other compiles
 Answer = TypeVar("Answer")
 LEFT_OUT = ("G10", "gibbs")  # G10 is G11, as its first order term averages to zero; gibbs needs a seed
-HEADER = ("method", "ln P(evidence)", "error", "worst mean", "bound?", "status", "steps", "time")
+HEADER = ("error", "worst mean", "bound?", "status", "steps", "time")
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ def errors(solution: "Solution", exact: "Solution | None") -> tuple[float, float
     if exact is None:
         return None, None
     worst = float(abs(solution.means - exact.means).max())
-    return float(solution.log_likelihood - exact.log_likelihood), worst
+    return float(solution.log_partition - exact.log_partition), worst
 
 
 def _content(trial: Trial, exact: "Solution | None") -> dict[str, Any]:
@@ -94,7 +95,7 @@ def _content(trial: Trial, exact: "Solution | None") -> dict[str, Any]:
         "method": str(solution.method),
         "kind": kind_of(solution),
         "is_bound": solution.is_bound,
-        "log_likelihood": solution.log_likelihood,
+        answers.quantity_of(solution): solution.log_partition,
         "error": error,
         "largest_mean_error": worst,
         "status": status_word(solution.status),
@@ -107,9 +108,10 @@ def _content(trial: Trial, exact: "Solution | None") -> dict[str, Any]:
 def _print(observed: dict, trials: Sequence[Trial], exact: "Solution | None", left_out: Mapping[str, str]) -> None:
     print(output.state_text(observed))
     print()
-    output.print_table(HEADER, [_cells(trial, exact) for trial in trials])
+    quantity = quantity_of(trials[0].solution)
+    output.print_table(("method", quantity, *HEADER), [_cells(trial, exact) for trial in trials])
     print()
-    print("error: of ln P(evidence); worst mean: the largest error of a mean; time: of a second call, so that")
+    print(f"error: of {quantity}; worst mean: the largest error of a mean; time: of a second call, so that")
     print("compilation does not count.")
     output.print_doubts([trial.solution for trial in trials])
     output.print_left_out(left_out)
@@ -120,7 +122,7 @@ def _cells(trial: Trial, exact: "Solution | None") -> tuple[str, ...]:
     error, worst = errors(solution, None if solution is exact else exact)
     return (
         str(solution.method),
-        f"{solution.log_likelihood:.6f}",
+        f"{solution.log_partition:.6f}",
         "" if error is None else f"{error:+.6f}",
         "" if worst is None else f"{worst:.4f}",
         kind_of(solution),

@@ -6,7 +6,7 @@ import typer
 
 from plefka.cli import completion, options, output, rows_out
 from plefka.errors import InvalidInput
-from plefka.tables import kind_of, status_word
+from plefka.tables import kind_of, quantity_of, status_word
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -101,7 +101,7 @@ def _print_answers(solutions: list["Solution"]) -> None:
     rows = [
         (
             str(s.method),
-            f"{s.log_likelihood:.6f}",
+            f"{s.log_partition:.6f}",
             kind_of(s),
             status_word(s.status),
             output.steps_text(s, s.num_steps),
@@ -109,7 +109,7 @@ def _print_answers(solutions: list["Solution"]) -> None:
         )
         for s in solutions
     ]
-    output.print_table(("method", "ln P(evidence)", "bound?", "status", "steps", "residual"), rows)
+    output.print_table(("method", quantity_of(solutions[0]), "bound?", "status", "steps", "residual"), rows)
 
 
 def _print_notes(solutions: list["Solution"]) -> None:
@@ -130,19 +130,19 @@ def _print_means(solutions: list["Solution"]) -> None:
 
 
 def _print_batch(solution: "Solution", ids: "Mapping[str, list[Any]]") -> None:
-    count = len(solution.log_likelihood)
+    count = solution.num_rows
     rows = [
         (
             str(row),
             *(str(values[row]) for values in ids.values()),
-            f"{solution.log_likelihood[row]:.6f}",
+            f"{solution.log_partition[row]:.6f}",
             status_word(solution.status[row]),
             output.steps_text(solution, solution.num_steps[row]),
             _most_probable(solution, row),
         )
         for row in range(min(count, output.MOST_ROWS))
     ]
-    header = ("row", *ids, "ln P(evidence)", "status", "steps", "most probable hidden units")
+    header = ("row", *ids, quantity_of(solution), "status", "steps", "most probable hidden units")
     output.print_table(header, rows, f"{solution.method} ({kind_of(solution)})")
     output.print_more(count, len(rows))
     for note in solution.notes:

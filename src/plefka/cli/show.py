@@ -17,6 +17,11 @@ def show(net: options.Network, json: options.Json = False) -> None:
     from plefka.cli.source import read_network
 
     network = read_network(net)
+    if not network.is_normalised:
+        from plefka.cli.show_machine import show as show_machine
+
+        show_machine(network, net, json=json)
+        return
     facts = _facts(network)
     if json:
         about = {"names": list(network.names), "states": [list(pair) for pair in network.given_states or ()] or None}

@@ -48,7 +48,9 @@ def read_evidence(network: "BeliefNetwork", options: Sequence[str] | None) -> "d
 def _state(network: "BeliefNetwork", unit: str, text: str) -> "int | Likelihood | None":
     """0, 1 or the word for a state, or of ON:OFF how probable what was seen is in either state; None where missing."""
     own = None if network.given_states is None else network.given_states[network.index(unit)]
-    found = meaning(text, own)
+    if text in map(str, network.values):
+        return int(text)
+    found = meaning(text, own) if network.values == (0, 1) else NO_STATE
     if found != NO_STATE:
         return None if found != found else int(found)
     try:
@@ -58,7 +60,8 @@ def _state(network: "BeliefNetwork", unit: str, text: str) -> "int | Likelihood 
     if len(numbers) == 2:
         return Likelihood(*numbers)
     named = "" if own is None else f" ({own[0]} or {own[1]})"
-    raise InvalidEvidence(f"unit {unit!r} must be 0 or 1{named}, or ON:OFF as in {unit}=0.9:0.2; got {text}.")
+    off, on = network.values
+    raise InvalidEvidence(f"unit {unit!r} must be {off} or {on}{named}, or ON:OFF as in {unit}=0.9:0.2; got {text}.")
 
 
 def _assignments(network: "BeliefNetwork", options: Iterable[str]) -> Iterator[tuple[str, str]]:
@@ -90,6 +93,12 @@ def read_rows(
 
     `evidence` holds for every row, soft evidence too.
     """
+    if network.values != (0, 1):
+        raise InvalidEvidence(
+            "rows of a table must be 0 and 1, and this machine has values "
+            f"{network.values[0]} and {network.values[1]}. "
+            "Save machine.converted(), which has values 0 and 1, and use that."
+        )
     table = read_table(path, network, id_columns)
     rows = evidence_of(network, table_units(network, table), table.values)
     return Common.of(network, evidence, "--evidence").added(Evidence(rows, batched=True), 0, str(path)), table.ids

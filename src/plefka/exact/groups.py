@@ -70,6 +70,11 @@ class Elimination(ABC):
     """Rows in groups of the same structure; or why they cannot be eliminated."""
 
     @property
+    def most_gib(self) -> float:
+        """The limit, in memory."""
+        return MOST_GIB
+
+    @property
     @abstractmethod
     def num_rows(self) -> int: ...
 
@@ -111,9 +116,9 @@ class Elimination(ABC):
             return [], f"elimination would need a table of 2^{many.parents + 1} entries for the parents of a unit"
         except TooWide as wide:
             return [], f"elimination would need tables of at least 2^{wide.width} entries"
-        gib = max(group.order.gib for group in groups)
-        if gib > MOST_GIB:
-            return [], f"elimination would take {gib:.3g} GiB of memory (the limit is {MOST_GIB:.3g} GiB)"
+        gib = max((group.order.gib for group in groups), default=0.0)
+        if gib > self.most_gib:
+            return [], f"elimination would take {gib:.3g} GiB of memory (the limit is {self.most_gib:.3g} GiB)"
         return groups, ""
 
     @property

@@ -13,7 +13,7 @@ from plefka.exact.predictions import Predictions, planned
 from plefka.exact.ratios import Ratios
 from plefka.exact.tables import OfTables, families_of
 from plefka.exact.ways import Exactly
-from plefka.networks.belief import BeliefNetwork
+from plefka.networks.network import Network
 from plefka.posterior import About, Posterior
 from plefka.recovery import joined, of_reduction, reductions
 from plefka.reduction.by_row import FEW_EDGES
@@ -50,7 +50,7 @@ class Asked(NamedTuple):
     predictions: Predictions | None = None  # of barren units that were left out
 
     @classmethod
-    def of(cls, method: "Exact", network: BeliefNetwork, evidence: Evidence, **how: bool) -> "Asked":
+    def of(cls, method: "Exact", network: Network, evidence: Evidence, **how: bool) -> "Asked":
         reduced = list(reductions(method, network, evidence, **how))
         return cls(reduced, [Exactly.of(part) for _, reduction in reduced for part in reduction.parts])
 
@@ -73,7 +73,7 @@ class Asked(NamedTuple):
         """The part that costs most."""
         return max(self.ways, key=lambda way: way.seconds)
 
-    def answer(self, method: "Exact", network: BeliefNetwork, evidence: Evidence, dtype: str) -> Posterior:
+    def answer(self, method: "Exact", network: Network, evidence: Evidence, dtype: str) -> Posterior:
         """The exact posterior of all rows."""
         found = of_reduction(method, self.reduced, network, evidence, dtype, jointly=False)
         notes, predicted = self._by_elimination(), found.about.predicted
@@ -92,7 +92,7 @@ class Block(NamedTuple):
     """Rows that have the same answer together as alone."""
 
     rows: np.ndarray
-    network: BeliefNetwork
+    network: Network
     evidence: Evidence
     question: Asked | OfTables
 
@@ -101,7 +101,7 @@ class Block(NamedTuple):
 
 
 def in_blocks(
-    method: "Exact", network: BeliefNetwork, evidence: Evidence, *, prune: bool, budget: float = np.inf
+    method: "Exact", network: Network, evidence: Evidence, *, prune: bool, budget: float = np.inf
 ) -> Iterator[Block]:
     """All rows; those that may take more than the budget, or need a plan of their own, one by one."""
     tried = may_keep_barren(network, evidence)
@@ -121,12 +121,14 @@ def in_blocks(
 
 
 def asked(
-    method: "Exact", network: BeliefNetwork, evidence: Evidence, *, prune: bool, budget: float
+    method: "Exact", network: Network, evidence: Evidence, *, prune: bool, budget: float
 ) -> tuple[Asked | OfTables, np.ndarray]:
     """From the tables of all units where there are some, and it does not cost far more than the other way.
 
     And which rows (rows,) must be asked alone, where there are several.
     """
+    if not network.is_normalised:  # no unit is barren
+        return Asked.of(method, network, evidence, prune=prune), np.zeros(len(evidence.rows), bool)
     families = families_of(network)
     if families is None:
         return _reduced(method, network, evidence, prune=prune, budget=budget)
@@ -141,7 +143,7 @@ def asked(
 
 
 def _reduced(
-    method: "Exact", network: BeliefNetwork, evidence: Evidence, *, prune: bool, budget: float
+    method: "Exact", network: Network, evidence: Evidence, *, prune: bool, budget: float
 ) -> tuple[Asked, np.ndarray]:
     """Without barren units, which are then predicted, or with them; and which rows must be asked alone."""
     none = np.zeros(len(evidence.rows), bool)
@@ -160,7 +162,7 @@ def _reduced(
 
 
 def _with_barren(
-    method: "Exact", network: BeliefNetwork, evidence: Evidence, without: tuple[Asked, np.ndarray], budget: float
+    method: "Exact", network: Network, evidence: Evidence, without: tuple[Asked, np.ndarray], budget: float
 ) -> tuple[Asked, np.ndarray]:
     """As ratios, as part of the sum, or in groups: what takes least, within a limit for each row.
 
@@ -187,7 +189,7 @@ def _with_barren(
     return small._replace(predictions=in_groups), dear[best]
 
 
-def _with_dependent_parents(small: Asked, network: BeliefNetwork, evidence: Evidence, *, quickly: bool) -> np.ndarray:
+def _with_dependent_parents(small: Asked, network: Network, evidence: Evidence, *, quickly: bool) -> np.ndarray:
     """Barren units (rows, units) of rows in which any of them has parents that depend on each other, or may have."""
     found = np.zeros(evidence.rows.shape, bool)
     for rows, reduction in small.reduced:
@@ -199,19 +201,19 @@ def _with_dependent_parents(small: Asked, network: BeliefNetwork, evidence: Evid
     return found & have_several_parents(EdgeList.of(network.storage)) if found.any() else found
 
 
-def may_keep_barren(network: BeliefNetwork, evidence: Evidence) -> np.ndarray:
+def may_keep_barren(network: Network, evidence: Evidence) -> np.ndarray:
     """For each row, whether it is tried.
 
     A network of many edges takes long to plan for, and only to find that its barren units cannot be kept.
     """
     children = network.storage.num_children()
-    if children.sum() < FEW_EDGES:
+    if children.sum() < FEW_EDGES or not network.is_normalised:
         return np.ones(len(evidence.rows), bool)
     hidden = np.isnan(np.asarray(evidence.rows)) & (children > 0)
     return hidden.sum(axis=1) <= MOST_HIDDEN
 
 
-def answer(method: "Exact", network: BeliefNetwork, evidence: Evidence, *, prune: bool, dtype: str) -> Posterior:
+def answer(method: "Exact", network: Network, evidence: Evidence, *, prune: bool, dtype: str) -> Posterior:
     """The exact posterior of all rows."""
     blocks = list(in_blocks(method, network, evidence, prune=prune))
     found = [block.answer(method, dtype) for block in blocks]

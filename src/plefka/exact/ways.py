@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -81,10 +81,10 @@ class Exactly:
 
     question: Question
 
-    @classmethod
-    def of(cls, part: "Part") -> "Exactly":
+    @staticmethod
+    def of(part: "Part") -> "Exactly":
         """The same for the same part: what was planned to learn its cost is then there to be done."""
-        return _PLANNED.setdefault(part, cls(part.question))
+        return _PLANNED.setdefault(part, part.question.model.exactly(part.question))
 
     @cached_property
     def bits(self) -> int:
@@ -97,10 +97,10 @@ class Exactly:
             return np.inf
         work = self.question.storage.num_edges + self.question.size
         seconds = self.question.num_rows * 2.0**self.bits * STATES * work / RATE
-        return seconds if enumeration.is_small(self.question) else seconds + COMPILING
+        return seconds + self._compiling()
 
     @cached_property
-    def elimination(self) -> OfQuestion:
+    def elimination(self) -> Any:
         """How rows are eliminated, or why they are not."""
         return OfQuestion(self.question)
 
@@ -128,7 +128,7 @@ class Exactly:
         if self.elimination_seconds < self.enumeration_seconds or self.enumeration_seconds == np.inf:
             return self.elimination.seconds_by(owner, count)
         owned = np.bincount(owner, minlength=count)
-        compiling = 0.0 if enumeration.is_small(self.question) else COMPILING
+        compiling = self._compiling()
         each = (self.enumeration_seconds - compiling) / self.question.num_rows
         return np.where(owned > 0, each * owned + compiling, 0.0)
 
@@ -136,6 +136,9 @@ class Exactly:
     def row_seconds(self) -> np.ndarray:
         """(rows,): what each would take alone, at most."""
         return self.seconds_by(np.arange(self.question.num_rows), self.question.num_rows)
+
+    def _compiling(self) -> float:
+        return 0.0 if enumeration.is_small(self.question) else COMPILING
 
     def __str__(self) -> str:
         if self.seconds == np.inf:
@@ -146,9 +149,10 @@ class Exactly:
         """ln Z (rows,), and the means and d ln Z / dh of all units, (units, rows)."""
         if self.seconds == np.inf:
             raise MethodDoesNotApply(REFUSED.format(self))
-        if self.enumerates:
-            return enumeration.sums(self.question, dtype=dtype)
-        return self.elimination.sums()
+        return self._enumerated(dtype) if self.enumerates else self.elimination.sums()
+
+    def _enumerated(self, dtype: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return enumeration.sums(self.question, dtype=dtype)
 
     def log_totals(self, dtype: str) -> np.ndarray:
         """ln Z (rows,) alone."""

@@ -13,6 +13,7 @@ from plefka.formats import csv_pair, excel, native_json, native_npz, packed
 from plefka.formats.disk import read, read_all, write
 from plefka.formats.stored import GivenActivation, check_storable
 from plefka.networks.belief import BeliefNetwork
+from plefka.networks.boltzmann import BoltzmannMachine
 
 if TYPE_CHECKING:
     from plefka.formats.tables import TableNetwork
@@ -76,7 +77,7 @@ def load(
     return _network_of(load_tables(path), path, approximate)
 
 
-def save(network: BeliefNetwork, path: PathText) -> None:
+def save(network: BeliefNetwork | BoltzmannMachine, path: PathText) -> None:
     """Write a network to a file. The suffix of the file name selects the format.
 
     `load` gives the same network back: from .json and .npz bit by bit, and from .csv and .xlsx, which store
@@ -95,12 +96,14 @@ def save(network: BeliefNetwork, path: PathText) -> None:
     """
     path = Path(path)
     suffix = _suffix(path)
-    if suffix in TABLE_FORMATS:
+    if suffix in TABLE_FORMATS and not isinstance(network, BoltzmannMachine):
         from plefka.formats.from_tables import tables_of
 
         write(path, {path: _table_writer(path)(tables_of(network))})
         return
     check_storable(network)
+    if isinstance(network, BoltzmannMachine) and suffix not in NATIVE:
+        raise InvalidFile(f"{path}: a Boltzmann machine can be saved as {' or '.join(NATIVE)}; got {suffix}.")
     form = FORMATS[suffix]
     content = form.dumps(network)
     contents = (content,) if isinstance(content, bytes) else content

@@ -9,40 +9,52 @@ from jaxtyping import Float, Int
 
 from plefka.activations import Activation
 from plefka.errors import InvalidFile, nearest
-from plefka.formats import given_lists, layout, stored, unit_lists
+from plefka.formats import given_lists, layout, machines, stored, unit_lists
 from plefka.formats.place import Place, finite_numbers
 from plefka.formats.stored import Bias, GivenActivation, Weights
 from plefka.formats.strict_json import parse
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.blocks import Blocks
+from plefka.networks.boltzmann import BoltzmannMachine
 from plefka.networks.checks import check_names
+from plefka.networks.network import Network
 
 Names = tuple[str, ...] | None
 
 
-def dumps(network: BeliefNetwork) -> bytes:
+def dumps(network: BeliefNetwork | BoltzmannMachine) -> bytes:
     """The text of a network: a line for each edge, for each row of a matrix, or for each unit."""
     fields = {"format": layout.quoted(stored.FORMAT), "version": str(stored.version_of(network))}
+    if isinstance(network, BoltzmannMachine):
+        fields |= {machines.KEY: machines.text(network), **_sizes_and_names(network), "bias": bias_text(network)}
+        fields["weights"] = layout.fields(_WRITERS[stored.kind_of(network)](network))
+        return (layout.fields(fields) + "\n").encode()
     if network.conditionals is not None:
         fields |= {**_states_text(network), "units": unit_lists.text(network), **given_lists.text(network)}
         return (layout.fields(fields) + "\n").encode()
     fields["activation"] = _activation_text(network.activation)
-    if network.stack is not None:
-        fields["stack"] = str(network.stack)
-    if network.given_names is not None:
-        fields["names"] = layout.wrapped(map(layout.quoted, network.given_names))
+    fields |= _sizes_and_names(network)
     fields |= _states_text(network)
-    fields["bias"] = _bias_text(network)
+    fields["bias"] = bias_text(network)
     fields["weights"] = layout.fields(_WRITERS[stored.kind_of(network)](network))
     fields |= given_lists.text(network)
     return (layout.fields(fields) + "\n").encode()
 
 
-def loads(content: bytes, activation: GivenActivation = None) -> BeliefNetwork:
+def _sizes_and_names(network: Network) -> dict[str, str]:
+    fields = {} if network.stack is None else {"stack": str(network.stack)}
+    if network.given_names is not None:
+        fields["names"] = layout.wrapped(map(layout.quoted, network.given_names))
+    return fields
+
+
+def loads(content: bytes, activation: GivenActivation = None) -> BeliefNetwork | BoltzmannMachine:
     """The network that a text describes; `activation` is for one that the text only names."""
     file = Place(parse(content))
     if isinstance(file.value, dict):
         stored.check_header(file.value.get("format"), file.value.get("version"))
+        if machines.KEY in file.value:
+            return _machine(file)
         if "units" in file.value:
             fields = file.fields(("format", "version", "units"), ("states", given_lists.KEY))
             states = _states(fields["states"], len(fields["units"].items(of="units"))) if "states" in fields else None
@@ -57,6 +69,17 @@ def loads(content: bytes, activation: GivenActivation = None) -> BeliefNetwork:
     weights, layers = _weights(fields["weights"], bias, names)
     states = _states(fields["states"], bias.shape[-1]) if "states" in fields else None
     return _with_tables(BeliefNetwork(weights, bias, chosen, names, layers=layers, states=states), fields)
+
+
+def _machine(file: Place) -> BoltzmannMachine:
+    fields = file.fields(("format", "version", machines.KEY, "bias", "weights"), ("stack", "names"))
+    stack = fields["stack"].whole(1) if "stack" in fields else None
+    names = _names(fields["names"]) if "names" in fields else None
+    lead = () if stack is None else (stack,)
+    bias = _bias(fields["bias"], names, lead)
+    return machines.made(
+        *_weights(fields["weights"], bias, names), bias, names, **machines.numbers(fields[machines.KEY], lead)
+    )
 
 
 def _with_tables(network: BeliefNetwork, fields: dict[str, Place]) -> BeliefNetwork:
@@ -74,7 +97,7 @@ def _activation_text(activation: Activation) -> str:
     return name if stored.is_builtin(activation) else f'{{"custom": {name}}}'
 
 
-def _bias_text(network: BeliefNetwork) -> str:
+def bias_text(network: Network) -> str:
     h = np.asarray(network.bias, float)
     if h.ndim == 2:
         return layout.rows(h)
@@ -84,7 +107,7 @@ def _bias_text(network: BeliefNetwork) -> str:
     return layout.fields(dict(zip(network.given_names, texts, strict=True)))
 
 
-def _edges_text(network: BeliefNetwork) -> dict[str, str]:
+def _edges_text(network: Network) -> dict[str, str]:
     storage: Any = network.storage
     label = list(map(layout.quoted, network.names)) if network.given_names else network.names
     weights = map(layout.numbers, np.asarray(storage.values, float).T.tolist())
@@ -92,16 +115,16 @@ def _edges_text(network: BeliefNetwork) -> dict[str, str]:
     return {"edges": layout.lines(f"[{label[parent]}, {label[child]}, {weight}]" for parent, child, weight in ends)}
 
 
-def _matrix_text(network: BeliefNetwork) -> dict[str, str]:
+def _matrix_text(network: Any) -> dict[str, str]:
     return {"matrix": layout.rows(np.asarray(network.weights, float))}
 
 
-def _layers_text(network: BeliefNetwork) -> dict[str, str]:
-    blocks = layout.lines(layout.rows(np.asarray(W, float)) for W in network.weights)
+def _layers_text(network: Network) -> dict[str, str]:
+    blocks = layout.lines(layout.rows(np.asarray(W, float)) for W in network.storage.original())
     return {"layers": str(list(network.layers or ())), "blocks": blocks}
 
 
-_WRITERS: dict[str, Callable[[BeliefNetwork], dict[str, str]]] = {
+_WRITERS: dict[str, Callable[[Any], dict[str, str]]] = {
     "edges": _edges_text,
     "matrix": _matrix_text,
     "layers": _layers_text,

@@ -9,23 +9,34 @@ from jaxtyping import Int, Integer
 
 from plefka.activations import Activation
 from plefka.errors import InvalidFile, listed
-from plefka.formats import given_lists, stored, unit_lists
+from plefka.formats import given_lists, machines, stored, unit_lists
 from plefka.formats.archive import Archive
 from plefka.formats.stored import Bias, GivenActivation, Weights
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.blocks import Blocks
+from plefka.networks.boltzmann import BoltzmannMachine
 from plefka.networks.checks import check_names
+from plefka.networks.network import Network
 
-HEADER = ("format", "version", "activation", "custom", "names", "states", "bias", *given_lists.ENTRIES)
+HEADER = (
+    "format",
+    "version",
+    "activation",
+    "custom",
+    "names",
+    "states",
+    "bias",
+    *given_lists.ENTRIES,
+    *machines.ENTRIES,
+)
 
 
-def dumps(network: BeliefNetwork) -> bytes:
+def dumps(network: BeliefNetwork | BoltzmannMachine) -> bytes:
     """The archive of a network."""
     arrays: dict[str, Any] = {
         "format": np.array(stored.FORMAT),
         "version": np.array(stored.version_of(network)),
-        **(_arrays(network) if network.conditionals is None else unit_lists.arrays(network)),
-        **given_lists.arrays(network),
+        **_content(network),
     }
     if network.given_names is not None:
         arrays["names"] = np.array(network.given_names)
@@ -34,6 +45,16 @@ def dumps(network: BeliefNetwork) -> bytes:
     file = io.BytesIO()
     np.savez(file, **arrays)
     return file.getvalue()
+
+
+def _content(network: BeliefNetwork | BoltzmannMachine) -> dict[str, Any]:
+    if isinstance(network, BoltzmannMachine):
+        bias = {"bias": np.asarray(network.bias, float)}
+        return {**machines.arrays(network), **bias, **_WRITERS[stored.kind_of(network)](network)}
+    return {
+        **(_arrays(network) if network.conditionals is None else unit_lists.arrays(network)),
+        **given_lists.arrays(network),
+    }
 
 
 def _arrays(network: BeliefNetwork) -> dict[str, Any]:
@@ -45,10 +66,15 @@ def _arrays(network: BeliefNetwork) -> dict[str, Any]:
     }
 
 
-def loads(content: bytes, activation: GivenActivation = None) -> BeliefNetwork:
+def loads(content: bytes, activation: GivenActivation = None) -> BeliefNetwork | BoltzmannMachine:
     """The network in an archive; `activation` is for one that the archive only names."""
     archive = Archive(content)
     stored.check_header(archive.text("format"), archive.whole("version"))
+    if machines.KEY in archive:
+        names = archive.texts("names") if "names" in archive else None
+        bias = _bias(archive, names)
+        weights = _READERS[_kind(archive)](archive, bias)
+        return machines.made(*weights, bias, names, **machines.numbers_in(archive, bias.shape[:-1]))
     if "kinds" in archive:
         return given_lists.from_archive(archive, unit_lists.from_archive(archive, activation))
     chosen = _activation(archive, activation)
@@ -60,22 +86,22 @@ def loads(content: bytes, activation: GivenActivation = None) -> BeliefNetwork:
     return given_lists.from_archive(archive, network)
 
 
-def _edge_arrays(network: BeliefNetwork) -> dict[str, np.ndarray]:
+def _edge_arrays(network: Network) -> dict[str, np.ndarray]:
     storage: Any = network.storage
     ends = np.stack([storage.parent.unit, storage.child.unit], axis=-1)
     return {"edges": ends, "weights": np.asarray(storage.values, float)}
 
 
-def _matrix_array(network: BeliefNetwork) -> dict[str, np.ndarray]:
+def _matrix_array(network: Any) -> dict[str, np.ndarray]:
     return {"matrix": np.asarray(network.weights, float)}
 
 
-def _layer_arrays(network: BeliefNetwork) -> dict[str, np.ndarray]:
-    blocks = {f"block_{k}": np.asarray(W, float) for k, W in enumerate(network.weights)}
+def _layer_arrays(network: Any) -> dict[str, np.ndarray]:
+    blocks = {f"block_{k}": np.asarray(W, float) for k, W in enumerate(network.storage.original())}
     return {"layers": np.array(network.layers), **blocks}
 
 
-_WRITERS: dict[str, Callable[[BeliefNetwork], dict[str, np.ndarray]]] = {
+_WRITERS: dict[str, Callable[[Any], dict[str, np.ndarray]]] = {
     "edges": _edge_arrays,
     "matrix": _matrix_array,
     "layers": _layer_arrays,

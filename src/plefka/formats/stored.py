@@ -12,12 +12,14 @@ from plefka.errors import InvalidFile, InvalidInput, nearest
 from plefka.formats.place import Place
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.blocks import Blocks
+from plefka.networks.boltzmann import BoltzmannMachine
 from plefka.networks.checks import check_network
 from plefka.networks.edges import Edges
+from plefka.networks.network import Network
 from plefka.networks.storage import Storage
 from plefka.precision import is_traced
 
-FORMAT, VERSION = "plefka", 2
+FORMAT, VERSION = "plefka", 3
 KINDS = {"edges": "a list of edges", "matrix": "a dense matrix", "layers": "a block for each layer but the first"}
 KINDS_IN_WORDS = ", ".join(f"{key} ({what})" for key, what in KINDS.items())
 
@@ -28,8 +30,10 @@ Weights = tuple[Storage, tuple[int, ...] | None]  # with the sizes of the layers
 
 def check_storable(network: object) -> None:
     """Whatever is written can be read again."""
+    if isinstance(network, BoltzmannMachine):
+        return
     if not isinstance(network, BeliefNetwork):
-        raise InvalidInput(f"save needs a BeliefNetwork; got {type(network).__name__}.")
+        raise InvalidInput(f"save needs a BeliefNetwork or a BoltzmannMachine; got {type(network).__name__}.")
     if is_traced(network):
         raise InvalidInput("save needs a network of numbers; got one that JAX is tracing. Save it outside jax.jit.")
     if kind_of(network) == "layers" and network.layers is None:
@@ -45,12 +49,14 @@ def check_storable(network: object) -> None:
     check_network(network, tolerance=0.0)
 
 
-def version_of(network: BeliefNetwork) -> int:
-    """Networks whose units are of different kinds came with version 2."""
-    return VERSION if network.conditionals is not None else 1
+def version_of(network: BeliefNetwork | BoltzmannMachine) -> int:
+    """Networks whose units are of different kinds came with version 2, and Boltzmann machines with version 3."""
+    if isinstance(network, BoltzmannMachine):
+        return 3
+    return 2 if network.conditionals is not None else 1
 
 
-def kind_of(network: BeliefNetwork) -> str:
+def kind_of(network: Network) -> str:
     """Which of `KINDS` the weights are."""
     if isinstance(network.storage, Blocks):
         return "matrix" if network.storage.is_dense else "layers"

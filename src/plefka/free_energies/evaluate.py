@@ -11,7 +11,7 @@ from plefka.free_energies.functional import Functional
 from plefka.free_energies.taylor import negative_entropy
 from plefka.mean_field import Objective, check
 from plefka.methods import MeanField, Method, does_not_apply, parse_method
-from plefka.networks.belief import BeliefNetwork
+from plefka.networks.network import Network
 from plefka.precision import is_traced
 from plefka.programs import Program
 from plefka.question import Question
@@ -21,7 +21,7 @@ from plefka.solvers.rounds import by_rows
 
 
 def free_energy(
-    network: BeliefNetwork,
+    network: Network,
     evidence: Any,
     means: Any,
     method: str | Method = "G12",
@@ -41,8 +41,8 @@ def free_energy(
     >>> abs(G - solution.free_energy) < 1e-9
     True
     """
-    if not isinstance(network, BeliefNetwork):
-        raise InvalidInput(f"network must be a BeliefNetwork; got {type(network).__name__}.")
+    if not isinstance(network, Network):
+        raise InvalidInput(f"network must be a BeliefNetwork or a BoltzmannMachine; got {type(network).__name__}.")
     method = parse_method(method)
     if not isinstance(method, MeanField):
         raise does_not_apply(method, "it has no free energy as a function of the means", "a scheme such as G12")
@@ -71,12 +71,12 @@ def free_energy(
     return G if batched else G[0] if traced else G[0].item()
 
 
-def _of_numbers(method: MeanField, network: BeliefNetwork, evidence: Evidence, u: np.ndarray, prune: bool, dtype: str):
+def _of_numbers(method: MeanField, network: Network, evidence: Evidence, u: np.ndarray, prune: bool, dtype: str):
     reduction = reduce(network, evidence, prune=prune)
     G = np.empty(len(u))
     for part in reduction.parts:
         check(method, part.question)
-        functional = method.functional.fitted(part.question)
+        functional = part.question.model.functional(method).fitted(part.question)
         question = Objective(functional).prepared(part.question)
         means = np.where(question.free, part.narrowed(u[part.rows].T), question.values)
         work = question.storage.num_edges * question.num_rows
@@ -87,7 +87,7 @@ def _of_numbers(method: MeanField, network: BeliefNetwork, evidence: Evidence, u
     return np.where(reduction.impossible, np.inf, G).astype(dtype)
 
 
-def _traced(method: MeanField, network: BeliefNetwork, evidence: Evidence, u, prune: bool):
+def _traced(method: MeanField, network: Network, evidence: Evidence, u, prune: bool):
     reduction = reduce_traced(network, evidence, prune=prune)
     functional = method.functional.fitted(reduction.question)
     question = Objective(functional).prepared(reduction.question)

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from plefka.activations import Activation
+from plefka.networks.storage import Storage
 from plefka.question import Question
 
 
@@ -22,6 +23,10 @@ class Functional(eqx.Module):
     def fitted(self, question: Question) -> "Functional":
         """The functional with whatever it must know of the numbers of a question before computing."""
         return self
+
+    def suited(self, storage: Storage) -> Storage:
+        """The weights in the form that the formulas need."""
+        return storage
 
     @property
     def notes(self) -> tuple[str, ...]:

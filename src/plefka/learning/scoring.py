@@ -100,6 +100,8 @@ def score(
     >>> pf.score(net, [[1, 0], [0, 0], [1, 1]])
     <Score: -... per row, exact, 3 rows>
     """
+    if not isinstance(network, BeliefNetwork):
+        raise InvalidInput(f"network must be a BeliefNetwork; got {type(network).__name__}.")
     if network.stack is not None:
         raise InvalidInput("score takes one network; take them from the stack one by one.")
     table = as_table(network, rows, id_columns=id_columns)

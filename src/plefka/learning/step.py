@@ -16,10 +16,10 @@ from plefka.evidence import Evidence
 from plefka.free_energies.functional import Functional
 from plefka.free_energies.taylor import negative_entropy
 from plefka.learning.parameters import Parametrisation
+from plefka.models import LOWEST
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.storage import Storage
 from plefka.programs import Program
-from plefka.question import LOWEST
 from plefka.reduction.predicting import predict_traced
 from plefka.reduction.reduce import reduce_traced
 from plefka.solution import CONVERGED, DIVERGED, OUT_OF_STEPS

@@ -8,8 +8,8 @@ from plefka.inference import infer
 from plefka.learning.devices import Devices
 from plefka.learning.patterns import Patterns
 from plefka.methods import MeanField
+from plefka.models import LOWEST
 from plefka.networks.belief import BeliefNetwork
-from plefka.question import LOWEST
 from plefka.solution import Status
 
 MAX_STEPS = 300  # these rows have no means of an earlier epoch to start from

@@ -2,27 +2,33 @@
 
 import copy
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
 import numpy as np
 from jaxtyping import PyTree
 
 from plefka.activations import Activation, Table
-from plefka.errors import InvalidEvidence, InvalidNetwork, nearest
+from plefka.errors import InvalidNetwork
 from plefka.networks import checks, neighbourhood
-from plefka.networks.arguments import as_float, bias_of, concatenate, positions, single_activation, stored
+from plefka.networks.arguments import as_float, bias_of, concatenate, single_activation, stored
 from plefka.networks.blocks import Blocks
 from plefka.networks.conditionals import Conditionals, encoded
 from plefka.networks.edges import Edges
 from plefka.networks.given_tables import GivenTables
 from plefka.networks.neighbourhood import Edge
+from plefka.networks.network import Network
 from plefka.networks.storage import Storage
 from plefka.networks.units import Unit, described, put_together, units_of
 from plefka.precision import is_traced
 
+if TYPE_CHECKING:
+    from plefka.evidence import Evidence
+    from plefka.methods import MeanField
+    from plefka.reduction.reduce import Reduction
 
-class BeliefNetwork(eqx.Module):
+
+class BeliefNetwork(Network):
     """P(S) = prod_i f(x_i)^S_i (1 - f(x_i))^(1 - S_i), x_i = sum_j weights[i, j] S_j + bias[i].                  (4)
 
     A belief network of binary units. Unit i is on with probability f(x_i), where the field x_i is a weighted sum of the
@@ -250,21 +256,6 @@ class BeliefNetwork(eqx.Module):
         return neighbourhood.subnetwork(self, around, hops)
 
     @property
-    def size(self) -> int:
-        """The number of units."""
-        return self.storage.size
-
-    @property
-    def stack(self) -> int | None:
-        """The number of networks in a stack, or None for a single network."""
-        return self.storage.stack
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the units; without names, their indices as text."""
-        return self.given_names or tuple(map(str, range(self.size)))
-
-    @property
     def states(self) -> tuple[tuple[str, str], ...]:
         """The words (off, on) for the states of each unit; ("0", "1") unless words were given."""
         return self.given_states or (checks.NUMBERED,) * self.size
@@ -273,11 +264,6 @@ class BeliefNetwork(eqx.Module):
     def weights(self) -> Any:
         """The weights as they were given: an array, a CSR array, or a block for each layer but the first."""
         return self.storage.original()
-
-    @property
-    def num_edges(self) -> int:
-        """The number of weights; all entries of dense blocks count, also those that are 0."""
-        return self.storage.num_edges
 
     @property
     def roots(self) -> np.ndarray:
@@ -312,23 +298,26 @@ class BeliefNetwork(eqx.Module):
         object.__setattr__(changed, "given_tables", tables)
         return changed
 
-    def index(self, unit: str | int) -> int:
-        """The index of a unit, which is given by its name or by its index."""
-        if self.given_names is not None and isinstance(unit, str):
-            position = positions(self.given_names).get(unit)
-            if position is None:
-                raise InvalidEvidence(f"there is no unit {unit!r} in this network." + nearest(unit, self.given_names))
-            return position
-        try:
-            position = int(unit)
-        except (TypeError, ValueError, OverflowError):
-            unit, position = repr(unit), -1
-        if isinstance(unit, bool) or position != (float(unit) if not isinstance(unit, str) else position):
-            position = -1
-        if not 0 <= position < self.size:
-            known = "units have names" if self.given_names else "units are identified by their index"
-            raise InvalidEvidence(f"there is no unit {unit!r}: {known}, and indices run from 0 to {self.size - 1}.")
-        return position
+    @property
+    def values(self) -> tuple[int, int]:
+        """The numbers for off and on."""
+        return 0, 1
+
+    @property
+    def is_normalised(self) -> bool:
+        return True
+
+    def check_scheme(self, method: "MeanField") -> None:
+        from plefka.mean_field import check_activation
+
+        check_activation(method, self.activation)
+
+    def reduced(
+        self, evidence: "Evidence", *, prune: bool = True, keep_barren: bool = False, kept: Any = False
+    ) -> "Reduction":
+        from plefka.reduction.reduce import reduce_belief
+
+        return reduce_belief(self, evidence, prune=prune, keep_barren=keep_barren, kept=kept)
 
     def log_joint(self, S: Any) -> Any:
         """ln P(S) of a state (n,), or of each state of a batch (B, n)."""

@@ -84,6 +84,14 @@ class Blocks(Storage):
 
         return total(np.minimum), total(np.maximum)
 
+    def product(self, z):
+        out = np.zeros((self.size, max(self.stack or 1, z.shape[1])))
+        for W, child, parent in zip(map(np.asarray, self.weights), self.children, self.parents, strict=True):
+            c, p = slice(*child), slice(*parent)
+            out[c] += W @ z[p] if W.ndim == 2 else np.einsum("rcp,pr->cr", W, z[p])
+            out[p] += W.T @ z[c] if W.ndim == 2 else np.einsum("rcp,cr->pr", W, z[c])
+        return out
+
     def edge_list(self):
         empty, networks = np.zeros(0, np.int32), self.stack or 1
         parts = [(empty, empty, np.zeros((0, networks)))]

@@ -9,7 +9,9 @@ if TYPE_CHECKING:
 
 
 def kinds_of(network: "BeliefNetwork") -> list[str]:
-    """Of each unit "sigmoid", "noisy_or", "table", or the name of a custom activation."""
+    """Of each unit "sigmoid", "noisy_or", "table", the name of a custom activation, or "boltzmann"."""
+    if network.activation is None:
+        return ["boltzmann"] * network.size
     given = network.conditionals
     if given is None:
         return [network.activation.name] * network.size

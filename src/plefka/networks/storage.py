@@ -171,6 +171,20 @@ class Storage(PlainModule):
     def extreme_sums(self) -> tuple[np.ndarray, np.ndarray]:
         """The sums of the negative and of the positive weights of every unit: how far its field can go."""
 
+    def product(self, z: np.ndarray) -> np.ndarray:
+        """sum of w z over all neighbours of a unit, parents and children, for z (units, rows); in NumPy.
+
+        Row k is that of network k in a stack.
+        """
+        child, parent, weight = self.edge_list()
+        if weight.shape[1] == 1:
+            L = self._sparse(weight[:, 0], child, parent)
+            return L @ z + L.T @ z
+        out = np.zeros((self.size, weight.shape[1]))
+        np.add.at(out, child, weight * z[parent])
+        np.add.at(out, parent, weight * z[child])
+        return out
+
     @abstractmethod
     def edge_list(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Child, parent and weights (edges, 1 or networks) of all edges that have a weight in some network."""

@@ -68,6 +68,11 @@ def network(
     - `around`, `hops`: draw the part within so many edges of a unit, or of several, as of
         `BeliefNetwork.subnetwork`; the probabilities are those of the whole network.
     """
+    if not net.is_normalised:
+        raise InvalidInput(
+            "plots.network draws parents above their children, and a Boltzmann machine has neither. "
+            "Use plots.ranking(solution) for its means."
+        )
     shown = Shown.of(net, solution, _chosen(net, solution, around, hops))
     levels = levels_of(shown.weights)
     axes, palette = axes_for(ax, _size(levels), 0.22)

@@ -62,7 +62,7 @@ def lay_out(
         return Layout(Blocks.dense(_unstacked(W)), np.arange(edges.size), dense)
     if best == "table" and table is not None:
         return _in_table(edges, ever_free, table)
-    return Layout(_edges(edges), np.arange(edges.size), edges.size)
+    return Layout(edges_of(edges), np.arange(edges.size), edges.size)
 
 
 def _for_sums(edges: EdgeList, ever_free: np.ndarray, in_degree: int, most_summed: int) -> Layout:
@@ -70,7 +70,7 @@ def _for_sums(edges: EdgeList, ever_free: np.ndarray, in_degree: int, most_summe
     table = table_for(edges.size, len(np.unique(edges.child)), in_degree, summed=True)
     if table is not None and table[2] <= most_summed:
         return _in_table(edges, ever_free, table)
-    return Layout(_edges(edges, SUMMED_WIDTHS), np.arange(edges.size), edges.size)
+    return Layout(edges_of(edges, SUMMED_WIDTHS), np.arange(edges.size), edges.size)
 
 
 def _in_table(edges: EdgeList, ever_free: np.ndarray, table: tuple[int, int, int]) -> Layout:
@@ -81,7 +81,8 @@ def _in_table(edges: EdgeList, ever_free: np.ndarray, table: tuple[int, int, int
     return Layout(storage, place, table[0])
 
 
-def _edges(edges: EdgeList, widths: tuple[int, ...] = WIDTHS) -> Edges:
+def edges_of(edges: EdgeList, widths: tuple[int, ...] = WIDTHS) -> Edges:
+    """The edges in the order in which a storage keeps them."""
     order = np.lexsort((edges.parent, edges.child))
     child, parent = (units[order].astype(np.int32) for units in (edges.child, edges.parent))
     return Edges.from_lists(_unstacked(edges.weight[order].T), child, parent, edges.size, widths)

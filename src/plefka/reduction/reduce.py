@@ -6,13 +6,14 @@ part that the evidence speaks of is cut out. All of it is exact.
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import jax.numpy as jnp
 import numpy as np
 
 from plefka.errors import InvalidEvidence
 from plefka.networks.belief import BeliefNetwork
+from plefka.networks.network import Network
 from plefka.networks.storage import Storage
 from plefka.posterior import Draws
 from plefka.question import BeliefModel, Question
@@ -27,6 +28,7 @@ from plefka.reduction.summing import Given, Reduced, recovered, reduced
 if TYPE_CHECKING:
     from plefka.evidence import Evidence
     from plefka.reduction.by_row import ByRow
+    from plefka.reduction.pairs import ReducedPairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +41,13 @@ class Part:
     units: np.ndarray  # which unit of the network each is: (units of the question,) or the same for each row; -1: none
     needs_slope: bool = False  # whether d ln P / dh is wanted for the way back
     named: Any = None  # (units of the network,): those that a method names
+
+    def take(self, rows: np.ndarray) -> "Part":
+        """Some of the rows, by their places."""
+        units = self.units if self.units.ndim == 1 else self.units[:, rows]
+        return replace(
+            self, rows=self.rows[rows], question=self.question.take(rows), constant=self.constant[rows], units=units
+        )
 
     def narrowed(self, whole: np.ndarray) -> np.ndarray:
         """From (units of the network, rows) to (units of the question, rows); 0 for units that fill up."""
@@ -104,13 +113,20 @@ def masked(storage: Storage, given: Given, left: Reduced) -> Question:
 
 
 def reduce(
-    network: BeliefNetwork, evidence: "Evidence", *, prune: bool = True, keep_barren: bool = False, kept: Any = False
-) -> "Together | ByRow":
+    network: Network, evidence: "Evidence", *, prune: bool = True, keep_barren: bool = False, kept: Any = False
+) -> "Reduction":
     """What is left to be solved of every row.
 
     `keep_barren`: barren units stay, and with them all that their means depend on. `kept`: units that must not be
     summed out.
     """
+    return network.reduced(evidence, prune=prune, keep_barren=keep_barren, kept=kept)
+
+
+def reduce_belief(
+    network: BeliefNetwork, evidence: "Evidence", *, prune: bool, keep_barren: bool, kept: Any
+) -> "Together | ByRow":
+    """The same of a belief network."""
     from plefka.reduction.by_row import reduce_by_row, speaks_of_little
 
     if prune and not keep_barren and speaks_of_little(network, evidence):
@@ -157,9 +173,14 @@ def layers_of(network: BeliefNetwork) -> np.ndarray | None:
     return None if network.layers is None else np.repeat(np.arange(len(network.layers)), network.layers)
 
 
-def reduce_question(question: Question, *, needs_slope: bool) -> "Together":
+def reduce_question(question: Question, *, needs_slope: bool) -> "Reduction":
     """A question of which more units are known is reduced again."""
-    model = question.model
+    return question.model.reduced(question, needs_slope=needs_slope)
+
+
+def reduce_belief_question(question: Question, *, needs_slope: bool) -> "Together":
+    """The same of a belief network."""
+    model = cast(BeliefModel, question.model)
     edges = EdgeList.of(question.storage)
     known = np.where(question.free, np.nan, question.values)
     sure = certain(edges, model.h, model.activation, known)
@@ -204,6 +225,16 @@ class Together:
     def has_barren(self) -> bool:
         """Whether there are any."""
         return bool(self.barren.any())
+
+    @property
+    def has_summed(self) -> bool:
+        """Whether units were summed out."""
+        return bool(self.left.summed.any())
+
+    def spread(self, found: np.ndarray) -> np.ndarray:
+        """What was found of the units of the question, in the place of all units."""
+        (part,) = self.parts
+        return self.restored(part, found, None)[0]
 
     @property
     def is_loose(self) -> np.ndarray:
@@ -266,4 +297,4 @@ class Together:
         return Averages.over(sums, uniforms.count)
 
 
-Reduction: TypeAlias = "Together | ByRow"
+Reduction: TypeAlias = "Together | ByRow | ReducedPairs"

@@ -9,7 +9,7 @@ import numpy as np
 
 from plefka.errors import InvalidInput
 from plefka.evidence import Evidence
-from plefka.networks.belief import BeliefNetwork
+from plefka.networks.network import Network
 from plefka.precision import is_traced
 from plefka.reduction.reduce import Reduction, reduce
 from plefka.sampling.drawing import Source, source_of
@@ -46,13 +46,13 @@ def _check_solved(solution: "Solution", seed: int, num_samples: int | None) -> C
     mixture = components(solution.means, solution.proposals, 0)
     found = _check(
         solution.network, solution.evidence, 0, mixture, seed=seed, num_samples=num_samples,
-        estimate=float(solution.log_likelihood), estimated_means=solution.means, is_bound=solution.is_bound,
+        estimate=float(solution.log_partition), estimated_means=solution.means, is_bound=solution.is_bound,
         is_exact=solution.is_exact, impossible=solution.status is Status.IMPOSSIBLE,
     )  # fmt: skip
     return replace(found, solution=solution)
 
 
-def check_row(network: BeliefNetwork, evidence: Evidence, found: "Posterior", row: int, seed: int) -> Check:
+def check_row(network: Network, evidence: Evidence, found: "Posterior", row: int, seed: int) -> Check:
     """The check of one row before there is a Solution; soft evidence counts without its offset."""
     mixture = components(found.means[row], found.about.proposals, row)
     return _check(
@@ -79,19 +79,21 @@ def components(means: np.ndarray, proposals: Any, row: int) -> tuple[np.ndarray,
 
 
 def _check(
-    network: BeliefNetwork, evidence: Evidence, row: int, mixture: tuple[np.ndarray, np.ndarray],
+    network: Network, evidence: Evidence, row: int, mixture: tuple[np.ndarray, np.ndarray],
     *, seed: int, num_samples: int | None, **claims: Any,
 ) -> Check:  # fmt: skip
     """`claims`: the estimate, and what it is claimed to be. Without a number of samples, as many as it takes."""
     given = evidence.take([row])._replace(batched=True)
     network = network if network.stack is None else network.take(row)
     offset = 0.0 if given.offset is None else float(given.offset[0])
-    make = partial(Check, **{**claims, "estimate": claims["estimate"] - offset})
+    quantity = "ln P(evidence)" if network.is_normalised else "ln Z"
+    make = partial(Check, quantity=quantity, **{**claims, "estimate": claims["estimate"] - offset})
     reduction, rng = reduce(network, given), np.random.default_rng(seed)
     nothing = make(-np.inf, np.inf, given.rows[0], given.rows[0], np.inf, 0.0, num_samples or NUM_SAMPLES)
     if reduction.impossible[0]:
         return nothing.shifted(offset)
-    target = Target(reduction.parts[0].question)
+    question = reduction.parts[0].question
+    target = question.model.target(question)
     source = source_of(reduction.parts[0], target, mixture, rng, without_exact=bool(claims.get("is_exact")))
     asked = _Asked(reduction, target, source, make)
     found = asked.once(num_samples, rng) if num_samples else asked.until_settled(rng)

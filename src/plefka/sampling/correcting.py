@@ -43,9 +43,9 @@ def corrected(check: "Check") -> "Solution":
         f"(effective sample size {check.effective_samples:,.0f}), with a standard error of {check.standard_error:.2g} "
         f"in ln P and of {check.means_error.max(initial=0.0):.2g} in a mean at most"
     )
-    before = f"{solution.method} alone says ln P = {solution.log_likelihood:.6g}"
+    before = f"{solution.method} alone says ln P = {solution.log_partition:.6g}"
     return replace(
-        solution, means=check.means, log_likelihood=check.log_likelihood, standard_error=check.standard_error,
+        solution, means=check.means, log_partition=check.log_likelihood, standard_error=check.standard_error,
         means_error=check.means_error, status=Status.CONVERGED, is_bound=False, is_exact=False, method=method,
         methods=(method,), notes=(note, before, *solution.notes), checked=check,
     )  # fmt: skip

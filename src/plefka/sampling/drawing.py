@@ -73,5 +73,5 @@ class OfFindings(Source):
 
 def source_of(part: Part, target: Target, mixture: tuple, rng: np.random.Generator, *, without_exact: bool) -> Source:
     """`without_exact`: nothing that exact inference does is used."""
-    found = None if without_exact else OfFindings.where_they_serve(part, target, rng)
+    found = OfFindings.where_they_serve(part, target, rng) if target.has_slopes and not without_exact else None
     return found or OfMixture.near(part, target, mixture, rng)

@@ -80,19 +80,13 @@ def _times(matrices: list, S: np.ndarray, units: np.ndarray | slice) -> np.ndarr
     return np.stack([matrix[units] @ S[:, row] for row, matrix in enumerate(matrices)], axis=1)
 
 
-class Target(StateFields):
-    """What is sampled: the states of a question's free units, by their weight; units that fill it up are left out."""
+class QuestionUnits:
+    """The units of a question, without those that fill it up; arrays are (units, rows)."""
 
-    def __init__(self, question: Question):
-        model, edges = question.model, EdgeList.of(question.storage)
-        there = np.asarray((model.counted | question.free | (question.values != 0)).any(axis=1))
-        self.units, self.num_units = np.flatnonzero(there), len(there)  # of the question
-        inner, number = edges.take(there[edges.child] & there[edges.parent]), np.cumsum(there) - 1
-        inner = EdgeList(number[inner.child], number[inner.parent], inner.weight, len(self.units))
-        super().__init__(inner, np.asarray(model.h)[there], model.activation)
-        self.free, self.values, self.tilt, self.counted = (
-            np.asarray(z)[there] for z in (question.free, question.values, question.tilt, model.counted)
-        )
+    units: np.ndarray  # of the question
+    num_units: int  # of the question
+    free: np.ndarray
+    values: np.ndarray
 
     @property
     def size(self) -> int:
@@ -108,6 +102,26 @@ class Target(StateFields):
     def known(self, columns: int) -> np.ndarray:
         """The values, nan where free, of so many columns."""
         return np.repeat(np.where(self.free, np.nan, self.values)[:, :, None], columns, axis=2)
+
+
+class Target(QuestionUnits, StateFields):
+    """What is sampled: the states of a question's free units, by their weight; units that fill it up are left out."""
+
+    def __init__(self, question: Question):
+        model, edges = question.model, EdgeList.of(question.storage)
+        there = np.asarray((model.counted | question.free | (question.values != 0)).any(axis=1))
+        self.units, self.num_units = np.flatnonzero(there), len(there)  # of the question
+        inner, number = edges.take(there[edges.child] & there[edges.parent]), np.cumsum(there) - 1
+        inner = EdgeList(number[inner.child], number[inner.parent], inner.weight, len(self.units))
+        super().__init__(inner, np.asarray(model.h)[there], model.activation)
+        self.free, self.values, self.tilt, self.counted = (
+            np.asarray(z)[there] for z in (question.free, question.values, question.tilt, model.counted)
+        )
+
+    @property
+    def has_slopes(self) -> bool:
+        """Whether d ln P / dh is of use: where units may have been summed out."""
+        return self.activation.has_linear_log_off
 
     @cached_property
     def _terms(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

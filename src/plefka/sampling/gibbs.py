@@ -113,7 +113,7 @@ def sample_posterior(method: "Gibbs", question: Question) -> Sampled:
 
 
 def _sample(method: "Gibbs", question: Question, num_states: int, seed: np.random.SeedSequence) -> Sampled:
-    sampler = Sampler(question)
+    sampler = question.model.sampler(question)
     up, along = seed.spawn(2)
     log_weights, ends = anneal(
         sampler, runs=method.runs, together=method.chains, temperatures=method.temperatures, seed=up
@@ -133,14 +133,14 @@ def _sample(method: "Gibbs", question: Question, num_states: int, seed: np.rando
 def _slope(target: Target, states: np.ndarray) -> np.ndarray:
     """d ln P / dh of units (units, rows) of a noisy-or network, from states (kept, units, rows, chains)."""
     total, step = np.zeros(target.free.shape), max(1, MOST_NUMBERS // max(1, states[0].size))
-    for first in range(0, len(states) if target.activation.has_linear_log_off else 0, step):
+    for first in range(0, len(states) if target.has_slopes else 0, step):
         total += target.slopes(np.concatenate(states[first : first + step], axis=-1)).sum(axis=-1)
     return total / (len(states) * states.shape[-1])
 
 
 def visited(method: "Gibbs", question: Question, every: int) -> np.ndarray:
     """The states (kept, units of the question, rows, chains) of 0 and 1 after every so many sweeps."""
-    sampler = Sampler(question)
+    sampler = question.model.sampler(question)
     up, along = np.random.SeedSequence((method.seed or 0, 0)).spawn(2)
     start = method.chains
     _, ends = anneal(sampler, runs=start, together=start, temperatures=method.temperatures, seed=up)

@@ -33,11 +33,11 @@ def _about_draws(check: "Check") -> str:
             "solution misses the posterior altogether. Use another method, or gibbs."
         )
     if check.standard_error == 0:
-        return f"ln P(evidence) = {check.log_likelihood:.4f}: all samples have the same weight."
+        return f"{check.quantity} = {check.log_likelihood:.4f}: all samples have the same weight."
     drawn = f"effective sample size {check.effective_samples:,.0f} of {check.num_samples:,}"
     if not check.reliable:
         return f"The check could not confirm this answer: {_why_not(check, drawn)}. {_instead(check)}"
-    number = f"ln P(evidence) = {check.log_likelihood:.4f} +- {check.standard_error:.2g}"
+    number = f"{check.quantity} = {check.log_likelihood:.4f} +- {check.standard_error:.2g}"
     return f"{number} by importance sampling ({_grade(check)}{drawn})."
 
 

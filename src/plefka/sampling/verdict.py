@@ -22,7 +22,8 @@ SURE, SURE_NOT = 2.0, 3.0  # standard errors by which a difference is seen to be
 class Check:
     """What weighted draws say about one row of evidence, and about a solution of it.
 
-    - `log_likelihood`, `standard_error`: ln P(evidence), and the error of it; their interval is 1.96 errors wide.
+    - `log_likelihood`, `standard_error`: ln P(evidence), and the error of it; their interval is 1.96 errors wide. Of a
+        Boltzmann machine it is ln Z with the evidence clamped, as `quantity` says.
     - `means`, `means_error`: (n,), the probability of each unit to be on, and its standard error.
     - `pareto_k`: the shape of the tail of the weights; `effective_samples` out of `num_samples` draws.
     - `estimate`: the log-likelihood that was checked, or None; `is_bound`, `is_exact`: what it is claimed to be.
@@ -57,10 +58,11 @@ class Check:
     impossible: bool = False
     estimated_means: np.ndarray | None = None
     solution: "Solution | None" = None
+    quantity: str = "ln P(evidence)"
 
     def __repr__(self) -> str:
         word = "trusted" if self.trusted else "not trusted"
-        return f"<Check: {word}, ln P(evidence) {self.log_likelihood:.6g} +- {self.standard_error:.2g}>"
+        return f"<Check: {word}, {self.quantity} {self.log_likelihood:.6g} +- {self.standard_error:.2g}>"
 
     def __str__(self) -> str:
         from plefka.sampling.differences import check_table

@@ -52,7 +52,7 @@ def _means(
     """
     (part,), free = reduction.parts, target.free[:, 0]
     inside = np.clip(S[:, 0] @ weights, 0.0, 1.0)
-    slope = target.widened(target.slopes(S) @ weights) if reduction.left.summed.any() else None
+    slope = target.widened(target.slopes(S) @ weights) if reduction.has_summed else None
     means = reduction.restored(part, target.widened(inside[:, None]), slope)[0][:, 0]
     errors = np.sqrt(means * (1 - means) * np.sum(weights**2))
     units = part.units.reshape(part.question.size, -1)[target.units, 0]

@@ -62,7 +62,7 @@ def other_free_energy(question: Question, objective: Objective, u) -> tuple[Arra
     added, slope, hessian = last.added_to(first, question, u)
     root = jnp.sqrt(jnp.where(question.free, u * (1 - u), 0.0))
     slope = jnp.where(question.free, slope, 0.0)
-    change = root * _response(hessian, question, u, -root * slope)
+    change = root * response(hessian, question, u, -root * slope)
     G = first.smooth_energy(question, u) + entropy_term(question, u) + added
     return G, _moved(question, u, change)
 
@@ -76,7 +76,7 @@ def _moved(question: Question, u, change):
     return jnp.where(inner, sigmoid(theta), u)
 
 
-def _response(hessian: Callable, question: Question, u, z):
+def response(hessian: Callable, question: Question, u, z):
     """(1 + V^1/2 H V^1/2)^-1 z, by products with H only."""
     root = jnp.sqrt(jnp.where(question.free, u * (1 - u), 0.0))
 
@@ -115,9 +115,9 @@ def _stationary(functional: Functional, question: Question, u):
         root = jnp.sqrt(jnp.where(question.free, u * (1 - u), 0.0))
 
         hessian = functional.hessian(question, u)
-        response = _response(hessian, question, u, root * by_means)  # (1 + V H)^-1 V by_means, made symmetric
+        moved = response(hessian, question, u, root * by_means)  # (1 + V H)^-1 V by_means, made symmetric
         _, backwards = jax.vjp(lambda question: -functional.slope(question, u), question)
-        return *backwards(root * response), None
+        return *backwards(root * moved), None
 
     return _with_derivative(lambda question, u: u, backward)(question, u)
 

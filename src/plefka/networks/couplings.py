@@ -1,0 +1,121 @@
+"""Symmetric weights: what must hold for them, and how every coupling is stored once.
+
+A dense or sparse matrix is stored as its lower triangle; a restricted machine as its rectangular block.
+"""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from plefka.errors import InvalidInput, InvalidNetwork
+from plefka.networks import checks
+from plefka.networks.arguments import as_float
+from plefka.networks.blocks import Blocks
+from plefka.networks.edges import Edges
+from plefka.networks.storage import Storage
+
+ROUNDING = 1e-9  # relative: how far two numbers for one coupling may be apart, whose mean then counts
+CONVENTIONS = ((0, 1), (-1, 1))
+
+
+def stored_once(weights: Any, names: Any) -> Storage:
+    """The couplings of symmetric weights: a matrix, one of scipy.sparse, or a stack of either."""
+    if isinstance(weights, list | tuple) and any(map(sp.issparse, weights)):
+        checks.check_sparse_stack(weights)
+        return Edges.from_scipy_stack([_lower_sparse(W, names) for W in weights])
+    if sp.issparse(weights):
+        _check_square(weights.shape)
+        return Edges.from_scipy(_lower_sparse(weights, names))
+    W = as_float(weights, "weights")
+    _check_square(W.shape)
+    for matrix in W.reshape(-1, *W.shape[-2:]):
+        _check_matrix(matrix, names)
+    return Blocks.dense(np.tril((W + np.swapaxes(W, -1, -2)) / 2, -1))
+
+
+def _check_square(shape: tuple[int, ...]) -> None:
+    if len(shape) not in (2, 3) or shape[-1] != shape[-2] or 0 in shape:
+        raise InvalidNetwork(
+            f"weights must be a square, symmetric matrix (or a stack of them); got shape {shape}. "
+            "For two layers use BoltzmannMachine.restricted."
+        )
+
+
+def _lower_sparse(weights: Any, names: Any) -> sp.csr_array:
+    W = sp.csr_array(weights, dtype=float)
+    _check_finite(W.data)
+    _check_diagonal(W.diagonal(), names)
+    apart = abs(W - W.T).tocoo()
+    _refuse_apart(apart.data, apart.coords, lambda i, j: W[i, j], abs(W.data).max(initial=0.0), names)
+    return sp.csr_array(sp.tril((W + W.T) / 2, -1))
+
+
+def _check_matrix(W: np.ndarray, names: Any) -> None:
+    _check_finite(W)
+    _check_diagonal(np.diagonal(W), names)
+    apart = np.abs(W - W.T)
+    where = np.nonzero(apart)
+    _refuse_apart(apart[where], where, lambda i, j: W[i, j], np.abs(W).max(initial=0.0), names)
+
+
+def _check_finite(values: np.ndarray) -> None:
+    if not np.isfinite(values).all():
+        bad = values[~np.isfinite(values)].flat[0]
+        raise InvalidNetwork(f"weights of a Boltzmann machine must be finite; got {bad}. Use 0 for no coupling.")
+
+
+def _check_diagonal(diagonal: np.ndarray, names: Any) -> None:
+    if np.any(diagonal):
+        unit = int(np.flatnonzero(diagonal)[0])
+        raise InvalidNetwork(
+            f"the diagonal of weights must be 0, as a unit has no coupling to itself; got {diagonal[unit]:g} for unit "
+            f"{_name(names, unit)}. Add it to the bias, as S^2 = S for units of 0 and 1, or leave it out."
+        )
+
+
+def _refuse_apart(apart: np.ndarray, where: Any, at: Any, largest: float, names: Any) -> None:
+    wrong = np.flatnonzero(apart > ROUNDING * largest)
+    if wrong.size:
+        i, j = sorted(int(ends[wrong[0]]) for ends in where)
+        raise InvalidNetwork(
+            f"weights must be symmetric; got {at(i, j):g} from {_name(names, j)} to {_name(names, i)} and "
+            f"{at(j, i):g} from {_name(names, i)} to {_name(names, j)}. Use their mean, (W + W.T) / 2, if both are "
+            "meant to be the same coupling."
+        )
+
+
+def _name(names: Any, unit: int) -> str:
+    return repr(names[unit]) if names else str(unit)
+
+
+def check_values(values: Any) -> tuple[int, int]:
+    """The numbers for off and on."""
+    found = tuple(values) if isinstance(values, tuple | list | np.ndarray) else values
+    for convention in CONVENTIONS:
+        if found == convention:
+            return convention
+    raise InvalidInput(f"values must be (0, 1) or (-1, 1), the numbers for off and on; got {values!r}.")
+
+
+def check_temperature(temperature: Any) -> float:
+    try:
+        found = float(temperature)
+    except (TypeError, ValueError):
+        found = np.nan
+    if not 0 < found < np.inf:
+        raise InvalidInput(f"temperature must be a positive number; got {temperature!r}.")
+    return found
+
+
+def check_block(W: Any, visible: Any, hidden: Any) -> None:
+    """The shapes of a restricted machine."""
+    ends = visible.shape[-1:] + hidden.shape[-1:]
+    if W.ndim not in (2, 3) or visible.ndim not in (1, 2) or hidden.ndim not in (1, 2) or W.shape[-2:] != ends:
+        raise InvalidNetwork(
+            "the weights of a restricted machine must be (visible units, hidden units), with a bias for each of both; "
+            f"got weights {W.shape}, visible_bias {visible.shape} and hidden_bias {hidden.shape}."
+        )
+    if 0 in W.shape:
+        raise InvalidNetwork(f"a restricted machine must have visible and hidden units; got weights {W.shape}.")
+    _check_finite(W)
