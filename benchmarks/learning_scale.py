@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks.measure import Row, at_most, in_a_process, peak_memory
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
-COLUMNS, HIDDEN, BATCH = 64, (8,), 1000
+COLUMNS, HIDDEN, BATCH = 64, (8,), 500
 SECONDS = 3600  # for one size
 EPOCHS, ROWS = 2, 20_000  # of one device over two
 
