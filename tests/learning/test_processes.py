@@ -205,9 +205,7 @@ def test_a_process_that_is_lost_without_a_checkpoint_leaves_advice(monkeypatch):
         raise pf.errors.ProcessLost("Another process has ended.")
 
     monkeypatch.setattr(loop, "step", lost)
-    with pytest.raises(
-        pf.errors.ProcessLost, match=r"has ended\. Nothing was saved; pass a checkpoint"
-    ):
+    with pytest.raises(pf.errors.ProcessLost, match=r"has ended\. Nothing was saved; pass a checkpoint"):
         pair.learn()
 
 
