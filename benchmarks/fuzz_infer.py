@@ -62,6 +62,7 @@ def outcome(case: Case) -> list[dict[str, Any]]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", pf.errors.PlefkaWarning)
+            warnings.simplefilter("error", RuntimeWarning)  # of NumPy: an overflow that nobody expected
             solution = pf.infer(case.network, case.evidence, case.method, throw=False)
     except InvalidInput as error:
         return _alike(case, REFUSED, str(error), start)
@@ -72,7 +73,7 @@ def outcome(case: Case) -> list[dict[str, Any]]:
     whole = np.isfinite(means).all(axis=1) & ((means >= 0) & (means <= 1)).all(axis=1)
     finite = np.isfinite(log_likelihood) | np.array([word != "converged" for word in words])
     good = whole & finite & ~np.isnan(log_likelihood)
-    seconds = (time.process_time() - start) / case.count
+    seconds = (time.process_time() - start) / case.num_networks
     return [
         _row(case, word if fine else NOT_A_NUMBER, "" if fine else word, float(value), seconds)
         for word, fine, value in zip(words, good, log_likelihood, strict=True)
@@ -80,8 +81,8 @@ def outcome(case: Case) -> list[dict[str, Any]]:
 
 
 def _alike(case: Case, status: str, message: str, start: float) -> list[dict[str, Any]]:
-    seconds = (time.process_time() - start) / case.count
-    return [_row(case, status, message, -np.inf, seconds) for _ in range(case.count)]
+    seconds = (time.process_time() - start) / case.num_networks
+    return [_row(case, status, message, -np.inf, seconds) for _ in range(case.num_networks)]
 
 
 def _row(case: Case, status: str, message: str, value: float, seconds: float) -> dict[str, Any]:
