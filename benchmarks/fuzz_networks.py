@@ -23,13 +23,13 @@ ACTIVATIONS = ("sigmoid", "sigmoid", "noisy_or", "noisy_or", PROBIT_LIKE)
 
 
 class Case(NamedTuple):
-    """What is asked: `count` networks, or one, by a method."""
+    """What is asked of a stack of networks, or of one, by a method."""
 
     network: pf.BeliefNetwork
     evidence: Any
     method: str
     kind: str
-    count: int
+    num_networks: int
 
 
 def activation(name: str) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks.measure import Row, at_most, in_a_process, peak_memory
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
-COLUMNS, HIDDEN, BATCH = 64, (8,), 1000
+COLUMNS, HIDDEN, BATCH = 64, (8,), 500
 SECONDS = 3600  # for one size
 EPOCHS, ROWS = 2, 20_000  # of one device over two
 
@@ -62,7 +62,6 @@ def straight_line() -> Iterator[Row]:
         small = write_rows(Path(folder) / "small.parquet", 2 * BATCH)
         paths = [write_rows(Path(folder) / f"{count}.parquet", count) for count in SIZES]
         found = [in_a_process(one_epoch, path, small, seconds=SECONDS) for path in paths]
-    print(found, file=sys.stderr)
     for each in found:
         cost = 1e6 * each["epoch"] / each["rows"]
         name = f"epoch of {each['rows']:,} streamed rows x {COLUMNS}, G12, {HIDDEN[0]} hidden units"

@@ -24,7 +24,7 @@ from benchmarks.measure import Row, at_least, at_most, in_a_process, peak_memory
 PIXELS, HIDDEN = 64, 8
 MOST = int(float(os.environ.get("PLEFKA_ROWS", "1e6")))  # rows of the digits network
 PATIENTS = MOST // 10
-SMALL, LARGE = 8_192, 40_960  # rows of the runs whose difference is taken
+SMALL, LARGE = 32_768, 98_304  # rows of the runs whose difference is taken; both are enough for two workers
 OVERHEAD, PEAK, STRAIGHT = 1.1, 2.0, 1.25  # times the plain loop; GB; how far the cost of a row may grow
 LIMIT = 7200  # seconds of a part
 

@@ -146,3 +146,11 @@ def test_barren_units_that_cannot_be_kept_are_predicted_and_that_is_said():
     found = pf.infer(network, {60: 1, 61: 1, 62: 0}, "exact")
     assert found.notes[-1].startswith("units that no observation depends on are predicted as if their parents")
     assert np.all((found.means >= 0) & (found.means <= 1))
+
+
+def test_large_fields_do_not_overflow(only_elimination):
+    """exp(x) of a field of 800 is no number; warnings are errors here."""
+    network = pf.BeliefNetwork([[0, 0, 0], [1000, 0, 0], [900, 0, 0]], [0.1, 800, 750], "noisy_or")
+    solution = pf.infer(network, {1: 1}, "exact")
+    assert solution.log_likelihood == pytest.approx(0, abs=1e-12)
+    assert solution.means == pytest.approx([-np.expm1(-0.1), 1, 1])

@@ -35,7 +35,7 @@ class Swept(NamedTuple):
     draw: Callable[..., Any]
     methods: tuple[Method, ...]
     evidence: Any
-    count: int
+    num_networks: int
     block: int
     seed: int
     settings: str
@@ -107,7 +107,7 @@ def sweep(
 
 
 def _pieces(swept: Swept, parts: Parts) -> Iterator[tuple[int, tuple | Ready]]:
-    for number in range(-(-swept.count // swept.block)):
+    for number in range(-(-swept.num_networks // swept.block)):
         kept = parts.done(number) if parts.digest(number) == swept.digest(number) else None
         yield number, (number,) if kept is None else Ready(Answer(None, kept))
 
@@ -115,7 +115,7 @@ def _pieces(swept: Swept, parts: Parts) -> Iterator[tuple[int, tuple | Ready]]:
 def solved(swept: Swept, number: int) -> Answer:
     """In a worker: the rows of one block."""
     first = number * swept.block
-    count = min(swept.block, swept.count - first)
+    count = min(swept.block, swept.num_networks - first)
     state = np.random.SeedSequence([swept.seed, number]).generate_state(1, np.uint64)[0]
     drawn = swept.draw(count=count, seed=int(state >> 1))
     networks, evidence = drawn if isinstance(drawn, tuple) else (drawn, swept.evidence)

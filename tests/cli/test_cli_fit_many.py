@@ -1,10 +1,14 @@
 """`plefka fit` on many rows and in many processes: Parquet files that are streamed, and options that go together."""
 
+import os
+import sys
+
 import numpy as np
 import pytest
 from tests.cli.test_cli_learn import NAMES, QUICK, ROWS, files, write_table
 
 import plefka as pf
+from plefka.cli.joining import joined
 
 pytest.importorskip("pyarrow")
 
@@ -88,3 +92,12 @@ def test_only_parquet_is_streamed(run, tmp_path):
     answer = run("fit", write_table(tmp_path, "csv"), "-o", tmp_path / "model.json", *QUICK, "--stream")
     assert (answer.code, answer.out) == (2, "")
     assert "--stream is for Parquet files; got " in answer.err
+
+
+def test_a_lost_process_is_an_exit_code_of_its_own(monkeypatch, capsys):
+    monkeypatch.setattr("plefka.learning.processes.join", lambda *_: None)
+    monkeypatch.setattr(os, "_exit", sys.exit)
+    with pytest.raises(SystemExit) as ended, joined("host:1", 2, 0):
+        raise pf.errors.ProcessLost("process 0 of 2: another process has ended.")
+    assert ended.value.code == 3
+    assert capsys.readouterr().err == "plefka: process 0 of 2: another process has ended.\n"

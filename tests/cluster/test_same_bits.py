@@ -88,7 +88,7 @@ def test_a_dask_dataframe(tmp_path, client):
     assert same(tmp_path / "cluster", tmp_path / "here")
     assert done.rows == 200
     pf.infer_rows(network, frame, tmp_path / "whole.parquet", "exact", id_columns="patient")
-    tables = [pd.read_parquet(tmp_path / name) for name in ("here", "whole.parquet")]
-    pd.testing.assert_frame_equal(*tables, rtol=1e-9)  # other blocks: the last bit may differ
+    here, whole = (pd.read_parquet(tmp_path / name) for name in ("here", "whole.parquet"))
+    pd.testing.assert_frame_equal(here, whole, rtol=1e-9)  # other blocks: the last bit may differ
     again = pf.infer_rows(network, parts, tmp_path / "here", "exact", id_columns="patient", block=16, client=client)
     assert (again.rows, again.resumed) == (200, 200)

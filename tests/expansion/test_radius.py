@@ -136,9 +136,14 @@ def test_a_distance_by_circles_decides_with_a_smaller_margin():
 
 
 def test_a_singularity_of_a_rare_unit_that_the_coefficients_do_not_show():
-    """Its amplitude is small, so that thirty orders do not see it; circles do."""
-    stack = networks.draw(Ensemble("sigmoid", -5, 5), 0, 90, 1)
-    found = pf.series(zoo.network_of(stack, 0), ROW)
+    """Its amplitude is small, so that thirty orders do not see it. Circles do, and so do the orders up to 200."""
+    network = zoo.network_of(networks.draw(Ensemble("sigmoid", -5, 5), 0, 90, 1), 0)
+    found = pf.series(network, ROW)
+    states = hidden_states(network, as_evidence(network, ROW))
+    c = coefficients(Pinned.at(-states.log_weights, states.log_odds(), np.longdouble), 200)
+    n = np.arange(60, 201)
+    fall = np.polyfit(n, np.log(np.abs(c[n])).astype(float) + 2.5 * np.log(n), 1)[0]
+    assert np.exp(-fall) == pytest.approx(found.radius, rel=0.05)
     assert found.radius_by_poles == pytest.approx(0.683, abs=0.01)
     assert found.radius_by_circles == pytest.approx(0.53, abs=0.01)
     assert found.converges is False

@@ -28,7 +28,7 @@ def network(activation: str = "sigmoid") -> pf.BeliefNetwork:
 
 
 def learn(data: Any = None, activation: str = "sigmoid", **options: Any) -> pf.Fitted:
-    """Batches of 8 rows, the last of which is not full; with all that the result could depend on."""
+    """Batches of 7 rows, the last of which is not full; with all that the result could depend on."""
     given: dict[str, Any] = {"epochs": EPOCHS, "batch_size": 7, "seed": 3, "l2": 0.01, "validation": rows(1, 9)}
     given |= {"patience": 10**6, **options}
     return pf.fit(network(activation), rows() if data is None else data, "G12", **given)

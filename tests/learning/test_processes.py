@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import plefka as pf
+from plefka.learning import epochs as loop
 from plefka.learning import processes
 from plefka.learning.devices import Devices
 from tests.learning import pair
@@ -193,6 +194,21 @@ def test_two_processes_of_one_number_are_refused():
     assert others == [f"process 0 says: {first}"] * 2
 
 
+def test_processes_are_joined_before_the_first_computation():
+    jax.devices()
+    with pytest.raises(pf.errors.InvalidInput, match="must be joined once, before the first computation of JAX: "):
+        processes.join(f"127.0.0.1:{free_port()}", 1, 0)
+
+
+def test_a_process_that_is_lost_without_a_checkpoint_leaves_advice(monkeypatch):
+    def lost(*_, **__):
+        raise pf.errors.ProcessLost("Another process has ended.")
+
+    monkeypatch.setattr(loop, "step", lost)
+    with pytest.raises(pf.errors.ProcessLost, match=r"has ended\. Nothing was saved; pass a checkpoint"):
+        pair.learn()
+
+
 # ---- devices ---------------------------------------------------------------------------------------------------------
 
 SEVERAL = """
@@ -220,6 +236,13 @@ def test_several_devices_learn_what_one_learns():
 def test_devices_must_be_those_of_jax(devices):
     with pytest.raises(pf.errors.InvalidInput, match=r"devices must be some of jax.devices\(\); got \["):
         pair.learn(devices=devices)
+
+
+def test_devices_of_some_processes_cannot_learn_together(monkeypatch):
+    monkeypatch.setattr(jax, "process_count", lambda: 3)
+    monkeypatch.setattr(jax, "process_index", lambda: 1)
+    with pytest.raises(pf.errors.InvalidInput, match=r"or include some of every process; got processes \[0\] of 3"):
+        Devices(jax.devices())
 
 
 def test_one_device_has_no_mesh_and_nothing_to_agree_on():

@@ -166,8 +166,8 @@ def slopes_of(question: Question, factors: Factors, means: np.ndarray, found: An
         return slopes
     counted = question.model.counted[:, factors.rows]
     on = np.where(question.free[:, factors.rows], means, question.values[:, factors.rows])
-    x = factors.fields
-    odds = 1 / np.expm1(np.where(x > 0, x, np.inf))
+    x = np.where(factors.fields > 0, factors.fields, np.inf)
+    odds = np.exp(-x) / -np.expm1(-x)  # 1 / (exp(x) - 1), which must not overflow
     slopes = np.where(counted, on * odds - (1 - on), 0.0)
     if found is not None:
         slopes[found.switched] = found.leak_slopes

@@ -54,6 +54,8 @@ def _inside(pinned: Pinned, radius: float) -> Nearest:
     for _ in range(BISECTIONS):
         middle = (low + high) / 2
         low, high = (middle, high) if is_analytic_inside(pinned, middle) else (low, middle)
+    if not low:
+        return Nearest(None, np.nan)
     with np.errstate(all="ignore"), suppress(np.linalg.LinAlgError):
         arc = low * half_circle()
         phi = followed(pinned, arc, continued(pinned, np.linspace(0, low, STEPS + 1)))

@@ -128,9 +128,8 @@ class Loop:
                     self.begun.state, run.settings, run.network.parameters, batch,
                     optimizer=run.optimizer, mesh=devices.mesh, keep=keep, work=work,
                 )  # fmt: skip
-            with uninterrupted():
-                self.starts.write(piece.numbers[: np.count_nonzero(piece.counts > 0)], outcome.theta)
-                self.begun = Begun(self.begun.batches + 1, state, self.begun.sums + np.stack(outcome[:3]))
+            self.begun = Begun(self.begun.batches + 1, state, self.begun.sums + np.stack(outcome[:3]))
+            self.starts.write(piece.numbers[: np.count_nonzero(piece.counts > 0)], outcome.theta)
             self._save(force=False)
             if np.any(outcome.stop):
                 raise KeyboardInterrupt

@@ -34,7 +34,7 @@ def answer(question: Question, first: int, known: str | None, rows: Any) -> Answ
         return Answer(None, None)
     pieces = [
         question.asked.answered(block.part(slice(at, at + question.size)), first + at)
-        for at in range(0, block.count, question.size)
+        for at in range(0, block.num_rows, question.size)
     ]
     table = extras.pyarrow().concat_tables(pieces, promote_options="permissive")
     done = BlockDone.of(table[STATUS].to_numpy(zero_copy_only=False), table[LOG_LIKELIHOOD].to_numpy())
@@ -54,4 +54,4 @@ def pieces(source: Source, parts: Parts, settings: str) -> Iterator[tuple[int, t
         is_block = isinstance(rows, Block)
         done = parts.done(number) if known and is_block and known == rows.digest(settings) else None
         yield number, Ready(Answer(None, done)) if done else (first, known if not is_block else None, rows)
-        first += rows.count if is_block else next(counts)
+        first += rows.num_rows if is_block else next(counts)

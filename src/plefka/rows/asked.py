@@ -80,7 +80,7 @@ class Asked:
     def answered(self, block: Block, first: int) -> Any:
         """The table of a block."""
         solution, units = self._solution(block, first)
-        count = block.count
+        count = block.num_rows
         columns: dict[str, Any] = {ROW: np.arange(first, first + count)}
         columns |= {name: _column(block.ids[name]) for name in self.id_columns}
         columns[STATUS] = [status_word(status) for status in solution.status]
@@ -103,7 +103,7 @@ class Asked:
             wanted = self.relevant.with_ancestors(asked)[units]
         place = np.full(self.network.size, -1)
         place[units] = np.arange(len(units))
-        rows = np.full((block.count, len(units)), np.nan)
+        rows = np.full((block.num_rows, len(units)), np.nan)
         there = place[block.units] >= 0
         rows[:, place[block.units[there]]] = block.values()[:, there]
         common = self.common._replace(network=network, evidence=_narrowed(self.common.evidence, units))

@@ -27,7 +27,7 @@ class Block(NamedTuple):
         return cls(units, states, ids)
 
     @property
-    def count(self) -> int:
+    def num_rows(self) -> int:
         """How many rows there are."""
         return len(self.states)
 
@@ -48,7 +48,7 @@ class Block(NamedTuple):
         """Equal only for the same rows that are asked the same."""
         found = hashlib.sha256(settings.encode())
         found.update(np.ascontiguousarray(self.units, np.int64).tobytes())
-        found.update(np.ascontiguousarray(self.states))
+        found.update(np.ascontiguousarray(self.states).data)
         found.update(repr((self.states.shape, self.ids)).encode())
         return found.hexdigest()
 
@@ -58,10 +58,10 @@ def resized(blocks: Iterable[Block], size: int) -> Iterator[Block]:
     held: list[Block] = []
     for block in blocks:
         held.append(block)
-        while sum(each.count for each in held) >= size:
+        while sum(each.num_rows for each in held) >= size:
             whole = joined(held)
             yield whole.part(slice(0, size))
-            held = [whole.part(slice(size, None))] if whole.count > size else []
+            held = [whole.part(slice(size, None))] if whole.num_rows > size else []
     if held:
         yield joined(held)
 

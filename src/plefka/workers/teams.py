@@ -75,7 +75,12 @@ class Here(Team):
     Compiled code uses all cores by itself, see `plefka.solvers.rounds`.
     """
 
-    size = in_flight = 1  # pyright: ignore[reportAssignmentType]
+    size = 1
+
+    @property
+    def in_flight(self) -> int:
+        """There is nobody to wait for."""
+        return 1
 
     def start(self, work: Work, shared: Any) -> None:
         self._work, self._shared = work, shared
