@@ -127,6 +127,15 @@ def test_workers_that_are_killed_are_replaced(client, service):
     assert not set(killed) & set(service.workers())
 
 
+def test_a_worker_that_is_killed_while_it_starts_is_replaced(client, service):
+    """Several times, as it may be killed before, while or after it takes the network."""
+    for pause in (0.0, 0.5, 1.0):
+        for pid in service.workers():
+            os.kill(pid, signal.SIGKILL)
+        time.sleep(pause)
+    answer_in_time(client)
+
+
 def test_a_worker_that_is_killed_at_work_says_so(client, service):
     with ThreadPoolExecutor(1) as threads:
         endless = threads.submit(client.post, "infer", ENDLESS)
@@ -203,7 +212,8 @@ def test_it_ends_in_good_order(sent, code):
             time.sleep(0.5)
             workers = service.workers()
             assert len(workers) == 1
-            service.process.send_signal(sent)
+            for pid in (*workers, service.process.pid):  # as systemd and a terminal do
+                os.kill(pid, sent)
             assert endless.result().error == (503, "closing")
         assert service.process.wait(PATIENCE) == code
         assert "Traceback" not in service.log

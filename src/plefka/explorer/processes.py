@@ -28,28 +28,38 @@ class Process:
         context = multiprocessing.get_context("spawn")
         self.threads = threads
         self.pipe, theirs = context.Pipe()
-        self.process = context.Process(target=worker.run, args=(theirs, *ready), daemon=True, name="plefka worker")
-        self.theirs = theirs
+        self.process = context.Process(target=worker.run, args=(theirs,), daemon=True, name="plefka worker")
+        self.theirs, self.ready = theirs, ready
         self.was_ended = False
 
     async def start(self) -> None:
         """Return when it is ready to answer."""
+        await self._in_thread(self._start)
+
+    def _start(self) -> None:
+        """The network goes through our own pipe: one that is closed says so, as that of `multiprocessing` does not."""
         try:
-            await self._in_thread(self.process.start)
+            self.process.start()
         except OSError as error:
             raise WorkerEnded from error
         self.theirs.close()
-        await self._in_thread(self._receive)
+        if self.was_ended:  # while it was being started
+            self.process.kill()
+        self._send(tuple(self.ready))
+        self._receive()
 
     async def answer(self, kind: str, asked: list[Mapping[str, Any]]) -> list[Any]:
         return await self._in_thread(self._exchange, kind, asked)
 
     def _exchange(self, kind: str, asked: list[Mapping[str, Any]]) -> Any:
+        self._send((kind, asked))
+        return self._receive()
+
+    def _send(self, message: Any) -> None:
         try:
-            self.pipe.send((kind, asked))
+            self.pipe.send(message)
         except OSError as error:
             raise WorkerEnded from error
-        return self._receive()
 
     def _receive(self) -> Any:
         try:

@@ -6,9 +6,11 @@ import time
 import traceback
 import warnings
 from collections.abc import Mapping
+from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import Any
 
+import plefka as pf
 from plefka.explorer.answers import Answers
 from plefka.explorer.failures import FAILED, Failure
 from plefka.explorer.jsons import encoded
@@ -18,23 +20,26 @@ WARM_SECONDS = 30.0  # after which no further question is asked in advance
 RAW = ("compare", "priors")  # answers that the service goes on to work with
 
 
-def run(connection: Connection, network: Any, warm: "list[tuple[str, Mapping[str, Any]]]", memory: int | None) -> None:
-    """Load, say that it is ready, and answer until the service ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the service, which ends its workers
-    _limit_memory(memory)
+def run(connection: Connection) -> None:
+    """Take the network, say when it is ready, and answer until the service ends."""
+    for sent in (signal.SIGINT, signal.SIGTERM):  # they are for the service, which ends its workers
+        signal.signal(sent, signal.SIG_IGN)
     warnings.simplefilter("ignore")
-    import plefka as pf
-
-    pf.keep_compiled()
-    answers = Answers(network)
-    _warm_up(answers, warm)
-    try:
+    with suppress(EOFError, BrokenPipeError, ConnectionResetError):
+        network, warm, memory = connection.recv()
+        _limit_memory(memory)
+        answers = _ready(network, warm)
         connection.send(READY)
         while True:
             kind, asked = connection.recv()
             connection.send(_answered(answers, kind, asked))
-    except (EOFError, BrokenPipeError, ConnectionResetError):
-        return
+
+
+def _ready(network: pf.BeliefNetwork, warm: "list[tuple[str, Mapping[str, Any]]]") -> Answers:
+    pf.keep_compiled()
+    answers = Answers(network)
+    _warm_up(answers, warm)
+    return answers
 
 
 def _answered(answers: Answers, kind: str, asked: list[Mapping[str, Any]]) -> list[Any]:
