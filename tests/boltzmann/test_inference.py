@@ -1,6 +1,7 @@
 """Laws of inference in Boltzmann machines: all methods against sums over all states."""
 
 import itertools
+from typing import Any
 
 import jax
 import numpy as np
@@ -266,7 +267,7 @@ def test_schemes_for_parents_refuse_by_name(method):
 
 
 def test_what_a_machine_does_not_offer_is_refused():
-    machine = MACHINES["dense"]
+    machine: Any = MACHINES["dense"]
     with pytest.raises(pf.errors.MethodDoesNotApply, match=r"^findings does not apply"):
         pf.infer(machine, None, "findings")
     with pytest.raises(pf.errors.MethodDoesNotApply, match=r"2\^39 = .* \(the limit is 2\^24\)"):

@@ -1,7 +1,7 @@
 """Exact inference: the posterior of a part, and of rows of evidence, with barren units where that is affordable."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from plefka.exact.enumeration import traced as traced
 from plefka.exact.predictions import Predictions, planned
 from plefka.exact.tables import OfTables, families_of
 from plefka.exact.ways import Exactly
+from plefka.networks.belief import BeliefNetwork
 from plefka.networks.network import Network
 from plefka.posterior import About, Posterior
 from plefka.recovery import of_reduction, reductions
@@ -69,7 +70,9 @@ class Asked(NamedTuple):
         found = of_reduction(method, self.reduced, network, evidence, dtype, jointly=False)
         notes, predicted = self._by_elimination(), found.about.predicted
         if self.predictions is not None:
-            found = found._replace(means=self.predictions.means(network, evidence, found.means, dtype))
+            found = found._replace(
+                means=self.predictions.means(cast(BeliefNetwork, network), evidence, found.means, dtype)
+            )
             notes, predicted = (*notes, *self.notes), predicted & self.predictions.missing
         return found._replace(about=replace(found.about, notes=notes, predicted=predicted))
 
@@ -85,6 +88,7 @@ def asked(
     """From the tables of all units where there are some, and it does not cost far more than the other way."""
     if not network.is_normalised:  # no unit is barren
         return _asked(list(reductions(method, network, evidence, prune=prune)))
+    network = cast(BeliefNetwork, network)
     families = families_of(network)
     if families is None:
         return _reduced(method, network, evidence, prune=prune, budget=budget)
@@ -96,7 +100,7 @@ def asked(
     return by_tables if by_tables.seconds <= min(limit, max(budget, other.seconds)) else other
 
 
-def _reduced(method: "Exact", network: Network, evidence: Evidence, *, prune: bool, budget: float) -> Asked:
+def _reduced(method: "Exact", network: BeliefNetwork, evidence: Evidence, *, prune: bool, budget: float) -> Asked:
     """With barren units, whose exact means depend on all of their parents together; without, if that costs too much.
 
     They are then predicted: in groups as far as that is affordable.

@@ -125,7 +125,7 @@ class PairSampler:
         return PairChains(S, gain), (total,)
 
 
-def colours(coupled: sp.csr_array) -> list[np.ndarray]:
+def colours(coupled: Any) -> list[np.ndarray]:
     """Groups of units no two of which are coupled: each unit in the first group that has no neighbour of it."""
     colour = np.full(coupled.shape[0], -1)
     for unit in np.argsort(-np.diff(coupled.indptr), kind="stable"):
