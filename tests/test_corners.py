@@ -153,7 +153,7 @@ def test_likelihoods_above_one_are_no_reason_to_warn():
         found = pf.infer(network, {0: seen}, "G1")
         assert found.log_likelihood == pytest.approx(np.log(55))
         assert found.warnings == []
-    assert replace(found, log_likelihood=np.log(91)).warnings == [ABOVE_LIKELIHOODS]
+    assert replace(found, log_partition=np.log(91)).warnings == [ABOVE_LIKELIHOODS]
 
 
 def test_restarts_are_compared_by_what_was_minimised():

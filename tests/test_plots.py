@@ -23,7 +23,7 @@ CHAIN = [[0, 0, 0, 0], [2, 0, 0, 0], [0, -1, 0, 0], [1, 0, 3, 0]]
 
 def solution_of(network, means, observed) -> Solution:
     """An answer that nobody computed: a picture only shows what it is given."""
-    numbers: dict[str, Any] = {"log_likelihood": -1.5, "status": Status.CONVERGED, "num_steps": 1, "residual": 0.0}
+    numbers: dict[str, Any] = {"log_partition": -1.5, "status": Status.CONVERGED, "num_steps": 1, "residual": 0.0}
     return Solution(
         means=np.array(means), **numbers, num_restarts=0, num_cycles=cast(Any, 0), is_bound=False,
         method=pf.parse_method("G12"), names=network.names, observed=np.array(observed),

@@ -9,6 +9,7 @@ inference on the few observations that are left.
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 
@@ -48,7 +49,7 @@ def named(solution: Solution) -> Solution:
     """The solution of a single row with a note that names the contradiction, where the evidence is impossible."""
     if np.atleast_1d(solution.status).tolist() != [Status.IMPOSSIBLE] or solution.network.stack is not None:
         return solution
-    found = sentence(solution.network, solution.evidence.rows[0])
+    found = sentence(cast(BeliefNetwork, solution.network), solution.evidence.rows[0])
     return replace(solution, notes=(*solution.notes, found))
 
 
@@ -63,7 +64,7 @@ def in_words(solution: Solution, row: int | None) -> str | None:
     if status[number] is not Status.IMPOSSIBLE:
         return None
     network = solution.network if solution.network.stack is None else solution.network.take(number)
-    return sentence(network, np.asarray(solution.evidence.rows)[number])
+    return sentence(cast(BeliefNetwork, network), np.asarray(solution.evidence.rows)[number])
 
 
 def sentence(network: BeliefNetwork, row: np.ndarray) -> str:

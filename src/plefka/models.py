@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from plefka.methods import Bethe, MeanField
     from plefka.posterior import Posterior
     from plefka.question import Question
-    from plefka.reduction.reduce import Part, Reduction
+    from plefka.reduction.pairs import ReducedPairs
+    from plefka.reduction.reduce import Part, Together
 
 FEW_PARENTS = 5
 PASSES_FEW, PASSES_MANY, PASSES_PAIRS = 1e3, 4e3, 1e2  # work of belief propagation for each edge or coupling
@@ -97,7 +98,7 @@ class Model(PlainModule):
         return None
 
     @abstractmethod
-    def reduced(self, question: "Question", *, needs_slope: bool) -> "Reduction":
+    def reduced(self, question: "Question", *, needs_slope: bool) -> "Together | ReducedPairs":
         """A question with this model, of which more units are known, is reduced again."""
 
     @abstractmethod
@@ -171,7 +172,7 @@ class BeliefModel(Model):
 
         return Exactly(question)
 
-    def reduced(self, question: "Question", *, needs_slope: bool) -> "Reduction":
+    def reduced(self, question: "Question", *, needs_slope: bool) -> "Together | ReducedPairs":
         from plefka.reduction.reduce import reduce_belief_question
 
         return reduce_belief_question(question, needs_slope=needs_slope)
@@ -261,7 +262,7 @@ class PairModel(Model):
 
         return settled(question)
 
-    def reduced(self, question: "Question", *, needs_slope: bool) -> "Reduction":
+    def reduced(self, question: "Question", *, needs_slope: bool) -> "Together | ReducedPairs":
         from plefka.reduction.pairs import reduce_pair_question
 
         return reduce_pair_question(question)

@@ -45,7 +45,7 @@ def responses(solution: "Solution", method: MeanField, directions: np.ndarray) -
 
 
 def _responses(question: Question, u, directions, *, functional: Functional):
-    opened = question.opened(functional.powers(None))
+    opened = question.opened(functional.powers(question.model.activation))
     hessian = functional.hessian(opened, u)
     root = jnp.sqrt(jnp.where(opened.free, u * (1 - u), 0.0))
     return jax.lax.map(lambda z: (root * response(hessian, opened, u, root * z[:, None]))[:, 0], directions)

@@ -9,7 +9,6 @@ from jaxtyping import Array, Float
 
 from plefka.activations import CERTAIN_FIELD, AnyArray, sigmoid
 from plefka.models import BeliefModel as BeliefModel
-from plefka.models import Model
 from plefka.models import PairModel as PairModel
 from plefka.networks.storage import Storage
 from plefka.plain_module import PlainModule
@@ -24,7 +23,7 @@ class Question(PlainModule):
     The weight of a state S is exp(-E(S) + sum_i tilt_i S_i), where units that are not free have their values.
     """
 
-    model: Model
+    model: Any  # a Model
     free: AnyArray
     values: AnyArray  # of units that are not free; 1/2 elsewhere
     tilt: AnyArray

@@ -1,14 +1,13 @@
 """Which units to rank, and the most probable of them."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from plefka.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from plefka.networks.belief import BeliefNetwork
     from plefka.solution import Solution
 
 Units = str | Sequence[str | int]
@@ -25,7 +24,7 @@ def check_units(units: Units) -> None:
         )
 
 
-def chosen_units(network: "BeliefNetwork", units: Units) -> np.ndarray:
+def chosen_units(network: Any, units: Units) -> np.ndarray:
     """The units that "all", "causes" (here units without parents) or a list of names says, whatever is observed."""
     check_units(units)
     if isinstance(units, str):

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
@@ -81,7 +81,7 @@ def of_reduction(
         return found
     from plefka.exact.predictions import improved  # it reduces and recovers itself
 
-    return improved(network, evidence, found, dtype)
+    return improved(cast(Any, network), evidence, found, dtype)
 
 
 def _of_chunk(
@@ -117,7 +117,7 @@ def _of_chunk(
     about = joined(abouts) if abouts else About()
     is_bound = method.is_bound if about.is_bound is None else about.is_bound
     if is_bound and reduction.is_loose.any() and not (about.is_exact or method.name == "exact"):
-        loose = LOOSE_TABLES if network.activation.mixes_kinds else LOOSE
+        loose = LOOSE_TABLES if cast(Any, network).activation.mixes_kinds else LOOSE
         about = replace(about, is_bound=False, notes=(*about.notes, loose))
     knows = exact & depends & (status == CONVERGED)
     about = replace(about, barren=left_out, predicted=predicted, knows_parents=knows)

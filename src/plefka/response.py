@@ -25,7 +25,6 @@ from plefka.reduction.summing import relevant
 from plefka.solvers.implicit import differentiable
 
 if TYPE_CHECKING:
-    from plefka.networks.belief import BeliefNetwork
     from plefka.solution import Solution
 
 MOST_UNITS = 5000  # a matrix of more would not fit
@@ -108,7 +107,7 @@ def _method(solution: "Solution") -> MeanField:
 
 def _question(solution: "Solution") -> Any:
     """All units of the network."""
-    reduction = reduce(solution.network, solution.evidence, prune=False)
+    reduction: Any = reduce(solution.network, solution.evidence, prune=False)
     return masked(solution.network.storage, reduction.given, reduction.left)
 
 
@@ -122,7 +121,7 @@ def _barren(solution: "Solution") -> np.ndarray:
     return ~_with_ancestors(solution.network, informed) if solution.prune else np.zeros(len(informed), bool)
 
 
-def _with_ancestors(network: "BeliefNetwork", units: np.ndarray) -> np.ndarray:
+def _with_ancestors(network: Any, units: np.ndarray) -> np.ndarray:
     return relevant(EdgeList.of(network.storage), units[:, None])[:, 0]
 
 

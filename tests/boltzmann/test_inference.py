@@ -1,6 +1,7 @@
 """Laws of inference in Boltzmann machines: all methods against sums over all states."""
 
 import itertools
+from typing import Any
 
 import jax
 import numpy as np
@@ -8,6 +9,10 @@ import pytest
 import scipy.sparse as sp
 
 import plefka as pf
+from plefka.evidence import as_evidence
+from plefka.exact.pairs import ExactlyPairs, OfPairs
+from plefka.exact.strips import OfStrips
+from plefka.reduction.reduce import reduce
 from tests.boltzmann.machines import MACHINES, couplings, fields, full_weights, restricted, some_evidence, summed
 from tests.compilations import compilations
 
@@ -52,15 +57,23 @@ def test_exact_is_the_sum_over_all_states(name):
 
 
 def test_elimination_and_enumeration_agree():
-    from plefka.exact.pairs import ExactlyPairs, OfPairs
-    from plefka.reduction.reduce import reduce
-
     grid = pf.ensembles.ising_grid(4, 4, coupling=0.7, field=0.3, seed=0)
-    (part,) = reduce(grid, pf.evidence.as_evidence(grid, {3: 1})).parts
+    (part,) = reduce(grid, as_evidence(grid, {3: 1})).parts
     way = ExactlyPairs(part.question)
     assert way.bits == 7  # one side of a board of 15 squares
-    for ours, theirs in zip(OfPairs(part.question).sums(), way._enumerated("float64"), strict=True):
-        np.testing.assert_allclose(ours, theirs, atol=1e-12)
+    strips = OfStrips(part.question)
+    assert strips.width == 5
+    for found in (OfPairs(part.question).sums(), strips.sums()):
+        for ours, theirs in zip(found, way._enumerated("float64"), strict=True):
+            np.testing.assert_allclose(ours, theirs, atol=1e-12)
+
+
+def test_strips_have_logarithms_where_plain_numbers_do_not_do():
+    grid = pf.ensembles.ising_grid(3, 4, coupling=400.0, field=200.0, seed=0)
+    (part,) = reduce(grid, as_evidence(grid, None)).parts
+    ours, theirs = OfStrips(part.question).sums(), ExactlyPairs(part.question)._enumerated("float64")
+    np.testing.assert_allclose(ours[0], theirs[0], rtol=1e-13)
+    np.testing.assert_allclose(ours[1], theirs[1], atol=1e-10)
 
 
 def test_hidden_units_of_a_restricted_machine_are_a_sum_of_softplus():
@@ -254,7 +267,7 @@ def test_schemes_for_parents_refuse_by_name(method):
 
 
 def test_what_a_machine_does_not_offer_is_refused():
-    machine = MACHINES["dense"]
+    machine: Any = MACHINES["dense"]
     with pytest.raises(pf.errors.MethodDoesNotApply, match=r"^findings does not apply"):
         pf.infer(machine, None, "findings")
     with pytest.raises(pf.errors.MethodDoesNotApply, match=r"2\^39 = .* \(the limit is 2\^24\)"):

@@ -150,7 +150,7 @@ class Laws:
         """And where it is unlikely whatever the state is, that is a factor."""
         for chance in (1.0, 0.25):
             found = pf.infer(self.network, OBSERVED | {0: pf.Likelihood(chance, chance)}, method)
-            agree(replace(found, log_likelihood=found.log_likelihood - np.log(chance)), solution, method)
+            agree(replace(found, log_partition=found.log_likelihood - np.log(chance)), solution, method)
 
     @law(cases.any_method)
     def test_a_barren_unit_more_changes_nothing(self, method, solution):

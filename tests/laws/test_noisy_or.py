@@ -30,7 +30,7 @@ class TestNoisyOr(Laws):
         for k in (0, 3, 7):
             alone = pf.infer(self.network, self.rows[k], method)
             means, log_likelihood = batch.means[k], batch.log_likelihood[k]
-            agree(replace(alone, means=means, log_likelihood=log_likelihood), alone, method)
+            agree(replace(alone, means=means, log_partition=log_likelihood), alone, method)
 
     @law(cases.is_one_method, slow=cases.is_like_another)
     def test_all_observed_has_its_joint_probability_and_nothing_probability_one(self, method):

@@ -153,7 +153,7 @@ def test_verdicts_in_words():
         "no bound may": (truth + 0.5, True, False),
     }
     for words, (estimate, is_bound, trusted) in verdicts.items():
-        changes = {"means": exact.means, "log_likelihood": estimate, "is_bound": is_bound}
+        changes = {"means": exact.means, "log_partition": estimate, "is_bound": is_bound}
         found = solved(network, row, **changes).check(seed=0)
         assert words in found.verdict
         assert found.trusted is trusted
@@ -333,7 +333,7 @@ def test_more_samples_are_drawn_where_fewer_do_not_decide():
     exact = pf.infer(network, row, "exact")
     drawn = []
     for off in (0.0, 0.095, 0.5):
-        solution = solved(network, row, means=exact.means, log_likelihood=exact.log_likelihood + off)
+        solution = solved(network, row, means=exact.means, log_partition=exact.log_likelihood + off)
         found, first = solution.check(seed=0), solution.check(seed=0, num_samples=4096)
         assert found.settled or found.num_samples == 2**16
         assert (found.num_samples > 4096) == (not first.settled)

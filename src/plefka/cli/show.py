@@ -1,7 +1,7 @@
 """`plefka show`: what a network consists of."""
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from plefka.cli import options, output
 
@@ -20,7 +20,7 @@ def show(net: options.Network, json: options.Json = False) -> None:
     if not network.is_normalised:
         from plefka.cli.show_machine import show as show_machine
 
-        show_machine(network, net, json=json)
+        show_machine(cast(Any, network), net, json=json)
         return
     facts = _facts(network)
     if json:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from plefka.exact.predictions import Predictions, planned
 from plefka.exact.ratios import Ratios
 from plefka.exact.tables import OfTables, families_of
 from plefka.exact.ways import Exactly
+from plefka.networks.belief import BeliefNetwork
 from plefka.networks.network import Network
 from plefka.posterior import About, Posterior
 from plefka.recovery import joined, of_reduction, reductions
@@ -78,7 +79,8 @@ class Asked(NamedTuple):
         found = of_reduction(method, self.reduced, network, evidence, dtype, jointly=False)
         notes, predicted = self._by_elimination(), found.about.predicted
         if self.predictions is not None:
-            found = found._replace(means=self.predictions.means(network, evidence, found, dtype))
+            means = self.predictions.means(cast(BeliefNetwork, network), evidence, found, dtype)
+            found = found._replace(means=means)
             notes, predicted = (*notes, *self.notes), predicted & self.predictions.missing
         return found._replace(about=replace(found.about, notes=notes, predicted=predicted))
 
@@ -129,6 +131,7 @@ def asked(
     """
     if not network.is_normalised:  # no unit is barren
         return Asked.of(method, network, evidence, prune=prune), np.zeros(len(evidence.rows), bool)
+    network = cast(BeliefNetwork, network)
     families = families_of(network)
     if families is None:
         return _reduced(method, network, evidence, prune=prune, budget=budget)
@@ -143,7 +146,7 @@ def asked(
 
 
 def _reduced(
-    method: "Exact", network: Network, evidence: Evidence, *, prune: bool, budget: float
+    method: "Exact", network: BeliefNetwork, evidence: Evidence, *, prune: bool, budget: float
 ) -> tuple[Asked, np.ndarray]:
     """Without barren units, which are then predicted, or with them; and which rows must be asked alone."""
     none = np.zeros(len(evidence.rows), bool)
@@ -162,7 +165,7 @@ def _reduced(
 
 
 def _with_barren(
-    method: "Exact", network: Network, evidence: Evidence, without: tuple[Asked, np.ndarray], budget: float
+    method: "Exact", network: BeliefNetwork, evidence: Evidence, without: tuple[Asked, np.ndarray], budget: float
 ) -> tuple[Asked, np.ndarray]:
     """As ratios, as part of the sum, or in groups: what takes least, within a limit for each row.
 
@@ -189,7 +192,7 @@ def _with_barren(
     return small._replace(predictions=in_groups), dear[best]
 
 
-def _with_dependent_parents(small: Asked, network: Network, evidence: Evidence, *, quickly: bool) -> np.ndarray:
+def _with_dependent_parents(small: Asked, network: BeliefNetwork, evidence: Evidence, *, quickly: bool) -> np.ndarray:
     """Barren units (rows, units) of rows in which any of them has parents that depend on each other, or may have."""
     found = np.zeros(evidence.rows.shape, bool)
     for rows, reduction in small.reduced:

@@ -18,6 +18,7 @@ from plefka.exact.factors import Factors, Structure, grouped
 from plefka.exact.groups import Elimination
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.conditionals import unit_logs
+from plefka.networks.network import Network
 from plefka.networks.units import units_of
 from plefka.posterior import About, Posterior
 from plefka.reduction.reduce import reduce
@@ -126,7 +127,7 @@ class OfTables(Elimination):
         prior = {unit: np.stack([np.zeros(len(rows)), tilt[unit]]) for unit in units}
         return np.where(free, 0.0, tilt * known).sum(axis=0), prior
 
-    def answer(self, method: "Exact", network: BeliefNetwork, evidence: Evidence, dtype: str) -> Posterior:
+    def answer(self, method: "Exact", network: Network, evidence: Evidence, dtype: str) -> Posterior:
         """The exact posterior of all rows."""
         means, log_z = np.array(evidence.rows, float), np.zeros(self.num_rows)
         for some, found in self.answers():

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 class Format(NamedTuple):
     """From the bytes of a file, or of several, to a network, and back."""
 
-    loads: Callable[..., BeliefNetwork]  # (content, activation), or (content, content, activation)
-    dumps: Callable[[BeliefNetwork], Any]  # the content, or one for each file
+    loads: Callable[..., Any]  # (content, activation), or (content, content, activation)
+    dumps: Callable[[Any], Any]  # the content, or one for each file
     files: Callable[[Path], tuple[Path, ...]] = lambda path: (path,)
 
 

@@ -1,6 +1,6 @@
 """The functional itself: the free energy at given means."""
 
-from typing import Any
+from typing import Any, cast
 
 import jax.numpy as jnp
 import numpy as np
@@ -88,7 +88,7 @@ def _of_numbers(method: MeanField, network: Network, evidence: Evidence, u: np.n
 
 
 def _traced(method: MeanField, network: Network, evidence: Evidence, u, prune: bool):
-    reduction = reduce_traced(network, evidence, prune=prune)
+    reduction = reduce_traced(cast(Any, network), evidence, prune=prune)
     functional = method.functional.fitted(reduction.question)
     question = Objective(functional).prepared(reduction.question)
     means = jnp.where(question.free, u.T, question.values)

@@ -96,6 +96,10 @@ class Functional(eqx.Module):
         f, x = question.model.activation, question.model.h + question.model.weights.field_of(u)
         return f.probability(f.clip(jnp.where(question.barren, x, 1.0)))  # no pole of f where it does not matter
 
+    def pair_contributions(self, question: Question, u: Float[Array, "units rows"]) -> Float[Array, "units rows"]:
+        """What each unit contributes to the second order, of functionals that have one."""
+        raise NotImplementedError
+
     def bias_slope(self, question: Question, u: Float[Array, "units rows"]) -> Float[Array, "units rows"]:
         """d ln P / dh = -dG/dh at fixed means."""
 

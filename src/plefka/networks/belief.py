@@ -62,7 +62,7 @@ class BeliefNetwork(Network):
 
     storage: Storage
     bias: np.ndarray  # inside a trace, one of JAX
-    activation: Activation
+    activation: Activation  # pyright: ignore[reportIncompatibleVariableOverride]
     given_names: tuple[str, ...] | None = eqx.field(static=True)
     layers: tuple[int, ...] | None = eqx.field(static=True)
     conditionals: Conditionals | None  # of units that are kept as tables, where units are of different kinds
@@ -299,7 +299,7 @@ class BeliefNetwork(Network):
         return changed
 
     @property
-    def values(self) -> tuple[int, int]:
+    def values(self) -> tuple[int, int]:  # pyright: ignore
         """The numbers for off and on."""
         return 0, 1
 

@@ -84,7 +84,7 @@ class BoltzmannMachine(Network):
             raise InvalidNetwork(f"biases must be finite; got {self.bias.T[unit].flat[0]} at unit {self.names[unit]}.")
         self.constant = float(constant) if self.stack is None else np.broadcast_to(constant, self.stack).astype(float)
         self.layers = layers
-        self.activation = self.given_states = self.conditionals = self.given_tables = None
+        self.activation = self.conditionals = self.given_tables = self.given_states = None  # pyright: ignore
 
     @classmethod
     def restricted(
@@ -165,7 +165,7 @@ class BoltzmannMachine(Network):
         >>> import plefka as pf
         >>> machine = pf.BoltzmannMachine([[0, 0.5], [0.5, 0]], [0.1, -0.3], temperature=2.0, values=(-1, 1))
         >>> other = machine.converted()
-        >>> other.weights[0, 1], other.values, other.temperature
+        >>> float(other.weights[0, 1]), other.values, other.temperature
         (1.0, (0, 1), 1.0)
         >>> abs(pf.infer(machine).log_partition - pf.infer(other).log_partition) < 1e-12
         True

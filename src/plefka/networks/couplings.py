@@ -25,8 +25,9 @@ def stored_once(weights: Any, names: Any) -> Storage:
         checks.check_sparse_stack(weights)
         return Edges.from_scipy_stack([_lower_sparse(W, names) for W in weights])
     if sp.issparse(weights):
-        _check_square(weights.shape)
-        return Edges.from_scipy(_lower_sparse(weights, names))
+        sparse: Any = weights
+        _check_square(sparse.shape)
+        return Edges.from_scipy(_lower_sparse(sparse, names))
     W = as_float(weights, "weights")
     _check_square(W.shape)
     for matrix in W.reshape(-1, *W.shape[-2:]):

@@ -1,14 +1,11 @@
 """What each unit of a network is, in one word."""
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from plefka.networks.belief import BeliefNetwork
 
-
-def kinds_of(network: "BeliefNetwork") -> list[str]:
+def kinds_of(network: Any) -> list[str]:
     """Of each unit "sigmoid", "noisy_or", "table", the name of a custom activation, or "boltzmann"."""
     if network.activation is None:
         return ["boltzmann"] * network.size

@@ -135,6 +135,11 @@ class ByRow:
         return len(self.unit) < self.rows.size
 
     @property
+    def has_summed(self) -> bool:
+        """Whether units were summed out."""
+        return bool(self.left.summed.any())
+
+    @property
     def is_loose(self) -> np.ndarray:
         loose = np.zeros(len(self.rows), bool)
         loose[self.row[self.certain.loose[:, 0]]] = True

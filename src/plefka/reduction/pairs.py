@@ -51,8 +51,9 @@ def reduce_pairs(machine: "BoltzmannMachine", evidence: "Evidence", *, prune: bo
 def reduce_pair_question(question: Question) -> "ReducedPairs":
     """A question of which more units are known is reduced again."""
     known, storage = np.where(question.free, np.nan, question.values), question.storage
-    is_restricted = isinstance(storage, Blocks) and not storage.is_dense and len(storage.weights) == 1
-    layers = (storage.parents[0][1], storage.size - storage.parents[0][1]) if is_restricted else None
+    layers = None
+    if isinstance(storage, Blocks) and not storage.is_dense and len(storage.weights) == 1:
+        layers = storage.parents[0][1], storage.size - storage.parents[0][1]
     h = np.asarray(question.model.h) + question.tilt
     return reduced(Pairs(storage, h, known, np.zeros(question.num_rows), layers), solves=True)
 

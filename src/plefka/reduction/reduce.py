@@ -173,7 +173,7 @@ def layers_of(network: BeliefNetwork) -> np.ndarray | None:
     return None if network.layers is None else np.repeat(np.arange(len(network.layers)), network.layers)
 
 
-def reduce_question(question: Question, *, needs_slope: bool) -> "Reduction":
+def reduce_question(question: Question, *, needs_slope: bool) -> "Together | ReducedPairs":
     """A question of which more units are known is reduced again."""
     return question.model.reduced(question, needs_slope=needs_slope)
 

@@ -37,7 +37,7 @@ class PairTarget(QuestionUnits):
     def fields(self, S: np.ndarray, units: Any = slice(None)) -> np.ndarray:
         """sum_j W_ij S_j of some units."""
         if len(self.matrices) == 1:
-            product = self.matrices[0][units] @ S.reshape(len(S), -1)
+            product = self.matrices[0][units] @ S.reshape(len(S), S.shape[1] * S.shape[2])
             return product.reshape(len(product), *S.shape[1:])
         return np.stack([W[units] @ S[:, row] for row, W in enumerate(self.matrices)], axis=1)
 
@@ -125,7 +125,7 @@ class PairSampler:
         return PairChains(S, gain), (total,)
 
 
-def colours(coupled: sp.csr_array) -> list[np.ndarray]:
+def colours(coupled: Any) -> list[np.ndarray]:
     """Groups of units no two of which are coupled: each unit in the first group that has no neighbour of it."""
     colour = np.full(coupled.shape[0], -1)
     for unit in np.argsort(-np.diff(coupled.indptr), kind="stable"):
