@@ -102,7 +102,10 @@ def trials(machine: pf.BoltzmannMachine, log_z: float, means: np.ndarray) -> Ite
         pf.infer(machine, None, method, throw=False)
         start = time.process_time()
         found = pf.infer(machine, None, method, throw=False)
-        yield method, _cell(found.log_partition - log_z, found.means - means, start, converged=bool(found.converged))
+        yield (
+            method,
+            _cell(float(found.log_partition) - log_z, found.means - means, start, converged=bool(found.converged)),
+        )
         if method.startswith("conditioned"):
             start = time.process_time()
             check = found.check(seed=0)

@@ -9,7 +9,7 @@ import pytest
 import plefka as pf
 from plefka.errors import PlefkaError
 
-FREE = {"BeliefNetwork.weights"}  # of the form in which they were given
+FREE = {"BeliefNetwork.weights", "BoltzmannMachine.weights"}  # of the form in which they were given
 CLASSES = {name: value for name in pf.__all__ if inspect.isclass(value := getattr(pf, name))}
 
 

@@ -87,7 +87,7 @@ class BeliefNetwork(Network):
             found = encoded(self.storage, self.bias, list(activation), self.names)
             self.storage, self.bias, self.activation, self.conditionals = found
         else:
-            self.activation, self.conditionals = single_activation(activation), None
+            self.activation, self.conditionals = single_activation(activation), None  # pyright: ignore
         self.layers = None if self.conditionals is not None else layers
         self.given_states = checks.check_states(states, self.names)
         self.given_tables = None

@@ -133,7 +133,7 @@ class BoltzmannMachine(Network):
         return self.layers is not None
 
     @property
-    def weights(self) -> "np.ndarray | sp.csr_array | list[sp.csr_array]":
+    def weights(self) -> Any:
         """The weights as they were given: a symmetric array or CSR array, or (visible, hidden) of a restricted one."""
         if self.layers is not None:
             return np.swapaxes(self.storage.original()[0], -1, -2)
