@@ -13,12 +13,17 @@ PATIENCE = 120.0  # seconds until the page shows what it should: the first answe
 KEYS = {"Enter": 13, "Escape": 27, "ArrowDown": 40, "ArrowUp": 38, "ArrowRight": 39, "ArrowLeft": 37, "Tab": 9}
 KEYS |= {"Delete": 46, "Home": 36, "End": 35}
 CTRL, SHIFT = 2, 8
+TRIES = 5
 READY = "document.body?.dataset.ready === 'true' && document.querySelectorAll('#ranking li').length > 0"
 RANKING = """[...document.querySelectorAll('#ranking .cause')].map(cause =>
   [cause.querySelector('.cause-name').textContent, cause.querySelector('.number').textContent])"""
 OBSERVED = """Object.fromEntries([...document.querySelectorAll('.observation')].map(each =>
   [each.querySelector('.unit-name').textContent,
    each.querySelector('[aria-pressed=true]')?.dataset.part]))"""
+NAMES = "[...document.querySelectorAll('.unit .unit-name')].map(name => name.textContent)"
+FOUND = f"{NAMES}.includes(NAME) && {NAMES}.every(name => name.toLowerCase().includes(NAME.toLowerCase()))"
+ROW = "[...document.querySelectorAll('.unit')].find(u => u.querySelector('.unit-name').textContent === NAME)"
+STILL = "document.getAnimations().every(each => each.playState === 'finished')"
 MIDDLE = """(element => {
   const box = element.getBoundingClientRect();
   const [x, y] = [box.left + box.width / 2, box.top + box.height / 2];
@@ -74,13 +79,20 @@ class Visitor:
     # ---- hands -------------------------------------------------------------------------------------------------------
 
     def click(self, selector: str) -> None:
-        """Press the mouse in the middle of an element, which must be in sight and not covered."""
+        """Press the mouse in the middle of an element; again, where the page moved it away in the meantime."""
         chosen = f"document.querySelector({json.dumps(selector)})"
         self.until(f"!!{chosen} && !{chosen}.disabled")
-        self.run(f"{chosen}.scrollIntoView({{block: 'center'}})")
-        x, y, is_there, what = self.run(MIDDLE.replace("ELEMENT", chosen))
-        assert is_there, f"{selector} is covered by {what}"
-        self.click_at(x, y)
+        self.run(f"window.arrived = false; {chosen}.addEventListener('click', () => {{ window.arrived = true; }})")
+        what = ""
+        for _ in range(TRIES):
+            self.run(f"{chosen}.scrollIntoView({{block: 'center'}})")
+            self.until(STILL)
+            x, y, is_there, what = self.run(MIDDLE.replace("ELEMENT", chosen))
+            if is_there:
+                self.click_at(x, y)
+                if self.run("window.arrived"):
+                    return
+        raise AssertionError(f"{selector} cannot be clicked: {what} is there")
 
     def click_at(self, x: float, y: float) -> None:
         for kind in ("mouseMoved", "mousePressed", "mouseReleased"):
@@ -111,12 +123,8 @@ class Visitor:
     def observe(self, name: str, part: str) -> None:
         """Search a unit and press one of its buttons: on, off or sure."""
         self.write("#search", name)
-        words = json.dumps(name)
-        found = (
-            f"[...document.querySelectorAll('.unit')].find(u => u.querySelector('.unit-name').textContent === {words})"
-        )
-        self.until(f"{found} && document.activeElement.id === 'search'")
-        self.run(f"{found}.querySelector('.is-{part}').id = 'wanted'")
+        self.until(FOUND.replace("NAME", json.dumps(name)))  # the list holds nothing else any more
+        self.run(f"{ROW.replace('NAME', json.dumps(name))}.querySelector('.is-{part}').id = 'wanted'")
         before = self.run("document.querySelector('#wanted').getAttribute('aria-pressed')")
         self.click("#wanted")
         self.until(f"document.querySelector('#wanted').getAttribute('aria-pressed') !== '{before}'")

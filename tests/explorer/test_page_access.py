@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.experiments.browser import PROGRAM, browser
-from tests.explorer.browser import Visitor, case
+from tests.explorer.browser import STILL, Visitor, case
 from tests.explorer.browser_service import serving
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="chromium is not installed")
@@ -55,7 +55,7 @@ def show(visitor, tab: str) -> None:
 
 def violations(visitor) -> list:
     """What axe-core finds wrong once nothing moves."""
-    visitor.until("document.getAnimations().every(each => each.playState === 'finished')")
+    visitor.until(STILL)
     if not visitor.run("typeof axe === 'object'"):
         visitor.run(f"{AXE}; 0")
     return visitor.run(VIOLATIONS)

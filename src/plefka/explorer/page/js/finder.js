@@ -5,7 +5,7 @@ import { stateButtons, valueOfKey } from "./state_buttons.js";
 import { VirtualList } from "./virtual_list.js";
 import { count, counted } from "./words.js";
 
-const NOUNS = { f: ["finding"], c: ["cause"], a: ["unit"] };
+const NOUNS = { f: "finding", c: "cause", a: "unit" };
 
 export class Finder {
   // observe(name, value); select(name)
@@ -42,11 +42,11 @@ export class Finder {
     status.textContent = total || !isFiltered ? count(total) : "";
     this.empty?.remove();
     if (total || !isFiltered) return;
-    this.empty = make("p", { class: "hint nothing", text: `No ${NOUNS[this.role][0]} has this in its name.` });
+    this.empty = make("p", { class: "hint nothing", text: `No ${NOUNS[this.role]} has this in its name.` });
     if (elsewhere) {
       const other = this.role === "f" ? "c" : "f";
       const does = elsewhere === 1 ? "has" : "have";
-      const text = `Show ${counted(elsewhere, NOUNS[other][0])} that ${does} it`;
+      const text = `Show ${counted(elsewhere, NOUNS[other])} that ${does} it`;
       this.empty.append(make("button", { type: "button", class: "button", text, onclick: () => this.use(other) }));
     }
     byId("units-scroll").after(this.empty);

@@ -20,7 +20,7 @@ async function start() {
   page = new Page(service, network, names, examples);
   openFromAddress(page);
   page.case.forget();
-  keepAddress(page);
+  keepAddress(page, service);
   keepInTouch(page, service);
   keys(page);
   document.body.dataset.ready = "true";
@@ -45,7 +45,7 @@ function openFromAddress(page) {
   }
 }
 
-function keepAddress(page) {
+function keepAddress(page, service) {
   let timer = 0;
   const write = () => {
     const fragment = toFragment(page.case, page.network.default_method);
@@ -56,7 +56,10 @@ function keepAddress(page) {
     timer = setTimeout(write, WRITE);
   });
   addEventListener("pagehide", write);
-  addEventListener("hashchange", () => openFromAddress(page));
+  addEventListener("hashchange", () => {
+    takeToken(service);
+    openFromAddress(page);
+  });
 }
 
 // After a break the service may serve another network: then the page starts again, with the same case.
