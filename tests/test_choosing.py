@@ -197,8 +197,8 @@ def test_conditioning_chooses_for_a_row_what_it_chooses_alone(method):
 
 def test_units_that_rounding_alone_tells_apart_are_chosen_in_the_order_of_the_network():
     score, units = np.array([[0.2, 0.0], [0.5, 0.3], [0.5 + 1e-12, 0.3 - 1e-12]]), np.array([7, 4, 2])
-    np.testing.assert_array_equal(conditioning._highest_first(score, units), [[2, 2], [1, 1], [0, 0]])
+    np.testing.assert_array_equal(conditioning.highest(score, units, None), [[2, 2], [1, 1], [0, -1]])
     tiny = np.array([[0.0], [1e-9], [1.0]])  # before those that contribute nothing
-    np.testing.assert_array_equal(conditioning._highest_first(tiny, np.array([-1, 4, 2])), [[2], [1], [0]])
+    np.testing.assert_array_equal(conditioning.highest(tiny, np.array([-1, 4, 2]), 2), [[2], [1]])
     by_row = np.array([[7, 1], [4, 2], [2, 5]])
-    np.testing.assert_array_equal(conditioning._highest_first(score, by_row), [[2, 1], [1, 2], [0, 0]])
+    np.testing.assert_array_equal(conditioning.highest(score, by_row, None), [[2, 1], [1, 2], [0, -1]])

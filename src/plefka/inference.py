@@ -87,13 +87,9 @@ def _inside_a_trace(method: Method, network: Network, given: Evidence, prune: bo
     if not network.is_normalised:
         raise does_not_apply(method, "a Boltzmann machine is not computed inside a trace of JAX", "infer outside of it")
     with reverse_mode_only(method):
-<<<<<<< HEAD
         if method.name != "exact":
             network, given = differentiable_once(method, (network, given))
-        reduction = reduce_traced(network, given, prune=prune)
-=======
         reduction = reduce_traced(cast(Any, network), given, prune=prune)
->>>>>>> x-boltzmann
         found = method.traced(reduction)
     return found._replace(means=found.means.T, free_energy=found.free_energy - reduction.constant)
 
