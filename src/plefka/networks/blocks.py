@@ -88,8 +88,10 @@ class Blocks(Storage):
         out = np.zeros((self.size, max(self.stack or 1, z.shape[1])))
         for W, child, parent in zip(map(np.asarray, self.weights), self.children, self.parents, strict=True):
             c, p = slice(*child), slice(*parent)
-            out[c] += W @ z[p] if W.ndim == 2 else np.einsum("rcp,pr->cr", W, z[p])
-            out[p] += W.T @ z[c] if W.ndim == 2 else np.einsum("rcp,cr->pr", W, z[c])
+            if z[p].any():
+                out[c] += W @ z[p] if W.ndim == 2 else np.einsum("rcp,pr->cr", W, z[p])
+            if z[c].any():
+                out[p] += W.T @ z[c] if W.ndim == 2 else np.einsum("rcp,cr->pr", W, z[c])
         return out
 
     def edge_list(self):

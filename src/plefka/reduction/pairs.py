@@ -66,8 +66,9 @@ def reduced(pairs: Pairs, *, solves: bool, named: Any = None) -> "ReducedPairs":
     constant = pairs.constant + (on * (pairs.h + from_known / 2)).sum(0)
     h = pairs.h + from_known
     solved = free & ~_has_free_neighbour(pairs.storage, free) if solves else np.zeros(free.shape, bool)
-    if solved.any():
-        constant = constant + np.where(solved, np.logaddexp(0.0, h), 0.0).sum(0)
+    if len(alone := np.flatnonzero(solved.any(axis=1))):
+        terms = np.logaddexp(0.0, np.broadcast_to(h, free.shape)[alone])
+        constant = constant + np.where(solved[alone], terms, 0.0).sum(0)
     units = np.flatnonzero((free & ~solved).any(axis=1))
     layout = laid_out(pairs, units, free.shape[1])
     return ReducedPairs(pairs, free & ~solved, solved, h, constant, units, layout, named)
@@ -199,7 +200,10 @@ class ReducedPairs:
     def restored(self, part: Part, means: np.ndarray, slope: Any) -> tuple[np.ndarray, None]:
         """The means (units, rows) of all units."""
         full = self.spread(means, self.pairs.known)
-        return (np.where(self.solved, numpy_sigmoid(self.h), full) if self.solved.any() else full), None
+        if len(alone := np.flatnonzero(self.solved.any(axis=1))):
+            h = np.broadcast_to(self.h, self.free.shape)[alone]
+            full[alone] = np.where(self.solved[alone], numpy_sigmoid(h), full[alone])
+        return full, None
 
     def spread(self, found: np.ndarray, otherwise: Any = 0.0) -> np.ndarray:
         """What was found of the units of the question, in the place of all units."""
