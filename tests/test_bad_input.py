@@ -230,7 +230,8 @@ BAD_METHODS = {
     "open bracket": (infer(clinic, method="G12[tol=1"), "spelled NAME or NAME[option=value,...]; got 'G12[tol=1'."),
     "unknown option": (
         infer(clinic, method="G12[tole=1]"),
-        "'tole=1' is not an option; options of G12: tol, max_steps, policy, restarts, seed. Did you mean 'tol'?",
+        "'tole=1' is not an option; options of G12: tol, max_steps, policy, restarts, seed, anneal. "
+        "Did you mean 'tol'?",
     ),
     "no options": (infer(clinic, method="exact[tol=1]"), "'tol=1' is not an option; exact has no options."),
     "option without value": (infer(clinic, method="G12[tol]"), "'tol' is not an option"),
@@ -292,7 +293,10 @@ INAPPLICABLE = {
 }
 
 OTHER = {
-    "not a network": (lambda: pf.infer(np.zeros((2, 2))), "network must be a BeliefNetwork; got ndarray."),  # pyright: ignore[reportArgumentType]
+    "not a network": (
+        lambda: pf.infer(np.zeros((2, 2))),  # pyright: ignore[reportArgumentType]
+        "network must be a BeliefNetwork or a BoltzmannMachine; got ndarray.",
+    ),
     "a check by a word": (infer(clinic, check="yes"), "seed must be a whole number from 0 to 2^63 - 1; got 'yes'."),
     "dtype": (infer(clinic, dtype="float16"), "dtype must be one of float64, float32; got 'float16'."),
     "means outside": (lambda: pf.free_energy(clinic(), None, [0.5, 0.5, 0.5, 1.5]), "means must lie between 0 and 1."),

@@ -52,24 +52,24 @@ def _long(solution: "Solution") -> dict[str, Any]:
     return {ROW: np.repeat(np.arange(count), size), **columns} if solution.is_batch else columns
 
 
-def quantity_of(solution: "Solution") -> str:
+def quantity_column(solution: "Solution") -> str:
     """What is written: ln P(evidence), or of a Boltzmann machine ln Z with the evidence clamped."""
     return LOG_LIKELIHOOD if solution.network is None or solution.network.is_normalised else LOG_PARTITION
 
 
 def _wide(solution: "Solution") -> dict[str, Any]:
     """One row for each row of evidence, one column for each unit."""
-    taken = next((name for name in solution.names if name in (ROW, STATUS, quantity_of(solution))), None)
+    taken = next((name for name in solution.names if name in (ROW, STATUS, quantity_column(solution))), None)
     if taken is not None:
         raise InvalidInput(
-            f"the wide form has columns {ROW}, {STATUS} and {quantity_of(solution)} beside those of the units; got a "
-            f"unit called {taken!r}. Rename the unit, or use to_frame() without wide=True."
+            f"the wide form has columns {ROW}, {STATUS} and {quantity_column(solution)} beside those of the units; got "
+            f"a unit called {taken!r}. Rename the unit, or use to_frame() without wide=True."
         )
     means = np.atleast_2d(solution.means)
     about = {
         ROW: np.arange(len(means)),
         STATUS: [status_word(status) for status in np.atleast_1d(solution.status)],
-        quantity_of(solution): np.atleast_1d(solution.log_partition),
+        quantity_column(solution): np.atleast_1d(solution.log_partition),
     }
     return about | dict(zip(solution.names, means.T, strict=True))
 
@@ -93,7 +93,7 @@ def _rows(solution: "Solution") -> list[dict[str, Any]]:
     """One for each row of a batch, or the single one that there is."""
     batch, names = solution.is_batch, np.array(solution.names, object)
     means, observed = np.atleast_2d(solution.means), np.atleast_2d(solution.observed)
-    name = quantity_of(solution)
+    name = quantity_column(solution)
     log_partition, status, steps, residual = (
         np.atleast_1d(z) for z in (solution.log_partition, solution.status, solution.num_steps, solution.residual)
     )

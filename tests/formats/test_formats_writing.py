@@ -112,5 +112,5 @@ def test_a_traced_network_is_not_written(tmp_path):
 
 
 def test_only_networks_are_written():
-    with pytest.raises(InvalidInput, match="save needs a BeliefNetwork; got ndarray"):
+    with pytest.raises(InvalidInput, match="save needs a BeliefNetwork or a BoltzmannMachine; got ndarray"):
         check_storable(np.zeros(3))

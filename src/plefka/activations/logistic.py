@@ -128,6 +128,9 @@ class Sigmoid(Activation):
     def log_off(self, x):
         return -_numpy_softplus(x) if namespace(x) is np else -softplus(x)
 
+    def probability(self, x):
+        return numpy_sigmoid(x) if namespace(x) is np else sigmoid(x)
+
     def log_ratios(self, x, degree):
         """ln f and ln(1 - f) differ by x, so that all derivatives from the second on are shared."""
         off = derivatives(self.log_off, x, degree)

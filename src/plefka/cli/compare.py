@@ -6,7 +6,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from plefka import answers
 from plefka.cli import options, output
 from plefka.tables import kind_of, quantity_of, status_word
 
@@ -89,13 +88,15 @@ def errors(solution: "Solution", exact: "Solution | None") -> tuple[float, float
 
 
 def _content(trial: Trial, exact: "Solution | None") -> dict[str, Any]:
+    from plefka.answers import quantity_column
+
     solution = trial.solution
     error, worst = errors(solution, exact)
     return {
         "method": str(solution.method),
         "kind": kind_of(solution),
         "is_bound": solution.is_bound,
-        answers.quantity_of(solution): solution.log_partition,
+        quantity_column(solution): solution.log_partition,
         "error": error,
         "largest_mean_error": worst,
         "status": status_word(solution.status),

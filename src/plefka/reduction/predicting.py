@@ -20,6 +20,7 @@ from plefka.reduction.ladder import rows_for, rung
 from plefka.solvers.rounds import on_all_cores
 
 AT_ONCE = 2**20  # edges times rows that are worked on at once
+FEW_STATES = 2**16  # of the parents of all units, in all rows, over which NumPy sums sooner than a program is compiled
 
 
 def predicted(
@@ -118,6 +119,8 @@ def _by_averages(edges: EdgeList, h, activation: Activation, means: np.ndarray) 
     found = np.empty((edges.size, means.shape[1]))
     counts = np.bincount(edges.child, minlength=edges.size)
     most = int(counts.max(initial=1))
+    if 2.0**most * found.size <= FEW_STATES:
+        return _over_states(edges, h, activation, means)
     shape = SUMMED_WIDTHS[bisect_left(SUMMED_WIDTHS, most)] if activation.mixes_kinds else rung(most), rung(edges.size)
     order = np.argsort(edges.child, kind="stable")
     position = np.arange(len(order)) - (np.cumsum(counts) - counts)[edges.child[order]]
@@ -134,6 +137,20 @@ def _by_averages(edges: EdgeList, h, activation: Activation, means: np.ndarray) 
         part = _chances(average, w, u, bias)[: edges.size]
         found[:, first : first + rows] = part[:, : means.shape[1] - first]
     return found
+
+
+def _over_states(edges: EdgeList, h, activation: Activation, means: np.ndarray) -> np.ndarray:
+    """<f(x)> as the sum over all states of the parents, one parent of each unit after another."""
+    counts = np.bincount(edges.child, minlength=edges.size)
+    x = np.broadcast_to(h, (edges.size, means.shape[1]))[None]  # (states, units, rows)
+    chance = np.ones_like(x)
+    for which in range(int(counts.max(initial=0))):
+        w, u = np.zeros(x.shape[1:]), np.zeros(x.shape[1:])
+        for unit in np.flatnonzero(counts > which):
+            edge = np.flatnonzero(edges.child == unit)[which]
+            w[unit], u[unit] = edges.weight[edge], means[edges.parent[edge]]
+        x, chance = np.concatenate([x, x + w]), np.concatenate([chance * (1 - u), chance * u])
+    return (chance * activation.probability(activation.clip(x))).sum(axis=0)
 
 
 def _log_chances(average: Any, w, u, h):
