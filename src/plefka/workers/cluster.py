@@ -55,6 +55,11 @@ class Cluster(Team):
 
     def recover(self) -> None:
         """The network goes to all workers that are there, and from them to those that come later."""
+        end = time.monotonic() + PATIENCE
+        while self.client.status != "running" and time.monotonic() < end:  # a call would wait for minutes
+            time.sleep(0.1)
+        if self.client.status != "running":
+            raise WorkersLost(_why_none(self.client))
         try:
             self.client.wait_for_workers(1, timeout=PATIENCE)
             (self._shared,) = self.client.scatter([self._told], broadcast=True, hash=False)
