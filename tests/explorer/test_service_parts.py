@@ -178,6 +178,12 @@ def test_a_stack_of_networks_is_refused(tmp_path, capsys):
     assert "serve takes one network; got a stack of 4" in capsys.readouterr().err
 
 
+def test_a_boltzmann_machine_has_no_causes_to_rank(tmp_path, capsys):
+    pf.save(pf.ensembles.ising_grid(2, 2), tmp_path / "grid.json")
+    assert main(["serve", str(tmp_path / "grid.json"), "--port", "0"]) == 2
+    assert "serve takes a belief network, of causes and findings; got a Boltzmann machine" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "127.0.0.5"])
 def test_addresses_of_this_computer_need_no_token(host):
     assert Settings("net", host).is_local

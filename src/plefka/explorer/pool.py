@@ -23,7 +23,7 @@ FAR_BELOW = 3  # a batch should take this fraction of the limit of time
 MOST_PACES = 100  # methods whose times are remembered
 LONGEST_PAUSE = 60.0  # seconds before another attempt to start a worker
 LOOK = 1.0  # seconds between two looks at a process that waits
-ABANDONED = 2.0  # seconds that a question may still take when nobody waits for its answer any more
+ABANDONED = 5.0  # seconds that a question may still take when nobody waits for its answer: it may be compiling
 
 
 @dataclass(eq=False)

@@ -30,6 +30,11 @@ class Service:
 
     def __init__(self, settings: Settings):
         network = pf.load(settings.source)
+        if not isinstance(network, pf.BeliefNetwork):
+            raise InvalidFile(
+                f"{settings.source}: serve takes a belief network, of causes and findings; got a Boltzmann machine, "
+                "which has neither. Use plefka infer, or pf.infer, for it."
+            )
         if network.stack is not None:
             raise InvalidFile(
                 f"{settings.source}: serve takes one network; got a stack of {network.stack}. Save one of them by "
