@@ -131,6 +131,7 @@ def test_a_large_network_is_narrowed_to_what_matters(out, method):
     np.testing.assert_allclose(table["log_likelihood"], whole.log_likelihood, atol=1e-7)
     pf.infer_rows(net, rows, out, method, units=["299", "700", "1199"], force=True)
     found, units = pd.read_parquet(out)[["299", "700", "1199"]].to_numpy(), [299, 700, 1199]
+    assert whole.predicted is not None
     independent = whole.predicted[:, units]  # few findings of a small part are summed over where 900 are too many
     np.testing.assert_allclose(found[~independent], whole.means[:, units][~independent], atol=1e-7)
     np.testing.assert_allclose(found, whole.means[:, units], atol=0.01)

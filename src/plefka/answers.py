@@ -137,12 +137,13 @@ def check_as_dict(check: "Check") -> dict[str, Any]:
 
 def as_json(content: Any, indent: int | None = None) -> str:
     """A JSON document; infinities and nan, which JSON does not have, become null."""
-    return json.dumps(_finite(content), indent=indent, allow_nan=False)
+    return json.dumps(finite(content), indent=indent, allow_nan=False)
 
 
-def _finite(content: Any) -> Any:
+def finite(content: Any) -> Any:
+    """With None for infinities and nan."""
     if isinstance(content, dict):
-        return {key: _finite(value) for key, value in content.items()}
+        return {key: finite(value) for key, value in content.items()}
     if isinstance(content, list | tuple):
-        return [_finite(value) for value in content]
+        return [finite(value) for value in content]
     return None if isinstance(content, float) and not math.isfinite(content) else content

@@ -3,26 +3,13 @@
 import pytest
 
 import plefka as pf
-from tests.experiments.browser import PROGRAM, browser
+from tests.experiments.browser import PROGRAM
 from tests.explorer.browser import CTRL, SHIFT, Visitor, case
-from tests.explorer.browser_service import serving
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="chromium is not installed")
 NETWORK = pf.example("espresso")
 GRAPH = "document.querySelector('.graph')"
 ROWS = "[...document.querySelectorAll('{} li')].map(row => row.innerText)"
-
-
-@pytest.fixture(scope="module")
-def service():
-    with serving("example:espresso") as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
-def chromium(tmp_path_factory):
-    with browser(str(tmp_path_factory.mktemp("chromium"))) as opened:
-        yield opened
 
 
 @pytest.fixture

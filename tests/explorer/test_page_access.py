@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.experiments.browser import PROGRAM, browser
+from tests.experiments.browser import PROGRAM
 from tests.explorer.browser import STILL, Visitor, case
-from tests.explorer.browser_service import serving
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="chromium is not installed")
 AXE = (Path(__file__).parent / "axe.min.js").read_text(encoding="utf-8")
@@ -24,18 +23,6 @@ TOO_WIDE = """
   .map(element => [element.tagName, element.className, element.textContent.slice(0, 40)])
 """
 FOCUS = "(e => e.getAttribute('aria-label') ?? e.textContent.trim())(document.activeElement)"
-
-
-@pytest.fixture(scope="module")
-def service():
-    with serving("example:espresso") as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
-def chromium(tmp_path_factory):
-    with browser(str(tmp_path_factory.mktemp("chromium"))) as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import plefka as pf
-from tests.experiments.browser import PROGRAM, browser
+from tests.experiments.browser import PROGRAM
 from tests.explorer.browser import RANKING, Visitor, case
 from tests.explorer.browser_service import serving
 
@@ -40,12 +40,6 @@ def service(tmp_path_factory):
     pf.save(NETWORK, path)
     with serving(path, token=TOKEN) as started:
         yield started
-
-
-@pytest.fixture(scope="module")
-def chromium(tmp_path_factory):
-    with browser(str(tmp_path_factory.mktemp("chromium"))) as opened:
-        yield opened
 
 
 @pytest.fixture
