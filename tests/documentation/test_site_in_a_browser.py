@@ -23,7 +23,16 @@ OPEN_SEARCH = "document.querySelector('label[for=__search]').click()"
 IN_SEARCH = "document.querySelector('[data-md-component=search-query]').focus()"
 IS_READY = "document.querySelector('.md-search-result__meta').innerText.startsWith('Type')"
 FOUND = "[...document.querySelectorAll('.md-search-result__link')].map(link => link.getAttribute('href'))"
-SECTIONS = ("Start", "Diagnose", "Compare methods", "Learn from data", "Extend", "Understand", "API reference")
+SECTIONS = (
+    "Start",
+    "Diagnose",
+    "Compare methods",
+    "Learn from data",
+    "Scale out",
+    "Extend",
+    "Understand",
+    "API reference",
+)
 
 
 @pytest.fixture(scope="module")
