@@ -6,7 +6,6 @@ there, and those between two of these are computed again on the way back, where 
 ones, scaled; where what is found there and back differs, logarithms take their place.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -229,12 +228,11 @@ class OfStrips:
 
 def solved(strip: Strip, weight: np.ndarray, h: np.ndarray) -> tuple[float, dict[int, float]]:
     """ln Z and the means, by plain numbers where these do."""
-    run: Callable = lambda arithmetic: Run(strip, weight, h, arithmetic).answer()  # noqa: E731
     largest = max(np.abs(weight).max(initial=0.0), np.abs(h).max(initial=0.0))
     if largest < 300:
         with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
-            there, back, means = run(PLAIN)
+            there, back, means = Run(strip, weight, h, PLAIN).answer()
         if abs(there - back) <= AGREE * max(1.0, abs(there)):
             return there, means
-    there, _, means = run(LOGARITHMS)
+    there, _, means = Run(strip, weight, h, LOGARITHMS).answer()
     return there, means
