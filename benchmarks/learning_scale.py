@@ -38,10 +38,10 @@ def write_rows(path: Path, count: int) -> str:
 def one_epoch(path: str, small: str) -> dict:
     """CPU seconds of the first reading and of an epoch after that, and the memory that they needed."""
     import plefka as pf
-    from plefka.learning import epochs
+    from plefka.learning import of_beliefs
     from plefka.tabular.dataset import as_dataset
 
-    epochs.OPTIMISED_AFTER = 1  # the program that a long run uses
+    of_beliefs.OPTIMISED_AFTER = 1  # the program that a long run uses
     start = pf.ensembles.to_learn(HIDDEN, small, 0, "noisy_or")
     run = {"method": "G12", "epochs": 1, "batch_size": BATCH, "seed": 0, "stream": True}
     pf.fit(start, small, **run)
@@ -81,8 +81,8 @@ import plefka as pf
 from plefka.learning.processes import join
 if len(sys.argv) > 2:
     join(sys.argv[2], 2, int(sys.argv[3]))
-from plefka.learning import epochs
-epochs.OPTIMISED_AFTER = 1
+from plefka.learning import of_beliefs
+of_beliefs.OPTIMISED_AFTER = 1
 start = pf.ensembles.to_learn({hidden}, sys.argv[1], 0, "noisy_or")
 at = [(time.perf_counter(), time.process_time())]
 note = lambda entry: at.append((time.perf_counter(), time.process_time()))

@@ -195,6 +195,33 @@ class Auto(Method):
         return answer(self, network, evidence, prune=prune, dtype=dtype)
 
 
+@dataclass(frozen=True)
+class ForLearning(Method):
+    """What a Boltzmann machine is learned by, and no posterior can be computed by."""
+
+    def check(self, network: "Network") -> None:
+        raise does_not_apply(self, "it is for learning a Boltzmann machine, in pf.fit", "gibbs[seed=0] or bethe")
+
+
+@dataclass(frozen=True)
+class Persistent(ForLearning):
+    """Learning by Gibbs sampling, with chains that go on from step to step (persistent contrastive divergence).
+
+    - `chains`: how many chains of the free machine there are.
+    - `sweeps`: of all chains in each step.
+    - `seed`: where the random numbers start; that of `fit` unless given.
+    """
+
+    chains: int = at_least(2, 100, "chains")
+    sweeps: int = at_least(1, 1, "sweeps")
+    seed: int | None = optional_seed()
+
+
+@dataclass(frozen=True)
+class PseudoLikelihood(ForLearning):
+    """Learning by the probability of each unit given all others (Besag, 1975); for rows in which nothing is hidden."""
+
+
 OTHER_NAMES = {"G211": "G21", "G222": "G22"}  # the same scheme by its long name
 METHODS: dict[str, Method] = {
     "auto": Auto("auto"),
@@ -210,6 +237,10 @@ METHODS: dict[str, Method] = {
     "findings": Findings("findings"),
     "gibbs": Gibbs("gibbs"),
 }
+LEARNING_METHODS: dict[str, Method] = {
+    "persistent": Persistent("persistent"),
+    "pseudolikelihood": PseudoLikelihood("pseudolikelihood"),
+}
 
 
 def parse_method(method: str | Method) -> Method:
@@ -224,7 +255,8 @@ def parse_method(method: str | Method) -> Method:
         return method
     name, options = read_name(method)
     name = OTHER_NAMES.get(name, name)
-    if name not in METHODS:
-        raise InvalidMethod(f"there is no method {name!r}; there are {', '.join(METHODS)}." + nearest(name, METHODS))
-    default = METHODS[name]
+    known = METHODS | LEARNING_METHODS
+    if name not in known:
+        raise InvalidMethod(f"there is no method {name!r}; there are {', '.join(METHODS)}." + nearest(name, known))
+    default = known[name]
     return type(default)(name, **read_options(default, options, {**READERS, Method: parse_method}))

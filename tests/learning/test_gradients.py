@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import plefka as pf
-from plefka.learning.fitting import settings_of
+from plefka.learning.of_beliefs import settings as settings_of
 from plefka.learning.parameters import parametrisation
 from plefka.learning.patterns import as_patterns
 from plefka.learning.step import Settings, solve_rows

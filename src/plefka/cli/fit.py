@@ -149,7 +149,7 @@ def _check_different(targets: list[Path]) -> None:
 def _adam(learning_rate: float) -> Any:
     if not 0 < learning_rate < float("inf"):
         raise InvalidInput(f"--learning-rate must be a positive number; got {learning_rate:g}.")
-    from plefka.learning.fitting import adam
+    from plefka.learning.optimizers import adam
 
     return adam(learning_rate)
 

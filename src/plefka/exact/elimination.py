@@ -12,6 +12,7 @@ import numpy as np
 
 from plefka.exact.factors import Factors, Switch
 from plefka.exact.steps import ASKED, Act, Cluster, Match, Multiply, Observe, Plan, Sum
+from plefka.posterior import normalised
 
 FEW_NUMBERS = 2**25  # that are kept from the way there, where it is not gone again for each table on the way back
 
@@ -76,9 +77,20 @@ def log_total(factors: Factors, plan: Plan) -> np.ndarray:
         return Run(factors, plan, LOGARITHMS).total()
 
 
+def with_tables(factors: Factors, plan: Plan) -> tuple[Answer, list[np.ndarray]]:
+    """The same, and of every factor that is a table the probabilities (entries, rows) of the states of its units."""
+    asked = (*ASKED, "table")
+    try:
+        run = Run(factors, plan, PLAIN, asked)
+        return run.answer(), run.tables()
+    except Underflow:
+        run = Run(factors, plan, LOGARITHMS, asked)
+        return run.answer(), run.tables()
+
+
 class Run:
-    def __init__(self, factors: Factors, plan: Plan, arithmetic: Arithmetic):
-        self.plan, self.a = plan, arithmetic
+    def __init__(self, factors: Factors, plan: Plan, arithmetic: Arithmetic, asked: tuple[str, ...] = ASKED):
+        self.plan, self.a, self.asked = plan, arithmetic, asked
         self.count = len(factors.rows)
         self.log_z = factors.constant.copy()
         self.one = arithmetic.from_log(np.zeros((1, self.count)))
@@ -153,11 +165,22 @@ class Run:
         with np.errstate(invalid="ignore", over="ignore"):
             return units, np.exp(stay + on - log_z) - np.exp(stay + off - log_z)
 
+    def tables(self) -> list[np.ndarray]:
+        """Of factors that are tables, in their order, the probabilities of their entries."""
+        names = sorted(name for name in self.outside if name[0] == "table")
+        return [normalised(self.a.to_log(self._entries(name)), axis=0) for name in names]
+
+    def _entries(self, name: tuple) -> np.ndarray:
+        """Of a table with axes in the order of the product, (entries, rows): what it says itself, and all others."""
+        step = next(s for c in self.plan.clusters for s in c.steps if type(s) is Multiply and s.factor == name)
+        factor = self.ordered_factor(step)
+        return self.a.times(self.outside[name], factor.reshape(-1, factor.shape[-1]))
+
     def forwards(self, cluster: Cluster) -> tuple[np.ndarray, list]:
         """The message, and the tables before those steps whose way back needs them."""
         table, kept = self.one, []
         for step in cluster.steps:
-            is_asked = type(step) is Sum or (type(step) is Multiply and step.factor[0] in ASKED)
+            is_asked = type(step) is Sum or (type(step) is Multiply and step.factor[0] in self.asked)
             kept.append(table if is_asked else None)
             table = FORWARDS[type(step)](self, step, table)
         return table, kept

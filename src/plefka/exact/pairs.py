@@ -8,14 +8,16 @@ In a restricted machine these are the units of the smaller layer. States go in b
 the same in every block, in which the other units have one state each. All of it is NumPy's.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse import csgraph
 
+from plefka.exact.elimination import with_tables
 from plefka.exact.enumeration import MOST_HIDDEN
 from plefka.exact.factors import Factors, Structure, grouped
 from plefka.exact.groups import Elimination
@@ -23,10 +25,15 @@ from plefka.exact.ordering import LARGEST, TooWide
 from plefka.exact.strips import OfStrips
 from plefka.exact.ways import Exactly
 from plefka.networks.states import bits
+from plefka.posterior import About, Posterior
 from plefka.progress import progress
 from plefka.question import Question
 from plefka.reduction.edges import EdgeList
+from plefka.solution import CONVERGED
 from plefka.solvers.rounds import on_all_cores
+
+if TYPE_CHECKING:
+    from plefka.reduction.reduce import Part
 
 MOST_UNITS = 4096  # of which a matrix is made
 INNER = 12  # bits of the states of a block
@@ -111,6 +118,7 @@ class _Sums(NamedTuple):
     total: float
     cover: np.ndarray
     others: np.ndarray
+    pairs: np.ndarray  # (cover, then others; cover), of products of two units; empty where they are not asked for
 
     def __add__(self, other: "_Sums") -> "_Sums":  # type: ignore[override]
         top = max(self.top, other.top)
@@ -126,7 +134,9 @@ class _Block(NamedTuple):
     log_weight: np.ndarray  # (states,), of their couplings
     fields: np.ndarray  # (other units, states): what they add
 
-    def added(self, h_inner: np.ndarray, h_others: np.ndarray, log_outer: float, outer: np.ndarray) -> _Sums:
+    def added(
+        self, h_inner: np.ndarray, h_others: np.ndarray, log_outer: float, outer: np.ndarray, *, pairs: bool
+    ) -> _Sums:
         """The sums over its states, where the outer units of the cover have one state."""
         x = self.fields + h_others[:, None]
         e = np.exp(-np.abs(x))
@@ -134,12 +144,29 @@ class _Block(NamedTuple):
         top = float(log_w.max())
         w = np.exp(log_w - top)
         total = float(w.sum())
-        others = np.where(x >= 0, 1.0, e) / (1 + e) @ w
-        return _Sums(top, total, np.concatenate([self.S @ w, outer * total]), others)
+        chance = np.where(x >= 0, 1.0, e) / (1 + e)
+        covered, others = np.concatenate([self.S @ w, outer * total]), chance @ w
+        found = self._pairs(w, chance, outer, np.concatenate([covered, others])) if pairs else np.zeros((0, 0))
+        return _Sums(top, total, covered, others, found)
+
+    def _pairs(self, w: np.ndarray, chance: np.ndarray, outer: np.ndarray, means: np.ndarray) -> np.ndarray:
+        """Sums of products with units of the cover: inner ones, and outer ones, which have one state."""
+        inner, weighted = (self.S * w).T, np.concatenate([self.S, chance])
+        with_inner = weighted @ inner
+        with_inner = np.insert(with_inner, [len(self.S)] * len(outer), np.outer(outer, self.S @ w), axis=0)
+        return np.concatenate([with_inner, np.outer(means, outer)], axis=1)
 
 
-def sum_row(W: np.ndarray, cover: np.ndarray, h: np.ndarray) -> tuple[float, np.ndarray]:
-    """ln Z and the means of all units of one row."""
+class RowSum(NamedTuple):
+    """Of one row: ln Z, the means of all units and, where asked for, <S_i S_j> of units that may be coupled."""
+
+    log_z: float
+    means: np.ndarray
+    pairs: np.ndarray | None
+
+
+def sum_row(W: np.ndarray, cover: np.ndarray, h: np.ndarray, *, pairs: bool = False) -> RowSum:
+    """The sums over all states of one row."""
     chosen, others = np.flatnonzero(cover), np.flatnonzero(~cover)
     inner, outer = chosen[:INNER], chosen[INNER:]
     S = bits(np.arange(2 ** len(inner)), np.arange(len(inner))).astype(float)
@@ -149,8 +176,9 @@ def sum_row(W: np.ndarray, cover: np.ndarray, h: np.ndarray) -> tuple[float, np.
         s = bits(np.array([number]), np.arange(len(outer)))[:, 0].astype(float)
         log_outer = float(s @ (h[outer] + W[np.ix_(outer, outer)] @ s / 2))
         return block.added(
-            h[inner] + W[np.ix_(inner, outer)] @ s, h[others] + W[np.ix_(others, outer)] @ s, log_outer, s
-        )
+            h[inner] + W[np.ix_(inner, outer)] @ s, h[others] + W[np.ix_(others, outer)] @ s, log_outer, s,
+            pairs=pairs,
+        )  # fmt: skip
 
     def of_some(numbers: np.ndarray) -> _Sums:
         found = of_outer(int(numbers[0]))
@@ -168,7 +196,16 @@ def sum_row(W: np.ndarray, cover: np.ndarray, h: np.ndarray) -> tuple[float, np.
         total = total + part
     means = np.zeros(len(cover))
     means[np.concatenate([inner, outer])], means[others] = total.cover / total.total, total.others / total.total
-    return total.top + float(np.log(total.total)), means
+    products = _as_matrix(total.pairs / total.total, np.concatenate([inner, outer]), others) if pairs else None
+    return RowSum(total.top + float(np.log(total.total)), means, products)
+
+
+def _as_matrix(pairs: np.ndarray, cover: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Symmetric, of all units; no two of the others are coupled, and they have 0."""
+    found = np.zeros((len(cover) + len(others),) * 2)
+    found[np.ix_(np.concatenate([cover, others]), cover)] = pairs
+    found[np.ix_(cover, others)] = found[np.ix_(others, cover)].T
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,6 +254,15 @@ class OfPairs(Elimination):
             means[found.units[:, None], some.rows] = found.means
         return log_z, means, np.zeros(means.shape)
 
+    def pairs(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
+        """Rows, children and parents of couplings, and <S_i S_j> (couplings, rows), of some rows after others."""
+        for members in self._of_one_form():
+            for factors, order, units in members:
+                _, tables = with_tables(factors, order)
+                ends = units[np.array(factors.structure.tables, int).reshape(-1, 2)]
+                both_on = np.array([table[-1] for table in tables]).reshape(-1, len(factors.rows))
+                yield factors.rows, ends[:, 0], ends[:, 1], both_on
+
 
 class ExactlyPairs(Exactly):
     """A question about a Boltzmann machine, and what its exact answer will cost."""
@@ -254,5 +300,40 @@ class ExactlyPairs(Exactly):
         for group in self.groups:
             solve = partial(sum_row, group.W, group.cover)
             for row in group.rows:
-                log_z[row], means[group.units, row] = solve(h[group.units, row])
+                log_z[row], means[group.units, row], _ = solve(h[group.units, row])
         return log_z, means, np.zeros(means.shape)
+
+
+class OfStates(NamedTuple):
+    """The sums over all states of every row, products of units included."""
+
+    posterior: Posterior
+    groups: list[tuple[Enumeration, list[np.ndarray]]]  # of each row of a group, <S_i S_j>
+
+    def covariances(self, weights: np.ndarray) -> np.ndarray:
+        """The weighted sum over rows of <S_i S_j> - <S_i> <S_j>, of units that are coupled."""
+        means = self.posterior.means
+        K = np.zeros((len(means), len(means)))
+        for group, pairs in self.groups:
+            for row, found in zip(group.rows, pairs, strict=True):
+                u = means[group.units, row]
+                K[np.ix_(group.units, group.units)] += weights[row] * np.where(group.W != 0, found - np.outer(u, u), 0)
+        return K
+
+
+def of_states(part: "Part") -> OfStates | None:
+    """By enumeration, or None where an elimination is quicker, or nothing else possible."""
+    question = part.question
+    exact = ExactlyPairs(question)
+    if not exact.enumeration_seconds <= max(QUICK, OfPairs(question).seconds):
+        return None
+    rows, h = question.num_rows, np.broadcast_to(question.model.h, question.free.shape) + question.tilt
+    log_z, means, groups = np.zeros(rows), np.zeros(question.free.shape), []
+    for group in exact.groups:
+        found = [sum_row(group.W, group.cover, h[group.units, row], pairs=True) for row in group.rows]
+        for row, each in zip(group.rows, found, strict=True):
+            log_z[row], means[group.units, row] = each.log_z, each.means
+        groups.append((group, [each.pairs for each in found]))
+    steps = np.zeros(rows, int)
+    about = About(is_bound=True, is_exact=True)
+    return OfStates(Posterior(means, -log_z, steps + CONVERGED, steps, steps, np.zeros(rows), about=about), groups)

@@ -8,24 +8,17 @@ import jax
 import numpy as np
 
 from plefka.errors import InvalidInput, ProcessLost
-from plefka.learning import likelihood
 from plefka.learning.checkpoint import Checkpoint
 from plefka.learning.fingerprint import fingerprint
 from plefka.learning.fitted import COLUMNS, Fitted, Stopped
-from plefka.learning.patterns import Piece, batch_places
 from plefka.learning.stacks import choose, finite
-from plefka.learning.starts import Starts
-from plefka.learning.step import Batch, TrainingState, parameters_of, step
-from plefka.learning.validation import validation
-from plefka.networks.belief import BeliefNetwork
+from plefka.learning.step import TrainingState
+from plefka.learning.steps import Steps, When
 from plefka.precision import precision, to_numpy
 from plefka.progress import interruptible, progress, uninterrupted
 
 if TYPE_CHECKING:
     from plefka.learning.fitting import Run
-
-STEP_COST = 10_000  # what a step costs by itself, in numbers that it works on
-OPTIMISED_AFTER = 2**11  # steps, from which on it pays to optimise their program, whatever is still to come
 
 
 class Begun(NamedTuple):
@@ -43,21 +36,19 @@ class Loop:
     earlier_seconds = 0.0  # of the runs that the checkpoint comes from
 
     @precision("float64")
-    def __init__(self, run: "Run", callback: Callable | None, checkpoint: Checkpoint, verbose: bool | None):
-        self.run, self.callback, self.checkpoint = run, callback, checkpoint
+    def __init__(
+        self, run: "Run", steps: Steps, callback: Callable | None, checkpoint: Checkpoint, verbose: bool | None
+    ):
+        self.run, self.steps, self.callback, self.checkpoint = run, steps, callback, checkpoint
         self.verbose = verbose if run.devices.is_first else False
-        self.stack = () if run.network.stack is None else (run.network.stack,)
+        self.stack = steps.stack
         free = run.settings.rules.free(run.network.parameters)
         init = jax.vmap(run.optimizer.init) if self.stack else run.optimizer.init
         self.state = self.last_usable = TrainingState(free, to_numpy(init(free)))
         self.begun = self._beginning()
         self.alive = np.ones(self.stack, bool)
-        self.starts = Starts(run.data, self.stack)
-        self.num_searched = run.data.num_searched(run.network.layers)
-        self.num_batches = -(-len(run.data) // run.batch_size)
         self.best = (np.full(self.stack, -np.inf), free, np.zeros(self.stack, int))  # value, parameters, epochs since
         self.history: dict[str, list] = {name: [] for name in COLUMNS}
-        self.exact = likelihood.affordable(run.network, run.data)
         self.start = time.monotonic()
 
     def learn(self) -> Fitted:
@@ -101,7 +92,7 @@ class Loop:
         self._batches(epoch, check)
         training = self._training()
         state, last_usable, alive = self._usable(self.begun.state, training["objective"])
-        entry = {"epoch": epoch + 1, **training, **self._evaluation(state)}
+        entry = {"epoch": epoch + 1, **training, **self._evaluation(state, training["objective"], epoch)}
         entry["seconds"] = time.monotonic() - self.start + self.earlier_seconds
         with uninterrupted():
             self.state, self.last_usable, self.alive = state, last_usable, alive
@@ -117,33 +108,17 @@ class Loop:
     def _batches(self, epoch: int, check: Callable[[], None]) -> None:
         """A step for every batch that is still to come."""
         run, devices = self.run, self.run.devices
-        places = batch_places(run.batch_size, len(run.data), devices.count)
-        numbers = run.network.num_edges * places * (run.network.stack or 1) + STEP_COST
-        work = (epoch + 1) * self.num_batches * numbers // OPTIMISED_AFTER
-        done, keep = int(self.begun.batches), self.starts.kept or devices.mesh is None
-        for piece in run.data.pieces(run.batch_size, run.seed, epoch, done, devices.count):
-            batch = self._batch(piece, stop=devices.several and _is_interrupted(check))
+        done = int(self.begun.batches)
+        for number, piece in enumerate(run.data.pieces(run.batch_size, run.seed, epoch, done, devices.count), done):
+            stop = devices.several and _is_interrupted(check)
             with devices.watching():
-                state, outcome = step(
-                    self.begun.state, run.settings, run.network.parameters, batch,
-                    optimizer=run.optimizer, mesh=devices.mesh, keep=keep, work=work,
-                )  # fmt: skip
+                state, outcome = self.steps.take(self.begun.state, piece, When(epoch, number), stop=stop)
             self.begun = Begun(self.begun.batches + 1, state, self.begun.sums + np.stack(outcome[:3]))
-            self.starts.write(piece.numbers[: np.count_nonzero(piece.counts > 0)], outcome.theta)
             self._save(force=False)
             if np.any(outcome.stop):
                 raise KeyboardInterrupt
             if not devices.several:  # which stop after the same batch
                 check()
-
-    def _batch(self, piece: Piece, *, stop: bool) -> Batch:
-        """The rows of a batch that are this process's to solve."""
-        run, places = self.run, len(piece.numbers)
-        own = run.devices.share(places)
-        theta = self.starts.read(piece.numbers[own], self.num_searched)
-        average = run.data.total / self.num_batches
-        batch = Batch(run.data.evidence(piece.values[own]), piece.counts[own], average, theta)
-        return run.devices.placed(batch, places, stacked=bool(self.stack), stop=stop)
 
     def _training(self) -> dict:
         """The entries of the history that all batches of an epoch give together."""
@@ -159,18 +134,14 @@ class Loop:
         stay = choose(usable | ~self.alive, self.state, self.last_usable)
         return choose(alive, state, stay), choose(alive, self.state, self.last_usable), alive
 
-    def _evaluation(self, state: TrainingState) -> dict:
-        """The exact log-likelihood and the validation objective at the end of an epoch."""
-        run, unknown = self.run, np.full(self.stack, np.nan)
-        found = {"log_likelihood": unknown, "validation": unknown}
-        if self.exact is not None or run.held_out is not None:
-            network = self._network(state.free)
-            if self.exact is not None:
-                rows = likelihood.exact(network, self.exact)
-                found["log_likelihood"] = rows @ self.exact.counts / self.exact.total
-            if run.held_out is not None:
-                found["validation"] = validation(network, run.method, run.settings.tol, run.held_out, run.devices)
-        return found
+    def _evaluation(self, state: TrainingState, during: Any, epoch: int) -> dict:
+        """The exact log-likelihood and the estimates at the end of an epoch."""
+        network, held_out = self.steps.network(state.free), self.run.held_out
+        return {
+            "objective": self.steps.objective(network, during, epoch),
+            "log_likelihood": self.steps.exact(network),
+            "validation": np.full(self.stack, np.nan) if held_out is None else self.steps.validation(network, held_out),
+        }
 
     # ---- stopping ----------------------------------------------------------------------------------------------------
 
@@ -194,16 +165,14 @@ class Loop:
             return Stopped.VALIDATION
         return None
 
-    def _network(self, free: Any) -> BeliefNetwork:
-        run, stacked = self.run, bool(self.stack)
-        start, rules = run.network.parameters, run.settings.rules
-        return run.network.with_parameters(parameters_of(free, rules, start, stacked=stacked, work=run.network.size))
-
     def _fitted(self, stopped: Stopped) -> Fitted:
         best = self.run.held_out is not None and self.history["epoch"]
-        network = self._network(self.best[1] if best else self.state.free)
+        network = self.steps.network(self.best[1] if best else self.state.free)
         history = {name: np.array(column, int if name == "epoch" else float) for name, column in self.history.items()}
-        return Fitted(network, history, stopped, self.run.method, self.state.optimizer, ~np.array(self.alive))
+        doubts = self.steps.doubts(network, history["objective"][-1]) if self.history["epoch"] else ()
+        return Fitted(
+            network, history, stopped, self.run.method, self.state.optimizer, ~np.array(self.alive), tuple(doubts)
+        )
 
     def _label(self) -> str:
         if not self.history["objective"]:
@@ -214,7 +183,7 @@ class Loop:
     # ---- checkpoints -------------------------------------------------------------------------------------------------
 
     def _everything(self) -> tuple:
-        return self.state, self.last_usable, self.alive, self.starts.theta, self.best, self.begun
+        return self.state, self.last_usable, self.alive, self.steps.memory, self.best, self.begun
 
     def _save(self, *, force: bool = True) -> None:
         self.checkpoint.save(self._everything(), self.history, force=force)
@@ -224,14 +193,14 @@ class Loop:
         """Go on from where the checkpoint is, if there is one."""
         run, path = self.run, self.checkpoint.path
         if run.devices.several:
-            found = fingerprint(run, self.state)
+            found = fingerprint(run, self.steps, self.state)
             run.devices.check_same(
                 {**found, "epochs": run.epochs, "patience": run.patience, "checkpoint": path is None}
             )
-        resumed = self.checkpoint.open(lambda: fingerprint(run, self.state), self._everything(), COLUMNS)
+        resumed = self.checkpoint.open(lambda: fingerprint(run, self.steps, self.state), self._everything(), COLUMNS)
         if resumed is None:
             return
-        (self.state, self.last_usable, self.alive, self.starts.theta, self.best, begun), self.history = resumed
+        (self.state, self.last_usable, self.alive, self.steps.memory, self.best, begun), self.history = resumed
         self.begun = Begun(*begun)
         done = len(self.history["epoch"])
         if done > run.epochs:

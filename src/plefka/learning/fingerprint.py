@@ -14,19 +14,19 @@ from plefka.programs import Program
 if TYPE_CHECKING:
     from plefka.learning.fitting import Run
     from plefka.learning.step import TrainingState
+    from plefka.learning.steps import Steps
 
 STEPS = 3  # of the optimiser; enough to tell its step size and its momentum
 FIELDS = 101  # at which two activations are compared
 
 
-def fingerprint(run: "Run", state: "TrainingState") -> dict:
+def fingerprint(run: "Run", steps: "Steps", state: "TrainingState") -> dict:
     """A name and a value for every setting that the result depends on; `state` is the one before the first step."""
     held_out, rules = run.held_out, run.settings.rules
     return {
         "version": __version__,
         "network": repr(run.network),
-        "activation": activation_text(run.network.activation),
-        "start": digest((run.network.storage, run.network.bias, run.network.activation)),
+        **steps.identity(),
         "method": str(run.method),
         "rows": digest(run.data.identity),
         "validation": None if held_out is None else digest(held_out.identity),

@@ -12,6 +12,7 @@ from plefka.solution import ROUNDING
 if TYPE_CHECKING:
     from plefka.methods import Method
     from plefka.networks.belief import BeliefNetwork
+    from plefka.networks.boltzmann import BoltzmannMachine
 
 
 class Stopped(Enum):
@@ -50,7 +51,9 @@ class Fitted:
 
     - `network`: the network with the learned parameters.
     - `history`: arrays with an entry for each epoch (of a stack, a row with an entry for each network):
-        `epoch`; `objective`, the method's estimate of ln P per row as it was during the epoch; `log_likelihood`, the
+        `epoch`; `objective`, the method's estimate of ln P per row as it was during the epoch (of pseudolikelihood, the
+        sum of ln P of each unit given all others; of persistent, an estimate with ln Z by annealed importance sampling,
+        renewed now and then); `log_likelihood`, the
         exact one after it, nan where that costs too much; `validation`, the estimate on the validation rows, where one
         that could not be solved counts as the worst, or as fair coin flips if that is lower; `solved`, the fraction of
         rows that could be learned from, as their free energy is that of some probability; `converged`, the fraction
@@ -58,6 +61,7 @@ class Fitted:
     - `stopped`: why it ended. `warnings`: reasons to doubt the network although learning came to its end.
     - `optimizer_state`: what the optimiser remembers after the last epoch. With validation rows the network may be that
         of an earlier epoch, and the two do not belong together. To go on with a run use a checkpoint.
+    - `doubts`: of a Boltzmann machine, what annealed importance sampling says against the estimate; part of `warnings`.
     - `failed`: True for a network that was left at its last usable parameters; of a stack, one for each network.
 
     >>> import plefka as pf
@@ -67,12 +71,13 @@ class Fitted:
     (2, 'all epochs are done')
     """
 
-    network: "BeliefNetwork"
+    network: "BeliefNetwork | BoltzmannMachine"
     history: dict[str, np.ndarray]
     stopped: Stopped
     method: "Method"
     optimizer_state: PyTree
     failed: bool | np.ndarray = False
+    doubts: tuple[str, ...] = ()
 
     @property
     def epochs(self) -> int:
@@ -91,7 +96,8 @@ class Fitted:
             UNSOLVED: last["solved"] < 0.5,
             FAILED: np.asarray(self.failed),
         }
-        return [_counted(sentence, np.atleast_1d(doubtful)) for sentence, doubtful in found.items() if np.any(doubtful)]
+        counted = (_counted(sentence, np.atleast_1d(doubt)) for sentence, doubt in found.items() if np.any(doubt))
+        return [*counted, *self.doubts]
 
     def __repr__(self) -> str:
         if not self.epochs:

@@ -4,7 +4,7 @@ Where fields must not be negative (noisy-or), weights and leaks are softplus of 
 leave the domain. Parameters that are fixed keep the very value they had; parameters that are shared move as one.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -14,9 +14,6 @@ import numpy as np
 from plefka.activations import softplus
 from plefka.errors import InvalidInput, InvalidNetwork
 from plefka.networks.blocks import Blocks
-
-if TYPE_CHECKING:
-    from plefka.networks.belief import BeliefNetwork
 
 LEAST = 1e-6  # what a weight or leak of zero starts from, where it must be positive and is free
 
@@ -54,9 +51,9 @@ class Parametrisation(eqx.Module):
         return [jnp.where(move, w, 0.0) for w, move in zip(weights, jax.tree.leaves(self.moves[0]), strict=True)]
 
 
-def parametrisation(network: "BeliefNetwork", masks: Any, frozen: Any, shared: Any) -> Parametrisation:
+def parametrisation(network: Any, masks: Any, frozen: Any, shared: Any) -> Parametrisation:
     """The rules for a network: where there is an edge, what is frozen, what is shared."""
-    low, high = network.activation.domain
+    low, high = (-np.inf, np.inf) if network.activation is None else network.activation.domain
     if (low, high) not in ((-np.inf, np.inf), (0.0, np.inf)):
         raise InvalidNetwork(
             f"fit keeps fields in (-inf, inf) or [0, inf); {network.activation.name} needs ({low}, {high}). "
@@ -73,15 +70,14 @@ def parametrisation(network: "BeliefNetwork", masks: Any, frozen: Any, shared: A
         groups = jax.tree.map(lambda g: np.asarray(g, int), _like(one, shared, "shared"))
         if min(int(np.min(g, initial=0)) for g in jax.tree.leaves(groups)) < 0:
             raise InvalidInput("shared must be whole numbers: 0 for a parameter of its own, 1, 2, ... for groups.")
-    found = Parametrisation(
-        jax.tree.map(np.asarray, moves), groups, low == 0.0,
-        max(int(np.max(g, initial=0)) for g in jax.tree.leaves(groups)), network.layers is None,
-    )  # fmt: skip
+    num_groups = max(int(np.max(g, initial=0)) for g in jax.tree.leaves(groups))
+    zeros_are_absent = network.layers is None and network.is_normalised
+    found = Parametrisation(jax.tree.map(np.asarray, moves), groups, low == 0.0, num_groups, zeros_are_absent)
     _check(network, found)
     return found
 
 
-def masked(network: "BeliefNetwork", masks: Any) -> "BeliefNetwork":
+def masked(network: Any, masks: Any) -> Any:
     """The network without the edges that the masks leave out."""
     if masks is None:
         return network
@@ -90,7 +86,7 @@ def masked(network: "BeliefNetwork", masks: Any) -> "BeliefNetwork":
     return network.with_parameters((_both(lambda w, keep: np.where(keep, w, 0.0), weights, kept), bias))
 
 
-def _check(network: "BeliefNetwork", rules: Parametrisation) -> None:
+def _check(network: Any, rules: Parametrisation) -> None:
     moving = list(zip(jax.tree.leaves(rules.moves), jax.tree.leaves(network.parameters), strict=True))
     if not any(np.any(m) for m, _ in moving):
         raise InvalidInput("there is nothing to learn: masks and frozen leave no parameter that may move.")
@@ -101,15 +97,16 @@ def _check(network: "BeliefNetwork", rules: Parametrisation) -> None:
         )
 
 
-def _of_one_network(network: "BeliefNetwork") -> Any:
+def _of_one_network(network: Any) -> Any:
     return jax.tree.map(lambda p: np.asarray(p)[0] if network.stack is not None else np.asarray(p), network.parameters)
 
 
-def _edges(network: "BeliefNetwork", one: Any) -> Any:
-    """Where parameters exist in any network: zeros in a square matrix are no edges."""
+def _edges(network: Any, one: Any) -> Any:
+    """Where parameters exist in any network: zeros in a square matrix are no edges, but may be couplings."""
     everything = jax.tree.map(lambda p: np.ones(np.shape(p), bool), one)
     if isinstance(network.storage, Blocks) and network.storage.is_dense:
         W = np.asarray(network.storage.weights[0])
+        W = W if network.is_normalised else np.tril(np.ones(W.shape), -1)
         there = (W != 0).any(0) if W.ndim == 3 else W != 0
         return jax.tree.map(lambda p: there, one[0]), everything[1]
     return everything

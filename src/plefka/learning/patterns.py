@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,9 +13,6 @@ from plefka.reduction.ladder import MANY_ROWS, rung
 from plefka.tabular.dataset import MISSING
 from plefka.tabular.roles import IdColumns
 from plefka.tabular.table import Table, is_table, read_table, units_of
-
-if TYPE_CHECKING:
-    from plefka.networks.belief import BeliefNetwork
 
 BLOCK = 2**16  # rows that are read at once
 
@@ -109,7 +106,7 @@ class Patterns(Data):
 
 
 def as_patterns(
-    network: "BeliefNetwork", rows: Any, weights: Any = None, what: str = "rows",
+    network: Any, rows: Any, weights: Any = None, what: str = "rows",
     *, every_column: bool = False, id_columns: IdColumns = None,
 ) -> Patterns:  # fmt: skip
     """From an array (a memory map too), a DataFrame or the file of a table to patterns.
@@ -120,7 +117,7 @@ def as_patterns(
     return patterns_of(network, table.values, _units(network, table), weights, what, every_column=every_column)
 
 
-def as_table(network: "BeliefNetwork", rows: Any, what: str = "rows", id_columns: IdColumns = None) -> Table:
+def as_table(network: Any, rows: Any, what: str = "rows", id_columns: IdColumns = None) -> Table:
     """The numbers of an array as they are, those of a table read."""
     if isinstance(rows, Table):
         return rows
@@ -132,14 +129,14 @@ def as_table(network: "BeliefNetwork", rows: Any, what: str = "rows", id_columns
 
 
 def patterns_of(
-    network: "BeliefNetwork", table: Any, units: np.ndarray, weights: Any = None, what: str = "rows",
+    network: Any, table: Any, units: np.ndarray, weights: Any = None, what: str = "rows",
     *, every_column: bool = False,
 ) -> Patterns:  # fmt: skip
     """From a table, read in blocks, and the unit of each of its columns to patterns."""
     if len(table) == 0:
         raise InvalidInput(f"{what} must not be empty; got an array of shape {table.shape}.")
     weights = _weights(weights, len(table), "weights" if what == "rows" else f"{what}_weights")
-    values = np.concatenate([_encoded(table, first, units, network.names, what) for first in _blocks(table)])
+    values = np.concatenate([_encoded(table, first, units, network, what) for first in _blocks(table)])
     seen = (values != MISSING).any(axis=0)
     if every_column and len(units) < network.size and not seen.all():
         missing = [network.names[unit] for unit in units[~seen]]
@@ -157,19 +154,21 @@ def _blocks(table: Any) -> Iterator[int]:
     return iter(range(0, len(table), BLOCK))
 
 
-def _units(network: "BeliefNetwork", table: Table) -> np.ndarray:
+def _units(network: Any, table: Table) -> np.ndarray:
     """The unit of every column."""
     if table.names is None:
         return _units_by_position(network, table.values.shape, str(table.path))
     return units_of(network, table.names, len(table.names))
 
 
-def _units_by_position(network: "BeliefNetwork", shape: tuple[int, ...], what: str) -> np.ndarray:
-    visible = network.layers[-1] if network.layers else network.size
+def _units_by_position(network: Any, shape: tuple[int, ...], what: str) -> np.ndarray:
+    units = np.arange(network.size)
+    visible = len(units[network.visible])
     if len(shape) != 2 or shape[1] not in (visible, network.size):
-        either = f"{visible} columns (the bottom layer) or {network.size}" if network.layers else f"{visible} columns"
+        layer = "the bottom layer" if network.is_normalised else "the visible layer"
+        either = f"{visible} columns ({layer}) or {network.size}" if network.layers else f"{visible} columns"
         raise InvalidInput(f"{what} must have {either}, one for each visible unit; got shape {shape}.")
-    return np.arange(network.size - shape[1], network.size)
+    return units if shape[1] == network.size else units[network.visible]
 
 
 def _weights(weights: Any, count: int, what: str) -> np.ndarray:
@@ -181,21 +180,22 @@ def _weights(weights: Any, count: int, what: str) -> np.ndarray:
     return weights
 
 
-def _encoded(table: Any, first: int, units: np.ndarray, names: tuple[str, ...], what: str) -> np.ndarray:
-    """A block of the table as int8."""
+def _encoded(table: Any, first: int, units: np.ndarray, network: Any, what: str) -> np.ndarray:
+    """A block of the table as int8: 0, 1 and MISSING, whatever the values of the network are."""
+    off, on = network.values
     try:
         block = np.asarray(table[first : first + BLOCK], float)
     except (TypeError, ValueError):
-        raise InvalidInput(f"{what} must be numbers: 0, 1, or nan where missing.") from None
+        raise InvalidInput(f"{what} must be numbers: {off}, {on}, or nan where missing.") from None
     hidden = np.isnan(block)
-    odd = ~(hidden | (block == 0) | (block == 1))
+    odd = ~(hidden | (block == off) | (block == on))
     if odd.any():
         row, column = np.argwhere(odd)[0]
         raise InvalidInput(
-            f"{what} must be 0, 1 or nan (missing); got {block[row, column]:g} in row {first + row}, "
-            f"unit {names[units[column]]!r}. Round or threshold it first."
+            f"{what} must be {off}, {on} or nan (missing); got {block[row, column]:g} in row {first + row}, "
+            f"unit {network.names[units[column]]!r}. Round or threshold it first."
         )
-    return np.where(hidden, MISSING, np.where(hidden, 0, block)).astype(np.int8)
+    return np.where(hidden, MISSING, block == on).astype(np.int8)
 
 
 def _merged(values: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -104,6 +104,10 @@ class Blocks(Storage):
         child, parent, weight = map(np.concatenate, zip(*parts, strict=True))
         return child, parent, weight
 
+    def along(self, function):
+        ends = zip(self.children, self.parents, strict=True)
+        return tuple(function(np.arange(*child)[:, None], np.arange(*parent)[None]) for child, parent in ends)
+
     def original(self):
         return self.weights[0] if self.is_dense else list(self.weights)
 

@@ -187,6 +187,26 @@ class BoltzmannMachine(Network):
             layers=self.layers,
         )  # fmt: skip
 
+    @property
+    def visible(self) -> slice:
+        """The units that the columns of a table without names stand for: of a restricted machine, the visible ones."""
+        return slice(0, self.layers[0] if self.layers else self.size)
+
+    def masks_as_stored(self, masks: Any) -> Any:
+        """Of a restricted machine weights are given as (visible, hidden), and stored the other way round."""
+        return masks if masks is None or self.layers is None else [np.swapaxes(np.asarray(masks), -1, -2)]
+
+    @property
+    def parameters(self) -> tuple[Any, np.ndarray]:
+        """The parameters that can be learned: the weights as stored, every coupling once, and the bias."""
+        return self.storage.parameters, self.bias
+
+    def with_parameters(self, parameters: tuple[Any, Any]) -> "BoltzmannMachine":
+        """The same machine with other weights and biases, of the same shapes as those in `parameters`."""
+        weights, bias = parameters
+        storage = self.storage.with_parameters(weights)
+        return eqx.tree_at(lambda machine: (machine.storage, machine.bias), self, (storage, bias))
+
     def take(self, networks: Any) -> "BoltzmannMachine":
         return BoltzmannMachine(
             self.storage.take(networks), self.bias[networks], self.temperature, self.values, self.given_names,

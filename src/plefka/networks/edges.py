@@ -124,6 +124,9 @@ class Edges(Storage):
         there = (weights != 0).any(axis=1)
         return (child, parent, weights) if there.all() else (child[there], parent[there], weights[there])
 
+    def along(self, function):
+        return function(np.asarray(self.child.unit), np.asarray(self.parent.unit))
+
     def union(self) -> sp.csr_array:
         child, parent = np.asarray(self.child.unit), np.asarray(self.parent.unit)
         return self._sparse(np.ones(len(child)), child, parent)

@@ -67,6 +67,15 @@ class Network(eqx.Module):
         """The number of weights; all entries of dense blocks count, also those that are 0."""
         return self.storage.num_edges
 
+    @property
+    def visible(self) -> slice:
+        """The units that the columns of a table without names stand for: of a layered network, the bottom layer."""
+        return slice(self.size - self.layers[-1], self.size) if self.layers else slice(0, self.size)
+
+    def masks_as_stored(self, masks: Any) -> Any:
+        """Arrays like the weights as `parameters` has them."""
+        return masks
+
     def index(self, unit: str | int) -> int:
         """The index of a unit, which is given by its name or by its index."""
         if self.given_names is not None and isinstance(unit, str):

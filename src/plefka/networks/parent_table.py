@@ -78,6 +78,9 @@ class ParentTable(Storage):
         parent = self.parent if self.parent.ndim == 2 else self.parent[networks]
         return replace(self, weights=self.weights[networks], parent=parent)
 
+    def along(self, function):
+        return function(np.broadcast_to(self.child, self.parent.shape), np.asarray(self.parent))
+
     def edge_list(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         w = np.asarray(self.weights).reshape(-1, *self.parent.shape[-2:])
         all_parents, all_children = np.asarray(self.parent), np.asarray(self.child)

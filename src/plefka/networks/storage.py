@@ -189,6 +189,13 @@ class Storage(PlainModule):
     def edge_list(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Child, parent and weights (edges, 1 or networks) of all edges that have a weight in some network."""
 
+    @abstractmethod
+    def along(self, function: Callable) -> Any:
+        """function(children, parents) for every weight, as `parameters` has them; the ends are arrays of units.
+
+        A block has them as a column and a row, so that what the function makes of both is broadcast. In NumPy.
+        """
+
     def to_sparse(self) -> Any:
         """weights[i, j] as scipy's CSR; one for each network of a stack."""
         child, parent, weight = self.edge_list()

@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from plefka.activations import numpy_sigmoid
+from plefka.networks.blocks import Blocks
 from plefka.question import Question
 from plefka.reduction.edges import EdgeList
 from plefka.sampling.fields import QuestionUnits
@@ -70,6 +71,8 @@ class PairTarget(QuestionUnits):
 
 def _matrices(question: Question, units: np.ndarray) -> list:
     """The symmetric couplings between these units: one for all rows, or one for each."""
+    if isinstance(storage := question.storage, Blocks) and storage.stack is None:
+        return [_full(storage)[np.ix_(units, units)]]
     edges, number = EdgeList.of(question.storage), np.full(question.size, -1)
     number[units] = np.arange(len(units))
     child, parent = number[edges.child], number[edges.parent]
@@ -80,6 +83,16 @@ def _matrices(question: Question, units: np.ndarray) -> list:
     return [(L + L.T).toarray() if full else sp.csr_array(L + L.T) for L in halves]
 
 
+def _full(storage: Blocks) -> np.ndarray:
+    """The symmetric matrix of blocks, of one machine."""
+    W = np.zeros((storage.size, storage.size))
+    for block, child, parent in zip(storage.weights, storage.children, storage.parents, strict=True):
+        c, p = slice(*child), slice(*parent)
+        W[c, p] += block
+        W[p, c] += np.asarray(block).T
+    return W
+
+
 class PairChains(NamedTuple):
     """States (units, rows, columns), and the logarithm of a run's weight so far, (rows, columns)."""
 
@@ -88,12 +101,14 @@ class PairChains(NamedTuple):
 
 
 class PairSampler:
-    """Sweeps that visit units of one colour together: no two of them are coupled."""
+    """Sweeps that visit units of one colour together: no two of them are coupled.
 
-    def __init__(self, question: Question):
+    `colours`: those of an earlier question with the same couplings, but for their weights.
+    """
+
+    def __init__(self, question: Question, colours: list[np.ndarray] | None = None):
         self.target = PairTarget(question)
-        coupled = sum((abs(W) for W in map(sp.csr_array, self.target.matrices)), sp.csr_array((self.target.size,) * 2))
-        self.colours = colours(sp.csr_array(coupled))
+        self.colours = _colours_of(self.target) if colours is None else colours
 
     def chains(self, S: np.ndarray) -> PairChains:
         """Chains in these states, whose runs start with ln Z of independent units."""
@@ -123,6 +138,11 @@ class PairSampler:
                 S[units] = np.where(free[units], rng.random(p.shape) < p, S[units])
                 total[units] += p
         return PairChains(S, gain), (total,)
+
+
+def _colours_of(target: PairTarget) -> list[np.ndarray]:
+    coupled = sum((abs(W) for W in map(sp.csr_array, target.matrices)), sp.csr_array((target.size,) * 2))
+    return colours(sp.csr_array(coupled))
 
 
 def colours(coupled: Any) -> list[np.ndarray]:

@@ -18,7 +18,8 @@ from plefka.ensembles import around, named
 from plefka.errors import listed
 from plefka.inference import infer
 from plefka.learning.fitted import Fitted, Stopped
-from plefka.learning.fitting import adam, fit, learning_method
+from plefka.learning.fitting import fit, learning_method
+from plefka.learning.optimizers import adam
 from plefka.methods import Method
 from plefka.networks.belief import BeliefNetwork
 from plefka.sklearn.frames import as_numbers

@@ -1,0 +1,98 @@
+"""ln Z of a Boltzmann machine, with rows clamped, by annealed importance sampling; exact where nothing is left."""
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from plefka.evidence import Evidence
+from plefka.exact.pairs import ExactlyPairs
+from plefka.learning.patterns import Patterns
+from plefka.methods import parse_method
+from plefka.sampling.annealing import anneal
+from plefka.sampling.importance import averaged
+from plefka.sampling.pairs import PairSampler
+
+if TYPE_CHECKING:
+    from plefka.networks.boltzmann import BoltzmannMachine
+
+RUNS, TEMPERATURES = 100, 200  # of the annealing that judges
+MOST_JUDGED, MOST_SAMPLED = 1024, 64  # rows that are judged, where their own ln Z is exact, and elsewhere
+QUICK = 0.05  # seconds of a sum over states that is done instead
+MOST_NUMBERS = 2**22  # of states at once
+
+
+class LogPartitions(NamedTuple):
+    """Of every row: ln Z with the row clamped, its standard error, and how many runs carry it (inf where exact)."""
+
+    value: np.ndarray
+    error: np.ndarray
+    effective: np.ndarray
+
+    @property
+    def is_exact(self) -> bool:
+        return bool(np.isinf(self.effective).all())
+
+
+def log_partitions(
+    machine: "BoltzmannMachine", rows: np.ndarray, seed: tuple[int, ...], runs: int, temperatures: int,
+    *, seconds: float = QUICK,
+) -> LogPartitions:  # fmt: skip
+    """Of rows (rows, units) of 0, 1 and nan. `seconds`: how long an exact sum over states may take."""
+    step = max(1, MOST_NUMBERS // (machine.size * runs))
+    parts = [
+        _of_some(machine, rows[first : first + step], (*seed, first), runs, temperatures, seconds)
+        for first in range(0, len(rows), step)
+    ]
+    return LogPartitions(*map(np.concatenate, zip(*parts, strict=True)))
+
+
+def _of_some(
+    machine: "BoltzmannMachine", rows: np.ndarray, seed: tuple[int, ...], runs: int, temperatures: int, seconds: float
+) -> LogPartitions:
+    (part,) = machine.reduced(Evidence(rows, batched=True)).parts
+    question, nothing = part.question, np.zeros(len(rows))
+    if not question.free.any():
+        return LogPartitions(part.constant, nothing, nothing + np.inf)
+    if ExactlyPairs(question).enumeration_seconds <= seconds:
+        found = parse_method("exact").posterior(part, dtype="float64")
+        return LogPartitions(part.constant - found.free_energy, nothing, nothing + np.inf)
+    sequence = np.random.SeedSequence(seed)
+    sampler: Any = PairSampler(question)
+    log_weights, _ = anneal(
+        sampler, runs=runs, together=runs, temperatures=temperatures, seed=sequence
+    )  # fmt: skip
+    value, error, effective = averaged(log_weights)
+    return LogPartitions(part.constant + value, error, effective)
+
+
+class Judged(NamedTuple):
+    """ln P per row, and its error by ln Z of the free machine."""
+
+    value: float
+    error: float
+
+
+def judge(machine: "BoltzmannMachine", data: Patterns, seed: int) -> Judged:
+    """ln P per row of data, or of some of its rows, each as often as it is there."""
+    hidden = len(data.latent) > 0 and not (machine.is_restricted and not data.has_gaps().any())
+    most = MOST_SAMPLED if hidden or data.has_gaps().any() else MOST_JUDGED
+    if len(data) <= most:
+        return judge_rows(machine, data.rows(), data.counts, seed)
+    places = (np.arange(most) + 0.5) / most * data.total
+    return judge_rows(machine, data.rows(np.searchsorted(np.cumsum(data.counts), places)), np.ones(most), seed)
+
+
+def judge_rows(machine: "BoltzmannMachine", rows: np.ndarray, counts: np.ndarray, seed: int) -> Judged:
+    """ln P per row of rows (rows, units) of 0, 1 and nan."""
+    free = log_partitions(machine, np.full((1, machine.size), np.nan), (seed, 0), RUNS, TEMPERATURES)
+    clamped = log_partitions(machine, rows, (seed, 1), RUNS // 4, TEMPERATURES)
+    return Judged(float(clamped.value @ counts / counts.sum() - free.value[0]), float(free.error[0]))
+
+
+def independent(data: Patterns) -> float:
+    """ln P per row if columns were independent of each other, each with its own frequency."""
+    on, off = (data.counts @ (data.values == state) for state in (1, 0))
+    seen = np.maximum(on + off, 1.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = [np.where(z > 0, z * np.log(z / seen), 0.0) for z in (on, off)]
+    return float(np.sum(logs) / data.total)

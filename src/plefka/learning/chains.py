@@ -1,0 +1,179 @@
+"""Learning by persistent chains: the free averages are those of Gibbs chains that go on from step to step.
+
+Chains lag behind the parameters by little, as these move slowly (Tieleman, 2008). Hidden units of a row are averaged
+over exactly where they are independent given the row, and by a chain of its own elsewhere. In both, units that no
+other of their colour is coupled to are averaged over in closed form. ln P per row is judged now and then, with
+ln Z by annealed importance sampling.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from plefka.activations import numpy_sigmoid
+from plefka.errors import InvalidInput
+from plefka.evidence import Evidence
+from plefka.learning.annealed import MOST_JUDGED, judge, judge_rows
+from plefka.learning.gradients import Gradient, Gradients, Rows
+from plefka.learning.patterns import Patterns
+from plefka.learning.steps import When
+from plefka.pair_moments import outer
+from plefka.reduction.pairs import settled
+from plefka.sampling.pairs import PairSampler, PairTarget, colours
+
+if TYPE_CHECKING:
+    from plefka.learning.fitting import Run
+    from plefka.networks.boltzmann import BoltzmannMachine
+    from plefka.reduction.reduce import Part
+
+MOST_STATES = 2**25  # of hidden units of all rows, that are kept from epoch to epoch
+FREE, CLAMPED = range(2)  # tell the random numbers of one step apart
+
+
+class ByChains(Gradients):
+    """Gradients from chains; their states are what later steps need."""
+
+    judges_itself = True
+
+    def __init__(self, run: "Run"):
+        super().__init__(run)
+        seed = run.method.seed if run.method.seed is not None else run.seed
+        if seed is None:
+            raise InvalidInput("persistent chains are random; pass a seed, as in fit(..., seed=0).")
+        self.seed, self.colours = seed, _colours(run.network.storage)
+        stack, size, latent = run.network.stack or 1, run.network.size, run.data.latent
+        rng = np.random.default_rng([seed, FREE])
+        free = (rng.random((stack, size, run.method.chains)) < self._frequencies()[:, None]).astype(np.int8)
+        keeps = not self._settles() and stack * len(run.data) * len(latent) <= MOST_STATES
+        rows = rng.integers(0, 2, (stack, len(run.data) if keeps else 0, len(latent)), np.int8)
+        self.memory = free, rows, np.full(stack, np.nan)
+
+    def _frequencies(self) -> np.ndarray:
+        """How often units are on in the rows that are in memory, and 1/2."""
+        data, found = self.run.data, np.full(self.run.network.size, 0.5)
+        if isinstance(data, Patterns):
+            seen = data.values >= 0
+            found[data.units] = (data.counts @ (data.values == 1) + 0.5) / (data.counts @ seen + 1)
+        return found
+
+    def _settles(self) -> bool:
+        """Whether rows leave only independent units."""
+        machine, data = self.run.network, self.run.data
+        return self.is_complete or (machine.is_restricted and not data.has_gaps().any())
+
+    def of(self, number: int, machine: "BoltzmannMachine", rows: Rows, when: When) -> Gradient:
+        machine = machine.converted()
+        first, second, counted = self._clamped(number, machine, rows, when)
+        free_first, free_second = self._free(number, machine, when)
+        n = counted
+        gradient = [a - n * b for a, b in zip(_leaves(first, second), _leaves(free_first, free_second), strict=True)]
+        first, *second = gradient
+        return Gradient(0.0, n, n, first, _like(machine, second))
+
+    def _free(self, number: int, machine: "BoltzmannMachine", when: When) -> tuple[np.ndarray, Any]:
+        """Averages over all chains, after some sweeps."""
+        reduction = machine.reduced(Evidence(np.full((1, machine.size), np.nan), batched=True))
+        (part,) = reduction.parts
+        states, here = self.memory[0][number], part.units >= 0
+        U, S = self._swept(part, states[np.where(here, part.units, 0)][:, None], (number, *when, FREE))
+        full = reduction.restored(part, U[:, 0], None)[0]
+        states[part.units[here]] = S[here, 0]
+        chains = full.shape[1]
+        return full.mean(axis=1), outer(machine.storage, full / chains, full)
+
+    def _clamped(self, number: int, machine: "BoltzmannMachine", rows: Rows, when: When) -> tuple[Any, Any, float]:
+        """Sums over rows."""
+        if self.is_complete:
+            found = self.clamped(machine, rows)
+            return found.first, found.second, found.counted
+        numbers, evidence, c = rows
+        reduction = machine.reduced(Evidence(evidence, batched=True))
+        (part,) = reduction.parts
+        found = settled(part.question)
+        U = self._row_chains(number, part, numbers, when) if found is None else found.means
+        u = reduction.restored(part, U, None)[0]
+        return u @ c, outer(machine.storage, u * c, u), float(c.sum())
+
+    def _row_chains(self, number: int, part: "Part", numbers: np.ndarray, when: When) -> np.ndarray:
+        """(units of the question, rows) after some sweeps of a chain for each row, from where the last epoch left it."""
+        kept, latent = self.memory[1][number], self.run.data.latent
+        rng = np.random.default_rng([self.seed, number, *when, CLAMPED])
+        place = np.full(self.run.network.size, -1)
+        place[part.units[part.units >= 0]] = np.flatnonzero(part.units >= 0)
+        S = rng.integers(0, 2, part.question.free.shape).astype(float)
+        there = place[latent] >= 0
+        if len(kept):
+            S[place[latent[there]]] = kept[numbers][:, there].T
+        U, S = self._swept(part, S[:, :, None], (number, *when, CLAMPED))
+        if len(kept):
+            some = kept[numbers]
+            some[:, there] = S[place[latent[there]], :, 0].T
+            kept[numbers] = some
+        return U[:, :, 0]
+
+    def _swept(self, part: "Part", S: np.ndarray, key: tuple) -> tuple[np.ndarray, np.ndarray]:
+        """States (units of the question, rows, columns) after sweeps; before them, with chances for the last colour."""
+        target = PairTarget(part.question)
+        if not target.size:  # no unit is coupled to another
+            return S, S
+        colour = self.colours[part.units[target.units]]
+        sampler = PairSampler(part.question, [np.flatnonzero(colour == k) for k in np.unique(colour)])
+        start = np.where(target.free[:, :, None], S[target.units], target.values[:, :, None])
+        sweeps = np.ones(self.run.method.sweeps + 1)
+        seed = np.random.SeedSequence([self.seed, *key]).generate_state(2)
+        states = sampler.advance(sampler.chains(start), sweeps, seed, 0)[0].S
+        means, last = states.copy(), sampler.colours[-1]
+        chances = numpy_sigmoid(target.h[last] + target.fields(states, last))
+        means[last] = np.where(target.free[last][:, :, None], chances, states[last])
+        return _widened(part, target.units, means), _widened(part, target.units, states)
+
+    # ---- ln P --------------------------------------------------------------------------------------------------------
+
+    def estimate(self, number: int, machine: "BoltzmannMachine", epoch: int) -> float:
+        """After some epochs: all up to the tenth, every fifth up to the hundredth, and so on; else the last one."""
+        known = self.memory[2]
+        if epoch % max(1, 10 ** (len(str(epoch)) - 1) // 2) == 0:
+            known[number] = self._estimate(machine)
+        return float(known[number])
+
+    def _estimate(self, machine: "BoltzmannMachine") -> float:
+        data = self.run.data
+        if isinstance(data, Patterns):
+            return judge(machine, data, self.seed).value
+        piece = next(data.pieces(min(MOST_JUDGED, len(data)), self.seed, 0, 0, 1))
+        return judge_rows(machine, data.evidence(piece.values), piece.counts, self.seed).value
+
+    def validation(self, machine: "BoltzmannMachine", held_out: Patterns) -> float:
+        return judge_rows(machine, held_out.rows(), held_out.counts, self.seed).value
+
+
+def _colours(storage: Any) -> np.ndarray:
+    """The colour of each unit; a coupling counts whatever its weight, which may become another."""
+    there = storage.map_weights(
+        lambda w: np.ones(np.shape(w)[-(np.ndim(w) if storage.stack is None else np.ndim(w) - 1) :])
+    )
+    L = sp.csr_array(there.to_sparse())
+    L = sp.csr_array(L - sp.diags_array(L.diagonal()))
+    found = np.zeros(storage.size, int)
+    for number, units in enumerate(colours(sp.csr_array(L + L.T))):
+        found[units] = number
+    return found
+
+
+def _leaves(first: np.ndarray, second: Any) -> list[np.ndarray]:
+    import jax
+
+    return [first, *jax.tree.leaves(second)]
+
+
+def _like(machine: "BoltzmannMachine", leaves: list[np.ndarray]) -> Any:
+    import jax
+
+    return jax.tree.unflatten(jax.tree.structure(machine.storage.parameters), leaves)
+
+
+def _widened(part: "Part", units: np.ndarray, z: np.ndarray) -> np.ndarray:
+    out = np.zeros((part.question.size, *z.shape[1:]))
+    out[units] = z
+    return out

@@ -1,0 +1,232 @@
+"""Where the gradient of a Boltzmann machine's ln P comes from: averages by a method, or the pseudo-likelihood.
+
+All numbers are sums over the rows of a batch, and of units that are 0 and 1 at temperature 1. Rows in which nothing is
+hidden are what they are: their averages are computed once where all rows are one batch.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import jax
+import numpy as np
+
+from plefka.activations import numpy_sigmoid
+from plefka.errors import InvalidInput
+from plefka.evidence import Evidence
+from plefka.exact.pairs import ExactlyPairs
+from plefka.free_machine import log_partition_of_free
+from plefka.inference import infer
+from plefka.learning.annealed import independent, judge
+from plefka.learning.patterns import Patterns
+from plefka.learning.steps import When
+from plefka.methods import Exact, ForLearning, Method, Persistent, PseudoLikelihood, parse_method
+from plefka.pair_moments import MOST_UNITS, Moments, check, moments, outer, past_its_turn
+from plefka.solution import InferenceFailed
+
+if TYPE_CHECKING:
+    from plefka.learning.fitting import Run
+    from plefka.networks.boltzmann import BoltzmannMachine
+
+QUICK = 0.05  # seconds of the exact ln Z that is computed after every epoch
+MOST_WORK = 2**25  # multiply-adds of the rows of a restricted machine, for the same
+MAX_STEPS = 1000  # of a search, in every step
+
+
+MOST_DOUBTED = 2**20  # couplings of a machine that is judged after learning
+NOTABLE = 0.2  # of what was gained over independent units
+UNSEEN = (
+    "annealed importance sampling finds ln P per row of {:.4g} where the method says {:.4g}: the machine has probable "
+    "states that this method does not see. Learn by persistent, with penalties, or for fewer epochs"
+)
+WORSE = (
+    "annealed importance sampling finds ln P per row of {:.4g}, which is below that of independent units, {:.4g}. "
+    "Learn by persistent, with penalties, or for fewer epochs"
+)
+
+
+class Gradient(NamedTuple):
+    """Sums over the rows that could be solved."""
+
+    log_likelihood: Any
+    counted: Any
+    converged: Any
+    first: np.ndarray  # (units,): by biases
+    second: Any  # like the parameters of the machine's storage: by weights
+
+
+Rows = tuple[np.ndarray, np.ndarray, np.ndarray]  # numbers, evidence (rows, units) and counts
+
+
+class Gradients(ABC):
+    """Of the machines of a run."""
+
+    memory: Any = ()
+    estimates = True  # whether the objective estimates ln P
+    judges_itself = False
+
+    def __init__(self, run: "Run"):
+        self.run = run
+        self.whole: Moments | None = None  # of all rows, where nothing is hidden in them
+        self.is_complete = complete(run.data)
+
+    @abstractmethod
+    def of(self, number: int, machine: "BoltzmannMachine", rows: Rows, when: When) -> Gradient:
+        """Of some rows, for a machine with its number in the stack."""
+
+    def exact(self, machine: "BoltzmannMachine") -> float:
+        """ln P per row where that is quickly summed: nothing is hidden, or only units that are then independent."""
+        data = self.run.data
+        settled = self.is_complete or (machine.is_restricted and not data.has_gaps().any())
+        if not settled or not isinstance(data, Patterns) or exact_seconds(machine) > QUICK:
+            return np.nan
+        if self.is_complete:
+            clamped = self.clamped(machine, (np.arange(len(data)), data.rows(), data.counts)).log_partition
+        elif len(data) * machine.num_edges <= MOST_WORK:
+            clamped = infer(machine, Evidence(data.rows(), batched=True), "exact").log_partition @ data.counts
+        else:
+            return np.nan
+        return float(clamped / data.total - infer(machine, None, "exact").log_partition)
+
+    def estimate(self, number: int, machine: "BoltzmannMachine", epoch: int) -> float:
+        """ln P per row after an epoch, counted from 1; nan where what batches gave during the epoch will do."""
+        return np.nan
+
+    def doubt(self, machine: "BoltzmannMachine", objective: float) -> str:
+        """What annealed importance sampling says against the estimate; empty where it agrees.
+
+        Its ln Z is seldom too high, so that a lower ln P is a sign of states that the method has not seen.
+        """
+        data = self.run.data
+        if self.judges_itself or not isinstance(data, Patterns) or machine.num_edges > MOST_DOUBTED:
+            return ""
+        judged = judge(machine, data, 0)
+        lowest = independent(data)
+        if self.estimates and objective - judged.value > max(NOTABLE * abs(objective - lowest), 5 * judged.error):
+            return UNSEEN.format(judged.value, objective)
+        return WORSE.format(judged.value, lowest) if judged.value < lowest - 5 * judged.error else ""
+
+    @abstractmethod
+    def validation(self, machine: "BoltzmannMachine", held_out: Patterns) -> float:
+        """ln P per row of rows that are held out."""
+
+    def clamped(self, machine: "BoltzmannMachine", rows: Rows) -> Moments:
+        """The averages of complete rows, without solving anything."""
+        _, S, counts = rows
+        is_all = len(S) >= len(self.run.data) and not self.run.devices.several
+        if self.whole is None or not is_all:
+            S = S.T
+            first, second = S @ counts, outer(machine.storage, S * counts, S)
+            found = Moments(counts.sum(), counts.sum(), 0.0, first, second)
+            self.whole = found if is_all else None
+        else:
+            found = self.whole
+        return found._replace(log_partition=log_weight(machine.converted(), found))
+
+
+def complete(data: Any) -> bool:
+    """Whether every row observes every unit."""
+    return not len(data.latent) and not data.has_gaps().any()
+
+
+def log_weight(machine: "BoltzmannMachine", of: Moments) -> float:
+    """The sum over rows of -E(S) of what was observed, which is linear in its averages."""
+    pairs = jax.tree.map(lambda w, p: np.sum(np.asarray(w) * p), machine.storage.parameters, of.second)
+    return float(sum(jax.tree.leaves(pairs)) + machine.bias @ of.first + machine.constant * of.counted)
+
+
+def exact_seconds(machine: "BoltzmannMachine") -> float:
+    """What the sum over the states of the free machine takes, about."""
+    (part,) = machine.reduced(Evidence(np.full((1, machine.size), np.nan), batched=True)).parts
+    return ExactlyPairs(part.question).enumeration_seconds
+
+
+class ByMoments(Gradients):
+    """Clamped and free averages by the same method: exact, G1, G2 or bethe."""
+
+    def __init__(self, run: "Run"):
+        super().__init__(run)
+        self.method: Method = run.method
+        if not isinstance(run.method, Exact):
+            steps = min(getattr(run.method, "max_steps", MAX_STEPS), MAX_STEPS)
+            self.method = replace(run.method, tol=run.settings.tol, max_steps=steps)  # type: ignore[call-arg]
+
+    def of(self, number: int, machine: "BoltzmannMachine", rows: Rows, when: When) -> Gradient:
+        _, evidence, counts = rows
+        clamped = self.clamped(machine, rows) if self.is_complete else moments(machine, evidence, counts, self.method)
+        free = moments(machine, np.full((1, machine.size), np.nan), np.ones(1), self.method)
+        if not free.counted:  # the free machine has no solution
+            return Gradient(0.0, 0.0, 0.0, 0 * clamped.first, jax.tree.map(np.zeros_like, clamped.second))
+        n = clamped.counted
+        first, second = jax.tree.map(lambda a, b: a - n * b, (clamped.first, clamped.second), (free.first, free.second))
+        if self.method.name == "G2":
+            stop = past_its_turn(machine.converted(), free.first, second)
+            second = jax.tree.map(lambda g, stop: np.where(stop, 0.0, g), second, stop)
+        converged = clamped.converged if free.converged else 0.0
+        return Gradient(clamped.log_partition - n * free.log_partition, n, converged, first, second)
+
+    def validation(self, machine: "BoltzmannMachine", held_out: Patterns) -> float:
+        try:
+            free = log_partition_of_free(machine, self.method, prune=True)
+        except InferenceFailed:
+            return -np.inf
+
+        def of_some(index: np.ndarray) -> np.ndarray:
+            return infer(machine, Evidence(held_out.rows(index), batched=True), self.method).log_partition[None]
+
+        found = self.run.devices.in_shares(of_some, len(held_out))[0]
+        found = np.where(np.isfinite(found), found, found[np.isfinite(found)].min(initial=free))
+        return float((found - free) @ held_out.counts / held_out.total)
+
+
+class ByNeighbours(Gradients):
+    """The pseudo-likelihood: sum_i ln P(S_i | all others), which needs no ln Z."""
+
+    estimates = False
+
+    def __init__(self, run: "Run"):
+        super().__init__(run)
+        if not self.is_complete:
+            raise InvalidInput(
+                "pseudolikelihood needs rows in which every unit of the machine is observed; some values are missing, "
+                "or units hidden. Use persistent, bethe or G2 instead."
+            )
+
+    def of(self, number: int, machine: "BoltzmannMachine", rows: Rows, when: When) -> Gradient:
+        _, evidence, c = rows
+        machine, S = machine.converted(), evidence.T
+        x = machine.bias[:, None] + machine.storage.product(S)
+        surprise = S - numpy_sigmoid(x)
+        second = jax.tree.map(
+            np.add, outer(machine.storage, surprise * c, S), outer(machine.storage, S * c, surprise)
+        )  # fmt: skip
+        value = (S * x - np.logaddexp(0.0, x)).sum(axis=0) @ c
+        return Gradient(value, c.sum(), c.sum(), surprise @ c, second)
+
+    def validation(self, machine: "BoltzmannMachine", held_out: Patterns) -> float:
+        if not complete(held_out):
+            raise InvalidInput("pseudolikelihood needs validation rows in which every unit is observed.")
+        rows = np.arange(len(held_out)), held_out.rows(), held_out.counts
+        return self.of(0, machine, rows, When(0, 0)).log_likelihood / held_out.total
+
+
+def gradients_of(run: "Run") -> Gradients:
+    """Those of the method of a run."""
+    from plefka.learning.chains import ByChains
+
+    kinds = {Persistent: ByChains, PseudoLikelihood: ByNeighbours}
+    return kinds.get(type(run.method), ByMoments)(run)
+
+
+def default_method(machine: "BoltzmannMachine", data: Any) -> Method:
+    """Exact where sums over states are quick; else linear response where nothing is hidden, and chains where it is."""
+    settled = complete(data) or (machine.is_restricted and not data.has_gaps().any())
+    if settled and exact_seconds(machine) <= QUICK:
+        return parse_method("exact")
+    return parse_method("G2" if complete(data) and machine.size <= MOST_UNITS else "persistent")
+
+
+def check_method(method: Method) -> None:
+    """Refuse a method that a machine cannot be learned by."""
+    if not isinstance(method, ForLearning):
+        check(method)

@@ -1,0 +1,131 @@
+"""How a belief network is learned: which methods, what a step is, and how the network is judged."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from plefka.errors import InvalidInput, MethodDoesNotApply
+from plefka.learning import likelihood
+from plefka.learning.fingerprint import activation_text, digest
+from plefka.learning.optimizers import adam
+from plefka.learning.parameters import Parametrisation
+from plefka.learning.patterns import Data, Patterns, Piece, batch_places
+from plefka.learning.starts import Starts
+from plefka.learning.step import Batch, Outcome, Settings, TrainingState, step
+from plefka.learning.steps import Steps, When
+from plefka.learning.validation import validation
+from plefka.methods import METHODS, HigherOrder, MeanField, Method
+from plefka.solvers.monotone import Monotone
+
+if TYPE_CHECKING:
+    from plefka.learning.fitting import Run
+    from plefka.networks.belief import BeliefNetwork
+
+BATCH_SIZE = 256
+MOST_STEPS = 6  # evaluations for each batch, which waits for its slowest row; the next epoch starts where they end
+POLICY = Monotone(depth=2)  # from a start as good as the last epoch's, a longer memory costs more than it saves
+STEP_COST = 10_000  # what a step costs by itself, in numbers that it works on
+OPTIMISED_AFTER = 2**11  # steps, from which on it pays to optimise their program, whatever is still to come
+
+
+def check(network: "BeliefNetwork", method: Method) -> None:
+    """Refuse what cannot be learned, or not by this method."""
+    if not isinstance(method, MeanField):
+        raise MethodDoesNotApply(f"{method} has no free energy to learn by. Use G12 instead.")
+    if isinstance(method, HigherOrder):
+        raise MethodDoesNotApply(f"{method} is not minimised by its means, or not in closed form. Use G1 instead.")
+    if network.activation.mixes_kinds:
+        raise InvalidInput(
+            "fit learns the weights and biases of units that are all of one kind; this network has units of different "
+            "kinds or tables. Fit a network with a single activation."
+        )
+    method.check(network)
+
+
+def default(network: "BeliefNetwork", data: Data) -> Method:
+    """The method unless one is given."""
+    check(network, METHODS["G12"])
+    return METHODS["G12"]
+
+
+def batch_size(data: Data, method: Method) -> int:
+    """Distinct rows for each step unless given."""
+    return BATCH_SIZE
+
+
+def optimizer(data: Data, method: Method) -> Any:
+    """What moves the parameters unless given."""
+    return adam()
+
+
+def settings(
+    network: "BeliefNetwork", method: MeanField, rules: Parametrisation, penalties: tuple[float, float], tol: float
+) -> Settings:
+    """What every step of a run has in common."""
+    from plefka.mean_field import POLICIES
+
+    policy = POLICY if method.policy == "monotone" else POLICIES[method.policy]
+    stacked, functional = network.stack is not None, method.functional
+    storage = network.storage.take(0) if stacked else network.storage
+    storage = storage.prepared(pairs=functional.needs_pairs, tables=functional.needs_tables)
+    return Settings(
+        storage, network.activation, rules, *penalties, tol, functional, policy, min(method.max_steps, MOST_STEPS),
+        stacked,
+    )  # fmt: skip
+
+
+class BeliefSteps(Steps):
+    """A compiled step solves the rows of a batch and differentiates their free energy, see step.py."""
+
+    def __init__(self, run: "Run"):
+        super().__init__(run)
+        self.starts = Starts(run.data, self.stack)
+        self.num_searched = run.data.num_searched(run.network.layers)
+        self.summed = likelihood.affordable(run.network, run.data)
+
+    @property
+    def memory(self) -> Any:
+        return self.starts.theta
+
+    @memory.setter
+    def memory(self, found: Any) -> None:
+        self.starts.theta = found
+
+    def take(self, state: TrainingState, piece: Piece, when: When, *, stop: bool) -> tuple[TrainingState, Outcome]:
+        run, devices, places = self.run, self.run.devices, len(piece.numbers)
+        numbers, rows, counts = self.own_rows(piece)
+        average = run.data.total / self.num_batches
+        batch = Batch(rows, counts, average, self.starts.read(numbers, self.num_searched))
+        state, outcome = step(
+            state, run.settings, run.network.parameters,
+            devices.placed(batch, places, stacked=bool(self.stack), stop=stop),
+            optimizer=run.optimizer, mesh=devices.mesh, keep=self.starts.kept or devices.mesh is None,
+            work=self._work(when.epoch),
+        )  # fmt: skip
+        self.starts.write(piece.numbers[: np.count_nonzero(piece.counts > 0)], outcome.theta)
+        return state, outcome
+
+    def _work(self, epoch: int) -> int:
+        run = self.run
+        places = batch_places(run.batch_size, len(run.data), run.devices.count)
+        numbers = run.network.num_edges * places * (run.network.stack or 1) + STEP_COST
+        return (epoch + 1) * self.num_batches * numbers // OPTIMISED_AFTER
+
+    def identity(self) -> dict[str, Any]:
+        network = self.run.network
+        return {
+            "activation": activation_text(network.activation),
+            "start": digest((network.storage, network.bias, network.activation)),
+        }
+
+    def exact(self, network: Any) -> Any:
+        if self.summed is None:
+            return np.full(self.stack, np.nan)
+        return likelihood.exact(network, self.summed) @ self.summed.counts / self.summed.total
+
+    def validation(self, network: Any, held_out: Patterns) -> Any:
+        run = self.run
+        return validation(network, run.method, run.settings.tol, held_out, run.devices)
+
+
+steps = BeliefSteps

@@ -1,0 +1,169 @@
+"""How a Boltzmann machine is learned: d ln P(row) / dW_ij = <S_i S_j>_clamped - <S_i S_j>_free, and so for biases.
+
+A step asks for both averages and moves the parameters. Where they come from stands in gradients.py and chains.py.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from plefka.learning.fingerprint import digest
+from plefka.learning.gradients import Gradient, check_method, complete, default_method, gradients_of
+from plefka.learning.optimizers import adam, slowing_adam, slowing_descent
+from plefka.learning.parameters import Parametrisation
+from plefka.learning.patterns import Data, Patterns, Piece
+from plefka.learning.step import Outcome, TrainingState
+from plefka.learning.steps import Steps, When
+from plefka.methods import Method, Persistent, PseudoLikelihood
+from plefka.programs import Program
+
+if TYPE_CHECKING:
+    from plefka.learning.fitting import Run
+    from plefka.networks.boltzmann import BoltzmannMachine
+
+BATCH_SIZE = 32
+
+
+class MachineSettings(eqx.Module):
+    """What no step changes."""
+
+    rules: Parametrisation
+    l1: Any
+    l2: Any
+    tol: Any
+    stacked: bool = eqx.field(static=True)
+
+
+def check(machine: "BoltzmannMachine", method: Method) -> None:
+    """Refuse a method that a machine cannot be learned by."""
+    check_method(method)
+
+
+def default(machine: "BoltzmannMachine", data: Data) -> Method:
+    """The method unless one is given."""
+    return default_method(machine.take(0) if machine.stack is not None else machine, data)
+
+
+def batch_size(data: Data, method: Method) -> int:
+    """Distinct rows for each step unless given: all, where their averages are computed once and for all."""
+    once = isinstance(data, Patterns) and complete(data) and not isinstance(method, PseudoLikelihood)
+    return len(data) if once else BATCH_SIZE
+
+
+def optimizer(data: Data, method: Method) -> Any:
+    """Adam where gradients are certain; steps that become shorter where they are random."""
+    if not isinstance(method, Persistent):
+        return adam()
+    return slowing_adam() if complete(data) else slowing_descent()
+
+
+def settings(
+    machine: "BoltzmannMachine", method: Method, rules: Parametrisation, penalties: tuple[float, float], tol: float
+) -> MachineSettings:
+    """What every step of a run has in common."""
+    return MachineSettings(rules, *penalties, tol, machine.stack is not None)
+
+
+class MachineSteps(Steps):
+    """The averages are NumPy's or those of `infer`; what moves the parameters is compiled."""
+
+    def __init__(self, run: "Run"):
+        super().__init__(run)
+        self.gradients = gradients_of(run)
+
+    @property
+    def memory(self) -> Any:
+        return self.gradients.memory
+
+    @memory.setter
+    def memory(self, found: Any) -> None:
+        self.gradients.memory = found
+
+    def take(self, state: TrainingState, piece: Piece, when: When, *, stop: bool) -> tuple[TrainingState, Outcome]:
+        numbers, rows, counts = self.own_rows(piece)
+        machines = self.machines(state.free)
+        found = [self.gradients.of(k, machine, (numbers, rows, counts), when) for k, machine in enumerate(machines)]
+        found, stopped = self._of_all_processes(found, stop)
+        slopes = [in_own_values(machine, each) for machine, each in zip(machines, found, strict=True)]
+        slope = jax.tree.map(lambda *z: np.stack(z) if self.stack else z[0], *slopes)
+        settings, average = self.run.settings, self.run.data.total / self.num_batches
+        size = self.run.network.num_edges * len(machines)
+        state = moved(
+            state, settings, self.run.network.parameters, slope, average, optimizer=self.run.optimizer, work=size
+        )
+        sums = [np.array([getattr(each, name) for each in found]).reshape(self.stack) for name in Gradient._fields[:3]]
+        return state, Outcome(*sums, None, stopped)
+
+    def machines(self, free: Any) -> "list[BoltzmannMachine]":
+        """One after another."""
+        machine = self.network(free)
+        return [machine.take(k) for k in range(machine.stack)] if self.stack else [machine]
+
+    def _of_all_processes(self, own: list[Gradient], stop: bool) -> tuple[list[Gradient], int]:
+        """The sums over the rows of all processes, and how many of these were asked to stop."""
+        if not self.run.devices.several:
+            return own, 0
+        leaves, structure = jax.tree.flatten(own)
+        flat = np.concatenate([np.ravel(leaf) for leaf in leaves] + [[float(stop)]])
+        total = self.run.devices.gathered(flat).sum(axis=0)
+        ends = np.cumsum([np.size(leaf) for leaf in leaves])
+        parts = [part.reshape(np.shape(leaf)) for part, leaf in zip(np.split(total[:-1], ends[:-1]), leaves)]
+        return jax.tree.unflatten(structure, parts), int(total[-1])
+
+    def identity(self) -> dict[str, Any]:
+        machine = self.run.network
+        return {"start": digest((machine.storage, machine.bias, machine.temperature, machine.values))}
+
+    def exact(self, network: Any) -> Any:
+        return self._of_each(network, lambda _, machine: self.gradients.exact(machine))
+
+    def objective(self, network: Any, during: Any, epoch: int) -> Any:
+        found = self._of_each(network, lambda number, machine: self.gradients.estimate(number, machine, epoch + 1))
+        return np.where(np.isnan(found), during, found)
+
+    def validation(self, network: Any, held_out: Patterns) -> Any:
+        return self._of_each(network, lambda _, machine: self.gradients.validation(machine, held_out))
+
+    def doubts(self, network: Any, objective: Any) -> list[str]:
+        machines = [network.take(k) for k in range(network.stack)] if self.stack else [network]
+        found = [self.gradients.doubt(m, value) for m, value in zip(machines, np.atleast_1d(objective), strict=True)]
+        return list(dict.fromkeys(sentence for sentence in found if sentence))
+
+    def _of_each(self, network: Any, function: Callable[[int, "BoltzmannMachine"], float]) -> Any:
+        machines = [network.take(k) for k in range(network.stack)] if self.stack else [network]
+        return np.array([function(number, machine) for number, machine in enumerate(machines)]).reshape(self.stack)
+
+
+def in_own_values(machine: "BoltzmannMachine", gradient: Gradient) -> tuple[Any, np.ndarray]:
+    """By the machine's own weights and biases: those of units 0 and 1 at temperature 1 are linear in them."""
+    first, second, T = gradient.first, gradient.second, machine.temperature
+    if machine.values == (0, 1):
+        return jax.tree.map(lambda g: g / T, second), first / T
+    ends = machine.storage.along(lambda child, parent: first[child] + first[parent])
+    return jax.tree.map(lambda g, sums: (4 * g - 2 * sums) / T, second, ends), 2 * first / T
+
+
+def _moved(state: TrainingState, settings: MachineSettings, start: Any, slope: Any, average: Any, *, optimizer: Any):
+    """The state after a step uphill, of ln P per row less the penalties."""
+
+    def of_one(state: TrainingState, start: Any, slope: Any) -> TrainingState:
+        rules = settings.rules
+        parameters, backwards = jax.vjp(lambda free: rules.parameters(free, start), state.free)
+
+        def penalty(parameters: Any) -> Any:
+            moving = rules.weights_that_move(parameters)
+            return sum(settings.l1 * jnp.abs(w).sum() + 0.5 * settings.l2 * (w**2).sum() for w in moving)
+
+        downhill = jax.tree.map(lambda p, g: p - g / average, jax.grad(penalty)(parameters), slope)
+        updates, memory = optimizer.update(backwards(downhill)[0], state.optimizer, state.free)
+        return TrainingState(jax.tree.map(jnp.add, state.free, updates), memory)
+
+    return (jax.vmap(of_one) if settings.stacked else of_one)(state, start, slope)
+
+
+moved = Program(_moved)
+steps = MachineSteps
