@@ -15,6 +15,7 @@ from plefka.activations import Activation, as_activation
 from plefka.errors import InvalidInput, listed
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.boltzmann import BoltzmannMachine
+from plefka.networks.couplings import check_values
 from plefka.networks.edges import Edges
 from plefka.tabular.dataset import as_dataset, is_dataset
 from plefka.tabular.roles import IdColumns
@@ -65,22 +66,9 @@ def to_learn(
     a table with names, a DataFrame or a file or Parquet files, visible units have these, and hidden ones are hidden0,
     hidden1, ...
     """
-    if is_dataset(rows):
-        files = as_dataset(rows, id_columns=id_columns)
-        start = around(layers, files.frequencies, seed, activation, count=count, spread=spread)
-        return start if files.names is None else named(start, files.names)
-    if is_table(rows):
-        table = read_table(rows, id_columns=id_columns)
-        start = to_learn(layers, table.values, seed, activation, count=count, spread=spread)
-        return start if table.names is None else named(start, table.names)
-    rows = np.asarray(rows, float)
-    if rows.ndim != 2 or rows.size == 0:
-        raise InvalidInput(f"rows must be a table with a column for each visible unit; got shape {rows.shape}.")
-    if not np.all(np.isnan(rows) | (rows == 0) | (rows == 1)):
-        raise InvalidInput("rows must be 0, 1 or nan (missing). Round or threshold them first.")
-    seen = ~np.isnan(rows)
-    on = (np.where(seen, rows, 0).sum(0) + 0.5) / (seen.sum(0) + 1)
-    return around(layers, on, seed, activation, count=count, spread=spread)
+    names, on = _frequencies(rows, (0, 1), id_columns)
+    start = around(layers, on, seed, activation, count=count, spread=spread)
+    return start if names is None else named(start, names)
 
 
 def named(network: BeliefNetwork, visible: Sequence[str]) -> BeliefNetwork:
@@ -124,6 +112,62 @@ def around(
         hidden = [rng.uniform(-spread, spread, (*lead, units)) for units in layers[:-1]]
         visible = np.log(on) - np.log1p(-on) - from_above
     return BeliefNetwork.layered(weights, [*hidden, visible], activation)
+
+
+def machine_to_learn(
+    hidden: int,
+    rows: Any,
+    seed: int | None = None,
+    *,
+    restricted: bool = True,
+    values: tuple[int, int] = (0, 1),
+    spread: float = 0.01,
+    id_columns: IdColumns = None,
+) -> BoltzmannMachine:
+    """A Boltzmann machine to start learning from: a visible unit for each column of rows, then `hidden` units.
+
+    Without hidden units it is that of independent columns, and all pairs are coupled with weight 0. With them, it is a
+    restricted machine; with `restricted=False`, all pairs are coupled. Weights of hidden units are normal with standard
+    deviation `spread`, so that hidden units differ. Where rows are a table with names, visible units have these, and
+    hidden ones are hidden0, hidden1, ...; rows are then read as 0 and 1.
+
+    >>> import plefka as pf
+    >>> pf.ensembles.machine_to_learn(2, [[1, 0, 0], [0, 1, 1]], seed=0)
+    <BoltzmannMachine: restricted, 3 x 2 units of 0 and 1, 6 couplings>
+    """
+    if not isinstance(hidden, int | np.integer) or hidden < 0:
+        raise InvalidInput(f"hidden must be a whole number of 0 or more; got {hidden!r}.")
+    if hidden and seed is None:
+        raise InvalidInput("weights of hidden units are random; add a seed, as in machine_to_learn(..., seed=0).")
+    names, on = _frequencies(rows, check_values(values), id_columns)
+    if names is not None and hidden:
+        names = [*names, *(f"hidden{k}" for k in range(hidden))]
+    bias = np.concatenate([np.log(on) - np.log1p(-on), np.zeros(hidden)])
+    W = np.random.default_rng(seed).normal(size=(len(on), hidden)) * spread
+    if hidden and restricted:
+        machine = BoltzmannMachine.restricted(W, bias[: len(on)], bias[len(on) :], names=names)
+    else:
+        dense = np.zeros((len(bias), len(bias)))
+        dense[: len(on), len(on) :] = W
+        machine = BoltzmannMachine(dense + dense.T, bias, names=names)
+    return machine.converted(values)
+
+
+def _frequencies(rows: Any, values: tuple[int, int], id_columns: IdColumns) -> tuple[list[str] | None, np.ndarray]:
+    """The names of the columns, if they have any, and how often each is on."""
+    if is_dataset(rows):
+        files = as_dataset(rows, id_columns=id_columns)
+        return files.names, files.frequencies
+    names = None
+    if is_table(rows):
+        table = read_table(rows, id_columns=id_columns)
+        names, rows, values = table.names, table.values, (0, 1)
+    rows, (off, on) = np.asarray(rows, float), values
+    if rows.ndim != 2 or rows.size == 0:
+        raise InvalidInput(f"rows must be a table with a column for each visible unit; got shape {rows.shape}.")
+    if not np.all(np.isnan(rows) | (rows == off) | (rows == on)):
+        raise InvalidInput(f"rows must be {off}, {on} or nan (missing). Round or threshold them first.")
+    return names, ((rows == on).sum(0) + 0.5) / ((~np.isnan(rows)).sum(0) + 1)
 
 
 def spin_glass(

@@ -136,7 +136,7 @@ def _by_response(solved: Solved) -> Any:
         raise does_not_apply(solved.method, why, "bethe")
     W, K, kinds = question_matrix(question), np.zeros((question.size,) * 2), _hessians(solved)
     for rows in grouped(np.concatenate([question.free, kinds[None] == "G2", kinds[None] == "bethe"])):
-        units, hessian = np.flatnonzero(question.free[:, rows[0]]), HESSIANS[kinds[rows[0]]]
+        units, hessian = np.flatnonzero(question.free[:, rows[0]]), HESSIANS[str(kinds[rows[0]])]
         step = max(1, AT_ONCE // max(1, len(units)) ** 2)
         for first in range(0, len(rows) if len(units) else 0, step):
             some = rows[first : first + step]
@@ -194,16 +194,19 @@ HESSIANS: dict[str, Callable] = {"G1": _first_order, "G2": _second_order, "bethe
 
 
 def past_its_turn(machine: "BoltzmannMachine", means: np.ndarray, gradient: Any) -> Any:
-    """Where a larger weight would no longer make the response of G2 larger, and the gradient asks for one.
+    """Where a weight has left the reach of G2, and the gradient asks for more of it.
 
-    The Hessian has -W - W^2 d_i d_j / 2 for a pair, which turns at W d_i d_j = -1. Covariances beyond that, such as
-    that of two units which are never on together, are out of reach of the second order, and weights would run away.
+    The Hessian has -W - W^2 d_i d_j / 2 for a pair, which turns at W d_i d_j = -1; and the expansion is one in
+    W^2 v_i v_j, which should be below 1. Covariances beyond that, such as that of two units which are never on
+    together, the second order cannot have, and weights would run away.
     """
-    d = 1 - 2 * means
-    slopes = machine.storage.along(lambda child, parent: d[child] * d[parent])
-    return jax.tree.map(
-        lambda w, product, g: (1 + w * product <= 0) & (g * w > 0), machine.storage.parameters, slopes, gradient
-    )
+    d, v = 1 - 2 * means, means * (1 - means)
+    products = [machine.storage.along(lambda child, parent, z=z: z[child] * z[parent]) for z in (d, v)]
+
+    def stops(w: Any, slope: np.ndarray, size: np.ndarray, g: np.ndarray) -> np.ndarray:
+        return ((1 + w * slope <= 0) | (w**2 * size >= 1)) & (g * w > 0)
+
+    return jax.tree.map(stops, machine.storage.parameters, *products, gradient)
 
 
 def question_matrix(question: "Question") -> np.ndarray:
@@ -243,7 +246,8 @@ def both_on(w: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     q = np.where(positive, e + (1 - e) * (a + b), 1 + (e - 1) * (a + b))
     product = np.where(positive, 1 - e, e * (e - 1)) * a * b
     root = np.sqrt(np.maximum(q**2 - 4 * product, 0.0))
-    return 2 * np.where(positive, 1.0, e) * a * b / np.maximum(q + root, np.finfo(float).tiny)
+    smaller = 2 * np.where(positive, 1.0, e) * a * b / np.maximum(q + root, np.finfo(float).tiny)
+    return np.where(q < 0, (q - root) / (2 * np.minimum(e - 1, -0.1)), smaller)  # q < 0 only where e < 1/2
 
 
 def _by_elimination(solved: Solved) -> Any:

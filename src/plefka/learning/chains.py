@@ -96,7 +96,7 @@ class ByChains(Gradients):
         return u @ c, outer(machine.storage, u * c, u), float(c.sum())
 
     def _row_chains(self, number: int, part: "Part", numbers: np.ndarray, when: When) -> np.ndarray:
-        """(units of the question, rows) after some sweeps of a chain for each row, from where the last epoch left it."""
+        """(units of the question, rows) after sweeps of a chain for each row, from where the last epoch left it."""
         kept, latent = self.memory[1][number], self.run.data.latent
         rng = np.random.default_rng([self.seed, number, *when, CLAMPED])
         place = np.full(self.run.network.size, -1)

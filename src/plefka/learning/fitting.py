@@ -112,27 +112,16 @@ def fit(
         data = _data(network, rows, weights, stream, id_columns)
         chosen = kind.default(network, data) if method is None else parse_method(method)
         held_out = _held_out(network, validation, validation_weights, id_columns)
-        batch_size = batch_size or kind.batch_size(data, chosen)
-        if len(data) > batch_size and seed is None:
+        size: int = batch_size or kind.batch_size(data, chosen)
+        if len(data) > size and seed is None:
             raise InvalidInput(
-                f"{len(data):,} rows in batches of {batch_size} are shuffled by a seed; add one, as in "
+                f"{len(data):,} rows in batches of {size} are shuffled by a seed; add one, as in "
                 "fit(..., seed=0), or raise batch_size."
             )
         rules = parametrisation(network, masks, frozen, shared)
         settings = kind.settings(network, chosen, rules, (float(l1), float(l2)), float(tol))
-        run = Run(
-            network,
-            settings,
-            data,
-            held_out,
-            chosen,
-            _optimizer(optimizer) or kind.optimizer(data, chosen),
-            batch_size,
-            seed,
-            epochs,
-            patience,
-            found,
-        )
+        moving = _optimizer(optimizer) or kind.optimizer(data, chosen)
+        run = Run(network, settings, data, held_out, chosen, moving, size, seed, epochs, patience, found)
         steps = kind.steps(run)
     return Loop(run, steps, callback, Checkpoint(checkpoint, checkpoint_every, found), verbose).learn()
 

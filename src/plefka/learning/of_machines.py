@@ -95,8 +95,8 @@ class MachineSteps(Steps):
         state = moved(
             state, settings, self.run.network.parameters, slope, average, optimizer=self.run.optimizer, work=size
         )
-        sums = [np.array([getattr(each, name) for each in found]).reshape(self.stack) for name in Gradient._fields[:3]]
-        return state, Outcome(*sums, None, stopped)
+        likelihood, counted, converged = (np.reshape([each[k] for each in found], self.stack) for k in range(3))
+        return state, Outcome(likelihood, counted, converged, None, stopped)
 
     def machines(self, free: Any) -> "list[BoltzmannMachine]":
         """One after another."""

@@ -53,10 +53,11 @@ class Parametrisation(eqx.Module):
 
 def parametrisation(network: Any, masks: Any, frozen: Any, shared: Any) -> Parametrisation:
     """The rules for a network: where there is an edge, what is frozen, what is shared."""
-    low, high = (-np.inf, np.inf) if network.activation is None else network.activation.domain
+    f: Any = network.activation
+    low, high = getattr(f, "domain", (-np.inf, np.inf))
     if (low, high) not in ((-np.inf, np.inf), (0.0, np.inf)):
         raise InvalidNetwork(
-            f"fit keeps fields in (-inf, inf) or [0, inf); {network.activation.name} needs ({low}, {high}). "
+            f"fit keeps fields in (-inf, inf) or [0, inf); {f.name} needs ({low}, {high}). "
             "Write the activation with one of these domains."
         )
     one = _of_one_network(network)

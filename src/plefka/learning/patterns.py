@@ -114,7 +114,9 @@ def as_patterns(
     `every_column`: one without a single value is an error, as nothing could be learned about it.
     """
     table = as_table(network, rows, what, id_columns)
-    return patterns_of(network, table.values, _units(network, table), weights, what, every_column=every_column)
+    numbers = (0, 1) if isinstance(rows, Table) or is_table(rows) else network.values
+    units = _units(network, table)
+    return patterns_of(network, table.values, units, weights, what, every_column=every_column, numbers=numbers)
 
 
 def as_table(network: Any, rows: Any, what: str = "rows", id_columns: IdColumns = None) -> Table:
@@ -130,13 +132,13 @@ def as_table(network: Any, rows: Any, what: str = "rows", id_columns: IdColumns 
 
 def patterns_of(
     network: Any, table: Any, units: np.ndarray, weights: Any = None, what: str = "rows",
-    *, every_column: bool = False,
+    *, every_column: bool = False, numbers: tuple[int, int] = (0, 1),
 ) -> Patterns:  # fmt: skip
-    """From a table, read in blocks, and the unit of each of its columns to patterns."""
+    """From a table, read in blocks, and the unit of each of its columns to patterns; `numbers`: for off and on."""
     if len(table) == 0:
         raise InvalidInput(f"{what} must not be empty; got an array of shape {table.shape}.")
     weights = _weights(weights, len(table), "weights" if what == "rows" else f"{what}_weights")
-    values = np.concatenate([_encoded(table, first, units, network, what) for first in _blocks(table)])
+    values = np.concatenate([_encoded(table, first, units, network, what, numbers) for first in _blocks(table)])
     seen = (values != MISSING).any(axis=0)
     if every_column and len(units) < network.size and not seen.all():
         missing = [network.names[unit] for unit in units[~seen]]
@@ -180,9 +182,11 @@ def _weights(weights: Any, count: int, what: str) -> np.ndarray:
     return weights
 
 
-def _encoded(table: Any, first: int, units: np.ndarray, network: Any, what: str) -> np.ndarray:
-    """A block of the table as int8: 0, 1 and MISSING, whatever the values of the network are."""
-    off, on = network.values
+def _encoded(
+    table: Any, first: int, units: np.ndarray, network: Any, what: str, numbers: tuple[int, int]
+) -> np.ndarray:
+    """A block of the table as int8: 0, 1 and MISSING, whatever the numbers for off and on are."""
+    off, on = numbers
     try:
         block = np.asarray(table[first : first + BLOCK], float)
     except (TypeError, ValueError):

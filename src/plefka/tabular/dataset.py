@@ -55,6 +55,7 @@ class Dataset:
     columns: list[str]  # as the files call them
     names: list[str] | None  # of the units; None where columns are only counted
     own: list[Own]  # their words for states
+    network: Any = None  # whose numbers for off and on they have, if not 0 and 1
 
     def __len__(self) -> int:
         """How many rows there are."""
@@ -76,7 +77,7 @@ class Dataset:
         roles = Roles(list(range(len(self.columns))), self.names, {}, [])
         with naming(group.path):
             for found in self._decoded(group):
-                values = numbers_in(found, roles, self.own)
+                values = numbers_in(found, roles, self.own, self.network)
                 yield found.first - group.in_file, np.where(np.isnan(values), MISSING, values).astype(np.int8)
 
     def _decoded(self, group: Group) -> Iterator[Columns]:
@@ -136,7 +137,7 @@ def as_dataset(source: Any, network: "BeliefNetwork | None" = None, id_columns: 
     groups = tuple(_groups(paths, chosen))
     if not groups or not chosen:
         raise InvalidFile(f"{source}: a table must have at least one row and one column.")
-    return Dataset(fspath(source), groups, chosen, roles.names, own)
+    return Dataset(fspath(source), groups, chosen, roles.names, own, network)
 
 
 def _paths(source: Any) -> list[Path]:

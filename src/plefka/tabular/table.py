@@ -14,7 +14,7 @@ from plefka.errors import InvalidFile, InvalidInput, PlefkaError
 from plefka.tabular.columns import Columns, is_frame, of_frame
 from plefka.tabular.files import file_blocks, mapped_array, naming, suffix_of
 from plefka.tabular.roles import IdColumns, Roles, roles_of
-from plefka.tabular.words import NAN, NO_STATE, Own, hint, own_text, states_of
+from plefka.tabular.words import NAN, NO_STATE, Own, hint, is_numeric, own_text, states_of
 
 if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
@@ -81,7 +81,7 @@ def _joined(
     own = own_words(network, roles)
     values, ids = [], {name: [] for name in roles.ids_in(sample)}
     for block in blocks:
-        values.append(numbers_in(block, roles, own).astype(np.float32))
+        values.append(numbers_in(block, roles, own, network).astype(np.float32))
         for name, names in roles.ids_in(block).items():
             ids[name] += names
     joined = np.concatenate(values)
@@ -111,26 +111,34 @@ def own_words(network: "BeliefNetwork | None", roles: Roles) -> list[Own]:
     return [network.given_states[unit] for unit in units_of(network, roles.names, len(roles.units)).tolist()]
 
 
-def numbers_in(block: Columns, roles: Roles, own: list[Own]) -> np.ndarray:
-    """0, 1 and nan in the columns that are units; an error that says where something else stands."""
-    values = np.full((len(block), len(roles.units)), NAN)
+def numbers_in(block: Columns, roles: Roles, own: list[Own], network: Any = None) -> np.ndarray:
+    """0, 1 and nan in the columns that are units, whatever the numbers of the network for off and on are.
+
+    An error says where something else stands.
+    """
+    values, numbers = np.full((len(block), len(roles.units)), NAN), (0, 1) if network is None else network.values
     for column, (at, words) in enumerate(zip(roles.units, own, strict=True)):
-        values[:, column] = states_of(block.values[at], words)
+        given = block.values[at] if numbers == (0, 1) else _as_zero_and_one(network, block.values[at])
+        values[:, column] = states_of(given, words)
     odd = np.argwhere(values == NO_STATE)
     if len(odd):
         row, column = odd[0].tolist()
-        raise ValueError(_odd_text(block, row, roles.units[column], own[column]))
+        raise ValueError(_odd_text(block, row, roles.units[column], own[column], numbers))
     return values
 
 
-def _odd_text(block: Columns, row: int, at: int, own: Own) -> str:
+def _as_zero_and_one(network: Any, values: Any) -> Any:
+    from plefka.conventions import as_off_and_on  # it needs the networks, which need tables
+
+    return as_off_and_on(network, values) if is_numeric(values) else [as_off_and_on(network, each) for each in values]
+
+
+def _odd_text(block: Columns, row: int, at: int, own: Own, numbers: tuple[int, int]) -> str:
     value = block.values[at][row]
     value = value.item() if isinstance(value, np.generic) else value
     missing = "empty (missing)" if block.lines is not None else "missing"
-    return (
-        f"{block.place(row)}: {block.called(at)} must be 0, 1 or {missing}{own_text(own)}; got {value!r}."
-        f"{hint(value, own)}"
-    )
+    states = f"{numbers[0]}, {numbers[1]} or {missing}{own_text(own)}"
+    return f"{block.place(row)}: {block.called(at)} must be {states}; got {value!r}.{hint(value, own)}"
 
 
 def _check_numbers(block: np.ndarray, first: int) -> None:

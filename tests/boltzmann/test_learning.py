@@ -1,0 +1,463 @@
+"""Learning Boltzmann machines: gradients against enumeration, what every method learns, and what is refused."""
+
+import itertools
+from typing import Any
+
+import jax
+import numpy as np
+import optax
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+import plefka as pf
+from plefka.evidence import Evidence
+from plefka.learning.annealed import log_partitions
+from plefka.learning.chains import ByChains
+from plefka.learning.gradients import ByMoments, ByNeighbours
+from plefka.learning.of_machines import in_own_values
+from plefka.learning.steps import When
+from plefka.methods import parse_method
+from plefka.pair_moments import HESSIANS, both_on, moments, response
+from tests.boltzmann.machines import MACHINES, couplings, fields, full_weights, log_weights, restricted, states
+
+SOME = [{}, {1: 1}, {0: 0, 2: 1}]
+
+
+def enumerated(machine: Any, seen: dict[int, int]) -> tuple[float, np.ndarray, np.ndarray]:
+    """ln Z, <S_i> and <S_i S_j> of units counted as 0 and 1, by the definition."""
+    S = states(machine)
+    for unit, state in seen.items():
+        S = S[S[:, unit] == machine.values[state]]
+    log_w = log_weights(machine, S)
+    log_z, on = np.logaddexp.reduce(log_w), (machine.values[1] == S) * 1.0
+    p = np.exp(log_w - log_z)
+    return float(log_z), p @ on, np.einsum("s,si,sj->ij", p, on, on)
+
+
+def along(machine: pf.BoltzmannMachine, matrix: np.ndarray) -> list[np.ndarray]:
+    """The entries of a matrix that belong to couplings."""
+    found = jax.tree.leaves(machine.storage.along(lambda child, parent: matrix[child, parent]))
+    there = jax.tree.leaves(machine.storage.parameters)
+    return [np.where(w != 0, z, 0.0) for z, w in zip(found, there, strict=True)]
+
+
+def only_couplings(machine: pf.BoltzmannMachine, second: Any) -> list[np.ndarray]:
+    there = jax.tree.leaves(machine.storage.parameters)
+    return [np.where(w != 0, z, 0.0) for z, w in zip(jax.tree.leaves(second), there, strict=True)]
+
+
+def row(machine: pf.BoltzmannMachine, seen: dict[int, int]) -> np.ndarray:
+    found = np.full((1, machine.size), np.nan)
+    found[0, list(seen)] = list(seen.values())
+    return found
+
+
+# ---- averages --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seen", SOME, ids=str)
+@pytest.mark.parametrize("name", MACHINES)
+def test_exact_averages_are_those_of_enumeration(name, seen):
+    machine = MACHINES[name]
+    found = moments(machine, row(machine, seen), np.ones(1), parse_method("exact"))
+    log_z, first, second = enumerated(machine, seen)
+    assert found.log_partition == pytest.approx(log_z, abs=1e-10)
+    np.testing.assert_allclose(found.first, first, atol=1e-12)
+    for got, want in zip(only_couplings(machine, found.second), along(machine, second), strict=True):
+        np.testing.assert_allclose(got, want, atol=1e-12)
+
+
+def test_averages_by_elimination_are_those_of_enumeration():
+    """A ladder of 2 x 13 units, which is narrow: its states are too many to be quick, but not for the oracle."""
+    grid = pf.ensembles.ising_grid(2, 13, coupling=0.7, field=0.4, seed=1).converted()
+    found = moments(grid, np.full((1, 26), np.nan), np.ones(1), parse_method("exact"))
+    W = full_weights(grid)
+
+    def with_weight(unit: int, other: int, change: float) -> float:
+        changed = W.copy()
+        changed[unit, other] += change
+        changed[other, unit] += change
+        return pf.infer(pf.BoltzmannMachine(sp.csr_array(changed), grid.bias), None, "exact").log_partition
+
+    child, parent, _ = grid.storage.edge_list()
+    for edge in (0, 7, len(child) - 1):
+        i, j = int(child[edge]), int(parent[edge])
+        slope = (with_weight(i, j, 1e-4) - with_weight(i, j, -1e-4)) / 2e-4
+        assert found.second[edge] == pytest.approx(slope, abs=1e-7)
+
+
+@pytest.mark.parametrize("method", ["G1", "G2"])
+@pytest.mark.parametrize("name", MACHINES)
+def test_linear_response_is_the_covariance_of_the_solution(name, method):
+    machine = MACHINES[name]
+    found = moments(machine, row(machine, {1: 1}), np.ones(1), parse_method(method))
+    solution = pf.infer(machine, {1: machine.values[1]}, method, throw=False)
+    second = solution.covariance() + np.outer(solution.means, solution.means)
+    for got, want in zip(only_couplings(machine, found.second), along(machine, second), strict=True):
+        np.testing.assert_allclose(got, want, atol=1e-9)
+
+
+def test_bethe_is_exact_without_loops():
+    chain = np.diag([1.5, -2.0, 0.7, 3.0], -1)
+    machine = pf.BoltzmannMachine(chain + chain.T, [0.3, -0.2, 0.1, 0.5, -1.0])
+    found = moments(machine, row(machine, {}), np.ones(1), parse_method("bethe"))
+    _, first, second = enumerated(machine, {})
+    np.testing.assert_allclose(found.first, first, atol=1e-7)
+    for got, want in zip(only_couplings(machine, found.second), along(machine, second), strict=True):
+        np.testing.assert_allclose(got, want, atol=1e-6)
+
+
+def test_the_belief_of_a_pair_has_its_marginals_and_its_odds_ratio():
+    rng = np.random.default_rng(0)
+    w = np.array([-800.0, -30.0, -1.0, 0.0, 1e-9, 2.0, 30.0, 800.0])
+    a, b = rng.random((2, len(w)))
+    both = both_on(w, a, b)
+    low, high = np.maximum(0, a + b - 1), np.minimum(a, b)
+    assert np.all((both >= low - 1e-12) & (both <= high + 1e-12))
+    some = slice(2, 6)
+    odds = both * (1 - a - b + both) / ((a - both) * (b - both))
+    np.testing.assert_allclose(np.log(odds[some]), w[some], atol=1e-6)
+
+
+def test_many_units_have_the_beliefs_of_pairs(monkeypatch):
+    machine, method = MACHINES["restricted"], parse_method("bethe")
+    whole = moments(machine, row(machine, {}), np.ones(1), method)
+    monkeypatch.setattr("plefka.pair_moments.MOST_UNITS", 2)
+    pairs = moments(machine, row(machine, {}), np.ones(1), method)
+    np.testing.assert_allclose(pairs.first, whole.first)
+    exact = enumerated(machine, {})[2]
+    for got, want in zip(only_couplings(machine, pairs.second), along(machine, exact), strict=True):
+        assert np.abs(got - want).max() < 0.02
+    with pytest.raises(pf.errors.MethodDoesNotApply, match=r"would invert a matrix of .* Use bethe instead"):
+        moments(machine, row(machine, {}), np.ones(1), parse_method("G2"))
+
+
+def test_the_hessian_of_bethe_is_that_of_its_beliefs():
+    """Linear response: the means move by C when biases do."""
+    W, h = couplings(5, 0.6, 11), fields(5, 0.5, 12)
+    u = pf.infer(pf.BoltzmannMachine(W, h), None, "bethe[tol=1e-13]").means
+    C = response(HESSIANS["bethe"], W, u[None])[0]
+    for unit in range(5):
+        moved = [
+            pf.infer(pf.BoltzmannMachine(W, h + step * np.eye(5)[unit]), None, "bethe[tol=1e-13]").means
+            for step in (1e-4, -1e-4)
+        ]
+        np.testing.assert_allclose((moved[0] - moved[1]) / 2e-4, C[unit], atol=1e-6)
+
+
+# ---- gradients -------------------------------------------------------------------------------------------------------
+
+
+def run_of(machine: pf.BoltzmannMachine, rows: np.ndarray, method: str, **options: Any) -> Any:
+    """The run that `fit` would make, with its gradients."""
+    from plefka.learning import fitting, of_machines
+    from plefka.learning.devices import Devices
+    from plefka.learning.parameters import parametrisation
+    from plefka.learning.patterns import as_patterns
+
+    data, chosen = as_patterns(machine, rows), parse_method(method)
+    rules = parametrisation(machine, None, None, None)
+    settings = of_machines.settings(machine, chosen, rules, (0.0, 0.0), 1e-12)
+    return fitting.Run(machine, settings, data, None, chosen, optax.sgd(0.1), len(data), 0, 1, 1, Devices())
+
+
+def rows_of(machine: pf.BoltzmannMachine, count: int, seed: int, missing: float = 0.0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    found = rng.choice(machine.values, (count, machine.size)).astype(float)
+    found[rng.random(found.shape) < missing] = np.nan
+    return found
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.4])
+@pytest.mark.parametrize("name", ["dense", "dense, spins, temperature", "sparse", "restricted, spins"])
+def test_the_exact_gradient_is_the_slope_of_the_log_likelihood(name, missing):
+    machine = MACHINES[name]
+    rows = rows_of(machine, 5, 3, missing)
+    run = run_of(machine, rows, "exact")
+    given = np.arange(len(run.data)), run.data.rows(), run.data.counts
+    found = ByMoments(run).of(0, machine, given, When(0, 0))
+    weights, bias = in_own_values(machine, found)
+
+    def log_likelihood(parameters: Any) -> float:
+        other = machine.with_parameters(parameters)
+        return float(np.sum(pf.infer(other, rows, "exact").log_likelihood))
+
+    assert found.log_likelihood == pytest.approx(log_likelihood(machine.parameters), abs=1e-9)
+    leaves, structure = jax.tree.flatten(machine.parameters)
+    slopes = [*jax.tree.leaves(weights), bias]
+    for number, leaf in enumerate(leaves):
+        for place in itertools.islice(zip(*np.nonzero(leaf), strict=True), 4):
+            step = np.zeros(leaf.shape)
+            step[place] = 1e-5
+            ends = [
+                log_likelihood(
+                    jax.tree.unflatten(structure, [*leaves[:number], leaf + s * step, *leaves[number + 1 :]])
+                )
+                for s in (1, -1)
+            ]
+            assert slopes[number][place] == pytest.approx((ends[0] - ends[1]) / 2e-5, abs=1e-5)
+
+
+@pytest.mark.parametrize("name", ["dense", "dense, spins, temperature"])
+def test_the_gradient_of_neighbours_is_the_slope_of_the_pseudo_likelihood(name):
+    machine = MACHINES[name]
+    rows = rows_of(machine, 6, 5)
+    run = run_of(machine, rows, "pseudolikelihood")
+
+    def of(machine: pf.BoltzmannMachine) -> Any:
+        given = np.arange(len(run.data)), run.data.rows(), run.data.counts
+        return ByNeighbours(run).of(0, machine, given, When(0, 0))
+
+    by_units = 0.0
+    for unit in range(machine.size):
+        both = [np.where(np.arange(machine.size) == unit, value, rows) for value in machine.values]
+        joint = [machine.log_joint(each) for each in both]
+        by_units += float(np.sum(machine.log_joint(rows) - np.logaddexp(*joint)))
+    assert of(machine).log_likelihood == pytest.approx(by_units, abs=1e-9)
+    weights, bias = in_own_values(machine, of(machine))
+    L, h = machine.parameters
+    for place in [(1, 0), (4, 2)]:
+        step = np.zeros(L[0].shape)
+        step[place] = 1e-5
+        ends = [of(machine.with_parameters(((L[0] + s * step,), h))).log_likelihood for s in (1, -1)]
+        assert weights[0][place] == pytest.approx((ends[0] - ends[1]) / 2e-5, abs=1e-5)
+    ends = [of(machine.with_parameters((L, h + s * 1e-5 * (np.arange(6) == 2)))).log_likelihood for s in (1, -1)]
+    assert bias[2] == pytest.approx((ends[0] - ends[1]) / 2e-5, abs=1e-5)
+
+
+@pytest.mark.parametrize("hidden", [False, True])
+def test_chains_come_to_the_exact_averages(hidden):
+    """Without steps, the average gradient of many sweeps is the exact one, to its sampling error."""
+    machine = restricted(4, 3, 0.8, 21) if hidden else pf.BoltzmannMachine(couplings(5, 0.6, 22), fields(5, 0.5, 23))
+    rows = rows_of(machine, 6, 24)[:, : 4 if hidden else 5]
+    exact, chains = run_of(machine, rows, "exact"), run_of(machine, rows, "persistent[chains=400]")
+    given = np.arange(len(exact.data)), exact.data.rows(), exact.data.counts
+    want = ByMoments(exact).of(0, machine, given, When(0, 0))
+    source = ByChains(chains)
+    found = [source.of(0, machine, given, When(0, number)) for number in range(60)][10:]
+    error = 6 * len(rows) * 3 / np.sqrt(400 * 50)
+    assert np.abs(np.mean([each.first for each in found], axis=0) - want.first).max() < error
+    second = jax.tree.map(lambda *z: np.mean(z, axis=0), *[each.second for each in found])
+    for a, b in zip(only_couplings(machine, second), only_couplings(machine, want.second), strict=True):
+        assert np.abs(a - b).max() < error
+
+
+def test_chains_of_rows_come_to_the_exact_averages():
+    """Hidden units that are coupled to each other need chains of their own, which go on in the next epoch."""
+    machine = pf.BoltzmannMachine(couplings(5, 0.8, 32), fields(5, 0.5, 33))
+    rows = np.full((4, 5), np.nan)
+    rows[:, :2] = [[0, 1], [1, 1], [1, 0], [0, 0]]
+    exact, chains = run_of(machine, rows, "exact"), run_of(machine, rows, "persistent[chains=400]")
+    given = np.arange(len(exact.data)), exact.data.rows(), exact.data.counts
+    want = ByMoments(exact).of(0, machine, given, When(0, 0))
+    source = ByChains(chains)
+    found = [source.of(0, machine, given, When(number, 0)) for number in range(1500)]
+    assert source.memory[1].any()
+    np.testing.assert_allclose(np.mean([each.first for each in found], axis=0), want.first, atol=0.15)
+
+
+def test_annealed_log_z_is_within_its_error():
+    machine = pf.BoltzmannMachine(couplings(8, 0.7, 41), fields(8, 0.5, 42), constant=0.3)
+    rows = np.full((3, 8), np.nan)
+    rows[1, 0], rows[2] = 1, [0, 1, 0, 1, 1, 0, 0, 1]
+    found = log_partitions(machine, rows, (0,), 400, 100, seconds=0.0)
+    want = pf.infer(machine, Evidence(rows, batched=True), "exact").log_partition
+    assert np.all(np.abs(found.value - want) < 5 * found.error + 1e-9)
+    assert not found.is_exact
+    assert found.error[2] == 0
+    assert log_partitions(machine, rows, (0,), 400, 100).is_exact
+
+
+# ---- learning --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def drawn() -> tuple[pf.BoltzmannMachine, np.ndarray]:
+    """A machine of 6 spins with fields, and 4,000 of its states."""
+    machine = pf.BoltzmannMachine(couplings(6, 0.15, 51), fields(6, 0.3, 52), values=(-1, 1))
+    return machine, machine.sample(seed=0, count=4000).astype(float)
+
+
+def independent(machine: pf.BoltzmannMachine) -> pf.BoltzmannMachine:
+    return pf.BoltzmannMachine(np.zeros((machine.size,) * 2), np.zeros(machine.size), values=machine.values)
+
+
+def likelihood(machine: Any, rows: np.ndarray) -> float:
+    return float(np.mean(machine.log_joint(rows)) - pf.infer(machine, None, "exact").log_partition)
+
+
+@pytest.mark.parametrize(
+    ("method", "share"),
+    [("exact", 0.999), ("G2", 0.95), ("bethe", 0.97), ("pseudolikelihood", 0.98), ("persistent[chains=300]", 0.9)],
+)
+def test_every_method_learns_what_the_rows_say(drawn, method, share):
+    """How much of what the maximum gains over independent units, in exact ln P."""
+    machine, rows = drawn
+    seed = None if method in ("exact", "G2", "bethe") else 0
+    batch = 500 if method == "pseudolikelihood" else None
+    fitted = pf.fit(independent(machine), rows, method, epochs=150, seed=seed, batch_size=batch, verbose=False)
+    best = pf.fit(independent(machine), rows, "exact", epochs=400, verbose=False)
+    alone = pf.fit(independent(machine), rows, "exact", epochs=400, frozen="weights", verbose=False)
+    lowest, highest = (likelihood(found.network, rows) for found in (alone, best))
+    assert highest - lowest > 0.05
+    assert likelihood(fitted.network, rows) - lowest > share * (highest - lowest)
+    assert fitted.network.values == machine.values
+    assert not fitted.warnings
+    np.testing.assert_allclose(fitted.history["log_likelihood"][-1], likelihood(fitted.network, rows), atol=1e-9)
+
+
+def test_exact_learning_matches_means_and_moments(drawn):
+    machine, rows = drawn
+    found = pf.fit(independent(machine), rows, epochs=400, verbose=False)
+    assert str(found.method) == "exact"
+    _, first, second = enumerated(found.network, {})
+    on = (rows + 1) / 2
+    np.testing.assert_allclose(first, on.mean(0), atol=1e-5)
+    np.testing.assert_allclose(second, on.T @ on / len(on), atol=1e-4)
+
+
+def test_missing_values_are_summed_out(drawn):
+    machine, rows = drawn
+    some = rows[:300].copy()
+    some[np.random.default_rng(0).random(some.shape) < 0.2] = np.nan
+    found = pf.fit(independent(machine), some, "exact", epochs=12, batch_size=300, verbose=False)
+    start = pf.infer(independent(machine), some, "exact").log_likelihood.mean()
+    assert pf.infer(found.network, some, "exact").log_likelihood.mean() > start + 0.05
+    assert found.history["objective"][0] == pytest.approx(start, abs=1e-9)
+
+
+@pytest.mark.parametrize(("method", "least"), [("exact", 0.9), ("persistent", 0.7), ("bethe", 0.4), ("G2", 0.4)])
+def test_a_restricted_machine_learns_two_patterns(method, least):
+    rows = np.repeat([[1, 1, 0, 0], [0, 0, 1, 1]], 20, axis=0).astype(float)
+    start = pf.ensembles.machine_to_learn(2, rows, seed=0, spread=0.3)
+    fitted = pf.fit(start, rows, method, epochs=150, seed=0, optimizer=optax.adam(0.05), verbose=False)
+    exact = pf.infer(fitted.network, np.c_[rows[[0, 20]], np.full((2, 2), np.nan)], "exact").log_likelihood
+    assert np.exp(exact).sum() > least  # by independent units: 1/8
+    assert fitted.network.layers == (4, 2)
+
+
+def test_a_stack_learns_as_its_machines_do_alone():
+    rows = rows_of(MACHINES["dense"], 40, 61)
+    stack = pf.ensembles.spin_glass(6, 3, 0).converted()
+    together = pf.fit(stack, rows, "exact", epochs=3, verbose=False)
+    assert together.history["objective"].shape == (3, 3)
+    for number in range(3):
+        alone = pf.fit(stack.take(number), rows, "exact", epochs=3, verbose=False)
+        np.testing.assert_allclose(together.network.take(number).weights, alone.network.weights, atol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["persistent[chains=20]", "exact", "pseudolikelihood"])
+def test_a_run_resumes_to_the_very_same_result(tmp_path, method):
+    start = MACHINES["dense" if method == "pseudolikelihood" else "restricted"]
+    rows = rows_of(start, 30, 71)[:, start.visible]
+    options = {"seed": 0, "batch_size": 8, "verbose": False}
+    whole = pf.fit(start, rows, method, epochs=4, **options)
+    pf.fit(start, rows, method, epochs=2, checkpoint=tmp_path / "run.npz", **options)
+    resumed = pf.fit(start, rows, method, epochs=4, checkpoint=tmp_path / "run.npz", **options)
+    np.testing.assert_array_equal(resumed.network.weights, whole.network.weights)
+    np.testing.assert_array_equal(resumed.history["objective"], whole.history["objective"])
+
+
+def test_masks_frozen_and_penalties():
+    machine, rows = MACHINES["dense"], rows_of(MACHINES["dense"], 50, 81)
+    mask = np.ones((6, 6))
+    mask[0, 1] = mask[1, 0] = 0
+    found = pf.fit(machine, rows, "exact", masks=mask, frozen="bias", epochs=5, verbose=False).network
+    assert found.weights[0, 1] == found.weights[1, 0] == 0
+    np.testing.assert_array_equal(found.bias, machine.bias)
+    np.testing.assert_allclose(found.weights, found.weights.T)
+    small, free = (pf.fit(machine, rows, "exact", l2=l2, epochs=60, verbose=False).network for l2 in (1.0, 0.0))
+    assert np.abs(small.weights).sum() < 0.5 * np.abs(free.weights).sum()
+    block = np.ones((4, 3))
+    block[2] = 0
+    rbm = pf.fit(MACHINES["restricted"], rows[:, :4], "exact", masks=block, epochs=2, verbose=False, batch_size=50)
+    np.testing.assert_array_equal(rbm.network.weights[2], 0)
+
+
+def test_a_sparse_machine_keeps_its_couplings():
+    grid = pf.ensembles.ising_grid(3, 3, coupling=0.5)
+    rows = grid.sample(seed=0, count=500).astype(float)
+    found: Any = pf.fit(grid, rows, "bethe", epochs=5, verbose=False).network
+    assert found.num_couplings == grid.num_couplings
+    assert found.storage.size == 9
+
+
+def test_validation_stops_and_the_best_machine_is_returned(drawn):
+    machine, rows = drawn
+    fitted = pf.fit(
+        independent(machine), rows[:30], "exact", validation=rows[1000:1400], patience=5, epochs=500, verbose=False
+    )
+    assert fitted.stopped is pf.Stopped.VALIDATION
+    best = np.nanmax(fitted.history["validation"])
+    assert best == pytest.approx(likelihood(fitted.network, rows[1000:1400]), abs=1e-9)
+
+
+def test_states_that_a_method_does_not_see_are_a_warning():
+    """Strong couplings that bethe takes for weak ones: annealing finds the states with all units on."""
+    start = pf.BoltzmannMachine(0.9 * (np.ones((20, 20)) - np.eye(20)), np.full(20, -6.0))
+    rows = (np.random.default_rng(0).random((200, 20)) < 0.02).astype(float)
+    fitted = pf.fit(start, rows, "bethe", epochs=1, optimizer=optax.sgd(1e-9), verbose=False)
+    assert any("the machine has probable states that this method does not see" in each for each in fitted.warnings)
+
+
+def test_neighbours_that_mislead_are_a_warning():
+    start = pf.BoltzmannMachine(0.9 * (np.ones((20, 20)) - np.eye(20)), np.full(20, -6.0))
+    rows = (np.random.default_rng(0).random((200, 20)) < 0.02).astype(float)
+    fitted = pf.fit(start, rows, "pseudolikelihood", epochs=1, seed=0, optimizer=optax.sgd(1e-9), verbose=False)
+    assert any("which is below that of independent units" in each for each in fitted.warnings)
+
+
+def test_weights_of_the_second_order_do_not_run_away():
+    """Two units that are never on together have a covariance that G2 cannot reach."""
+    rows = np.array([[0, 0], [1, 0], [0, 1]] * 10, float)
+    start = pf.BoltzmannMachine(np.zeros((2, 2)), np.zeros(2))
+    found = pf.fit(start, rows, "G2", epochs=500, verbose=False).network
+    u = pf.infer(found, None, "G2").means
+    assert -1.2 < found.weights[0, 1] * np.sqrt(np.prod(u * (1 - u))) < -0.8
+
+
+# ---- rows and words --------------------------------------------------------------------------------------------------
+
+
+def test_tables_are_read_by_names_and_in_the_machine_s_values():
+    machine = pf.BoltzmannMachine(np.zeros((2, 2)), np.zeros(2), values=(-1, 1), names=["a", "b"])
+    rows = rows_of(machine, 30, 91)
+    frame = pd.DataFrame(rows, columns=["a", "b"])[["b", "a"]]
+    found = [pf.fit(machine, given, "exact", epochs=3, verbose=False).network for given in (rows, frame)]
+    np.testing.assert_allclose(found[0].weights, found[1].weights, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"method": "G12"},
+            r"^G12 does not apply: it does not say how the units .* Use exact, G1, G2, bethe, persistent",
+        ),
+        ({"method": "auto"}, "^auto does not apply"),
+        ({"method": "G3"}, "^G3 does not apply"),
+        ({"method": "persistent"}, "persistent chains are random; pass a seed"),
+        ({"rows": np.full((2, 6), 0.5)}, "rows must be 0, 1 or nan .missing.; got 0.5 in row 0"),
+        ({"rows": np.zeros((2, 5))}, "rows must have 6 columns, one for each visible unit; got shape"),
+        ({"batch_size": 0}, "batch_size must be a whole number of 1 or more"),
+    ],
+)
+def test_what_cannot_be_learned_is_refused(change, message):
+    machine = MACHINES["dense"]
+    options = {"rows": rows_of(machine, 4, 0), "method": "exact", "verbose": False} | change
+    rows, method = options.pop("rows"), options.pop("method")
+    with pytest.raises(pf.errors.PlefkaError, match=message):
+        pf.fit(machine, rows, method, **options)
+
+
+def test_neighbours_need_all_units():
+    with pytest.raises(pf.errors.InvalidInput, match="pseudolikelihood needs rows in which every unit"):
+        pf.fit(MACHINES["restricted"], np.zeros((3, 4)), "pseudolikelihood", verbose=False)
+
+
+@pytest.mark.parametrize("method", ["persistent", "pseudolikelihood"])
+def test_what_is_for_learning_answers_no_question(method):
+    assert pf.parse_method(str(pf.parse_method(method))) == pf.parse_method(method)
+    with pytest.raises(pf.errors.MethodDoesNotApply, match="it is for learning a Boltzmann machine"):
+        pf.infer(MACHINES["dense"], None, method)
