@@ -24,7 +24,7 @@ import plefka as pf
 from benchmarks.measure import Row, best_of_both, peak_memory
 from plefka.experiments.learn_bars import bars
 from plefka.learning import likelihood
-from plefka.learning.fitting import STEP_SIZE
+from plefka.learning.optimizers import STEP_SIZE
 from plefka.learning.patterns import as_patterns, batches
 from plefka.sklearn import BeliefNetworkClassifier
 

@@ -10,7 +10,7 @@ import numpy as np
 
 import plefka as pf
 from plefka.errors import PlefkaError
-from plefka.learning import epochs as loop
+from plefka.learning import of_beliefs as loop
 from plefka.learning.processes import join
 
 EPOCHS = 20

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 from jaxtyping import PyTree
@@ -11,8 +11,9 @@ from plefka.solution import ROUNDING
 
 if TYPE_CHECKING:
     from plefka.methods import Method
-    from plefka.networks.belief import BeliefNetwork
-    from plefka.networks.boltzmann import BoltzmannMachine
+    from plefka.networks.network import Network
+
+N = TypeVar("N", bound="Network")
 
 
 class Stopped(Enum):
@@ -46,7 +47,7 @@ COLUMNS = ("epoch", "objective", "log_likelihood", "validation", "solved", "conv
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Fitted:
+class Fitted(Generic[N]):
     """What `fit` learned, and how it went.
 
     - `network`: the network with the learned parameters.
@@ -71,7 +72,7 @@ class Fitted:
     (2, 'all epochs are done')
     """
 
-    network: "BeliefNetwork | BoltzmannMachine"
+    network: N
     history: dict[str, np.ndarray]
     stopped: Stopped
     method: "Method"

@@ -12,7 +12,7 @@ from plefka.errors import InvalidInput
 from plefka.learning.checkpoint import Checkpoint
 from plefka.learning.devices import Devices
 from plefka.learning.epochs import Loop
-from plefka.learning.fitted import Fitted
+from plefka.learning.fitted import Fitted, N
 from plefka.learning.parameters import masked, parametrisation
 from plefka.learning.patterns import Data, Patterns, as_patterns
 from plefka.learning.stream import Stream, is_streamed
@@ -27,7 +27,7 @@ KINDS = {BeliefNetwork: "plefka.learning.of_beliefs", BoltzmannMachine: "plefka.
 
 
 def fit(
-    network: BeliefNetwork | BoltzmannMachine,
+    network: N,
     rows: Any,
     method: str | Method | None = None,
     *,
@@ -52,7 +52,7 @@ def fit(
     stream: bool | None = None,
     devices: Sequence[Any] | None = None,
     verbose: bool | None = None,
-) -> Fitted:
+) -> Fitted[N]:
     """Learn the weights and biases of a network, or of every network of a stack, from binary rows.
 
     **Arguments:**
