@@ -32,7 +32,12 @@ def answer(out, **options):
 
 def local(**options):
     return distributed.LocalCluster(
-        threads_per_worker=1, processes=False, protocol="tcp://", host="127.0.0.1", dashboard_address=None, **options
+        threads_per_worker=1,
+        processes=False,
+        protocol="tcp://",
+        host="127.0.0.1",
+        dashboard_address="127.0.0.1:0",
+        **options,
     )
 
 

@@ -84,8 +84,12 @@ class Cluster(Team):
             except ImportError as error:
                 raise InvalidInput(f"the workers cannot import this plefka: {error}. {SAME}") from error
             except TimeoutError:
-                if self.client.cluster is None or self.client.status != "running":
+                if self.client.status != "running":
                     raise
+            if self.client.nthreads():  # they import plefka, or have other work
+                continue
+            if self.client.cluster is None:
+                raise WorkersLost(_why_none(self.client))
             warnings.warn(_still_none(self.client), PlefkaWarning, stacklevel=2)
 
     def submit(self, piece: tuple) -> Future:
