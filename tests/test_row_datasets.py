@@ -157,6 +157,8 @@ def test_bad_teams(frame, tmp_path, monkeypatch):
     monkeypatch.setattr(cluster, "PATIENCE", 0.2)
     with pytest.raises(InvalidInput, match=r"no Dask scheduler answers at 'tcp://127.0.0.1:1'. .* dask scheduler"):
         answer(client="tcp://127.0.0.1:1")
+    with pytest.raises(InvalidInput, match=r"no Dask scheduler answers at 'nonsense'. Give its address as tcp://HOST"):
+        answer(client="nonsense")
     monkeypatch.setitem(__import__("sys").modules, "distributed", None)
     with pytest.raises(MissingExtra, match=r"work on a cluster needs distributed.* pip install 'plefka\[cluster\]'"):
         answer(client="tcp://127.0.0.1:1")

@@ -28,10 +28,24 @@ def test_workers_run_the_same_code():
     flags = os.environ.get("XLA_FLAGS", "")
     same = cluster.Shared((source(), flags), max, 3)
     assert cluster.do(same, 5) == 5
-    with pytest.raises(InvalidInput, match=r"the workers run another plefka than this process. Install the same"):
+    with pytest.raises(InvalidInput, match=r"a worker runs another plefka than this process. Install the same"):
         cluster.do(same._replace(code=("other", flags)), 5)
-    with pytest.raises(InvalidInput, match=r"must have the XLA_FLAGS of this process.* Start them with XLA_FLAGS='a'"):
+    with pytest.raises(
+        InvalidInput, match=r"must have the XLA_FLAGS of this process.* Start all workers with XLA_FLAGS='a'"
+    ):
         cluster.do(same._replace(code=(source(), "a")), 5)
+
+
+def test_a_worker_that_cannot_serve_is_named():
+    mine = cluster._code()
+    cluster._check_codes({"tcp://a:1": mine, "tcp://b:2": OSError("gone")}, mine)
+    with pytest.raises(InvalidInput, match=r"the worker at tcp://b:2 runs another plefka than this process"):
+        cluster._check_codes({"tcp://a:1": mine, "tcp://b:2": ("other", "")}, mine)
+    missing = Exception("No module named 'plefka'")
+    with pytest.raises(
+        InvalidInput, match=r"tcp://b:2 cannot import this plefka: No module .*Install the same version"
+    ):
+        cluster._check_codes({"tcp://b:2": missing}, mine)
 
 
 def test_a_cluster_without_workers():

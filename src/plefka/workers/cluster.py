@@ -2,13 +2,14 @@
 
 import os
 import time
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Future
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
 from plefka import extras
-from plefka.errors import InvalidInput, WorkersLost
+from plefka.errors import InvalidInput, PlefkaWarning, WorkersLost
 from plefka.experiments.provenance import source
 from plefka.workers.growing import Growing
 from plefka.workers.teams import Here, Processes, Team, Work
@@ -16,6 +17,7 @@ from plefka.workers.teams import Here, Processes, Team, Work
 AUTO, PROCESS_MEMORY = "auto", 2e9
 COUNT_EVERY = 2.0  # seconds
 LARGE = 2**17  # bytes
+SAME = "Install the same version everywhere."
 PATIENCE = 20  # seconds until a scheduler must answer, and until it must have a worker
 
 
@@ -61,10 +63,34 @@ class Cluster(Team):
         if self.client.status != "running":
             raise WorkersLost(_why_none(self.client))
         try:
-            self.client.wait_for_workers(1, timeout=PATIENCE)
+            self._meet_a_worker()
+            _check_codes(self.client.run(_code, on_error="return"), self._told.code)
             (self._shared,) = self.client.scatter([self._told], broadcast=True, hash=False)
+        except InvalidInput:
+            raise
         except (OSError, RuntimeError, ValueError, CancelledError) as error:
             raise WorkersLost(_why_none(self.client)) from error
+
+    def _meet_a_worker(self) -> None:
+        """By a task: an adaptive cluster starts no worker before it has one, and stops a worker that has none.
+
+        A cluster of the caller's own program may have jobs in a queue, so there is no limit to that wait.
+        """
+        task = self.client.submit(_import_there(), pure=False)
+        while True:
+            try:
+                task.result(timeout=PATIENCE)
+                return
+            except ImportError as error:
+                raise InvalidInput(f"the workers cannot import this plefka: {error}. {SAME}") from error
+            except TimeoutError:
+                if self.client.status != "running":
+                    raise
+            if self.client.nthreads():  # they import plefka, or have other work
+                continue
+            if self.client.cluster is None:
+                raise WorkersLost(_why_none(self.client))
+            warnings.warn(_still_none(self.client), PlefkaWarning, stacklevel=2)
 
     def submit(self, piece: tuple) -> Future:
         return self._executor.submit(do, self._shared, *map(self._sent, piece))
@@ -88,15 +114,38 @@ class Cluster(Team):
 
 def do(shared: Shared, *piece: Any) -> Any:
     """In a worker."""
-    code, flags = shared.code
-    if _code()[0] != code:
-        raise InvalidInput("the workers run another plefka than this process. Install the same version everywhere.")
-    if _code()[1] != flags:
-        raise InvalidInput(
-            "the workers must have the XLA_FLAGS of this process, without which numbers differ in their last bits. "
-            f"Start them with XLA_FLAGS={flags!r} in their environment."
-        )
+    _check_code("a worker", _code(), shared.code)
     return shared.work(shared.value, *piece)
+
+
+def _import_there() -> Callable[[], None]:
+    """A function within a function travels as code, which a worker without plefka can read as well."""
+
+    def import_plefka() -> None:
+        import plefka.inference  # noqa: F401
+
+    return import_plefka
+
+
+def _check_codes(codes: dict[str, Any], asked: tuple[str, str]) -> None:
+    """Before anything is sent that a worker without plefka could not read, which would end it."""
+    for address, code in codes.items():
+        if isinstance(code, OSError):  # a worker that has just gone
+            continue
+        if isinstance(code, Exception):
+            raise InvalidInput(f"the worker at {address} cannot import this plefka: {code}. {SAME}")
+        _check_code(f"the worker at {address}", code, asked)
+
+
+def _check_code(worker: str, code: tuple[str, str], asked: tuple[str, str]) -> None:
+    (digest, flags), (asked_digest, asked_flags) = code, asked
+    if digest != asked_digest:
+        raise InvalidInput(f"{worker} runs another plefka than this process. {SAME}")
+    if flags != asked_flags:
+        raise InvalidInput(
+            f"{worker} must have the XLA_FLAGS of this process, without which numbers differ in their last bits. "
+            f"Start all workers with XLA_FLAGS={asked_flags!r} in their environment."
+        )
 
 
 def _code() -> tuple[str, str]:
@@ -109,6 +158,7 @@ def connected(address: str) -> Iterator[Any]:
     """A client of the scheduler at an address."""
     distributed = extras.distributed()
     try:
+        distributed.comm.get_address_host(address)  # a client of an address without a port would not end
         client = distributed.Client(address, timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
         raise InvalidInput(
@@ -122,8 +172,19 @@ def connected(address: str) -> Iterator[Any]:
 def _why_none(client: Any) -> str:
     if client.status != "running":
         return "the connection to the Dask scheduler was lost. What is done is kept: run the same again to resume."
-    address = client.scheduler_info(n_workers=0)["address"]
+    address = _address(client)
     return f"the Dask cluster at {address} has no workers. Start some with: dask worker {address}"
+
+
+def _still_none(client: Any) -> str:
+    return (
+        f"the Dask cluster at {_address(client)} has no workers yet, and this call waits for the first one. If none "
+        "comes, see whether its jobs or pods wait in a queue or have failed."
+    )
+
+
+def _address(client: Any) -> str:
+    return client.scheduler_info(n_workers=0)["address"]
 
 
 @contextmanager
