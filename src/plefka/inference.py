@@ -55,7 +55,7 @@ def infer(
     given = as_evidence(network, evidence)
     method.check(network)
     check_dtype(dtype)
-    traced = is_traced(network, given.rows)
+    traced = is_traced(network, given)
     if traced:
         found = _inside_a_trace(method, network, given, prune)
     else:

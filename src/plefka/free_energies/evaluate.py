@@ -49,7 +49,7 @@ def free_energy(
     found = as_evidence(network, evidence)
     rows, batched = found.rows, found.batched
     method.check(network)
-    traced = is_traced(network, rows, means)
+    traced = is_traced(network, found, means)
     u = jnp.asarray(means) if traced else np.asarray(means, dtype=float)
     if u.ndim not in (1, 2) or u.shape[-1] != network.size:
         raise InvalidInput(f"means must have shape ({network.size},) or (rows, {network.size}); got {u.shape}.")
