@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 import plefka as pf
 from plefka.errors import InvalidNetwork
-from plefka.mean_field import Minimum, _better
+from plefka.mean_field import Minimum, better
 from plefka.solution import ABOVE_LIKELIHOODS, CONVERGED
 from tests.quick import quick_where
 
@@ -163,7 +163,7 @@ def test_restarts_are_compared_by_what_was_minimised():
         Minimum(np.full((2, 1), theta), np.full(1, G), row + CONVERGED, row, row, np.zeros(1))
         for theta, G in ((0.1, 1.0), (0.8, 1.2))
     )
-    for kept in (_better(lower, higher), _better(higher, lower)):
+    for kept in (better(lower, higher), better(higher, lower)):
         assert kept.G == 1.0
         assert kept.theta[0, 0] == 0.1
 

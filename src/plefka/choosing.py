@@ -34,7 +34,8 @@ from plefka.solution import CONVERGED, IMPOSSIBLE
 
 if TYPE_CHECKING:
     from plefka.networks.network import Network
-    from plefka.reduction.reduce import Part, TracedReduction
+    from plefka.reduction.reduce import Part
+    from plefka.reduction.traced import TracedReduction
 
 FIRST, SECOND = "bethe", "G2"
 MOST_CONDITIONED = 8

@@ -6,6 +6,7 @@ import numpy as np
 
 from plefka.errors import InvalidEvidence
 from plefka.networks.network import Network
+from plefka.precision import is_traced
 from plefka.tabular.words import NO_STATE, meaning
 
 
@@ -30,7 +31,10 @@ def as_off_and_on(network: Network, values: Any) -> Any:
 
 
 def rows_of_off_and_on(network: Network, rows: np.ndarray) -> np.ndarray:
-    """Rows of 0 and 1 from rows in the values of the network."""
+    """Rows of 0 and 1 from rows in the values of the network; inside a trace they are not checked."""
+    if is_traced(rows):
+        off, on = network.values
+        return (rows - off) / (on - off)
     found = as_off_and_on(network, rows)
     wrong = np.argwhere(found == NO_STATE)
     if wrong.size:

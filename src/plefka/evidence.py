@@ -23,7 +23,7 @@ class Likelihood:
     """Soft evidence: how probable what was seen is if the unit is on, and if it is off. Only their ratio moves means.
 
     `{"fever": Likelihood(on=0.9, off=0.2)}` is a thermometer that shows fever in 90 of 100 patients who have it, and in
-    20 of 100 who have not.
+    20 of 100 who have not. Inside a JAX trace both numbers may be traced, and must be above 0.
 
     >>> import plefka as pf
     >>> solution = pf.infer(pf.example("espresso"), {"slow_flow": pf.Likelihood(on=0.9, off=0.2)}, "exact")
@@ -35,6 +35,8 @@ class Likelihood:
     off: float
 
     def __post_init__(self):
+        if self.is_traced:
+            return
         for value in (self.on, self.off):
             if not isinstance(value, int | float | np.number) or not 0 <= value < math.inf:
                 raise InvalidEvidence(
@@ -46,7 +48,12 @@ class Likelihood:
     @property
     def is_hard(self) -> bool:
         """Whether it leaves one state only."""
-        return self.on == 0 or self.off == 0
+        return not self.is_traced and (self.on == 0 or self.off == 0)
+
+    @property
+    def is_traced(self) -> bool:
+        """Whether its numbers belong to a trace of JAX, where they must be above 0 and are not checked."""
+        return is_traced(self.on, self.off)
 
 
 class Evidence(NamedTuple):
@@ -147,6 +154,7 @@ class _Odds:
 
     def __init__(self, shape: tuple[int, int]):
         self.tilt, self.offset, self.any = np.zeros(shape), np.zeros(shape[0]), False
+        self.traced: list[tuple[int, int, Likelihood]] = []
 
     def read(self, row: int, unit: int, likelihood: Likelihood) -> float:
         """The state of the unit: nan, or what is left where one state is excluded."""
@@ -154,12 +162,19 @@ class _Odds:
         if likelihood.is_hard:
             self.offset[row] += math.log(likelihood.on + likelihood.off)
             return float(likelihood.on > 0)
+        if likelihood.is_traced:
+            self.traced.append((row, unit, likelihood))
+            return math.nan
         self.tilt[row, unit] = math.log(likelihood.on) - math.log(likelihood.off)
         self.offset[row] += math.log(likelihood.off)
         return math.nan
 
     def with_rows(self, rows: np.ndarray) -> Evidence:
-        return Evidence(rows, self.tilt, self.offset) if self.any else Evidence(rows)
+        tilt, offset = self.tilt, self.offset
+        for row, unit, likelihood in self.traced:
+            on, off = jnp.log(likelihood.on), jnp.log(likelihood.off)
+            tilt, offset = jnp.asarray(tilt).at[row, unit].set(on - off), jnp.asarray(offset).at[row].add(off)
+        return Evidence(rows, tilt, offset) if self.any else Evidence(rows)
 
 
 def _state(network: Network, unit: int, state: Any) -> float:
@@ -240,8 +255,6 @@ def _one_per_network(network: Network, evidence: Evidence) -> Evidence:
         raise InvalidEvidence(
             f"a stack of {network.stack} networks takes one row of evidence, or {network.stack}; got {rows.shape[0]}."
         )
-    if is_traced(rows):
-        return Evidence(jnp.broadcast_to(rows, (network.stack, network.size)), batched=evidence.batched)
     return evidence.take(np.zeros(network.stack, int))
 
 

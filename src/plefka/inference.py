@@ -7,7 +7,7 @@ import numpy as np
 
 from plefka.errors import InvalidInput
 from plefka.evidence import Evidence, as_evidence
-from plefka.methods import Method, does_not_apply, parse_method
+from plefka.methods import Method, parse_method
 from plefka.networks.network import Network
 from plefka.one_or_many import Statuses
 from plefka.posterior import About, Posterior
@@ -55,7 +55,7 @@ def infer(
     given = as_evidence(network, evidence)
     method.check(network)
     check_dtype(dtype)
-    traced = is_traced(network, given.rows)
+    traced = is_traced(network, given)
     if traced:
         found = _inside_a_trace(method, network, given, prune)
     else:
@@ -84,12 +84,10 @@ def _with_reasons(solution: Solution) -> Solution:
 
 def _inside_a_trace(method: Method, network: Network, given: Evidence, prune: bool) -> Posterior:
     """In the trace's precision, and with derivatives."""
-    if not network.is_normalised:
-        raise does_not_apply(method, "a Boltzmann machine is not computed inside a trace of JAX", "infer outside of it")
     with reverse_mode_only(method):
         if method.name != "exact":
             network, given = differentiable_once(method, (network, given))
-        reduction = reduce_traced(cast(Any, network), given, prune=prune)
+        reduction = reduce_traced(network, given, prune=prune)
         found = method.traced(reduction)
     return found._replace(means=found.means.T, free_energy=found.free_energy - reduction.constant)
 

@@ -1,10 +1,10 @@
 """Mean-field methods: a free energy of the means is minimised for every row, starting point after starting point."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from plefka.activations import Activation, AnyArray, namespace, numpy_sigmoid
@@ -17,16 +17,16 @@ from plefka.methods import HigherOrder, MeanField, does_not_apply, parse_method
 from plefka.posterior import About, Posterior, with_rows
 from plefka.programs import Program
 from plefka.question import LARGEST_THETA, Question
-from plefka.reduction.predicting import predict_traced
-from plefka.solution import CONVERGED, IMPOSSIBLE, NOT_FINITE, RUNNING, WITHOUT_LEAK
-from plefka.solvers.implicit import differentiable, other_free_energy
+from plefka.solution import CONVERGED, NOT_FINITE, RUNNING, WITHOUT_LEAK
+from plefka.solvers.implicit import other_free_energy
 from plefka.solvers.loop import Policy, Search, descend, evaluator, limits, start
 from plefka.solvers.monotone import Monotone
 from plefka.solvers.paper import Paper
 from plefka.solvers.rounds import Criteria, Iteration, by_rows, in_rounds
 
 if TYPE_CHECKING:
-    from plefka.reduction.reduce import Part, TracedReduction
+    from plefka.reduction.reduce import Part
+    from plefka.reduction.traced import TracedReduction
 
 FUNCTIONALS: dict[str, Functional] = {
     **{f"G1{degree}": Taylor(1, degree) for degree in range(5)},
@@ -83,6 +83,11 @@ class Objective(NamedTuple):
             tables=self.last.needs_tables or self.minimised.needs_tables,
         )
         return question.with_model(weights=storage)
+
+    def opened(self, question: Question) -> Question:
+        """A prepared question inside a computation."""
+        powers = [functional.powers(question.model.activation) for functional in (self.minimised, self.last)]
+        return question.opened(max(powers), pairs=self.last.needs_pairs)
 
 
 def objective_of(method: MeanField, question: Question) -> Objective:
@@ -150,9 +155,9 @@ def posterior(method: MeanField, part: "Part", *, dtype: str, contributions: boo
     check(method, part.question)
     descent = _Descent.of(method, part, dtype, contributions=contributions)
     best = None
-    for theta in _starts(method, descent.question):
+    for theta in starts(method, descent.question):
         found = descent.minimum(descent.cooled(theta))
-        best = found if best is None else _better(best, found)
+        best = found if best is None else better(best, found)
     assert best is not None
     found = _answer(descent, best)
     beyond = np.flatnonzero(part.question.model.beyond_reach(method, part.question, found.means))
@@ -221,7 +226,7 @@ class _Descent(NamedTuple):
         return Minimum(*found)
 
 
-def _starts(method: MeanField, question: Question):
+def starts(method: MeanField, question: Question) -> Iterator[Any]:
     """Natural parameters to start from: those of the model, which are u = 1/2 or near it, then u uniform at random."""
     shape = (question.num_searched, question.num_rows)
     yield question.model.start(question)[: question.num_searched]
@@ -231,7 +236,7 @@ def _starts(method: MeanField, question: Question):
         yield np.log(u) - np.log1p(-u)
 
 
-def _better(a: Minimum, b: Minimum) -> Minimum:
+def better(a: Minimum, b: Minimum) -> Minimum:
     """Row by row the search that converged, or of two such the one with the lower minimum."""
     done_a, done_b = a.status == CONVERGED, b.status == CONVERGED
     b_wins = (done_b & ~done_a) | ((done_a == done_b) & (b.G < a.G))
@@ -281,37 +286,6 @@ _evaluate = Program(_at_minimum)
 
 def traced(method: MeanField, reduction: "TracedReduction") -> Posterior:
     """Inside a user's trace, in its precision and with derivatives by everything in the network."""
-    question = reduction.question
-    check(method, question)
-    objective = objective_of(method, question)
-    question = objective.prepared(question)
-    functional, last = objective.minimised, objective.last
-    opened = question.opened(functional.powers(question.model.activation), pairs=last.needs_pairs)
-    found = _minimum_traced(method, functional, jax.lax.stop_gradient(opened))
+    from plefka.traced_mean_field import answer
 
-    def predicted(u, functional):
-        return predict_traced(opened, u, functional.chance)
-
-    means, G = differentiable(opened, objective, found.theta, predicted)
-    slope = last.bias_slope(opened, means) if reduction.sums_out else None
-    means = predicted(reduction.with_summed(means, slope), last)
-    status = jnp.where(jnp.isnan(means).any(0) | jnp.isnan(G), NOT_FINITE, found.status)
-    missing = last.units_without_leak(question)
-    if missing is not None:
-        status, G = (jnp.where(missing.any(0), *pair) for pair in ((WITHOUT_LEAK, status), (jnp.inf, G)))
-    nothing_free = jnp.isposinf(G) & (status != WITHOUT_LEAK) & ~question.free.any(0)
-    status = jnp.where(nothing_free, IMPOSSIBLE, status)
-    about = About(is_bound=last.is_bound, notes=last.notes)
-    return Posterior(means, G, status, found.steps, found.cycles, found.residual, None, about)
-
-
-def _minimum_traced(method: MeanField, functional: Functional, question: Question) -> Minimum:
-    """The best of all starting points."""
-    iteration, best = Minimisation(functional, POLICIES[method.policy]), None
-    for theta in _starts(method, question):
-        theta = jnp.where(question.searched, jnp.asarray(theta, question.values.dtype), 0.0)
-        ended = iteration.advance(question, start(iteration.policy, theta), method.tol, method.max_steps, 0)
-        found = iteration.answer(question, ended)
-        best = found if best is None else _better(best, found)
-    assert best is not None
-    return best
+    return answer(method, reduction)

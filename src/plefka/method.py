@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from plefka.evidence import Evidence
     from plefka.networks.network import Network
     from plefka.posterior import Posterior
-    from plefka.reduction.reduce import Part, TracedReduction
+    from plefka.reduction.reduce import Part
+    from plefka.reduction.traced import TracedReduction
 
 
 @dataclass(frozen=True)

@@ -224,7 +224,7 @@ class PairModel(Model):
         return solved_by(method)
 
     def at_inverse_temperature(self, beta: float) -> "PairModel":
-        return PairModel(self.weights.map_weights(lambda w: beta * np.asarray(w)), beta * np.asarray(self.h))
+        return PairModel(self.weights.map_weights(lambda w: beta * w), beta * self.h)
 
     def beyond_reach(self, method: "MeanField", question: "Question", means: Any) -> Any:
         from plefka.free_energies.pairs import beyond_reach

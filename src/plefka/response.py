@@ -20,8 +20,9 @@ from plefka.precision import is_traced
 from plefka.programs import Program
 from plefka.reduction.edges import EdgeList
 from plefka.reduction.predicting import predict_traced
-from plefka.reduction.reduce import TracedReduction, masked, reduce, reduce_traced
+from plefka.reduction.reduce import masked, reduce, reduce_traced
 from plefka.reduction.summing import relevant
+from plefka.reduction.traced import TracedReduction
 from plefka.solvers.implicit import differentiable
 
 if TYPE_CHECKING:
@@ -150,7 +151,7 @@ def _responses_of(
         start = jnp.where(question.searched, theta[:, None], 0.0)
         found, _ = differentiable(question, objective, start, predicted)
         slope = functional.bias_slope(question, found) if reduction.sums_out else None
-        return predicted(reduction.with_summed(found, slope), functional)[:, 0]
+        return predicted(reduction.restored(found, slope), functional)[:, 0]
 
     u, backwards = jax.vjp(means, tilt)
     if not has_barren:

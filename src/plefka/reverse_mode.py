@@ -37,7 +37,8 @@ def differentiable_once(method: object, inputs: Tree) -> Tree:
     """The same inputs of a trace, by which an answer can be differentiated once: the next derivative is refused."""
 
     @jax.custom_jvp
-    def not_again(derivative: Any) -> Any:
+    def not_again(derivative: Any, value: Any) -> Any:
+        """It also depends on the value, as a derivative at a fixed solution may be constant by itself."""
         return derivative
 
     @not_again.defjvp
@@ -51,7 +52,7 @@ def differentiable_once(method: object, inputs: Tree) -> Tree:
     def once(value: Any) -> Any:
         return value
 
-    once.defvjp(lambda value: (value, None), lambda _, derivative: (not_again(derivative),))
+    once.defvjp(lambda value: (value, value), lambda value, derivative: (not_again(derivative, value),))
 
     def guarded(leaf: Any) -> Any:
         return once(leaf) if is_traced(leaf) and jnp.issubdtype(leaf.dtype, jnp.inexact) else leaf

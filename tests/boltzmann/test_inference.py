@@ -3,7 +3,6 @@
 import itertools
 from typing import Any
 
-import jax
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -272,8 +271,6 @@ def test_what_a_machine_does_not_offer_is_refused():
         pf.infer(machine, None, "findings")
     with pytest.raises(pf.errors.MethodDoesNotApply, match=r"2\^39 = .* \(the limit is 2\^24\)"):
         pf.infer(pf.BoltzmannMachine(couplings(40, 0.1, 0), np.zeros(40)), None, "exact")
-    with pytest.raises(pf.errors.MethodDoesNotApply, match="not computed inside a trace of JAX"):
-        jax.jit(lambda row: pf.infer(machine, row, "G1").means)(np.full(6, np.nan))
     for call in (pf.fit, pf.score):
         with pytest.raises(pf.errors.InvalidInput, match="must be a BeliefNetwork; got BoltzmannMachine"):
             call(machine, np.zeros((2, 6)))

@@ -13,6 +13,7 @@ networks. It is exact where couplings form no loop.
 from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
@@ -21,7 +22,7 @@ from plefka.activations import softplus
 from plefka.averages.parents import chance
 from plefka.belief_propagation.factors import Messages, Rows, Units
 from plefka.belief_propagation.log_odds import LogOdds
-from plefka.belief_propagation.posterior import Beliefs
+from plefka.belief_propagation.posterior import Beliefs, found_by
 from plefka.belief_propagation.sweeps import Propagation, propagate, start
 from plefka.methods import Bethe
 from plefka.networks.storage import OpenStorage
@@ -33,6 +34,7 @@ from plefka.solvers.rounds import Criteria, Iteration, in_rounds
 
 if TYPE_CHECKING:
     from plefka.reduction.reduce import Part
+    from plefka.reduction.traced_pairs import TracedPairs
 
 Table = Float[Array, "positions columns rows"]
 
@@ -135,3 +137,21 @@ def of_pairs(method: Bethe, part: "Part", *, dtype: str) -> Posterior:
         found.means, -found.log_z, np.where(wrong, NOT_FINITE, found.status), found.steps,
         np.zeros_like(found.steps), found.residual, None, About(),
     )  # fmt: skip
+
+
+def of_traced_pairs(method: Bethe, reduction: "TracedPairs") -> Posterior:
+    """Inside a user's trace: ln Z is stationary in the messages, so that its derivatives are those at fixed ones."""
+    question = reduction.question.with_model(weights=reduction.question.storage.prepared(tables=True))
+    sweeping = PairSweeping()
+    couplings = sweeping.prepare(question)
+    frozen, rows = jax.lax.stop_gradient(couplings), question.num_rows
+    tables = [jnp.zeros((*w.shape[:2], rows), w.dtype) for w in frozen.weights.tables] * 2
+    first = start(Messages(jnp.zeros_like(question.tilt), tuple(tables)), method.damping, jnp)
+    found = sweeping.advance(frozen, first, method.tol, method.max_steps, 0)
+    messages = jax.lax.stop_gradient(found.messages)
+    log_z = couplings.log_partition(messages)
+    means = jax.lax.stop_gradient(reduction.restored(sweeping.answer(frozen, found).means, None))
+    status = jnp.where(jnp.isnan(means).any(0) | jnp.isnan(log_z), NOT_FINITE, found.status)
+    return Posterior(
+        found_by(couplings, means), -log_z, status, found.steps, jnp.zeros_like(found.steps), found.residual
+    )

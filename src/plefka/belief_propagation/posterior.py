@@ -27,7 +27,8 @@ from plefka.solvers.loop import REACHABLE
 from plefka.solvers.rounds import Criteria, Iteration, in_rounds
 
 if TYPE_CHECKING:
-    from plefka.reduction.reduce import Part, TracedReduction
+    from plefka.reduction.reduce import Part
+    from plefka.reduction.traced import TracedBelief, TracedReduction
 
 
 class Beliefs(NamedTuple):
@@ -113,6 +114,11 @@ def beliefs(factors: Factors, messages: Messages) -> Units:
 
 def traced(method: Bethe, reduction: "TracedReduction") -> Posterior:
     """Inside a user's trace; ln P can be differentiated, and the means cannot."""
+    return reduction.bethe(method)
+
+
+def of_traced_beliefs(method: Bethe, reduction: "TracedBelief") -> Posterior:
+    """The same of a belief network."""
     question = reduction.question.with_model(weights=reduction.question.storage.prepared(tables=True))
     fields = _fields(question)
     factors = factors_of(question, fields)
@@ -121,14 +127,14 @@ def traced(method: Bethe, reduction: "TracedReduction") -> Posterior:
     found = Sweeping(fields).advance(frozen, first, method.tol, method.max_steps, 0)
     messages = jax.lax.stop_gradient(found.messages)
     log_z, slope = log_likelihood(factors, messages)
-    means = jax.lax.stop_gradient(reduction.with_summed(beliefs(frozen, messages), slope))
+    means = jax.lax.stop_gradient(reduction.restored(beliefs(frozen, messages), slope))
     means = _predicted(frozen, messages, means)
     impossible = found.status == IMPOSSIBLE
     means = jnp.where(impossible & reduction.given.hidden, jnp.nan, means)
     wrong = ~impossible & (jnp.isnan(means).any(0) | jnp.isnan(log_z))
     status = jnp.where(wrong, NOT_FINITE, found.status)
     return Posterior(
-        _found_by(factors, means), jnp.where(impossible, jnp.inf, -log_z), status, found.steps,
+        found_by(factors, means), jnp.where(impossible, jnp.inf, -log_z), status, found.steps,
         jnp.zeros_like(found.steps), found.residual, None, _about(question, fields),
     )  # fmt: skip
 
@@ -149,7 +155,7 @@ def _predicted(factors: Factors, messages: Messages, means: Units) -> Units:
 
 
 @jax.custom_vjp
-def _found_by(_: Factors, means: Units) -> Units:
+def found_by(_: Any, means: Units) -> Units:
     """The means, which depend on all factors, though not in a way that is differentiated here."""
     return means
 
@@ -157,8 +163,8 @@ def _found_by(_: Factors, means: Units) -> Units:
 def _refuse(_, __):
     raise MethodDoesNotApply(
         "bethe does not apply: the derivatives of its means are not computed, only those of log_likelihood. "
-        "Use a mean-field method such as G12 instead."
+        "Use a mean-field method such as G1 instead."
     )
 
 
-_found_by.defvjp(lambda _, means: (means, None), _refuse)
+found_by.defvjp(lambda _, means: (means, None), _refuse)

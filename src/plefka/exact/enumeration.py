@@ -24,8 +24,7 @@ from plefka.reduction.ladder import rows_for
 from plefka.solution import CONVERGED, IMPOSSIBLE, NOT_FINITE
 
 if TYPE_CHECKING:
-    from plefka.methods import Exact
-    from plefka.reduction.reduce import TracedReduction
+    from plefka.reduction.traced import TracedBelief
 
 MOST_HIDDEN = 24
 BLOCKS = (2**6, 2**12)  # states at once for one row
@@ -192,7 +191,7 @@ def too_many(bits: int) -> str:
     return f"enumeration would sum over {states} (the limit is 2^{MOST_HIDDEN})"
 
 
-def traced(method: "Exact", reduction: "TracedReduction") -> Posterior:
+def summed_in_trace(reduction: "TracedBelief") -> Posterior:
     """Inside a trace of the user's: all states of all units that may be hidden, those against the evidence left out."""
     given, storage = reduction.given, reduction.question.storage
     known, f = given.known, given.activation

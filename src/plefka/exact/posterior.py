@@ -8,7 +8,6 @@ import numpy as np
 
 from plefka.evidence import Evidence
 from plefka.exact.enumeration import MOST_HIDDEN, status_of
-from plefka.exact.enumeration import traced as traced
 from plefka.exact.predictions import Predictions, planned
 from plefka.exact.ratios import Ratios
 from plefka.exact.tables import OfTables, families_of
@@ -25,6 +24,7 @@ from plefka.reduction.reduce import Reduction
 if TYPE_CHECKING:
     from plefka.methods import Exact
     from plefka.reduction.reduce import Part
+    from plefka.reduction.traced import TracedReduction
 
 QUICK, NOT_LONG = 0.3, 3.0  # seconds of a row for which no other way is looked for: of any tables, of those of a file
 DEARER = 30  # times as long may be taken for the numbers of a file as they are, and not as compact units have them
@@ -41,6 +41,11 @@ def posterior(method: "Exact", part: "Part", *, dtype: str) -> Posterior:
     about = About(True, is_exact=True, exact_rows=lambda: np.ones(question.num_rows, bool))
     slope = slopes if part.needs_slope else None
     return Posterior(means, -log_z.astype(dtype), status_of(-log_z, np.where), steps, steps, steps * 0.0, slope, about)
+
+
+def traced(method: "Exact", reduction: "TracedReduction") -> Posterior:
+    """The same inside a user's trace."""
+    return reduction.exact()
 
 
 class Asked(NamedTuple):

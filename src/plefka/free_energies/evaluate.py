@@ -1,6 +1,6 @@
 """The functional itself: the free energy at given means."""
 
-from typing import Any, cast
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -49,7 +49,7 @@ def free_energy(
     found = as_evidence(network, evidence)
     rows, batched = found.rows, found.batched
     method.check(network)
-    traced = is_traced(network, rows, means)
+    traced = is_traced(network, found, means)
     u = jnp.asarray(means) if traced else np.asarray(means, dtype=float)
     if u.ndim not in (1, 2) or u.shape[-1] != network.size:
         raise InvalidInput(f"means must have shape ({network.size},) or (rows, {network.size}); got {u.shape}.")
@@ -88,10 +88,10 @@ def _of_numbers(method: MeanField, network: Network, evidence: Evidence, u: np.n
 
 
 def _traced(method: MeanField, network: Network, evidence: Evidence, u, prune: bool):
-    reduction = reduce_traced(cast(Any, network), evidence, prune=prune)
-    functional = method.functional.fitted(reduction.question)
+    reduction = reduce_traced(network, evidence, prune=prune)
+    functional = reduction.question.model.functional(method).fitted(reduction.question)
     question = Objective(functional).prepared(reduction.question)
-    means = jnp.where(question.free, u.T, question.values)
+    means = jnp.where(question.free, reduction.settled(u.T), question.values)
     G = _evaluate(question, means, functional=functional)
     missing = functional.units_without_leak(question, means)
     return (G if missing is None else jnp.where(missing.any(0), jnp.inf, G)) - reduction.constant

@@ -23,6 +23,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from plefka.activations import namespace
 from plefka.free_energies.functional import Functional
 from plefka.methods import HigherOrder, MeanField, SecondOrder, does_not_apply
 from plefka.networks.blocks import Blocks
@@ -59,7 +60,7 @@ def solved_by(method: MeanField) -> str:
     return "G1" if getattr(method, "solve", None) is False else method.name
 
 
-def beyond_reach(method: MeanField, question: Question, means: np.ndarray) -> np.ndarray:
+def beyond_reach(method: MeanField, question: Question, means: Any) -> Any:
     """The rows (rows,) in which a scheme that solved for itself is better evaluated at the solution of G1.
 
     What its units contribute to the second order, v_i sum_j W_ij^2 v_j, is what the expansion is one in. On spin
@@ -67,10 +68,11 @@ def beyond_reach(method: MeanField, question: Question, means: np.ndarray) -> np
     """
     if not isinstance(method, HigherOrder) or method.solve is not None:
         return np.zeros(question.num_rows, bool)
-    v = np.where(question.free, means * (1 - means), 0.0)
-    shares = v * question.storage.map_weights(np.square).product(v)
+    xp = namespace(means)
+    v = xp.where(question.free, means * (1 - means), 0.0)
+    shares = v * question.storage.map_weights(lambda w: w**2).neighbour_sums(xp)(v)
     total = shares.sum(axis=0)
-    return (shares**2).sum(axis=0) > REACH * np.where(total > 0, total, 1.0)
+    return (shares**2).sum(axis=0) > REACH * xp.where(total > 0, total, 1.0)
 
 
 def chosen(part: "Part", count: int | None, dtype: str) -> np.ndarray:
@@ -91,19 +93,26 @@ def chosen(part: "Part", count: int | None, dtype: str) -> np.ndarray:
     return np.array(found, int).reshape(-1, question.num_rows)
 
 
-def start(question: Question) -> np.ndarray:
+def start(question: Question) -> Any:
     """Natural parameters (units, rows) near 0, in the direction in which the first order falls fastest.
 
     Without fields u = 1/2 is stationary whatever the couplings, and a saddle where they are strong. The direction is
     the leading eigenvector of the couplings between free units, by power iteration.
     """
-    free, storage = question.free, question.storage
-    z = free * storage.map_weights(lambda w: np.asarray(w) * np.abs(w)).product(free * 1.0)
-    z = z + EVEN * free * (np.abs(z).max(axis=0) == 0)
-    shift = np.abs(storage.map_weights(np.abs).product(free * 1.0)).max(axis=0, initial=0.0)
-    for _ in range(ITERATIONS):
-        z = free * (storage.product(z) + shift * z)
-        z = z / np.maximum(np.abs(z).max(axis=0), np.finfo(float).tiny)
+    free, storage, xp = question.free, question.storage, namespace(question.free)
+    z = free * storage.map_weights(lambda w: w * abs(w)).neighbour_sums(xp)(free * 1.0)
+    z = z + EVEN * free * (abs(z).max(axis=0) == 0)
+    shift = storage.map_weights(abs).neighbour_sums(xp)(free * 1.0).max(axis=0, initial=0.0)
+    product = storage.neighbour_sums(xp)
+
+    def turned(_, z):
+        z = free * (product(z) + shift * z)
+        return z / xp.maximum(abs(z).max(axis=0), xp.finfo(z.dtype).tiny)
+
+    if xp is jnp:
+        return FIRST_STEP * jax.lax.fori_loop(0, ITERATIONS, turned, z)
+    for step in range(ITERATIONS):
+        z = turned(step, z)
     return FIRST_STEP * z
 
 
@@ -168,8 +177,12 @@ def _has_matrix(storage: Storage) -> bool:
 
 def _as_matrix(storage: Storage) -> Blocks:
     child, parent, weight = storage.edge_list()
-    W = np.zeros((weight.shape[1], storage.size, storage.size))
-    W[:, child, parent] = weight.T
+    shape = weight.shape[1], storage.size, storage.size
+    if isinstance(weight, np.ndarray):
+        W = np.zeros(shape)
+        W[:, child, parent] = weight.T
+    else:
+        W = jnp.zeros(shape, weight.dtype).at[:, child, parent].set(weight.T)
     return Blocks.dense(W if storage.stack is not None else W[0])
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from plefka.activations import Activation, Mixed, Table, as_activation
+from plefka.activations import Activation, Mixed, Table, as_activation, namespace
 from plefka.errors import InvalidNetwork
 from plefka.networks import checks
 from plefka.networks.blocks import Blocks
@@ -55,7 +55,7 @@ def bias_of(storage: Storage, bias: Any) -> Any:
     h = as_float(bias, "bias")
     checks.check_bias_shape(h.shape, storage)
     if storage.stack is not None and h.ndim == 1:
-        return np.broadcast_to(h, (storage.stack, storage.size))
+        return namespace(h).broadcast_to(h, (storage.stack, storage.size))
     return h
 
 

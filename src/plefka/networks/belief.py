@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from plefka.evidence import Evidence
     from plefka.methods import MeanField
     from plefka.reduction.reduce import Reduction
+    from plefka.reduction.traced import TracedBelief
 
 
 class BeliefNetwork(Network):
@@ -318,6 +319,11 @@ class BeliefNetwork(Network):
         from plefka.reduction.reduce import reduce_belief
 
         return reduce_belief(self, evidence, prune=prune, keep_barren=keep_barren, kept=kept)
+
+    def reduced_traced(self, evidence: "Evidence", *, prune: bool = True) -> "TracedBelief":
+        from plefka.reduction.traced import reduce_belief_traced
+
+        return reduce_belief_traced(self, evidence, prune=prune)
 
     def log_joint(self, S: Any) -> Any:
         """ln P(S) of a state (n,), or of each state of a batch (B, n)."""

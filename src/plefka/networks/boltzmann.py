@@ -1,26 +1,31 @@
 """Boltzmann machines: P(S) is proportional to exp(-E(S) / T), with an energy that is quadratic in the states (3)."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import equinox as eqx
+import jax.numpy as jnp
 import numpy as np
 import scipy.sparse as sp
+from jaxtyping import PyTree
 
+from plefka.activations import namespace
 from plefka.errors import InvalidNetwork, listed
 from plefka.networks import checks
 from plefka.networks.arguments import as_float, bias_of
 from plefka.networks.blocks import Blocks
-from plefka.networks.couplings import check_block, check_temperature, check_values, stored_once
+from plefka.networks.couplings import check_block, check_temperature, check_values, constant_of, stored_once
 from plefka.networks.edges import Edges
 from plefka.networks.network import Network
 from plefka.networks.storage import Storage
+from plefka.precision import is_traced
 from plefka.tables import text_table
 
 if TYPE_CHECKING:
     from plefka.evidence import Evidence
     from plefka.methods import MeanField
     from plefka.reduction.reduce import Reduction
+    from plefka.reduction.traced import TracedReduction
 
 
 class BoltzmannMachine(Network):
@@ -32,7 +37,8 @@ class BoltzmannMachine(Network):
     **Arguments:**
 
     - `weights`: a symmetric matrix with zeros on its diagonal, dense or of scipy.sparse. A leading axis, or a list of
-        sparse matrices, makes a stack of machines.
+        sparse matrices, makes a stack of machines. Inside a JAX trace the numbers are not checked: the mean of
+        `weights[i, j]` and `weights[j, i]` counts, and the diagonal does not.
     - `bias`: a number for each unit.
     - `temperature`: what the energy is divided by.
     - `values`: the numbers for off and on, (0, 1) or (-1, 1). Weights, biases, evidence, `log_joint` and `sample` are
@@ -79,10 +85,10 @@ class BoltzmannMachine(Network):
         self.storage = weights if isinstance(weights, Storage) else stored_once(weights, given)
         self.bias = bias_of(self.storage, bias)
         self.given_names = checks.check_names(given, self.size)
-        if not np.isfinite(self.bias).all():
+        if not is_traced(self.bias) and not np.isfinite(self.bias).all():
             unit = int(np.argwhere(~np.isfinite(self.bias))[0][-1])
             raise InvalidNetwork(f"biases must be finite; got {self.bias.T[unit].flat[0]} at unit {self.names[unit]}.")
-        self.constant = float(constant) if self.stack is None else np.broadcast_to(constant, self.stack).astype(float)
+        self.constant = constant_of(constant, self.stack)
         self.layers = layers
         self.activation = self.conditionals = self.given_tables = self.given_states = None  # pyright: ignore
 
@@ -117,10 +123,11 @@ class BoltzmannMachine(Network):
             for z, what in ((weights, "weights"), (visible_bias, "visible_bias"), (hidden_bias, "hidden_bias"))
         )
         check_block(W, visible, hidden)
-        lead = W.shape[:-2]
-        bias = np.concatenate([np.broadcast_to(h, (*lead, h.shape[-1])) for h in (visible, hidden)], axis=-1)
+        lead, xp = W.shape[:-2], namespace(W, visible, hidden)
+        bias = xp.concatenate([xp.broadcast_to(h, (*lead, h.shape[-1])) for h in (visible, hidden)], axis=-1)
         layers = (visible.shape[-1], hidden.shape[-1])
-        storage = Blocks.layered([np.ascontiguousarray(np.swapaxes(W, -1, -2))], layers)
+        block = W.swapaxes(-1, -2) if is_traced(W) else np.ascontiguousarray(W.swapaxes(-1, -2))
+        storage = Blocks.layered([block], layers)
         return cls(storage, bias, temperature, values, names, constant=constant, layers=layers)
 
     @property
@@ -136,11 +143,21 @@ class BoltzmannMachine(Network):
     def weights(self) -> Any:
         """The weights as they were given: a symmetric array or CSR array, or (visible, hidden) of a restricted one."""
         if self.layers is not None:
-            return np.swapaxes(self.storage.original()[0], -1, -2)
+            return self.storage.original()[0].swapaxes(-1, -2)
         L = self.storage.original()
         if isinstance(L, list):
             return [half + half.T for half in L]
-        return L + (np.swapaxes(L, -1, -2) if isinstance(L, np.ndarray) else L.T)
+        return L + (L.T if sp.issparse(L) else L.swapaxes(-1, -2))
+
+    @property
+    def parameters(self) -> tuple[PyTree, np.ndarray]:
+        """What can be differentiated by: the weights as stored, with every coupling once, and the bias."""
+        return self.storage.parameters, self.bias
+
+    def with_parameters(self, parameters: tuple[Any, Any]) -> "BoltzmannMachine":
+        """The same machine with other weights and biases, of the same shapes as those in `parameters`."""
+        weights, bias = parameters
+        return eqx.tree_at(lambda z: (z.storage, z.bias), self, (self.storage.with_parameters(weights), bias))
 
     @property
     def states(self) -> tuple[tuple[str, str], ...]:
@@ -154,8 +171,14 @@ class BoltzmannMachine(Network):
 
     @property
     def num_couplings(self) -> int:
-        """The number of pairs of units whose coupling is not 0; in a stack, in any of its machines."""
-        return len(self.storage.edge_list()[0])
+        """The number of pairs of units whose coupling is not 0; in a stack, in any of its machines.
+
+        Inside a trace, where numbers are not known, it is the number of those that are stored.
+        """
+        if not is_traced(self.storage):
+            return len(self.storage.edge_list()[0])
+        is_matrix = isinstance(self.storage, Blocks) and self.storage.is_dense
+        return self.size * (self.size - 1) // 2 if is_matrix else self.num_edges
 
     def converted(self, values: tuple[int, int] = (0, 1), temperature: float = 1.0) -> "BoltzmannMachine":
         """The same distribution over on and off, and the same ln Z, with other values and another temperature.
@@ -174,14 +197,15 @@ class BoltzmannMachine(Network):
         if values == self.values and temperature == self.temperature:
             return self
         scale = 1.0 if temperature == self.temperature else temperature / self.temperature
-        storage, h, added = self.storage, np.asarray(self.bias, float), 0.0
+        xp = jnp if is_traced(self) else np
+        storage, h, added = self.storage, xp.asarray(self.bias, float), 0.0
         if values != self.values:
             weight, field, mixed, sign = (4.0, 2.0, -2.0, -1) if values == (0, 1) else (0.25, 0.5, 0.25, 1)
-            sums = storage.product(np.ones((self.size, self.stack or 1))).T.reshape(h.shape)
+            sums = storage.neighbour_sums(xp)(xp.ones((self.size, self.stack or 1))).T.reshape(h.shape)
             couplings, fields = sums.sum(-1) / 2, h.sum(-1)
             added = (couplings - fields if sign < 0 else couplings / 4 + fields / 2) / self.temperature
-            storage, h = storage.map_weights(lambda w: weight * np.asarray(w)), field * h + mixed * sums
-        storage = storage if scale == 1 else storage.map_weights(lambda w: scale * np.asarray(w))
+            storage, h = storage.map_weights(lambda w: weight * xp.asarray(w)), field * h + mixed * sums
+        storage = storage if scale == 1 else storage.map_weights(lambda w: scale * xp.asarray(w))
         return BoltzmannMachine(
             storage, scale * h, temperature, values, self.given_names, constant=self.constant + added,
             layers=self.layers,
@@ -210,7 +234,7 @@ class BoltzmannMachine(Network):
     def take(self, networks: Any) -> "BoltzmannMachine":
         return BoltzmannMachine(
             self.storage.take(networks), self.bias[networks], self.temperature, self.values, self.given_names,
-            constant=np.asarray(self.constant)[networks], layers=self.layers,
+            constant=cast(Any, self.constant)[networks], layers=self.layers,
         )  # fmt: skip
 
     def check_scheme(self, method: "MeanField") -> None:
@@ -224,6 +248,11 @@ class BoltzmannMachine(Network):
         from plefka.reduction.pairs import reduce_pairs
 
         return reduce_pairs(self, evidence, prune=prune, kept=kept)
+
+    def reduced_traced(self, evidence: "Evidence", *, prune: bool = True) -> "TracedReduction":
+        from plefka.reduction.traced_pairs import reduce_pairs_traced
+
+        return reduce_pairs_traced(self, evidence, prune=prune)
 
     def log_joint(self, S: Any) -> Any:
         """-E(S) / T + constant of a state (n,) or of each of a batch: ln P(S) + ln Z, so it is not normalised.

@@ -5,15 +5,18 @@ A dense or sparse matrix is stored as its lower triangle; a restricted machine a
 
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 import scipy.sparse as sp
 
+from plefka.activations import namespace
 from plefka.errors import InvalidInput, InvalidNetwork
 from plefka.networks import checks
 from plefka.networks.arguments import as_float
 from plefka.networks.blocks import Blocks
 from plefka.networks.edges import Edges
 from plefka.networks.storage import Storage
+from plefka.precision import is_traced
 
 ROUNDING = 1e-9  # relative: how far two numbers for one coupling may be apart, whose mean then counts
 CONVENTIONS = ((0, 1), (-1, 1))
@@ -30,9 +33,17 @@ def stored_once(weights: Any, names: Any) -> Storage:
         return Edges.from_scipy(_lower_sparse(sparse, names))
     W = as_float(weights, "weights")
     _check_square(W.shape)
-    for matrix in W.reshape(-1, *W.shape[-2:]):
-        _check_matrix(matrix, names)
-    return Blocks.dense(np.tril((W + np.swapaxes(W, -1, -2)) / 2, -1))
+    if not is_traced(W):
+        for matrix in W.reshape(-1, *W.shape[-2:]):
+            _check_matrix(matrix, names)
+    return Blocks.dense(namespace(W).tril((W + W.swapaxes(-1, -2)) / 2, -1))
+
+
+def below_diagonal(storage: Storage) -> Storage:
+    """The same with nothing above the diagonal of a dense matrix, by whose entries there is thus no derivative."""
+    if not isinstance(storage, Blocks) or not storage.is_dense:
+        return storage
+    return storage.map_weights(lambda W: namespace(W).tril(W, -1))
 
 
 def _check_square(shape: tuple[int, ...]) -> None:
@@ -100,6 +111,10 @@ def check_values(values: Any) -> tuple[int, int]:
 
 
 def check_temperature(temperature: Any) -> float:
+    if is_traced(temperature):
+        raise InvalidInput(
+            "temperature must be a plain number; got one of a JAX trace. Divide weights and biases by it instead."
+        )
     try:
         found = float(temperature)
     except (TypeError, ValueError):
@@ -107,6 +122,13 @@ def check_temperature(temperature: Any) -> float:
     if not 0 < found < np.inf:
         raise InvalidInput(f"temperature must be a positive number; got {temperature!r}.")
     return found
+
+
+def constant_of(constant: Any, stack: int | None) -> Any:
+    """A number, or one for each machine of a stack."""
+    if is_traced(constant):
+        return jnp.broadcast_to(constant, () if stack is None else (stack,))
+    return float(constant) if stack is None else np.broadcast_to(constant, stack).astype(float)
 
 
 def check_block(W: Any, visible: Any, hidden: Any) -> None:
@@ -119,4 +141,5 @@ def check_block(W: Any, visible: Any, hidden: Any) -> None:
         )
     if 0 in W.shape:
         raise InvalidNetwork(f"a restricted machine must have visible and hidden units; got weights {W.shape}.")
-    _check_finite(W)
+    if not is_traced(W):
+        _check_finite(W)

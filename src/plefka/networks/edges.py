@@ -119,7 +119,9 @@ class Edges(Storage):
 
         return total(np.minimum(self.values, 0)), total(np.maximum(self.values, 0))
 
-    def edge_list(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def edge_list(self) -> tuple[Any, Any, Any]:
+        if is_traced(self.values):  # any of them may have a weight
+            return self.child.unit, self.parent.unit, jnp.atleast_2d(self.values).T
         child, parent, weights = np.asarray(self.child.unit), np.asarray(self.parent.unit), np.atleast_2d(self.values).T
         there = (weights != 0).any(axis=1)
         return (child, parent, weights) if there.all() else (child[there], parent[there], weights[there])

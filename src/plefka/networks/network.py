@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from plefka.evidence import Evidence
     from plefka.methods import MeanField
     from plefka.reduction.reduce import Reduction
+    from plefka.reduction.traced import TracedReduction
 
 
 class Network(eqx.Module):
@@ -46,6 +47,10 @@ class Network(eqx.Module):
         self, evidence: "Evidence", *, prune: bool = True, keep_barren: bool = False, kept: Any = False
     ) -> "Reduction":
         """What is left to be solved of every row, see `plefka.reduction.reduce`."""
+
+    @abstractmethod
+    def reduced_traced(self, evidence: "Evidence", *, prune: bool = True) -> "TracedReduction":
+        """The same inside a user's trace, where numbers cannot be looked at, and with derivatives."""
 
     @property
     def size(self) -> int:

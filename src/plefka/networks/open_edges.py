@@ -52,7 +52,7 @@ class OpenEdges(OpenStorage):
     @property
     def _listed(self) -> EdgeTables:
         if self.listed_tables is None:
-            raise not_listed("the parents of every unit", "G12")
+            raise not_listed("the parents of every unit", "G12 (of a Boltzmann machine, G1)")
         return self.listed_tables
 
     @property

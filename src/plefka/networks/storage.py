@@ -106,6 +106,10 @@ class OpenStorage(Products):
             down.append((edge * above).sum(0))
         return self.to_parents(up) + self.to_children(down, jnp.zeros_like(z))
 
+    def product(self, z: Units) -> Units:
+        """sum of w z over all neighbours of a unit, parents and children: the derivative of z' L z."""
+        return jax.grad(lambda z: (z * self.field_of(z)).sum())(z)
+
     def _zeros(self, like: Columns) -> Units:
         return jnp.zeros((self.size, like.shape[1]), like.dtype)
 
@@ -184,6 +188,10 @@ class Storage(PlainModule):
         np.add.at(out, child, weight * z[parent])
         np.add.at(out, parent, weight * z[child])
         return out
+
+    def neighbour_sums(self, xp: Any) -> Callable:
+        """z -> `product(z)`, of NumPy or of JAX."""
+        return self.product if xp is np else self.open(1, np.inf).product
 
     @abstractmethod
     def edge_list(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-import jax.numpy as jnp
 import numpy as np
 
 from plefka.errors import InvalidEvidence
@@ -21,7 +20,7 @@ from plefka.reduction.certainty import Certain, certain, impossibilities
 from plefka.reduction.cutting import Cut, cut, is_worth_it, remains
 from plefka.reduction.dependence import binds_barren
 from plefka.reduction.drawing import Averages, Uniforms, chances, with_summed
-from plefka.reduction.edges import EdgeList, TracedEdges
+from plefka.reduction.edges import EdgeList
 from plefka.reduction.predicting import predicted
 from plefka.reduction.summing import Given, Reduced, recovered, reduced
 
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from plefka.evidence import Evidence
     from plefka.reduction.by_row import ByRow
     from plefka.reduction.pairs import ReducedPairs
+    from plefka.reduction.traced import TracedReduction
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,41 +56,9 @@ class Part:
         return np.where(self.units >= 0, np.take_along_axis(whole, self.units, axis=0), 0.0)
 
 
-@dataclass(frozen=True, eq=False)
-class TracedReduction:
-    """Inside a trace: all units of the network, with what was summed out masked."""
-
-    given: Given
-    left: Reduced
-    question: Question
-    constant: Any  # (rows,): ln of what was summed out
-
-    @property
-    def sums_out(self) -> bool:
-        """Whether units of this network may be summed out."""
-        return self.given.activation.has_linear_log_off
-
-    def with_summed(self, means: Any, slope: Any) -> Any:
-        """The means with those of units that were summed out, from d ln P / dh."""
-        if not self.sums_out:
-            return means
-        summed = self.left.summed
-        return self.given.edges.where_any(
-            summed, lambda: jnp.where(summed, recovered(self.given, self.left, slope)[0], means), means
-        )
-
-
-def reduce_traced(network: BeliefNetwork, evidence: "Evidence", *, prune: bool) -> TracedReduction:
+def reduce_traced(network: Network, evidence: "Evidence", *, prune: bool) -> "TracedReduction":
     """The same inside a user's trace, where numbers cannot be looked at, and with derivatives."""
-    rows = jnp.asarray(evidence.rows, jnp.zeros(()).dtype)
-    given = Given(
-        TracedEdges.of(network.storage, len(rows)), jnp.atleast_2d(jnp.asarray(network.bias)).T, network.activation,
-        rows.T, jnp.zeros_like(rows.T) if evidence.tilt is None else jnp.asarray(evidence.tilt, rows.dtype).T,
-    )  # fmt: skip
-    left = reduced(given) if prune else whole(given)
-    constant = left.constant + observed_tilt(given)
-    question = replace(masked(network.storage, given, left), constant=constant)
-    return TracedReduction(given, left, question, constant)
+    return network.reduced_traced(evidence, prune=prune)
 
 
 def whole(given: Given) -> Reduced:
