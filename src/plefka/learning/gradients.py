@@ -34,7 +34,7 @@ MAX_STEPS = 1000  # of a search, in every step
 
 
 MOST_DOUBTED = 2**20  # couplings of a machine that is judged after learning
-NOTABLE = 0.2  # of what was gained over independent units
+NOTABLE, SLIGHT = 0.2, 0.01  # of what was gained over independent units, and of what these have
 UNSEEN = (
     "annealed importance sampling finds ln P per row of {:.4g} where the method says {:.4g}: the machine has probable "
     "states that this method does not see. Learn by persistent, with penalties, or for fewer epochs"
@@ -102,9 +102,10 @@ class Gradients(ABC):
             return ""
         judged = judge(machine, data, 0)
         lowest = independent(data)
-        if self.estimates and objective - judged.value > max(NOTABLE * abs(objective - lowest), 5 * judged.error):
+        margin = 5 * judged.error + SLIGHT * abs(lowest)
+        if self.estimates and objective - judged.value > margin + NOTABLE * abs(objective - lowest):
             return UNSEEN.format(judged.value, objective)
-        return WORSE.format(judged.value, lowest) if judged.value < lowest - 5 * judged.error else ""
+        return WORSE.format(judged.value, lowest) if judged.value < lowest - margin else ""
 
     @abstractmethod
     def validation(self, machine: "BoltzmannMachine", held_out: Patterns) -> float:
