@@ -47,6 +47,10 @@ class Network(eqx.Module):
     ) -> "Reduction":
         """What is left to be solved of every row, see `plefka.reduction.reduce`."""
 
+    @abstractmethod
+    def log_joint(self, S: Any) -> Any:
+        """The ln weight of a state (n,), or of each of a batch (B, n), in the network's own values."""
+
     @property
     def size(self) -> int:
         """The number of units."""
