@@ -8,6 +8,9 @@ With b the beliefs in log-odds, the messages a and a' along a coupling, and c an
 
 where the messages to a unit count as 1 for off, in all three terms, so that they cancel. Sweeps are those of belief
 networks. It is exact where couplings form no loop.
+
+Where couplings are strong there may be several fixed points, one for each mode. Sweeps then start twice: without
+messages, and with what units near a solution of the first order would say. The larger ln Z wins.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -17,23 +20,25 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from plefka.activations import softplus
+from plefka.activations import numpy_sigmoid, softplus
 from plefka.averages.parents import chance
 from plefka.belief_propagation.factors import Messages, Rows, Units
 from plefka.belief_propagation.log_odds import LogOdds
 from plefka.belief_propagation.posterior import Beliefs
 from plefka.belief_propagation.sweeps import Propagation, propagate, start
+from plefka.free_energies import pairs as pair_orders
 from plefka.methods import Bethe
 from plefka.networks.storage import OpenStorage
 from plefka.posterior import About, Posterior
 from plefka.question import Question
-from plefka.solution import NOT_FINITE
+from plefka.solution import CONVERGED, NOT_FINITE
 from plefka.solvers.loop import REACHABLE
 from plefka.solvers.rounds import Criteria, Iteration, in_rounds
 
 if TYPE_CHECKING:
     from plefka.reduction.reduce import Part
 
+FIRST_ORDER_STEPS = 30  # to a start near a solution of the first order
 Table = Float[Array, "positions columns rows"]
 
 
@@ -53,11 +58,11 @@ class Couplings(eqx.Module):
         return messages.up[:half], messages.up[half:]
 
     def beliefs(self, messages: Messages) -> LogOdds:
-        """The sum of all messages to every unit, and its bias."""
+        """The sum of all messages to every unit, its bias, and before the first sweep what it starts with."""
         up, down = self.split(messages)
         nothing = jnp.zeros_like(self.question.tilt)
         heard = self.weights.to_parents(up) + self.weights.to_children([z.sum(0) for z in down], nothing)
-        return LogOdds(self.question.model.h + self.question.tilt + heard, None)
+        return LogOdds(self.question.model.h + self.question.tilt + heard + messages.own, None)
 
     def cavities(self, messages: Messages, beliefs: LogOdds) -> list[tuple[Table, Table]]:
         """What parent and child of each coupling hear from all others."""
@@ -80,7 +85,8 @@ class Couplings(eqx.Module):
             both = parent_free & child_free[None]
             up.append(jnp.where(both, softplus(child + w) - softplus(child), 0.0))
             down.append(jnp.where(both, softplus(parent + w) - softplus(parent), 0.0))
-        return Messages(messages.own, (*up, *down)), jnp.zeros_like(self.question.tilt)
+        nothing = jnp.zeros_like(self.question.tilt)
+        return Messages(nothing, (*up, *down)), nothing
 
     def log_partition(self, messages: Messages) -> Rows:
         """Bethe's ln Z at these messages."""
@@ -119,19 +125,52 @@ class PairSweeping(Iteration):
 def of_pairs(method: Bethe, part: "Part", *, dtype: str) -> Posterior:
     """Beliefs and Bethe's ln Z of every row."""
     question = part.question
-    storage = question.storage.prepared(tables=True)
-    question = question.with_model(weights=storage)
-
-    def first(rows: Any) -> Propagation:
-        count = question.free[:, rows].shape[1]
-        tables = [np.zeros((*shape, count), dtype) for shape in storage.table_shapes * 2]
-        return start(Messages(np.zeros((question.size, count), dtype), tuple(tables)), method.damping, np)
-
-    row_work = max(8 * storage.num_edges, 4 * question.size)
-    criteria = Criteria(float(method.tol), method.max_steps)
-    found = Beliefs(*in_rounds(PairSweeping(), question, first, criteria, row_work=row_work, dtype=dtype))
+    question = question.with_model(weights=question.storage.prepared(tables=True))
+    found = _swept(method, question, np.zeros(question.free.shape), dtype)
+    if (several := may_have_several(question)).any():
+        found = _better(found, _swept(method, question, second_start(question), dtype), several)
     wrong = np.isnan(found.means).any(0) | np.isnan(found.log_z)
     return Posterior(
         found.means, -found.log_z, np.where(wrong, NOT_FINITE, found.status), found.steps,
         np.zeros_like(found.steps), found.residual, None, About(),
     )  # fmt: skip
+
+
+def _swept(method: Bethe, question: Question, own: np.ndarray, dtype: str) -> Beliefs:
+    """Where sweeps end that start with these log-odds (units, rows) beside the biases."""
+    storage = question.storage
+
+    def first(rows: Any) -> Propagation:
+        begin = own[:, rows].astype(dtype)
+        tables = [np.zeros((*shape, begin.shape[1]), dtype) for shape in storage.table_shapes * 2]
+        return start(Messages(begin, tuple(tables)), method.damping, np)
+
+    row_work = max(8 * storage.num_edges, 4 * question.size)
+    criteria = Criteria(float(method.tol), method.max_steps)
+    return Beliefs(*in_rounds(PairSweeping(), question, first, criteria, row_work=row_work, dtype=dtype))
+
+
+def may_have_several(question: Question) -> np.ndarray:
+    """The rows (rows,) with possibly more than one fixed point: not those where sum_j tanh(|w_ij| / 4) < 1 for all i.
+
+    Then sweeps are a contraction (J. M. Mooij and H. J. Kappen, IEEE Transactions on Information Theory 53, 2007).
+    """
+    pulls = question.storage.map_weights(lambda w: np.tanh(np.abs(w) / 4)).product(question.free * 1.0)
+    return (pulls * question.free).max(axis=0, initial=0.0) >= 1
+
+
+def second_start(question: Question) -> np.ndarray:
+    """Log-odds (units, rows) beside the biases after some steps of the first order, from where `G1` starts."""
+    theta, h = pair_orders.start(question), np.asarray(question.model.h) + question.tilt
+    for _ in range(FIRST_ORDER_STEPS):
+        u = np.where(question.free, numpy_sigmoid(theta), 0.0)
+        theta = (theta + h + question.storage.product(u)) / 2
+    return np.where(question.free, theta - h, 0.0)
+
+
+def _better(first: Beliefs, second: Beliefs, several: np.ndarray) -> Beliefs:
+    """In rows with several fixed points what converged, and of two that did the larger ln Z."""
+    done, other = first.status == CONVERGED, second.status == CONVERGED
+    with np.errstate(invalid="ignore"):
+        change = several & other & (~done | (second.log_z > first.log_z))
+    return Beliefs(*(np.where(change, new, old) for old, new in zip(first[:5], second[:5], strict=True)), slope=None)
