@@ -5,8 +5,9 @@ import pytest
 
 import plefka as pf
 from plefka.belief_propagation import pairs
-from plefka.belief_propagation.pairs import may_have_several
+from plefka.belief_propagation.pairs import may_have_several, without_zeros
 from plefka.evidence import as_evidence
+from plefka.networks.blocks import Blocks
 from plefka.reduction.reduce import reduce
 from tests.boltzmann.machines import fields, summed
 from tests.compilations import compilations
@@ -78,3 +79,22 @@ def test_where_sweeps_start_is_forgotten(damping):
     log_z, means = summed(chain)
     assert found.log_partition == pytest.approx(log_z, abs=1e-10)
     np.testing.assert_allclose(found.means, means, atol=1e-10)
+
+
+@pytest.mark.parametrize("shape", [(3, 6), (8, 8)])
+def test_messages_are_sent_along_couplings_only(monkeypatch, shape):
+    """A small sparse machine is laid out as a matrix, whose zeros are left out of the sweeps."""
+    grid = pf.ensembles.ising_grid(*shape, coupling=0.5, field=0.3, seed=0)
+    question = question_of(grid)
+    assert isinstance(question.storage, Blocks)
+    assert without_zeros(question).storage.num_edges < question.storage.num_edges / 4
+    few = pf.infer(grid, {2: 1}, "bethe")
+    monkeypatch.setattr(pairs, "without_zeros", lambda question: question)
+    all_pairs = pf.infer(grid, {2: 1}, "bethe")
+    assert few.log_partition == pytest.approx(all_pairs.log_partition, abs=1e-10)
+    np.testing.assert_allclose(few.means, all_pairs.means, atol=1e-8)
+
+
+def test_a_dense_machine_keeps_its_matrix():
+    question = question_of(magnet(-4.0))
+    assert without_zeros(question) is question

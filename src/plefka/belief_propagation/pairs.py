@@ -28,6 +28,8 @@ from plefka.belief_propagation.posterior import Beliefs
 from plefka.belief_propagation.sweeps import Propagation, propagate, start
 from plefka.free_energies import pairs as pair_orders
 from plefka.methods import Bethe
+from plefka.networks.blocks import Blocks
+from plefka.networks.parent_table import ParentTable
 from plefka.networks.storage import OpenStorage
 from plefka.posterior import About, Posterior
 from plefka.question import Question
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from plefka.reduction.reduce import Part
 
 FIRST_ORDER_STEPS = 30  # to a start near a solution of the first order
+POSITIONS, FEWER = (2, 4, 8, 16), 4  # of a table, which must have this factor fewer entries than the matrix
 Table = Float[Array, "positions columns rows"]
 
 
@@ -124,7 +127,7 @@ class PairSweeping(Iteration):
 
 def of_pairs(method: Bethe, part: "Part", *, dtype: str) -> Posterior:
     """Beliefs and Bethe's ln Z of every row."""
-    question = part.question
+    question = without_zeros(part.question)
     question = question.with_model(weights=question.storage.prepared(tables=True))
     found = _swept(method, question, np.zeros(question.free.shape), dtype)
     if (several := may_have_several(question)).any():
@@ -134,6 +137,24 @@ def of_pairs(method: Bethe, part: "Part", *, dtype: str) -> Posterior:
         found.means, -found.log_z, np.where(wrong, NOT_FINITE, found.status), found.steps,
         np.zeros_like(found.steps), found.residual, None, About(),
     )  # fmt: skip
+
+
+def without_zeros(question: Question) -> Question:
+    """The couplings of a matrix that is mostly zeros as a table: a message costs much more than a product with 0.
+
+    Its shape is that of the matrix and one of a few numbers of positions, and the last unit must be fill: positions
+    without a coupling belong to it.
+    """
+    storage = question.storage
+    if not (isinstance(storage, Blocks) and storage.is_dense and storage.stack is None) or question.free[-1].any():
+        return question
+    child, parent, weight = storage.edge_list()
+    most = int(np.bincount(child, minlength=1).max())
+    positions = next((count for count in POSITIONS if most <= count), storage.size)
+    if FEWER * positions > storage.size:
+        return question
+    table = ParentTable.of_edges(child, parent, weight, (storage.size, storage.size, positions))
+    return question.with_model(weights=table)
 
 
 def _swept(method: Bethe, question: Question, own: np.ndarray, dtype: str) -> Beliefs:
