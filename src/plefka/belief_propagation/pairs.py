@@ -194,4 +194,5 @@ def _better(first: Beliefs, second: Beliefs, several: np.ndarray) -> Beliefs:
     done, other = first.status == CONVERGED, second.status == CONVERGED
     with np.errstate(invalid="ignore"):
         change = several & other & (~done | (second.log_z > first.log_z))
-    return Beliefs(*(np.where(change, new, old) for old, new in zip(first[:5], second[:5], strict=True)), slope=None)
+    found = Beliefs(*(np.where(change, new, old) for old, new in zip(first[:5], second[:5], strict=True)), slope=None)
+    return found._replace(steps=first.steps + np.where(several, second.steps, 0))
