@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from plefka.reduction.reduce import Part
 
 FIRST_ORDER_STEPS = 30  # to a start near a solution of the first order
-POSITIONS, FEWER = (2, 4, 8, 16), 4  # of a table, which must have this factor fewer entries than the matrix
+POSITIONS, FEWER = (2, 4, 8, 16), 3  # of a table, which must have this factor fewer entries than the matrix
 Table = Float[Array, "positions columns rows"]
 
 
