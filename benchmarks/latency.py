@@ -3,6 +3,7 @@
 import sys
 import tempfile
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 import plefka as pf
@@ -24,7 +25,7 @@ MACHINE = {
     "infer --method bethe": AIMS["infer --method bethe"],
     "infer --method G2": AIMS["infer --method G2"],
 }  # the same aims for a Boltzmann machine
-MACHINE_UNITS = 15  # as many as espresso has
+MACHINE_UNITS = (15, 20)  # as many as espresso has, and a machine whose messages are laid out as a matrix
 CPCS360B = {"bethe": 3, "auto": 6}  # method: ratio with an empty cache
 
 
@@ -45,12 +46,12 @@ def rows() -> Iterator[Row]:
 def of_a_machine() -> Iterator[Row]:
     """First answers on a spin glass, two of whose units are observed."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "machine.json"
-        pf.save(pf.ensembles.spin_glass(MACHINE_UNITS, 1, 0, field=0.5).take(0), path)
-        for command, aims in MACHINE.items():
+        for units, (command, aims) in product(MACHINE_UNITS, MACHINE.items()):
+            path = Path(folder) / f"{units}.json"
+            pf.save(pf.ensembles.spin_glass(units, 1, 0, field=0.5).take(0), path)
             name, *options = command.split()
             arguments = ("-m", "plefka", name, str(path), "--evidence", "0=1,3=-1", *options)
-            yield from by_the_floor(f"plefka {command}, a Boltzmann machine", arguments, aims)
+            yield from by_the_floor(f"plefka {command}, a Boltzmann machine of {units} units", arguments, aims)
 
 
 def by_the_floor(name: str, arguments: tuple[str, ...], aims: tuple[float, ...]) -> Iterator[Row]:

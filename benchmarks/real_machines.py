@@ -94,10 +94,10 @@ Machines of the UAI competition of 2014 (DBN are restricted machines; grids; ima
 15 and 20 recorded neurons, without evidence. A star marks what did not converge, and a check whose draws are not
 reliable. A dash marks what takes minutes. `exact` answers all of them.
 
-The models of neurons have weak couplings: every further order is better there, and conditioning is best. On two of the
-segmentation networks `bethe` is within 0.1 nats, while `G3` and `G4` overshoot: their couplings are beyond the reach of
-the expansion. On the grids and on DBN 13 couplings are so strong that no method of these tables is of use: messages do
-not converge, and mean-field searches converge to one mode of many, which no star marks. Further starts and annealing
+The models of neurons have weak couplings: every further order is better there, and `G4` and conditioning are best. On
+two of the segmentation networks `bethe` is within 0.1 nats. On all three `G3` is closer than `G2`, but `G4` is too high
+by 6 to 25 nats. On the grids and on DBN 13 couplings are so strong that no method of these tables is of use: messages
+do not converge, and mean-field searches converge to one mode of many, which no star marks. Further starts and annealing
 find better modes, not reliably the best one. A check sees only modes that its draws reach: that of Grids 11 looks
 reliable and misses 17 nats.
 
