@@ -408,6 +408,16 @@ def test_neighbours_that_mislead_are_a_warning():
     assert any("which is below that of independent units" in each for each in fitted.warnings)
 
 
+@pytest.mark.parametrize(("method", "hidden"), [("exact", 0), ("exact", 2), ("G2", 0), ("pseudolikelihood", 0)])
+def test_a_machine_that_has_learned_little_is_not_doubted(method, hidden):
+    """It is worse than independent columns by what its start was smoothed by, of which annealing says nothing new."""
+    rows = np.ones((20, 4))
+    start = pf.ensembles.machine_to_learn(hidden, rows, seed=0)
+    fitted = pf.fit(start, rows, method, epochs=1, optimizer=optax.sgd(1e-3), verbose=False)
+    assert fitted.history["objective"][0] < 0
+    assert not fitted.warnings
+
+
 def test_weights_of_the_second_order_do_not_run_away():
     """Two units that are never on together have a covariance that G2 cannot reach."""
     rows = np.array([[0, 0], [1, 0], [0, 1]] * 10, float)

@@ -98,12 +98,14 @@ class Gradients(ABC):
         Its ln Z is seldom too high, so that a lower ln P is a sign of states that the method has not seen.
         """
         data = self.run.data
-        if self.judges_itself or not isinstance(data, Patterns) or machine.num_edges > MOST_DOUBTED:
+        sure = self.judges_itself or isinstance(self.run.method, Exact)
+        if sure or not isinstance(data, Patterns) or machine.num_edges > MOST_DOUBTED:
             return ""
         judged = judge(machine, data, 0)
         lowest = independent(data)
-        if self.estimates and objective - judged.value > max(NOTABLE * abs(objective - lowest), 5 * judged.error):
-            return UNSEEN.format(judged.value, objective)
+        if self.estimates:
+            notable = max(NOTABLE * abs(objective - lowest), 5 * judged.error)
+            return UNSEEN.format(judged.value, objective) if objective - judged.value > notable else ""
         return WORSE.format(judged.value, lowest) if judged.value < lowest - 5 * judged.error else ""
 
     @abstractmethod
