@@ -418,6 +418,17 @@ def test_a_machine_that_has_learned_little_is_not_doubted(method, hidden):
     assert not fitted.warnings
 
 
+@pytest.mark.parametrize("method", ["G2", "bethe"])
+def test_a_slight_difference_is_no_doubt(method):
+    """The objective is that of the machines before the steps of an epoch, and no gain may be there to compare with."""
+    rows = (np.random.default_rng(3).random((60, 4)) < 0.5) * 1.0
+    start = pf.ensembles.machine_to_learn(0, rows)
+    fitted = pf.fit(start, rows, method, epochs=1, optimizer=optax.sgd(-0.1), verbose=False)
+    after = pf.infer(fitted.network, rows, "exact").log_likelihood.mean()
+    assert fitted.history["objective"][0] - 0.05 < after < fitted.history["objective"][0] - 1e-4
+    assert not fitted.warnings
+
+
 def test_weights_of_the_second_order_do_not_run_away():
     """Two units that are never on together have a covariance that G2 cannot reach."""
     rows = np.array([[0, 0], [1, 0], [0, 1]] * 10, float)

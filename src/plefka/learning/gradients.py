@@ -35,6 +35,7 @@ MAX_STEPS = 1000  # of a search, in every step
 
 MOST_DOUBTED = 2**20  # couplings of a machine that is judged after learning
 NOTABLE = 0.2  # of what was gained over independent units
+SLIGHT = 0.05  # in ln P per row, which may change by so much while an epoch goes on
 UNSEEN = (
     "annealed importance sampling finds ln P per row of {:.4g} where the method says {:.4g}: the machine has probable "
     "states that this method does not see. Learn by persistent, with penalties, or for fewer epochs"
@@ -104,7 +105,7 @@ class Gradients(ABC):
         judged = judge(machine, data, 0)
         lowest = independent(data)
         if self.estimates:
-            notable = max(NOTABLE * abs(objective - lowest), 5 * judged.error)
+            notable = max(NOTABLE * abs(objective - lowest), SLIGHT, 5 * judged.error)
             return UNSEEN.format(judged.value, objective) if objective - judged.value > notable else ""
         return WORSE.format(judged.value, lowest) if judged.value < lowest - 5 * judged.error else ""
 
