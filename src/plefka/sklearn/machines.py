@@ -14,6 +14,7 @@ import numpy as np
 from scipy.special import expit
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from plefka.ensembles import machine_around
 from plefka.learning import of_machines
@@ -99,16 +100,19 @@ class MachineModel(DensityModel):
     @property
     def machine_(self) -> BoltzmannMachine:
         """The machine that was learned."""
+        check_is_fitted(self)
         return self.network_
 
     @property
     def log_partition_(self) -> float:
         """ln Z of the machine: exact where that is quick, else an estimate by annealed importance sampling."""
+        check_is_fitted(self)
         return float(self._free.log_partition.value[0])
 
     @property
     def log_partition_error_(self) -> float:
         """The standard error of `log_partition_`; 0 where that is exact."""
+        check_is_fitted(self)
         return float(self._free.log_partition.error[0])
 
     def _is_bound(self) -> bool:
@@ -211,14 +215,15 @@ class BoltzmannMachineModel(MachineModel):
 def _has_hidden(model: BoltzmannMachineModel) -> bool:
     if not model.n_hidden:
         raise AttributeError(
-            "BoltzmannMachineModel has no transform without hidden units; add some, as in n_hidden=8, or use "
-            "score_samples, sample and impute."
+            "Without hidden units there is nothing to transform rows to. Add some, as in "
+            "BoltzmannMachineModel(n_hidden=8)."
         )
     return True
 
 
-# Outside of the class, as scikit-learn wraps what is called transform in it so that it is always there.
-BoltzmannMachineModel.transform = available_if(_has_hidden)(MachineModel.transform)  # pyright: ignore
+# Outside of the class, as scikit-learn wraps a transform inside it in a function that is always there.
+for _name in ("transform", "fit_transform"):
+    setattr(BoltzmannMachineModel, _name, available_if(_has_hidden)(getattr(MachineModel, _name)))
 
 
 def steps_of(method: Method, *, is_complete: bool) -> Callable[..., Any]:
