@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 
 from sybil import Example, Sybil
 from sybil.evaluators.python import PythonEvaluator
-from sybil.parsers.markdown import CodeBlockParser
+from sybil.parsers.markdown import CodeBlockParser, SkipParser
 
 from plefka import cache
 
@@ -26,6 +26,8 @@ CACHE = Path(__file__).parent / ".pytest_cache" / "plefka"
 PROMPT = "$ "
 LOOSELY = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 PATIENCE = 120  # seconds for one command
+
+os.environ.setdefault("PLEFKA_DATA", str(Path(__file__).parents[1] / "shared" / "data"))  # a page has its own folder
 
 # Before any test is imported, and with it JAX; commands run by the tests inherit it.
 os.environ.setdefault("XLA_FLAGS", cache.COMPILE_FAST)
@@ -84,6 +86,7 @@ def run_console(example: Example) -> str | None:
 
 def enter_folder(namespace: dict) -> None:
     """Every page has an empty folder to itself, which goes away with it."""
+    namespace["has_spikes"] = (Path(os.environ["PLEFKA_DATA"]) / "ising" / "spikes.npz").exists()
     folder = TemporaryDirectory()
     namespace["_page"] = (folder, Path.cwd())
     os.chdir(folder.name)
@@ -109,6 +112,7 @@ def _keep_no_more_programs() -> None:
 
 pytest_collect_file = Sybil(
     parsers=[
+        SkipParser(),
         CodeBlockParser("python", RunPython()),
         CodeBlockParser("output", compare_output),
         CodeBlockParser("console", run_console),

@@ -14,7 +14,7 @@ from plefka.tables import text_table
 SUITES = (
     "core", "beyond", "learning", "learning_scale", "reproduction", "latency", "streams", "rows_ended", "spreadsheet",
     "findings", "real_networks", "calibration", "batches", "serve", "many_rows",
-    "boltzmann",
+    "boltzmann", "machine_learning",
 )  # fmt: skip
 
 

@@ -19,7 +19,7 @@ from plefka.networks.couplings import check_values
 from plefka.networks.edges import Edges
 from plefka.tabular.dataset import as_dataset, is_dataset
 from plefka.tabular.roles import IdColumns
-from plefka.tabular.table import is_table, read_table
+from plefka.tabular.table import Table, is_table, read_table
 
 
 def layered(
@@ -174,8 +174,8 @@ def _frequencies(rows: Any, values: tuple[int, int], id_columns: IdColumns) -> t
         files = as_dataset(rows, id_columns=id_columns)
         return files.names, files.frequencies
     names = None
-    if is_table(rows):
-        table = read_table(rows, id_columns=id_columns)
+    if isinstance(rows, Table) or is_table(rows):
+        table = rows if isinstance(rows, Table) else read_table(rows, id_columns=id_columns)
         names, rows, values = table.names, table.values, (0, 1)
     rows, (off, on) = np.asarray(rows, float), values
     if rows.ndim != 2 or rows.size == 0:

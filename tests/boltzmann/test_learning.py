@@ -482,3 +482,44 @@ def test_what_is_for_learning_answers_no_question(method):
     assert pf.parse_method(str(pf.parse_method(method))) == pf.parse_method(method)
     with pytest.raises(pf.errors.MethodDoesNotApply, match="it is for learning a Boltzmann machine"):
         pf.infer(MACHINES["dense"], None, method)
+
+
+# ---- scores ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["dense, spins, temperature", "restricted", "sparse"])
+def test_the_score_is_that_of_enumeration(name):
+    machine = MACHINES[name]
+    rows = rows_of(machine, 6, 101, 0.3)
+    score = pf.score(machine, rows)
+    np.testing.assert_allclose(score.log_likelihood, pf.infer(machine, rows, "exact").log_likelihood, atol=1e-9)
+    assert score.is_exact
+    assert score.mean_error == 0
+
+
+def test_a_score_by_annealing_is_within_its_error_which_all_rows_share():
+    machine = pf.ensembles.spin_glass(10, 1, 0, scale=0.8, field=0.3).take(0)
+    rows = machine.sample(seed=0, count=30).astype(float)
+    exact, found = pf.score(machine, rows), pf.score(machine, rows, exact=False, seed=0, num_samples=300)
+    apart = found.log_likelihood - exact.log_likelihood
+    assert np.ptp(apart) < 1e-9
+    assert abs(apart[0]) < 5 * found.mean_error
+    assert found.mean_error == pytest.approx(found.standard_error[0])
+    assert "by annealed importance sampling" in repr(found)
+    rows[:, 0] = np.nan
+    assert abs(pf.score(machine, rows, exact=False, seed=0).mean - pf.score(machine, rows).mean) < 0.1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "annealed importance sampling needs a seed; add seed=0"),
+        ({"exact": True}, "exact=True does not apply, because the states of this machine are too many"),
+        ({"method": "G2"}, "the score of a Boltzmann machine takes no method; got G2"),
+        ({"num_samples": 1}, "num_samples must be a whole number of 2 or more"),
+    ],
+)
+def test_scores_that_cannot_be_had_are_refused(options, message):
+    machine = pf.ensembles.spin_glass(40, 1, 0).take(0)
+    with pytest.raises(pf.errors.InvalidInput, match=message):
+        pf.score(machine, np.ones((2, 40)), **options)

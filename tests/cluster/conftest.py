@@ -23,7 +23,9 @@ class Processes:
 
     def __init__(self, folder: Path, workers: int = 2):
         self.folder = folder
-        self.scheduler = self._start("scheduler", "--port", "0", "--no-dashboard", "--idle-timeout", "600")
+        self.scheduler = self._start(
+            "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--idle-timeout", "600"
+        )
         deadline = time.monotonic() + PATIENCE
         while not self._file.exists() and time.monotonic() < deadline:
             time.sleep(0.05)
@@ -34,7 +36,9 @@ class Processes:
         return self.folder / "scheduler.json"
 
     def _worker(self) -> subprocess.Popen:
-        return self._start("worker", "--nthreads", "1", "--no-nanny", "--no-dashboard", "--death-timeout", "60")
+        return self._start(
+            "worker", "--host", "127.0.0.1", "--nthreads", "1", "--no-nanny", "--no-dashboard", "--death-timeout", "60"
+        )
 
     def _start(self, kind: str, *options: str) -> subprocess.Popen:
         path = os.pathsep.join([str(ROOT), *filter(None, sys.path)])

@@ -178,9 +178,9 @@ def test_means_have_one_number_for_each_unit_inside_its_range():
 
 
 def test_one_network_and_one_row():
-    with pytest.raises(InvalidInput, match="series takes one BeliefNetwork; got a stack"):
+    with pytest.raises(InvalidInput, match="series takes one BeliefNetwork or BoltzmannMachine; got a stack of 4"):
         pf.series(pf.ensembles.layered((2, 3), -1, 1, 4, seed=0), None)
-    with pytest.raises(InvalidInput, match="series takes one BeliefNetwork; got str"):
+    with pytest.raises(InvalidInput, match="series takes one BeliefNetwork or BoltzmannMachine; got str"):
         pf.series("espresso", None)  # pyright: ignore[reportArgumentType]
     with pytest.raises(InvalidEvidence, match="series takes one row of evidence; got 2"):
         pf.series(SMALL, [{}, {1: 0}])

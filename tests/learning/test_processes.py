@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import plefka as pf
-from plefka.learning import epochs as loop
+from plefka.learning import of_beliefs as loop
 from plefka.learning import processes
 from plefka.learning.devices import Devices
 from tests.learning import pair

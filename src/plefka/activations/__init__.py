@@ -10,7 +10,16 @@ from collections.abc import Callable
 
 from plefka.activations.activation import Activation, AnyArray, namespace
 from plefka.activations.custom import Custom
-from plefka.activations.logistic import Sigmoid, horner, log_one_plus, log_sigmoid, numpy_sigmoid, sigmoid, softplus
+from plefka.activations.logistic import (
+    Sigmoid,
+    horner,
+    log_one_plus,
+    log_sigmoid,
+    numpy_sigmoid,
+    numpy_softplus,
+    sigmoid,
+    softplus,
+)  # fmt: skip
 from plefka.activations.mixed import MOST_PARENTS, Mixed, Table
 from plefka.activations.noisy_or import CERTAIN_FIELD, SMALLEST_FIELD, NoisyOr, log_noisy_or
 from plefka.errors import InvalidInput, nearest
@@ -18,7 +27,7 @@ from plefka.errors import InvalidInput, nearest
 __all__ = [
     "ACTIVATIONS", "CERTAIN_FIELD", "MOST_PARENTS", "SMALLEST_FIELD", "Activation", "AnyArray", "Custom", "Mixed",
     "NoisyOr", "Sigmoid", "Table", "as_activation", "horner", "log_noisy_or", "log_one_plus", "log_sigmoid",
-    "namespace", "numpy_sigmoid", "sigmoid", "softplus",
+    "namespace", "numpy_sigmoid", "numpy_softplus", "sigmoid", "softplus",
 ]  # fmt: skip
 
 ACTIVATIONS = {"sigmoid": Sigmoid, "noisy_or": NoisyOr}

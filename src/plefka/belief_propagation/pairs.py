@@ -8,6 +8,9 @@ With b the beliefs in log-odds, the messages a and a' along a coupling, and c an
 
 where the messages to a unit count as 1 for off, in all three terms, so that they cancel. Sweeps are those of belief
 networks. It is exact where couplings form no loop.
+
+Where couplings are strong there may be several fixed points, one for each mode. Sweeps then start twice: without
+messages, and with what units near a solution of the first order would say. The larger ln Z wins.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -18,17 +21,20 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from plefka.activations import softplus
+from plefka.activations import namespace, numpy_sigmoid, sigmoid, softplus
 from plefka.averages.parents import chance
 from plefka.belief_propagation.factors import Messages, Rows, Units
 from plefka.belief_propagation.log_odds import LogOdds
 from plefka.belief_propagation.posterior import Beliefs, found_by
 from plefka.belief_propagation.sweeps import Propagation, propagate, start
+from plefka.free_energies import pairs as pair_orders
 from plefka.methods import Bethe
+from plefka.networks.blocks import Blocks
+from plefka.networks.parent_table import ParentTable
 from plefka.networks.storage import OpenStorage
 from plefka.posterior import About, Posterior
 from plefka.question import Question
-from plefka.solution import NOT_FINITE
+from plefka.solution import CONVERGED, NOT_FINITE
 from plefka.solvers.loop import REACHABLE
 from plefka.solvers.rounds import Criteria, Iteration, in_rounds
 
@@ -36,6 +42,8 @@ if TYPE_CHECKING:
     from plefka.reduction.reduce import Part
     from plefka.reduction.traced_pairs import TracedPairs
 
+FIRST_ORDER_STEPS = 30  # to a start near a solution of the first order
+POSITIONS, FEWER = (2, 4, 8, 16), 3  # of a table, which must have this factor fewer entries than the matrix
 Table = Float[Array, "positions columns rows"]
 
 
@@ -55,11 +63,11 @@ class Couplings(eqx.Module):
         return messages.up[:half], messages.up[half:]
 
     def beliefs(self, messages: Messages) -> LogOdds:
-        """The sum of all messages to every unit, and its bias."""
+        """The sum of all messages to every unit, its bias, and before the first sweep what it starts with."""
         up, down = self.split(messages)
         nothing = jnp.zeros_like(self.question.tilt)
         heard = self.weights.to_parents(up) + self.weights.to_children([z.sum(0) for z in down], nothing)
-        return LogOdds(self.question.model.h + self.question.tilt + heard, None)
+        return LogOdds(self.question.model.h + self.question.tilt + heard + messages.own, None)
 
     def cavities(self, messages: Messages, beliefs: LogOdds) -> list[tuple[Table, Table]]:
         """What parent and child of each coupling hear from all others."""
@@ -82,7 +90,8 @@ class Couplings(eqx.Module):
             both = parent_free & child_free[None]
             up.append(jnp.where(both, softplus(child + w) - softplus(child), 0.0))
             down.append(jnp.where(both, softplus(parent + w) - softplus(parent), 0.0))
-        return Messages(messages.own, (*up, *down)), jnp.zeros_like(self.question.tilt)
+        nothing = jnp.zeros_like(self.question.tilt)
+        return Messages(nothing, (*up, *down)), nothing
 
     def log_partition(self, messages: Messages) -> Rows:
         """Bethe's ln Z at these messages."""
@@ -120,18 +129,11 @@ class PairSweeping(Iteration):
 
 def of_pairs(method: Bethe, part: "Part", *, dtype: str) -> Posterior:
     """Beliefs and Bethe's ln Z of every row."""
-    question = part.question
-    storage = question.storage.prepared(tables=True)
-    question = question.with_model(weights=storage)
-
-    def first(rows: Any) -> Propagation:
-        count = question.free[:, rows].shape[1]
-        tables = [np.zeros((*shape, count), dtype) for shape in storage.table_shapes * 2]
-        return start(Messages(np.zeros((question.size, count), dtype), tuple(tables)), method.damping, np)
-
-    row_work = max(8 * storage.num_edges, 4 * question.size)
-    criteria = Criteria(float(method.tol), method.max_steps)
-    found = Beliefs(*in_rounds(PairSweeping(), question, first, criteria, row_work=row_work, dtype=dtype))
+    question = without_zeros(part.question)
+    question = question.with_model(weights=question.storage.prepared(tables=True))
+    found = _swept(method, question, np.zeros(question.free.shape), dtype)
+    if (several := may_have_several(question)).any():
+        found = _better(found, _swept(method, question, second_start(question), dtype), several)
     wrong = np.isnan(found.means).any(0) | np.isnan(found.log_z)
     return Posterior(
         found.means, -found.log_z, np.where(wrong, NOT_FINITE, found.status), found.steps,
@@ -146,12 +148,93 @@ def of_traced_pairs(method: Bethe, reduction: "TracedPairs") -> Posterior:
     couplings = sweeping.prepare(question)
     frozen, rows = jax.lax.stop_gradient(couplings), question.num_rows
     tables = [jnp.zeros((*w.shape[:2], rows), w.dtype) for w in frozen.weights.tables] * 2
-    first = start(Messages(jnp.zeros_like(question.tilt), tuple(tables)), method.damping, jnp)
-    found = sweeping.advance(frozen, first, method.tol, method.max_steps, 0)
+
+    def ended(own: Any) -> Propagation:
+        first = start(Messages(own, tuple(tables)), method.damping, jnp)
+        return sweeping.advance(frozen, first, method.tol, method.max_steps, 0)
+
+    still = jax.lax.stop_gradient(question)
+    one, several = ended(jnp.zeros_like(question.tilt)), may_have_several(still)
+    two = jax.lax.cond(several.any(), lambda: ended(second_start(still)), lambda: one)
+    log_zs = (frozen.log_partition(each.messages) for each in (one, two))
+    change = _is_better(one, two, several, *log_zs)
+    found = jax.tree.map(lambda old, new: jnp.where(change, new, old), one, two)
     messages = jax.lax.stop_gradient(found.messages)
     log_z = couplings.log_partition(messages)
     means = jax.lax.stop_gradient(reduction.restored(sweeping.answer(frozen, found).means, None))
     status = jnp.where(jnp.isnan(means).any(0) | jnp.isnan(log_z), NOT_FINITE, found.status)
-    return Posterior(
-        found_by(couplings, means), -log_z, status, found.steps, jnp.zeros_like(found.steps), found.residual
-    )
+    steps = one.steps + jnp.where(several, two.steps, 0)
+    return Posterior(found_by(couplings, means), -log_z, status, steps, jnp.zeros_like(steps), found.residual)
+
+
+def without_zeros(question: Question) -> Question:
+    """The couplings of a matrix that is mostly zeros as a table: a message costs much more than a product with 0.
+
+    Its shape is that of the matrix and one of a few numbers of positions, and the last unit must be fill: positions
+    without a coupling belong to it.
+    """
+    storage = question.storage
+    if not (isinstance(storage, Blocks) and storage.is_dense and storage.stack is None) or question.free[-1].any():
+        return question
+    child, parent, weight = storage.edge_list()
+    most = int(np.bincount(child, minlength=1).max())
+    positions = next((count for count in POSITIONS if most <= count), storage.size)
+    if FEWER * positions > storage.size:
+        return question
+    table = ParentTable.of_edges(child, parent, weight, (storage.size, storage.size, positions))
+    return question.with_model(weights=table)
+
+
+def _swept(method: Bethe, question: Question, own: np.ndarray, dtype: str) -> Beliefs:
+    """Where sweeps end that start with these log-odds (units, rows) beside the biases."""
+    storage = question.storage
+
+    def first(rows: Any) -> Propagation:
+        begin = own[:, rows].astype(dtype)
+        tables = [np.zeros((*shape, begin.shape[1]), dtype) for shape in storage.table_shapes * 2]
+        return start(Messages(begin, tuple(tables)), method.damping, np)
+
+    row_work = max(8 * storage.num_edges, 4 * question.size)
+    criteria = Criteria(float(method.tol), method.max_steps)
+    return Beliefs(*in_rounds(PairSweeping(), question, first, criteria, row_work=row_work, dtype=dtype))
+
+
+def may_have_several(question: Question) -> Any:
+    """The rows (rows,) with possibly more than one fixed point: not those where sum_j tanh(|w_ij| / 4) < 1 for all i.
+
+    Then sweeps are a contraction (J. M. Mooij and H. J. Kappen, IEEE Transactions on Information Theory 53, 2007).
+    """
+    free, xp = question.free, namespace(question.free)
+    pulls = question.storage.map_weights(lambda w: xp.tanh(abs(w) / 4)).neighbour_sums(xp)(free * 1.0)
+    return (pulls * free).max(axis=0, initial=0.0) >= 1
+
+
+def second_start(question: Question) -> Any:
+    """Log-odds (units, rows) beside the biases after some steps of the first order, from where `G1` starts."""
+    xp = namespace(question.free)
+    product = question.storage.neighbour_sums(xp)
+    h, chance_of = question.model.h + question.tilt, numpy_sigmoid if xp is np else sigmoid
+
+    def closer(_: Any, theta: Any) -> Any:
+        return (theta + h + product(xp.where(question.free, chance_of(theta), 0.0))) / 2
+
+    theta = pair_orders.start(question)
+    if xp is jnp:
+        theta = jax.lax.fori_loop(0, FIRST_ORDER_STEPS, closer, theta)
+    else:
+        for step in range(FIRST_ORDER_STEPS):
+            theta = closer(step, theta)
+    return xp.where(question.free, theta - h, 0.0)
+
+
+def _is_better(first: Any, second: Any, several: Any, log_z: Any, other_log_z: Any) -> Any:
+    """In rows with several fixed points, whether only the second converged, or both did and it has the larger ln Z."""
+    return several & (second.status == CONVERGED) & ((first.status != CONVERGED) | (other_log_z > log_z))
+
+
+def _better(first: Beliefs, second: Beliefs, several: np.ndarray) -> Beliefs:
+    """Row by row the better one."""
+    with np.errstate(invalid="ignore"):
+        change = _is_better(first, second, several, first.log_z, second.log_z)
+    found = Beliefs(*(np.where(change, new, old) for old, new in zip(first[:5], second[:5], strict=True)), slope=None)
+    return found._replace(steps=first.steps + np.where(several, second.steps, 0))

@@ -8,7 +8,7 @@ import typer
 
 from plefka.cli import INTERRUPTED, joining, options, output
 from plefka.cli.fit_report import fit_content, print_fit
-from plefka.cli.fit_rows import Beginning, read_rows, sizes
+from plefka.cli.fit_rows import Beginning, NewMachine, read_rows, sizes
 from plefka.cli.targets import check_new, check_target
 from plefka.errors import InvalidFile, InvalidInput
 
@@ -32,11 +32,26 @@ def fit(
     activation: Annotated[
         str | None, typer.Option(help="The activation of all units: sigmoid (the default) or noisy_or.")
     ] = None,
+    machine: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KIND", help="Learn a Boltzmann machine instead: restricted, or full (all units coupled)."
+        ),
+    ] = None,
+    hidden: Annotated[
+        int | None,
+        typer.Option(min=0, help="The hidden units of --machine: 64 by default of a restricted one, 0 of a full one."),
+    ] = None,
     method: options.LearningMethod = None,
     epochs: Annotated[int, typer.Option(min=1, help="The number of passes over the rows.")] = 100,
-    batch_size: Annotated[int, typer.Option(min=1, help="The number of distinct rows in each step.")] = 256,
+    batch_size: Annotated[
+        int | None,
+        typer.Option(min=1, help="The number of distinct rows in each step; 256 by default, and 32 for machines."),
+    ] = None,
     seed: options.Seed = 0,
-    learning_rate: Annotated[float, typer.Option(min=0.0, help="The learning rate of Adam.")] = 0.05,
+    learning_rate: Annotated[
+        float | None, typer.Option(min=0.0, help="The learning rate of Adam; 0.05 by default.", show_default=False)
+    ] = None,
     l1: Annotated[float, typer.Option(min=0.0, help="L1 penalty on the weights.")] = 0.0,
     l2: Annotated[float, typer.Option(min=0.0, help="L2 penalty on the weights.")] = 0.0,
     validation: Annotated[
@@ -76,7 +91,8 @@ def fit(
 ) -> None:
     """Learn a network from a table.
 
-    `plefka fit NET --rows DATA` starts from a network of yours, `plefka fit DATA` from random weights.
+    `plefka fit NET --rows DATA` starts from a network of yours, `plefka fit DATA` from random weights. With `--machine`
+    it learns a Boltzmann machine.
     """
     import plefka as pf
     from plefka.cache import keep_compiled
@@ -94,9 +110,9 @@ def fit(
                 raise InvalidInput(
                     "--shape is for the images that --features draws; add --features PICTURE, or leave it out."
                 )
-            begin = Beginning.of(given, layers, activation)
-            chosen = learning_method(method, begin.activation)
-            optimizer = _adam(learning_rate)
+            begin = Beginning.of(given, layers, activation, NewMachine.of(machine, hidden))
+            chosen = method if begin.is_machine else learning_method(method, begin.activation)
+            optimizer = None if learning_rate is None else _adam(learning_rate)
             table = read_rows(source, begin.network, id_column, stream)
             image = _image_shape(table.width, shape) if features else None
             train, held_out = table.split(validation, validation_rows, seed)

@@ -19,7 +19,9 @@ def fit_content(fitted: "Fitted", rows: int, distinct: int | None, data: Path, o
         "data": str(data),
         "network": str(out),
         "layers": list(fitted.network.layers or ()),
-        "activation": fitted.network.activation.name,
+        "activation": getattr(fitted.network.activation, "name", None),
+        "kind": "belief network" if fitted.network.is_normalised else "Boltzmann machine",
+        "units": fitted.network.size,
         "method": str(fitted.method),
         "is_bound": fitted.method.is_bound,
         "rows": rows,
@@ -37,18 +39,26 @@ def fit_content(fitted: "Fitted", rows: int, distinct: int | None, data: Path, o
 
 
 def print_fit(content: dict[str, Any], pictures: list[Path | None]) -> None:
-    kind = "a lower bound" if content["is_bound"] else "an estimate, not a bound"
+    is_machine = content["kind"] == "Boltzmann machine"
+    kind = "a lower bound" if content["is_bound"] and not is_machine else "an estimate, not a bound"
+    kind = "exact" if content["method"] == "exact" else kind
     exact, validation = content["log_likelihood"], content["validation"]
     kept = f", that of epoch {content['kept_epoch']} kept" if content["kept_epoch"] != content["epochs"] else ""
     distinct = "streamed" if content["distinct_rows"] is None else f"{content['distinct_rows']:,} of them distinct"
     rows = [
         ("rows", f"{content['rows']:,}, {distinct}"),
         ("epochs", f"{content['epochs']:,}{kept}"),
-        (f"ln P per row by {content['method']}", f"{content['objective']:.4f} ({kind})"),
+        (f"{_objective(content)} by {content['method']}", f"{content['objective']:.4f} ({kind})"),
         ("exact ln P per row", f"{exact:.4f}" if exact == exact else "not computed: too many states"),
         *([("on validation rows", f"{validation:.4f}")] if validation == validation else []),
         ("stopped", content["message"].split(";")[0]),
         ("written", ", ".join(map(str, [content["network"], *filter(None, pictures)]))),
     ]
-    title = f"{' x '.join(map(str, content['layers']))} {content['activation']} units"
+    shape = " x ".join(map(str, content["layers"] or [content["units"]]))
+    title = f"Boltzmann machine of {shape} units" if is_machine else f"{shape} {content['activation']} units"
     output.print_table(("network", title), rows)
+
+
+def _objective(content: dict[str, Any]) -> str:
+    """What the history calls its objective."""
+    return "ln P of units given all others, per row," if content["method"] == "pseudolikelihood" else "ln P per row"

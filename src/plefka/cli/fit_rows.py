@@ -13,20 +13,57 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 2**16  # whose frequencies the visible units start from
 LAYERS, ACTIVATION = "1x8", "sigmoid"
+MACHINES = {"restricted": 64, "full": 0}  # and their hidden units unless given
+
+
+class NewMachine(NamedTuple):
+    """A Boltzmann machine to begin with."""
+
+    restricted: bool
+    hidden: int
+
+    @classmethod
+    def of(cls, kind: str | None, hidden: int | None) -> "NewMachine | None":
+        if kind is None:
+            if hidden is not None:
+                raise InvalidInput("--hidden is for --machine; a belief network takes --layers, as in --layers 1x8.")
+            return None
+        if kind not in MACHINES:
+            raise InvalidInput(f"--machine must be restricted or full; got {kind!r}.")
+        if kind == "restricted" and hidden == 0:
+            raise InvalidInput("--hidden must be 1 or more for a restricted machine; without hidden units pass full.")
+        return cls(kind == "restricted", MACHINES[kind] if hidden is None else hidden)
+
+    def start(self, rows: Any, seed: int) -> Any:
+        """The machine that learning starts from."""
+        import plefka as pf
+
+        return pf.ensembles.machine_to_learn(self.hidden, rows, seed, restricted=self.restricted)
 
 
 class Beginning(NamedTuple):
-    """A network of the user's, or the sizes of the hidden layers of a new one."""
+    """A network of the user's, or the sizes of the hidden layers of a new one, or a new machine."""
 
-    network: "BeliefNetwork | None"
+    network: Any  # a BeliefNetwork or BoltzmannMachine, or None
     hidden: tuple[int, ...]
     activation: Any
+    machine: NewMachine | None = None
+
+    @property
+    def is_machine(self) -> bool:
+        """Whether it is a Boltzmann machine that is learned."""
+        return self.machine is not None or (self.network is not None and not self.network.is_normalised)
 
     @classmethod
-    def of(cls, path: Path | None, layers: str | None, activation: str | None) -> "Beginning":
+    def of(
+        cls, path: Path | None, layers: str | None, activation: str | None, machine: NewMachine | None
+    ) -> "Beginning":
         hidden = sizes(layers or LAYERS, "--layers")
+        if machine is not None and (path or layers or activation):
+            other = f"{path} has its own kind" if path else "--layers and --activation are for belief networks"
+            raise InvalidInput(f"--machine begins with a new Boltzmann machine; {other}. Leave one of them out.")
         if path is None:
-            return cls(None, hidden, activation or ACTIVATION)
+            return cls(None, hidden, activation or ACTIVATION, machine)
         if layers or activation:
             raise InvalidInput(f"--layers and --activation are for a new network; {path} has its own. Leave them out.")
         from plefka.cli.options import check_single
@@ -40,6 +77,8 @@ class Beginning(NamedTuple):
         """The network to learn; a new one has units hidden0, hidden1, ... and one named after each column."""
         if self.network is not None:
             return self.network
+        if self.machine is not None:
+            return self.machine.start(train, seed)
         import plefka as pf
 
         visible = rows.names or [f"visible{k}" for k in range(rows.width)]

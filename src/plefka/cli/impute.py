@@ -38,6 +38,7 @@ def impute(
     """Fill in the missing entries of a table."""
     from plefka.cli.source import read_network
     from plefka.learning.fitting import learning_method
+    from plefka.methods import parse_method
     from plefka.tabular.table import read_table
 
     source = options.table_of(data, rows)
@@ -46,7 +47,7 @@ def impute(
     network = read_network(model)
     options.check_single(network, model, "impute")
     table = read_table(source, network, id_column)
-    chosen = learning_method(method, network.activation)
+    chosen = learning_method(method, network.activation) if network.is_normalised else parse_method(method or "auto")
     values, content = _filled(network, table, chosen, probabilities)
     names = table.names or (None if out.suffix.lower() == ".csv" else _names(network, table))
     write_table(out, names, values, table.ids)
@@ -70,6 +71,7 @@ def _filled(
     import numpy as np
 
     import plefka as pf
+    from plefka.evidence import Evidence
     from plefka.tabular.table import evidence_of, table_units
 
     units, values = table_units(network, table), np.array(table.values, float)
@@ -79,13 +81,14 @@ def _filled(
     failed = []
     for first in range(0, len(gaps), BLOCK):
         block = gaps[first : first + BLOCK]
-        solution = pf.infer(network, evidence_of(network, units, values[block]), method)
+        solution = pf.infer(network, Evidence(evidence_of(network, units, values[block]), batched=True), method)
         means = solution.means[:, units]
         values[block] = np.where(missing[block], means if probabilities else means > 0.5, values[block])
         failed += [status.value for status in solution.status[~solution.converged]]
     if failed:
         content |= {"not_converged": len(failed), "message": f"{len(failed)} rows: {failed[0]}"}
-    return values if probabilities else values.astype(np.int8), content
+    off, on = network.values
+    return values if probabilities else (off + (on - off) * values).astype(np.int8), content
 
 
 def _print_impute(content: dict[str, Any]) -> None:

@@ -86,7 +86,7 @@ LearningMethod = Annotated[
         "--method",
         "-m",
         metavar="METHOD",
-        help="The method. By default SJJ for sigmoid networks and G12 for others.",
+        help="The method. By default SJJ for sigmoid networks and G12 for others; machines choose by size.",
         autocompletion=completion.methods,
     ),
 ]

@@ -32,8 +32,7 @@ def score(
     import numpy as np
 
     from plefka.cli.source import read_network
-    from plefka.learning.patterns import as_patterns
-    from plefka.learning.scoring import score_patterns
+    from plefka.learning.scoring import score_table
     from plefka.tabular.table import read_table, table_units
 
     source = options.table_of(data, rows, "--out")
@@ -44,7 +43,7 @@ def score(
     options.check_single(network, model, "score")
     table = read_table(source, network, id_column)
     table_units(network, table)
-    found = score_patterns(network, as_patterns(network, table), None, seed, samples)
+    found = score_table(network, table, None, seed, samples)
     if out is not None:
         columns = _columns(found)
         write_table(out, columns, np.column_stack(list(columns.values())), table.ids)
@@ -78,10 +77,11 @@ def _score_content(found: "Score", model: str, data: Path) -> dict[str, Any]:
 def _print_score(content: dict[str, Any], written: Path | None) -> None:
     sampled = [
         ("standard error", f"{content['standard_error']:.4f}"),
-        ("lower bound per row", f"{content['bound'] or 0:.4f}"),
+        *([] if content["bound"] is None else [("lower bound per row", f"{content['bound']:.4f}")]),
         ("effective samples, of the worst row", f"{content['least_effective_samples'] or 0:.1f}"),
     ]
-    how = "exact" if content["is_exact"] else f"importance sampling from {content['method']}"
+    sampling = f"importance sampling from {content['method']}" if content["method"] else "annealed importance sampling"
+    how = "exact" if content["is_exact"] else sampling
     rows = [
         ("ln P per row", f"{content['log_likelihood']:.4f}"),
         *([] if content["is_exact"] else sampled),

@@ -6,7 +6,7 @@ import numpy as np
 
 from plefka.errors import InvalidEvidence, MethodDoesNotApply
 from plefka.evidence import Evidence
-from plefka.networks.belief import BeliefNetwork
+from plefka.networks.network import Network
 from plefka.networks.states import bits
 
 MOST_HIDDEN = 16  # 2^16 states, thirty powers of each
@@ -26,7 +26,7 @@ class HiddenStates(NamedTuple):
 
     @property
     def log_partition(self) -> float:
-        """ln Z: for a belief network, ln P(evidence)."""
+        """ln Z with the evidence clamped: for a belief network, ln P(evidence)."""
         return float(np.logaddexp.reduce(self.log_weights))
 
     def log_odds(self) -> np.ndarray:
@@ -41,7 +41,7 @@ def unit_states(count: int) -> np.ndarray:
     return bits(np.arange(2**count), np.arange(count)).T
 
 
-def hidden_states(network: BeliefNetwork, evidence: Evidence) -> HiddenStates:
+def hidden_states(network: Network, evidence: Evidence) -> HiddenStates:
     """Of a single network and a single row; every state must have a finite energy."""
     row = evidence.rows[0]
     hidden = np.isnan(row)
@@ -61,13 +61,14 @@ def hidden_states(network: BeliefNetwork, evidence: Evidence) -> HiddenStates:
     return HiddenStates(log_weights, hidden)
 
 
-def _log_joint(network: BeliefNetwork, row: np.ndarray, hidden: np.ndarray, states: np.ndarray) -> np.ndarray:
+def _log_joint(network: Network, row: np.ndarray, hidden: np.ndarray, states: np.ndarray) -> np.ndarray:
     S = np.tile(row, (len(states), 1))
     S[:, hidden] = states
-    return np.asarray(network.log_joint(S), float)
+    off, on = network.values
+    return np.asarray(network.log_joint(np.where(S == 1, on, off)), float)
 
 
-def _check_finite(network: BeliefNetwork, hidden: np.ndarray, log_weights: np.ndarray) -> None:
+def _check_finite(network: Network, hidden: np.ndarray, log_weights: np.ndarray) -> None:
     wrong = np.flatnonzero(~np.isfinite(log_weights))
     if len(wrong) == len(log_weights):
         raise InvalidEvidence("the evidence is impossible: no state of the hidden units has a probability above 0.")

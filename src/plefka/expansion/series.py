@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from plefka.errors import InvalidInput, MethodDoesNotApply
+from plefka.errors import InvalidEvidence, InvalidInput, MethodDoesNotApply
+from plefka.evidence import Evidence, as_evidence
 from plefka.expansion.coefficients import with_digits
 from plefka.expansion.continuation import nearest_singularity
 from plefka.expansion.hidden_states import HiddenStates, hidden_states
@@ -14,10 +15,9 @@ from plefka.expansion.pade import approximant
 from plefka.expansion.pinned import Pinned
 from plefka.expansion.radius import by_ratios, guesses, poles
 from plefka.expansion.sentences import COLUMNS, rows_of, verdict_of
-from plefka.networks.belief import BeliefNetwork
+from plefka.networks.network import Network
 from plefka.question import LARGEST_THETA
 from plefka.tables import text_table
-from plefka.what_if import WhatIf
 
 MOST_ORDERS = 30
 SURE, CLOSE = 1.1, 1.02  # from here on, and below its inverse, a radius decides that is estimated, or known by circles
@@ -30,8 +30,10 @@ class Series:
     - `coefficients`: of gamma^0, gamma^1, ...; the first is the negative entropy of the means, the second the mean
         energy.
     - `digits`: how many significant digits of each coefficient do not depend on the rounding of the energies.
-    - `exact`: G(u, 1) without any expansion. It is -ln P(evidence) if the means are the posterior means.
-    - `means`: u of all units; observed units have their values.
+    - `exact`: G(u, 1) without any expansion. If the means are the posterior means, it is -ln Z with the evidence
+        clamped, which is `-solution.log_partition` of `infer`: -ln P(evidence) of a belief network. For a Boltzmann
+        machine ln P(evidence) is the difference to ln Z without evidence.
+    - `means`: u of all units, the probabilities to be on; 0 or 1 for observed units.
     - `radius_by_ratios`, `radius_by_poles`: two estimates of the radius of convergence, from ratios of the last
         coefficients (Mercer and Roberts) and from the nearest pole of a Padé approximant; nan below order 12.
     - `singularity`: the nearest singularity in the upper half plane, to all digits, with a check that there is none
@@ -123,7 +125,7 @@ class Series:
         return series_html(self)
 
 
-def series(network: BeliefNetwork, evidence: Any, order: int = MOST_ORDERS, means: Any = None) -> Series:
+def series(network: Network, evidence: Any, order: int = MOST_ORDERS, means: Any = None) -> Series:
     """The exact Taylor coefficients in gamma of G(u, gamma), Plefka's expansion, for up to 16 hidden units.
 
     G(u, gamma) is the free energy of the network with its energy multiplied by gamma, and with external fields that
@@ -132,11 +134,12 @@ def series(network: BeliefNetwork, evidence: Any, order: int = MOST_ORDERS, mean
 
     **Arguments:**
 
-    - `network`, `evidence`: a single network and a single row of evidence, as for `infer`. Every state of the hidden
-        units must be possible.
+    - `network`, `evidence`: a single BeliefNetwork or BoltzmannMachine and a single row of evidence, as for `infer`.
+        Every state of the hidden units must be possible.
     - `order`: the highest power of gamma, from 1 to 30.
     - `means`: the means u of all units, as for `free_energy`, strictly between 0 and 1 where units are hidden. The
-        default is the exact posterior means, where G(u, 1) is lowest and equals -ln P(evidence).
+        default is the exact posterior means, where G(u, 1) is lowest and equals -ln Z with the evidence clamped:
+        -ln P(evidence) for a belief network, `-infer(...).log_partition` for a Boltzmann machine.
 
     **Example:**
 
@@ -148,7 +151,7 @@ def series(network: BeliefNetwork, evidence: Any, order: int = MOST_ORDERS, mean
     """
     if not isinstance(order, int | np.integer) or isinstance(order, bool) or not 1 <= order <= MOST_ORDERS:
         raise InvalidInput(f"order must be a whole number from 1 to {MOST_ORDERS}; got {order!r}.")
-    given = WhatIf.of(network, evidence, None, "series").evidence
+    given = _one_row(network, evidence)
     states = hidden_states(network, given)
     theta = states.log_odds() if means is None else _log_odds(network, states, means)
     _check_uncertain(network, states, theta)
@@ -161,6 +164,16 @@ def series(network: BeliefNetwork, evidence: Any, order: int = MOST_ORDERS, mean
     return Series(c, digits, exact, u, *_radius(pinned, c))
 
 
+def _one_row(network: Network, evidence: Any) -> Evidence:
+    if not isinstance(network, Network) or network.stack is not None:
+        kind = f"a stack of {network.stack}" if isinstance(network, Network) else type(network).__name__
+        raise InvalidInput(f"series takes one BeliefNetwork or BoltzmannMachine; got {kind}.")
+    given = as_evidence(network, evidence)
+    if len(given.rows) > 1:
+        raise InvalidEvidence(f"series takes one row of evidence; got {len(given.rows)}. Ask about one at a time.")
+    return given
+
+
 def _radius(pinned: Pinned, c: np.ndarray) -> tuple[float, float, float, complex | None]:
     if not pinned.interacts:
         return np.inf, np.inf, np.inf, None
@@ -169,7 +182,7 @@ def _radius(pinned: Pinned, c: np.ndarray) -> tuple[float, float, float, complex
     return by_ratios(c).radius, float(abs(found[0])) if len(found) else np.nan, nearest.distance, nearest.point
 
 
-def _log_odds(network: BeliefNetwork, states: HiddenStates, means: Any) -> np.ndarray:
+def _log_odds(network: Network, states: HiddenStates, means: Any) -> np.ndarray:
     u = np.asarray(means, float)
     if u.shape != (network.size,):
         raise InvalidInput(f"means must have shape ({network.size},), one for each unit; got {u.shape}.")
@@ -183,7 +196,7 @@ def _log_odds(network: BeliefNetwork, states: HiddenStates, means: Any) -> np.nd
     return np.log(u) - np.log1p(-u)
 
 
-def _check_uncertain(network: BeliefNetwork, states: HiddenStates, theta: np.ndarray) -> None:
+def _check_uncertain(network: Network, states: HiddenStates, theta: np.ndarray) -> None:
     sure = np.flatnonzero(np.abs(theta) > LARGEST_THETA)
     if sure.size:
         unit = network.names[np.flatnonzero(states.hidden)[sure[0]]]

@@ -46,16 +46,25 @@ def log_partitions(
     return LogPartitions(*map(np.concatenate, zip(*parts, strict=True)))
 
 
-def _of_some(
-    machine: "BoltzmannMachine", rows: np.ndarray, seed: tuple[int, ...], runs: int, temperatures: int, seconds: float
-) -> LogPartitions:
+def exact_sums(machine: "BoltzmannMachine", rows: np.ndarray, seconds: float) -> LogPartitions | None:
+    """Where nothing is left to be summed over, or the sum over states takes no longer than this; else None."""
     (part,) = machine.reduced(Evidence(rows, batched=True)).parts
     question, nothing = part.question, np.zeros(len(rows))
     if not question.free.any():
         return LogPartitions(part.constant, nothing, nothing + np.inf)
-    if ExactlyPairs(question).enumeration_seconds <= seconds:
-        found = parse_method("exact").posterior(part, dtype="float64")
-        return LogPartitions(part.constant - found.free_energy, nothing, nothing + np.inf)
+    if min((exact := ExactlyPairs(question)).enumeration_seconds, exact.elimination.seconds) > seconds:
+        return None
+    found = parse_method("exact").posterior(part, dtype="float64")
+    return LogPartitions(part.constant - found.free_energy, nothing, nothing + np.inf)
+
+
+def _of_some(
+    machine: "BoltzmannMachine", rows: np.ndarray, seed: tuple[int, ...], runs: int, temperatures: int, seconds: float
+) -> LogPartitions:
+    if (exact := exact_sums(machine, rows, seconds)) is not None:
+        return exact
+    (part,) = machine.reduced(Evidence(rows, batched=True)).parts
+    question = part.question
     sequence = np.random.SeedSequence(seed)
     sampler: Any = PairSampler(question)
     log_weights, _ = anneal(

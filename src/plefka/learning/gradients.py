@@ -34,8 +34,7 @@ MAX_STEPS = 1000  # of a search, in every step
 
 
 MOST_DOUBTED = 2**20  # couplings of a machine that is judged after learning
-NOTABLE = 0.2  # of what was gained over independent units
-SLIGHT = 0.05  # in ln P per row, which may change by so much while an epoch goes on
+NOTABLE, SLIGHT = 0.2, 0.01  # of what was gained over independent units, and of what these have
 UNSEEN = (
     "annealed importance sampling finds ln P per row of {:.4g} where the method says {:.4g}: the machine has probable "
     "states that this method does not see. Learn by persistent, with penalties, or for fewer epochs"
@@ -104,10 +103,11 @@ class Gradients(ABC):
             return ""
         judged = judge(machine, data, 0)
         lowest = independent(data)
+        margin = 5 * judged.error + SLIGHT * abs(lowest)
         if self.estimates:
-            notable = max(NOTABLE * abs(objective - lowest), SLIGHT, 5 * judged.error)
-            return UNSEEN.format(judged.value, objective) if objective - judged.value > notable else ""
-        return WORSE.format(judged.value, lowest) if judged.value < lowest - 5 * judged.error else ""
+            is_high = objective - judged.value > margin + NOTABLE * abs(objective - lowest)
+            return UNSEEN.format(judged.value, objective) if is_high else ""
+        return WORSE.format(judged.value, lowest) if judged.value < lowest - margin else ""
 
     @abstractmethod
     def validation(self, machine: "BoltzmannMachine", held_out: Patterns) -> float:

@@ -23,6 +23,7 @@ PATIENCE = 5.0  # seconds for a connection to say who it is
 PAUSE = 0.2  # seconds between two attempts
 LONGEST = 4096  # letters of what a process says
 OUTPUT, ERRORS = 1, 2  # descriptors
+LOOPBACK = {"127.0.0.1": "127.0.0.1", "localhost": "127.0.0.1", "::1": "::1"}  # where only this machine listens
 
 
 def join(coordinator: str, processes: int, process: int, *, timeout: float = TIMEOUT) -> None:
@@ -41,10 +42,12 @@ def join(coordinator: str, processes: int, process: int, *, timeout: float = TIM
     deadline = time.monotonic() + timeout
     meet = _gather if process == 0 else _report
     meet(address, coordinator, processes, process, deadline)
+    bind = coordinator if address[0] in LOOPBACK else None  # others must not reach what is for this machine alone
     try:
         jax.distributed.initialize(
-            coordinator, processes, process, heartbeat_timeout_seconds=HEARTBEAT, shutdown_timeout_seconds=SHUTDOWN
-        )
+            coordinator, processes, process, coordinator_bind_address=bind, heartbeat_timeout_seconds=HEARTBEAT,
+            shutdown_timeout_seconds=SHUTDOWN,
+        )  # fmt: skip
     except RuntimeError as error:
         raise InvalidInput(
             f"processes must be joined once, before the first computation of JAX: {str(error).splitlines()[0]}"
@@ -114,11 +117,13 @@ def _objection(said: dict, there: dict[int, socket.socket], processes: int) -> s
 
 
 def _listening(address: tuple[str, int], coordinator: str) -> socket.socket:
-    both = socket.has_dualstack_ipv6()
+    host, port = address
+    both = socket.has_dualstack_ipv6() and host not in LOOPBACK
     try:
         return socket.create_server(
-            ("", address[1]), family=socket.AF_INET6 if both else socket.AF_INET, dualstack_ipv6=both
-        )
+            (LOOPBACK.get(host, ""), port), family=socket.AF_INET6 if both or host == "::1" else socket.AF_INET,
+            dualstack_ipv6=both,
+        )  # fmt: skip
     except OSError as error:
         raise InvalidInput(
             f"process 0 cannot listen at {coordinator}: {error.strerror}. Choose another port for all processes."

@@ -13,6 +13,7 @@ from plefka.learning.fitting import learning_method
 from plefka.learning.patterns import Patterns, as_patterns, as_table
 from plefka.methods import MeanField, Method
 from plefka.networks.belief import BeliefNetwork
+from plefka.networks.boltzmann import BoltzmannMachine
 from plefka.precision import precision
 from plefka.progress import progress
 from plefka.reduction.reduce import reduce
@@ -21,6 +22,7 @@ from plefka.sampling.importance import Proposals, averaged, weighted_draws
 from plefka.seeds import as_seed
 from plefka.solution import Status
 from plefka.tabular.roles import IdColumns
+from plefka.tabular.table import Table, is_table
 
 AFFORDABLE = 2**33  # multiply-adds of the sum over all states: half a minute
 MOST_NUMBERS = 2**22  # of a chunk of rows
@@ -37,6 +39,7 @@ class Score:
         weights, a bound up to its own sampling error. None where exact.
     - `effective`: how many samples carry the estimate of each row; None where exact.
     - `which`: the estimate that each row has; equal rows share one.
+    - `shared_error`: of a Boltzmann machine, the part of every row's error that is that of ln Z; 0 elsewhere.
     - `ids`: what the table calls its rows, {column: values}.
 
     A row that cannot happen has -inf.
@@ -56,6 +59,7 @@ class Score:
     method: Method | None
     which: np.ndarray
     ids: dict[str, list] = field(default_factory=dict)
+    shared_error: float = 0.0
 
     @property
     def mean(self) -> float:
@@ -65,18 +69,20 @@ class Score:
     @property
     def mean_error(self) -> float:
         """The sampling error of the mean; equal rows share one estimate, and so their errors add up."""
-        shared = np.bincount(self.which, self.standard_error)
-        return float(np.sqrt(np.sum(shared**2)) / len(self.which))
+        own = np.sqrt(np.maximum(self.standard_error**2 - self.shared_error**2, 0.0))
+        shared = np.bincount(self.which, own)
+        return float(np.hypot(np.sqrt(np.sum(shared**2)) / len(self.which), self.shared_error))
 
     def __repr__(self) -> str:
         if self.is_exact:
             return f"<Score: {self.mean:.4f} per row, exact, {len(self.log_likelihood):,} rows>"
         bound = "" if self.bound is None else f", at least {self.bound.mean():.4f}"
-        return f"<Score: {self.mean:.4f} +- {self.mean_error:.4f} per row by importance sampling{bound}>"
+        how = "annealed importance sampling" if self.method is None else "importance sampling"
+        return f"<Score: {self.mean:.4f} +- {self.mean_error:.4f} per row by {how}{bound}>"
 
 
 def score(
-    network: BeliefNetwork,
+    network: BeliefNetwork | BoltzmannMachine,
     rows: Any,
     method: str | Method | None = None,
     *,
@@ -87,10 +93,14 @@ def score(
 ) -> Score:
     """ln P of rows (0, 1, nan where missing) under a network.
 
+    Of a Boltzmann machine, ln Z is summed over all states where that is affordable, and else an estimate by annealed
+    importance sampling, whose error all rows share. It is seldom too high, so that ln P is seldom too low.
+
     **Arguments:**
 
     - `rows`: an array, a DataFrame, or the file of a table.
-    - `method`: whose solutions are sampled from; SJJ for sigmoid networks and G12 for others unless given.
+    - `method`: whose solutions are sampled from; SJJ for sigmoid networks and G12 for others unless given. A
+        machine takes none.
     - `seed`, `num_samples`: of importance sampling; a seed is needed where the sum over all states is too long.
     - `exact`: True or False to insist; None takes the sum over all states where it is affordable.
     - `id_columns`: columns of a table that name its rows, kept in `Score.ids`; recognised unless given.
@@ -100,13 +110,28 @@ def score(
     >>> pf.score(net, [[1, 0], [0, 0], [1, 1]])
     <Score: -... per row, exact, 3 rows>
     """
-    if not isinstance(network, BeliefNetwork):
-        raise InvalidInput(f"network must be a BeliefNetwork; got {type(network).__name__}.")
+    if not isinstance(network, BeliefNetwork | BoltzmannMachine):
+        raise InvalidInput(f"network must be a BeliefNetwork or a BoltzmannMachine; got {type(network).__name__}.")
     if network.stack is not None:
         raise InvalidInput("score takes one network; take them from the stack one by one.")
-    table = as_table(network, rows, id_columns=id_columns)
-    found = score_patterns(network, as_patterns(network, table), method, seed, num_samples, exact=exact)
-    return replace(found, ids=table.ids)
+    table = as_table(network, rows, id_columns=id_columns) if is_table(rows) or id_columns else rows
+    return score_table(network, table, method, seed, num_samples, exact=exact)
+
+
+def score_table(
+    network: Any, table: Any, method: str | Method | None, seed: int | None, num_samples: int,
+    *, exact: bool | None = None,
+) -> Score:  # fmt: skip
+    """The score of an array, or of a table that was read already."""
+    patterns = as_patterns(network, table)
+    if isinstance(network, BeliefNetwork):
+        found = score_patterns(network, patterns, method, seed, num_samples, exact=exact)
+    else:
+        from plefka.learning.scoring_machines import score_machine
+
+        _check_sampling(seed, num_samples)
+        found = score_machine(network, patterns, method, seed, num_samples, exact=exact)
+    return replace(found, ids=table.ids if isinstance(table, Table) else {})
 
 
 def _reason(network: BeliefNetwork, patterns: Patterns) -> str:

@@ -151,7 +151,7 @@ class BoltzmannMachine(Network):
 
     @property
     def parameters(self) -> tuple[PyTree, np.ndarray]:
-        """What can be differentiated by: the weights as stored, with every coupling once, and the bias."""
+        """What is learned and differentiated by: the weights as stored, with every coupling once, and the bias."""
         return self.storage.parameters, self.bias
 
     def with_parameters(self, parameters: tuple[Any, Any]) -> "BoltzmannMachine":
@@ -219,17 +219,6 @@ class BoltzmannMachine(Network):
     def masks_as_stored(self, masks: Any) -> Any:
         """Of a restricted machine weights are given as (visible, hidden), and stored the other way round."""
         return masks if masks is None or self.layers is None else [np.swapaxes(np.asarray(masks), -1, -2)]
-
-    @property
-    def parameters(self) -> tuple[Any, np.ndarray]:
-        """The parameters that can be learned: the weights as stored, every coupling once, and the bias."""
-        return self.storage.parameters, self.bias
-
-    def with_parameters(self, parameters: tuple[Any, Any]) -> "BoltzmannMachine":
-        """The same machine with other weights and biases, of the same shapes as those in `parameters`."""
-        weights, bias = parameters
-        storage = self.storage.with_parameters(weights)
-        return eqx.tree_at(lambda machine: (machine.storage, machine.bias), self, (storage, bias))
 
     def take(self, networks: Any) -> "BoltzmannMachine":
         return BoltzmannMachine(

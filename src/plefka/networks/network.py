@@ -52,6 +52,10 @@ class Network(eqx.Module):
     def reduced_traced(self, evidence: "Evidence", *, prune: bool = True) -> "TracedReduction":
         """The same inside a user's trace, where numbers cannot be looked at, and with derivatives."""
 
+    @abstractmethod
+    def log_joint(self, S: Any) -> Any:
+        """The ln weight of a state (n,), or of each of a batch (B, n), in the network's own values."""
+
     @property
     def size(self) -> int:
         """The number of units."""

@@ -17,6 +17,7 @@ from plefka.plots.style import COLOURS, MOST_UNITS, Palette, axes_for, colour_ba
 if TYPE_CHECKING:
     from plefka.learning.fitted import Fitted
     from plefka.networks.belief import BeliefNetwork
+    from plefka.networks.boltzmann import BoltzmannMachine
 
 CURVES = {"objective": "-", "log_likelihood": "--", "validation": ":"}  # styles that tell them apart without colours
 TILE = 1.25  # inches, an image of weights
@@ -71,10 +72,13 @@ def _draw_labels(axes: Axes, palette: Palette, fitted: "Fitted") -> None:
 
 
 def features(
-    net: "BeliefNetwork", path: str | os.PathLike[str] | None = None, shape: Sequence[int] | None = None,
+    net: "BeliefNetwork | BoltzmannMachine", path: str | os.PathLike[str] | None = None,
+    shape: Sequence[int] | None = None,
     *, ax: Axes | None = None,
 ) -> Axes:  # fmt: skip
     """What each unit of the lowest hidden layer stands for: its weights to the visible units, as an image.
+
+    The network has layers, or is a restricted Boltzmann machine.
 
     One scale of colours for all, from blue to red where weights have signs. `shape` is that of the image, a square
     unless given. The figure is written where a path is given. The images are axes inside the axes that are returned.
@@ -86,7 +90,7 @@ def features(
     lines = -(-shown // columns)
     axes, palette = axes_for(ax, (TILE * max(columns, 4) + 1.2, (TILE + 0.25) * lines + 0.6), 0.1)
     axes.set_axis_off()
-    colours = _scale(weights[:, :shown], positive=net.activation.domain[0] == 0)
+    colours = _scale(weights[:, :shown], positive=getattr(net.activation, "domain", (-np.inf,))[0] == 0)
     for unit in range(shown):
         tile = axes.inset_axes(_place(unit, lines, columns))
         _draw_tile(tile, weights[:, unit].reshape(shape), names[unit], colours, palette)
@@ -118,7 +122,7 @@ def image_shape(num_visible: int, shape: Sequence[int] | None = None) -> tuple[i
     return shape
 
 
-def _bottom_layer(net: "BeliefNetwork") -> tuple[np.ndarray, tuple[str, ...]]:
+def _bottom_layer(net: "BeliefNetwork | BoltzmannMachine") -> tuple[np.ndarray, tuple[str, ...]]:
     """weights[visible, hidden] between the two lowest layers, and the names of the hidden units."""
     if net.stack is not None:
         raise InvalidInput(f"features shows one network; got a stack of {net.stack}. Draw one of them.")
@@ -126,8 +130,8 @@ def _bottom_layer(net: "BeliefNetwork") -> tuple[np.ndarray, tuple[str, ...]]:
         raise InvalidInput(
             "features shows the bottom layer; the network must have layers, as of BeliefNetwork.layered."
         )
-    weights = np.asarray(net.weights[-1], float)
-    first = net.size - sum(weights.shape)
+    weights = np.asarray(net.weights[-1] if net.is_normalised else net.weights, float)
+    first = net.size - sum(weights.shape) if net.is_normalised else len(weights)
     return weights, net.names[first : first + weights.shape[1]]
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from plefka.activations import numpy_sigmoid
+from plefka.activations import numpy_sigmoid, numpy_softplus
 from plefka.networks.blocks import Blocks
 from plefka.networks.parent_table import ParentTable
 from plefka.networks.storage import Storage
@@ -67,7 +67,7 @@ def reduced(pairs: Pairs, *, solves: bool, named: Any = None) -> "ReducedPairs":
     h = pairs.h + from_known
     solved = free & ~_has_free_neighbour(pairs.storage, free) if solves else np.zeros(free.shape, bool)
     if len(alone := np.flatnonzero(solved.any(axis=1))):
-        terms = np.logaddexp(0.0, np.broadcast_to(h, free.shape)[alone])
+        terms = numpy_softplus(np.broadcast_to(h, free.shape)[alone])
         constant = constant + np.where(solved[alone], terms, 0.0).sum(0)
     units = np.flatnonzero((free & ~solved).any(axis=1))
     layout = laid_out(pairs, units, free.shape[1])
