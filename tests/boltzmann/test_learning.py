@@ -408,6 +408,21 @@ def test_neighbours_that_mislead_are_a_warning():
     assert any("which is below that of independent units" in each for each in fitted.warnings)
 
 
+def test_couplings_that_are_0_as_yet_count_when_a_method_is_chosen():
+    rows = (np.random.default_rng(0).random((30, 40)) < 0.5) * 1.0
+    for columns, method in ((6, "exact"), (40, "G2")):
+        start = pf.ensembles.machine_to_learn(0, rows[:, :columns])
+        fitted = pf.fit(start, rows[:, :columns], epochs=1, optimizer=optax.sgd(1e-3), verbose=False)
+        assert str(fitted.method) == method
+
+
+def test_exact_learning_refuses_what_cannot_be_summed():
+    rows = (np.random.default_rng(0).random((30, 40)) < 0.5) * 1.0
+    start = pf.BoltzmannMachine(0.1 * (np.ones((40, 40)) - np.eye(40)), np.zeros(40))
+    with pytest.raises(pf.errors.MethodDoesNotApply, match="exact does not apply: elimination would need"):
+        pf.fit(start, rows, "exact", epochs=1, verbose=False)
+
+
 @pytest.mark.parametrize(("method", "hidden"), [("exact", 0), ("exact", 2), ("G2", 0), ("pseudolikelihood", 0)])
 def test_a_machine_that_has_learned_little_is_not_doubted(method, hidden):
     """It is worse than independent columns by what its start was smoothed by, of which annealing says nothing new."""
