@@ -176,6 +176,12 @@ class RestrictedBoltzmannMachine(MachineModel):
     first needed, by annealed importance sampling where the exact sum takes more than a second), `fitted_` (what
     `plefka.fit` returned last), `history_` (arrays with an entry for each epoch), `n_iter_` (epochs so far),
     `score_is_bound_` (only where all sums are exact), `n_features_in_`, `feature_names_in_`.
+
+    >>> from plefka.sklearn import RestrictedBoltzmannMachine
+    >>> rows = [[1, 1, 0, 0], [0, 0, 1, 1]] * 10
+    >>> model = RestrictedBoltzmannMachine(n_hidden=2, learning_rate=0.2, random_state=0).fit(rows)
+    >>> model.impute([[1, float("nan"), 0, 0]])
+    array([[1., 1., 0., 0.]])
     """
 
     is_restricted = True
@@ -202,6 +208,12 @@ class BoltzmannMachineModel(MachineModel):
         that learning needs, and else 32.
 
     The attributes are the same. `transform` is exact where few units are hidden.
+
+    >>> from plefka.sklearn import BoltzmannMachineModel
+    >>> rows = [[1, 1, 0, 0], [0, 0, 1, 1]] * 10
+    >>> model = BoltzmannMachineModel(epochs=20, random_state=0).fit(rows)
+    >>> model.machine_
+    <BoltzmannMachine: 4 units of 0 and 1, 6 couplings>
     """
 
     _parameter_constraints: ClassVar[dict] = {
