@@ -73,14 +73,18 @@ def to_learn(
 
 def named(network: BeliefNetwork, visible: Sequence[str]) -> BeliefNetwork:
     """A layered network whose bottom layer has these names, with hidden0, hidden1, ... above it."""
-    hidden = [f"hidden{k}" for k in range(network.size - len(visible))]
+    names = [*_hidden_names(network.size - len(visible), visible), *visible]
+    return BeliefNetwork(network.storage, network.bias, network.activation, names, layers=network.layers)
+
+
+def _hidden_names(count: int, visible: Sequence[str]) -> list[str]:
+    hidden = [f"hidden{k}" for k in range(count)]
     taken = sorted(set(hidden) & set(visible))
     if taken:
         raise InvalidInput(
             f"{listed(taken)} must not be names of columns, as hidden units have these names. Rename them."
         )
-    names = [*hidden, *visible]
-    return BeliefNetwork(network.storage, network.bias, network.activation, names, layers=network.layers)
+    return hidden
 
 
 def around(
@@ -140,17 +144,28 @@ def machine_to_learn(
     if hidden and seed is None:
         raise InvalidInput("weights of hidden units are random; add a seed, as in machine_to_learn(..., seed=0).")
     names, on = _frequencies(rows, check_values(values), id_columns)
-    if names is not None and hidden:
-        names = [*names, *(f"hidden{k}" for k in range(hidden))]
-    bias = np.concatenate([np.log(on) - np.log1p(-on), np.zeros(hidden)])
+    return machine_around(hidden, on, seed, restricted=restricted, spread=spread, names=names).converted(values)
+
+
+def machine_around(
+    hidden: int,
+    frequencies: Any,
+    seed: int | None = None,
+    *,
+    restricted: bool = True,
+    spread: float = 0.01,
+    names: Sequence[str] | None = None,
+) -> BoltzmannMachine:
+    """The same for visible units 0 and 1 that are on with the given frequencies; `names` are those of visible units."""
+    on = np.asarray(frequencies, float)
+    names = None if names is None else [*names, *_hidden_names(hidden, names)]
+    visible_bias, hidden_bias = np.log(on) - np.log1p(-on), np.zeros(hidden)
     W = np.random.default_rng(seed).normal(size=(len(on), hidden)) * spread
     if hidden and restricted:
-        machine = BoltzmannMachine.restricted(W, bias[: len(on)], bias[len(on) :], names=names)
-    else:
-        dense = np.zeros((len(bias), len(bias)))
-        dense[: len(on), len(on) :] = W
-        machine = BoltzmannMachine(dense + dense.T, bias, names=names)
-    return machine.converted(values)
+        return BoltzmannMachine.restricted(W, visible_bias, hidden_bias, names=names)
+    dense = np.zeros((len(on) + hidden,) * 2)
+    dense[: len(on), len(on) :] = W
+    return BoltzmannMachine(dense + dense.T, np.concatenate([visible_bias, hidden_bias]), names=names)
 
 
 def _frequencies(rows: Any, values: tuple[int, int], id_columns: IdColumns) -> tuple[list[str] | None, np.ndarray]:

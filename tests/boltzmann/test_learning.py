@@ -408,6 +408,42 @@ def test_neighbours_that_mislead_are_a_warning():
     assert any("which is below that of independent units" in each for each in fitted.warnings)
 
 
+def test_couplings_that_are_0_as_yet_count_when_a_method_is_chosen():
+    rows = (np.random.default_rng(0).random((30, 40)) < 0.5) * 1.0
+    for columns, method in ((6, "exact"), (40, "G2")):
+        start = pf.ensembles.machine_to_learn(0, rows[:, :columns])
+        fitted = pf.fit(start, rows[:, :columns], epochs=1, optimizer=optax.sgd(1e-3), verbose=False)
+        assert str(fitted.method) == method
+
+
+def test_exact_learning_refuses_what_cannot_be_summed():
+    rows = (np.random.default_rng(0).random((30, 40)) < 0.5) * 1.0
+    start = pf.BoltzmannMachine(0.1 * (np.ones((40, 40)) - np.eye(40)), np.zeros(40))
+    with pytest.raises(pf.errors.MethodDoesNotApply, match="exact does not apply: elimination would need"):
+        pf.fit(start, rows, "exact", epochs=1, verbose=False)
+
+
+@pytest.mark.parametrize(("method", "hidden"), [("exact", 0), ("exact", 2), ("G2", 0), ("pseudolikelihood", 0)])
+def test_a_machine_that_has_learned_little_is_not_doubted(method, hidden):
+    """It is worse than independent columns by what its start was smoothed by, of which annealing says nothing new."""
+    rows = np.ones((20, 4))
+    start = pf.ensembles.machine_to_learn(hidden, rows, seed=0)
+    fitted = pf.fit(start, rows, method, epochs=1, optimizer=optax.sgd(1e-3), verbose=False)
+    assert fitted.history["objective"][0] < 0
+    assert not fitted.warnings
+
+
+@pytest.mark.parametrize("method", ["G2", "bethe"])
+def test_a_slight_difference_is_no_doubt(method):
+    """The objective is that of the machines before the steps of an epoch, and no gain may be there to compare with."""
+    rows = (np.random.default_rng(3).random((60, 4)) < 0.5) * 1.0
+    start = pf.ensembles.machine_to_learn(0, rows)
+    fitted = pf.fit(start, rows, method, epochs=1, optimizer=optax.sgd(-0.1), verbose=False)
+    after = pf.infer(fitted.network, rows, "exact").log_likelihood.mean()
+    assert fitted.history["objective"][0] - 0.05 < after < fitted.history["objective"][0] - 1e-4
+    assert not fitted.warnings
+
+
 def test_weights_of_the_second_order_do_not_run_away():
     """Two units that are never on together have a covariance that G2 cannot reach."""
     rows = np.array([[0, 0], [1, 0], [0, 1]] * 10, float)

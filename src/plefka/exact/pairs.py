@@ -325,7 +325,8 @@ def of_states(part: "Part") -> OfStates | None:
     """By enumeration, or None where an elimination is quicker, or nothing else possible."""
     question = part.question
     exact = ExactlyPairs(question)
-    if not exact.enumeration_seconds <= max(QUICK, OfPairs(question).seconds):
+    seconds = exact.enumeration_seconds
+    if np.isinf(seconds) or seconds > max(QUICK, OfPairs(question).seconds):
         return None
     rows, h = question.num_rows, np.broadcast_to(question.model.h, question.free.shape) + question.tilt
     log_z, means, groups = np.zeros(rows), np.zeros(question.free.shape), []

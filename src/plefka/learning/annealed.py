@@ -99,9 +99,7 @@ def judge_rows(machine: "BoltzmannMachine", rows: np.ndarray, counts: np.ndarray
 
 
 def independent(data: Patterns) -> float:
-    """ln P per row if columns were independent of each other, each with its own frequency."""
+    """ln P per row if columns were independent of each other, each with the frequency that a machine starts with."""
     on, off = (data.counts @ (data.values == state) for state in (1, 0))
-    seen = np.maximum(on + off, 1.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        logs = [np.where(z > 0, z * np.log(z / seen), 0.0) for z in (on, off)]
-    return float(np.sum(logs) / data.total)
+    seen = on + off + 1
+    return float(np.sum(on * np.log((on + 0.5) / seen) + off * np.log((off + 0.5) / seen)) / data.total)

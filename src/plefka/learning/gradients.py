@@ -21,6 +21,7 @@ from plefka.learning.annealed import independent, judge
 from plefka.learning.patterns import Patterns
 from plefka.learning.steps import When
 from plefka.methods import Exact, ForLearning, Method, Persistent, PseudoLikelihood, parse_method
+from plefka.networks.couplings import below_diagonal
 from plefka.pair_moments import MOST_UNITS, Moments, check, moments, outer, past_its_turn
 from plefka.solution import InferenceFailed
 
@@ -98,13 +99,15 @@ class Gradients(ABC):
         Its ln Z is seldom too high, so that a lower ln P is a sign of states that the method has not seen.
         """
         data = self.run.data
-        if self.judges_itself or not isinstance(data, Patterns) or machine.num_edges > MOST_DOUBTED:
+        sure = self.judges_itself or isinstance(self.run.method, Exact)
+        if sure or not isinstance(data, Patterns) or machine.num_edges > MOST_DOUBTED:
             return ""
         judged = judge(machine, data, 0)
         lowest = independent(data)
         margin = 5 * judged.error + SLIGHT * abs(lowest)
-        if self.estimates and objective - judged.value > margin + NOTABLE * abs(objective - lowest):
-            return UNSEEN.format(judged.value, objective)
+        if self.estimates:
+            is_high = objective - judged.value > margin + NOTABLE * abs(objective - lowest)
+            return UNSEEN.format(judged.value, objective) if is_high else ""
         return WORSE.format(judged.value, lowest) if judged.value < lowest - margin else ""
 
     @abstractmethod
@@ -222,9 +225,15 @@ def gradients_of(run: "Run") -> Gradients:
 def default_method(machine: "BoltzmannMachine", data: Any) -> Method:
     """Exact where sums over states are quick; else linear response where nothing is hidden, and chains where it is."""
     settled = complete(data) or (machine.is_restricted and not data.has_gaps().any())
-    if settled and exact_seconds(machine) <= QUICK:
+    if settled and exact_seconds(all_coupled(machine)) <= QUICK:
         return parse_method("exact")
     return parse_method("G2" if complete(data) and machine.size <= MOST_UNITS else "persistent")
+
+
+def all_coupled(machine: "BoltzmannMachine") -> "BoltzmannMachine":
+    """The same machine with all couplings that may be learned: those that are 0 are left out of a sum over states."""
+    ones = below_diagonal(machine.storage.map_weights(lambda w: np.ones(np.shape(w))))
+    return machine.with_parameters((ones.parameters, machine.bias))
 
 
 def check_method(method: Method) -> None:

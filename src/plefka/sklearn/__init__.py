@@ -1,4 +1,4 @@
-"""Estimators in scikit-learn's manner: a density model that transforms, and a classifier by Bayes' rule."""
+"""Estimators in scikit-learn's manner: density models that transform, and a classifier by Bayes' rule."""
 
 from importlib.util import find_spec
 
@@ -8,6 +8,7 @@ if find_spec("sklearn") is None:
     raise MissingExtra("scikit-learn", "learn", "plefka.sklearn")
 
 from plefka.sklearn.classifier import BeliefNetworkClassifier
+from plefka.sklearn.machines import BoltzmannMachineModel, RestrictedBoltzmannMachine
 from plefka.sklearn.model import BeliefNetworkModel
 
-__all__ = ["BeliefNetworkClassifier", "BeliefNetworkModel"]
+__all__ = ["BeliefNetworkClassifier", "BeliefNetworkModel", "BoltzmannMachineModel", "RestrictedBoltzmannMachine"]

@@ -1,6 +1,6 @@
 """BeliefNetworkClassifier: one network for each class, and Bayes' rule."""
 
-from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -9,14 +9,12 @@ from sklearn.base import ClassifierMixin, _fit_context
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from plefka.activations import Activation
-from plefka.learning.fitted import Fitted
-from plefka.methods import Method
-from plefka.networks.belief import BeliefNetwork
-from plefka.sklearn.learner import LARGEST_SEED, Learner
+from plefka.sklearn.layered import LayeredLearner
+from plefka.sklearn.learner import LARGEST_SEED
 
 
-class BeliefNetworkClassifier(ClassifierMixin, Learner):
+@dataclass(eq=False, repr=False)
+class BeliefNetworkClassifier(ClassifierMixin, LayeredLearner):
     """P(class | x) ~ P(class) P(x | class), where P(x | class) is a belief network learned from the rows of that class.
 
     The parameters are those of `BeliefNetworkModel`, and `priors`: the probabilities of the classes in sorted order, or
@@ -27,38 +25,10 @@ class BeliefNetworkClassifier(ClassifierMixin, Learner):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        **Learner._parameter_constraints,
+        **LayeredLearner._parameter_constraints,
         "priors": ["array-like", None],
     }
-    classes_: np.ndarray
-    class_prior_: np.ndarray
-    networks_: list[BeliefNetwork]
-
-    def __init__(
-        self,
-        layers: Any = (1, 8),
-        activation: str | Activation | Callable = "sigmoid",
-        method: str | Method | None = None,
-        *,
-        priors: Any = None,
-        epochs: int = 100,
-        batch_size: int = 256,
-        optimizer: Any = None,
-        learning_rate: float = 0.05,
-        l1: float = 0.0,
-        l2: float = 0.0,
-        validation_fraction: float | None = None,
-        patience: int = 20,
-        binarize: float | None = None,
-        random_state: Any = None,
-        verbose: bool = False,
-    ):
-        super().__init__(
-            layers, activation, method, epochs=epochs, batch_size=batch_size, optimizer=optimizer,
-            learning_rate=learning_rate, l1=l1, l2=l2, validation_fraction=validation_fraction, patience=patience,
-            binarize=binarize, random_state=random_state, verbose=verbose,
-        )  # fmt: skip
-        self.priors = priors
+    priors: Any = field(default=None, kw_only=True)
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "BeliefNetworkClassifier":
@@ -78,8 +48,6 @@ class BeliefNetworkClassifier(ClassifierMixin, Learner):
         self.networks_ = [fitted.network for fitted in self.fitted_]
         self.n_iter_ = np.array([fitted.epochs for fitted in self.fitted_])
         return self
-
-    fitted_: list[Fitted]
 
     def _prior(self, weight: np.ndarray) -> np.ndarray:
         """The priors that were given, or the fractions of the rows that are of each class."""

@@ -1,7 +1,8 @@
 """What the estimators share: their parameters, their rows, and how a network is learned from them."""
 
 import warnings
-from collections.abc import Callable
+from abc import abstractmethod
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple
 
@@ -13,15 +14,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from plefka.activations import Activation, as_activation
-from plefka.ensembles import around, named
 from plefka.errors import listed
 from plefka.inference import infer
 from plefka.learning.fitted import Fitted, Stopped
-from plefka.learning.fitting import fit, learning_method
-from plefka.learning.optimizers import adam
+from plefka.learning.fitting import fit
 from plefka.methods import Method
-from plefka.networks.belief import BeliefNetwork
 from plefka.sklearn.frames import as_numbers
 from plefka.solution import Solution
 from plefka.tabular.columns import is_frame
@@ -30,12 +27,11 @@ from plefka.tabular.table import saying
 LARGEST_SEED = 2**31 - 1
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Learner(BaseEstimator):
-    """The parameters of both estimators; see `BeliefNetworkModel`."""
+    """The parameters that all estimators have; a subclass says what is learned."""
 
     _parameter_constraints: ClassVar[dict] = {
-        "layers": ["array-like"],
-        "activation": [str, Activation, callable],
         "method": [str, Method, None],
         "epochs": [Interval(Integral, 1, None, closed="left")],
         "batch_size": [Interval(Integral, 1, None, closed="left")],
@@ -49,39 +45,17 @@ class Learner(BaseEstimator):
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
-
-    def __init__(
-        self,
-        layers: Any = (1, 8),
-        activation: str | Activation | Callable = "sigmoid",
-        method: str | Method | None = None,
-        *,
-        epochs: int = 100,
-        batch_size: int = 256,
-        optimizer: Any = None,
-        learning_rate: float = 0.05,
-        l1: float = 0.0,
-        l2: float = 0.0,
-        validation_fraction: float | None = None,
-        patience: int = 20,
-        binarize: float | None = None,
-        random_state: Any = None,
-        verbose: bool = False,
-    ):
-        self.layers = layers
-        self.activation = activation
-        self.method = method
-        self.epochs = epochs
-        self.batch_size = batch_size
-        self.optimizer = optimizer
-        self.learning_rate = learning_rate
-        self.l1 = l1
-        self.l2 = l2
-        self.validation_fraction = validation_fraction
-        self.patience = patience
-        self.binarize = binarize
-        self.random_state = random_state
-        self.verbose = verbose
+    epochs: int = 100
+    batch_size: int | None = 256
+    optimizer: Any = None
+    learning_rate: float | None = 0.05
+    l1: float = 0.0
+    l2: float = 0.0
+    validation_fraction: float | None = None
+    patience: int = 20
+    binarize: float | None = None
+    random_state: Any = None
+    verbose: bool = False
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -132,25 +106,31 @@ class Learner(BaseEstimator):
 
     # ---- learning ----------------------------------------------------------------------------------------------------
 
-    def _method(self) -> Method:
-        return learning_method(self.method, self.activation)
+    @abstractmethod
+    def _start(self, X: np.ndarray, weights: np.ndarray, seed: int) -> Any:
+        """The network that learning starts from."""
 
-    def _hidden_layers(self) -> tuple[int, ...]:
-        layers = tuple(self.layers)
-        if not layers or any(not isinstance(units, Integral) or units < 1 for units in layers):
-            raise ValueError(f"layers must be the sizes of one hidden layer or more, top first; got {self.layers!r}.")
-        return tuple(map(int, layers))
+    @abstractmethod
+    def _rules(self, network: Any, rows: np.ndarray, earlier: Fitted | None) -> tuple[Method, Any]:
+        """The method and the optimiser, for rows with a column for every unit; `earlier`: what is learned on from."""
+
+    @abstractmethod
+    def _visible(self, network: Any) -> slice:
+        """The units that are the columns of X."""
+
+    def _evidence(self, network: Any, X: np.ndarray) -> np.ndarray:
+        """Rows with a column for every unit, the hidden ones nan."""
+        rows = np.full((len(X), network.size), np.nan)
+        rows[:, self._visible(network)] = X
+        return rows
 
     def _seed(self) -> int:
         return int(check_random_state(self.random_state).randint(LARGEST_SEED))
 
-    def _start(self, X: np.ndarray, weights: np.ndarray, seed: int) -> BeliefNetwork:
-        """Random weights, and biases with which the visible units have their frequencies in the weighted rows."""
-        seen = ~np.isnan(X)
-        on = (weights @ np.where(seen, X, 0) + 0.5) / (weights @ seen + 1)
-        network = around(self._hidden_layers(), on, seed, as_activation(self.activation))
+    def _names(self) -> list[str] | None:
+        """Those of the columns, if they have any."""
         names = getattr(self, "feature_names_in_", None)
-        return network if names is None else named(network, list(map(str, names)))
+        return None if names is None else list(map(str, names))
 
     def _learn(self, X: np.ndarray, weights: np.ndarray, seed: int) -> Fitted:
         """A network from scratch. Rows of weight 0 are left out."""
@@ -162,13 +142,18 @@ class Learner(BaseEstimator):
         network = self._start(X, weights, seed)
         return self._fitted(network, (X, weights), seed, epochs=self.epochs, held_out=held_out)
 
-    def _fitted(self, network, data: tuple, seed: int, *, epochs: int, held_out=(None, None), state=None) -> Fitted:
-        """The network after some epochs on rows with weights; the optimiser starts from `state` if there is one."""
+    def _fitted(
+        self, network: Any, data: tuple, seed: int, *, epochs: int, held_out=(None, None), earlier: Fitted | None = None
+    ) -> Fitted:
+        """The network after some epochs on rows with weights; the optimiser goes on from what was learned earlier."""
         (X, weights), (validation, validation_weights) = data, held_out
+        rows = self._evidence(network, X)
+        method, optimizer = self._rules(network, rows, earlier)
         fitted = fit(
-            network, evidence(network, X), self._method(), weights=weights, optimizer=self._optimizer(state),
+            network, rows, method, weights=weights,
+            optimizer=_Resumed(optimizer, None if earlier is None else earlier.optimizer_state),
             epochs=epochs, batch_size=self.batch_size, seed=seed, patience=self.patience, l1=self.l1, l2=self.l2,
-            validation=None if validation is None else evidence(network, validation),
+            validation=None if validation is None else self._evidence(network, validation),
             validation_weights=validation_weights, verbose=bool(self.verbose),
         )  # fmt: skip
         if fitted.stopped is Stopped.INTERRUPTED:
@@ -180,23 +165,22 @@ class Learner(BaseEstimator):
                 warnings.warn(f"{warning[0].upper()}{warning[1:]}.", ConvergenceWarning, stacklevel=3)
         return fitted
 
-    def _optimizer(self, state: Any) -> "_Resumed":
-        return _Resumed(adam(self.learning_rate) if self.optimizer is None else self.optimizer, state)
-
     # ---- inference ---------------------------------------------------------------------------------------------------
 
-    def _infer(self, network: BeliefNetwork, X: np.ndarray) -> Solution:
-        solution = infer(network, evidence(network, X), self._method())
+    def _solved(self, network: Any, rows: np.ndarray, method: str | Method) -> Solution:
+        """Of rows with a column for every unit; a warning says how many could not be solved."""
+        solution = infer(network, rows, method)
         failed = np.count_nonzero(~np.asarray(solution.converged))
         if failed:
             status = next(status for status in solution.status if status.name != "CONVERGED")
-            warnings.warn(f"{failed} of {len(X)} rows: {status.value}.", ConvergenceWarning, stacklevel=3)
+            warnings.warn(f"{failed} of {len(rows)} rows: {status.value}.", ConvergenceWarning, stacklevel=4)
         return solution
 
 
-def evidence(network: BeliefNetwork, X: np.ndarray) -> np.ndarray:
-    """Rows with a column for every unit, the hidden ones nan."""
-    return np.hstack([np.full((len(X), network.size - X.shape[1]), np.nan), X])
+def frequencies(X: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """How often each column is on in the weighted rows; never 0 or 1."""
+    seen = ~np.isnan(X)
+    return (weights @ np.where(seen, X, 0) + 0.5) / (weights @ seen + 1)
 
 
 class _Resumed(NamedTuple):
