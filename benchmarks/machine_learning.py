@@ -66,13 +66,11 @@ def many_neurons() -> Iterator[Row]:
     start = pf.ensembles.machine_to_learn(0, spikes)
     alone = independent(as_patterns(start, spikes))
     for method in ("G2", "persistent[chains=200]"):
-        clock = time.perf_counter()
         machine, seconds = fitted(start, spikes, method)
-        clock = time.perf_counter() - clock
         z = annealed(machine)
         gain = float(np.mean(machine.log_joint(spikes)) - z.value[0] - alone)
-        details = {"CPU seconds": seconds, "gain": gain, "error": float(z.error[0])}
-        yield at_most(f"50 neurons by {method}", clock, "s", 60, details)
+        details = {"gain": gain, "error": float(z.error[0])}
+        yield at_most(f"50 neurons by {method}", seconds, "CPU s", 60, details)
         yield at_least(f"50 neurons by {method}: gain over independent neurons", gain, "nats a row", 0, details)
 
 
@@ -95,7 +93,7 @@ def digits() -> Iterator[Row]:
     from sklearn.datasets import load_digits
     from sklearn.neural_network import BernoulliRBM
 
-    images = (load_digits(return_X_y=True)[0] > 7).astype(float)
+    images = np.asarray(load_digits(return_X_y=True)[0] > 7, float)
     order = np.random.default_rng(0).permutation(len(images))
     train, test = images[order[:1347]], images[order[1347:]]
     begin = time.process_time()

@@ -111,7 +111,7 @@ def answering(source: str, out: str, kind: str, method: str, options: dict) -> d
 # ---- rows ------------------------------------------------------------------------------------------------------------
 
 
-def slope(small: dict, large: dict, of: str = "cpu") -> float:
+def slope(small: dict, large: dict, *, of: str = "cpu") -> float:
     """CPU seconds of a row, or seconds, without what each run does once."""
     if of not in small or of not in large:
         return math.inf
@@ -143,12 +143,11 @@ def straight_line(folder: Path) -> Iterator[Row]:
         found[count] = in_a_process(answering, str(source), f"{source}-out", "digits", "G12", {}, seconds=LIMIT)
         print(f"{count:,} rows: {found[count]}", flush=True)
     first, *_, before, last = found
-    growth = {
-        of: slope(found[before], found[last], of) / slope(found[first], found[before], of) for of in ("seconds", "cpu")
-    }
+    kinds = ("seconds", "cpu")
+    growth = [slope(found[before], found[last], of=of) / slope(found[first], found[before], of=of) for of in kinds]
     name = f"digits by G12: a row of {last:,} / a row of {before:,}"
-    yield at_most(f"{name}, seconds", growth["seconds"], "x", STRAIGHT, found)
-    yield Row(f"{name}, CPU time", growth["cpu"], "x", "beside: reading and solving overlap in long runs", True, {})
+    yield at_most(f"{name}, seconds", growth[0], "x", STRAIGHT, found)
+    yield Row(f"{name}, CPU time", growth[1], "x", "beside: reading and solving overlap in long runs", True, {})
     yield at_most(f"digits by G12, {last:,} rows: peak memory", found[last].get("peak", math.inf) / 1e9, "GB", PEAK, {})
     yield at_least(f"digits by G12, {last:,} rows", found[last].get("per_cpu_second", 0), "per CPU s", 1, found[last])
 

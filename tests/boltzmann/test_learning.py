@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 import plefka as pf
 from plefka.evidence import Evidence
-from plefka.learning.annealed import log_partitions
+from plefka.learning.annealed import Judged, log_partitions
 from plefka.learning.chains import ByChains
 from plefka.learning.gradients import ByMoments, ByNeighbours
 from plefka.learning.of_machines import in_own_values
@@ -393,12 +393,14 @@ def test_validation_stops_and_the_best_machine_is_returned(drawn):
     assert best == pytest.approx(likelihood(fitted.network, rows[1000:1400]), abs=1e-9)
 
 
-def test_states_that_a_method_does_not_see_are_a_warning():
-    """Strong couplings that bethe takes for weak ones: annealing finds the states with all units on."""
-    start = pf.BoltzmannMachine(0.9 * (np.ones((20, 20)) - np.eye(20)), np.full(20, -6.0))
-    rows = (np.random.default_rng(0).random((200, 20)) < 0.02).astype(float)
-    fitted = pf.fit(start, rows, "bethe", epochs=1, optimizer=optax.sgd(1e-9), verbose=False)
-    assert any("the machine has probable states that this method does not see" in each for each in fitted.warnings)
+def test_states_that_a_method_does_not_see_are_a_warning(monkeypatch, drawn):
+    """Annealing says that ln P is far lower than the estimate."""
+    machine, rows = drawn
+    monkeypatch.setattr("plefka.learning.gradients.judge", lambda *_: Judged(-50.0, 0.1))
+    fitted = pf.fit(independent(machine), rows, "G2", epochs=1, verbose=False)
+    assert any("finds ln P per row of -50 where the method says" in each for each in fitted.warnings)
+    monkeypatch.setattr("plefka.learning.gradients.judge", lambda *_: Judged(fitted.history["objective"][-1], 0.1))
+    assert not pf.fit(independent(machine), rows, "G2", epochs=1, verbose=False).warnings
 
 
 def test_neighbours_that_mislead_are_a_warning():

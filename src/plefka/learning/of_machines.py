@@ -18,7 +18,7 @@ from plefka.learning.parameters import Parametrisation
 from plefka.learning.patterns import Data, Patterns, Piece
 from plefka.learning.step import Outcome, TrainingState
 from plefka.learning.steps import Steps, When
-from plefka.methods import Method, Persistent, PseudoLikelihood
+from plefka.methods import ForLearning, Method, PseudoLikelihood
 from plefka.programs import Program
 
 if TYPE_CHECKING:
@@ -55,8 +55,8 @@ def batch_size(data: Data, method: Method) -> int:
 
 
 def optimizer(data: Data, method: Method) -> Any:
-    """Adam where gradients are certain; steps that become shorter where they are random."""
-    if not isinstance(method, Persistent):
+    """Adam where gradients are certain; steps that become shorter where they are random, or of some rows only."""
+    if not isinstance(method, ForLearning):
         return adam()
     return slowing_adam() if complete(data) else slowing_descent()
 
