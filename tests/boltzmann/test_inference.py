@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.linear_model import LogisticRegression
 
 import plefka as pf
 from plefka.evidence import as_evidence
@@ -298,3 +299,21 @@ def test_similar_machines_share_their_programs():
         for size in (7, 10, 12):
             pf.infer(pf.BoltzmannMachine(couplings(size, 0.3, size), np.zeros(size)), {0: 1}, "G2[solve=yes]")
     assert not programs
+
+
+def test_units_with_observed_parents_are_a_logistic_regression_in_both_kinds_of_network():
+    """A layer of sigmoid units, and the same weights as couplings: given one side, the other is scikit-learn's model."""
+    rng = np.random.default_rng(0)
+    parents = rng.integers(0, 2, (40, 3)).astype(float)
+    child = (rng.random(40) < 1 / (1 + np.exp(-parents @ [2.0, -1.0, 0.5] + 0.3))).astype(int)
+    regression = LogisticRegression().fit(parents, child)
+    weights, bias = regression.coef_, regression.intercept_
+    network = pf.BeliefNetwork.layered([weights], [[0.1, -0.2, 0.3], bias], "sigmoid")
+    machine = pf.BoltzmannMachine.restricted(weights.T, [0.4, 0.5, -0.6], bias)
+    rows = np.c_[parents, np.full(40, np.nan)]
+    chances = regression.predict_proba(parents)[:, 1]
+    for net, method in itertools.product((network, machine), ("exact", "G1", "bethe")):
+        np.testing.assert_allclose(pf.infer(net, rows, method).means[:, 3], chances, atol=1e-12)
+    seen = pf.infer(network, np.c_[parents, child], "exact").log_likelihood
+    alone = pf.infer(network, rows, "exact").log_likelihood
+    np.testing.assert_allclose(np.exp(seen - alone), np.where(child, chances, 1 - chances), atol=1e-12)

@@ -8,6 +8,7 @@ ln Z by annealed importance sampling.
 
 from typing import TYPE_CHECKING, Any
 
+import jax
 import numpy as np
 import scipy.sparse as sp
 
@@ -64,12 +65,9 @@ class ByChains(Gradients):
 
     def of(self, number: int, machine: "BoltzmannMachine", rows: Rows, when: When) -> Gradient:
         machine = machine.converted()
-        first, second, counted = self._clamped(number, machine, rows, when)
-        free_first, free_second = self._free(number, machine, when)
-        n = counted
-        gradient = [a - n * b for a, b in zip(_leaves(first, second), _leaves(free_first, free_second), strict=True)]
-        first, *second = gradient
-        return Gradient(0.0, n, n, first, _like(machine, second))
+        clamped, n = self._clamped(number, machine, rows, when)
+        first, second = jax.tree.map(lambda a, b: a - n * b, clamped, self._free(number, machine, when))
+        return Gradient(0.0, n, n, first, second)
 
     def _free(self, number: int, machine: "BoltzmannMachine", when: When) -> tuple[np.ndarray, Any]:
         """Averages over all chains, after some sweeps."""
@@ -82,18 +80,18 @@ class ByChains(Gradients):
         chains = full.shape[1]
         return full.mean(axis=1), outer(machine.storage, full / chains, full)
 
-    def _clamped(self, number: int, machine: "BoltzmannMachine", rows: Rows, when: When) -> tuple[Any, Any, float]:
-        """Sums over rows."""
+    def _clamped(self, number: int, machine: "BoltzmannMachine", rows: Rows, when: When) -> tuple[tuple, float]:
+        """Sums over rows, and what these weigh."""
         if self.is_complete:
             found = self.clamped(machine, rows)
-            return found.first, found.second, found.counted
+            return (found.first, found.second), found.counted
         numbers, evidence, c = rows
         reduction = machine.reduced(Evidence(evidence, batched=True))
         (part,) = reduction.parts
         found = settled(part.question)
         U = self._row_chains(number, part, numbers, when) if found is None else found.means
         u = reduction.restored(part, U, None)[0]
-        return u @ c, outer(machine.storage, u * c, u), float(c.sum())
+        return (u @ c, outer(machine.storage, u * c, u)), float(c.sum())
 
     def _row_chains(self, number: int, part: "Part", numbers: np.ndarray, when: When) -> np.ndarray:
         """(units of the question, rows) after sweeps of a chain for each row, from where the last epoch left it."""
@@ -150,27 +148,13 @@ class ByChains(Gradients):
 
 def _colours(storage: Any) -> np.ndarray:
     """The colour of each unit; a coupling counts whatever its weight, which may become another."""
-    there = storage.map_weights(
-        lambda w: np.ones(np.shape(w)[-(np.ndim(w) if storage.stack is None else np.ndim(w) - 1) :])
-    )
-    L = sp.csr_array(there.to_sparse())
+    one = storage if storage.stack is None else storage.take(0)
+    L = sp.csr_array(one.map_weights(lambda w: np.ones(np.shape(w))).to_sparse())
     L = sp.csr_array(L - sp.diags_array(L.diagonal()))
     found = np.zeros(storage.size, int)
     for number, units in enumerate(colours(sp.csr_array(L + L.T))):
         found[units] = number
     return found
-
-
-def _leaves(first: np.ndarray, second: Any) -> list[np.ndarray]:
-    import jax
-
-    return [first, *jax.tree.leaves(second)]
-
-
-def _like(machine: "BoltzmannMachine", leaves: list[np.ndarray]) -> Any:
-    import jax
-
-    return jax.tree.unflatten(jax.tree.structure(machine.storage.parameters), leaves)
 
 
 def _widened(part: "Part", units: np.ndarray, z: np.ndarray) -> np.ndarray:

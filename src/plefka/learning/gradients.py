@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 QUICK = 0.05  # seconds of the exact ln Z that is computed after every epoch
 MOST_WORK = 2**25  # multiply-adds of the rows of a restricted machine, for the same
 MAX_STEPS = 1000  # of a search, in every step
-
-
 MOST_DOUBTED = 2**20  # couplings of a machine that is judged after learning
 NOTABLE, SLIGHT = 0.2, 0.01  # of what was gained over independent units, and of what these have
 UNSEEN = (

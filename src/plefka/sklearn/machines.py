@@ -22,7 +22,7 @@ from plefka.learning.annealed import LogPartitions, log_partitions
 from plefka.learning.fitted import Fitted
 from plefka.learning.optimizers import adam, slowing_adam, slowing_descent
 from plefka.learning.patterns import as_patterns
-from plefka.methods import Exact, ForLearning, Method, Persistent, parse_method
+from plefka.methods import Exact, ForLearning, Method, parse_method
 from plefka.networks.boltzmann import BoltzmannMachine
 from plefka.sklearn.density import DensityModel
 from plefka.sklearn.learner import Learner, frequencies
@@ -240,6 +240,6 @@ for _name in ("transform", "fit_transform"):
 
 def steps_of(method: Method, *, is_complete: bool) -> Callable[..., Any]:
     """What makes the optimiser that `fit` takes for a method, of a step size."""
-    if not isinstance(method, Persistent):
+    if not isinstance(method, ForLearning):
         return adam
     return slowing_adam if is_complete else slowing_descent
