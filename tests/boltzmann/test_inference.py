@@ -302,7 +302,7 @@ def test_similar_machines_share_their_programs():
 
 
 def test_units_with_observed_parents_are_a_logistic_regression_in_both_kinds_of_network():
-    """A layer of sigmoid units, and the same weights as couplings: given one side, the other is scikit-learn's model."""
+    """A layer of sigmoid units, and the same weights as couplings: given one side, the other is the same model."""
     rng = np.random.default_rng(0)
     parents = rng.integers(0, 2, (40, 3)).astype(float)
     child = (rng.random(40) < 1 / (1 + np.exp(-parents @ [2.0, -1.0, 0.5] + 0.3))).astype(int)
