@@ -104,6 +104,7 @@ def _of_chunk(
         barren = reduction.barren_of(part, evidence.wanted)
         left_out[rows], predicted[rows] = barren.T, barren.T & (found.about.draws is None)
         exact[rows] = found.about.exact_rows() if barren.any() and found.about.exact_rows is not None else False
+    np.clip(means, 0.0, 1.0, out=means)  # averages of ones may come out as 1 + 2e-16
     depends = reduction.binds_barren(evidence.wanted) if exact.any() else exact
     predicted[exact & ~depends] = False
     if predicted.any():
