@@ -14,6 +14,7 @@ from plefka.learning import of_beliefs as loop
 from plefka.learning.processes import join
 
 EPOCHS = 20
+MACHINES = ("exact", "persistent")  # methods
 
 
 def rows(seed: int = 0, count: int = 40) -> np.ndarray:
@@ -32,6 +33,13 @@ def learn(data: Any = None, activation: str = "sigmoid", **options: Any) -> pf.F
     given: dict[str, Any] = {"epochs": EPOCHS, "batch_size": 7, "seed": 3, "l2": 0.01, "validation": rows(1, 9)}
     given |= {"patience": 10**6, **options}
     return pf.fit(network(activation), rows() if data is None else data, "G12", **given)
+
+
+def learn_machine(method: str) -> pf.Fitted:
+    """With missing values by exact, and without them by chains, as those of rows are other ones in each process."""
+    data = rows() if method == "exact" else np.nan_to_num(rows())
+    start = pf.ensembles.machine_to_learn(2, data, seed=0, spread=0.5)
+    return pf.fit(start, data, method, epochs=5, batch_size=7, seed=3, l2=0.01, validation=data[:9], verbose=False)
 
 
 def numbers(fitted: pf.Fitted) -> np.ndarray:
@@ -84,6 +92,7 @@ def die(entry: dict) -> None:
 def all_cases(process: int, folder: Path) -> None:
     """What two processes do together, one after the other; the results are a file for each process."""
     found: dict[str, Any] = {name: numbers(learn(activation=name)) for name in ("sigmoid", "noisy_or")}
+    found |= {name: numbers(learn_machine(name)) for name in MACHINES}
     found["stream"] = numbers(learn(str(folder / "files" / "*.parquet"), stream=True))
     found["other seed"] = message(seed=3 + process)
     found["other rows"] = message(data=rows(process))

@@ -64,6 +64,12 @@ def test_two_processes_learn_what_one_learns(found, activation):
     np.testing.assert_allclose(found[0][activation], pair.numbers(pair.learn(activation=activation)), atol=1e-10)
 
 
+@pytest.mark.parametrize("method", pair.MACHINES)
+def test_two_processes_learn_the_machine_that_one_learns(found, method):
+    np.testing.assert_array_equal(found[0][method], found[1][method])
+    np.testing.assert_allclose(found[0][method], pair.numbers(pair.learn_machine(method)), atol=1e-10)
+
+
 def test_files_are_streamed_in_the_same_order_by_any_number_of_processes(found, tmp_path):
     alone = pair.numbers(pair.learn(pair.write_files(tmp_path), stream=True))
     for each in found:
