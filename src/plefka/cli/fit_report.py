@@ -23,7 +23,8 @@ def fit_content(fitted: "Fitted", rows: int, distinct: int | None, data: Path, o
         "kind": "belief network" if fitted.network.is_normalised else "Boltzmann machine",
         "units": fitted.network.size,
         "method": str(fitted.method),
-        "is_bound": fitted.method.is_bound,
+        "is_bound": fitted.method.is_bound and (fitted.network.is_normalised or fitted.method.name == "exact"),
+        "kind_of_objective": fitted.kind_of_objective,
         "rows": rows,
         "distinct_rows": distinct,
         "epochs": fitted.epochs,
@@ -40,15 +41,16 @@ def fit_content(fitted: "Fitted", rows: int, distinct: int | None, data: Path, o
 
 def print_fit(content: dict[str, Any], pictures: list[Path | None]) -> None:
     is_machine = content["kind"] == "Boltzmann machine"
-    kind = "a lower bound" if content["is_bound"] and not is_machine else "an estimate, not a bound"
-    kind = "exact" if content["method"] == "exact" else kind
     exact, validation = content["log_likelihood"], content["validation"]
     kept = f", that of epoch {content['kept_epoch']} kept" if content["kept_epoch"] != content["epochs"] else ""
     distinct = "streamed" if content["distinct_rows"] is None else f"{content['distinct_rows']:,} of them distinct"
     rows = [
         ("rows", f"{content['rows']:,}, {distinct}"),
         ("epochs", f"{content['epochs']:,}{kept}"),
-        (f"{_objective(content)} by {content['method']}", f"{content['objective']:.4f} ({kind})"),
+        (
+            f"{_objective(content)} by {content['method']}",
+            f"{content['objective']:.4f} ({content['kind_of_objective']})",
+        ),
         ("exact ln P per row", f"{exact:.4f}" if exact == exact else "not computed: too many states"),
         *([("on validation rows", f"{validation:.4f}")] if validation == validation else []),
         ("stopped", content["message"].split(";")[0]),

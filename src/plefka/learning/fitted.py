@@ -86,6 +86,13 @@ class Fitted(Generic[N]):
         return len(self.history["epoch"])
 
     @property
+    def kind_of_objective(self) -> str:
+        """What the objective is, in words: of a machine it is a difference of two ln Z, which is no bound."""
+        if self.method.name == "exact":
+            return "exact"
+        return "a lower bound" if self.method.is_bound and self.network.is_normalised else "an estimate, not a bound"
+
+    @property
     def warnings(self) -> list[str]:
         """Sentences, none where all is well."""
         if not self.epochs:

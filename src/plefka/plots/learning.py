@@ -48,9 +48,8 @@ def _draw_curves(axes: Axes, fitted: "Fitted", name: str, colour: str, style: st
     if not np.isfinite(values).any():
         return
     many = values.shape[1] > 1
-    kind = "a lower bound" if fitted.method.is_bound else "an estimate, not a bound"
     labels = {
-        "objective": f"by {fitted.method}, {kind}",
+        "objective": f"by {fitted.method}, {fitted.kind_of_objective}",
         "log_likelihood": "exact",
         "validation": f"by {fitted.method}, on validation rows",
     }
