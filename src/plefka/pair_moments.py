@@ -45,12 +45,9 @@ class Moments(NamedTuple):
     first: np.ndarray  # (units,): <S_i>
     second: Any  # like the parameters of the machine's storage: <S_i S_j>
 
-    def __add__(self, other: "Moments") -> "Moments":  # type: ignore[override]
+    def joined(self, other: "Moments") -> "Moments":
+        """The sums over the rows of both."""
         return jax.tree.map(np.add, self, other)
-
-    def per_row(self) -> "Moments":
-        """Averages, where any row counts."""
-        return jax.tree.map(lambda total: total / max(self.counted, np.finfo(float).tiny), self)
 
 
 def check(method: Method) -> None:
@@ -66,7 +63,7 @@ def moments(machine: "BoltzmannMachine", rows: np.ndarray, weights: np.ndarray, 
     total: Moments | None = None
     for index, reduction in reductions(method, machine, Evidence(rows, batched=True), prune=True):
         some = _of_chunk(machine, reduction, weights[index], method)
-        total = some if total is None else total + some
+        total = some if total is None else total.joined(some)
     assert total is not None
     return total
 

@@ -8,10 +8,10 @@ import numpy as np
 import optax
 import pandas as pd
 import pytest
-import scipy.sparse as sp
 
 import plefka as pf
 from plefka.evidence import Evidence
+from plefka.exact.pairs import of_states
 from plefka.learning.annealed import Judged, log_partitions
 from plefka.learning.chains import ByChains
 from plefka.learning.gradients import ByMoments, ByNeighbours
@@ -19,7 +19,7 @@ from plefka.learning.of_machines import in_own_values
 from plefka.learning.steps import When
 from plefka.methods import parse_method
 from plefka.pair_moments import HESSIANS, both_on, moments, response
-from tests.boltzmann.machines import MACHINES, couplings, fields, full_weights, log_weights, restricted, states
+from tests.boltzmann.machines import MACHINES, couplings, fields, log_weights, restricted, states
 
 SOME = [{}, {1: 1}, {0: 0, 2: 1}]
 
@@ -68,23 +68,21 @@ def test_exact_averages_are_those_of_enumeration(name, seen):
         np.testing.assert_allclose(got, want, atol=1e-12)
 
 
-def test_averages_by_elimination_are_those_of_enumeration():
-    """A ladder of 2 x 13 units, which is narrow: its states are too many to be quick, but not for the oracle."""
-    grid = pf.ensembles.ising_grid(2, 13, coupling=0.7, field=0.4, seed=1).converted()
-    found = moments(grid, np.full((1, 26), np.nan), np.ones(1), parse_method("exact"))
-    W = full_weights(grid)
-
-    def with_weight(unit: int, other: int, change: float) -> float:
-        changed = W.copy()
-        changed[unit, other] += change
-        changed[other, unit] += change
-        return pf.infer(pf.BoltzmannMachine(sp.csr_array(changed), grid.bias), None, "exact").log_partition
-
-    child, parent, _ = grid.storage.edge_list()
-    for edge in (0, 7, len(child) - 1):
-        i, j = int(child[edge]), int(parent[edge])
-        slope = (with_weight(i, j, 1e-4) - with_weight(i, j, -1e-4)) / 2e-4
-        assert found.second[edge] == pytest.approx(slope, abs=1e-7)
+def test_averages_by_elimination_are_slopes_of_ln_z():
+    """A grid of 4 x 12 units, which is narrow, and has too many states to be enumerated quickly."""
+    grid = pf.ensembles.ising_grid(4, 12, coupling=0.7, field=0.4, seed=1).converted()
+    nothing = np.full((1, 48), np.nan)
+    (part,) = grid.reduced(Evidence(nothing, batched=True)).parts
+    assert of_states(part) is None
+    found = moments(grid, nothing, np.ones(1), parse_method("exact"))
+    np.testing.assert_allclose(found.first, pf.infer(grid, None, "exact").means, atol=1e-10)
+    child, _, _ = grid.storage.edge_list()
+    for edge in (0, 7, 40, len(child) - 1):
+        ends = []
+        for change in (1e-4, -1e-4):
+            weights = np.asarray(grid.parameters[0]) + change * (np.arange(len(child)) == edge)
+            ends.append(pf.infer(grid.with_parameters((weights, grid.bias)), None, "exact").log_partition)
+        assert found.second[edge] == pytest.approx((ends[0] - ends[1]) / 2e-4, abs=1e-7)
 
 
 @pytest.mark.parametrize("method", ["G1", "G2"])

@@ -115,10 +115,10 @@ class PairSweeping(Iteration):
     def prepare(self, question: Question) -> Couplings:
         return Couplings(question.opened())
 
-    def advance(self, prepared: Couplings, state: Propagation, tol, max_steps, few) -> Propagation:
+    def advance(self, prepared: Any, state: Propagation, tol, max_steps, few) -> Propagation:
         dtype = prepared.question.tilt.dtype
         tol = jnp.maximum(jnp.asarray(tol, dtype), REACHABLE * jnp.finfo(dtype).eps)
-        return propagate(prepared, state, tol, max_steps, few)  # type: ignore[arg-type]
+        return propagate(prepared, state, tol, max_steps, few)
 
     def answer(self, prepared: Couplings, state: Propagation) -> Beliefs:
         question = prepared.question

@@ -167,14 +167,14 @@ class Run:
 
     def tables(self) -> list[np.ndarray]:
         """Of factors that are tables, in their order, the probabilities of their entries."""
-        names = sorted(name for name in self.outside if name[0] == "table")
-        return [normalised(self.a.to_log(self._entries(name)), axis=0) for name in names]
+        steps = [step for cluster in self.plan.clusters for step in cluster.steps if type(step) is Multiply]
+        entries = {step.factor: self._entries(step) for step in steps if step.factor[0] == "table"}
+        return [normalised(self.a.to_log(entries[name]), axis=0) for name in sorted(entries)]
 
-    def _entries(self, name: tuple) -> np.ndarray:
+    def _entries(self, step: Multiply) -> np.ndarray:
         """Of a table with axes in the order of the product, (entries, rows): what it says itself, and all others."""
-        step = next(s for c in self.plan.clusters for s in c.steps if type(s) is Multiply and s.factor == name)
         factor = self.ordered_factor(step)
-        return self.a.times(self.outside[name], factor.reshape(-1, factor.shape[-1]))
+        return self.a.times(self.outside[step.factor], factor.reshape(-1, factor.shape[-1]))
 
     def forwards(self, cluster: Cluster) -> tuple[np.ndarray, list]:
         """The message, and the tables before those steps whose way back needs them."""

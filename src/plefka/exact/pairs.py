@@ -120,7 +120,8 @@ class _Sums(NamedTuple):
     others: np.ndarray
     pairs: np.ndarray  # (cover, then others; cover), of products of two units; empty where they are not asked for
 
-    def __add__(self, other: "_Sums") -> "_Sums":  # type: ignore[override]
+    def joined(self, other: "_Sums") -> "_Sums":
+        """Those of the states of both."""
         top = max(self.top, other.top)
         mine, theirs = np.exp(self.top - top), np.exp(other.top - top)
         fields = zip(self[1:], other[1:], strict=True)
@@ -183,7 +184,7 @@ def sum_row(W: np.ndarray, cover: np.ndarray, h: np.ndarray, *, pairs: bool = Fa
     def of_some(numbers: np.ndarray) -> _Sums:
         found = of_outer(int(numbers[0]))
         for number in numbers[1:]:
-            found = found + of_outer(int(number))
+            found = found.joined(of_outer(int(number)))
         return found
 
     count = 2 ** len(outer)
@@ -193,7 +194,7 @@ def sum_row(W: np.ndarray, cover: np.ndarray, h: np.ndarray, *, pairs: bool = Fa
     parts = [part for step in shown for part in on_all_cores(of_some, list(step))]
     total = parts[0]
     for part in parts[1:]:
-        total = total + part
+        total = total.joined(part)
     means = np.zeros(len(cover))
     means[np.concatenate([inner, outer])], means[others] = total.cover / total.total, total.others / total.total
     products = _as_matrix(total.pairs / total.total, np.concatenate([inner, outer]), others) if pairs else None

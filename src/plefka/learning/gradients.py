@@ -148,10 +148,10 @@ class ByMoments(Gradients):
 
     def __init__(self, run: "Run"):
         super().__init__(run)
-        self.method: Method = run.method
-        if not isinstance(run.method, Exact):
-            steps = min(getattr(run.method, "max_steps", MAX_STEPS), MAX_STEPS)
-            self.method = replace(run.method, tol=run.settings.tol, max_steps=steps)  # type: ignore[call-arg]
+        given: Any = run.method
+        self.method: Method = given
+        if not isinstance(given, Exact):
+            self.method = replace(given, tol=run.settings.tol, max_steps=min(given.max_steps, MAX_STEPS))
 
     def of(self, number: int, machine: "BoltzmannMachine", rows: Rows, when: When) -> Gradient:
         _, evidence, counts = rows
