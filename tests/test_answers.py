@@ -31,7 +31,7 @@ def some_rows(network: pf.BeliefNetwork) -> np.ndarray:
 def test_all_forms_of_one_row_hold_the_same_numbers(network):
     solution = pf.infer(network, zoo.some_evidence(network), "exact")
     frame = solution.to_frame()
-    assert [*frame.columns] == ["name", "kind", "probability", "log_odds", "observed"]
+    assert [*frame.columns] == ["name", "kind", "probability", "log_odds", "observed", "accuracy"]
     assert frame["name"].tolist() == [*network.names] == [*solution]
     for unit, name in enumerate(network.names):
         mean = float(solution.means[unit])
@@ -84,7 +84,7 @@ def test_a_batch_is_its_rows(network):
     together, alone = pf.infer(network, rows, "exact"), [pf.infer(network, row, "exact") for row in rows]
     long, wide = together.to_frame(), together.to_frame(wide=True)
     assert together[0].shape == together.marginals()[network.names[0]].shape == (2,)
-    assert [*wide.columns] == ["row", "status", "log_likelihood", *network.names]
+    assert [*wide.columns] == ["row", "status", "log_likelihood", "accuracy", "estimates", *network.names]
     for k, single in enumerate(alone):
         part = long[long["row"] == k].drop(columns="row").reset_index(drop=True)
         numbers = ["probability", "log_odds"]
@@ -98,8 +98,8 @@ def test_a_batch_is_its_rows(network):
 def test_one_row_has_a_wide_form_too():
     wide = pf.infer(LEAKLESS, {"effect": 1}, "exact").to_frame(wide=True)
     assert wide.to_dict("records") == [
-        {"row": 0, "status": "converged", "log_likelihood": pytest.approx(np.log(0.3934693 * 0.6321206)), "cause": 1.0,
-         "effect": 1.0}
+        {"row": 0, "status": "converged", "log_likelihood": pytest.approx(np.log(0.3934693 * 0.6321206)),
+         "accuracy": "exact", "estimates": "none", "cause": 1.0, "effect": 1.0}
     ]  # fmt: skip
 
 

@@ -258,7 +258,7 @@ BAD_METHODS = {
     "k against units": (infer(clinic, method="conditioned[G1,k=3,units=flu]"), "got k=3 and 1 in flu. Leave k out."),
     "policy": (
         infer(clinic, method="G12[policy=papers]"),
-        "policy must be one of monotone, paper; got 'papers'. Did you mean 'paper'?",
+        "policy must be one of monotone, paper, sequential; got 'papers'. Did you mean 'paper'?",
     ),
     "restarts without seed": (
         infer(clinic, method="G12[restarts=3]"),

@@ -34,7 +34,7 @@ def compile_some(folder: Path, count: int, **variables: str) -> str:
         env={**os.environ, "PLEFKA_CACHE_DIR": str(folder), **variables},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
     )
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout.strip()

@@ -174,3 +174,14 @@ def test_the_program_that_was_not_used_for_longest_goes(monkeypatch):
         square(np.arange(5.0), work=1)
         square(np.arange(3.0), work=1)
     assert len(found) == 1
+
+
+def test_a_trace_in_single_precision_leaves_no_number_behind():
+    """JAX remembers in which precision a trace has had an array of NumPy's; a later answer must not get that one."""
+    network = zoo.layered((2, 3, 4), -1.5, 1.5, "sigmoid", 2)
+    evidence = {5: 1, 6: 0, 7: 1, 8: 0}
+    before = pf.infer(network, evidence, "G12", prune=False).log_likelihood
+    other = zoo.layered((2, 3, 4), -1.5, 1.5, "sigmoid", 2)
+    with pytest.raises(pf.errors.MethodDoesNotApply):
+        jax.jit(lambda row: pf.infer(other, row, "gibbs[seed=0]").means)(np.full(9, np.nan))
+    assert pf.infer(other, evidence, "G12", prune=False).log_likelihood == before

@@ -91,10 +91,10 @@ def test_explanations_print_and_become_frames():
     found = pf.explain(NET, SEEN, "stale_beans", "bethe", top=1)
     text = str(found)
     assert text.startswith(f"P(stale_beans on | evidence) = {found.probability:.6f}, log-odds {found.log_odds:+.3f}")
-    assert "by bethe, an approximation" in text
+    assert "computed by bethe; numbers with ~ are estimates" in text
     assert repr(found).startswith("<Explanation of 'stale_beans' by bethe: probability 0.5")
     frame = found.to_frame()
-    assert list(frame.columns) == ["kind", "unit", "state", "shift", "probability", "chance"]
+    assert list(frame.columns) == ["kind", "unit", "state", "shift", "probability", "chance", "accuracy"]
     assert frame["kind"].tolist() == ["observed"] * 3 + ["possible"] * 2
 
 
@@ -144,7 +144,7 @@ def test_advice_prints_and_becomes_a_frame():
     assert len(found.candidates) == 3
     assert str(found).startswith(f"observe {found.unit} next: it is expected to give most information about 7 units\n")
     assert repr(found).startswith(f"<Advice by bethe: observe '{found.unit}', 0.1")
-    assert list(found.to_frame().columns) == ["unit", "information", "probability"]
+    assert list(found.to_frame().columns) == ["unit", "information", "probability", "accuracy"]
     assert "most information about stale_beans\n" in str(pf.ask(NET, SEEN, targets=["stale_beans"], method="bethe"))
 
 

@@ -16,7 +16,8 @@ from plefka.evidence import as_evidence
 from plefka.examples import read_example
 from plefka.plots.networks import THICKEST
 from plefka.plots.style import figure_of
-from plefka.solution import Solution, Status
+from plefka.posterior import ESTIMATE, OBSERVED
+from plefka.solution import Codes, Solution, Status
 
 CHAIN = [[0, 0, 0, 0], [2, 0, 0, 0], [0, -1, 0, 0], [1, 0, 3, 0]]
 
@@ -25,9 +26,10 @@ def solution_of(network, means, observed) -> Solution:
     """An answer that nobody computed: a picture only shows what it is given."""
     numbers: dict[str, Any] = {"log_partition": -1.5, "status": Status.CONVERGED, "num_steps": 1, "residual": 0.0}
     return Solution(
-        means=np.array(means), **numbers, num_restarts=0, num_cycles=cast(Any, 0), is_bound=False,
+        means=np.array(means), **numbers, num_restarts=0, num_cycles=cast(Any, 0),
         method=pf.parse_method("G12"), names=network.names, observed=np.array(observed),
         network=network, evidence=as_evidence(network, None),
+        codes=Codes(ESTIMATE, np.where(observed, OBSERVED, ESTIMATE)),
     )  # fmt: skip
 
 
@@ -157,7 +159,7 @@ network = pf.BeliefNetwork([[0, 0], [1, 0]], [0, 0])
 pf.plots.network(network, pf.infer(network, {1: 1}, "exact"))
 assert "matplotlib.pyplot" not in sys.modules
 """
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=600)
 
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch):

@@ -1,4 +1,4 @@
-"""The solver: downhill all the way, an end that has a name, and two policies that agree where the problem is easy."""
+"""The solver: downhill all the way, an end that has a name, and policies that agree where the problem is easy."""
 
 import jax
 import jax.numpy as jnp
@@ -11,6 +11,7 @@ from plefka.mean_field import FUNCTIONALS
 from plefka.reduction.reduce import reduce
 from plefka.solvers.loop import evaluator, start
 from plefka.solvers.monotone import Monotone
+from tests import slow, zoo
 
 COUNT = 32
 ROW = np.array([np.nan] * 6 + [0.0] * 6)
@@ -132,6 +133,88 @@ def test_policies_agree_on_small_weights():
     assert paper.converged.all()
     np.testing.assert_allclose(paper.means, monotone.means, atol=1e-6)
     np.testing.assert_allclose(paper.log_likelihood, monotone.log_likelihood, atol=1e-12)
+
+
+def one_after_another(network, row, u, sweeps):
+    """Means after so many sweeps over (59) and (60): every unit from the newest means of the others."""
+    W, h, u = slow.weights_of(network), network.bias, np.where(np.isnan(row), u, row)
+    for _ in range(sweeps):
+        for i in np.flatnonzero(np.isnan(row)):
+            x = W @ u + h
+            s, v = 1 / (1 + np.exp(-x)), u * (1 - u)
+            K = -0.5 * s * (1 - s) * ((1 - 2 * s) * W[:, i] * (W**2 @ v) + W[:, i] ** 2 * (1 - 2 * u[i]))  # (60)
+            u[i] = 1 / (1 + np.exp(-(x[i] + ((u - s) * W[:, i] + K).sum())))  # (59)
+    return u
+
+
+@pytest.mark.parametrize("sweeps", [1, 3])
+@pytest.mark.parametrize("stored", [zoo.as_dense, zoo.as_edges, lambda network: network])
+def test_one_unit_at_a_time_is_that_of_the_paper_by_hand(sweeps, stored):
+    network = zoo.layered((2, 4, 6), -5, 5, "sigmoid", 0)
+    found = pf.infer(stored(network), ROW, f"G12[policy=sequential,max_steps={sweeps + 1}]", throw=False)
+    assert found.num_steps == sweeps + 1  # the last one evaluates where the sweeps led
+    by_hand = one_after_another(network, ROW, np.full(12, 0.5), sweeps)
+    np.testing.assert_allclose(found.means, by_hand, atol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["G12", "G22"])
+def test_one_unit_at_a_time_ends_at_fixed_points_only(method):
+    """The residual vanishes there for the other policies too: started there, they stay."""
+    network, rows = ensemble(3), np.tile(ROW, (COUNT, 1))
+    found = pf.infer(network, rows, f"{method}[policy=sequential,max_steps=300]")
+    assert found.converged.mean() > 0.5
+    means = jnp.asarray(found.means[found.converged])
+
+    def free_energy(means):
+        stack = network.take(np.flatnonzero(found.converged))
+        return pf.free_energy(stack, rows[found.converged], means, method, prune=False).sum()
+
+    with jax.enable_x64(True):
+        slope = jax.grad(free_energy)(jnp.asarray(means))[:, :6]
+    u = found.means[found.converged, :6]
+    np.testing.assert_allclose(slope * u * (1 - u), 0, atol=1e-6)
+
+
+def test_one_unit_at_a_time_finds_the_same_solutions_of_small_weights():
+    monotone, found = (pf.infer(ensemble(1), ROW, f"G12[policy={policy}]") for policy in ("monotone", "sequential"))
+    assert found.converged.all()
+    assert not found.num_cycles.any()
+    np.testing.assert_allclose(found.means, monotone.means, atol=1e-6)
+    np.testing.assert_allclose(found.log_likelihood, monotone.log_likelihood, atol=1e-12)
+
+
+def test_one_unit_at_a_time_settles_where_all_at_once_goes_in_circles():
+    paper, found = (
+        pf.infer(ensemble(5), ROW, f"G12[policy={policy},max_steps=300]") for policy in ("paper", "sequential")
+    )
+    assert found.converged.mean() > paper.converged.mean() + 0.1
+
+
+def test_rows_that_hide_other_units_have_the_answer_that_they_have_alone():
+    network = zoo.layered((2, 4, 6), -2, 2, "sigmoid", 1)
+    rows = np.where(np.random.default_rng(0).random((6, 12)) < 0.5, np.nan, network.sample(seed=0, count=6))
+    together = pf.infer(network, rows, "G12[policy=sequential]", prune=False)
+    alone = [pf.infer(network, row, "G12[policy=sequential]", prune=False, throw=False) for row in rows]
+    np.testing.assert_allclose(together.means, [each.means for each in alone], atol=1e-12)
+    np.testing.assert_array_equal(together.num_steps, [each.num_steps for each in alone])
+
+
+def test_one_unit_at_a_time_never_raises_the_first_order_of_a_machine():
+    """There the target of a unit does not depend on its own mean, so that each update is a minimum along it."""
+    machine = pf.ensembles.spin_glass(12, count=1, seed=0, scale=3.0, field=0.5).take(0)
+    G = [
+        pf.infer(machine, None, f"G1[policy=sequential,max_steps={count}]", throw=False).free_energy
+        for count in range(1, 8)
+    ]
+    assert np.all(np.diff(G) <= 1e-12)
+    assert G[-1] < G[0] - 0.1
+
+
+def test_one_unit_at_a_time_inside_a_trace():
+    network = zoo.layered((2, 4, 6), -2, 2, "sigmoid", 1)
+    with jax.enable_x64(True):
+        inside = jax.jit(lambda row: pf.infer(network, row, "G12[policy=sequential]").means)(jnp.asarray(ROW))
+    np.testing.assert_allclose(inside, pf.infer(network, ROW, "G12[policy=sequential]").means, atol=1e-7)
 
 
 # ---- restarts --------------------------------------------------------------------------------------------------------

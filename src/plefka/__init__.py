@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from plefka.formats import load_tables as load_tables
     from plefka.formats import save as save
     from plefka.free_energies.evaluate import free_energy as free_energy
+    from plefka.free_energies.functional import Functional as Functional
     from plefka.inference import infer as infer
     from plefka.learning.fitted import Fitted as Fitted
     from plefka.learning.fitted import Stopped as Stopped
@@ -37,10 +38,15 @@ if TYPE_CHECKING:
     from plefka.learning.scoring import Score as Score
     from plefka.learning.scoring import score as score
     from plefka.methods import METHODS as METHODS
+    from plefka.methods import Method as Method
     from plefka.methods import parse_method as parse_method
+    from plefka.methods import register as register
+    from plefka.methods import unregister as unregister
     from plefka.networks.belief import BeliefNetwork as BeliefNetwork
     from plefka.networks.boltzmann import BoltzmannMachine as BoltzmannMachine
     from plefka.networks.units import Unit as Unit
+    from plefka.posterior import Accuracy as Accuracy
+    from plefka.posterior import Posterior as Posterior
     from plefka.recognition import recognised as recognised
     from plefka.rows.done import RowsDone as RowsDone
     from plefka.rows.infer_rows import infer_rows as infer_rows
@@ -48,6 +54,7 @@ if TYPE_CHECKING:
     from plefka.solution import InferenceFailed as InferenceFailed
     from plefka.solution import Solution as Solution
     from plefka.solution import Status as Status
+    from plefka.solvers.loop import Policy as Policy
     from plefka.sweeping import sweep as sweep
 
 __version__ = "0.1.0"
@@ -62,14 +69,19 @@ _HOME = {
     "Custom": "plefka.activations",
     "Explanation": "plefka.explaining",
     "Fitted": "plefka.learning.fitted",
+    "Functional": "plefka.free_energies.functional",
     "InferenceFailed": "plefka.solution",
     "Likelihood": "plefka.evidence",
     "METHODS": "plefka.methods",
+    "Method": "plefka.methods",
     "NoisyOr": "plefka.activations",
+    "Policy": "plefka.solvers.loop",
+    "Posterior": "plefka.posterior",
     "RowsDone": "plefka.rows.done",
     "Score": "plefka.learning.scoring",
     "Series": "plefka.expansion.series",
     "Sigmoid": "plefka.activations",
+    "Accuracy": "plefka.posterior",
     "Solution": "plefka.solution",
     "Status": "plefka.solution",
     "Stopped": "plefka.learning.fitted",
@@ -91,10 +103,12 @@ _HOME = {
     "load_tables": "plefka.formats",
     "parse_method": "plefka.methods",
     "recognised": "plefka.recognition",
+    "register": "plefka.methods",
     "save": "plefka.formats",
     "score": "plefka.learning.scoring",
     "series": "plefka.expansion.series",
     "sweep": "plefka.sweeping",
+    "unregister": "plefka.methods",
 }
 _MODULES = ("bridges", "ensembles", "errors", "plots", "progress")
 

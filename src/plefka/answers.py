@@ -8,7 +8,8 @@ import numpy as np
 
 from plefka.errors import InvalidInput
 from plefka.one_or_many import Numbers
-from plefka.tables import kind_of, status_word
+from plefka.posterior import ESTIMATE, OBSERVED
+from plefka.tables import accuracies, kind_of, status_word
 
 if TYPE_CHECKING:
     import pandas
@@ -17,6 +18,21 @@ if TYPE_CHECKING:
     from plefka.solution import Solution
 
 ROW, STATUS, LOG_LIKELIHOOD, LOG_PARTITION = "row", "status", "log_likelihood", "log_partition"
+ACCURACY, ESTIMATES = "accuracy", "estimates"  # what ln P of a row is, and which of its units have an estimate
+
+
+def estimated_units(solution: "Solution", units: np.ndarray | slice = slice(None)) -> list[str]:
+    """For every row, which of these units have a mean that is an estimate: none, all, or their names, with ; between.
+
+    Of units that are observed nothing is estimated: all are those that are hidden.
+    """
+    codes, names = np.atleast_2d(solution.codes.means)[:, units], np.array(solution.names, object)[units]
+    estimates, hidden = codes == ESTIMATE, codes != OBSERVED
+    few = estimates.any(axis=1) & (estimates != hidden).any(axis=1)
+    words = np.where(estimates.any(axis=1), "all", "none").astype(object)
+    for row in np.flatnonzero(few).tolist():
+        words[row] = ";".join(names[estimates[row]])
+    return words.tolist()
 
 
 def of_unit(solution: "Solution", unit: int) -> Numbers:
@@ -48,6 +64,7 @@ def _long(solution: "Solution") -> dict[str, Any]:
         "probability": means.ravel(),
         "log_odds": log_odds(means).ravel(),
         "observed": observed.ravel(),
+        "accuracy": np.atleast_2d(solution.accuracy).ravel().astype(str).astype(object),
     }
     return {ROW: np.repeat(np.arange(count), size), **columns} if solution.is_batch else columns
 
@@ -59,10 +76,11 @@ def quantity_column(solution: "Solution") -> str:
 
 def _wide(solution: "Solution") -> dict[str, Any]:
     """One row for each row of evidence, one column for each unit."""
-    taken = next((name for name in solution.names if name in (ROW, STATUS, quantity_column(solution))), None)
+    own = (ROW, STATUS, quantity_column(solution), ACCURACY, ESTIMATES)
+    taken = next((name for name in solution.names if name in own), None)
     if taken is not None:
         raise InvalidInput(
-            f"the wide form has columns {ROW}, {STATUS} and {quantity_column(solution)} beside those of the units; got "
+            f"the wide form has columns {', '.join(own[:-1])} and {own[-1]} beside those of the units; got "
             f"a unit called {taken!r}. Rename the unit, or use to_frame() without wide=True."
         )
     means = np.atleast_2d(solution.means)
@@ -70,6 +88,8 @@ def _wide(solution: "Solution") -> dict[str, Any]:
         ROW: np.arange(len(means)),
         STATUS: [status_word(status) for status in np.atleast_1d(solution.status)],
         quantity_column(solution): np.atleast_1d(solution.log_partition),
+        ACCURACY: accuracies(solution),
+        ESTIMATES: estimated_units(solution),
     }
     return about | dict(zip(solution.names, means.T, strict=True))
 
@@ -97,11 +117,14 @@ def _rows(solution: "Solution") -> list[dict[str, Any]]:
     log_partition, status, steps, residual = (
         np.atleast_1d(z) for z in (solution.log_partition, solution.status, solution.num_steps, solution.residual)
     )
+    accuracy = accuracies(solution)
+    of_means = np.atleast_2d(solution.accuracy)
     warnings = solution.warnings if batch else [solution.warnings]
     checks = checks_of(solution)
     return [
         {
             name: float(log_partition[row]),
+            ACCURACY: accuracy[row],
             STATUS: status_word(status[row]),
             "message": status[row].value,
             "warnings": list(warnings[row]),
@@ -110,10 +133,25 @@ def _rows(solution: "Solution") -> list[dict[str, Any]]:
             "num_restarts": int(solution.num_restarts),
             "observed": names[observed[row]].tolist(),
             "means": dict(zip(solution.names, means[row].tolist(), strict=True)),
+            "means_accuracy": dict(zip(solution.names, map(str, of_means[row]), strict=True)),
+            **errors_of(solution, row),
             **({"check": check_as_dict(checks[row])} if checks else {}),
         }
         for row in range(len(means))
     ]
+
+
+def errors_of(solution: "Solution", row: int) -> dict[str, Any]:
+    """The standard errors of a row, where there are any."""
+    if solution.standard_error is None and solution.means_error is None:
+        return {}
+    error = np.nan if solution.standard_error is None else np.atleast_1d(solution.standard_error)[row]
+    found: dict[str, Any] = {"standard_error": float(error)}
+    if solution.means_error is not None:
+        errors = np.atleast_2d(solution.means_error)[row]
+        known = np.flatnonzero(np.isfinite(errors))
+        found["means_error"] = {solution.names[unit]: float(errors[unit]) for unit in known.tolist()}
+    return found
 
 
 def checks_of(solution: "Solution") -> "list[Check]":

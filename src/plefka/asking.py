@@ -10,9 +10,10 @@ from plefka.errors import InvalidEvidence
 from plefka.explaining import possible_units
 from plefka.methods import Method
 from plefka.networks.belief import BeliefNetwork
+from plefka.posterior import Accuracy
 from plefka.ranking import check_top
 from plefka.tables import text_table
-from plefka.what_if import WhatIf, entropy
+from plefka.what_if import WhatIf, entropy, how_computed, mark_of, weakest
 
 MOST_CANDIDATES = 64  # that are looked at one by one
 MOST_TARGETS = 32  # by which they are chosen where there are more
@@ -20,11 +21,15 @@ MOST_TARGETS = 32  # by which they are chosen where there are more
 
 @dataclass(frozen=True)
 class Candidate:
-    """A unit that could be observed: its expected information about the targets, in nats, and P(on | evidence)."""
+    """A unit that could be observed: its expected information about the targets, in nats, and P(on | evidence).
+
+    The `accuracy` says whether both are exact, or estimates.
+    """
 
     unit: str
     information: float
     probability: float
+    accuracy: Accuracy = Accuracy.ESTIMATE
 
 
 @dataclass(frozen=True, repr=False)
@@ -35,7 +40,7 @@ class Advice:
     - `candidates`: all candidates, the most informative first.
     - `targets`: the units that the information is about.
     - `entropy`: the sum of the entropies of the targets before the next observation, in nats.
-    - `method`, `notes`, `is_exact`: how the probabilities were computed.
+    - `method`, `notes`: how the probabilities were computed. `is_exact`: whether all numbers here are exact.
 
     **Example:**
 
@@ -69,11 +74,15 @@ class Advice:
     def __str__(self) -> str:
         count = len(self.targets)
         about = f"{count:,} units" if count > 3 else ", ".join(self.targets)
-        rows = [(c.unit, f"{c.information:.6f}", f"{c.probability:.6f}") for c in self.candidates]
+        known = [each.accuracy for each in self.candidates]
+        rows = [
+            (c.unit, *(f"{mark_of(c.accuracy, known)}{z:.6f}" for z in (c.information, c.probability)))
+            for c in self.candidates
+        ]
         lines = [
             f"observe {self.unit} next: it is expected to give most information about {about}",
             f"entropy of the targets now: {self.entropy:.6f} nats",
-            f"computed by {self.method}{'' if self.is_exact else ', an approximation'}",
+            how_computed(self.method, known),
             *self.notes,
             "",
             text_table(("unit", "information, nats", "P(on | evidence)"), rows),
@@ -124,11 +133,13 @@ def ask(
         units = units[np.argsort(-_screened(what_if, units, about), kind="stable")][:MOST_CANDIDATES]
     solution = what_if.answers([{}, *({unit: state} for unit in units.tolist() for state in (1.0, 0.0))])
     information, on = _information(solution, about)
+    now, accuracies = solution.codes.means[0, about], _accuracies(solution, about)
     order = np.argsort(np.where(np.isnan(information), np.inf, -information), kind="stable")[:top]
-    found = tuple(Candidate(network.names[units[k]], float(information[k]), float(on[k])) for k in order)
+    found = tuple(Candidate(network.names[units[k]], float(information[k]), float(on[k]), accuracies[k]) for k in order)
+    all_exact = weakest(now) is Accuracy.EXACT and all(each.accuracy is Accuracy.EXACT for each in found)
     return Advice(
         found, tuple(network.names[unit] for unit in about), float(entropy(solution.means[0, about]).sum()),
-        str(solution.method), solution.notes, solution.is_exact,
+        str(solution.method), solution.notes, all_exact,
     )  # fmt: skip
 
 
@@ -172,6 +183,12 @@ def _information(solution: Any, targets: np.ndarray) -> tuple[np.ndarray, np.nda
     certain = (on == 0) | (on == 1)  # one of its states is impossible
     there = (solution.converged[1::2] & solution.converged[2::2]) | certain
     return np.where(certain, 0.0, np.where(there, information, np.nan)), on
+
+
+def _accuracies(solution: Any, targets: np.ndarray) -> list[Accuracy]:
+    """What these are: of every candidate all that they follow from, in both of its rows."""
+    codes = np.column_stack([solution.codes.log_partition, solution.codes.means[:, targets]])[1:]
+    return [weakest(pair) for pair in codes.reshape(len(codes) // 2, 2, -1)]
 
 
 def _mutual(p: np.ndarray, if_on: np.ndarray, if_off: np.ndarray) -> np.ndarray:

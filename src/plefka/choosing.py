@@ -43,6 +43,8 @@ KEPT = 2  # units or findings that are never summed over: with all of them it wo
 RATE = 2e8  # how much work a second holds
 NOT_CHECKED = "was not checked, as arviz-stats is not installed (pip install 'plefka[sampling]')"
 FORBIDDEN = "exact was forbidden"
+CHECKING, LONGEST_CHECK = 1e-3, 10  # seconds of a check for each unit of a network, and budgets that it may take
+TOO_LONG = "was not checked, as that would take about {:.0f} s"
 
 
 def answer(method: Auto, network: "Network", evidence: Evidence, *, prune: bool, dtype: str) -> Posterior:
@@ -156,6 +158,9 @@ class Rows:
 
         if found.status[row] == IMPOSSIBLE:
             return Judged(None)
+        seconds = CHECKING * self.network.size
+        if seconds > LONGEST_CHECK * self.method.budget:
+            return Judged(None, f"; it {TOO_LONG.format(seconds)}")
         try:
             check = check_row(self.network, self.evidence, found, row, seed=0)
         except MissingExtra:

@@ -16,12 +16,14 @@ import numpy as np
 from plefka import mean_field
 from plefka.errors import InvalidMethod
 from plefka.free_energies.functional import Functional
+from plefka.method import posterior_of
 from plefka.methods import Conditioned, MeanField, does_not_apply, parse_method
 from plefka.networks.states import bits
 from plefka.posterior import About, Posterior, normalised
 from plefka.programs import Program
 from plefka.question import Question
-from plefka.reduction.reduce import Part, reduce_question
+from plefka.recovery import exact_rows
+from plefka.reduction.reduce import Part, Reduction, reduce_question
 from plefka.solution import CONVERGED, IMPOSSIBLE, NOT_FINITE, WITHOUT_LEAK
 from plefka.solvers.rounds import by_rows
 
@@ -49,7 +51,7 @@ def posterior(method: Conditioned, part: Part, *, dtype: str) -> Posterior:
     ]
     arrays = [np.concatenate(field, axis=-1) for field in zip(*(piece[:6] for piece in pieces), strict=True)]
     slopes = [piece.slope for piece in pieces]
-    slope = None if slopes[0] is None else np.concatenate(slopes, axis=1)
+    slope = None if slopes[0] is None else np.concatenate(cast(Any, slopes), axis=1)
     return Posterior(*arrays, slope=slope, about=_about(method, part, chosen, [piece.about for piece in pieces]))
 
 
@@ -152,7 +154,7 @@ def _condition(method: Conditioned, part: Part, chosen: np.ndarray, index: np.nd
     units = chosen[:, repeated]
     question = held(part.question.take(repeated), units, state)
     superfluous = ((units < 0) & (state == 1)).any(axis=0)  # the same as the state with 0 there
-    inner = solve_again(partial(method.inner.posterior, dtype=dtype), part, question)
+    inner = solve_again(partial(posterior_of, method.inner, dtype=dtype), part, question)
     is_bound = method.inner.is_bound if inner.about.is_bound is None else inner.about.is_bound
     return _mixed(inner, is_bound, superfluous.reshape(len(index), count).T, part.question.take(index))
 
@@ -178,9 +180,13 @@ def solve_again(solve: Callable[[Part], Posterior], part: Part, question: Questi
     means = reduction.predicted(smaller, means, by_field=found.about.by_field)  # barren units that were not pruned
     status = np.where(reduction.impossible, IMPOSSIBLE, found.status)
     means = np.where(np.isnan(means) & ~question.free, question.values, means)
-    known = found.about.exact_rows or (lambda: ~smaller.question.free.any(axis=0))  # nothing left to approximate
-    found = found._replace(about=replace(found.about, exact_rows=known))
+    found = found._replace(about=replace(found.about, exact_rows=partial(_known_exactly, reduction, smaller, found)))
     return found._replace(means=means, slope=slope, status=status, free_energy=found.free_energy - smaller.constant)
+
+
+def _known_exactly(reduction: Reduction, part: Part, found: Posterior) -> np.ndarray:
+    """(rows,): where no unit is barren, so that its parents were not taken to be independent of each other."""
+    return exact_rows(part, found) & ~reduction.barren_of(part).any(axis=0)
 
 
 def _mixed(inner: Posterior, is_bound: bool, superfluous: np.ndarray, question: Question) -> Posterior:
@@ -222,6 +228,7 @@ def _mixed(inner: Posterior, is_bound: bool, superfluous: np.ndarray, question: 
             inner.about, notes=notes, without_leak=None, proposals=_heaviest(proposed, means, MOST_PROPOSALS),
             components=_heaviest(proposed, means, max(MOST_PROPOSALS, MOST_NUMBERS // max(1, means[:, 0].size))),
             exact_rows=lambda: (superfluous | by_state(_exact_rows(inner.about))).all(axis=0), draws=None,
+            error=None, means_error=None,
         ),
     )  # fmt: skip
 
@@ -248,7 +255,7 @@ def _about(method: Conditioned, part: Part, chosen: np.ndarray, parts: list[Abou
     bound = all(method.inner.is_bound if about.is_bound is None else about.is_bound for about in parts)
     units = chosen[chosen[:, 0] >= 0, 0] if chosen.shape[1] == 1 else None
     return replace(
-        parts[0], is_bound=bound, notes=notes, is_exact=False, proposals=proposals, conditioned_on=units,
+        parts[0], is_bound=bound, notes=notes, proposals=proposals, conditioned_on=units,
         components=components, exact_rows=lambda: np.concatenate([_exact_rows(about) for about in parts]),
     )  # fmt: skip
 

@@ -45,6 +45,26 @@ class InvalidFile(InvalidInput):
     """A file that cannot be read or written, or that is not valid in the format that its suffix names."""
 
 
+class NotWritten(InvalidFile, OSError):
+    """A file that the system does not let us write: a full disk, a lost mount, a folder that is read-only."""
+
+    @classmethod
+    def of(cls, path: object, error: Exception) -> "NotWritten":
+        """From what the system said."""
+        reason = getattr(error, "strerror", None) or error
+        return cls._with_code(f"{path}: cannot be written: {reason}. If the file existed, it is unchanged.", error)
+
+    def advising(self, advice: str) -> "NotWritten":
+        """The same with a sentence on what to do."""
+        return self._with_code(f"{self} {advice}", self)
+
+    @classmethod
+    def _with_code(cls, message: str, error: Exception) -> "NotWritten":
+        found = cls(message)
+        found.errno = getattr(error, "errno", None)
+        return found
+
+
 class ProcessLost(PlefkaError):
     """One of several processes that learn together has ended or cannot be reached."""
 
@@ -77,6 +97,12 @@ def nearest(word: str, known: Iterable[str]) -> str:
     folded = {name.casefold(): name for name in known}
     close = difflib.get_close_matches(word.casefold(), folded, n=1, cutoff=0.5)
     return f" Did you mean {folded[close[0]]!r}?" if close else ""
+
+
+def first_repeated(keys: Iterable[str]) -> str | None:
+    """The first key that has come before, if any."""
+    seen: set[str] = set()
+    return next((key for key in keys if key in seen or seen.add(key)), None)
 
 
 def listed(words: Iterable[object], limit: int = 6) -> str:

@@ -10,33 +10,40 @@ from plefka.errors import InvalidEvidence
 from plefka.evidence import Evidence
 from plefka.methods import Method
 from plefka.networks.belief import BeliefNetwork
+from plefka.posterior import Accuracy
 from plefka.ranking import check_top
 from plefka.tables import text_table
-from plefka.what_if import UNKNOWN, WhatIf, answered, difference, log_odds
+from plefka.what_if import UNKNOWN, WhatIf, answered, difference, how_computed, log_odds, mark_of, weakest
 
 
 @dataclass(frozen=True)
 class Moved:
     """An observation, and how much it moved the log-odds of the unit.
 
-    The `shift` is the log-odds with this observation minus the log-odds without it.
+    The `shift` is the log-odds with this observation minus the log-odds without it. The `accuracy` says whether all
+    numbers here are exact, or estimates.
     """
 
     unit: str
     state: str  # "on", "off", or "likely on", "likely off" where it was observed softly
     shift: float
     probability: float  # of the unit without this observation
+    accuracy: Accuracy = Accuracy.ESTIMATE
 
 
 @dataclass(frozen=True)
 class WouldMove:
-    """A possible observation of a hidden unit, and how much it would move the log-odds of the explained unit."""
+    """A possible observation of a hidden unit, and how much it would move the log-odds of the explained unit.
+
+    The `accuracy` says whether all numbers here are exact, or estimates.
+    """
 
     unit: str
     state: str
     shift: float
     probability: float  # of the unit with this observation
     chance: float  # of this observation, given the evidence
+    accuracy: Accuracy = Accuracy.ESTIMATE
 
 
 @dataclass(frozen=True, repr=False)
@@ -49,7 +56,9 @@ class Explanation:
     - `observations`: how much each observation moved the log-odds, the largest shift first. Observations that carry the
         same information, or that explain each other away, share their effect, so the shifts need not add up.
     - `changes`: further observations that would move the log-odds most.
-    - `method`, `notes`, `is_exact`: how the probabilities were computed.
+    - `method`, `notes`: how the probabilities were computed.
+    - `accuracy`, `prior_accuracy`: whether `probability` and `prior` are exact, or estimates; observations and changes
+        have their own. `is_exact`: whether all of it is exact.
 
     **Example:**
 
@@ -67,6 +76,8 @@ class Explanation:
     method: str
     notes: tuple[str, ...]
     is_exact: bool
+    accuracy: Accuracy = Accuracy.ESTIMATE
+    prior_accuracy: Accuracy = Accuracy.ESTIMATE
 
     @property
     def log_odds(self) -> float:
@@ -82,27 +93,37 @@ class Explanation:
 
         observed = [{"kind": "observed", **vars(each)} for each in self.observations]
         possible = [{"kind": "possible", **vars(each)} for each in self.changes]
-        columns = ["kind", "unit", "state", "shift", "probability", "chance"]
+        columns = ["kind", "unit", "state", "shift", "probability", "chance", "accuracy"]
         return pandas().DataFrame([*observed, *possible], columns=columns)
 
     def __repr__(self) -> str:
         return f"<Explanation of {self.unit!r} by {self.method}: probability {self.probability:.4g}>"
 
     def __str__(self) -> str:
+        all_of_it = [self.accuracy, self.prior_accuracy, *(z.accuracy for z in (*self.observations, *self.changes))]
+
+        def mark(accuracy: Accuracy, number: str) -> str:
+            return mark_of(accuracy, all_of_it) + number
+
+        now, before = mark(self.accuracy, f"{self.probability:.6f}"), mark(self.prior_accuracy, f"{self.prior:.6f}")
         lines = [
-            f"P({self.unit} on | evidence) = {self.probability:.6f}, log-odds {self.log_odds:+.3f}",
-            f"P({self.unit} on) = {self.prior:.6f}, log-odds {self.prior_log_odds:+.3f}",
-            f"computed by {self.method}{'' if self.is_exact else ', an approximation'}",
+            f"P({self.unit} on | evidence) = {now}, log-odds {self.log_odds:+.3f}",
+            f"P({self.unit} on) = {before}, log-odds {self.prior_log_odds:+.3f}",
+            how_computed(self.method, all_of_it),
             *self.notes,
         ]
         if self.observations:
             header = ("observed", "state", "moved log-odds by", f"P({self.unit} on) without it")
-            rows = [(o.unit, o.state, f"{o.shift:+.3f}", f"{o.probability:.6f}") for o in self.observations]
+            rows = [
+                (o.unit, o.state, f"{o.shift:+.3f}", mark(o.accuracy, f"{o.probability:.6f}"))
+                for o in self.observations
+            ]
             lines += ["", text_table(header, rows)]
         if self.changes:
             header = ("if observed", "state", "would move log-odds by", f"P({self.unit} on) with it", "chance")
             rows = [
-                (c.unit, c.state, f"{c.shift:+.3f}", f"{c.probability:.6f}", f"{c.chance:.3f}") for c in self.changes
+                (c.unit, c.state, f"{c.shift:+.3f}", mark(c.accuracy, f"{c.probability:.6f}"), f"{c.chance:.3f}")
+                for c in self.changes
             ]
             lines += ["", text_table(header, rows)]
         return "\n".join(lines)
@@ -150,21 +171,27 @@ def explain(
     solution = what_if.answers(
         [{}, dict.fromkeys(informed, UNKNOWN), {asked: 1.0}, {asked: 0.0}, *({k: UNKNOWN} for k in informed)]
     )
-    means = answered(solution, solution.means[:, asked])
+    means, codes = answered(solution, solution.means[:, asked]), solution.codes.means[:, asked]
     best = _most_moving(what_if, solution.means[2:4], asked, candidates, top) if solution.converged[2:4].all() else []
+    observations, changes = _observations(what_if, informed, means, codes), _changes(what_if, asked, best)
+    accuracies = [weakest(codes[:2]), *(each.accuracy for each in (*observations, *changes))]
     return Explanation(
-        network.names[asked], float(means[0]), float(means[1]),
-        _observations(what_if, informed, means[0], means[4:]), _changes(what_if, asked, best),
-        str(solution.method), solution.notes, solution.is_exact,
+        network.names[asked], float(means[0]), float(means[1]), observations, changes,
+        str(solution.method), solution.notes, all(each is Accuracy.EXACT for each in accuracies),
+        weakest(codes[0]), weakest(codes[1]),
     )  # fmt: skip
 
 
-def _observations(what_if: WhatIf, informed: np.ndarray, now: float, without: np.ndarray) -> tuple[Moved, ...]:
-    shifts = difference(log_odds(now), log_odds(without))
+def _observations(what_if: WhatIf, informed: np.ndarray, means: np.ndarray, codes: np.ndarray) -> tuple[Moved, ...]:
+    """`means`, `codes`: of the unit with all evidence, and from the fifth on without each observation."""
+    shifts = difference(log_odds(means[0]), log_odds(means[4:]))
     moved = [
-        Moved(what_if.network.names[unit], _state(what_if.evidence, unit), float(shift), float(mean))
-        for unit, shift, mean in zip(informed, shifts, without, strict=True)
-    ]
+        Moved(
+            what_if.network.names[unit], _state(what_if.evidence, unit), float(shift), float(mean),
+            weakest((codes[0], code)),
+        )
+        for unit, shift, mean, code in zip(informed, shifts, means[4:], codes[4:], strict=True)
+    ]  # fmt: skip
     return _largest_first(moved)
 
 
@@ -225,9 +252,11 @@ def _changes(what_if: WhatIf, asked: int, units: Sequence[int] | np.ndarray) -> 
         on = solution.log_likelihood[1::2] - solution.log_likelihood[2::2]
     chance = 1 / (1 + np.exp(-on))
     chances = np.stack([chance, 1 - chance], axis=1).ravel()
+    codes, whole = solution.codes.means[:, asked], np.reshape(solution.codes.log_partition[1:], (-1, 2))
+    known = [weakest((codes[0], code, *pair)) for code, pair in zip(codes[1:], whole.repeat(2, axis=0), strict=True)]
     found = [
-        WouldMove(what_if.network.names[unit], "on" if state else "off", float(shift), float(mean), float(p))
-        for (unit, state), shift, mean, p in zip(states, shifts, means[1:], chances, strict=True)
+        WouldMove(what_if.network.names[unit], "on" if state else "off", float(shift), float(mean), float(p), accuracy)
+        for (unit, state), shift, mean, p, accuracy in zip(states, shifts, means[1:], chances, known, strict=True)
         if p > 0
     ]
     return _largest_first(found)

@@ -5,7 +5,7 @@ of JAX it is computed each time.
 """
 
 import weakref
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import jax.numpy as jnp
 import numpy as np
@@ -13,6 +13,7 @@ import numpy as np
 from plefka.evidence import Evidence
 from plefka.method import Method
 from plefka.networks.network import Network
+from plefka.posterior import ESTIMATE, EXACT
 from plefka.precision import is_traced
 from plefka.solution import CONVERGED, InferenceFailed, Status
 
@@ -22,14 +23,34 @@ if TYPE_CHECKING:
 _known: dict[int, tuple[weakref.ref, dict[tuple[Method, bool], Any]]] = {}
 
 
+class Free(NamedTuple):
+    """ln Z of a machine of which nothing is observed, or of each of a stack, and whether it is exact."""
+
+    log_partition: Any
+    is_exact: Any
+
+
 def log_likelihood(solution: "Solution") -> Any:
     """A number, or one for each row of a batch; nan where the free machine has no answer by this method."""
-    free = log_partition_of_free(solution.network, solution.method, prune=solution.prune)
-    return solution.log_partition - free
+    return solution.log_partition - _free(solution).log_partition
+
+
+def accuracy_of_difference(solution: "Solution") -> Any:
+    """What that is: exact where both are. A difference of two bounds is none."""
+    clamped = solution.codes.log_partition
+    return np.where((clamped == EXACT) & _free(solution).is_exact, EXACT, ESTIMATE)[()]
 
 
 def log_partition_of_free(machine: Network, method: Method, *, prune: bool) -> Any:
     """ln Z of a machine of which nothing is observed, or of each of a stack."""
+    return _free_of(machine, method, prune=prune).log_partition
+
+
+def _free(solution: "Solution") -> Free:
+    return _free_of(solution.network, solution.method, prune=solution.prune)
+
+
+def _free_of(machine: Network, method: Method, *, prune: bool) -> Free:
     if is_traced(machine):  # its numbers must not outlive their trace
         return _computed(machine, method, prune)
     key = id(machine)
@@ -42,13 +63,15 @@ def log_partition_of_free(machine: Network, method: Method, *, prune: bool) -> A
     return found
 
 
-def _computed(machine: Network, method: Method, prune: bool) -> Any:
+def _computed(machine: Network, method: Method, prune: bool) -> Free:
     from plefka.inference import infer
 
     nothing = Evidence(np.full((machine.stack or 1, machine.size), np.nan), batched=machine.stack is not None)
     found = infer(machine, nothing, method, prune=prune, throw=False)
+    is_exact = found.codes.log_partition == EXACT
     if is_traced(machine):
-        return jnp.where(cast(Any, found.status) == CONVERGED, found.log_partition, jnp.nan)
+        return Free(jnp.where(cast(Any, found.status) == CONVERGED, found.log_partition, jnp.nan), is_exact)
     if machine.stack is None and found.status is not Status.CONVERGED:
         raise InferenceFailed(found)
-    return np.where(found.converged, found.log_partition, np.nan) if found.is_batch else found.log_partition
+    log_partition = np.where(found.converged, found.log_partition, np.nan) if found.is_batch else found.log_partition
+    return Free(log_partition, is_exact)

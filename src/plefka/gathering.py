@@ -8,7 +8,7 @@ import numpy as np
 
 from plefka.methods import Method
 from plefka.posterior import Posterior
-from plefka.recovery import joined
+from plefka.recovery import concatenated, taken
 
 
 class Chosen(NamedTuple):
@@ -22,9 +22,8 @@ class Chosen(NamedTuple):
     def take(self, places: np.ndarray) -> "Chosen":
         """Some of them."""
         arrays = (field[places] for field in self.found[:6])
-        about = self.found.about
-        predicted = None if about.predicted is None else about.predicted[places]
-        about = replace(about, proposals=_taken(about.proposals, places), predicted=predicted)
+        about = taken(self.found.about, places)
+        about = replace(about, proposals=_taken(about.proposals, places))
         return Chosen(
             self.rows[places], Posterior(*arrays, about=about), self.method, tuple(self.why[k] for k in places)
         )
@@ -33,34 +32,20 @@ class Chosen(NamedTuple):
 def gathered(chosen: list[Chosen], count: int) -> Posterior:
     """All rows, with a note for each method that answered some of them."""
     order = np.argsort(np.concatenate([each.rows for each in chosen]), kind="stable")
-    arrays = (np.concatenate(field)[order] for field in zip(*(each.found[:6] for each in chosen), strict=True))
-    about = joined([replace(_said(each).about, proposals=_placed(each)) for each in chosen])
+    found = concatenated(
+        [each.found._replace(about=replace(each.found.about, proposals=_placed(each))) for each in chosen], order
+    )
     by_row = {int(row): each.method for each in chosen for row in each.rows}
     methods = tuple(by_row[row] for row in range(count))
-    is_exact = all(each.found.about.is_exact or each.method.name == "exact" for each in chosen)
-    notes = (*_sentences(chosen, count), *about.notes)
-    predicted = np.concatenate([_predicted(each.found) for each in chosen])[order]
-    about = replace(about, notes=notes, methods=methods, is_exact=is_exact, predicted=predicted)
-    return Posterior(*arrays, about=about)
+    notes = (*_sentences(chosen, count), *found.about.notes)
+    return found._replace(about=replace(found.about, notes=notes, methods=methods))
 
 
 def noted(found: Posterior, chosen: Method, why: str) -> Posterior:
     """An answer with a note that says which method it is of, and why."""
-    about = _said(Chosen(np.zeros(0, int), found, chosen, ())).about
-    notes = (f"auto chose {chosen}: {why}", *about.notes)
-    return found._replace(about=replace(about, notes=notes, is_exact=chosen.name == "exact"))
-
-
-def _said(chosen: Chosen) -> Posterior:
-    """What the method says of itself becomes what the answer says."""
-    about = chosen.found.about
-    bound = chosen.method.is_bound if about.is_bound is None else about.is_bound
-    return chosen.found._replace(about=replace(about, is_bound=bound))
-
-
-def _predicted(found: Posterior) -> np.ndarray:
-    """(rows, units): barren units whose parents were taken to be independent of each other."""
-    return np.zeros(found.means.shape, bool) if found.about.predicted is None else found.about.predicted
+    about = found.about
+    bound = chosen.is_bound if about.is_bound is None else about.is_bound
+    return found._replace(about=replace(about, notes=(f"auto chose {chosen}: {why}", *about.notes), is_bound=bound))
 
 
 def _sentences(chosen: list[Chosen], count: int) -> list[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from plefka.tables import doubts, method_and_kind, quantity_of, status_word
+from plefka.tables import LEGEND, accuracies, doubts, marked, method_and_kind, quantity_of, status_word
 
 if TYPE_CHECKING:
     from plefka.expansion.series import Series
@@ -91,12 +91,13 @@ def _of_row(solution: "Solution") -> Content:
         f"{solution.names[unit]} {'on' if solution.means[unit] > 0.5 else 'off'}" for unit in observed[:MOST_ROWS]
     ]
     given = f"observed: {', '.join(states)}{', ...' if len(observed) > MOST_ROWS else ''}" if states else ""
-    rows = [(name, f"{mean:.4f}", bar(mean)) for name, mean in hidden[:MOST_ROWS]]
+    accuracy = dict(zip(solution.names, map(str, solution.accuracy), strict=True))
+    rows = [(name, f"{mean:.4f}", bar(mean), accuracy[name]) for name, mean in hidden[:MOST_ROWS]]
     warnings = [f"warning: {doubt}" for doubt in doubts(solution)]
     return Content(
         f"{quantity_of(solution)} = {solution.log_partition:.4f} by {method_and_kind(solution)}",
         [given, _status_text(solution), *solution.notes, *_checked(solution), *warnings],
-        ("hidden unit", "P(on | evidence)", ""), rows, len(hidden),
+        ("hidden unit", "P(on | evidence)", "", "accuracy"), rows, len(hidden),
     )  # fmt: skip
 
 
@@ -119,11 +120,12 @@ def _of_batch(solution: "Solution") -> Content:
     count, done = len(log_partition), int(np.sum(solution.converged))
     shown = range(min(count, MOST_ROWS))
     best = _most_probable(solution, len(shown))
-    rows = [(str(k), f"{log_partition[k]:.4f}", status_word(status[k]), best[k]) for k in shown]
+    accuracy = accuracies(solution)
+    rows = [(str(k), f"{log_partition[k]:.4f}", accuracy[k], status_word(status[k]), best[k]) for k in shown]
     return Content(
         f"{count:,} rows by {method_and_kind(solution)}: {done:,} converged",
-        [*solution.notes, *_checked(solution), *(f"warning: {doubt}" for doubt in doubts(solution))],
-        ("row", quantity_of(solution), "status", "most probable causes"), rows, count, "rows",
+        [*solution.notes, *_checked(solution), *(f"warning: {doubt}" for doubt in doubts(solution)), _legend(best)],
+        ("row", quantity_of(solution), "accuracy", "status", "most probable causes"), rows, count, "rows",
     )  # fmt: skip
 
 
@@ -131,7 +133,16 @@ def _most_probable(solution: "Solution", count: int) -> list[str]:
     """The three most probable causes of each of the first rows."""
     from plefka.ranking import ranked
 
-    return [", ".join(f"{name} {mean:.3f}" for name, mean in row) for row in ranked(solution, 3, "causes", count)]
+    unit = {name: k for k, name in enumerate(solution.names)}
+    return [
+        ", ".join(f"{name} {marked(solution, row, unit[name], 3)}" for name, _ in best)
+        for row, best in enumerate(ranked(solution, 3, "causes", count))
+    ]
+
+
+def _legend(cells: Sequence[str]) -> str:
+    """What the mark of an estimate means, where there is one."""
+    return LEGEND if any("~" in cell for cell in cells) else ""
 
 
 # ---- checks ----------------------------------------------------------------------------------------------------------

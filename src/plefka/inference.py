@@ -3,18 +3,21 @@
 from dataclasses import replace
 from typing import Any, cast
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 
+from plefka.activations import namespace
 from plefka.errors import InvalidInput
 from plefka.evidence import Evidence, as_evidence
-from plefka.methods import Method, parse_method
+from plefka.methods import Method, does_not_apply, parse_method
 from plefka.networks.network import Network
 from plefka.one_or_many import Statuses
-from plefka.posterior import About, Posterior
+from plefka.posterior import ESTIMATE, EXACT, OBSERVED, About, Posterior, of_rows
 from plefka.precision import check_dtype, is_traced
 from plefka.reduction.reduce import reduce_traced
 from plefka.reverse_mode import differentiable_once, reverse_mode_only
-from plefka.solution import STATUS_CODES, InferenceFailed, Solution, Status
+from plefka.solution import STATUS_CODES, Codes, InferenceFailed, Solution, Status
 
 DEFAULT_METHOD = "auto"
 
@@ -54,6 +57,8 @@ def infer(
     method = parse_method(method)
     given = as_evidence(network, evidence)
     method.check(network)
+    if given.tilt is not None and not method.takes_soft_evidence:
+        raise does_not_apply(method, "it takes no soft evidence, and there is a Likelihood", "bethe or exact")
     check_dtype(dtype)
     traced = is_traced(network, given)
     if traced:
@@ -89,7 +94,36 @@ def _inside_a_trace(method: Method, network: Network, given: Evidence, prune: bo
             network, given = differentiable_once(method, (network, given))
         reduction = reduce_traced(network, given, prune=prune)
         found = method.traced(reduction)
-    return found._replace(means=found.means.T, free_energy=found.free_energy - reduction.constant)
+    means = found.means.T
+    above = jax.lax.stop_gradient(means - jnp.clip(means, 0.0, 1.0))  # averages of ones may come out as 1 + 2e-16
+    return found._replace(means=means - above, free_energy=found.free_energy - reduction.constant)
+
+
+def _first(by_row: Any) -> Any:
+    found = None if by_row is None else by_row[0]
+    return found.item() if isinstance(found, np.floating) else found
+
+
+def _stated(method: Method, about: About, given: Evidence) -> About:
+    """What an answer that did not come by reduction and recovery says of itself: an estimate, unless it says more."""
+    exact = np.zeros(len(given.rows), bool) if about.exact_rows is None else about.exact_rows()
+    bound = method.is_bound if about.is_bound is None else about.is_bound
+    means = np.where(exact[:, None], EXACT, ESTIMATE) + np.zeros(given.rows.shape, np.uint8)
+    return replace(about, accuracy=of_rows(len(exact), is_exact=exact, is_lower=bound), means_accuracy=means)
+
+
+def _codes(method: Method, about: About, given: Evidence, traced: bool) -> Codes:
+    """What ln P and the means are; inside a trace, what is known without looking at numbers."""
+    observed = given.rows == given.rows
+    if not traced and about.accuracy is None:
+        about = _stated(method, about, given)
+    if not traced:
+        means = np.where(observed, OBSERVED, about.means_accuracy)
+        return Codes(about.accuracy, means) if given.batched else Codes(about.accuracy[0], means[0])
+    exact, bound = about.exact_rows is not None, method.is_bound if about.is_bound is None else about.is_bound
+    whole = of_rows(len(given.rows), is_exact=exact, is_lower=bound)
+    means = namespace(given.rows).where(observed, OBSERVED, EXACT if exact else ESTIMATE)
+    return Codes(whole, means) if given.batched else Codes(whole[0], means[0])
 
 
 def _solution(
@@ -102,13 +136,14 @@ def _solution(
     if not given.batched:
         fields = tuple(field[0] if field is status or traced or field.ndim > 1 else field[0].item() for field in fields)
     means, log_partition, status, steps, residual, cycles, observed = fields
+    by_row = given.batched or traced
+    error, errors = (None if z is None or np.isnan(z).all() else z for z in (about.error, about.means_error))
     return Solution(
         means=means, log_partition=log_partition, status=cast(Statuses, status), num_steps=steps, residual=residual,
         num_restarts=getattr(method, "restarts", 0), num_cycles=cycles, method=method,
-        is_bound=method.is_bound if about.is_bound is None else about.is_bound,
         names=network.names, observed=observed, notes=about.notes,
         network=network, evidence=given, prune=prune, proposals=about.proposals or (),
-        is_exact=about.is_exact or method.name == "exact",
-        predicted=about.predicted if traced or given.batched or about.predicted is None else about.predicted[0],
+        codes=_codes(method, about, given, traced), predicted=about.predicted if by_row else _first(about.predicted),
+        standard_error=error if by_row else _first(error), means_error=errors if by_row else _first(errors),
         methods=about.methods or (method,) * len(given.rows),
     )  # fmt: skip

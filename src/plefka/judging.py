@@ -40,5 +40,5 @@ class Judged:
         if not self.check.reliable:
             return "; its check could not confirm it, as too few samples carry weight"
         if not self.is_off:
-            return "; importance sampling agrees with it"
-        return f"; importance sampling differs from it by {self.off:.2g} (+- {self.check.standard_error:.1g})"
+            return f"; {self.check.sampler} agrees with it"
+        return f"; {self.check.sampler} differs from it by {self.off:.2g} (+- {self.check.standard_error:.1g})"

@@ -2,27 +2,32 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import jax
 import numpy as np
 
+from plefka import schemes
 from plefka.activations import Activation, AnyArray, namespace, numpy_sigmoid
+from plefka.errors import InvalidMethod
 from plefka.free_energies.functional import Functional
 from plefka.free_energies.orders import Orders
 from plefka.free_energies.sjj import SaulJaakkolaJordan
 from plefka.free_energies.taylor import Taylor
 from plefka.free_energies.untruncated import Untruncated
-from plefka.methods import HigherOrder, MeanField, does_not_apply, parse_method
+from plefka.methods import METHODS, HigherOrder, MeanField, does_not_apply, parse_method
 from plefka.posterior import About, Posterior, with_rows
 from plefka.programs import Program
 from plefka.question import LARGEST_THETA, Question
+from plefka.reduction.dependence import where_settled
 from plefka.solution import CONVERGED, NOT_FINITE, RUNNING, WITHOUT_LEAK
 from plefka.solvers.implicit import other_free_energy
 from plefka.solvers.loop import Policy, Search, descend, evaluator, limits, start
 from plefka.solvers.monotone import Monotone
 from plefka.solvers.paper import Paper
 from plefka.solvers.rounds import Criteria, Iteration, by_rows, in_rounds
+from plefka.solvers.sequential import Sequential
 
 if TYPE_CHECKING:
     from plefka.reduction.reduce import Part
@@ -40,8 +45,23 @@ FUNCTIONALS: dict[str, Functional] = {
     "G3": Orders(3),
     "G4": Orders(4),
 }
-POLICIES: dict[str, Policy] = {"monotone": Monotone(), "paper": Paper()}
+POLICIES: dict[str, Policy] = {"monotone": Monotone(), "paper": Paper(), "sequential": Sequential()}
 MOST_PAIRS = 200_000_000  # what fits in memory for one row
+
+
+def entries_of(thing: Any, name: str) -> list[tuple[dict, Any]]:
+    """Where `register` puts a user's free energy or policy: dictionaries, and what is known there by the name."""
+    try:
+        found = thing() if isinstance(thing, type) and issubclass(thing, Functional | Policy) else thing
+    except TypeError as error:
+        why = "what is abstract must be defined, and every field must have a default"
+        raise InvalidMethod(f"{thing.__name__} cannot be registered: {why} ({error}).") from error
+    if isinstance(found, Functional):
+        return [(METHODS, MeanField(name)), (FUNCTIONALS, found)]
+    if isinstance(found, Policy):
+        return [(schemes.POLICIES, type(found).__doc__ or ""), (POLICIES, found)]
+    kind = found.__name__ if isinstance(found, type) else type(found).__name__
+    raise InvalidMethod(f"what is registered must be a pf.Method, a pf.Functional or a pf.Policy; got {kind}.")
 
 
 def check_activation(method: MeanField, activation: Activation) -> None:
@@ -232,8 +252,13 @@ def starts(method: MeanField, question: Question) -> Iterator[Any]:
     yield question.model.start(question)[: question.num_searched]
     rng = np.random.default_rng(method.seed)
     for _ in range(method.restarts):
-        u = rng.uniform(1e-6, 1 - 1e-6, shape)
-        yield np.log(u) - np.log1p(-u)
+        yield random_start(rng, shape)
+
+
+def random_start(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    """The natural parameters of means that are uniform between 0 and 1."""
+    u = rng.uniform(1e-6, 1 - 1e-6, shape)
+    return np.log(u) - np.log1p(-u)
 
 
 def better(a: Minimum, b: Minimum) -> Minimum:
@@ -262,6 +287,7 @@ def _answer(descent: _Descent, found: Minimum) -> Posterior:
     about = About(
         is_bound=last.is_bound, notes=last.notes, by_field=last.predicts_by_field, without_leak=missing,
         contributions=found.contributions,
+        exact_rows=partial(where_settled, last.exact_rows, question, found.residual),
     )  # fmt: skip
     return Posterior(means, G, status, found.steps, found.cycles, found.residual, slope, about)
 

@@ -8,9 +8,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from plefka.errors import InvalidMethod, MethodDoesNotApply, nearest
+from plefka.method import METHODS as METHODS
 from plefka.method import Method as Method
-from plefka.method import at_least, is_seed, optional_seed, steps_at_most, tolerance
+from plefka.method import at_least, import_registering_modules, is_seed, optional_seed, steps_at_most, tolerance
 from plefka.method import does_not_apply as does_not_apply
+from plefka.method import register as register
+from plefka.method import unregister as unregister
 from plefka.schemes import SCHEMES as SCHEMES
 from plefka.schemes import HigherOrder as HigherOrder
 from plefka.schemes import MeanField as MeanField
@@ -53,6 +56,10 @@ class Exact(Method):
         from plefka.exact.posterior import answer
 
         return answer(self, network, evidence, prune=prune, dtype=dtype)
+
+    @property
+    def takes_soft_evidence(self) -> bool:
+        return True
 
     @property
     def is_bound(self) -> bool:
@@ -100,6 +107,9 @@ class Conditioned(Method):
 
     def check(self, network: "Network") -> None:
         self.inner.check(network)
+        if not self.inner.solves_parts:
+            why = f"{self.inner.name} answers about whole networks, and has no posterior of a part of one"
+            raise does_not_apply(self, why, f"{self.inner.name} alone, or conditioned[bethe,k={self.k}]")
 
     def units_to_keep(self, network: "Network") -> Any:
         from plefka.conditioning import named_units
@@ -194,6 +204,10 @@ class Auto(Method):
 
         return answer(self, network, evidence, prune=prune, dtype=dtype)
 
+    @property
+    def takes_soft_evidence(self) -> bool:
+        return True
+
 
 @dataclass(frozen=True)
 class ForLearning(Method):
@@ -223,7 +237,7 @@ class PseudoLikelihood(ForLearning):
 
 
 OTHER_NAMES = {"G211": "G21", "G222": "G22"}  # the same scheme by its long name
-METHODS: dict[str, Method] = {
+METHODS |= {
     "auto": Auto("auto"),
     "exact": Exact("exact"),
     **{name: MeanField(name) for name in SCHEMES},
@@ -243,6 +257,11 @@ LEARNING_METHODS: dict[str, Method] = {
 }
 
 
+def is_taken(name: str) -> bool:
+    """Whether the library has a method of this name."""
+    return name in METHODS or name in LEARNING_METHODS or name in OTHER_NAMES
+
+
 def parse_method(method: str | Method) -> Method:
     """The method that is spelled so; `parse_method(str(m)) == m`.
 
@@ -255,6 +274,8 @@ def parse_method(method: str | Method) -> Method:
         return method
     name, options = read_name(method)
     name = OTHER_NAMES.get(name, name)
+    if name not in METHODS:
+        import_registering_modules()
     known = METHODS | LEARNING_METHODS
     if name not in known:
         raise InvalidMethod(f"there is no method {name!r}; there are {', '.join(METHODS)}." + nearest(name, known))

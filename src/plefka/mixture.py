@@ -209,7 +209,8 @@ def _best(found: Minimum, optimised: Components, whole: Posterior, others: list[
     G = np.stack([found.G, *(other.free_energy for other in others)])
     G = np.where(np.isfinite(G), G, np.inf)
     lost, row = np.isinf(G).all(0), np.arange(G.shape[1])
-    which = np.where(lost, len(others), G.argmin(0))  # G1 says why
+    known = whole.about.exact_rows is not None and whole.about.exact_rows()  # there is nothing to mix
+    which = np.where(lost | known, len(others), G.argmin(0))  # G1 says why
     mixtures = [optimised, *(other.components for other in others)]
     log_weight = np.stack([mixture.log_weight for mixture in mixtures])[which, :, row].T
     means = np.moveaxis(np.stack([mixture.means for mixture in mixtures])[which, :, :, row], 0, -1)

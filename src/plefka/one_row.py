@@ -21,9 +21,11 @@ def one_row(solution: Solution, number: int) -> Solution:
         return solution
     row = int(number) % solution.num_rows
     fields = {name: _at(getattr(solution, name), row) for name in BY_ROW}
+    codes = type(solution.codes)(*(each[row] for each in solution.codes))
     network, evidence = solution.network, solution.evidence
     return replace(
-        solution, **fields, methods=solution.methods[row : row + 1], proposals=_proposals(solution.proposals, row),
+        solution, **fields, codes=codes, methods=solution.methods[row : row + 1],
+        proposals=_proposals(solution.proposals, row),
         network=network if network is None or network.stack is None else network.take(row),
         evidence=None if evidence is None else evidence.take([row])._replace(batched=False),
     )  # fmt: skip

@@ -19,7 +19,7 @@ from plefka.evidence import Evidence
 from plefka.exact.factors import grouped
 from plefka.exact.pairs import OfPairs, of_states
 from plefka.methods import Bethe, Exact, MeanField, Method, does_not_apply
-from plefka.recovery import reductions
+from plefka.recovery import exact_rows, reductions
 from plefka.reduction.pairs import ReducedPairs
 from plefka.solution import CONVERGED, OUT_OF_STEPS
 
@@ -44,6 +44,12 @@ class Moments(NamedTuple):
     log_partition: float
     first: np.ndarray  # (units,): <S_i>
     second: Any  # like the parameters of the machine's storage: <S_i S_j>
+    exact: float = 0.0  # of those whose ln Z is exact
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether ln Z of all rows that count is."""
+        return bool(self.exact == self.counted)
 
     def joined(self, other: "Moments") -> "Moments":
         """The sums over the rows of both."""
@@ -84,7 +90,8 @@ def _of_chunk(machine: "BoltzmannMachine", reduction: Any, weights: np.ndarray, 
         added = _COVARIANCES[type(method).__name__](solved) if states is None else solved.spread(states.covariances(c))
         second = jax.tree.map(np.add, second, added)
     log_z = np.where(usable, part.constant - found.free_energy, 0.0)
-    return Moments(c.sum(), c[found.status == CONVERGED].sum(), float(log_z @ c), u @ c, second)
+    exact = c[exact_rows(part, found)].sum()
+    return Moments(c.sum(), c[found.status == CONVERGED].sum(), float(log_z @ c), u @ c, second, exact)
 
 
 def outer(storage: "Storage", a: np.ndarray, b: np.ndarray) -> Any:

@@ -78,4 +78,5 @@ def _as_array(leaf: Any, dtype: np.dtype) -> Any:
     if isinstance(leaf, jax.Array):  # keys of random numbers
         return leaf
     array = np.asarray(leaf)
-    return array.astype(dtype, copy=False) if np.issubdtype(array.dtype, np.floating) else array
+    # A view, as JAX remembers in which precision a user's trace has had an array, by the object.
+    return array.astype(dtype, copy=False).view() if np.issubdtype(array.dtype, np.floating) else array

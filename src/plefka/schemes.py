@@ -4,12 +4,23 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from plefka.errors import InvalidMethod, nearest
-from plefka.method import Method, at_least, optional_seed, steps_at_most, tolerance
+from plefka.method import (
+    Method,
+    at_least,
+    import_registering_modules,
+    optional_seed,
+    steps_at_most,
+    tolerance,
+)
 
 if TYPE_CHECKING:
     from plefka.networks.network import Network
 
-POLICIES = ("monotone", "paper")
+POLICIES = {  # and what they do; mean_field.py has them
+    "monotone": "the free energy never rises",
+    "paper": "plain iteration with the paper's rule for cycles",
+    "sequential": "plain iteration, one unit at a time",
+}
 SCHEMES = ("G10", "G11", "G12", "G13", "G14", "G21", "G22", "G221", "G212", "SJJ")
 
 
@@ -19,7 +30,8 @@ class MeanField(Method):
 
     - `tol`: the largest change of a mean that a further step may still make.
     - `max_steps`: evaluations of the free energy, at most.
-    - `policy`: `monotone`, or `paper` for plain iteration with the paper's rule for cycles.
+    - `policy`: `monotone`, `paper` for plain iteration with the paper's rule for cycles, or `sequential` for one unit
+        at a time, where a step is a sweep over all units with an evaluation for each.
     - `restarts`: further starting points, drawn with `seed`; the lowest free energy wins.
     - `anneal`: of a Boltzmann machine, how many higher temperatures are solved first, each from the one before.
     """
@@ -34,6 +46,8 @@ class MeanField(Method):
 
     def __post_init__(self):
         super().__post_init__()
+        if self.policy not in POLICIES:
+            import_registering_modules()
         if self.policy not in POLICIES:
             raise InvalidMethod(
                 f"policy must be one of {', '.join(POLICIES)}; got {self.policy!r}." + nearest(self.policy, POLICIES)

@@ -3,12 +3,13 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
 from plefka.errors import InvalidInput, PlefkaError
 from plefka.one_or_many import Checks, Counts, Flags, Numbers, Statuses
+from plefka.posterior import ACCURACIES, ESTIMATE, EXACT, LOWER_BOUND, OBSERVED, Accuracy
 
 if TYPE_CHECKING:
     import pandas
@@ -83,25 +84,40 @@ class InferenceFailed(PlefkaError):
         )
 
 
+class Codes(NamedTuple):
+    """What the numbers of a solution are, as positions in `tuple(Accuracy)`."""
+
+    log_partition: Any  # one, or (B,)
+    means: Any  # (n,) or (B, n)
+
+    def estimated(self) -> "Codes":
+        """All that was not observed."""
+        return Codes(
+            np.full_like(self.log_partition, ESTIMATE)[()], np.where(self.means == OBSERVED, OBSERVED, ESTIMATE)
+        )
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Solution:
     """Posterior means and ln P(evidence), of one row of evidence or of a batch, where every field gains an axis.
 
     - `means`: (n,) or (B, n), the probability of each unit to be on; observed units have their value.
-    - `log_likelihood`: the estimate of ln P(evidence), or a lower bound where `is_bound`.
-    - `log_partition`: ln Z with the evidence clamped, an estimate or a lower bound. In a belief network it is the same
+    - `log_likelihood`: ln P(evidence), and `log_likelihood_accuracy`: whether that is exact, a bound or an estimate.
+    - `log_partition`: ln Z with the evidence clamped, and `log_partition_accuracy`. In a belief network it is the same
         as `log_likelihood`; in a Boltzmann machine see there.
+    - `accuracy`: (n,) or (B, n), what each mean is: an `Accuracy`.
+    - `is_exact`: whether all of it is exact or observed, in every row; `is_bound`: whether no `log_partition` exceeds
+        the truth.
     - `status`, `converged`, `num_steps`, `residual`: how the solver ended, and by how much a further step would
         change the means at most.
     - `num_restarts`: how many further starting points were tried.
     - `notes`: how it was computed, where that was chosen or approximated for this network.
-    - `is_exact`: whether it is ln P(evidence) itself, up to rounding.
     - `predicted`: (n,) or (B, n), the units that no observation depends on and whose mean was computed as if parents
-        were independent of each other; where `is_exact`, only their means are approximate. None inside a trace.
+        were independent of each other. None inside a trace.
     - `checked`: what `infer(..., check=True)` found, see `check`.
     - `methods`: the method that answered each row, as a tuple: what `auto` chose, or the method that was asked for.
-    - `standard_error`, `means_error`: of `log_likelihood` and `means` where these are averages of the draws of a check,
-        see `Check.corrected`; None elsewhere.
+    - `standard_error`, `means_error`: of `log_likelihood` and `means` where these are averages of draws, nan where they
+        are not; None where nothing is.
     - `warnings`: what speaks against an answer although it converged.
 
     The probability of a unit is `solution["its name"]`; see also `ranking`, `to_frame`, `to_dict` and `to_json`.
@@ -116,9 +132,9 @@ class Solution:
     >>> print(solution)
     ln P(evidence) = -2.06...
     ...
-    unit  P(on | evidence)
-    ----------------------
-    flu           0.65...
+    unit  P(on | evidence)  accuracy
+    --------------------------------
+    flu           0.65...      exact
     """
 
     means: np.ndarray
@@ -128,16 +144,15 @@ class Solution:
     residual: Numbers
     num_restarts: int
     num_cycles: Counts
-    is_bound: bool
     method: "Method"
     names: tuple[str, ...]
     observed: np.ndarray
     network: "Network"
     evidence: "Evidence"
+    codes: Codes
     notes: tuple[str, ...] = ()
     prune: bool = True
     proposals: "Sequence[Components]" = ()
-    is_exact: bool = False
     checked: "Checks | None" = None
     predicted: np.ndarray | None = None
     methods: tuple["Method", ...] = ()
@@ -157,6 +172,46 @@ class Solution:
         from plefka.free_machine import log_likelihood
 
         return log_likelihood(self)
+
+    @property
+    def accuracy(self) -> np.ndarray:
+        """What the mean of each unit is, (n,) or (B, n); inside a trace, positions in `tuple(Accuracy)`.
+
+        >>> import plefka as pf
+        >>> net = pf.example("espresso")
+        >>> solution = pf.infer(net, {"slow_flow": 1, "thin_crema": 1, "loud_hum": 1}, "G12")
+        >>> solution.accuracy[net.index("stale_beans")] is pf.Accuracy.ESTIMATE
+        True
+        """
+        return _named(self.codes.means)
+
+    @property
+    def log_partition_accuracy(self) -> "Accuracy | np.ndarray":
+        """What `log_partition` is; of a batch, one for each row."""
+        return cast(Any, _named(self.codes.log_partition))
+
+    @property
+    def log_likelihood_accuracy(self) -> "Accuracy | np.ndarray":
+        """What `log_likelihood` is; of a Boltzmann machine, a difference: exact where both numbers are."""
+        if self.network is None or self.network.is_normalised:
+            return self.log_partition_accuracy
+        from plefka.free_machine import accuracy_of_difference
+
+        return cast(Any, _named(accuracy_of_difference(self)))
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether `log_partition` and all means are exact, or observed, in every row."""
+        log_partition, means = self.codes
+        if not isinstance(means, np.ndarray):  # inside a trace, where it is known without them
+            return bool(np.all(log_partition == EXACT))
+        return bool(np.all(log_partition == EXACT) and np.all((means == EXACT) | (means == OBSERVED)))
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether `log_partition` is exact or a lower bound, in every row."""
+        code = self.codes.log_partition
+        return bool(np.all((code == EXACT) | (code == LOWER_BOUND)))
 
     @property
     def magnetisations(self) -> np.ndarray:
@@ -203,9 +258,10 @@ class Solution:
         return found if self.is_batch else found[0]
 
     def check(self, *, seed: int, num_samples: int | None = None) -> Checks:
-        """Draw states from the solution and weigh them by the network: ln P(evidence) and means with their errors.
+        """Draw states and weigh them by the network as it is defined: ln P(evidence) and means with their errors.
 
-        Where noisy-or units are on, draws are those of `findings`, unless the solution is exact.
+        States of a belief network are drawn near the solution or, where noisy-or units are on and it is not exact, as
+        by `findings`; those of a Boltzmann machine by population annealing from infinite temperature.
         The verdict says in words whether they can be believed, and whether they contradict the solution. Of a batch, a
         list with one `Check` for each row.
         """
@@ -290,21 +346,21 @@ class Solution:
         return ranking(self, top, units)
 
     def to_frame(self, *, wide: bool = False) -> "pandas.DataFrame":
-        """A pandas DataFrame with one row for each unit: name, kind, probability, log_odds and observed.
+        """A pandas DataFrame with one row for each unit: name, kind, probability, log_odds, observed and accuracy.
 
         A batch has such rows for each row of evidence, numbered in the column `row`. With `wide` there is one row for
-        each row of evidence instead: row, status, log_likelihood, and the probability of each unit in a column of its
-        name.
+        each row of evidence instead: row, status, log_likelihood, its accuracy, how many of its means are estimates,
+        and the probability of each unit in a column of its name.
 
         >>> import plefka as pf
         >>> net = pf.BeliefNetwork([[0, 0], [2.0, 0]], [0.1, 0.05], "noisy_or", ["flu", "fever"])
         >>> frame = pf.infer(net, {"fever": 1}).to_frame()
         >>> list(frame.columns)
-        ['name', 'kind', 'probability', 'log_odds', 'observed']
+        ['name', 'kind', 'probability', 'log_odds', 'observed', 'accuracy']
         >>> frame.loc[~frame.observed, "name"].tolist()
         ['flu']
         >>> list(pf.infer(net, [{}, {"fever": 1}]).to_frame(wide=True).columns)
-        ['row', 'status', 'log_likelihood', 'flu', 'fever']
+        ['row', 'status', 'log_likelihood', 'accuracy', 'estimates', 'flu', 'fever']
         """
         from plefka.answers import frame
 
@@ -374,3 +430,10 @@ class Solution:
         from plefka.html import solution_html
 
         return solution_html(self)
+
+
+def _named(codes: Any) -> Any:
+    """Codes as words; those of a trace stay as they are."""
+    if isinstance(codes, np.ndarray | np.generic):
+        return np.array(ACCURACIES, object)[cast(Any, codes)]
+    return codes

@@ -95,11 +95,10 @@ def sweep(
         "version": __version__, "draw": _spelled(draw), "methods": [str(method) for method in chosen],
         "evidence": repr(evidence), "count": count, "block": block, "seed": seed,
     }  # fmt: skip
-    parts = Parts.begin(out, settings, force=force)
     swept = Swept(draw, chosen, evidence, count, block, seed, json.dumps(settings, sort_keys=True))
-    with team_of(client, workers) as team:
+    with Parts.begin(out, settings, force=force) as parts, team_of(client, workers) as team:
         blocks, resumed = run(team, Job(solved, swept, "networks", -(-count // block)), parts, _pieces(swept, parts))
-    parts.finish(blocks)
+        parts.finish(blocks)
     done = RowsDone(out, ", ".join(settings["methods"]), resumed=resumed)
     done.add(blocks[number] for number in sorted(blocks))
     done.seconds = time.perf_counter() - start

@@ -10,7 +10,13 @@ if TYPE_CHECKING:
     from plefka.solution import Solution, Status
 
 MOST_ROWS = 20
-SENTENCES = {"exact": "exact", "lower bound": "a lower bound", "estimate": "an estimate, not a bound"}
+LEGEND = "~ is an estimate; other probabilities are exact"
+SENTENCES = {
+    "exact": "exact",
+    "lower bound": "a lower bound",
+    "upper bound": "an upper bound",
+    "estimate": "an estimate, not a bound",
+}
 
 
 def method_and_kind(solution: "Solution") -> str:
@@ -34,10 +40,29 @@ def solution_table(solution: "Solution") -> str:
 
 
 def kind_of(solution: "Solution") -> str:
-    """'exact', 'lower bound' or 'estimate'."""
-    if solution.is_exact:
-        return "exact"
-    return "lower bound" if solution.is_bound else "estimate"
+    """What `log_partition` is, of all rows: 'exact', 'lower bound', 'upper bound' or 'estimate'."""
+    said = solution.log_partition_accuracy
+    weakest = ({said} if isinstance(said, str) else set(said.tolist())) - {"exact"} or {"exact"}
+    return str(weakest.pop()) if len(weakest) == 1 else "estimate"
+
+
+def accuracies(solution: "Solution") -> list[str]:
+    """What ln P, or ln Z, of every row is."""
+    said = solution.log_partition_accuracy
+    return [str(said)] if isinstance(said, str) else [str(each) for each in said]
+
+
+def estimates(solution: "Solution") -> list[str]:
+    """How many of the hidden units of every row have a mean that is an estimate: none, all, or '3 of 14'."""
+    said = solution.accuracy.reshape(solution.num_rows, -1)
+    some, hidden = (said == "estimate").sum(axis=1), (said != "observed").sum(axis=1)
+    return ["none" if not n else "all" if n == m else f"{n:,} of {m:,}" for n, m in zip(some.tolist(), hidden.tolist())]
+
+
+def marked(solution: "Solution", row: int | None, unit: int, digits: int) -> str:
+    """The mean of a unit, with a ~ in front where that is an estimate."""
+    place = unit if row is None else (row, unit)
+    return f"{'~' if solution.accuracy[place] == 'estimate' else ''}{solution.means[place]:.{digits}f}"
 
 
 def quantity_of(solution: "Solution") -> str:
@@ -75,7 +100,11 @@ def _single_table(solution: "Solution") -> str:
         *(f"warning: {doubt}" for doubt in doubts(solution)),
     ]
     states = _states(solution)
-    hidden = [(f"{name}={states[name][1]}" if states else name, f"{mean:.6f}") for name, mean in _all_hidden(solution)]
+    accuracy = dict(zip(solution.names, solution.accuracy, strict=True))
+    hidden = [
+        (f"{name}={states[name][1]}" if states else name, f"{mean:.6f}", str(accuracy[name]))
+        for name, mean in _all_hidden(solution)
+    ]
     shown = hidden[:MOST_ROWS]
     observed = [
         f"{name}={states[name][round(solution.means[unit])] if states else f'{solution.magnetisations[unit]:.0f}'}"
@@ -85,7 +114,7 @@ def _single_table(solution: "Solution") -> str:
     if observed:
         lines.append(f"observed: {', '.join(observed[:MOST_ROWS])}{', ...' if len(observed) > MOST_ROWS else ''}")
     if hidden:
-        lines += ["", text_table(("unit", "P(state | evidence)" if states else "P(on | evidence)"), shown)]
+        lines += ["", text_table(("unit", "P(state | evidence)" if states else "P(on | evidence)", "accuracy"), shown)]
     if len(hidden) > len(shown):
         lines.append(f"... and {len(hidden) - len(shown):,} more")
     return "\n".join(lines)
@@ -102,7 +131,7 @@ def _states(solution: "Solution") -> dict[str, tuple[str, str]]:
 
 
 def _status_line(solution: "Solution") -> str:
-    if solution.is_exact:
+    if kind_of(solution) == "exact" and not solution.num_steps:
         return "summed over all states"
     restarts = f", best of {solution.num_restarts + 1} starts" if solution.num_restarts else ""
     return f"{solution.status.value} after {solution.num_steps} steps{restarts}, residual {solution.residual:.1e}"
@@ -111,10 +140,13 @@ def _status_line(solution: "Solution") -> str:
 def _batch_table(solution: "Solution") -> str:
     count = solution.num_rows
     shown = range(min(count, MOST_ROWS))
+    accuracy, estimated = accuracies(solution), estimates(solution)
     rows = [
         (
             str(k),
             f"{solution.log_partition[k]:.6f}",
+            accuracy[k],
+            estimated[k],
             status_word(solution.status[k]),
             str(solution.num_steps[k]),
             f"{solution.residual[k]:.1e}",
@@ -128,6 +160,6 @@ def _batch_table(solution: "Solution") -> str:
         *solution.notes,
         *(f"warning: {doubt}" for doubt in doubts(solution)),
         "",
-        text_table(("row", quantity_of(solution), "status", "steps", "residual"), rows),
+        text_table(("row", quantity_of(solution), "accuracy", "estimates", "status", "steps", "residual"), rows),
     ]
     return "\n".join([*lines, f"... and {count - len(rows):,} more"] if count > len(rows) else lines)

@@ -1,7 +1,7 @@
 """Rows of evidence that differ from a given one in an observation or two, answered in one batch."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from plefka.evidence import Evidence, as_evidence
 from plefka.inference import DEFAULT_METHOD, infer
 from plefka.methods import Method
 from plefka.networks.belief import BeliefNetwork
+from plefka.posterior import EXACT, OBSERVED, Accuracy
 from plefka.solution import InferenceFailed, Solution, Status
 
 UNKNOWN = np.nan  # in a change: whatever was known of the unit is forgotten
@@ -61,19 +62,32 @@ class WhatIf:
         changed = given._replace(rows=rows, tilt=tilt, batched=True)
         solution = infer(self.network, changed, self.method, throw=False)
         if solution.status[0] is not Status.CONVERGED:
-            raise InferenceFailed(named(_first(solution)))
+            raise InferenceFailed(named(solution.row(0)))
         return solution
-
-
-def _first(solution: Solution) -> Solution:
-    """The first row by itself."""
-    fields = ("means", "log_partition", "status", "num_steps", "residual", "num_cycles", "observed")
-    return replace(solution, **{name: getattr(solution, name)[0] for name in fields}, proposals=None)
 
 
 def answered(solution: Solution, values: np.ndarray) -> np.ndarray:
     """The values of the rows, nan for those without an answer."""
     return np.where(solution.converged, values, np.nan)
+
+
+def weakest(codes: Any) -> Accuracy:
+    """What a number is that follows from several: exact where all of them are, or observed."""
+    codes = np.asarray(codes)
+    return Accuracy.EXACT if np.all((codes == EXACT) | (codes == OBSERVED)) else Accuracy.ESTIMATE
+
+
+def how_computed(method: str, accuracies: Sequence[Accuracy]) -> str:
+    """The line of a printed result that says by what it was computed, and what its numbers are."""
+    if all(each is Accuracy.EXACT for each in accuracies):
+        return f"computed by {method}; all numbers are exact"
+    some = any(each is Accuracy.EXACT for each in accuracies)
+    return f"computed by {method}{'; numbers with ~ are estimates' if some else ', an approximation'}"
+
+
+def mark_of(accuracy: Accuracy, accuracies: Sequence[Accuracy]) -> str:
+    """What stands in front of a number that is an estimate beside others that are exact."""
+    return "~" if accuracy is Accuracy.ESTIMATE and Accuracy.EXACT in accuracies else ""
 
 
 def log_odds(probability: Any) -> Float[np.ndarray, "..."]:

@@ -116,7 +116,7 @@ def test_bethe_is_exact_without_loops():
     machine = pf.BoltzmannMachine(sp.csr_array(W + W.T), rng.normal(size=9), values=(-1, 1))
     found, (log_z, means) = pf.infer(machine, {2: 1}, "bethe"), summed(machine, {2: 1})
     assert found.log_partition == pytest.approx(log_z, abs=1e-10)
-    assert not found.is_bound
+    assert found.is_exact
     np.testing.assert_allclose(found.means, means, atol=1e-8)
 
 

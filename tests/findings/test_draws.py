@@ -70,7 +70,9 @@ def test_pairs_and_means_are_those_of_the_posterior(case, arithmetic):
     factors = factors_for(case)
     order = plan(factors.structure)
     found, rng = eliminated(factors, order), np.random.default_rng(0)
-    drawn = draws._Draws(factors, order, arithmetic, COUNT, rng).units()
+    run = draws._Draws(factors, order, arithmetic, COUNT, rng)
+    run.total()
+    drawn = run.of_units()
     assert set(drawn) == set(found.mean_of) == set(factors.structure.free)
     for first in factors.structure.free:
         held = factors._replace(prior={**factors.prior, first: factors.prior[first] + np.array([[-np.inf], [0.0]])})

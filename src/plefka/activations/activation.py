@@ -28,6 +28,7 @@ class Activation(PlainModule):
     has_linear_log_off: ClassVar[bool] = False  # ln(1 - f) is minus the field: P(off) is a product over the parents
     allows_certain_edges: ClassVar[bool] = False  # an infinite weight means: on for certain when the parent is on
     mixes_kinds: ClassVar[bool] = False  # units are of different kinds, some of them tables
+    rules_out_states: ClassVar[bool] = False  # some row of a table does
 
     @property
     @abstractmethod

@@ -95,6 +95,10 @@ class Mixed(Activation):
         return self.of_fields.has_linear_log_off
 
     @property
+    def rules_out_states(self):  # pyright: ignore[reportIncompatibleVariableOverride]
+        return bool(np.isneginf(np.asarray(self.rows)).any())
+
+    @property
     def allows_certain_edges(self):  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.of_fields.allows_certain_edges
 

@@ -21,10 +21,11 @@ from plefka.belief_propagation.factors import Chances, Factors, Messages, Rows, 
 
 def log_likelihood(factors: Factors, messages: Messages) -> tuple[Rows, Units | None]:
     """ln Z at these messages, for every row, and d ln Z / dh where units may have been summed out."""
-    question, factors = factors.question, _off_poles(factors)
-    beliefs = factors.beliefs(messages)
+    question, beliefs = factors.question, factors.beliefs(messages)
     cavities = factors.cavities(messages, beliefs)
-    chances = factors.chances([Parents.of_log_odds(cavity) for cavity in cavities])
+    parents = [Parents.of_log_odds(cavity) for cavity in cavities]
+    factors = _off_poles(factors, factors.chances(parents).on)
+    chances = factors.chances(parents)
     theta, from_below = beliefs.total, beliefs.without(messages.own)
     on = theta > 0
     # log_sums has the larger of n(0) and n(1) scaled to 1; here it shall be that of the likelier state
@@ -48,8 +49,9 @@ def _bias_slope(chances: Chances, from_below: Units, log_sums: Units) -> Units:
     return jax.lax.stop_gradient(jnp.where(jnp.isfinite(found), found, 0.0))
 
 
-def _off_poles(factors: Factors) -> Factors:
+def _off_poles(factors: Factors, log_on: Units) -> Factors:
     """Where a unit cannot be on, ln F has a pole: a field that small changes nothing, and keeps all slopes finite."""
     h = factors.question.model.h
-    raised = h + jax.lax.stop_gradient(factors.question.model.activation.off_poles(h) - h)
+    above = factors.question.model.activation.off_poles(h) - h
+    raised = h + jax.lax.stop_gradient(jnp.where(jnp.isneginf(log_on), above, 0.0))
     return eqx.tree_at(lambda f: f.question.model.h, factors, raised)

@@ -13,6 +13,7 @@ Where couplings are strong there may be several fixed points, one for each mode.
 messages, and with what units near a solution of the first order would say. The larger ln Z wins.
 """
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
@@ -34,6 +35,7 @@ from plefka.networks.parent_table import ParentTable
 from plefka.networks.storage import OpenStorage
 from plefka.posterior import About, Posterior
 from plefka.question import Question
+from plefka.reduction.dependence import coupled_in_trees, where_settled
 from plefka.solution import CONVERGED, NOT_FINITE
 from plefka.solvers.loop import REACHABLE
 from plefka.solvers.rounds import Criteria, Iteration, in_rounds
@@ -137,7 +139,8 @@ def of_pairs(method: Bethe, part: "Part", *, dtype: str) -> Posterior:
     wrong = np.isnan(found.means).any(0) | np.isnan(found.log_z)
     return Posterior(
         found.means, -found.log_z, np.where(wrong, NOT_FINITE, found.status), found.steps,
-        np.zeros_like(found.steps), found.residual, None, About(),
+        np.zeros_like(found.steps), found.residual, None,
+        About(exact_rows=partial(where_settled, coupled_in_trees, question, found.residual)),
     )  # fmt: skip
 
 

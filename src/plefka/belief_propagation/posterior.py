@@ -1,6 +1,5 @@
 """Belief propagation: messages are sent until they settle, in every row."""
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,7 +20,7 @@ from plefka.methods import Bethe
 from plefka.networks.arrows import settled_along
 from plefka.posterior import About, Posterior
 from plefka.question import Question
-from plefka.reduction.dependence import without_loops
+from plefka.reduction.dependence import where_settled, without_loops
 from plefka.solution import IMPOSSIBLE, NOT_FINITE
 from plefka.solvers.loop import REACHABLE
 from plefka.solvers.rounds import Criteria, Iteration, in_rounds
@@ -29,6 +28,8 @@ from plefka.solvers.rounds import Criteria, Iteration, in_rounds
 if TYPE_CHECKING:
     from plefka.reduction.reduce import Part
     from plefka.reduction.traced import TracedBelief, TracedReduction
+
+FARTHEST = 600.0  # log-odds of which the chance is a number with all its digits, whatever messages add
 
 
 class Beliefs(NamedTuple):
@@ -85,7 +86,7 @@ def of_beliefs(method: Bethe, part: "Part", *, dtype: str) -> Posterior:
     return Posterior(
         means, np.where(impossible, np.inf, -found.log_z), np.where(wrong, NOT_FINITE, found.status), found.steps,
         np.zeros_like(found.steps), found.residual, found.slope,
-        replace(_about(question, fields), exact_rows=partial(without_loops, question)),
+        _about(question, fields, found.residual),
     )  # fmt: skip
 
 
@@ -95,9 +96,17 @@ def _fields(question: Question) -> Range:
     return Range(is_guess=False) if linear else range_of(question.model)
 
 
-def _about(question: Question, fields: Range) -> About:
+def _about(question: Question, fields: Range, residual: np.ndarray | None) -> About:
+    """Exact where messages are, on trees, and have stopped to change; inside a trace nobody looks."""
     average = average_of(question.model.activation, question.storage.most_parents(), fields)
-    return About(notes=() if average.is_exact else (GAUSSIAN,))
+    if not average.is_exact:
+        return About(notes=(GAUSSIAN,))
+    return About(exact_rows=None if residual is None else partial(where_settled, _on_trees, question, residual))
+
+
+def _on_trees(question: Question) -> np.ndarray:
+    """(rows,): where messages are exact, and no unit is so nearly excluded that its chance is not a number."""
+    return without_loops(question) & (np.where(question.free, question.tilt, 0.0) > -FARTHEST).all(axis=0)
 
 
 def factors_of(question: Question, fields: Range) -> Factors:
@@ -135,7 +144,7 @@ def of_traced_beliefs(method: Bethe, reduction: "TracedBelief") -> Posterior:
     status = jnp.where(wrong, NOT_FINITE, found.status)
     return Posterior(
         found_by(factors, means), jnp.where(impossible, jnp.inf, -log_z), status, found.steps,
-        jnp.zeros_like(found.steps), found.residual, None, _about(question, fields),
+        jnp.zeros_like(found.steps), found.residual, None, _about(question, fields, None),
     )  # fmt: skip
 
 

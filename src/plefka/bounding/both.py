@@ -11,6 +11,7 @@ from plefka.evidence import as_evidence
 from plefka.exact.ways import Exactly
 from plefka.methods import parse_method
 from plefka.networks.belief import BeliefNetwork
+from plefka.recovery import exact_rows
 from plefka.reduction.reduce import Reduction, reduce
 from plefka.solution import CONVERGED, OUT_OF_STEPS
 
@@ -24,6 +25,7 @@ class Bounds:
 
     - `lower`, `upper`: the bounds, in nats.
     - `lower_method`, `upper_method`: the methods that gave them.
+    - `is_exact`: whether both are ln P(evidence) itself.
 
     **Example:**
 
@@ -36,6 +38,7 @@ class Bounds:
     upper: float
     lower_method: str
     upper_method: str
+    is_exact: bool = False
 
     @property
     def gap(self) -> float:
@@ -68,11 +71,11 @@ def bounds(network: BeliefNetwork, evidence: Any = None) -> Bounds:
     reduction = reduce(network, given._replace(batched=True))  # so that impossible evidence has a bound
     (part,) = reduction.parts
     if reduction.impossible[0]:
-        return Bounds(-np.inf, -np.inf, "exact", "exact")
+        return Bounds(-np.inf, -np.inf, "exact", "exact", is_exact=True)
     if Exactly.of(part).seconds <= AFFORDABLE:
         found = parse_method("exact").posterior(part, dtype="float64")
         exact = offset + float(part.constant[0] - found.free_energy[0])
-        return Bounds(exact, exact, "exact", "exact")
+        return Bounds(exact, exact, "exact", "exact", is_exact=bool(exact_rows(part, found)[0]))
     lower, by = _lower(network, reduction)
     above = upper_bound(part)
     return Bounds(lower + offset, above.log_likelihood + offset, by, above.method)

@@ -8,31 +8,31 @@ from typing import Any
 
 import numpy as np
 
-from plefka.exact.elimination import BOTH, FORWARDS, LOGARITHMS, OF_FACTOR, PLAIN, Arithmetic, Run, Underflow
+from plefka.exact.elimination import BOTH, FORWARDS, LOGARITHMS, OF_FACTOR, PLAIN, Arithmetic, Run
 from plefka.exact.factors import Factors
 from plefka.exact.steps import Act, Cluster, Match, Multiply, Observe, Plan, Shape, Sum
 
 
 def drawn(factors: Factors, plan: Plan, count: int, rng: np.random.Generator) -> dict[int, np.ndarray]:
     """The states (count,) of all free units, of a single row that is possible."""
-    state = rng.bit_generator.state
-    try:
-        return _Draws(factors, plan, PLAIN, count, rng).units()
-    except Underflow:
-        rng.bit_generator.state = state
-        return _Draws(factors, plan, LOGARITHMS, count, rng).units()
+    draws = _Draws(factors, plan, PLAIN, count, rng)
+    draws.total()
+    if len(draws.doubtful):
+        draws = _Draws(factors, plan, LOGARITHMS, count, rng)
+        draws.total()
+    return draws.of_units()
 
 
 class _Draws(Run):
     def __init__(self, factors: Factors, plan: Plan, arithmetic: Arithmetic, draws: int, rng: np.random.Generator):
         super().__init__(factors, plan, arithmetic)
+        self.keeps = False
         self.draws, self.rng = draws, rng
         self.states: dict[int, np.ndarray] = {}
         self.at: dict[tuple, np.ndarray] = {}  # the entries of the messages
 
-    def units(self) -> dict[int, np.ndarray]:
-        for k, cluster in enumerate(self.plan.clusters):
-            self.factors["message", k] = self.scaled(self.forwards(cluster)[0])
+    def of_units(self) -> dict[int, np.ndarray]:
+        """The way back."""
         for k in reversed(range(len(self.plan.clusters))):
             self._undo(self.plan.clusters[k], self.at.pop(("message", k), np.zeros(self.draws, np.int64)))
         return self.states

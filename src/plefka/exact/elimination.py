@@ -1,12 +1,13 @@
 """Exact inference by elimination: tables are multiplied and summed over along a plan, and then back along it.
 
 On the way back every table meets what all others say of it, which gives the means of all units. Numbers are plain ones
-first, which is quick; where they come close to what floating point can hold, it is all done again with logarithms.
+first, which is quick. Where one was too small for floating point and may have mattered, the row is done again with
+logarithms.
 """
 
 from collections.abc import Callable
 from functools import reduce
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,7 +24,6 @@ class Arithmetic(NamedTuple):
     plus: np.ufunc
     times: np.ufunc
     zero: float
-    smallest: float  # what a sum of products must be above for underflow not to matter
     from_log: Callable
     to_log: Callable
 
@@ -33,8 +33,10 @@ def _log(z: np.ndarray) -> np.ndarray:
         return np.log(z)
 
 
-PLAIN = Arithmetic(np.add, np.multiply, 0.0, 1e-200, np.exp, _log)
-LOGARITHMS = Arithmetic(np.logaddexp, np.add, -np.inf, -np.inf, np.asarray, np.asarray)
+PLAIN = Arithmetic(np.add, np.multiply, 0.0, np.exp, _log)
+LOGARITHMS = Arithmetic(np.logaddexp, np.add, -np.inf, np.asarray, np.asarray)
+SMALLEST = -700.0  # ln of about the smallest number that has all its digits
+NOTICED = 60.0  # ln of how far below a sum all that was lost must be: 1e-16 of it, for a thousand million numbers
 
 
 class Answer(NamedTuple):
@@ -57,42 +59,47 @@ class Answer(NamedTuple):
         return Answer(self.log_z[rows], units[self.units], means, units[self.switched], slopes)
 
 
-class Underflow(Exception):
-    pass
-
-
 def eliminated(factors: Factors, plan: Plan) -> Answer:
     """ln Z, the means of all free units and how ln Z follows the leaks."""
-    try:
-        return Run(factors, plan, PLAIN).answer()
-    except Underflow:
-        return Run(factors, plan, LOGARITHMS).answer()
+    run, (log_z, means, slopes) = _by_rows(factors, plan, Run.answer)
+    return Answer(log_z, run.units, means, run.switched, slopes)
 
 
 def log_total(factors: Factors, plan: Plan) -> np.ndarray:
     """ln Z (rows,), which takes about half of the time."""
-    try:
-        return Run(factors, plan, PLAIN).total()
-    except Underflow:
-        return Run(factors, plan, LOGARITHMS).total()
+    return _by_rows(factors, plan, lambda run: [run.total()])[1][0]
 
 
-def with_tables(factors: Factors, plan: Plan) -> tuple[Answer, list[np.ndarray]]:
-    """The same, and of every factor that is a table the probabilities (entries, rows) of the states of its units."""
-    asked = (*ASKED, "table")
-    try:
-        run = Run(factors, plan, PLAIN, asked)
-        return run.answer(), run.tables()
-    except Underflow:
-        run = Run(factors, plan, LOGARITHMS, asked)
-        return run.answer(), run.tables()
+def table_probabilities(factors: Factors, plan: Plan) -> list[np.ndarray]:
+    """Of every factor that is a table, the probabilities (entries, rows) of the states of its units."""
+
+    def tables(run: Run) -> list[np.ndarray]:
+        run.answer()
+        return run.tables()
+
+    return _by_rows(factors, plan, tables, asked=(*ASKED, "table"))[1]
+
+
+def _by_rows(
+    factors: Factors, plan: Plan, ask: "Callable[[Run], list[np.ndarray]]", asked: tuple[str, ...] = ASKED
+) -> "tuple[Run, list[np.ndarray]]":
+    """What is asked of a run, arrays (..., rows): by logarithms in the rows of which plain numbers have lost a part."""
+    run = Run(factors, plan, PLAIN, asked)
+    found, rows = ask(run), run.doubtful
+    if len(rows):
+        better = ask(Run(factors.take(rows), plan, LOGARITHMS, asked))
+        for plain, new in zip(found, better, strict=True):
+            plain[..., rows] = new
+    return run, found
 
 
 class Run:
     def __init__(self, factors: Factors, plan: Plan, arithmetic: Arithmetic, asked: tuple[str, ...] = ASKED):
         self.plan, self.a, self.asked = plan, arithmetic, asked
         self.count = len(factors.rows)
-        self.log_z = factors.constant.copy()
+        self.log_scale = factors.constant.copy()  # with all factors scaled, so that none has an entry above one
+        self.log_sum = np.zeros(self.count)  # and then of their product
+        self.has_lost = False  # whether a number was too small for this arithmetic
         self.one = arithmetic.from_log(np.zeros((1, self.count)))
         self.factors: dict[tuple, np.ndarray] = {
             ("nothing",): arithmetic.from_log(np.array([[0.0], [-np.inf]])),
@@ -100,11 +107,15 @@ class Run:
         }
         pairs = {("prior", unit): log for unit, log in factors.prior.items()}
         pairs |= {("leak", unit): log for unit, log in factors.leak.items()}
+        free = factors.structure.free
+        self.log_most = np.full(self.count, np.log(2) * (len(free) - len(factors.prior)))  # that a table may hold
         if pairs:
-            self.factors |= zip(pairs, self._of_logs(np.stack(list(pairs.values()))), strict=True)
+            several = self._of_logs(np.stack(list(pairs.values())))
+            self.log_most += arithmetic.to_log(arithmetic.plus.reduce(several, axis=1)).sum(axis=0)
+            self.factors |= zip(pairs, several, strict=True)
         for k, log in enumerate(factors.tables):
             self.factors["table", k] = self._of_logs(log[None])[0]
-        strengths = arithmetic.from_log(np.stack(list(factors.strength.values()))) if factors.strength else ()
+        strengths = self._from_log(np.stack(list(factors.strength.values()))) if factors.strength else ()
         self.strength: dict[Switch, np.ndarray] = dict(zip(factors.strength, strengths, strict=True))
         self.keeps = plan.stored * self.count <= FEW_NUMBERS
         self.kept: dict[int, list] = {}
@@ -115,36 +126,59 @@ class Run:
         """Factors along the first axis, each scaled so that its largest entry is one."""
         top = logs.max(axis=tuple(range(1, logs.ndim - 1)), keepdims=True)
         top = np.where(np.isfinite(top), top, 0.0)
-        self.log_z += top.reshape(len(logs), -1).sum(axis=0)
-        return self.a.from_log(logs - top)
+        self.log_scale += top.reshape(len(logs), -1).sum(axis=0)
+        return self._from_log(logs - top)
+
+    def _from_log(self, logs: np.ndarray) -> np.ndarray:
+        self.has_lost |= self.a is PLAIN and bool(((logs < SMALLEST) & (logs > -np.inf)).any())
+        return self.a.from_log(logs)
+
+    def _losses_noticed(self) -> np.errstate:
+        """Where a product is too small for a plain number, which floating point itself says, that is remembered."""
+        return np.errstate(under="call" if self.a is PLAIN else "ignore", call=self._lose)
+
+    def _lose(self, *_: Any) -> None:
+        self.has_lost = True
+
+    @property
+    def doubtful(self) -> np.ndarray:
+        """The rows of which a part that matters may have been lost.
+
+        No entry of a factor is above one, nor is a table above exp(log_most), there or back. What a step has lost is
+        below the smallest number, and so all that was lost is below that times exp(2 log_most): nothing, beside a Z
+        that is far above it.
+        """
+        return np.flatnonzero(self.has_lost & ~(self.log_sum > SMALLEST + NOTICED + 2 * self.log_most))
 
     def scaled(self, table: np.ndarray) -> np.ndarray:
-        top = table.max(axis=0)
-        if (top < self.a.smallest).any():
-            raise Underflow
-        log = self._log_or_zero(top)
-        self.log_z += log
+        log = self._log_of_top(table)
+        self.log_sum += log
         return self.a.times(table, self.a.from_log(-log))
 
-    def _log_or_zero(self, top: np.ndarray) -> np.ndarray:
-        log = self.a.to_log(top)
-        return np.where(np.isfinite(log), log, 0.0)
+    def _log_of_top(self, table: np.ndarray) -> np.ndarray:
+        """Of the largest entry; any number will do where that is next to nothing."""
+        log = self.a.to_log(table.max(axis=0))
+        return np.where(np.isfinite(log), np.maximum(log, SMALLEST) if self.a is PLAIN else log, 0.0)
 
-    def answer(self) -> Answer:
+    def answer(self) -> list[np.ndarray]:
+        """ln Z (rows,), the means (units, rows) of `units` and d ln Z / d leak of those that are `switched`."""
         log_z, clusters = self.total(), self.plan.clusters
-        for k in reversed(range(len(clusters))):
-            self._backwards(k, clusters[k])
-        return Answer(log_z, np.array(list(self.weights), int), self._means(), *self._leak_slopes())
+        with self._losses_noticed():
+            for k in reversed(range(len(clusters))):
+                self._backwards(k, clusters[k])
+        return [log_z, self._means(), self._leak_slopes()]
 
     def total(self) -> np.ndarray:
         """ln Z: the way there alone."""
+        with self._losses_noticed():
+            for k, cluster in enumerate(self.plan.clusters):
+                table, kept = self.forwards(cluster)
+                if self.keeps:
+                    self.kept[k] = kept
+                self.factors["message", k] = self.scaled(table)
         for k, cluster in enumerate(self.plan.clusters):
-            table, kept = self.forwards(cluster)
-            if self.keeps:
-                self.kept[k] = kept
-            self.factors["message", k] = self.scaled(table)
-        ends = [self.factors["message", k][0] for k, c in enumerate(self.plan.clusters) if not c.axes]
-        return self.log_z + sum((self.a.to_log(end) for end in ends), np.zeros(self.count))
+            self.log_sum += 0.0 if cluster.axes else self.a.to_log(self.factors["message", k][0])
+        return self.log_scale + self.log_sum
 
     def _means(self) -> np.ndarray:
         """Of the units that were summed over."""
@@ -154,16 +188,26 @@ class Run:
         with np.errstate(invalid="ignore"):
             return np.exp(on - np.logaddexp(off, on))
 
-    def _leak_slopes(self) -> tuple[np.ndarray, np.ndarray]:
-        names = [name for name in self.outside if name[0] == "leak"]
+    @property
+    def units(self) -> np.ndarray:
+        """Those of which means were found."""
+        return np.array(list(self.weights), int)
+
+    @property
+    def switched(self) -> np.ndarray:
+        """Those of whose leaks something was found."""
+        return np.array([unit for name, unit in self.outside if name == "leak"], int)
+
+    def _leak_slopes(self) -> np.ndarray:
+        names = [("leak", unit) for unit in self.switched.tolist()]
         if not names:
-            return np.zeros(0, int), np.zeros((0, self.count))
+            return np.zeros((0, self.count))
         outside, leak = (np.stack([z[name] for name in names]) for z in (self.outside, self.factors))
         log_z = self.a.to_log(self.a.plus.reduce(self.a.times(outside, leak), axis=1))
         off, on = np.moveaxis(self.a.to_log(outside), 1, 0)
-        stay, units = self.a.to_log(leak[:, 0]), np.array([name[1] for name in names])
+        stay = self.a.to_log(leak[:, 0])
         with np.errstate(invalid="ignore", over="ignore"):
-            return units, np.exp(stay + on - log_z) - np.exp(stay + off - log_z)
+            return np.exp(stay + on - log_z) - np.exp(stay + off - log_z)
 
     def tables(self) -> list[np.ndarray]:
         """Of factors that are tables, in their order, the probabilities of their entries."""
@@ -187,19 +231,10 @@ class Run:
 
     def _backwards(self, k: int, cluster: Cluster) -> None:
         after = self.outside.pop(("message", k)) if cluster.axes else self.one
-        after = self._comparable(after, self.factors["message", k])
+        after = self.a.times(after, self.a.from_log(-self._log_of_top(after)))
         kept = self.kept.pop(k) if self.keeps else self.forwards(cluster)[1]
         for step, before in zip(reversed(cluster.steps), reversed(kept), strict=True):
             after = BACKWARDS[type(step)](self, step, before, after)
-
-    def _comparable(self, outside: np.ndarray, message: np.ndarray) -> np.ndarray:
-        """Scaled so that the largest entry is one; what both say together must not have been lost."""
-        log = self._log_or_zero(outside.max(axis=0))
-        outside = self.a.times(outside, self.a.from_log(-log))
-        total = self.a.plus.reduce(self.a.times(outside, message), axis=0)
-        if (total < self.a.smallest).any():
-            raise Underflow
-        return outside
 
     def multiply(self, step: Multiply, table: np.ndarray) -> np.ndarray:
         product = self.a.times(self.aligned_table(step, table), self._aligned_factor(step))

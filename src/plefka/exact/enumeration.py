@@ -4,6 +4,7 @@ A free unit without children is on with probability f(field), so that only its p
 are NumPy's, which compiles nothing; the same lines are compiled for large ones.
 """
 
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -187,8 +188,8 @@ def status_of(free_energy, where):
 
 def too_many(bits: int) -> str:
     """Why so many units are not enumerated."""
-    states = f"2^{bits} = {2.0**bits:.3g} states of the hidden units"
-    return f"enumeration would sum over {states} (the limit is 2^{MOST_HIDDEN})"
+    number = f" = {2.0**bits:.3g}" if bits < sys.float_info.max_exp else ""
+    return f"enumeration would sum over 2^{bits}{number} states of the hidden units (the limit is 2^{MOST_HIDDEN})"
 
 
 def summed_in_trace(reduction: "TracedBelief") -> Posterior:
@@ -212,7 +213,7 @@ def summed_in_trace(reduction: "TracedBelief") -> Posterior:
         top = jnp.where(jnp.isfinite(top), top, 0.0)
         weight = factor * jnp.exp(log_weight - top)
         total = weight.sum()
-        return top + jnp.log(total), states @ weight / total
+        return top + jnp.log(total), jnp.clip(states @ weight / total, 0.0, 1.0)  # by rounding it may be outside
 
     axis = None if storage.stack is None else 0
     bias = jnp.broadcast_to(given.h, known.shape)
@@ -220,8 +221,8 @@ def summed_in_trace(reduction: "TracedBelief") -> Posterior:
     per_row = jax.vmap(of_row, in_axes=(axis, 1, 1, 1))
     log_z, means = per_row(storage.parameters, bias, known, hidden_tilt)
     G = -log_z + reduction.left.constant  # which is subtracted again: nothing was summed out here
-    steps = jnp.zeros(G.shape, int)
-    return Posterior(means.T, G, status_of(-log_z, jnp.where), steps, steps, jnp.zeros_like(G), None, About(True))
+    steps, about = jnp.zeros(G.shape, int), About(True, exact_rows=lambda: True)
+    return Posterior(means.T, G, status_of(-log_z, jnp.where), steps, steps, jnp.zeros_like(G), None, about)
 
 
 def _weight(activation, x, S):

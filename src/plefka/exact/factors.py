@@ -53,7 +53,7 @@ class Factors(NamedTuple):
     constant: np.ndarray  # (rows,)
     fields: np.ndarray  # (units, rows), without free parents
 
-    def take(self, rows: slice) -> "Factors":
+    def take(self, rows: slice | np.ndarray) -> "Factors":
         """Some of the rows."""
         prior, leak = ({unit: _of_rows(log, rows) for unit, log in logs.items()} for logs in (self.prior, self.leak))
         strength = {switch: _of_rows(log, rows) for switch, log in self.strength.items()}
@@ -221,9 +221,10 @@ class _Writer:
             shape = (2,) * len(parents) + (len(self.rows),)
             off, on = (np.asarray(log(x)).reshape(shape) for log in (self.f.off, self.f.on))
             if self.free[unit]:
-                found[(unit, *parents)] = np.stack([off, on])
+                axes, table = (unit, *parents), np.stack([off, on])
             else:
-                found[tuple(parents)] = _times(found.get(tuple(parents)), np.where(self.values[unit] == 1, on, off))
+                axes, table = tuple(parents), np.where(self.values[unit] == 1, on, off)
+            found[axes] = _times(found.get(axes), table)
         return found
 
     def _finished(self, leak: dict, strength: dict, tables: dict) -> Factors:
@@ -234,7 +235,7 @@ class _Writer:
         return Factors(self.rows, structure, prior, leak, strength, tuple(tables.values()), self.constant, x)
 
 
-def _of_rows(log: np.ndarray, rows: slice) -> np.ndarray:
+def _of_rows(log: np.ndarray, rows: slice | np.ndarray) -> np.ndarray:
     """Some of the rows, or what is the same in all of them."""
     return log if log.shape[-1] == 1 else log[..., rows]
 

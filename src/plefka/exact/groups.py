@@ -7,7 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from plefka.errors import MethodDoesNotApply
 from plefka.exact.elimination import Answer, eliminated, log_total
+from plefka.exact.enumeration import REFUSED
 from plefka.exact.factors import Factors, TooManyParents
 from plefka.exact.ordering import TooWide, plan
 from plefka.exact.steps import Plan
@@ -167,7 +169,9 @@ class Elimination(ABC):
         return found
 
     def _of_one_form(self) -> Iterator[list[Planned]]:
-        """Groups with the same order, together, though they are about other units."""
+        """Groups with the same order, together, though they are about other units; all rows are in one of them."""
+        if self.refusal:
+            raise MethodDoesNotApply(REFUSED.format(self.refusal))
         waiting: dict[int, list[Planned]] = {}
         for some, at_once in self._in_chunks():
             members = waiting.setdefault(id(some.order), [])

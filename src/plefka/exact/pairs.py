@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse import csgraph
 
-from plefka.exact.elimination import with_tables
+from plefka.exact.elimination import table_probabilities
 from plefka.exact.enumeration import MOST_HIDDEN
 from plefka.exact.factors import Factors, Structure, grouped
 from plefka.exact.groups import Elimination
@@ -259,7 +259,7 @@ class OfPairs(Elimination):
         """Rows, children and parents of couplings, and <S_i S_j> (couplings, rows), of some rows after others."""
         for members in self._of_one_form():
             for factors, order, units in members:
-                _, tables = with_tables(factors, order)
+                tables = table_probabilities(factors, order)
                 ends = units[np.array(factors.structure.tables, int).reshape(-1, 2)]
                 both_on = np.array([table[-1] for table in tables]).reshape(-1, len(factors.rows))
                 yield factors.rows, ends[:, 0], ends[:, 1], both_on
@@ -337,5 +337,5 @@ def of_states(part: "Part") -> OfStates | None:
             log_z[row], means[group.units, row] = each.log_z, each.means
         groups.append((group, [each.pairs for each in found]))
     steps = np.zeros(rows, int)
-    about = About(is_bound=True, is_exact=True)
+    about = About(is_bound=True, exact_rows=lambda: np.ones(rows, bool))
     return OfStates(Posterior(means, -log_z, steps + CONVERGED, steps, steps, np.zeros(rows), about=about), groups)

@@ -8,18 +8,19 @@ import numpy as np
 
 from plefka.evidence import Evidence
 from plefka.exact.enumeration import MOST_HIDDEN, status_of
-from plefka.exact.predictions import Predictions, planned
+from plefka.exact.predictions import Predictions, TablesInGroups, planned
 from plefka.exact.ratios import Ratios
 from plefka.exact.tables import OfTables, families_of
 from plefka.exact.ways import Exactly
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.network import Network
 from plefka.posterior import About, Posterior
-from plefka.recovery import joined, of_reduction, reductions
+from plefka.recovery import concatenated, of_reduction, reductions, with_predicted
 from plefka.reduction.by_row import FEW_EDGES
 from plefka.reduction.dependence import have_several_parents
 from plefka.reduction.edges import EdgeList
 from plefka.reduction.reduce import Reduction
+from plefka.reduction.summing import relevant
 
 if TYPE_CHECKING:
     from plefka.methods import Exact
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 QUICK, NOT_LONG = 0.3, 3.0  # seconds of a row for which no other way is looked for: of any tables, of those of a file
 DEARER = 30  # times as long may be taken for the numbers of a file as they are, and not as compact units have them
+THOROUGH = 30.0  # seconds that barren units may take where exact inference was asked for
 AS_LONG = 10  # times as long as the answer itself may be taken for barren units, where exact was not asked for
 
 
@@ -38,7 +40,7 @@ def posterior(method: "Exact", part: "Part", *, dtype: str) -> Posterior:
     means = np.where(question.free, np.clip(means, 0.0, 1.0), question.values)
     means = np.where(np.isfinite(log_z), means, np.nan).astype(dtype)
     steps = np.zeros(question.num_rows, int)
-    about = About(True, is_exact=True, exact_rows=lambda: np.ones(question.num_rows, bool))
+    about = About(True, exact_rows=lambda: np.ones(question.num_rows, bool))
     slope = slopes if part.needs_slope else None
     return Posterior(means, -log_z.astype(dtype), status_of(-log_z, np.where), steps, steps, steps * 0.0, slope, about)
 
@@ -87,7 +89,7 @@ class Asked(NamedTuple):
             means = self.predictions.means(cast(BeliefNetwork, network), evidence, found, dtype)
             found = found._replace(means=means)
             notes, predicted = (*notes, *self.notes), predicted & self.predictions.missing
-        return found._replace(about=replace(found.about, notes=notes, predicted=predicted))
+        return found._replace(about=replace(with_predicted(found.about, predicted), notes=notes))
 
     def _by_elimination(self) -> tuple[str, ...]:
         """A sentence for the user, where units with several others were summed over."""
@@ -101,7 +103,7 @@ class Block(NamedTuple):
     rows: np.ndarray
     network: Network
     evidence: Evidence
-    question: Asked | OfTables
+    question: Asked | OfTables | TablesInGroups
 
     def answer(self, method: "Exact", dtype: str) -> Posterior:
         return self.question.answer(method, self.network, self.evidence, dtype)
@@ -129,7 +131,7 @@ def in_blocks(
 
 def asked(
     method: "Exact", network: Network, evidence: Evidence, *, prune: bool, budget: float
-) -> tuple[Asked | OfTables, np.ndarray]:
+) -> tuple[Asked | OfTables | TablesInGroups, np.ndarray]:
     """From the tables of all units where there are some, and it does not cost far more than the other way.
 
     And which rows (rows,) must be asked alone, where there are several.
@@ -141,13 +143,21 @@ def asked(
     if families is None:
         return _reduced(method, network, evidence, prune=prune, budget=budget)
     by_tables = OfTables(families, evidence)
-    dear = by_tables.row_seconds > min(budget, QUICK if network.given_tables is None else NOT_LONG)
+    enough = min(budget, QUICK if network.given_tables is None else NOT_LONG)
+    dear = by_tables.row_seconds > enough
     if not dear.any() or len(dear) > 1:
         return by_tables, dear
-    other, apart = _reduced(method, network, evidence, prune=prune, budget=budget)
-    (seconds,) = other.row_seconds
-    limit = seconds * (1 if network.given_tables is None else DEARER)
-    return (by_tables if by_tables.seconds <= min(limit, max(budget, seconds)) else other), apart
+    informed = np.asarray(evidence.informed).T
+    above = OfTables(families, evidence, relevant(EdgeList.of(network.storage), informed)[:, 0])
+    if above.seconds > enough:
+        other, apart = _reduced(method, network, evidence, prune=prune, budget=budget)
+        (seconds,) = other.row_seconds
+        limit = seconds * (1 if network.given_tables is None else DEARER)
+        if by_tables.seconds <= min(limit, max(budget, seconds)):
+            return by_tables, apart
+        if above.seconds > min(limit, max(budget, seconds)) or above.seconds == np.inf:
+            return other, apart
+    return TablesInGroups.of(above, network, min(budget, THOROUGH) - above.seconds), dear & False
 
 
 def _reduced(
@@ -191,7 +201,7 @@ def _with_barren(
     best = int(np.argmin(seconds.sum(axis=1)))
     if len(barren) > 1 or not dear[best].any():
         return ways[best], dear[best]
-    in_groups = planned(network, evidence, barren[0], float(min(limit[0], NOT_LONG, seconds[best, 0])))
+    in_groups = planned(network, evidence, barren[0], float(min(limit[0], THOROUGH, seconds[best, 0])))
     if in_groups.missing.any() and seconds[best, 0] <= limit[0] and seconds[best, 0] < np.inf:
         return ways[best], dear[best]
     return small._replace(predictions=in_groups), dear[best]
@@ -228,6 +238,4 @@ def answer(method: "Exact", network: Network, evidence: Evidence, *, prune: bool
     if len(found) == 1:
         return found[0]
     order = np.argsort(np.concatenate([block.rows for block in blocks]))
-    arrays = (np.concatenate(field)[order] for field in zip(*(piece[:6] for piece in found), strict=True))
-    predicted = np.concatenate([piece.about.predicted for piece in found])[order]
-    return Posterior(*arrays, about=replace(joined([piece.about for piece in found]), predicted=predicted))
+    return concatenated(found, order)

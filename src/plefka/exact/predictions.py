@@ -7,35 +7,83 @@ predicted before it is done.
 """
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
 from plefka.evidence import Evidence
 from plefka.exact.factors import grouped
 from plefka.exact.ratios import EXACT, Ratios
+from plefka.exact.tables import OfTables, families_of
 from plefka.exact.ways import Exactly
 from plefka.networks.belief import BeliefNetwork
+from plefka.networks.network import Network
 from plefka.posterior import Posterior
-from plefka.recovery import of_reduction, reductions
+from plefka.recovery import of_reduction, reductions, with_predicted
+from plefka.reduction.dependence import follow_exactly
 from plefka.reduction.edges import EdgeList
+from plefka.reduction.predicting import predicted
 from plefka.reduction.summing import relevant
+from plefka.solution import CONVERGED
 
 if TYPE_CHECKING:
+    from plefka.methods import Exact
     from plefka.reduction.reduce import Reduction
 
 PREDICTED = "units that no observation depends on are predicted as if their parents were independent of each other"
-MOST_PLANS, MOST_PLANNED = 64, 2**14  # groups that are looked at, and these times the edges of the network
 LITTLE = 0.02  # seconds for which a group is not split
+PLANNING = 5e-5  # seconds of planning, for each unit of a group
 SHORT, SHORT_IN_ALL = 0.1, 1.0  # seconds for a row, and for all rows, where exact inference was not asked for
+MOST_PLANNED = 2**14  # edges times rows that are planned for, there
+
+
+class OfReduced(NamedTuple):
+    """A sum over what is left of a network when units are summed out by hand."""
+
+    reduced: list[tuple[np.ndarray, "Reduction"]]
+    seconds: float
+
+    @classmethod
+    def of(cls, network: BeliefNetwork, evidence: Evidence, kept: np.ndarray, units: np.ndarray) -> "OfReduced":
+        reduced = list(reductions(EXACT, network, evidence, prune=True, keep_barren=False, kept=kept))
+        return cls(reduced, sum(Exactly.of(part).seconds for _, reduction in reduced for part in reduction.parts))
+
+    def means(self, network: BeliefNetwork, evidence: Evidence, units: np.ndarray, dtype: str) -> np.ndarray:
+        """(rows, units)"""
+        asked = evidence._replace(wanted=units)
+        return of_reduction(EXACT, self.reduced, network, asked, dtype, jointly=False).means
+
+
+class OfFamilies(NamedTuple):
+    """A sum over tables."""
+
+    tables: OfTables
+
+    @property
+    def seconds(self) -> float:
+        return self.tables.seconds
+
+    @classmethod
+    def of(cls, network: BeliefNetwork, evidence: Evidence, kept: np.ndarray, units: np.ndarray) -> "OfFamilies":
+        families = families_of(network)
+        assert families is not None
+        return cls(OfTables(families, evidence, units))
+
+    def means(self, network: BeliefNetwork, evidence: Evidence, units: np.ndarray, dtype: str) -> np.ndarray:
+        """(rows, units)"""
+        return self.tables.answer(EXACT, network, evidence, dtype).means
 
 
 class Group(NamedTuple):
-    """Barren units and all units above them."""
+    """Barren units and all units above them, and the sum that gives the means of all of them."""
 
     units: np.ndarray  # (units,)
-    reduced: list[tuple[np.ndarray, "Reduction"]]
-    seconds: float
+    sum: OfReduced | OfFamilies
+
+    @property
+    def seconds(self) -> float:
+        return self.sum.seconds
 
 
 class Predictions(NamedTuple):
@@ -59,9 +107,7 @@ class Predictions(NamedTuple):
         """The means (rows, units) that were found with those that are predicted."""
         means = np.array(found.means)
         for group in self.groups:
-            asked = evidence._replace(wanted=group.units)
-            exact = of_reduction(EXACT, group.reduced, network, asked, dtype, jointly=False)
-            means[:, group.units] = exact.means[:, group.units]
+            means[:, group.units] = group.sum.means(network, evidence, group.units, dtype)[:, group.units]
         return means if self.ratios is None else self.ratios.means(means, -found.free_energy, dtype)
 
 
@@ -82,7 +128,8 @@ def improved(network: BeliefNetwork, evidence: Evidence, found: Posterior, dtype
     means[rows] = predictions.means(piece, some, known, dtype)
     predicted[rows] &= predictions.missing
     notes = (*about.notes, *(predictions.notes if predicted[rows].any() else ()))
-    return found._replace(means=means, about=replace(about, notes=notes, predicted=predicted, knows_parents=None))
+    about = replace(with_predicted(about, predicted), notes=notes, knows_parents=None)
+    return found._replace(means=means, about=about)
 
 
 def _affordable(network: BeliefNetwork, evidence: Evidence, barren: np.ndarray) -> Predictions:
@@ -103,47 +150,106 @@ def _is_quickly_planned(network: BeliefNetwork, evidence: Evidence) -> bool:
     return network.num_edges * patterns <= MOST_PLANNED
 
 
+class TablesInGroups(NamedTuple):
+    """A row of evidence of a network of tables: the units above the evidence, and those below it in groups."""
+
+    tables: OfTables
+    predictions: Predictions
+
+    @classmethod
+    def of(cls, tables: OfTables, network: BeliefNetwork, limit: float) -> "TablesInGroups":
+        """`tables` of the units above the evidence; the others within so many seconds."""
+        units = cast(np.ndarray, tables.units)
+        return cls(tables, planned(network, tables.evidence, np.asarray(tables.unseen[0] & ~units), limit))
+
+    @property
+    def row_seconds(self) -> np.ndarray:
+        return self.tables.row_seconds + self.predictions.row_seconds
+
+    @property
+    def dearest(self) -> OfTables:
+        """The part that says what was done."""
+        return self.tables
+
+    def answer(self, method: "Exact", network: Network, evidence: Evidence, dtype: str) -> Posterior:
+        """The exact posterior; of units that would cost too much, as if their parents were independent."""
+        network = cast(BeliefNetwork, network)
+        found = self.tables.answer(method, network, evidence, dtype)
+        if found.status[0] != CONVERGED:
+            return found
+        means, missing = self.predictions.means(network, evidence, found, dtype), self.predictions.missing[None]
+        if not missing.any():
+            return found._replace(means=means)
+        edges, h = EdgeList.of(network.storage), np.atleast_2d(np.asarray(network.bias, float)).T
+        means = predicted(edges, h, network.activation, means.T, missing.T, by_field=False).T
+        certain = ~self.tables.unseen
+        inexact = missing & ~follow_exactly(edges, ~missing.T, certain.T, missing.T).T
+        about = with_predicted(found.about, inexact)
+        notes = (*about.notes, *(self.predictions.notes if inexact.any() else ()))
+        return found._replace(means=means.astype(dtype), about=replace(about, notes=notes))
+
+
 class _Planner:
+    """Groups from the top downwards: what is out of reach with a unit is so with all units below it.
+
+    What planning takes counts as well, and is predicted, so that the same question always has the same plan.
+    """
+
     def __init__(self, network: BeliefNetwork, evidence: Evidence, barren: np.ndarray, limit: float):
-        self.network, self.evidence, self.barren, self.limit = network, evidence, barren, limit
+        self.network, self.evidence, self.barren, self.left = network, evidence, barren, limit
         self.edges = EdgeList.of(network.storage)
+        self.way = OfReduced if families_of(network) is None else OfFamilies
+        self.informed = np.asarray(evidence.informed).any(axis=0)
         self.groups: list[Group] = []
         self.covered = np.zeros(len(barren), bool)
-        self.plans = int(np.clip(MOST_PLANNED // max(1, network.num_edges), 1, MOST_PLANS))
+        self.out_of_reach = np.zeros(len(barren), bool)
 
     def plan(self) -> None:
-        """From the last units upwards: what is above them comes with them, if it is the same in all networks."""
-        is_stack = self.network.stack is not None
-        last = np.flatnonzero(self.barren if is_stack else self._last_of(self.barren))
-        waiting = [last]
-        while waiting and self.plans:
+        """All units at once, and otherwise the upper half of them before the lower half, and so on."""
+        waiting = [self.edges.order.depth_first(self.barren)]
+        while waiting and self.left > 0:
             some = waiting.pop()
-            some = some[~self.covered[some]]
+            some = some[~self.covered[some] & ~self.out_of_reach[some]]
             if not len(some):
                 continue
             group = self._group(some)
-            if group.seconds <= max(LITTLE, self.limit * len(some) / len(last)) and group.seconds <= self.limit:
-                self._take(group)
+            if group.seconds <= self.left and (len(some) == 1 or group.seconds <= self._one_by_one(some)):
+                self.groups.append(group)
+                self.covered |= group.units
+                self.left -= group.seconds
             elif len(some) > 1:
                 waiting += [some[len(some) // 2 :], some[: len(some) // 2]]
             else:
-                above = group.units & self.barren & ~self.covered
-                above[some] = False
-                waiting.append(np.flatnonzero(self._last_of(above)))
+                self.out_of_reach |= self._below(some)
 
-    def _take(self, group: Group) -> None:
-        self.groups.append(group)
-        self.covered |= group.units
-        self.limit -= group.seconds
+    def _one_by_one(self, some: np.ndarray) -> float:
+        """What the units would take at least, each with a sum of its own."""
+        return max(LITTLE, len(some) * self._alone)
 
-    def _last_of(self, units: np.ndarray) -> np.ndarray:
-        """Those without children among them."""
-        parents = self.edges.parent[units[self.edges.child]]
-        return units & ~np.isin(np.arange(len(units)), parents)
+    @cached_property
+    def _alone(self) -> float:
+        """What the evidence takes without any of them."""
+        return self._sum(np.zeros(len(self.barren), bool))[1].seconds
+
+    def _sum(self, kept: np.ndarray) -> tuple[np.ndarray, OfReduced | OfFamilies]:
+        units = relevant(self.edges, (kept | self.informed)[:, None]).all(axis=1)
+        self.left -= PLANNING * units.sum()
+        return units, self.way.of(self.network, self.evidence, kept, units)
 
     def _group(self, some: np.ndarray) -> Group:
-        self.plans -= 1
-        kept = np.isin(np.arange(self.edges.size), some)
-        reduced = list(reductions(EXACT, self.network, self.evidence, prune=True, keep_barren=False, kept=kept))
-        seconds = sum(Exactly.of(part).seconds for _, reduction in reduced for part in reduction.parts)
-        return Group(relevant(self.edges, kept[:, None]).all(axis=1), reduced, seconds)
+        units, found = self._sum(np.isin(np.arange(self.edges.size), some))
+        return Group(units & self.barren, found)
+
+    def _below(self, some: np.ndarray) -> np.ndarray:
+        """These units, and all that depend on them."""
+        reached = np.isin(np.arange(self.edges.size), some)[:, None] * 1.0
+        shape = EdgeList(self.edges.child, self.edges.parent, self.edges.weight[:, :1], self.edges.size)
+        return shape.descend(_passes, _is_reached, (), (reached,))[:, 0] > 0
+
+
+def _passes(xp: Any, w: Any, reached: Any) -> tuple:
+    return (xp.where(w != 0, reached, 0.0),)
+
+
+def _is_reached(xp: Any, above: Any, own: Any) -> Any:
+    return xp.where(above + own > 0, 1.0, 0.0)

@@ -3,7 +3,7 @@
 One table holds the weights of all states of the units that are in: in a grid, of as many as its shorter side has. This
 is elimination in the order of a strip. Its tables are all about as large, so that few of them are kept on the way
 there, and those between two of these are computed again on the way back, where the means are found. Numbers are plain
-ones, scaled; where what is found there and back differs, logarithms take their place.
+ones, scaled; where one is too small or too large for floating point, logarithms take their place.
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from plefka.reduction.edges import EdgeList
 
 WIDEST = 23  # units that are in at a time
 ENTRY = 4e-9  # seconds for each entry of a table, there and back
-AGREE = 1e-9  # nats that what is found there and back may differ by
+LARGEST_LOG = 700.0  # of a factor that is a plain number
 
 
 class Step(NamedTuple):
@@ -55,6 +55,9 @@ class Strip(NamedTuple):
 
     @property
     def seconds(self) -> float:
+        """There and back; infinite where it is too wide."""
+        if self.width > WIDEST:
+            return np.inf
         return ENTRY * sum(2.0 ** (step.before + 1) * (3 + len(step.neighbours)) for step in self.steps)
 
 
@@ -66,7 +69,7 @@ def strip_of(units: np.ndarray, edges: EdgeList, there: np.ndarray) -> Strip:
     graph = sp.csr_array((np.flatnonzero(there) + 1.0, ends), shape=(len(units), len(units)))
     graph = sp.csr_array(graph + graph.T)
     orders = np.arange(len(units)), csgraph.reverse_cuthill_mckee(graph, symmetric_mode=True)
-    return min((_in_order(units, graph, order) for order in orders), key=lambda strip: strip.seconds)
+    return min((_in_order(units, graph, order) for order in orders), key=lambda strip: (strip.seconds, strip.width))
 
 
 def _in_order(units: np.ndarray, graph: sp.csr_array, order: np.ndarray) -> Strip:
@@ -93,10 +96,10 @@ class Run:
 
     def __init__(self, strip: Strip, weight: np.ndarray, h: np.ndarray, arithmetic: Arithmetic):
         self.strip, self.weight, self.h, self.a = strip, weight, h, arithmetic
-        self.means: dict[int, float] = {}
+        self.log_weights: dict[int, tuple[float, float]] = {}  # of the two states of each unit
 
-    def answer(self) -> tuple[float, float, dict[int, float]]:
-        """ln Z there, ln Z as it comes out back, and the means."""
+    def total(self) -> float:
+        """ln Z, and on the way back the weights of the states of all units."""
         kept, steps = self.strip.kept, self.strip.steps
         there, log_z = self._start(), 0.0
         marks = []
@@ -106,15 +109,14 @@ class Run:
                 there, log = self._scaled(self._left(step, self._entered(step, there)))
                 log_z += log
         log_z += float(self.a.to_log(there)[0])
-        back, log_back = self._start(), 0.0
+        back = self._start()
         for number in progress(range(len(marks) - 1, -1, -1), "finding means"):
             some, tables = steps[number * kept : (number + 1) * kept], [marks.pop()]
             for step in some[:-1]:
                 tables.append(self._scaled(self._left(step, self._entered(step, tables[-1])))[0])
             for step in reversed(some):
-                back, log = self._scaled(self._back(step, tables.pop(), back))
-                log_back += log
-        return log_z, log_back + float(self.a.to_log(back)[0]), self.means
+                back, _ = self._scaled(self._back(step, tables.pop(), back))
+        return log_z
 
     def _start(self) -> np.ndarray:
         return self.a.from_log(np.zeros(1))
@@ -137,11 +139,9 @@ class Run:
             seen[...] = self.a.times(seen, self.a.from_log(np.array(self.weight[coupling])))
 
     def _left(self, step: Step, table: np.ndarray) -> np.ndarray:
-        count = step.before + 1
         for gone, place in enumerate(step.leaving):
             seen = table.reshape(2 ** (place - gone), 2, -1)
             table = self.a.plus(seen[:, 0], seen[:, 1]).ravel()
-            count -= 1
         return table
 
     def _returned(self, step: Step, table: np.ndarray) -> np.ndarray:
@@ -156,7 +156,7 @@ class Run:
         on = self.a.times(on, self.a.from_log(np.array(self.h[step.unit])))
         self._couple(step, on)
         with_off, with_on = (float(self._total(self.a.times(there, side))) for side in (off, on))
-        self.means[step.unit] = float(1 / (1 + np.exp(np.clip(with_off - with_on, -745, 709))))
+        self.log_weights[step.unit] = with_off, with_on
         return self.a.plus(off, on)
 
     def _total(self, table: np.ndarray) -> Any:
@@ -227,12 +227,13 @@ class OfStrips:
 
 
 def solved(strip: Strip, weight: np.ndarray, h: np.ndarray) -> tuple[float, dict[int, float]]:
-    """ln Z and the means, by plain numbers where these do."""
-    largest = max(np.abs(weight).max(initial=0.0), np.abs(h).max(initial=0.0))
-    if largest < 300:
-        with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
-            there, back, means = Run(strip, weight, h, PLAIN).answer()
-        if abs(there - back) <= AGREE * max(1.0, abs(there)):
-            return there, means
-    there, _, means = Run(strip, weight, h, LOGARITHMS).answer()
-    return there, means
+    """ln Z and the means, by plain numbers where each of them can be one."""
+    lost = [] if max(np.abs(weight).max(initial=0.0), np.abs(h).max(initial=0.0)) < LARGEST_LOG else ["overflow"]
+    run = Run(strip, weight, h, LOGARITHMS if lost else PLAIN)
+    with np.errstate(under="call", over="call", invalid="ignore", call=lambda what, _: lost.append(what)):
+        log_z = run.total()
+    if lost and run.a is PLAIN:
+        run = Run(strip, weight, h, LOGARITHMS)
+        log_z = run.total()
+    off, on = np.array(list(run.log_weights.values())).reshape(-1, 2).T
+    return log_z, dict(zip(run.log_weights, np.exp(on - np.logaddexp(off, on)).tolist(), strict=True))

@@ -20,7 +20,7 @@ from plefka.networks.belief import BeliefNetwork
 from plefka.networks.conditionals import unit_logs
 from plefka.networks.network import Network
 from plefka.networks.units import units_of
-from plefka.posterior import About, Posterior
+from plefka.posterior import EXACT, About, Posterior, of_rows
 from plefka.reduction.reduce import reduce
 
 if TYPE_CHECKING:
@@ -67,12 +67,17 @@ def _of_units(network: BeliefNetwork) -> Iterator[tuple[tuple[int, ...], np.ndar
 
 @dataclass(frozen=True, eq=False)
 class OfTables(Elimination):
-    """Rows of evidence of a network of tables, with all its barren units."""
+    """Rows of evidence of a network of tables: all its units, barren ones too, or some with all that are above them."""
 
     families: list[Family]
     evidence: Evidence
-    notes: tuple[str, ...] = ()
+    units: np.ndarray | None = None  # (units,): those that are summed over, as far as they are hidden; None: all
     enumerates: bool = field(default=False, init=False)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """A sentence for the user, where units with several others were summed over."""
+        return (f"summed by elimination, with tables of up to 2^{self.width} entries",) if self.width else ()
 
     @property
     def num_rows(self) -> int:
@@ -95,16 +100,28 @@ class OfTables(Elimination):
     def tilt(self) -> np.ndarray | None:
         return None if self.evidence.tilt is None else np.asarray(self.evidence.tilt, float).T
 
+    @property
+    def unseen(self) -> np.ndarray:
+        """(rows, units): what was not observed."""
+        return np.isnan(self.evidence.rows)
+
+    @cached_property
+    def hidden(self) -> np.ndarray:
+        """(units, rows): what is summed over."""
+        return self.unseen.T if self.units is None else self.unseen.T & self.units[:, None]
+
     def patterns(self) -> list[np.ndarray]:
-        hidden = np.isnan(self.known)
+        hidden = self.hidden
         return grouped(hidden if self.tilt is None else np.concatenate([hidden, self.tilt != 0]))
 
     def factors(self, rows: np.ndarray) -> Factors:
         """The tables at the states that were observed."""
-        known, free = self.known[:, rows], np.isnan(self.known[:, rows[0]]).tolist()
+        known, free = self.known[:, rows], self.hidden[:, rows[0]].tolist()
         constant, prior = self._soft(known, rows)
         tables: dict[tuple[int, ...], np.ndarray] = {}
         for scope, log in self.families:
+            if self.units is not None and not self.units[scope[0]]:
+                continue
             left, found = _at(scope, log, known, free)
             if not left:
                 constant = constant + found
@@ -139,9 +156,10 @@ class OfTables(Elimination):
             if not evidence.batched:
                 reduce(network, evidence)  # says which observations contradict each other
         steps = np.zeros(self.num_rows, int)
-        note = f"summed by elimination, with tables of up to 2^{self.width} entries"
-        predicted = np.zeros(means.shape, bool)
-        about = About(True, is_exact=True, notes=(note,) if self.width else (), predicted=predicted)
+        about = About(
+            True, notes=self.notes, predicted=np.zeros(means.shape, bool),
+            accuracy=of_rows(self.num_rows, is_exact=True), means_accuracy=np.full(means.shape, EXACT),
+        )  # fmt: skip
         status = status_of(-log_z, np.where)
         return Posterior(means.astype(dtype), -log_z.astype(dtype), status, steps, steps, steps * 0.0, about=about)
 

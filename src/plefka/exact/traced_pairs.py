@@ -47,7 +47,9 @@ def summed_in_trace(reduction: "TracedPairs") -> Posterior:
     log_z, means = _by_row(of_row, storage, question, S.shape[1] * (2 + len(others)))
     status, steps = jnp.where(jnp.isnan(log_z), NOT_FINITE, CONVERGED), jnp.zeros(log_z.shape, int)
     means = reduction.restored(means.T, None)
-    return Posterior(means, -log_z, status, steps, steps, jnp.zeros_like(log_z), None, About(True, is_exact=True))
+    return Posterior(
+        means, -log_z, status, steps, steps, jnp.zeros_like(log_z), None, About(True, exact_rows=lambda: True)
+    )
 
 
 def _by_row(function: Any, storage: Storage, question: Any, work: int) -> tuple[Any, Any]:

@@ -1,7 +1,7 @@
 """`series`: the Taylor series of G(u, gamma) at gamma = 0, where it converges, and what it sums to.       (17)"""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from plefka.expansion.pade import approximant
 from plefka.expansion.pinned import Pinned
 from plefka.expansion.radius import by_ratios, guesses, poles
 from plefka.expansion.sentences import COLUMNS, rows_of, verdict_of
+from plefka.expansion.truncated import check_truncation, truncated_energies
+from plefka.networks.belief import BeliefNetwork
 from plefka.networks.network import Network
 from plefka.question import LARGEST_THETA
 from plefka.tables import text_table
@@ -125,7 +127,9 @@ class Series:
         return series_html(self)
 
 
-def series(network: Network, evidence: Any, order: int = MOST_ORDERS, means: Any = None) -> Series:
+def series(
+    network: Network, evidence: Any, order: int = MOST_ORDERS, means: Any = None, *, taylor: int | None = None
+) -> Series:
     """The exact Taylor coefficients in gamma of G(u, gamma), Plefka's expansion, for up to 16 hidden units.
 
     G(u, gamma) is the free energy of the network with its energy multiplied by gamma, and with external fields that
@@ -140,6 +144,9 @@ def series(network: Network, evidence: Any, order: int = MOST_ORDERS, means: Any
     - `means`: the means u of all units, as for `free_energy`, strictly between 0 and 1 where units are hidden. The
         default is the exact posterior means, where G(u, 1) is lowest and equals -ln Z with the evidence clamped:
         -ln P(evidence) for a belief network, `-infer(...).log_partition` for a Boltzmann machine.
+    - `taylor`: C of (43), from 1 to 4: instead of the energy (4), its Taylor polynomial of this degree in the fields,
+        about the mean fields at u. The first two partial sums are then the schemes G11, G12, ... and G21, G22 at u, and
+        `exact` is what the whole series of this energy stands for, which is not -ln P(evidence).
 
     **Example:**
 
@@ -152,15 +159,19 @@ def series(network: Network, evidence: Any, order: int = MOST_ORDERS, means: Any
     if not isinstance(order, int | np.integer) or isinstance(order, bool) or not 1 <= order <= MOST_ORDERS:
         raise InvalidInput(f"order must be a whole number from 1 to {MOST_ORDERS}; got {order!r}.")
     given = _one_row(network, evidence)
+    if taylor is not None:
+        check_truncation(network, taylor)
     states = hidden_states(network, given)
     theta = states.log_odds() if means is None else _log_odds(network, states, means)
     _check_uncertain(network, states, theta)
     u = np.where(states.hidden, 0.0, given.rows[0])
     u[states.hidden] = 1 / (1 + np.exp(-theta))
     energies = -states.log_weights
+    if taylor is not None:
+        energies = truncated_energies(cast(BeliefNetwork, network), given, states, u, taylor)
     c, digits = with_digits(energies, theta, int(order))
     pinned = Pinned.at(energies, theta)
-    exact = -states.log_partition if means is None else exact_free_energy(pinned)
+    exact = -states.log_partition if means is None and taylor is None else exact_free_energy(pinned)
     return Series(c, digits, exact, u, *_radius(pinned, c))
 
 

@@ -38,11 +38,12 @@ def posterior(method: "Findings", part: "Part", *, dtype: str) -> Posterior:
     means, slope, error = (np.stack(z, axis=1) for z in zip(*((e.means, e.slope, e.means_error) for e in found)))
     states = np.stack([e.states for e in found], axis=2)
     exact = np.array([estimate.num_exact == estimate.num_findings for estimate in found])
-    is_exact = bool(exact.all())
-    proposals = np.zeros((len(states), size)), states
+    proposals, sampled = (np.zeros((len(states), size)), states), ~exact & (method.samples > 0)
     about = About(
-        is_exact, _notes(method, found), is_exact=is_exact, proposals=proposals,
+        bool(exact.all()), is_upper=method.samples == 0, notes=_notes(method, found), proposals=proposals,
         draws=PosteriorDraws(states, method.seed), exact_rows=lambda: exact,
+        error=np.where(sampled, [float(e.average.standard_error) for e in found], np.nan),
+        means_error=np.where(sampled, error, np.nan),
     )  # fmt: skip
     return Posterior(
         means.astype(dtype), -log_z.astype(dtype), status, np.full(size, method.samples), np.zeros(size, int),

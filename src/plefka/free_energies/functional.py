@@ -15,7 +15,28 @@ from plefka.question import Question
 
 
 class Functional(eqx.Module):
-    """G = G_0 + energy; subclasses are the schemes."""
+    """A free energy of the means, G = G_0 + energy, that is minimised. A subclass defines `network_energy`.
+
+    G_0 and soft evidence are added for it, and all derivatives are taken by JAX, of which its arrays are: `u` is
+    (units, rows), and the energy one number for each row. Of a question, `model.weights.power_sums(y, z, ...)` are
+    sum_j w_ij y_j, sum_j w_ij^2 z_j, ... over the parents of each unit, `model.h` are the biases, `model.activation`
+    has `log_on` and `log_off`, and `model.counted` says whose term is part of the energy.
+
+    >>> import jax.numpy as jnp
+    >>> import plefka as pf
+    >>> @pf.register("mean_field_of_fields")
+    ... class OfFields(pf.Functional):
+    ...     def network_energy(self, question, u):  # G11 of the paper
+    ...         model = question.model
+    ...         (x,) = model.weights.power_sums(u)
+    ...         f, x = model.activation, model.activation.off_poles(x + model.h)
+    ...         return -jnp.sum(model.counted * (u * f.log_on(x) + (1 - u) * f.log_off(x)), axis=0)
+    >>> net, evidence = pf.example("espresso"), {"slow_flow": 1}
+    >>> own, G11 = (pf.infer(net, evidence, method) for method in ("mean_field_of_fields", "G11"))
+    >>> abs(own.log_likelihood - G11.log_likelihood) < 1e-9
+    True
+    >>> pf.unregister("mean_field_of_fields")
+    """
 
     needs_tables: ClassVar[bool] = False  # all parents of a unit come in together
     predicts_by_field: ClassVar[bool] = True  # barren units by f at the mean field, as the paper would; else by <f>
@@ -34,9 +55,17 @@ class Functional(eqx.Module):
         return ()
 
     @property
-    @abstractmethod
     def is_bound(self) -> bool:
         """Whether -G never exceeds ln P(evidence)."""
+        return False
+
+    def is_bound_of(self, activation: Activation, most_parents: int) -> bool:
+        """The same of a functional that is not fitted, for units with so many parents at most."""
+        return self.is_bound
+
+    def exact_rows(self, question: Question) -> Any:
+        """(rows,): where the minimum of G is -ln P(evidence) and its means are exact. Nowhere that is known."""
+        return False
 
     @property
     def needs_pairs(self) -> bool:
@@ -47,13 +76,13 @@ class Functional(eqx.Module):
         """The units without a leak that make the free energy infinite, at the means u, or anywhere; None: none."""
         return None
 
-    @abstractmethod
     def powers(self, activation: Activation) -> int:
-        """The highest power of a weight in the formulas."""
+        """The highest power of a weight in the formulas: how many arguments power_sums takes."""
+        return 1
 
-    @abstractmethod
     def row_work(self, size: int, num_edges: int, num_pairs: int) -> int:
         """How many numbers are held at once for one row."""
+        return size + num_edges
 
     @abstractmethod
     def network_energy(self, question: Question, u: Float[Array, "units rows"]) -> Float[Array, " rows"]:

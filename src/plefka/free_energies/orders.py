@@ -50,6 +50,9 @@ class Orders(Functional):
     def is_bound(self) -> bool:
         return False
 
+    def exact_rows(self, question: Question) -> Any:
+        return self.first.exact_rows(question)
+
     def powers(self, activation: Activation) -> int:
         return 1
 

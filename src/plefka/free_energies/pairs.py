@@ -29,6 +29,7 @@ from plefka.methods import HigherOrder, MeanField, SecondOrder, does_not_apply
 from plefka.networks.blocks import Blocks
 from plefka.networks.storage import OpenStorage, Storage
 from plefka.question import Question
+from plefka.reduction.dependence import uncoupled
 
 if TYPE_CHECKING:
     from plefka.reduction.reduce import Part
@@ -135,6 +136,9 @@ class PairOrders(Functional):
     def suited(self, storage: Storage) -> Storage:
         """From the third order on a matrix, or the block of a restricted machine."""
         return storage if self.order < 3 or _has_matrix(storage) else _as_matrix(storage)
+
+    def exact_rows(self, question: Question) -> Any:
+        return uncoupled(question)
 
     def powers(self, activation: Any) -> int:
         return self.order

@@ -22,6 +22,7 @@ from plefka.averages.range import Range, range_of
 from plefka.free_energies.functional import Functional
 from plefka.networks.storage import OpenStorage
 from plefka.question import Question
+from plefka.reduction.dependence import without_pairs
 from plefka.reduction.edges import EdgeList, Edges, TracedEdges
 from plefka.reduction.summing import is_edge, times
 
@@ -47,6 +48,17 @@ class Untruncated(Functional):
     @property
     def is_bound(self) -> bool:
         return self.order == 1 and self.exact_averages
+
+    def is_bound_of(self, activation: Activation, most_parents: int) -> bool:
+        return self.is_bound and self.range.average(activation, most_parents).is_exact
+
+    def exact_rows(self, question: Question) -> Any:
+        """Where free units are independent of each other: <E> is E, and there is no pair."""
+        ruled_out = np.isinf(np.asarray(question.storage.edge_list()[2])).any(axis=0)  # what counts as a finite weight
+        if not self.exact_averages or question.model.activation.rules_out_states:
+            return False
+        missing = self.units_without_leak(question)  # or with so small a leak that it counts as a larger one
+        return without_pairs(question) & ~ruled_out & (True if missing is None else ~np.asarray(missing).any(axis=0))
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -259,6 +259,12 @@ class ByRow:
         barren[self.row, self.unit] = False
         return barren[part.rows].T
 
+    def certain_of(self, part: "Part") -> np.ndarray:
+        """The units (units, rows) whose state was observed, or follows from what was, of the rows of one part."""
+        certain = ~np.isnan(self.rows)
+        certain[self.row, self.unit] = ~self.given.hidden[:, 0]
+        return certain[part.rows].T
+
     def binds_barren(self, wanted: Any = None) -> np.ndarray:
         """(rows,): whether any of them may have parents that depend on each other: in a large network, they may."""
         return np.ones(len(self.rows), bool)

@@ -41,16 +41,21 @@ def certain(edges: EdgeList, h: np.ndarray, activation: Activation, known: np.nd
         """Whether a parent is on whose edge is such."""
         return edges.down(lambda w, on: is_one(w) * on, (), (on * 1.0,)) > 0
 
-    def follow(rule: Callable, start: np.ndarray) -> np.ndarray:
-        return edges.settled(lambda _, values: rule(values), None, start)
+    def off(xp, children, known, hidden):
+        return xp.where((known == 0) | ((hidden > 0) & (children > 0)), 1.0, 0.0)
 
-    hidden, nothing = np.isnan(known), np.zeros(known.shape)
-    switched_off = follow(lambda off: np.maximum(off, hidden * (sure.up(np.isinf, off) > 0)), (known == 0) * 1.0)
+    def possibly_on(xp, causes, known, alone):
+        return xp.where(known != known, xp.where((alone > 0) | (causes > 0), 1.0, 0.0), known)
+
+    def surely_on(xp, switches, known):
+        return xp.where(known != known, xp.where(switches > 0, 1.0, 0.0), known)
+
+    hidden = np.isnan(known)
+    switched_off = sure.ascend(lambda xp, w, *_: np.isinf(w) * 1.0, off, (known, hidden * 1.0))
     with_off = np.where(switched_off > 0, 0.0, known)
-    may_be_on = follow(
-        lambda on: np.where(np.isnan(with_off), alone | parents(causes, _positive, on), with_off), nothing
-    )
-    must_be_on = follow(lambda on: np.where(hidden, parents(sure, np.isinf, on) * 1.0, known), nothing)
+    own = with_off, np.broadcast_to(alone, known.shape) * 1.0
+    may_be_on = causes.descend(lambda xp, w, on: (xp.where(w > 0, on, 0.0),), possibly_on, (), own)
+    must_be_on = sure.descend(lambda xp, w, on: (xp.where(w == xp.inf, on, 0.0),), surely_on, (), (known,))
     found = np.where(np.isnan(with_off) & (may_be_on == 0), 0.0, with_off)
     found = np.where(np.isnan(found) & (must_be_on == 1), 1.0, found)
     unexplained = (known == 1) & ~(alone | parents(causes, _positive, may_be_on))

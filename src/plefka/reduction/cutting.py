@@ -14,11 +14,10 @@ from plefka.activations import Activation
 from plefka.question import BeliefModel, Question
 from plefka.reduction.edges import EdgeList, alike
 from plefka.reduction.layout import LARGE, Layout, lay_out
-from plefka.reduction.summing import Given, Reduced, is_edge, log_sums, times
+from plefka.reduction.summing import LEAST, Given, Reduced, is_edge, log_sums, times
 
 WORTH = 2  # a large network is stored anew only where so many times fewer edges are left
 FILLER_BIAS = 1.0  # of units that fill up: a usual field
-LEAST = -1e10  # stands for ln 0: exp of it is 0, and differences of two of them are numbers
 
 
 @dataclass(frozen=True, eq=False)

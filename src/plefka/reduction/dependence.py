@@ -4,6 +4,7 @@ Units and factors are a graph; a factor is shared by a unit and its parents, and
 Barren units that close no loop of it have parents in separate parts: these are independent of each other.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +14,8 @@ from scipy.sparse.csgraph import connected_components
 from plefka.question import Question
 from plefka.reduction.edges import EdgeList
 from plefka.reduction.summing import Given
+
+ROUNDING = 1e-13  # of a mean, by which a further step may still change it where the answer is called exact
 
 
 class _Graphs(NamedTuple):
@@ -36,17 +39,31 @@ class _Graphs(NamedTuple):
         """Whether any row has few enough links for that."""
         return bool((np.bincount(self.row, minlength=self.shape[1]) < 2 * self.shape[0]).any())
 
+    def most_bound(self) -> np.ndarray:
+        """(rows,): the largest number of units that a factor binds."""
+        size, count = self.shape
+        return (
+            np.bincount(self.row * size + self.factor, minlength=size * count)
+            .reshape(count, size)
+            .max(axis=1, initial=0)
+        )
+
     def surplus(self) -> np.ndarray:
         """(rows,): how many links could be cut without taking a part of the graph apart."""
         size, count = self.shape
-        first = self.row * 2 * size
-        ones, ends = np.ones(len(self.row), bool), (first + self.unit, first + size + self.factor)
-        graph = sp.coo_array((ones, ends), shape=(2 * size * count,) * 2)
-        parts, label = connected_components(graph, directed=False)
-        row_of_part = np.zeros(parts, int)
-        row_of_part[label] = np.arange(2 * size * count) // (2 * size)
-        links, separate = (np.bincount(z, minlength=count) for z in (self.row, row_of_part))
-        return links - (2 * size - separate)
+        return _surplus(self.row, self.unit, size + self.factor, (2 * size, count))
+
+
+def _surplus(row: np.ndarray, one: np.ndarray, other: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+    """(rows,): of links from one node to another, how many could be cut without taking a part of the graph apart."""
+    nodes, count = shape
+    ones, ends = np.ones(len(row), bool), (row * nodes + one, row * nodes + other)
+    graph = sp.coo_array((ones, ends), shape=(nodes * count,) * 2)
+    parts, label = connected_components(graph, directed=False)
+    row_of_part = np.zeros(parts, int)
+    row_of_part[label] = np.arange(nodes * count) // nodes
+    links, separate = (np.bincount(z, minlength=count) for z in (row, row_of_part))
+    return links - (nodes - separate)
 
 
 def binds_barren(given: Given, relevant: Any, barren: np.ndarray) -> np.ndarray:
@@ -56,20 +73,75 @@ def binds_barren(given: Given, relevant: Any, barren: np.ndarray) -> np.ndarray:
     return those > without
 
 
+def where_settled(known: Callable[[Question], Any], question: Question, residual: np.ndarray) -> np.ndarray:
+    """(rows,): where a further step would change nothing, and where this is known of a question with these rows."""
+    found, rows = np.zeros(question.num_rows, bool), np.flatnonzero(residual <= ROUNDING)
+    found[rows] = known(question.take(rows)) if rows.size else False
+    return found
+
+
 def without_loops(question: Question) -> np.ndarray:
     """(rows,): whether the factors of a question form trees, on which messages are exact."""
+    graphs = _graphs_of(question)
+    return graphs.surplus() == 0 if graphs.may_be_trees() else np.zeros(question.num_rows, bool)
+
+
+def without_pairs(question: Question) -> np.ndarray:
+    """(rows,): whether no factor of a question binds two free units, so that these are independent of each other."""
+    return _graphs_of(question).most_bound() <= 1
+
+
+def coupled_in_trees(question: Question) -> np.ndarray:
+    """(rows,): whether the couplings between the free units of a Boltzmann machine form no loop."""
+    edge, row, edges = _couplings(question)
+    few = np.bincount(row, minlength=question.num_rows) < question.size
+    if not few.any():
+        return few
+    return _surplus(row, edges.parent[edge], edges.child[edge], (question.size, question.num_rows)) == 0
+
+
+def uncoupled(question: Question) -> np.ndarray:
+    """(rows,): whether there is no coupling between the free units of a Boltzmann machine."""
+    return np.bincount(_couplings(question)[1], minlength=question.num_rows) == 0
+
+
+def _couplings(question: Question) -> tuple[np.ndarray, np.ndarray, EdgeList]:
+    """Which couplings there are between free units, and in which rows."""
+    edges, free = EdgeList.of(question.storage), np.asarray(question.free)
+    edge, row = np.nonzero(free[edges.parent] & free[edges.child] & (edges.weight != 0))
+    return edge, row, edges
+
+
+def _graphs_of(question: Question) -> _Graphs:
+    """Of the free units; a unit that is off binds none of its parents where that is linear in them."""
     model, edges, free = question.model, EdgeList.of(question.storage), np.asarray(question.free)
     linear = np.broadcast_to(model.activation.is_linear_off(model.h), free.shape)
-    graphs = _Graphs.of(edges, free, np.asarray(model.counted) & ~(~free & (question.values == 0) & linear))
-    return graphs.surplus() == 0 if graphs.may_be_trees() else np.zeros(question.num_rows, bool)
+    return _Graphs.of(edges, free, np.asarray(model.counted) & ~(~free & (question.values == 0) & linear))
+
+
+def follow_exactly(edges: EdgeList, exact: np.ndarray, certain: np.ndarray, barren: np.ndarray) -> np.ndarray:
+    """(units, rows): barren units whose mean is exact: those of their parents are, and one is uncertain at most.
+
+    `exact`, `certain`: (units, rows), what is known of all other units.
+    """
+
+    def ends(xp, w, exact, uncertain):
+        there = xp.where(w != 0, 1.0, 0.0)
+        return there * (1 - exact), there * uncertain
+
+    def unit(xp, inexact, uncertain, exact, barren):
+        return xp.where(barren > 0, xp.where((inexact > 0) | (uncertain > 1), 0.0, 1.0), exact)
+
+    own = (exact * 1.0, barren * 1.0)
+    return barren & (edges.descend(ends, unit, (~certain * 1.0,), own) > 0)
 
 
 def have_several_parents(edges: EdgeList) -> np.ndarray:
     """(units,): those with several parents, and all below them; the others follow from the mean of a single unit."""
-    found = np.bincount(edges.child, minlength=edges.size) > 1
-    while True:
-        below = found.copy()
-        below[edges.child[found[edges.parent]]] = True
-        if np.array_equal(below, found):
-            return found
-        found = below
+    several = (np.bincount(edges.child, minlength=edges.size) > 1)[:, None] * 1.0
+
+    def unit(xp, above, several):
+        return xp.where(above + several > 0, 1.0, 0.0)
+
+    shape = EdgeList(edges.child, edges.parent, edges.weight[:, :1], edges.size)
+    return shape.descend(lambda xp, w, found: (found,), unit, (), (several,))[:, 0] > 0

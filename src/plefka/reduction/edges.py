@@ -16,8 +16,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from plefka.activations import AnyArray
-from plefka.networks.arrows import differs, map_edges_up, settled_along
+from plefka.networks.arrows import map_edges_up, settled_along
 from plefka.networks.storage import Products, Storage
+from plefka.reduction.order import Order
 
 CERTAIN_WEIGHT = 1e30  # an infinite weight as a number: no other sum comes near it, and 0 times it is 0
 
@@ -80,16 +81,28 @@ class EdgeList:
         )
         return by_child, by_parent
 
-    def settled(self, once: Callable, arguments: Any, start: np.ndarray) -> np.ndarray:
-        """values = once(arguments, values), by repetition, where values of a unit follow from those along the edges."""
-        values = start
-        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-            for _ in range(self.size + 1):  # no path has more edges than there are units
-                new = once(arguments, values)
-                if not np.any(differs(new, values)):
-                    return new
-                values = new
-        return values
+    @cached_property
+    def order(self) -> Order:
+        """Units after their parents, and before their children."""
+        return Order(self.child, self.parent, self.size)
+
+    def descend(self, edge: Callable, unit: Callable, parents: tuple = (), own: tuple = ()) -> np.ndarray:
+        """values_i = unit(xp, sums over the parents j of edge(xp, w_ij, values_j, terms of j...), own terms of i...).
+
+        `edge` gives a tuple of terms, of which each has a sum of its own.
+        """
+        return self.order.downwards.follow(edge, unit, self.weight, parents, own)
+
+    def ascend(self, coefficient: Callable, unit: Callable, own: tuple = ()) -> np.ndarray:
+        """values_j = unit(xp, sum over the children i of values_i coefficient(xp, w_ij, own terms of j...), own...)."""
+        factor = np.asarray(coefficient(np, self.weight, *(z[self.parent] for z in own)), float)
+        return self.order.upwards.follow(_product, unit, factor, (), own)
+
+    def attempted(self, attempt: Callable, fails: Callable, nothing: np.ndarray) -> Any:
+        """attempt(without) with as much left out, from nothing on, as is needed for fails(attempt) to be empty."""
+        while (failing := fails(found := attempt(nothing))).any():
+            nothing = nothing | failing
+        return found
 
     def where_any(self, mask: np.ndarray, function: Callable, otherwise: Any) -> Any:
         """function() where the mask is set anywhere."""
@@ -116,14 +129,43 @@ class TracedEdges(eqx.Module):
     def up(self, function: Callable, values: Any, parents: tuple = ()) -> Any:
         return map_edges_up(self.weights, function, values, parents)
 
-    def settled(self, once: Callable, arguments: Any, start: Any) -> Any:
-        return settled_along(once, arguments, jax.lax.stop_gradient(start))
+    def descend(self, edge: Callable, unit: Callable, parents: tuple = (), own: tuple = ()) -> Any:
+        def once(arguments, values):
+            edges, parents, own = arguments
+            sums = edges.weights.map_edges(lambda *ends: edge(jnp, *ends), (), (values, *parents))
+            return unit(jnp, *sums, *own)
+
+        return self._settled(once, (self, parents, own))
+
+    def ascend(self, coefficient: Callable, unit: Callable, own: tuple = ()) -> Any:
+        def once(arguments, values):
+            edges, own = arguments
+            return unit(jnp, edges.up(lambda w, *ends: coefficient(jnp, w, *ends), values, own), *own)
+
+        return self._settled(once, (self, own))
+
+    def _settled(self, once: Callable, arguments: Any) -> Any:
+        """values = once(arguments, values), by repetition."""
+        like = max(jax.tree.leaves(arguments[1:]), key=lambda z: z.size)
+        return settled_along(once, arguments, jnp.zeros(like.shape, jnp.zeros(()).dtype))
+
+    def attempted(self, attempt: Callable, fails: Callable, nothing: Any) -> Any:
+        def once(state):
+            without = state[0] | state[1]
+            return without, fails(attempt(without))
+
+        without, _ = jax.lax.while_loop(lambda state: jnp.any(state[1]), once, once((nothing, nothing)))
+        return attempt(jax.lax.stop_gradient(without))
 
     def where_any(self, mask: Any, function: Callable, otherwise: Any) -> Any:
         return jax.lax.cond(jnp.any(mask), function, lambda: otherwise)
 
 
 Edges = EdgeList | TracedEdges
+
+
+def _product(xp: Any, factor: Any, value: Any) -> tuple:
+    return (factor * value,)
 
 
 def alike(function: Callable, edges: Edges, mask: Any) -> Any:

@@ -79,7 +79,8 @@ def settled(question: Question) -> Posterior | None:
     if question.free.any():
         return None
     nothing, steps = np.zeros(question.num_rows), np.zeros(question.num_rows, int)
-    about = About(True, is_exact=True, contributions=np.zeros(question.free.shape))
+    everywhere = np.ones(question.num_rows, bool)
+    about = About(True, exact_rows=lambda: everywhere, contributions=np.zeros(question.free.shape))
     return Posterior(question.values, nothing, steps + CONVERGED, steps, steps, nothing, about=about)
 
 
@@ -215,6 +216,10 @@ class ReducedPairs:
     def barren_of(self, part: Part, wanted: Any = None) -> np.ndarray:
         """None: every unit counts."""
         return np.zeros(self.free.shape, bool)
+
+    def certain_of(self, part: Part) -> np.ndarray:
+        """Units that are known, and those without a free neighbour, whose mean is exact whatever the method."""
+        return ~self.free
 
     def binds_barren(self, wanted: Any = None) -> np.ndarray:
         return np.zeros(self.free.shape[1], bool)

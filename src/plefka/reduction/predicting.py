@@ -32,19 +32,18 @@ def predicted(
     """
     if not barren.any():
         return means
+    if _is_product(activation) and not by_field:
+        return _products(edges, h, means, barren)
     means = means.copy(order="K")
     np.copyto(means, 0.5, where=barren)
-    for units, kind in _by_kind(in_order(edges, np.asarray(barren.any(axis=1))), h, activation):
+    by_child = edges.take(np.argsort(edges.child, kind="stable"))
+    ends = np.searchsorted(by_child.child, np.arange(edges.size + 1)).tolist()
+    for units, kind in _by_kind(edges.order.groups(np.asarray(barren.any(axis=1))), h, activation):
         rule = _at_mean_field if by_field else _closed_form if _is_product(kind) else _by_averages
-        here, place = np.isin(edges.child, units), np.full(edges.size, -1)
+        place = np.full(edges.size, -1)
         place[units] = np.arange(len(units))
-        inner = edges.take(here)
+        inner = by_child.take(np.concatenate([np.arange(ends[unit], ends[unit + 1]) for unit in units.tolist()]))
         local = EdgeList(place[inner.child], inner.parent, inner.weight, len(units))
-        if not len(inner.child) and h.shape[1] == 1 and rule is not _by_averages:  # the same in every row
-            prior, those = np.full(h.shape, np.nan), np.zeros(h.shape, bool)
-            prior[units], those[units] = rule(local, h[units], kind, means[:, :1]), True
-            np.copyto(means, prior, where=barren & those)
-            continue
         step = max(1, AT_ONCE // max(len(inner.child), 1))
         chunks = [slice(first, first + step) for first in range(0, means.shape[1], step)]
 
@@ -55,6 +54,26 @@ def predicted(
 
         on_all_cores(predict, chunks)
     return means
+
+
+def _products(edges: EdgeList, h: np.ndarray, means: np.ndarray, barren: np.ndarray) -> np.ndarray:
+    """1 - exp(-h) prod_j (1 - u_j + u_j exp(-w_j)) of noisy-or units, each after its parents."""
+
+    def term(xp, w, u):
+        return (-xp.log1p(u * xp.expm1(-w)),)
+
+    def mean(xp, terms, h, known, barren):
+        return xp.where(barren > 0, -xp.expm1(-(h + terms)), known)
+
+    found = np.empty(means.shape)
+    step = max(1, AT_ONCE // max(len(edges.child), 1))
+
+    def predict(some: slice) -> None:
+        own = h if h.shape[1] == 1 else h[:, some], means[:, some], barren[:, some] * 1.0
+        found[:, some] = edges.of_rows(some).descend(term, mean, (), own)
+
+    on_all_cores(predict, [slice(first, first + step) for first in range(0, means.shape[1], step)])
+    return found
 
 
 def _by_kind(
@@ -73,23 +92,6 @@ def _by_kind(
 
 def _is_product(kind: Activation) -> bool:
     return kind.has_linear_log_off and not kind.mixes_kinds
-
-
-def in_order(edges: EdgeList, barren: np.ndarray) -> list[np.ndarray]:
-    """Barren units in groups, each after those of their parents that are barren."""
-    inner = barren[edges.child] & barren[edges.parent]
-    child, parent = edges.child[inner], edges.parent[inner]
-    level = np.zeros(edges.size, int)
-    for _ in range(edges.size):
-        below = level.copy()
-        np.maximum.at(below, child, level[parent] + 1)
-        if np.array_equal(below, level):
-            break
-        level = below
-    else:  # the networks of a stack may order units differently: as often as a path can have edges
-        return [np.flatnonzero(barren)] * int(barren.sum())
-    units = np.flatnonzero(barren)
-    return [units[level[units] == k] for k in range(level[units].max(initial=0) + 1)]
 
 
 def _sums(edges: EdgeList, terms: np.ndarray) -> np.ndarray:
@@ -119,7 +121,7 @@ def _by_averages(edges: EdgeList, h, activation: Activation, means: np.ndarray) 
     found = np.empty((edges.size, means.shape[1]))
     counts = np.bincount(edges.child, minlength=edges.size)
     most = int(counts.max(initial=1))
-    if 2.0**most * found.size <= FEW_STATES:
+    if 2**most * found.size <= FEW_STATES:
         return _over_states(edges, h, activation, means)
     shape = SUMMED_WIDTHS[bisect_left(SUMMED_WIDTHS, most)] if activation.mixes_kinds else rung(most), rung(edges.size)
     order = np.argsort(edges.child, kind="stable")

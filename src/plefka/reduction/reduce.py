@@ -111,6 +111,8 @@ def reduce_belief(
         _refuse_impossible(network, sure, np.arange(network.size), evidence.rows[0])
     if not prune:
         given = Given(edges, h, network.activation, known, tilt)
+        decided = np.isnan(known) & ~np.isnan(sure.known)  # units that stay free: their other state is not excluded
+        sure = sure._replace(loose=sure.loose | decided)
         return Together(network.storage, given, sure, whole(given), None, observed_tilt(given), named=named)
     given = Given(edges, h, network.activation, np.where(sure.impossible, known, sure.known), tilt)
     left = reduced(given, keep_barren=keep_barren, kept=False if named is None else named[:, None])
@@ -190,6 +192,11 @@ class Together:
         return given.hidden & ~left.counted & ~left.summed & ~np.asarray(given.absent)
 
     @property
+    def edges(self) -> EdgeList:
+        """Of the network."""
+        return self.given.edges
+
+    @property
     def has_barren(self) -> bool:
         """Whether there are any."""
         return bool(self.barren.any())
@@ -242,6 +249,10 @@ class Together:
     def barren_of(self, part: Part, wanted: Any = None) -> np.ndarray:
         """The barren units (units, rows) that are wanted."""
         return self.barren if wanted is None else self.barren & wanted[:, None]
+
+    def certain_of(self, part: Part) -> np.ndarray:
+        """The units (units, rows) whose state was observed, or follows from what was."""
+        return ~self.given.hidden
 
     def binds_barren(self, wanted: Any = None) -> np.ndarray:
         """(rows,): whether any of them has parents that depend on each other."""

@@ -15,8 +15,9 @@ from plefka.activations import Activation, AnyArray, namespace
 from plefka.plain_module import PlainModule
 from plefka.reduction.edges import CERTAIN_WEIGHT, alike
 
-LOWEST_WEIGHT = -700.0  # exp of minus it is a number; of a table, into which no root is summed, weights may be lower
-STEEPEST = 1e100  # a slope beyond it belongs to evidence that is next to impossible
+LEAST = -1e10  # stands for ln 0: exp of it is 0, and differences of two of them are numbers
+FAINT = 1e-30  # a field below it, which float32 has as well, is left to the sums, as these are in logarithms
+CANCELLED = 1e-6  # and so is one of which inhibiting parents may leave less than this part, as rounding is all there is
 
 
 class Reduced(PlainModule):
@@ -80,9 +81,10 @@ def reduced(given: Given, *, keep_barren: bool = False, kept: Any = False) -> Re
     whole = Reduced(given.h + nothing * 0.0, nothing[0] * 0.0, nothing, counted)
     if not given.activation.has_linear_log_off:
         return whole
-    summed = _summed(given, counted, kept)
+    kept = given.xp.asarray(kept) | nothing
+    candidate = _candidates(given, counted) & ~kept
     # Which units these are is known without derivatives; what they leave behind is differentiated.
-    return given.edges.where_any(summed, lambda: _without(given, counted, summed), whole)
+    return given.edges.where_any(candidate, lambda: _without(given, counted, candidate), whole)
 
 
 def relevant(edges: Any, informed: AnyArray) -> AnyArray:
@@ -91,10 +93,10 @@ def relevant(edges: Any, informed: AnyArray) -> AnyArray:
     Something is known of a unit that is observed, or of which there is soft evidence.
     """
 
-    def once(edges, found):
-        return edges.xp.minimum(found + edges.up(is_edge, found), 1.0)
+    def found(xp, below, informed):
+        return xp.where(below + informed > 0, 1.0, 0.0)
 
-    return alike(lambda edges, informed: edges.settled(once, edges, informed * 1.0) > 0, edges, informed)
+    return alike(lambda edges, informed: edges.ascend(_counts, found, (informed * 1.0,)) > 0, edges, informed)
 
 
 def is_edge(w, *_) -> Any:
@@ -102,28 +104,53 @@ def is_edge(w, *_) -> Any:
     return (w != 0) * 1.0
 
 
-def _summed(given: Given, counted: AnyArray, kept: Any) -> AnyArray:
-    """Hidden roots with one live child at most, and units that become such when their parents are summed out."""
-    xp = given.xp
+def _counts(xp, w, *_) -> Any:
+    return is_edge(w)
+
+
+def _candidates(given: Given, counted: AnyArray) -> AnyArray:
+    """Hidden units with one live child at most."""
     children = given.edges.up(is_edge, given.has_nonlinear_energy(counted) * 1.0)
-    candidate = given.hidden & counted & (children <= 1) & ~xp.asarray(kept)
+    found = given.hidden & counted & (children <= 1)
     if given.activation.mixes_kinds:  # a table is not summed out, nor into
-        candidate = candidate & given.linear & (given.edges.up(is_edge, (counted & ~given.linear) * 1.0) == 0)
-
-    def once(arguments, summed):
-        edges, hidden, candidate = arguments
-        waiting = edges.down(lambda w, hidden: is_edge(w) * hidden, (), (hidden * (1 - summed),)) > 0
-        return candidate * (~waiting * 1.0)
-
-    arguments = given.edges, given.hidden * 1.0, candidate * 1.0
-    return given.edges.settled(once, arguments, candidate * 0.0) > 0
+        found = found & given.linear & (given.edges.up(is_edge, (counted & ~given.linear) * 1.0) == 0)
+    return found
 
 
-def _without(given: Given, counted, summed) -> Reduced:
-    """Leaks and a constant in place of the units that are summed out."""
-    h = given.edges.settled(_leaks, (given, counted, summed), given.h + summed * 0.0)
-    found = Reduced(h, h[0] * 0.0, summed, counted & ~summed)
+def _summed(given: Given, candidate: AnyArray) -> AnyArray:
+    """Candidates that are roots, and those that become roots when their parents are summed out."""
+
+    def waits_for(xp, w, summed, hidden):
+        return (is_edge(w) * hidden * (1 - summed),)
+
+    def unit(xp, waiting, candidate):
+        return xp.where(waiting > 0, 0.0, candidate)
+
+    return given.edges.descend(waits_for, unit, (given.hidden * 1.0,), (candidate * 1.0,)) > 0
+
+
+def _without(given: Given, counted, candidate) -> Reduced:
+    """Leaks and a constant in the place of the units that are summed out."""
+
+    def without(kept):
+        summed = _summed(given, candidate & ~kept)
+        return Reduced(_leaks(given, counted, summed), summed[0] * 0.0, summed, counted & ~summed)
+
+    found = given.edges.attempted(without, lambda found: _into_faint(given, found), candidate & False)
     return eqx.tree_at(lambda r: r.constant, found, log_sums(given, found).sum(0))
+
+
+def _into_faint(given: Given, left: Reduced) -> AnyArray:
+    """Units that were summed into a child whose field is then too small, for some states of its other parents."""
+    xp, edges, h, summed, counted = given.xp, given.edges, left.h, left.summed, left.counted | left.summed
+    roots = Roots.at(h, given, counted, summed)
+    states = xp.where(given.hidden, 0.0, given.known)
+    free = (given.hidden & ~summed) * 1.0
+    inhibited = edges.down(lambda w, on: xp.minimum(times(w), 0.0) * on, (), (xp.maximum(states, given.hidden * 1.0),))
+    lowest = h + edges.down(times, (), (states,)) + edges.down(lambda w, free: xp.minimum(w, 0.0) * free, (), (free,))
+    faint = (lowest < FAINT) | (lowest < -CANCELLED * inhibited)
+    live = given.has_nonlinear_energy(counted) & faint
+    return summed & (roots.log_p > LEAST) & (edges.up(is_edge, live * 1.0) > 0)
 
 
 def log_sums(given: Given, left: Reduced) -> Any:
@@ -132,33 +159,63 @@ def log_sums(given: Given, left: Reduced) -> Any:
     return given.xp.where(left.summed, roots.log_sum, 0.0)
 
 
-def _leaks(arguments, h):
-    """The biases of all units, from those of the roots above them that are summed out."""
-    given, counted, _ = arguments
-    xp, roots, live = given.xp, Roots.at(h, *arguments), given.has_nonlinear_energy(counted) * 1.0
-    ends = (roots.p, roots.log_p, roots.log_not_p)
-    lowest = given.h + given.edges.down(lambda *terms: _inhibited(xp, *terms), (live,), ends[:1])
-    return lowest + given.edges.down(lambda *terms: _explained(xp, *terms), (live,), ends)
+def _leaks(given: Given, counted, summed) -> AnyArray:
+    """The biases of all units, with what the roots above them that are summed out add."""
+    shift, tilt = _around(given, counted)
+
+    def added(xp, w, h, shift, tilt, summed):
+        log_p, log_not_p, _ = _root(xp, h + shift, tilt, summed)
+        return _inhibited(xp, w, log_p), _explained(xp, w, log_p, log_not_p)
+
+    def bias(xp, inhibited, explained, h, live):
+        return (h + live * inhibited) + live * explained  # from the lowest upwards, so that nothing cancels
+
+    live = given.has_nonlinear_energy(counted) * 1.0
+    return given.edges.descend(added, bias, (shift, tilt, summed * 1.0), (given.h, live))
 
 
-def _inhibited(xp, w, live, p):
+def _inhibited(xp, w, log_p):
     """What a root takes from the leak of its child when it is on."""
-    return live * xp.where((w < 0) & (p > 0), w, 0.0)
+    return xp.where((w < 0) & (log_p > -xp.inf), w, 0.0)
 
 
-def _explained(xp, w, live, p, log_p, log_not_p):
+def _explained(xp, w, log_p, log_not_p):
     """-ln(1 - a + a exp(-|w|)): what a root that is summed out, and acts with chance a, adds to the leak of its child.
 
-    A root with a negative weight acts when it is off: from the lowest leak upwards, so that nothing cancels.
+    A root with a negative weight acts when it is off. Where little is added, the sum of two numbers near 1/2 would
+    cancel; where much is, the small difference to 1 would (MATH 14).
     """
-    acts_on, w = w > 0, abs(w)
-    log_a, log_not_a = (xp.where(acts_on, *ends) for ends in ((log_p, log_not_p), (log_not_p, log_p)))
-    a = xp.where(acts_on, p, xp.exp(log_not_p))
-    rare = a < 0.5
-    small = xp.log1p(xp.where(rare, a, 0.0) * xp.expm1(-w))
-    large = xp.logaddexp(xp.where(rare, 0.0, log_not_a), xp.where(rare, 0.0, log_a) - w)
-    none = (w == 0) | (p == 0)  # not even rounding passes
-    return xp.where(none, 0.0, -live * xp.where(none | rare, small, large))
+    log_a, log_not_a = xp.where(w > 0, log_p, log_not_p), xp.where(w > 0, log_not_p, log_p)
+    w = abs(w)
+    none = (w == 0) | (log_p == -xp.inf)  # not even rounding passes
+    lost = -xp.exp(log_a) * xp.expm1(-w)
+    much = lost >= 0.5
+    little = -xp.log1p(-xp.where(much, 0.0, lost))
+    large = -xp.logaddexp(xp.where(much, log_not_a, 0.0), xp.where(much, log_a - w, 0.0))
+    return xp.where(none, 0.0, xp.where(much, large, little))
+
+
+def _around(given: Given, counted) -> tuple[AnyArray, AnyArray]:
+    """What known parents add to a field, and what soft evidence and children that are off add to the log-odds."""
+    states = given.xp.where(given.hidden, 0.0, given.known)
+    return given.edges.down(times, (), (states,)), given.tilt - given.edges.up(times, given.off(counted))
+
+
+def _root(xp, x, tilt, summed):
+    """ln of the chances to be on and off of a unit without its live child, and of the sum over both states."""
+    possible = (summed > 0) & (x > 0)
+    x = xp.where(possible, x, 1.0)
+    log_on = xp.where(possible, _log_on(xp, x) + tilt, -xp.inf)
+    log_off = xp.where(possible, -x, 0.0)
+    total = xp.logaddexp(log_on, log_off)
+    return log_on - total, log_off - total, total
+
+
+def _log_on(xp, x):
+    """ln(1 - exp(-x)), of noisy-or units, which alone are summed out."""
+    small = x < 0.7
+    near = xp.log(-xp.expm1(-xp.where(small, x, 1.0)))
+    return xp.where(small, near, xp.log1p(-xp.exp(-xp.where(small, 1.0, x))))
 
 
 class Roots(PlainModule):
@@ -172,19 +229,9 @@ class Roots(PlainModule):
     @classmethod
     def at(cls, h, given: Given, counted, summed) -> "Roots":
         """With what soft evidence and children that are off say."""
-        xp, edges = given.xp, given.edges
-        x = h + edges.down(times, (), (xp.where(given.hidden, 0.0, given.known),))
-        tilt = given.tilt - edges.up(times, given.off(counted))
-        possible = summed & (x > 0)
-        x = xp.where(possible, x, 1.0)
-        log_on = xp.where(possible, given.activation.log_on(x) + tilt, -xp.inf)
-        log_off = xp.where(possible, given.activation.log_off(x), 0.0)
-        total = xp.logaddexp(log_on, log_off)
-        return cls(x, log_on - total, log_off - total, total)
-
-    @property
-    def p(self) -> AnyArray:
-        return namespace(self.log_p).exp(self.log_p)
+        shift, tilt = _around(given, counted)
+        x = h + shift
+        return cls(given.xp.where(summed & (x > 0), x, 1.0), *_root(given.xp, x, tilt, summed))
 
 
 def times(w, value=1.0) -> Any:
@@ -196,31 +243,38 @@ def recovered(given: Given, left: Reduced, slope: Any) -> tuple[Any, Any]:
     """The means of units that were summed out, from d ln P(evidence) / dh at the biases that are left; and their own.
 
     The mean of a unit is d ln P / d (its log-odds) = p + sum over its children of d ln P / dh times p (1 - p)
-    (1 - exp(-w)) / (1 - p + p exp(-w)). Its d ln P / dh, which its parents need, averages log_on' and log_off'.
+    (1 - exp(-w)) / (1 - p + p exp(-w)). Its d ln P / dh, which its parents need, averages log_on' and log_off'. No
+    field into which a unit was summed is below FAINT, so that a slope is a number.
     """
-    counted, summed = left.counted | left.summed, left.summed
-    slope = given.xp.clip(given.xp.nan_to_num(slope), -STEEPEST, STEEPEST)
-    arguments = given, Roots.at(left.h, given, counted, summed), counted, summed, slope
-    slope = given.edges.settled(_slopes, arguments, given.xp.where(summed, arguments[1].p, slope))
-    return given.xp.clip(_means(arguments, slope), 0.0, 1.0), slope  # by rounding means may be outside
+    xp, summed = given.xp, left.summed
+    counted = left.counted | summed
+    roots = Roots.at(left.h, given, counted, summed)
+    known = xp.where(xp.isfinite(slope) & ~summed, slope, 0.0)
+    live = given.has_nonlinear_energy(counted) * 1.0
+    p = xp.exp(roots.log_p)
+    x = xp.maximum(roots.x, FAINT)  # below it, nobody asks
+    odds_against = xp.where(roots.x < FAINT, 0.0, xp.exp(-x) / -xp.expm1(-x))
+
+    def coefficient(xp, w, log_p, log_not_p, *_):
+        return _answer(xp, w, log_p, log_not_p)
+
+    def to_parents(xp, answered, log_p, log_not_p, p, odds_against, live, known, summed):
+        mean = xp.minimum(xp.maximum(p + answered, 0.0), 1.0)  # by rounding it may be outside
+        return live * xp.where(summed > 0, mean * odds_against - (1 - mean), known)
+
+    ends = roots.log_p, roots.log_not_p
+    own = (*ends, p, odds_against, live, known, summed * 1.0)
+    slopes = given.edges.ascend(coefficient, to_parents, own)
+    answered = given.edges.up(lambda w, *ends: _answer(xp, w, *ends), slopes, ends)
+    mean = xp.clip(p + answered, 0.0, 1.0)
+    return mean, xp.where(summed, mean * odds_against - (1 - mean), slope)
 
 
-def _slopes(arguments, slope):
-    """d ln P / dh of units that were summed out, from that of their children; of all others it is known."""
-    given, roots, _, summed, known = arguments
-    m = _means(arguments, slope)
-    return given.xp.where(summed, given.xp.minimum(m / given.xp.expm1(roots.x), STEEPEST) - (1 - m), known)
-
-
-def _means(arguments, slope):
-    given, roots, counted, _, _ = arguments
-    xp, ends = given.xp, (roots.p, given.xp.exp(roots.log_not_p))
-    live = xp.where(given.has_nonlinear_energy(counted), slope, 0.0)
-    return ends[0] + given.edges.up(lambda *terms: _answer(xp, *terms), live, ends)
-
-
-def _answer(xp, w, p, q):
+def _answer(xp, w, log_p, log_q):
     """p q (1 - exp(-w)) / (q + p exp(-w)), q = 1 - p: how the leak of a child follows the log-odds of a root."""
-    w = xp.maximum(w, LOWEST_WEIGHT)
-    below = q + p * xp.exp(-w)
-    return xp.where(below > 0, -p * q * xp.expm1(-w) / xp.where(below > 0, below, 1.0), 0.0)
+    near, far = xp.where(w > 0, log_q, log_p), xp.where(w > 0, log_p, log_q)
+    none = (w == 0) | (near == -xp.inf) | (far == -xp.inf)
+    size = xp.where(none, 1.0, abs(w))
+    near, far = xp.where(none, 0.0, near), xp.where(none, 0.0, far)
+    found = xp.exp(near + far + xp.log(-xp.expm1(-size)) - xp.logaddexp(near, far - size))
+    return xp.where(none, 0.0, xp.where(w > 0, found, -found))

@@ -34,19 +34,38 @@ class Point(eqx.Module):
 
 
 class Policy(eqx.Module):
-    """How the next trial point follows from what is known."""
+    """How the solver of the mean-field equations goes from point to point. A subclass defines `step`.
 
-    @abstractmethod
+    All rows go at once: arrays are (units, rows) or (rows,), of JAX, so that a choice is a `jnp.where`. Of a point,
+    `theta` are the log-odds of the means, `direction` is what a full step of the fixed point equations would add to
+    them, `G` is the free energy, `slope` how fast it falls along the direction, and `residual` by how much the full
+    step would change a mean. The solver ends a row by itself, where the residual is at most `tol`. A policy that
+    remembers something defines `start` and `cycles` as well.
+
+    >>> import plefka as pf
+    >>> class HalfSteps(pf.Policy):
+    ...     def step(self, point, trial, memory, evaluate):
+    ...         return trial, trial.theta + trial.direction / 2, memory
+    >>> _ = pf.register("half_steps")(HalfSteps)
+    >>> pf.infer(pf.example("espresso"), {"slow_flow": 1}, "G12[policy=half_steps]").status.name
+    'CONVERGED'
+    >>> pf.unregister("half_steps")
+    """
+
     def start(self, point: Point) -> Any:
-        """What the policy remembers before the first step, of which only theta is known."""
+        """What is remembered before the first step, of which only theta is known: how many cycles were broken, none."""
+        return namespace(point.G).zeros(point.G.shape, int)
 
     @abstractmethod
     def step(self, point: Point, trial: Point, memory: Any, evaluate: Callable) -> tuple:
-        """The point to go on from, the next trial, and what the policy remembers."""
+        """The point to go on from, theta of the next trial, and what is remembered.
 
-    @abstractmethod
+        `point` is where the search is and `trial` the point that it asked for; `evaluate(theta)` gives further ones.
+        """
+
     def cycles(self, memory: Any) -> Int[Array | np.ndarray, " rows"]:
         """How many order-2 cycles were broken in each row."""
+        return memory
 
 
 class Search(eqx.Module):

@@ -8,10 +8,9 @@ from functools import partial
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Int
 
-from plefka.activations import namespace, sigmoid
+from plefka.activations import sigmoid
 from plefka.solvers.loop import Point, Policy
 
 SAME = 1e-6  # means this close to those of two steps ago have come back
@@ -20,12 +19,6 @@ GRID = 33  # points of the segment that are tried
 
 class Paper(Policy):
     """u <- sigma(target(u)), and out of every order-2 cycle by a search between its ends."""
-
-    def start(self, point: Point):
-        return namespace(point.G).zeros(point.G.shape, int)
-
-    def cycles(self, memory: Int[Array | np.ndarray, " rows"]):
-        return memory
 
     def step(self, point: Point, trial: Point, memory: Int[Array, " rows"], evaluate):
         next_theta = trial.theta + trial.direction

@@ -1,0 +1,216 @@
+"""Along the arrows in one go: what follows from parent to child, or back, each unit once.
+
+Units are put into levels, each after all units that it depends on, and a level is computed at once. In a deep network
+of narrow levels, a chain for one, NumPy takes longer to be called than to compute: there units follow each other one
+by one, by the same functions, as plain numbers.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+
+DEEP, NARROW = 128, 8  # levels from which units may be computed one by one, and units of a level up to which they are
+
+
+class Order:
+    """The edges of a network, or of all networks of a stack together, as an order of its units."""
+
+    def __init__(self, child: np.ndarray, parent: np.ndarray, size: int):
+        self.child, self.parent, self.size = child, parent, size
+
+    @cached_property
+    def downwards(self) -> "Sweep":
+        """From parents to children."""
+        return Sweep.of(self.parent, self.child, self.size)
+
+    @cached_property
+    def upwards(self) -> "Sweep":
+        """From children to parents."""
+        return Sweep.of(self.child, self.parent, self.size)
+
+    def groups(self, some: np.ndarray) -> list[np.ndarray]:
+        """Some of the units in groups, each after those of their parents that are among them."""
+        inner = some[self.child] & some[self.parent]
+        sweep = Sweep.of(self.parent[inner], self.child[inner], self.size)
+        first = np.setdiff1d(np.flatnonzero(some), sweep.units[sweep.unit_bounds[1] :], assume_unique=True)
+        later = [sweep.units[a:b] for a, b in zip(sweep.unit_bounds[1:-1], sweep.unit_bounds[2:], strict=True)]
+        return [first, *later] if sweep.is_acyclic else [np.flatnonzero(some)] * int(some.sum())
+
+    def depth_first(self, some: np.ndarray) -> np.ndarray:
+        """Some of the units, each after its parents among them, and close to what depends on the same ones."""
+        inner = some[self.child] & some[self.parent]
+        children: dict[int, list[int]] = {}
+        for parent, child in zip(self.parent[inner].tolist(), self.child[inner].tolist(), strict=True):
+            children.setdefault(parent, []).append(child)
+        order, seen = [], set()
+        for root in np.flatnonzero(some).tolist():
+            path = [(root, iter(children.get(root, ())))] if root not in seen else []
+            seen.add(root)
+            while path:
+                below = next((unit for unit in path[-1][1] if unit not in seen), None)
+                if below is None:
+                    order.append(path.pop()[0])
+                else:
+                    seen.add(below)
+                    path.append((below, iter(children.get(below, ()))))
+        return np.array(order[::-1], int)
+
+
+@dataclass(frozen=True, eq=False)
+class Sweep:
+    """Units by levels; behind the first level, which depends on nothing, all edges into a unit follow each other.
+
+    The networks of a stack may order units differently, so that there is no order for all of them: the units are then
+    one level that is computed as often as a path can have edges.
+    """
+
+    units: np.ndarray
+    unit_bounds: np.ndarray  # (levels + 1,): where levels begin among the units
+    edges: np.ndarray
+    edge_bounds: np.ndarray  # (levels + 1,): and among the edges
+    source: np.ndarray  # of the edges as they are sorted
+    first: np.ndarray  # (units,): the first edge of every unit, as they are sorted
+    is_acyclic: bool
+
+    @classmethod
+    def of(cls, source: np.ndarray, target: np.ndarray, size: int) -> "Sweep":
+        level = levels(source, target, size)
+        is_acyclic = level is not None
+        level = (np.bincount(target, minlength=size) > 0) * 1 if level is None else level
+        units, edges = np.argsort(level, kind="stable"), np.lexsort((target, level[target]))
+        numbers = np.arange(level.max(initial=0) + 2)
+        unit_bounds = np.searchsorted(level[units], numbers)
+        edge_bounds = np.searchsorted(level[target][edges], numbers)
+        place = np.empty(size, int)
+        place[units] = np.arange(size)
+        first = np.searchsorted(place[target[edges]], np.arange(size))
+        return cls(units, unit_bounds, edges, edge_bounds, source[edges], first, is_acyclic)
+
+    @property
+    def num_levels(self) -> int:
+        return len(self.unit_bounds) - 1
+
+    def follow(self, edge: Callable, unit: Callable, weight: np.ndarray, sources: tuple, own: tuple) -> np.ndarray:
+        """values_i = unit(xp, sums of edge(xp, weight, values of the source, its terms...), own terms of i...).
+
+        What an edge gives is a tuple; a sum over no edges is 0.
+        """
+        count = max([weight.shape[1], *(z.shape[1] for z in (*sources, *own))])
+        values = np.zeros((len(self.units), count))
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            if count == 1 and self.num_levels > DEEP and len(self.units) <= NARROW * self.num_levels:
+                return self._one_by_one(edge, unit, weight, sources, own, values)
+            return self._by_levels(edge, unit, weight[self.edges], sources, own, values)
+
+    def _by_levels(self, edge, unit, weight, sources, own, values) -> np.ndarray:
+        for level in range(self.num_levels):
+            units = self.units[self.unit_bounds[level] : self.unit_bounds[level + 1]]
+            terms = [z[units] for z in own]
+            if level == 0:
+                values[units] = unit(np, *_of_no_edge(edge, weight, sources), *terms)
+                continue
+            some = slice(self.edge_bounds[level], self.edge_bounds[level + 1])
+            source, starts = self.source[some], self.first[self.unit_bounds[level] : self.unit_bounds[level + 1]]
+            ends = [z[source] for z in sources]
+            for _ in range(1 if self.is_acyclic else len(self.units)):
+                before = values[units]
+                by_edge = edge(np, weight[some], values[source], *ends)
+                sums = [np.add.reduceat(z, starts - some.start) for z in by_edge]
+                values[units] = unit(np, *sums, *terms)
+                if np.array_equal(before, values[units], equal_nan=True):
+                    break
+        return values
+
+    def _one_by_one(self, edge, unit, weight, sources, own, values) -> np.ndarray:
+        source, weight = self.source.tolist(), weight[self.edges, 0].tolist()
+        ends, terms = ([z[:, 0].tolist() for z in arrays] for arrays in (sources, own))
+        found, last = [0.0] * len(self.units), [*self.first[1:].tolist(), len(source)]
+        nothing, roots = _of_no_edge(edge, values, sources), int(self.unit_bounds[1])
+        for number, (one, begin, end) in enumerate(zip(self.units.tolist(), self.first.tolist(), last, strict=True)):
+            sums = nothing
+            if number >= roots:
+                above = source[begin:end]
+                by_edge = [
+                    edge(SCALARS, w, found[j], *[z[j] for z in ends])
+                    for w, j in zip(weight[begin:end], above, strict=True)
+                ]
+                sums = by_edge[0] if len(by_edge) == 1 else [sum(z) for z in zip(*by_edge, strict=True)]
+            found[one] = unit(SCALARS, *sums, *[z[one] for z in terms])
+        values[:, 0] = found
+        return values
+
+
+def _of_no_edge(edge: Callable, values: np.ndarray, sources: tuple) -> tuple[float, ...]:
+    """A zero for each sum."""
+    return tuple(0.0 for _ in edge(np, values[:0], values[:0], *(z[:0] for z in sources)))
+
+
+def levels(source: np.ndarray, target: np.ndarray, size: int) -> np.ndarray | None:
+    """(units,): how many edges the longest path to each unit has; None where there is a cycle."""
+    waiting = np.bincount(target, minlength=size)
+    order = np.argsort(source, kind="stable")
+    targets, counts = target[order], np.bincount(source, minlength=size)
+    starts = np.cumsum(counts) - counts
+    level, ready, done = np.zeros(size, int), np.flatnonzero(waiting == 0), 0
+    for number in range(DEEP):
+        if not len(ready):
+            break
+        level[ready], done = number, done + len(ready)
+        times = counts[ready]
+        within = np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times)
+        reached = targets[np.repeat(starts[ready], times) + within]
+        reached, times = np.unique(reached, return_counts=True)
+        waiting[reached] -= times
+        ready = reached[waiting[reached] == 0]
+    else:
+        return _levels_one_by_one(level, ready, waiting, targets, starts, counts, size - done)
+    return level if done == size else None
+
+
+def _levels_one_by_one(level, ready, waiting, targets, starts, counts, left: int) -> np.ndarray | None:
+    """The rest of them, where there are many."""
+    level[ready] = DEEP
+    found, waiting, targets, starts, counts = (z.tolist() for z in (level, waiting, targets, starts, counts))
+    queue = ready.tolist()
+    for unit in queue:
+        for other in targets[starts[unit] : starts[unit] + counts[unit]]:
+            waiting[other] -= 1
+            if not waiting[other]:
+                found[other] = found[unit] + 1
+                queue.append(other)
+    return np.array(found) if len(queue) == left else None
+
+
+# ---- plain numbers ---------------------------------------------------------------------------------------------------
+
+
+def _or_infinite(function: Callable[[float], float], beyond: float, x: float) -> float:
+    """With an infinity in the place of an error."""
+    try:
+        return function(x)
+    except (OverflowError, ValueError):
+        return beyond
+
+
+def _logaddexp(x: float, y: float) -> float:
+    top = max(x, y)
+    return top if math.isinf(top) else top + math.log1p(math.exp(min(x, y) - top))
+
+
+class SCALARS:
+    """What is used of NumPy's namespace, for plain numbers."""
+
+    inf = math.inf
+    exp = staticmethod(partial(_or_infinite, math.exp, math.inf))
+    expm1 = staticmethod(partial(_or_infinite, math.expm1, math.inf))
+    log = staticmethod(partial(_or_infinite, math.log, -math.inf))
+    log1p = staticmethod(partial(_or_infinite, math.log1p, -math.inf))
+    logaddexp, minimum, maximum = staticmethod(_logaddexp), staticmethod(min), staticmethod(max)
+
+    @staticmethod
+    def where(condition: Any, x: Any, y: Any) -> Any:
+        return x if condition else y
