@@ -40,7 +40,7 @@ class Case(NamedTuple):
     """Rows of one network, or of a stack, with what is true of them; means are nan where the truth is not known."""
 
     group: str
-    network: pf.BeliefNetwork
+    network: pf.BeliefNetwork | pf.BoltzmannMachine
     rows: np.ndarray
     log_p: np.ndarray
     means: np.ndarray

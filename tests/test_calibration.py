@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from benchmarks import calibration
+from benchmarks import calibration, calibration_machines
 from benchmarks.calibration import Judged
 from benchmarks.calibration_cases import Case
 
 import plefka as pf
 
-RIGHT = Judged("one", "G1", 0.009, 0.009, 0.0, 0.0, True, 0.1)
+RIGHT = Judged("kind", "one", "G1", 0.009, 0.009, 0.0, 0.0, True, 0.1)
 
 
 @pytest.mark.parametrize(
@@ -26,9 +26,25 @@ def test_an_answer_is_right_or_wrong_by_ln_p_and_by_its_worst_mean(log_p, mean, 
 def test_counts_are_of_trusted_and_of_rejected_answers():
     wrong = replace(RIGHT, log_p=0.3, group="two")
     rejected = replace(RIGHT, trusted=False)
-    found = calibration.counts([RIGHT, wrong, rejected, replace(wrong, trusted=False)])
-    assert found == {"one": (0, 1, 1, 1), "two": (1, 1, 0, 1), "all": (1, 2, 1, 2)}
-    assert "| all | 1 of 2 (50.0 %) | 1 of 2 (50.0 %) |" in calibration.markdown(found, found)
+    found = [RIGHT, wrong, rejected, replace(wrong, trusted=False)]
+    assert calibration.tally(found) == ((1, 2), (1, 2), (1, 2))
+    half = "1 of 2: 50.0 % (9.5 to 90.5)"
+    assert f"| all kind | {half} | {half} | {half} |" in calibration.markdown(found)
+
+
+@pytest.mark.parametrize(("some", "of"), [(0, 10), (3, 10), (10, 10), (0, 722)])
+def test_the_interval_of_a_share_is_where_the_normal_test_does_not_reject_it(some, of):
+    """Wilson's: p lies as far from each end as 1.96 of that end's own standard errors."""
+    for end in calibration.Share(some, of).interval:
+        q = end / 100
+        if 0 < q < 1:
+            assert abs(some / of - q) == pytest.approx(1.96 * np.sqrt(q * (1 - q) / of))
+
+
+def test_planar_machines_have_the_partition_function_of_elimination():
+    machine = pf.ensembles.ising_grid(4, 5, 0.8, temperature=1.3, seed=0)
+    exact = pf.infer(machine, None, "exact")
+    assert calibration_machines.kac_ward(machine, 5) == pytest.approx(exact.log_partition, abs=1e-10)
 
 
 def test_errors_are_those_of_the_answer_and_of_the_draws():
@@ -46,4 +62,5 @@ def test_the_page_has_the_table():
     text = calibration.PAGE.read_text()
     table = text[text.index(calibration.MARKS[0]) : text.index(calibration.MARKS[1])]
     assert calibration.COLUMNS[1] in table
-    assert "| all |" in table
+    assert "| all belief networks |" in table
+    assert "| all machines |" in table

@@ -7,6 +7,7 @@ import pytest
 
 import plefka as pf
 from plefka.errors import InvalidInput, MethodDoesNotApply
+from plefka.posterior import LOWER_BOUND
 from plefka.sampling.diagnostics import of_chains, smoothed
 from plefka.sampling.fields import Target
 from plefka.sampling.importance import Proposals, weighted_draws, widened
@@ -153,7 +154,9 @@ def test_verdicts_in_words():
         "no bound may": (truth + 0.5, True, False),
     }
     for words, (estimate, is_bound, trusted) in verdicts.items():
-        changes = {"means": exact.means, "log_partition": estimate, "is_bound": is_bound}
+        codes = exact.codes.estimated()
+        codes = codes._replace(log_partition=LOWER_BOUND) if is_bound else codes
+        changes = {"means": exact.means, "log_partition": estimate, "codes": codes}
         found = solved(network, row, **changes).check(seed=0)
         assert words in found.verdict
         assert found.trusted is trusted

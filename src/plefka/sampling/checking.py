@@ -1,21 +1,25 @@
-"""`Solution.check`: the importance check of what a method has found."""
+"""`Solution.check`: draws from the network as it is defined, weighed, beside what a method has found.
+
+The check shares neither the reduction of the evidence nor the recovery of the means with what it checks.
+"""
 
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
 from plefka.errors import InvalidInput
 from plefka.evidence import Evidence
+from plefka.networks.belief import BeliefNetwork
+from plefka.networks.boltzmann import BoltzmannMachine
 from plefka.networks.network import Network
 from plefka.precision import is_traced
-from plefka.reduction.reduce import Reduction, reduce
-from plefka.sampling.drawing import Source, source_of
-from plefka.sampling.fields import Target
+from plefka.sampling.drawing import MOST_NUMBERS, Drawn, Source, source_of
 from plefka.sampling.importance import NUM_SAMPLES
-from plefka.sampling.verdict import Check
+from plefka.sampling.populations import OfPopulation
+from plefka.sampling.verdict import IMPORTANCE, POPULATION, Check
 from plefka.sampling.weighing import weighed
 from plefka.seeds import as_seed
 from plefka.solution import Status
@@ -25,7 +29,6 @@ if TYPE_CHECKING:
     from plefka.solution import Solution
 
 FEWEST_SAMPLES = 100
-MOST_SAMPLES, MOST_NUMBERS = 2**16, 2**24  # draws where fewer do not decide, and the states of all units in them
 
 
 def check(solution: "Solution", seed: int, num_samples: int | None) -> Check | list[Check]:
@@ -48,6 +51,7 @@ def _check_solved(solution: "Solution", seed: int, num_samples: int | None) -> C
         solution.network, solution.evidence, 0, mixture, seed=seed, num_samples=num_samples,
         estimate=float(solution.log_partition), estimated_means=solution.means, is_bound=solution.is_bound,
         is_exact=solution.is_exact, impossible=solution.status is Status.IMPOSSIBLE,
+        converged=solution.status is Status.CONVERGED,
     )  # fmt: skip
     return replace(found, solution=solution)
 
@@ -64,7 +68,8 @@ def check_row(network: Network, evidence: Evidence, found: "Posterior", row: int
 def components(means: np.ndarray, proposals: Any, row: int) -> tuple[np.ndarray, np.ndarray]:
     """ln weights and means (components, units of the network): the mixture that a method has found, or its means.
 
-    Components that are single states are draws, of which the means are the average.
+    Components that are single states are draws, of which the means are the average. They are where to draw; what the
+    draws weigh does not depend on them.
     """
     log_weights, u = np.zeros(1), means[None]
     for rows, units, weights_of_rows, means_of_rows in proposals or ():
@@ -86,44 +91,42 @@ def _check(
     given = evidence.take([row])._replace(batched=True)
     network = network if network.stack is None else network.take(row)
     offset = 0.0 if given.offset is None else float(given.offset[0])
-    quantity = "ln P(evidence)" if network.is_normalised else "ln Z"
-    make = partial(Check, quantity=quantity, **{**claims, "estimate": claims["estimate"] - offset})
-    reduction, rng = reduce(network, given), np.random.default_rng(seed)
-    nothing = make(-np.inf, np.inf, given.rows[0], given.rows[0], np.inf, 0.0, num_samples or NUM_SAMPLES)
-    if reduction.impossible[0]:
-        return nothing.shifted(offset)
-    question = reduction.parts[0].question
-    target = question.model.target(question)
-    source = source_of(reduction.parts[0], target, mixture, rng, without_exact=bool(claims.get("is_exact")))
-    asked = _Asked(reduction, target, source, make)
+    quantity, sampler = ("ln P(evidence)", IMPORTANCE) if network.is_normalised else ("ln Z", POPULATION)
+    make = partial(Check, quantity=quantity, sampler=sampler, **{**claims, "estimate": claims["estimate"] - offset})
+    rng, without_exact = np.random.default_rng(seed), bool(claims.get("is_exact"))
+    if isinstance(network, BeliefNetwork):
+        source = source_of(network, given, mixture, rng, without_exact=without_exact)
+    else:
+        source = OfPopulation.of(cast(BoltzmannMachine, network), given)
+    asked = _Asked(network, np.asarray(given.rows[0], float), source, make)
     found = asked.once(num_samples, rng) if num_samples else asked.until_settled(rng)
-    return (found or nothing).shifted(offset)
+    return found.shifted(offset)
 
 
 class _Asked(NamedTuple):
     """A row that is checked: where its draws come from, and what becomes of them."""
 
-    reduction: Reduction
-    target: Target
+    network: Network
+    row: np.ndarray
     source: Source
     make: Callable[..., Check]
 
-    def once(self, count: int, rng: np.random.Generator) -> Check | None:
-        """With so many draws; None where none of them is possible."""
-        return self._judged(*self.source.drawn(count, rng), rng)
+    def once(self, count: int, rng: np.random.Generator) -> Check:
+        """With so many draws."""
+        return self._judged(self.source.drawn(count, rng), rng)
 
-    def until_settled(self, rng: np.random.Generator) -> Check | None:
-        """Twice as many draws each time, as long as they do not decide and there is room for them."""
-        S, log_w = self.source.drawn(NUM_SAMPLES, rng)
-        found = self._judged(S, log_w, rng)
-        most = min(MOST_SAMPLES, MOST_NUMBERS // max(1, self.target.size))
-        while found is not None and not found.settled and 2 * len(log_w) <= most:
-            more, more_log_w = self.source.drawn(len(log_w), rng)
-            S, log_w = np.concatenate([S, more], axis=2), np.concatenate([log_w, more_log_w])
-            found = self._judged(S, log_w, rng)
+    def until_settled(self, rng: np.random.Generator) -> Check:
+        """Twice as many draws each time, as long as they do not decide, and there is room and hope for more."""
+        fewest = FEWEST_SAMPLES if self.source.size else NUM_SAMPLES
+        drawn = self.source.drawn(int(np.clip(MOST_NUMBERS // max(1, self.source.size), fewest, NUM_SAMPLES)), rng)
+        found, most = self._judged(drawn, rng), self.source.most(drawn)
+        while not found.settled and 2 * found.num_samples <= most and found.is_within_reach(most):
+            drawn = drawn.joined(self.source.drawn(found.num_samples, rng))
+            found = self._judged(drawn, rng)
         return found
 
-    def _judged(self, S: np.ndarray, log_w: np.ndarray, rng: np.random.Generator) -> Check | None:
-        bounded = self.source.is_bounded
-        found = weighed(self.reduction, self.target, S, log_w, rng, is_bounded=bounded)
-        return None if found is None else self.make(*found, len(log_w))
+    def _judged(self, drawn: Drawn, rng: np.random.Generator) -> Check:
+        found, count = weighed(self.network, self.row, self.source, drawn, rng), len(drawn.log_weights)
+        if found is None:
+            return self.make(-np.inf, np.inf, self.row, self.row, np.inf, 0.0, count)
+        return self.make(*found, count)

@@ -46,6 +46,6 @@ def corrected(check: "Check") -> "Solution":
     before = f"{solution.method} alone says ln P = {solution.log_partition:.6g}"
     return replace(
         solution, means=check.means, log_partition=check.log_likelihood, standard_error=check.standard_error,
-        means_error=check.means_error, status=Status.CONVERGED, is_bound=False, is_exact=False, method=method,
+        means_error=check.means_error, status=Status.CONVERGED, codes=solution.codes.estimated(), method=method,
         methods=(method,), notes=(note, before, *solution.notes), checked=check,
     )  # fmt: skip

@@ -13,9 +13,8 @@ from plefka.activations import Activation
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.states import log_terms
 from plefka.question import Question
-from plefka.reduction.cutting import LEAST
 from plefka.reduction.edges import EdgeList
-from plefka.reduction.predicting import in_order
+from plefka.reduction.summing import LEAST
 
 DENSE, SMALL = 0.05, 64  # fraction of edges, and units, from which a product with the full matrix is faster
 
@@ -63,7 +62,7 @@ class StateFields:
     def forwards(self, known: np.ndarray, rule: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         """Units that are nan follow from the probability to be on given their parents, by the rule."""
         hidden, S = np.isnan(known), np.nan_to_num(known)
-        for units in in_order(self.edges, np.asarray(hidden.any(axis=(1, 2)))):
+        for units in self.edges.order.groups(np.asarray(hidden.any(axis=(1, 2)))):
             p = np.asarray(self.activation.probability(self.of(S, units)))
             S[units] = np.where(hidden[units], rule(p), S[units])
         return S

@@ -89,7 +89,7 @@ def posterior(method: "Gibbs", part: "Part", *, dtype: str) -> Posterior:
     proposed = found.states[:: -(-len(found.states) // MOST_PROPOSALS)]
     about = About(
         notes=(advice,) if advice else (), proposals=(np.zeros((len(proposed), rows)), proposed),
-        draws=Draws(found.states, method.seed or 0),
+        draws=Draws(found.states, method.seed or 0), error=found.log_likelihood_error, means_error=found.means_error,
     )  # fmt: skip
     return Posterior(
         found.means, -found.log_likelihood, np.where(found.converged, CONVERGED, OUT_OF_STEPS),

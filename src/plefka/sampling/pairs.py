@@ -55,10 +55,6 @@ class PairTarget(QuestionUnits):
         """ln Z of independent units, (rows, 1)."""
         return np.where(self.free[:, :, None], np.logaddexp(0.0, self.alone), 0.0).sum(axis=0)
 
-    def log_prior(self, S: np.ndarray) -> np.ndarray:
-        """ln of the probability of free units to be drawn independently."""
-        return self.log_alone(S) - self.log_partition_alone
-
     def forwards(self, known: np.ndarray, rule: Any) -> np.ndarray:
         """Units that are nan follow from the probability to be on if they were independent, by the rule."""
         p = np.broadcast_to(numpy_sigmoid(self.alone), known.shape)

@@ -4,13 +4,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from plefka.sampling.verdict import GOOD, SMALL, SMALL_MEAN, SURE, USABLE, rounding
+from plefka.sampling.verdict import GOOD, POPULATION, SMALL, SMALL_MEAN, SURE, USABLE, rounding
 
 if TYPE_CHECKING:
     from plefka.sampling.verdict import Check
 
 USABLE_AS_IT_IS = "The answer can be used as it is."
 TAKE_THE_DRAWS = "Take the values of the samples (check.corrected()), or use a better method."
+NOT_CONVERGED = "The method has not converged, and its answer is not trusted whatever the samples say."
 NOT_DECIDED = "The samples do not decide whether the answer is close enough; raise num_samples."
 
 
@@ -38,10 +39,12 @@ def _about_draws(check: "Check") -> str:
     if not check.reliable:
         return f"The check could not confirm this answer: {_why_not(check, drawn)}. {_instead(check)}"
     number = f"{check.quantity} = {check.log_likelihood:.4f} +- {check.standard_error:.2g}"
-    return f"{number} by importance sampling ({_grade(check)}{drawn})."
+    return f"{number} by {check.sampler} ({_grade(check)}{drawn})."
 
 
 def _why_not(check: "Check", drawn: str) -> str:
+    if check.has_few_effective and check.sampler == POPULATION:
+        return f"its population of states has not equilibrated, and few families of it are left ({drawn})"
     if check.has_few_effective:
         return f"too few of its samples carry weight ({drawn})"
     return (
@@ -84,15 +87,17 @@ def _about_difference(check: "Check", difference: float) -> str:
 
 def _about_means(check: "Check") -> list[str]:
     """The mean that differs most, where that is more than a little."""
-    if check.is_exact or check.estimated_means is None:
+    if check.estimated_means is None:
         return []
     differences = check.mean_differences
     if np.isnan(differences).any():
         return ["Some of its means are not numbers."]
-    unit = int(np.argmax(np.abs(differences) + SURE * check.means_error))
-    by = differences[unit]
-    if abs(by) + SURE * check.means_error[unit] <= SMALL_MEAN:
+    at_most = np.abs(differences) + SURE * check.means_error
+    doubtful = check.contradicted_means if check.is_exact else at_most > SMALL_MEAN
+    if not doubtful.any():
         return []
+    unit = int(np.argmax(np.where(doubtful, at_most, 0.0)))
+    by = differences[unit]
     name = f"unit {unit}" if check.solution is None else repr(check.solution.names[unit])
     side = "above" if by > 0 else "below"
     return [f"The mean of {name} lies {abs(by):.2g} {side} that of the samples (+- {check.means_error[unit]:.1g})."]
@@ -101,4 +106,6 @@ def _about_means(check: "Check") -> list[str]:
 def _advice(check: "Check") -> str:
     if check.trusted:
         return USABLE_AS_IT_IS
+    if not check.converged:
+        return NOT_CONVERGED
     return TAKE_THE_DRAWS if check.contradicted or check.differs or not check.close else NOT_DECIDED

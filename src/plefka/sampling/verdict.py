@@ -8,6 +8,7 @@ import numpy as np
 if TYPE_CHECKING:
     from plefka.solution import Solution
 
+IMPORTANCE, POPULATION = "importance sampling", "population annealing"
 GOOD, USABLE = 0.5, 0.7  # shapes of the tail of the weights
 FEWEST_EFFECTIVE = 100  # draws, or a quarter of those that were made
 MOSTLY_EFFECTIVE = 0.5  # the fraction of draws from which on no shape of a tail speaks against them
@@ -15,6 +16,7 @@ INTERVAL = 1.96  # standard errors
 CHANCE = 4.0  # standard errors that chance explains: beyond them one of two numbers is wrong
 SMALL = 0.1  # nats: a tenth of a probability, which is no reason to distrust an estimate
 SMALL_MEAN = 0.05  # the same for the probability of a unit
+ROUNDING = 1e-6  # by which means may differ for no other reason
 SURE, SURE_NOT = 2.0, 3.0  # standard errors by which a difference is seen to be small, or not to be
 
 
@@ -27,11 +29,15 @@ class Check:
     - `means`, `means_error`: (n,), the probability of each unit to be on, and its standard error.
     - `pareto_k`: the shape of the tail of the weights; `effective_samples` out of `num_samples` draws.
     - `estimate`: the log-likelihood that was checked, or None; `is_bound`, `is_exact`: what it is claimed to be.
-    - `impossible`: whether the method found that the evidence has probability zero.
+    - `impossible`: whether the method found that the evidence has probability zero; `converged`: whether it converged,
+        without which nothing is trusted.
     - `estimated_means`: (n,), the means that were checked, or None; `print(check)` shows where they differ.
     - `solution`: the single row that was checked; None if there was no solution yet.
-    - `trusted`: whether the numbers of the solution can be used as they are: the draws are reliable, and show that
-        ln P is within 0.1 and every mean within 0.05 of the truth. It means the same for bounds.
+    - `trusted`: whether the numbers of the solution can be used as they are: it has converged, the draws are reliable,
+        and they show that ln P is within 0.1 and every mean within 0.05 of the truth. It means the same for bounds. Of
+        an exact solution they must show no difference that chance does not explain, and would show larger ones.
+    - `sampler`: where the draws come from: importance sampling of a belief network, or population annealing of a
+        Boltzmann machine, whose effective samples are families of states with a common start at infinite temperature.
     - `verdict`: all of this in words. `corrected()`: the numbers of the draws as a solution.
 
     >>> import plefka as pf
@@ -56,9 +62,11 @@ class Check:
     is_bound: bool = False
     is_exact: bool = False
     impossible: bool = False
+    converged: bool = True
     estimated_means: np.ndarray | None = None
     solution: "Solution | None" = None
     quantity: str = "ln P(evidence)"
+    sampler: str = IMPORTANCE
 
     def __repr__(self) -> str:
         word = "trusted" if self.trusted else "not trusted"
@@ -146,24 +154,61 @@ class Check:
         return log_p <= SMALL and mean <= SMALL_MEAN
 
     @property
+    def precise(self) -> bool:
+        """Whether the draws would show that an exact value is wrong, and do not: it is close, and errors are small."""
+        errors = float(self._chance_errors.max(initial=0.0))
+        return self.standard_error <= SMALL / 2 and errors <= SMALL_MEAN and abs(self._above) <= SMALL
+
+    @property
+    def _above(self) -> float:
+        """By how much the estimate lies above ln P of the draws."""
+        return 0.0 if self.estimate is None else self.estimate - self.log_likelihood
+
+    @property
     def settled(self) -> bool:
         """Whether more draws could not change the verdict, as a rule."""
-        return self.reliable and (self.agrees or self.differs)
+        decided = self.precise or self.contradicted if self.is_exact else self.agrees or self.differs
+        return self.reliable and decided
+
+    def is_within_reach(self, most: int) -> bool:
+        """Whether so many draws might be reliable, if as many of them are effective as of these."""
+        return self.effective_samples * most >= FEWEST_EFFECTIVE * self.num_samples
 
     @property
     def trusted(self) -> bool:
-        if not self.reliable or self.contradicted or (self.estimate is not None and not np.isfinite(self.estimate)):
+        if not (self.converged and self.reliable) or self.contradicted:
             return False
-        return self.is_exact or self.agrees
+        if self.estimate is None or not np.isfinite(self.estimate):
+            return self.estimate is None
+        return self.precise if self.is_exact else self.agrees
 
     @property
     def contradicted(self) -> bool:
         """Whether the draws exclude that the estimate is what it is claimed to be: exact, or a bound."""
         if self.estimate is None:
             return False
-        above = self.estimate - self.log_likelihood
+        above = self._above
         far = CHANCE * self.standard_error + rounding(self.estimate)
-        return bool(abs(above) > far if self.is_exact else self.is_bound and above > far)
+        if not self.is_exact:
+            return bool(self.is_bound and above > far)
+        return bool(not abs(above) <= far or self.contradicted_means.any())
+
+    @property
+    def contradicted_means(self) -> np.ndarray:
+        """(n,): the means that differ from those of the draws by more than chance explains in so many units."""
+        most = np.sqrt(CHANCE**2 + 2 * np.log(max(1, len(self.means))))
+        return ~(np.abs(self.mean_differences) <= most * self._chance_errors + ROUNDING)
+
+    @property
+    def _chance_errors(self) -> np.ndarray:
+        """The errors of the draws' means, and no less than those that the checked means would lead to.
+
+        Draws none of which has a rare state know no error of it.
+        """
+        if self.estimated_means is None:
+            return self.means_error
+        u = np.clip(self.estimated_means, 0.0, 1.0)
+        return np.maximum(self.means_error, np.sqrt(u * (1 - u) / max(1.0, self.effective_samples)))
 
     @property
     def verdict(self) -> str:
@@ -183,4 +228,4 @@ class Check:
 
 def rounding(estimate: float | None) -> float:
     """By how much a log-likelihood may differ for no other reason."""
-    return 1e-6 * max(1.0, abs(estimate or 0.0))
+    return ROUNDING * max(1.0, abs(estimate or 0.0))

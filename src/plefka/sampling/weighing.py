@@ -1,16 +1,19 @@
-"""What weighted states of a question say of all units of the network, with standard errors."""
+"""What weighted states say of all units of the network, with standard errors."""
 
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
+import scipy.sparse as sp
 
-from plefka.posterior import Draws
-from plefka.reduction.reduce import Reduction
+from plefka.networks.belief import BeliefNetwork
+from plefka.networks.network import Network
 from plefka.sampling import diagnostics
-from plefka.sampling.fields import Target
+from plefka.sampling.drawing import Drawn, Source
+from plefka.sampling.fields import StateFields
 from plefka.sampling.importance import averaged, resampled
 
-ALWAYS_PREDICTED, MOST_NUMBERS = 4096, 2**25  # states that barren units are predicted from, and numbers of all units
+FEWEST_PREDICTED, MOST_PREDICTED = 512, 4096  # states that units below the evidence are predicted from
+MOST_NUMBERS, AT_ONCE = 2**25, 2**22  # of all units in them, and of those that are held at once
 
 
 class Weighed(NamedTuple):
@@ -25,48 +28,54 @@ class Weighed(NamedTuple):
 
 
 def weighed(
-    reduction: Reduction,
-    target: Target,
-    S: np.ndarray,
-    log_w: np.ndarray,
-    rng: np.random.Generator,
-    *,
-    is_bounded: bool,
+    network: Network, row: np.ndarray, source: Source, drawn: Drawn, rng: np.random.Generator
 ) -> Weighed | None:
     """None where no draw is possible. Weights that are bounded have no tail to be smoothed."""
-    if not np.isfinite(log_w).any():
+    if not np.isfinite(drawn.log_weights).any():
         return None
-    log_w, k = (log_w, -np.inf) if is_bounded else diagnostics.smoothed(log_w)
-    found = averaged(log_w + reduction.parts[0].constant[0])
+    log_w, k = (drawn.log_weights, -np.inf) if source.is_bounded else diagnostics.smoothed(drawn.log_weights)
     weights = np.exp(log_w - log_w.max())
-    means, errors = _means(reduction, target, S, weights / weights.sum(), rng)
+    with np.errstate(divide="ignore"):  # draws without weight, and families without a descendant
+        found = averaged(np.log(_by_family(drawn, weights)) + log_w.max())
+    weights /= weights.sum()
+    means, errors = row.copy(), np.zeros(len(row))
+    means[source.units], errors[source.units] = _averages(drawn, weights)
+    below = np.isnan(means)
+    if below.any():
+        means[below], errors[below] = _predicted(network, row, source, drawn, weights, rng)
     return Weighed(float(found.log_mean), float(found.standard_error), means, errors, k, float(found.effective))
 
 
-def _means(
-    reduction: Reduction, target: Target, S: np.ndarray, weights: np.ndarray, rng: np.random.Generator
+def _by_family(drawn: Drawn, values: np.ndarray) -> np.ndarray:
+    """Sums over the draws of each family, (..., draws) to (..., families): there are as many families as draws."""
+    if drawn.family is None:
+        return values
+    count = len(drawn.family)
+    return values @ sp.csr_array((np.ones(count), (np.arange(count), drawn.family)), shape=(count, count))
+
+
+def _averages(drawn: Drawn, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Self-normalised averages, with errors from how families differ."""
+    means = np.clip(drawn.chances @ weights, 0.0, 1.0)
+    apart = _by_family(drawn, (drawn.chances - means[:, None]) * weights)
+    return means, np.sqrt((apart**2).sum(axis=1))
+
+
+def _predicted(
+    network: Network, row: np.ndarray, source: Source, drawn: Drawn, weights: np.ndarray, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Self-normalised averages of all units of the network, with their errors; barren units are predicted.
-
-    Units that were summed out have the error of as many draws of their own, which is no less than theirs.
-    """
-    (part,), free = reduction.parts, target.free[:, 0]
-    inside = np.clip(S[:, 0] @ weights, 0.0, 1.0)
-    slope = target.widened(target.slopes(S) @ weights) if reduction.has_summed else None
-    means = reduction.restored(part, target.widened(inside[:, None]), slope)[0][:, 0]
-    errors = np.sqrt(means * (1 - means) * np.sum(weights**2))
-    units = part.units.reshape(part.question.size, -1)[target.units, 0]
-    errors[units[free]] = np.sqrt(((S[free, 0] - inside[free, None]) ** 2) @ weights**2)
-    barren = np.isnan(means)
-    if barren.any():
-        chosen = resampled(weights, _num_predicted(len(weights), len(means)), rng)
-        draws = Draws(target.widened(S[:, 0][:, chosen].T[:, :, None]), int(rng.integers(2**63)))
-        found = reduction.averages(part, draws)
-        fewer = max(1.0, len(chosen) * np.sum(weights**2))  # no more draws than are effective
-        means[barren], errors[barren] = found.chances[barren, 0], found.errors(len(chosen))[barren, 0] * np.sqrt(fewer)
-    return means, errors
-
-
-def _num_predicted(draws: int, size: int) -> int:
-    """More of them where there are more draws, as long as that is not too long."""
-    return max(ALWAYS_PREDICTED, min(draws, MOST_NUMBERS // size))
+    """The means of units that nothing observed depends on: averages of P(on | parents) over states drawn downwards."""
+    fields, below = StateFields.of_network(cast(BeliefNetwork, network)), np.isnan(row)
+    below[source.units] = False
+    count = int(np.clip(MOST_NUMBERS // len(row), FEWEST_PREDICTED, MOST_PREDICTED))
+    chosen, step = resampled(weights, count, rng), max(1, AT_ONCE // len(row))
+    total, squares = np.zeros(below.sum()), np.zeros(below.sum())
+    for first in range(0, count, step):
+        some = chosen[first : first + step]
+        known = np.repeat(row[:, None, None], len(some), axis=2)
+        known[source.units, 0] = drawn.states[:, some]
+        p = np.asarray(fields.activation.probability(fields.of(fields.drawn(known, rng))))[below, 0]
+        total, squares = total + p.sum(axis=1), squares + (p**2).sum(axis=1)
+    means = total / count
+    fewer = max(1.0, count * float(np.sum(_by_family(drawn, weights) ** 2)))  # no more draws than are effective
+    return means, np.sqrt(np.maximum(squares / count - means**2, 0.0) / count * fewer)
