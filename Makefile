@@ -5,10 +5,10 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 STAMP := $(VENV)/installed
 
-.PHONY: demo test slow check format bench peers docs site pages release clean
+.PHONY: demo test slow fuzz check format bench peers docs site pages release clean
 
 demo: $(STAMP)-all
-	$(BIN)/plefka demo --out demo
+	$(BIN)/plefka demo --out demo --force
 
 test: $(STAMP)-test
 	$(BIN)/python -m pytest -n 2 --ignore docs/tutorials --ignore tests/documentation
@@ -16,6 +16,12 @@ test: $(STAMP)-test
 # What is left out of `make test` for time.
 slow: $(STAMP)-test
 	$(BIN)/python -m pytest -n 2 -m slow tests
+
+# Random networks, evidence and methods beside the truth, with a new seed unless SEED is given; docs/fuzz.md.
+SECONDS ?= 60
+fuzz: $(STAMP)-test
+	XLA_FLAGS="$$($(BIN)/python -c 'from plefka.cache import COMPILE_FAST; print(COMPILE_FAST)')" \
+	$(BIN)/python -m tests.fuzz --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) $(if $(CASES),--cases $(CASES)) $(if $(OUT),--out $(OUT))
 
 check: $(STAMP)-check
 	$(BIN)/ruff format --check .
@@ -46,7 +52,7 @@ site: $(STAMP)-test $(STAMP)-docs
 
 pages: $(STAMP)-check
 	$(BIN)/plefka reproduce --redraw --out results
-	$(BIN)/python -m plefka.experiments.pages results README.md docs/reproduction.md docs/series.md
+	$(BIN)/python -m plefka.experiments.pages results README.md docs/reproduction.md docs/series.md docs/misprints.md docs/learning.md
 	$(BIN)/python -m plefka.experiments.pages results/methods docs/choosing.md
 
 # The source distribution and the wheel in dist/; the wheel is installed in an empty environment, and the demo run from there.

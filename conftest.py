@@ -25,7 +25,7 @@ COMMAND = Path(sys.executable).with_name("plefka")
 CACHE = Path(__file__).parent / ".pytest_cache" / "plefka"
 PROMPT = "$ "
 LOOSELY = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-PATIENCE = 120  # seconds for one command
+PATIENCE = 600  # seconds for one command: only against one that hangs
 
 os.environ.setdefault("PLEFKA_DATA", str(Path(__file__).parents[1] / "shared" / "data"))  # a page has its own folder
 

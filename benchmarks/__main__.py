@@ -14,16 +14,11 @@ from plefka.tables import text_table
 SUITES = (
     "core", "beyond", "learning", "learning_scale", "reproduction", "latency", "streams", "rows_ended", "spreadsheet",
     "findings", "real_networks", "calibration", "batches", "serve", "many_rows",
-    "boltzmann", "machine_learning",
+    "boltzmann", "machine_learning", "patients", "chains",
 )  # fmt: skip
 
 
-COMMANDS = ("fuzz_infer",)  # with options of their own
-
-
 def main() -> int:
-    if sys.argv[1:2] and sys.argv[1] in COMMANDS:
-        return import_module(f"benchmarks.{sys.argv[1]}").main(sys.argv[2:])
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
         "suites", nargs="*", default=SUITES, help=f"of {', '.join(SUITES)}, which is all unless given; or peers"
