@@ -58,7 +58,7 @@ def test_a_cluster_without_workers():
 
 
 def test_a_part_that_is_damaged(tmp_path):
-    with pytest.raises(InvalidFile, match=r"00000003.parquet: is damaged. Remove it and run the same again"):
+    with pytest.raises(InvalidFile, match=r"00000003.parquet: is damaged. Run the same again, which computes it anew"):
         _kept(Parts(tmp_path, {}), 3, Answer(None, None))
 
 

@@ -29,7 +29,7 @@ def test_the_table_ranks_hidden_units(run):
     solution = pf.infer(pf.example("espresso"), EVIDENCE, "exact")
     lines = answer.out.splitlines()
     ranked = [tuple(line.split()) for line in lines[-len(solution.ranking(None, units="all")) :]]
-    assert ranked == [(unit, f"{mean:.6f}") for unit, mean in solution.ranking(None, units="all")]
+    assert ranked == [(unit, f"{mean:.6f}", "exact") for unit, mean in solution.ranking(None, units="all")]
     assert f"{solution.log_likelihood:.6f}" in answer.out
 
 
@@ -159,7 +159,7 @@ def test_rows_are_written_to_a_file(run, tmp_path):
     assert (answer.code, answer.err) == (0, "")
     assert (answer.json["rows"], answer.json["statuses"]) == (3, {"converged": 3})
     lines = out.read_text().splitlines()
-    assert lines[0] == '"row","patient","status","log_likelihood","unit_1","probability_1"'
+    assert lines[0] == '"row","patient","status","log_likelihood","accuracy","estimates","unit_1","probability_1"'
     (best, _), *_ = pf.infer(pf.example("espresso"), {"slow_flow": 1, "loud_hum": 0}, "exact").ranking(
         1, units="causes"
     )

@@ -398,9 +398,10 @@ def test_score_writes_every_row(run, model, data, tmp_path):
     assert "exact" in answer.out
     assert str(out) in answer.out
     header, *rows = csv.reader(io.StringIO(out.read_text()))
-    assert header == ["log_likelihood", "standard_error"]
+    assert header == ["accuracy", "log_likelihood", "standard_error"]
     truth = pf.score(pf.load(model), ROWS).log_likelihood
-    np.testing.assert_array_equal(np.array(rows, float)[:, 0], truth)
+    assert {row[0] for row in rows} == {"exact"}
+    np.testing.assert_array_equal([float(row[1]) for row in rows], truth)
 
 
 def test_counted_columns_are_those_of_the_bottom_layer(run, tmp_path):
@@ -464,7 +465,11 @@ def test_score_by_sampling_says_so(run, tmp_path):
     assert not content["is_exact"]
     assert content["bound"] <= content["log_likelihood"] + 4 * content["standard_error"]
     assert f"{content['standard_error']:.4f}" in table
-    assert (tmp_path / "rows.csv").read_text().startswith("log_likelihood,standard_error,bound,effective_samples\n")
+    assert (
+        (tmp_path / "rows.csv")
+        .read_text()
+        .startswith("accuracy,log_likelihood,standard_error,bound,effective_samples\n")
+    )
 
 
 # ---- impute ----------------------------------------------------------------------------------------------------------

@@ -12,26 +12,29 @@ from plefka.cli import main
 
 COMMAND = [sys.executable, "-m", "plefka"]
 INFER = [*COMMAND, "infer", "example:espresso", "-e", "slow_flow=1", "-m", "G12"]
+MOST_OURS, MOST_MODULES = 50, 300  # modules; there were 32 and 197
 HEAVY = ("jax", "numpy", "scipy", "matplotlib", "rich", "equinox", "pandas")
 
 
 def start(arguments: list[str], **variables: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(arguments, capture_output=True, text=True, env={**os.environ, **variables}, timeout=120)
+    return subprocess.run(arguments, capture_output=True, text=True, env={**os.environ, **variables}, timeout=600)
 
 
-def test_help_imports_nothing_heavy_and_is_quick():
+def test_help_imports_nothing_heavy_and_little_else():
     code = f"""
-import sys, time
+import sys
 from plefka.cli import main
 main(["--help"])
 print(*[name for name in {HEAVY!r} if name in sys.modules], sep=",", file=sys.stderr)
-print(time.process_time(), file=sys.stderr)
+print(sum(name.partition(".")[0] == "plefka" for name in sys.modules), len(sys.modules), file=sys.stderr)
 """
     done = start([sys.executable, "-c", code])
-    imported, seconds = done.stderr.splitlines()
+    imported, counts = done.stderr.splitlines()
+    ours, everything = map(int, counts.split())
     assert "Usage: plefka" in done.stdout
     assert imported == ""
-    assert float(seconds) < 0.5
+    assert ours < MOST_OURS
+    assert everything < MOST_MODULES
 
 
 def test_version(run):
@@ -89,7 +92,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job inh
 from plefka.cli import main, source
 def endless(_):
     print("working", flush=True)
-    time.sleep(100)
+    time.sleep(600)
 source.read_network = endless
 sys.exit(main(["show", "example:espresso"]))
 """
@@ -99,7 +102,7 @@ sys.exit(main(["show", "example:espresso"]))
         assert process.stdout is not None
         assert process.stdout.readline() == "working\n"
         process.send_signal(signal.SIGINT)
-        _, message = process.communicate(timeout=60)
+        _, message = process.communicate(timeout=600)
     assert (process.returncode, message.strip()) == (130, "")
 
 

@@ -12,9 +12,10 @@ import pandas as pd
 import pytest
 
 import plefka as pf
+from tests.cluster import slow_work
 
 ROOT = Path(__file__).parents[2]
-PATIENCE = 120  # seconds
+PATIENCE = 600  # seconds: only against a test that hangs
 distributed = pytest.importorskip("distributed", reason="the extra cluster is not installed")
 
 
@@ -37,7 +38,7 @@ class Processes:
 
     def _worker(self) -> subprocess.Popen:
         return self._start(
-            "worker", "--host", "127.0.0.1", "--nthreads", "1", "--no-nanny", "--no-dashboard", "--death-timeout", "60"
+            "worker", "--host", "127.0.0.1", "--nthreads", "1", "--no-nanny", "--no-dashboard", "--death-timeout", "600"
         )
 
     def _start(self, kind: str, *options: str) -> subprocess.Popen:
@@ -73,7 +74,14 @@ def client(cluster):
 
 
 @pytest.fixture
-def fragile(tmp_path_factory):
+def halt(tmp_path, monkeypatch):
+    """The file for which work that is slowed down waits in the middle."""
+    monkeypatch.setenv(slow_work.HALT, str(tmp_path / "go on"))
+    return tmp_path / "go on"
+
+
+@pytest.fixture
+def fragile(tmp_path_factory, halt):
     """A cluster to kill something of."""
     processes = Processes(tmp_path_factory.mktemp("fragile"))
     yield processes
@@ -92,14 +100,15 @@ def patients(count: int = 200) -> tuple[pf.BeliefNetwork, pd.DataFrame]:
     return network, frame
 
 
-def after(folder: Path, count: int, action) -> threading.Thread:
-    """Do something as soon as a folder has so many parts."""
+def after(folder: Path, count: int, action, halt: Path) -> threading.Thread:
+    """Do something as soon as a folder has so many parts, and only then let the rest of the work go on."""
 
     def watch():
         deadline = time.monotonic() + PATIENCE
         while len(list(folder.glob("*.parquet"))) < count and time.monotonic() < deadline:
             time.sleep(0.005)
         action()
+        halt.touch()
 
     thread = threading.Thread(target=watch, daemon=True)
     thread.start()

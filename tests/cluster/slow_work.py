@@ -7,11 +7,17 @@ from pathlib import Path
 from plefka.rows import answering
 
 PAUSE = 0.05  # seconds
+HALT = "PLEFKA_TEST_HALT"  # a variable: work stops in the middle until there is this file
+HALTING = 64  # the row from which on it does
+PATIENCE = 600.0  # seconds: only against a test that hangs
 FATAL = "PLEFKA_TEST_FATAL"  # a variable: a file that ends the worker that finds it
 
 
 def slow_answer(question, first, known, rows):
     time.sleep(PAUSE)
+    deadline = time.monotonic() + PATIENCE
+    while first >= HALTING and not Path(os.environ[HALT]).exists() and time.monotonic() < deadline:
+        time.sleep(PAUSE)
     return answering.answer(question, first, known, rows)
 
 

@@ -1,8 +1,8 @@
 """Workers, schedulers and disks that fail in the middle: nothing is lost or half-written, and a second run finishes."""
 
-import errno
 import json
 import os
+import random
 import shutil
 import signal
 import subprocess
@@ -14,14 +14,15 @@ from pathlib import Path
 import pytest
 
 import plefka as pf
-from plefka import atomic
-from plefka.errors import WorkersLost
+from plefka.errors import InvalidFile, WorkersLost
 from plefka.rows import infer_rows as module
 from plefka.workers import cluster as cluster_module
 from tests.cluster import slow_work
-from tests.cluster.conftest import ROOT, after, patients, same
+from tests.cluster.conftest import PATIENCE, ROOT, after, patients, same
+from tests.faults.disk import Disk, Full
 
 BLOCKS = 25  # of 8 rows
+FULL = r"cannot be written: No space left on device.* Finished blocks of .*out are kept; run the same again to resume"
 
 
 def answer(out, **options):
@@ -57,9 +58,9 @@ def finished(out: Path, whole: Path, **options) -> pf.RowsDone:
     return done
 
 
-def test_a_worker_of_a_cluster_is_killed(tmp_path, fragile, slow, whole):
+def test_a_worker_of_a_cluster_is_killed(tmp_path, fragile, slow, whole, halt):
     with fragile.client() as client:
-        killing = after(tmp_path / "out", 4, fragile.workers[0].kill)
+        killing = after(tmp_path / "out", 4, fragile.workers[0].kill, halt)
         done = answer(tmp_path / "out", client=client)
         killing.join()
     assert fragile.workers[0].wait() == -signal.SIGKILL
@@ -67,10 +68,10 @@ def test_a_worker_of_a_cluster_is_killed(tmp_path, fragile, slow, whole):
     assert same(tmp_path / "out", whole)
 
 
-def test_the_scheduler_is_killed(tmp_path, fragile, slow, whole, monkeypatch):
+def test_the_scheduler_is_killed(tmp_path, fragile, slow, whole, monkeypatch, halt):
     monkeypatch.setattr(cluster_module, "PATIENCE", 3)
     with fragile.client() as client:
-        killing = after(tmp_path / "out", 4, fragile.scheduler.kill)
+        killing = after(tmp_path / "out", 4, fragile.scheduler.kill, halt)
         with pytest.raises(WorkersLost, match=r"the connection to the Dask scheduler was lost. What is done is kept"):
             answer(tmp_path / "out", client=client)
         killing.join()
@@ -93,27 +94,11 @@ def test_local_processes_that_end_again_and_again(tmp_path, monkeypatch, whole):
     finished(tmp_path / "out", whole)
 
 
-def full_after(count: int, monkeypatch):
-    """A disk on which there is room for so many files."""
-    written, write = [], atomic._write_through
-
-    def limited(path, content):
-        if len(written) >= count:
-            path.write_bytes(content[: len(content) // 2])
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
-        written.append(path)
-        write(path, content)
-
-    monkeypatch.setattr(atomic, "_write_through", limited)
-
-
 @pytest.mark.parametrize("team", ["here", "cluster"])
-def test_the_disk_is_full(tmp_path, request, monkeypatch, whole, team):
+def test_the_disk_is_full(tmp_path, request, whole, team):
     options = {} if team == "here" else {"client": request.getfixturevalue("client")}
-    with monkeypatch.context() as patch:
-        full_after(6, patch)
-        with pytest.raises(OSError, match="No space left on device"):
-            answer(tmp_path / "out", **options)
+    with Disk(tmp_path, Full(40, random.Random(0))).watched(), pytest.raises(InvalidFile, match=FULL):
+        answer(tmp_path / "out", **options)
     assert not list((tmp_path / "out").glob(".plefka*"))
     finished(tmp_path / "out", whole, **options)
 
@@ -126,7 +111,7 @@ def test_a_file_system_that_is_full(tmp_path, whole):
     if shutil.which("mount") is None or subprocess.run(mount, capture_output=True).returncode:
         pytest.skip("a file system of a few blocks cannot be mounted here")
     try:
-        with pytest.raises(OSError, match="No space left on device"):
+        with pytest.raises(InvalidFile, match=FULL):
             answer(place / "out")
         assert not list((place / "out").glob(".plefka*"))
         subprocess.run(["mount", "-o", "remount,size=10m", str(place)], check=True)
@@ -147,7 +132,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.parametrize("workers", [(), ("--workers", "2")])
-def test_interrupted_by_the_keyboard(tmp_path, workers, whole):
+def test_interrupted_by_the_keyboard(tmp_path, workers, whole, halt):
     network, frame = patients(8 * BLOCKS)
     pf.save(network, tmp_path / "net.json")
     frame.to_parquet(tmp_path / "rows.parquet")
@@ -155,16 +140,17 @@ def test_interrupted_by_the_keyboard(tmp_path, workers, whole):
     out = tmp_path / "out"
     pf.infer_rows(network, frame.head(8), out, "exact", id_columns="patient", block=8)  # makes blocks of 8 rows
     arguments = ["infer", "net.json", "--rows", "rows.parquet", "--id", "patient", "-m", "exact", "-o", "out", *workers]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PLEFKA_CACHE_DIR": "", "PLEFKA_PROGRESS": "0"}
+    path = os.pathsep.join([str(ROOT), *filter(None, sys.path)])  # the package that is tested, wherever it is
+    environment = {**os.environ, "PYTHONPATH": path, "PLEFKA_CACHE_DIR": "", "PLEFKA_PROGRESS": "0"}
     start = partial(subprocess.Popen, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True)
     process = start([sys.executable, "command.py", *arguments], start_new_session=True)
-    interrupting = after(out, 4, lambda: os.killpg(process.pid, signal.SIGINT))  # as a terminal does
-    _, errors = process.communicate(timeout=120)
+    interrupting = after(out, 4, lambda: os.killpg(process.pid, signal.SIGINT), halt)  # as a terminal does
+    _, errors = process.communicate(timeout=PATIENCE)
     interrupting.join()
     assert process.returncode == 130, errors
     assert "plefka: interrupted; finished blocks of out are kept. Run the same command to resume." in errors
     assert "Traceback" not in errors
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + PATIENCE
     while _is_alive(process.pid) and time.monotonic() < deadline:
         time.sleep(0.1)
     assert not _is_alive(process.pid)  # nor is any worker

@@ -52,7 +52,13 @@ def test_an_adaptive_cluster_starts_its_first_worker(tmp_path):
 def test_a_cluster_of_this_program_is_waited_for(tmp_path, monkeypatch):
     monkeypatch.setattr(cluster_module, "PATIENCE", 0.5)
     with local(n_workers=0) as late, distributed.Client(late, set_as_default=False) as client:
-        client.loop.add_callback(client.loop.call_later, 1.5, late.scale, 1)
+
+        def and_then_one_comes(client):
+            client.loop.add_callback(late.scale, 1)
+            return said(client)
+
+        said = cluster_module._still_none
+        monkeypatch.setattr(cluster_module, "_still_none", and_then_one_comes)
         with pytest.warns(PlefkaWarning, match=r"has no workers yet, and this call waits for the first one. If none"):
             assert answer(tmp_path / "out", client=client).rows == 64
 

@@ -62,6 +62,13 @@ JSON_ERRORS = {
     "activation type": (change("dense", "activation", 3), 'activation must be a name, or {"custom": name}; got 3'),
     "custom key": (change("dense", "activation", {"costum": "f"}), "activation: keys must be .*Did you mean 'custom'?"),
     "custom type": (change("dense", "activation", {"custom": 3}), "activation.custom must be a string; got 3"),
+    **{
+        f"text in {encoding}": (
+            change("dense", "stack", 1).encode(encoding),
+            f"must be text in UTF-8; got {name}. Save",
+        )
+        for encoding, name in (("utf-16", "UTF-16"), ("utf-16-le", "UTF-16-LE"), ("utf-32-be", "UTF-32-BE"))
+    },
     "stack": (change("dense", "stack", 0), "stack must be a whole number from 1 on; got 0"),
     "stack type": (change("dense", "stack", 1.0), "stack must be a whole number from 1 on; got 1.0"),
     "a stack of one network": (

@@ -62,6 +62,8 @@ NPZ_ERRORS = {
         "must not be compressed. Write the file with numpy.savez",
     ),
     "larger than the file": (too_long(), "entries must fit into the file"),
+    "something before it": (b"x" + replaced("dense"), "must be a NumPy archive alone; got other bytes"),
+    "something after it": (replaced("dense") + b"x", "must be a NumPy archive alone; got other bytes"),
     "an entry twice": (twice(), "the names of entries must be unique"),
     "no array": (
         with_raw("dense", "bias", b"hello"),

@@ -98,6 +98,12 @@ def test_what_tables_cannot_hold_is_refused(tmp_path, network, message):
         ("findings", "0.26", "much", r"findings, line 3: probability must be .* got 'much'"),
         ("findings", "rash,NA", "rash,N", r"findings, line 6: there is no cause 'N'; .* Did you mean 'NA'\?"),
         ("findings", "0.26,", "0.26,,,,", r"findings cannot be read as CSV: .*line 3"),
+        (
+            "causes",
+            "0.06\n",
+            "0,06\n",
+            r"causes must have a value for each of the columns 'cause', 'prior'; got a line",
+        ),
         ("causes", "prior", "chance", r"causes must have a column 'prior' or .* got the columns 'cause', 'chance'"),
         ("causes", CAUSES, "", r"causes cannot be read as CSV: No columns"),
         ("causes", "cold", "fl\udcffu", r"causes cannot be read as CSV: 'utf-8' codec"),

@@ -265,6 +265,31 @@ BAD = {
         '<!DOCTYPE b [<!ENTITY a SYSTEM "file:///etc/passwd">]><BIF>&a;</BIF>',
         "must not declare entities",
     ),
+    "undefined entity": (
+        ".xmlbif",
+        change(XMLBIF, "<NAME>fever", "<NAME>fe&eacute;ver"),
+        "line 4: XML must only use the entities amp, .*; got &eacute;, which is not defined. Write out",
+    ),
+    "skipped entity": (
+        ".xmlbif",
+        change(change(XMLBIF, "<BIF", '<!DOCTYPE BIF SYSTEM "bif.dtd"><BIF'), "<NAME>fever", "<NAME>fe&eacute;ver"),
+        "line 4: XML must only use the entities .*; got &eacute;, which is not defined",
+    ),
+    "skipped entity in a table": (
+        ".xmlbif",
+        change(change(XMLBIF, "<BIF", "<!DOCTYPE BIF [ %more; ]><BIF"), "0.1 0.9<", "0.1 0.9&nine;<"),
+        "line 5: XML must only use the entities .*; got &nine;, which is not defined",
+    ),
+    "undefined entity in an attribute": (
+        ".xmlbif",
+        change(XMLBIF, 'TYPE="nature"><NAME>fever', 'TYPE="a&amp;&nature;"><NAME>fever'),
+        "line 4: XML must only use .*; got &nature;,",
+    ),
+    "undefined entity in UTF-16": (
+        ".xmlbif",
+        change(XMLBIF, "<NAME>fever", "<NAME>fe&eacute;ver").encode("utf-16"),
+        "line 4: XML must only use .*; got &eacute;,",
+    ),
     "encoding": (".xmlbif", '<?xml version="1.0" encoding="klingon"?><BIF/>', "encoding"),
     "multi-byte encoding": (
         ".xmlbif",
@@ -296,6 +321,23 @@ BAD = {
         "at most 20 parents|probabilities",
     ),
     "uai empty": (".uai", "", "empty file"),
+    "uai more": (
+        ".uai",
+        UAI + "garbage",
+        "line 18, column 1: must be the end of the file after the last table; got 'ga",
+    ),
+    "uai another table": (".uai", UAI + "2\n 0.5 0.5\n", "must be the end of the file after the last table; got '2'"),
+    "erg more": (
+        ".erg",
+        TEXTS[".erg"] + "no yes " * 3 + "x",
+        "must be the end of the file after the labels .*; got 'x'",
+    ),
+    "erg a word": (".erg", TEXTS[".erg"][: TEXTS[".erg"].index("b c")], "must be the name of variable 1, as for those"),
+    "erg labels": (
+        ".erg",
+        TEXTS[".erg"] + "no yes no",
+        "must be the labels of variable 1, as for those before it; got the",
+    ),
     "erg parents": (".erg", "2 2 2 5 1", "the number of parents, a whole number from 0 to 1; got '5'"),
 }
 

@@ -209,6 +209,15 @@ def test_a_damaged_gzip_file_is_named(tmp_path):
             read_table(tmp_path / "rows.csv.gz", NET)
 
 
+def test_objects_in_lines_have_every_unit_once_and_may_begin_with_a_mark(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes(b'\xef\xbb\xbf{"a": 1}\n{"b": 0}\n')
+    assert read_table(path, NET).values.shape == (2, 2)
+    path.write_bytes(b'{"a": 1}\n{"a": 1, "b": 0, "a": 0}\n')
+    with pytest.raises(InvalidFile, match=r"rows.jsonl: line 2: must be .*; every unit must come once, got 'a' twice"):
+        read_table(path, NET)
+
+
 # ---- corners ---------------------------------------------------------------------------------------------------------
 
 

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Sequence
 
+from plefka.cli.interrupts import Interrupts, again_where_dropped
 from plefka.errors import MissingExtra
 
 BAD_INPUT = 2
@@ -13,13 +14,16 @@ INTERRUPTED = 130
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code: 0, 1 (did not converge), 2 (bad input), 3 (lost a process) or 130."""
     try:
-        from plefka.cli.app import run
+        with Interrupts() as interrupts:
+            from plefka.cli.app import run
+
+            interrupts.check()
+        with again_where_dropped():
+            return run(arguments)
     except ModuleNotFoundError as error:
         if error.name != "typer":
             raise
         print(MissingExtra("typer", "cli", "the command plefka"), file=sys.stderr)
         return BAD_INPUT
-    try:
-        return run(arguments)
     except KeyboardInterrupt:
         return INTERRUPTED

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from plefka.cli import options, output
-from plefka.tables import kind_of, quantity_of, status_word
+from plefka.tables import estimates, kind_of, quantity_of, status_word
 
 if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 THREADS = 2  # of which mostly one traces, in Python, and the other compiles
 Answer = TypeVar("Answer")
 LEFT_OUT = ("G10", "gibbs")  # G10 is G11, as its first order term averages to zero; gibbs needs a seed
-HEADER = ("error", "worst mean", "bound?", "status", "steps", "time")
+HEADER = ("error", "worst mean", "bound?", "estimates", "status", "steps", "time")
 
 
 @dataclass(frozen=True)
@@ -96,6 +96,8 @@ def _content(trial: Trial, exact: "Solution | None") -> dict[str, Any]:
         "method": str(solution.method),
         "kind": kind_of(solution),
         "is_bound": solution.is_bound,
+        "is_exact": solution.is_exact,
+        "estimates": [name for name, each in zip(solution.names, solution.accuracy, strict=True) if each == "estimate"],
         quantity_column(solution): solution.log_partition,
         "error": error,
         "largest_mean_error": worst,
@@ -113,7 +115,7 @@ def _print(observed: dict, trials: Sequence[Trial], exact: "Solution | None", le
     output.print_table(("method", quantity, *HEADER), [_cells(trial, exact) for trial in trials])
     print()
     print(f"error: of {quantity}; worst mean: the largest error of a mean; time: of a second call, so that")
-    print("compilation does not count.")
+    print("compilation does not count; estimates: how many of the means are not exact.")
     output.print_doubts([trial.solution for trial in trials])
     output.print_left_out(left_out)
 
@@ -127,7 +129,8 @@ def _cells(trial: Trial, exact: "Solution | None") -> tuple[str, ...]:
         "" if error is None else f"{error:+.6f}",
         "" if worst is None else f"{worst:.4f}",
         kind_of(solution),
+        *estimates(solution),
         status_word(solution.status),
-        output.steps_text(solution, solution.num_steps),
+        output.steps_text(solution.num_steps),
         f"{1e3 * trial.seconds:.1f} ms",
     )

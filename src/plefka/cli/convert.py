@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from plefka.cli import options, output
-from plefka.cli.targets import check_new
+from plefka.cli.targets import check_new, check_target, claimed
 
 if TYPE_CHECKING:
     from plefka.recognition import Form
@@ -32,10 +32,14 @@ def convert(
     json: options.Json = False,
 ) -> None:
     """Convert a network file to another format."""
-    from plefka.formats import convert
+    from plefka.formats import convert, stored_in
 
-    check_new(target, [source], force=force)
-    forms = convert(source, target, approximate)
+    check_target(target)
+    files = stored_in(target)
+    for file in files:
+        check_new(file, [source], force=force)
+    with claimed(files[0], [source], force=force):
+        forms = convert(source, target, approximate)
     if json:
         output.print_json({"source": str(source), "target": str(target), "units": [_content(form) for form in forms]})
         return

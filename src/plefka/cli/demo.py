@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from plefka.cli import output
-from plefka.cli.targets import check_folder
+from plefka.cli import options, output
+from plefka.cli.targets import check_folder, check_new
 from plefka.tables import kind_of
 
 if TYPE_CHECKING:
@@ -26,12 +26,14 @@ These findings were chosen so that every method gives a sensible answer. With ma
 order is unbounded: plefka compare example:espresso --evidence slow_flow=1,low_pressure=1,sour_taste=0"""
 
 
-def demo(out: Out = Path("demo")) -> None:
+def demo(out: Out = Path("demo"), force: options.Force = False) -> None:
     """Run a small diagnosis by every method, and draw the network."""
     from plefka.cache import keep_compiled
     from plefka.examples import read_example
 
     check_folder(out)
+    for path in _pictures(out):
+        check_new(path, [], force=force)
     keep_compiled()
     example = read_example(NAME)
     print(example.about)
@@ -89,9 +91,13 @@ def _print_likelihoods(example: "Example", solutions: dict[str, "Solution"], lef
     print()
 
 
+def _pictures(folder: Path) -> list[Path]:
+    return [folder / f"{NAME}.{kind}" for kind in ("png", "svg")]
+
+
 def _draw(example: "Example", solution: "Solution", folder: Path) -> None:
     from plefka import plots
 
     axes = plots.network(example.network, solution, title="Which part of the espresso machine is to blame?")
-    paths = [plots.save(axes, folder / f"{NAME}.{kind}") for kind in ("png", "svg")]
+    paths = [plots.save(axes, path) for path in _pictures(folder)]
     print(f"The network, coloured by its posterior means, is in {' and '.join(map(str, paths))}.")

@@ -1,11 +1,13 @@
 """`plefka fit`: learn a network from a table."""
 
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from plefka import atomic
 from plefka.cli import INTERRUPTED, joining, options, output
 from plefka.cli.fit_report import fit_content, print_fit
 from plefka.cli.fit_rows import Beginning, NewMachine, read_rows, sizes
@@ -101,11 +103,12 @@ def fit(
 
     keep_compiled()
     given, source = (data, rows) if data and rows else (None, options.table_of(data, rows))
-    with joining.joined(coordinator, processes, process):
+    with joining.joined(coordinator, processes, process), ExitStack() as claims:
         devices = Devices()
         with devices.together():
             if devices.is_first:
                 _check_targets(out, [source, *filter(None, [given])], force, checkpoint, [plot, features])
+                claims.enter_context(atomic.only_run(out))
             if shape and not features:
                 raise InvalidInput(
                     "--shape is for the images that --features draws; add --features PICTURE, or leave it out."
@@ -146,7 +149,8 @@ def _check_targets(
     for path in targets:
         check_target(path)
     _check_different(targets)
-    check_new(out, inputs, force=force)
+    for path in filter(None, (out, *pictures)):
+        check_new(path, inputs, force=force)
     if any(pictures):
         from plefka.plots.style import check_name
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from plefka.cli import options, output
-from plefka.cli.targets import check_new, write_table, writer_of
+from plefka.cli.targets import claimed, write_table, writer_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -43,14 +43,15 @@ def impute(
 
     source = options.table_of(data, rows)
     writer_of(out)
-    check_new(out, [source, Path(model)], force=force)
-    network = read_network(model)
-    options.check_single(network, model, "impute")
-    table = read_table(source, network, id_column)
-    chosen = learning_method(method, network.activation) if network.is_normalised else parse_method(method or "auto")
-    values, content = _filled(network, table, chosen, probabilities)
-    names = table.names or (None if out.suffix.lower() == ".csv" else _names(network, table))
-    write_table(out, names, values, table.ids)
+    with claimed(out, [source, Path(model)], force=force):
+        network = read_network(model)
+        options.check_single(network, model, "impute")
+        table = read_table(source, network, id_column)
+        normalised = network.is_normalised
+        chosen = learning_method(method, network.activation) if normalised else parse_method(method or "auto")
+        values, content = _filled(network, table, chosen, probabilities)
+        names = table.names or (None if out.suffix.lower() == ".csv" else _names(network, table))
+        write_table(out, names, values, table.ids)
     content = {"network": model, "data": str(source), "filled": str(out), "method": str(chosen), **content}
     output.print_json(content) if json else _print_impute(content)
     if content["not_converged"]:

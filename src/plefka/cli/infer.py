@@ -6,7 +6,7 @@ import typer
 
 from plefka.cli import completion, options, output, rows_out
 from plefka.errors import InvalidInput
-from plefka.tables import kind_of, quantity_of, status_word
+from plefka.tables import accuracies, kind_of, marked, quantity_of, status_word
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -104,7 +104,7 @@ def _print_answers(solutions: list["Solution"]) -> None:
             f"{s.log_partition:.6f}",
             kind_of(s),
             status_word(s.status),
-            output.steps_text(s, s.num_steps),
+            output.steps_text(s.num_steps),
             f"{s.residual:.1e}",
         )
         for s in solutions
@@ -120,30 +120,41 @@ def _print_notes(solutions: list["Solution"]) -> None:
 
 
 def _print_means(solutions: list["Solution"]) -> None:
-    """P(on | evidence) of hidden units by every method, most probable by the first one on top."""
-    ranking = [unit for unit, _ in solutions[0].ranking(None, units="all")]
-    marginals = [solution.marginals() for solution in solutions]
-    rows = [(unit, *(f"{means[unit]:.6f}" for means in marginals)) for unit in ranking[: output.MOST_ROWS]]
+    """P(on | evidence) of hidden units by every method, most probable by the first one on top.
+
+    Of one method with the accuracy of each, of several with a mark of those that are estimates.
+    """
+    first, names = solutions[0], {name: unit for unit, name in enumerate(solutions[0].names)}
+    ranking = [names[name] for name, _ in first.ranking(None, units="all")]
+    shown = ranking[: output.MOST_ROWS]
+    if len(solutions) == 1:
+        rows = [(first.names[u], f"{first.means[u]:.6f}", str(first.accuracy[u])) for u in shown]
+    else:
+        rows = [(first.names[u], *(marked(solution, None, u, 6) for solution in solutions)) for u in shown]
     if rows:
-        output.print_table(("P(on | evidence)", *(str(s.method) for s in solutions)), rows)
+        methods = [str(solution.method) for solution in solutions]
+        output.print_table(("P(on | evidence)", *methods, *(["accuracy"] if len(methods) == 1 else [])), rows)
+        output.print_legend(cell for _, *cells in rows for cell in cells)
     output.print_more(len(ranking), len(rows))
 
 
 def _print_batch(solution: "Solution", ids: "Mapping[str, list[Any]]") -> None:
-    count = solution.num_rows
+    count, accuracy = solution.num_rows, accuracies(solution)
     rows = [
         (
             str(row),
             *(str(values[row]) for values in ids.values()),
             f"{solution.log_partition[row]:.6f}",
+            accuracy[row],
             status_word(solution.status[row]),
-            output.steps_text(solution, solution.num_steps[row]),
+            output.steps_text(solution.num_steps[row]),
             _most_probable(solution, row),
         )
         for row in range(min(count, output.MOST_ROWS))
     ]
-    header = ("row", *ids, quantity_of(solution), "status", "steps", "most probable hidden units")
+    header = ("row", *ids, quantity_of(solution), "accuracy", "status", "steps", "most probable hidden units")
     output.print_table(header, rows, f"{solution.method} ({kind_of(solution)})")
+    output.print_legend(row[-1] for row in rows)
     output.print_more(count, len(rows))
     for note in solution.notes:
         print(note)
@@ -159,4 +170,4 @@ def _most_probable(solution: "Solution", row: int) -> str:
 
     hidden = np.flatnonzero(~solution.observed[row])
     best = hidden[np.argsort(-solution.means[row, hidden], kind="stable")][:3]
-    return ", ".join(f"{solution.names[unit]} {solution.means[row, unit]:.3f}" for unit in best)
+    return ", ".join(f"{solution.names[unit]} {marked(solution, row, unit, 3)}" for unit in best)

@@ -1,15 +1,15 @@
 """Printing: tables for people, JSON for machines."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from plefka.errors import listed
+from plefka.tables import LEGEND, doubts, rows_by_sentence, text_table
 from plefka.tables import MOST_ROWS as MOST_ROWS
-from plefka.tables import doubts, rows_by_sentence, text_table
 
 if TYPE_CHECKING:
     from plefka.evidence import Likelihood
@@ -75,9 +75,15 @@ def as_json(evidence: "Mapping[str, int | Likelihood]") -> dict[str, Any]:
     }
 
 
-def steps_text(solution: "Solution", steps: int) -> str:
-    """The number of steps; nothing for an exact answer."""
-    return "" if solution.is_exact else str(steps)
+def steps_text(steps: int) -> str:
+    """The number of steps; nothing for an answer that took none."""
+    return str(steps) if steps else ""
+
+
+def print_legend(cells: Iterable[str]) -> None:
+    """The meaning of ~, where some cell has one."""
+    if any("~" in cell for cell in cells):
+        print(LEGEND)
 
 
 def print_left_out(reasons: Mapping[str, str]) -> None:

@@ -9,7 +9,7 @@ import typer
 
 from plefka.cli import INTERRUPTED, options, output
 from plefka.cli.targets import check_folder
-from plefka.errors import InvalidInput, nearest
+from plefka.errors import InvalidFile, InvalidInput, nearest
 from plefka.experiments.settings import PARTS
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ def reproduce(
     else:
         chosen = _experiments(wanted, quick, networks, seed)
         check_folder(out)
+        _check_own(out)
         _compute(chosen, out, quick, scheduler, workers)
         rows = {experiment.name: store.read_one(out, experiment) for experiment in chosen}
     sections = render.sections(rows)
@@ -54,6 +55,15 @@ def reproduce(
     if quick_run := size.quick_label(rows):
         print(quick_run)
     print(f"The report is in {' and '.join(map(str, paths))}.")
+
+
+def _check_own(folder: Path) -> None:
+    """A report is drawn again from its rows; one of somebody else is not ours to replace."""
+    report = folder / "report.html"
+    if report.exists() and not (folder / "rows").is_dir():
+        raise InvalidFile(
+            f"{report}: already exists, and {folder} has no rows of plefka reproduce. Name another folder."
+        )
 
 
 def _part(name: str) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from plefka.cli import options, output
-from plefka.cli.targets import check_new, write_table, writer_of
+from plefka.cli.targets import claimed, write_table, writer_of
 
 if TYPE_CHECKING:
     from plefka.learning.scoring import Score
@@ -38,15 +38,16 @@ def score(
     source = options.table_of(data, rows, "--out")
     if out is not None:
         writer_of(out)
-        check_new(out, [source, Path(model)], force=force)
-    network = read_network(model)
-    options.check_single(network, model, "score")
-    table = read_table(source, network, id_column)
-    table_units(network, table)
-    found = score_table(network, table, None, seed, samples)
-    if out is not None:
-        columns = _columns(found)
-        write_table(out, columns, np.column_stack(list(columns.values())), table.ids)
+    with claimed(out, [source, Path(model)], force=force):
+        network = read_network(model)
+        options.check_single(network, model, "score")
+        table = read_table(source, network, id_column)
+        table_units(network, table)
+        found = score_table(network, table, None, seed, samples)
+        if out is not None:
+            columns = _columns(found)
+            words = {"accuracy": list(map(str, found.accuracy))} | table.ids
+            write_table(out, columns, np.column_stack(list(columns.values())), words)
     content = _score_content(found, model, source)
     output.print_json(content) if json else _print_score(content, out)
 
@@ -70,7 +71,11 @@ def _score_content(found: "Score", model: str, data: Path) -> dict[str, Any]:
         "method": None if found.method is None else str(found.method),
         "bound": None if bound is None else float(bound.mean()),
         "least_effective_samples": None if effective is None else float(effective.min()),
-        "each": {name: column.tolist() for name, column in _columns(found).items()},
+        "exact_rows": int((found.accuracy == "exact").sum()),
+        "each": {
+            "accuracy": list(map(str, found.accuracy)),
+            **{name: column.tolist() for name, column in _columns(found).items()},
+        },
     }
 
 
@@ -82,8 +87,9 @@ def _print_score(content: dict[str, Any], written: Path | None) -> None:
     ]
     sampling = f"importance sampling from {content['method']}" if content["method"] else "annealed importance sampling"
     how = "exact" if content["is_exact"] else sampling
+    some = f"an estimate; {content['exact_rows']:,} rows are exact" if content["exact_rows"] else "an estimate"
     rows = [
-        ("ln P per row", f"{content['log_likelihood']:.4f}"),
+        ("ln P per row", f"{content['log_likelihood']:.4f} ({'exact' if content['is_exact'] else some})"),
         *([] if content["is_exact"] else sampled),
         ("by", how),
         *([("written", str(written))] if written else []),

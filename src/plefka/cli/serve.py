@@ -6,6 +6,7 @@ import typer
 
 from plefka import extras
 from plefka.cli import options
+from plefka.cli.interrupts import Interrupts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,12 +64,14 @@ def serve(
 
 def start(settings: "Settings", *, or_any: bool, then: "Callable[[str], object]") -> None:
     """Listen, say where, and answer until the end."""
-    running = extras.explorer()
-    with running.listening(settings.host, settings.port, or_any=or_any) as listener:
-        address = running.address(settings.host, listener)
+    with Interrupts() as interrupts:
+        running = extras.explorer()
+        interrupts.check()
+        with running.listening(settings.host, settings.port, or_any=or_any) as listener:
+            address = running.address(settings.host, listener)
 
-        def say() -> None:
-            print(f"plefka serves {settings.source} at {address} (Ctrl-C ends it)", flush=True)
-            then(address)
+            def say() -> None:
+                print(f"plefka serves {settings.source} at {address} (Ctrl-C ends it)", flush=True)
+                then(address)
 
-        running.serve(settings, listener, say)
+            running.serve(settings, listener, say, interrupts.check)

@@ -2,11 +2,12 @@
 
 import csv
 import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from plefka import extras
+from plefka import atomic, extras
 from plefka.errors import InvalidFile
 
 if TYPE_CHECKING:
@@ -61,8 +62,6 @@ WRITERS = {".csv": encode_csv, ".parquet": _encode_parquet, ".npy": _encode_npy}
 
 def write_table(path: Path, names: Iterable[str] | None, values: "np.ndarray", ids: Ids | None = None) -> None:
     """Write a table in the format that the suffix says, as a whole or not at all; `ids` are its first columns."""
-    from plefka import atomic
-
     atomic.write(path, writer_of(path)(names, values, ids))
 
 
@@ -81,15 +80,37 @@ def check_target(path: Path) -> None:
         raise InvalidFile(f"{path}: must be a file; got a folder.")
 
 
+@contextmanager
+def claimed(path: Path | None, inputs: Iterable[Path], *, force: bool) -> Iterator[None]:
+    """Inside, a file that may be written, and that no other run writes to; None for no file."""
+    if path is None:
+        yield
+        return
+    check_target(path)
+    with atomic.only_run(path):
+        check_new(path, inputs, force=force)
+        yield
+
+
 def check_new(path: Path, inputs: Iterable[Path], *, force: bool) -> None:
     """Input files are never overwritten, and other files only with --force."""
     check_target(path)
     if not path.exists():
         return
-    if any(given.exists() and path.samefile(given) for given in inputs):
+    if any(file.exists() and path.samefile(file) for given in inputs for file in _files_of(given)):
         raise InvalidFile(f"{path}: is one of the input files, which are not overwritten. Name another file.")
     if not force:
         raise InvalidFile(f"{path}: already exists. Pass --force to replace it, or name another file.")
+
+
+def _files_of(given: Path) -> tuple[Path, ...]:
+    """A file itself, or where it is the name of a network those that it stands for."""
+    from plefka.formats import stored_in
+
+    try:
+        return (given, *stored_in(given))
+    except InvalidFile:  # a table, or an example
+        return (given,)
 
 
 def check_folder(path: Path) -> None:

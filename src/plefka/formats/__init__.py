@@ -99,7 +99,7 @@ def save(network: BeliefNetwork | BoltzmannMachine, path: PathText) -> None:
     if suffix in TABLE_FORMATS and not isinstance(network, BoltzmannMachine):
         from plefka.formats.from_tables import tables_of
 
-        write(path, {path: _table_writer(path)(tables_of(network))})
+        write({path: _table_writer(path)(tables_of(network))})
         return
     check_storable(network)
     if isinstance(network, BoltzmannMachine) and suffix not in NATIVE:
@@ -107,7 +107,7 @@ def save(network: BeliefNetwork | BoltzmannMachine, path: PathText) -> None:
     form = FORMATS[suffix]
     content = form.dumps(network)
     contents = (content,) if isinstance(content, bytes) else content
-    write(path, dict(zip(form.files(path), contents, strict=True)))
+    write(dict(zip(form.files(path), contents, strict=True)))
 
 
 def load_tables(path: PathText) -> "TableNetwork":
@@ -167,7 +167,8 @@ def convert(source: PathText, target: PathText, approximate: float | None = None
 
     **Arguments:**
 
-    - `source`, `target`: the file to read and the file to write. Their suffixes select the formats.
+    - `source`, `target`: the file to read and the file to write. Their suffixes select the formats. A file that is
+        read is never overwritten.
     - `approximate`: as for `load`.
 
     Returns what each table was recognised as, or an empty list if `source` has no tables.
@@ -183,6 +184,7 @@ def convert(source: PathText, target: PathText, approximate: float | None = None
     {'noisy-or'}
     """
     source, target = Path(source), Path(target)
+    _check_not_read(source, target)
     from_tables, to_tables = (_suffix(path) in TABLE_FORMATS for path in (source, target))
     if not from_tables:
         save(load(source, approximate=approximate), target)
@@ -193,10 +195,24 @@ def convert(source: PathText, target: PathText, approximate: float | None = None
     forms = recognised(tables, approximate)
     if to_tables:
         dumps = _table_writer(target)
-        write(target, {target: dumps(tables if approximate is None else expanded(tables, forms))})
+        write({target: dumps(tables if approximate is None else expanded(tables, forms))})
     else:
         save(_network_of(tables, source, approximate), target)
     return forms
+
+
+def stored_in(path: Path) -> tuple[Path, ...]:
+    """The files that the name of a network stands for; a name NET.csv stands for two of them."""
+    suffix = _suffix(path)
+    return FORMATS[suffix].files(path) if suffix in FORMATS else (path,)
+
+
+def _check_not_read(source: Path, target: Path) -> None:
+    """What is converted may be more than the new format can hold, so that it must not be lost."""
+    given = [file for file in stored_in(source) if file.exists()]
+    for file in stored_in(target):
+        if file.exists() and any(file.samefile(other) for other in given):
+            raise InvalidFile(f"{file}: is one of the input files, which are not overwritten. Name another file.")
 
 
 def _network_of(tables: "TableNetwork", path: Path, approximate: float | None) -> BeliefNetwork:

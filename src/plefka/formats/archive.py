@@ -19,6 +19,7 @@ HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.re
 LARGEST_ITEM = {"f": 8, "i": 8, "u": 8, "U": 2**31}  # bytes, by kind of type
 LONGEST = 2**31 - 1  # units are counted in 32 bits
 SUFFIX = ".npy"
+ARCHIVE, END, END_BYTES = b"PK", b"PK\x05\x06", 22  # how a zip file begins, its last record and the length of that
 
 
 class Archive:
@@ -122,9 +123,18 @@ def _open(content: bytes) -> zipfile.ZipFile:
     if not content:
         raise InvalidFile("must be a NumPy archive; got an empty file. Was it cut off?")
     try:
-        return zipfile.ZipFile(io.BytesIO(content))
+        archive = zipfile.ZipFile(io.BytesIO(content))
     except Exception as error:  # see _header
         raise InvalidFile(f"must be a NumPy archive; got {_reason(error)}. Was the file cut off?") from error
+    _check_ends(content, len(archive.comment))
+    return archive
+
+
+def _check_ends(content: bytes, comment: int) -> None:
+    """zipfile looks for the archive inside of the file, whatever stands around it."""
+    end = len(content) - END_BYTES - comment
+    if not content.startswith(ARCHIVE) or not content.startswith(END, end):
+        raise InvalidFile("must be a NumPy archive alone; got other bytes before or after it. The file is damaged.")
 
 
 def _reason(error: Exception) -> str:

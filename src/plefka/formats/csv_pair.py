@@ -1,10 +1,11 @@
 """Causes and findings in two CSV files, NET.causes.csv and NET.findings.csv; docs/formats.md has their columns."""
 
 import io
+import warnings
 from functools import partial
 from pathlib import Path
 
-from plefka.errors import InvalidFile
+from plefka.errors import InvalidFile, listed
 from plefka.extras import pandas
 from plefka.formats.probability_tables import CAUSES, FINDINGS, NAMES, check_activation, frames_of
 from plefka.formats.stored import GivenActivation
@@ -44,10 +45,18 @@ def dumps(network: BeliefNetwork) -> tuple[bytes, bytes]:
 def _read(content: bytes, what: str) -> Table:
     """Names as text, even where they are numbers or the word NA."""
     read = partial(pandas().read_csv, encoding="utf-8-sig", keep_default_na=False, na_values=[""])
+    header = ()
     try:
         header = read(io.BytesIO(content), nrows=0).columns
         names = {name: str for name in header if name.strip().lower() in NAMES}
-        frame = read(io.BytesIO(content), dtype=names, index_col=False, skip_blank_lines=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pandas().errors.ParserWarning)  # of values beyond the last column
+            frame = read(io.BytesIO(content), dtype=names, index_col=False, skip_blank_lines=False)
+    except pandas().errors.ParserWarning:
+        raise InvalidFile(
+            f"{what} must have a value for each of the columns {listed(map(repr, header))}; got a line with more. "
+            "Write numbers with a decimal point, and text that has commas in quotation marks."
+        ) from None
     except ValueError as error:
         raise InvalidFile(f"{what} cannot be read as CSV: {str(error).strip().removesuffix('.')}.") from error
     return Table(frame, what, row="line", first=2)

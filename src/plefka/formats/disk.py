@@ -5,6 +5,7 @@ from pathlib import Path
 from plefka import atomic
 from plefka.errors import InvalidFile
 from plefka.formats import packed
+from plefka.tabular.files import check_regular
 
 
 def read_all(files: tuple[Path, ...]) -> list[bytes]:
@@ -23,6 +24,7 @@ def read_all(files: tuple[Path, ...]) -> list[bytes]:
 def read(path: Path) -> bytes:
     """The content of a file, unpacked if its name ends with .gz."""
     try:
+        check_regular(path)
         content = path.read_bytes()
     except (OSError, ValueError) as error:
         raise InvalidFile(f"cannot be read: {_reason(error)}. Check the file name.") from error
@@ -31,17 +33,14 @@ def read(path: Path) -> bytes:
     return packed.unpack(content, path.with_suffix("").suffix.lower())
 
 
-def write(path: Path, contents: dict[Path, bytes]) -> None:
-    """Write all files of a network, or none of them; `path` is the name that the user gave."""
-    try:
-        packed_ones = {
-            file: packed.pack(z) if file.suffix.lower() == packed.SUFFIX else z for file, z in contents.items()
+def write(contents: dict[Path, bytes]) -> None:
+    """Write all files of a network, or none of them."""
+    atomic.write_all(
+        {
+            file: packed.pack(content) if file.suffix.lower() == packed.SUFFIX else content
+            for file, content in contents.items()
         }
-        atomic.write_all(packed_ones)
-    except (OSError, ValueError) as error:
-        raise InvalidFile(
-            f"{path}: cannot be written: {_reason(error)}. If the file existed, it is unchanged."
-        ) from error
+    )
 
 
 def _reason(error: Exception) -> str:

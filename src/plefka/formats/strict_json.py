@@ -6,7 +6,7 @@ NaN and Infinity, which Python reads though the standard has no such numbers, ar
 import json
 from typing import Any
 
-from plefka.errors import InvalidFile
+from plefka.errors import InvalidFile, first_repeated
 
 
 def parse(content: bytes) -> Any:
@@ -30,6 +30,9 @@ def parse(content: bytes) -> Any:
 
 
 def _decode(content: bytes) -> str:
+    encoding = json.detect_encoding(content)
+    if not encoding.startswith("utf-8"):
+        raise InvalidFile(f"must be text in UTF-8; got {encoding.upper()}. Save the file as UTF-8.")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -43,8 +46,7 @@ def _decode(content: bytes) -> str:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     fields = dict(pairs)
     if len(fields) < len(pairs):
-        seen: set[str] = set()
-        twice = next(key for key, _ in pairs if key in seen or seen.add(key))
+        twice = first_repeated(key for key, _ in pairs)
         raise InvalidFile(f"every key of an object must occur once; got {twice!r} twice. Remove one of them.")
     return fields
 

@@ -37,7 +37,9 @@ def loads(content: bytes) -> TableNetwork:
         read_scope(scan, scan.whole("the number of variables of a table", len(variables)), variables)
         for _ in range(count)
     ]
-    return tables.network_from(variables, [read_table(scan, *scope) for scope in scopes], named=False)
+    found = [read_table(scan, *scope) for scope in scopes]
+    expect_end(scan, "the last table")
+    return tables.network_from(variables, found, named=False)
 
 
 def dumps(network: TableNetwork) -> bytes:
@@ -110,6 +112,11 @@ def read_table(scan: Scanner, child: str, parents: tuple[str, ...]) -> Condition
         raise InvalidFile(f"{place}the table of {child!r} must have {expected} probabilities. Was the file cut off?")
     values = scan.numbers(expected, "a probability")
     return Conditional(child, parents, values.reshape((2,) * (len(parents) + 1)), place)
+
+
+def expect_end(scan: Scanner, last: str) -> None:
+    if not scan.is_done:
+        raise scan.refuse(f"the end of the file after {last}")
 
 
 def _table_text(unit: TableUnit) -> str:

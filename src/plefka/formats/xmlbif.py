@@ -1,6 +1,7 @@
 """XMLBIF (.xmlbif, .xml), the Bayesian Interchange Format in XML; tables have the states of the child fastest.
 
-Read by expat, which loads nothing from elsewhere; a file that declares entities of its own is refused.
+Read by expat, which loads nothing from elsewhere: a file that declares entities of its own is refused, and so is text
+with one that is not declared. Attributes are not read.
 """
 
 import re
@@ -11,12 +12,15 @@ import numpy as np
 
 from plefka.errors import InvalidFile
 from plefka.formats import tables
-from plefka.formats.scanner import Scanner
+from plefka.formats.scanner import SHOWN, Scanner
 from plefka.formats.tables import Conditional, TableNetwork, TableUnit, Variable
 
 DEEPEST = 32  # elements inside elements
 BLANK, WORD = re.compile(rb"\s*+"), re.compile(rb"\S+")
 KEPT = {"NAME", "OUTCOME", "VALUE", "FOR", "GIVEN", "TABLE"}  # elements whose text is read
+UNDEFINED = expat.errors.codes[expat.errors.XML_ERROR_UNDEFINED_ENTITY]
+ENTITY = re.compile(rb"&([^#\s;&][^\s;&]*)")
+PREDEFINED = {b"amp", b"lt", b"gt", b"quot", b"apos"}
 VARIABLES, TABLES = ("VARIABLE",), ("DEFINITION", "PROBABILITY")
 
 
@@ -29,9 +33,12 @@ def loads(content: bytes) -> TableNetwork:
     parser.EndElementHandler = lambda tag: reader.end(tag.upper())
     parser.CharacterDataHandler = reader.characters
     parser.EntityDeclHandler = lambda *_: _refuse_entity(parser.CurrentLineNumber)
+    parser.SkippedEntityHandler = lambda name, _: _refuse_undefined(name, parser.CurrentLineNumber)
     try:
         parser.Parse(content, True)
     except expat.ExpatError as error:
+        if error.code == UNDEFINED:
+            _refuse_undefined(_entity_at(content[parser.ErrorByteIndex :]), error.lineno)
         reason = expat.ErrorString(error.code)
         raise InvalidFile(f"line {error.lineno}, column {error.offset + 1}: must be XML; got {reason}.") from None
     except InvalidFile:
@@ -112,6 +119,19 @@ def _numbers(text: bytes, expected: int, place: str, child: str) -> np.ndarray:
     except InvalidFile as error:
         raise InvalidFile(f"{place}in the table of {child!r}, {error}") from None
     return values
+
+
+def _entity_at(content: bytes) -> str:
+    """The name of the first entity from here on, in any encoding of which the bytes of ASCII are a part."""
+    names = (found[1] for found in ENTITY.finditer(content.replace(b"\0", b"")))
+    return next((name.decode("utf-8", "backslashreplace") for name in names if name not in PREDEFINED), "?")
+
+
+def _refuse_undefined(name: str, line: int) -> None:
+    raise InvalidFile(
+        f"line {line}: XML must only use the entities amp, lt, gt, quot and apos, and numbers as in &#233;; "
+        f"got &{name[:SHOWN]};, which is not defined. Write out what it stands for."
+    )
 
 
 def _refuse_entity(line: int) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from plefka import __version__, extras
+from plefka.answers import ACCURACY, ESTIMATES, accuracies, estimated_units
 from plefka.errors import InvalidInput
 from plefka.evidence import Evidence
 from plefka.inference import infer
@@ -55,7 +56,7 @@ class Asked:
         asked = cls(
             network, method, common, chosen, top, id_columns, Relevant.of(network), method.units_to_keep(network)
         )
-        names = Counter([ROW, STATUS, LOG_LIKELIHOOD, *id_columns, *asked._unit_names()])
+        names = Counter([ROW, STATUS, LOG_LIKELIHOOD, ACCURACY, ESTIMATES, *id_columns, *asked._unit_names()])
         twice = next((name for name, count in names.items() if count > 1), None)
         if twice is not None:
             raise InvalidInput(f"two columns would be called {twice!r}. Rename it, or pass top=10 instead.")
@@ -88,6 +89,9 @@ class Asked:
         place = np.full(self.network.size, -1)
         place[units] = np.arange(len(units))
         wanted = place[self.units]
+        words = extras.pyarrow().string()
+        columns[ACCURACY] = extras.pyarrow().array(accuracies(solution), words).dictionary_encode()
+        columns[ESTIMATES] = extras.pyarrow().array(estimated_units(solution, wanted), words).dictionary_encode()
         columns |= dict(self._top_columns(solution, wanted) if self.top else self._columns(solution, wanted))
         return extras.pyarrow().table(columns)
 

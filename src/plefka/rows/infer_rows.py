@@ -42,10 +42,11 @@ def infer_rows(
 ) -> RowsDone:
     """Posteriors of any number of rows of evidence, written to a file or a folder, block by block.
 
-    Columns are `row`, those that name the rows, `status`, `log_likelihood`, and P(on | evidence) of every unit or, with
-    `top`, `unit_1`, `probability_1`, `unit_2`, ... A run that was interrupted, by whatever, goes on where it stopped
-    when the same is called again. The answers do not depend on who computes them: they are the same to the last bit in
-    this process, in local processes and on a Dask cluster of machines of the same kind.
+    Columns are `row`, those that name the rows, `status`, `log_likelihood`, `accuracy` (what that is), `estimates`
+    (which units have a mean that is an estimate: none, all, or their names), and P(on | evidence) of every unit or,
+    with `top`, `unit_1`, `probability_1`, `unit_2`, ... A run that was interrupted, by whatever, goes on where it
+    stopped when the same is called again. The answers do not depend on who computes them: they are the same to the last
+    bit in this process, in local processes and on a Dask cluster of machines of the same kind.
 
     **Arguments:**
 
@@ -87,14 +88,14 @@ def infer_rows(
         rows = open_source(network, source, size, id_columns, team.client if isinstance(team, Cluster) else None)
         asked = Asked.of(network, method, common, units, top, rows.id_columns)
         settings = asked.settings(size)
-        parts = Parts.begin(out, settings, force=force)
         text = json.dumps(settings, sort_keys=True)
         num_pieces = len(rows.counts) if rows.counts else None if rows.about is None else -(-rows.about // size)
         job = Job(answer, Question(asked, text, size, rows.reader), "rows", num_pieces)
-        blocks, resumed = run(team, job, parts, pieces(rows, parts, text))
-    if not blocks:
-        raise InvalidInput("there must be at least one row of evidence; got none.")
-    parts.finish(blocks)
+        with Parts.begin(out, settings, force=force) as parts:
+            blocks, resumed = run(team, job, parts, pieces(rows, parts, text))
+            if not blocks:
+                raise InvalidInput("there must be at least one row of evidence; got none.")
+            parts.finish(blocks)
     done = RowsDone(out, str(method), resumed=resumed)
     done.add(blocks[number] for number in sorted(blocks))
     done.seconds = time.perf_counter() - start

@@ -3,20 +3,20 @@
 Where the answers go to a folder, it is a Parquet dataset with a file for each block. Where they go to one file OUT, the
 same is a folder OUT.parts beside it, until all blocks are there. A manifest says what was asked and what is done. Each
 part also has a digest of the rows that it answers and of what was asked, so that a row that was corrected is answered
-again, and a part is right whatever the manifest says.
+again, and a checksum of all its bytes, so that a part is right whatever the manifest says, or is computed again.
 """
 
 import json
-import shutil
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from plefka import atomic, extras
-from plefka.errors import InvalidFile, listed
+from plefka.errors import InvalidFile, NotWritten, listed
 from plefka.rows.done import BlockDone
+from plefka.tabular.seals import BLANK, SEAL, is_whole, sealed
 
 STATUS, LOG_LIKELIHOOD = "status", "log_likelihood"  # columns that every part has
 MANIFEST, DIGEST = "_manifest.json", b"plefka rows"  # readers of a dataset leave files alone that begin with _
@@ -34,52 +34,78 @@ class Parts:
         self._next = 0.0  # when the manifest may be written again
 
     @classmethod
-    def begin(cls, out: Path, settings: dict[str, Any], *, force: bool) -> "Parts":
-        """Check what is there; parts of the same settings are kept, others only go with `force`."""
+    @contextmanager
+    def begin(cls, out: Path, settings: dict[str, Any], *, force: bool) -> Iterator["Parts"]:
+        """Check what is there; parts of the same settings are kept, others only go with `force`.
+
+        Inside, no other run writes to this output.
+        """
         _check_target(out, force=force)
         parts = cls(out, settings)
-        before = parts.settings_before(out)
+        with atomic.in_words(parts.folder):
+            parts.folder.mkdir(exist_ok=True)
+        with _kept(out), atomic.only_run(out, parts.folder / atomic.LOCK):
+            _check_target(out, force=force)  # again, as a run that has just ended may have written it
+            parts._check_settings(force=force)
+            parts.note({}, complete=False)
+            yield parts
+
+    def _check_settings(self, *, force: bool) -> None:
+        atomic.remove(self.folder.glob(atomic.TEMPORARY))  # of a run that was killed
+        before = self.settings_before(self.out)
         if before is None:
-            parts._check_empty()
-        differs = [name for name in settings if before is not None and before.get(name) != settings[name]]
+            self._check_empty()
+        differs = [name for name in self.settings if before is not None and before.get(name) != self.settings[name]]
         if differs and not force:
             raise InvalidFile(
-                f"{parts.folder}: has answers of another run, which differs in {', '.join(differs)}. "
+                f"{self.folder}: has answers of another run, which differs in {', '.join(differs)}. "
                 "Remove this folder, name another, or pass force (--force) to begin again."
             )
         if differs:
-            parts._remove_from(0)
-        parts.folder.mkdir(exist_ok=True)
-        parts.note({}, complete=False)
-        return parts
+            self._remove_from(0)
 
     @classmethod
     def settings_before(cls, out: Path) -> dict[str, Any] | None:
         """What the run that began this output was asked; None where there was none, {} where nobody can tell."""
-        folder = cls(out, {}).folder
-        if not folder.is_dir() or (not is_file(out) and not (folder / MANIFEST).exists()):
+        parts = cls(out, {})
+        manifest = parts.folder / MANIFEST
+        if not manifest.exists() and not (parts.is_file and parts.path(0).exists()):
             return None
         try:
-            return dict(json.loads((folder / MANIFEST).read_bytes())["settings"])
+            return dict(json.loads(manifest.read_bytes())["settings"])
         except (OSError, ValueError, TypeError, KeyError):
             return {}
 
     def digest(self, number: int) -> str | None:
-        """Of the rows that a part answers; None where there is no part."""
+        """Of the rows that a part answers; None where there is no part, or one that is not as it was written."""
         try:
-            found = extras.pyarrow("pyarrow.parquet").read_metadata(self.path(number)).metadata
-            return found[DIGEST].decode()
-        except (OSError, ValueError, TypeError, KeyError):  # not there, or damaged
+            content = extras.pyarrow().BufferReader(self._content(number))
+            return extras.pyarrow("pyarrow.parquet").read_metadata(content).metadata[DIGEST].decode()
+        except (OSError, ValueError, TypeError, KeyError):
             return None
 
     def done(self, number: int) -> BlockDone | None:
         """How the rows of a part ended; None where it is damaged."""
-        columns = [STATUS, LOG_LIKELIHOOD]
         try:
-            table = extras.pyarrow("pyarrow.parquet").read_table(self.path(number), columns=columns)
-            return BlockDone.of(*(table[name].to_numpy(zero_copy_only=False) for name in columns))
+            table = self._read(number, [STATUS, LOG_LIKELIHOOD])
+            return BlockDone.of(*(table[name].to_numpy(zero_copy_only=False) for name in (STATUS, LOG_LIKELIHOOD)))
         except (OSError, ValueError, KeyError):
             return None
+
+    def _read(self, number: int, columns: list[str] | None = None) -> Any:
+        """The table of a part, or some of its columns."""
+        content = extras.pyarrow().BufferReader(self._content(number))
+        return extras.pyarrow("pyarrow.parquet").read_table(content, columns=columns)
+
+    def _content(self, number: int) -> bytes:
+        """All bytes of a part; an error where they are not as they were written."""
+        try:
+            content = self.path(number).read_bytes()
+        except OSError as error:
+            raise InvalidFile(f"{self.path(number)}: cannot be read: {error.strerror or error}.") from error
+        if not is_whole(content):
+            raise InvalidFile(f"{self.path(number)}: is damaged. Run the same again, which computes it anew.")
+        return content
 
     def write(self, number: int, content: bytes) -> None:
         """Keep the answers of a block."""
@@ -108,25 +134,24 @@ class Parts:
             self._make_alike(len(done))
             self.note(done, complete=True)
             return
-        temporary = atomic.temporary_name(self.out)
-        try:
-            _write(temporary, self.out.suffix.lower(), self._schema(len(done)), self._tables(len(done)))
-            temporary.replace(self.out)
-        finally:
-            temporary.unlink(missing_ok=True)
-        shutil.rmtree(self.folder)
+        with atomic.replacing(self.out) as (file,):
+            _write(file, self.out.suffix.lower(), self._schema(len(done)), self._tables(len(done)))
+        atomic.settle(self.out.parent)  # before what it was made from goes
+        atomic.remove([*self._from(0), self.folder / MANIFEST, self.folder / atomic.LOCK])
+        with suppress(OSError):  # another run may begin here already
+            self.folder.rmdir()
 
     def _make_alike(self, count: int) -> None:
         """Parts with names of rows of another kind than the others have are written again."""
         schema, parquet = self._schema(count), extras.pyarrow("pyarrow.parquet")
         for number in range(count):
             if not parquet.read_schema(self.path(number)).equals(schema):
-                table = parquet.read_table(self.path(number))
+                table = self._read(number)
                 self.write(number, encoded(table.cast(schema), table.schema.metadata[DIGEST].decode()))
 
     def _tables(self, count: int) -> Iterator[Any]:
         for number in range(count):
-            yield extras.pyarrow("pyarrow.parquet").read_table(self.path(number)).replace_schema_metadata(None)
+            yield self._read(number).replace_schema_metadata(None)
 
     def _schema(self, count: int) -> Any:
         """Of all parts: the names of rows may be numbers in one and text, or all missing, in another."""
@@ -141,13 +166,16 @@ class Parts:
         )
 
     def _remove_from(self, number: int) -> None:
-        """Parts from a number on, and only these: a folder may hold something else."""
-        for path in self.folder.glob("[0-9]" * 8 + ".parquet"):
-            if int(path.stem) >= number:
+        for path in self._from(number):
+            with atomic.in_words(path):
                 path.unlink()
 
+    def _from(self, number: int) -> list[Path]:
+        """Parts from a number on, and only these: a folder may hold something else."""
+        return [path for path in self.folder.glob("[0-9]" * 8 + ".parquet") if int(path.stem) >= number]
+
     def _check_empty(self) -> None:
-        inside = [] if not self.folder.is_dir() else sorted(path.name for path in self.folder.iterdir())
+        inside = sorted({path.name for path in self.folder.iterdir()} - {atomic.LOCK})
         if inside:
             raise InvalidFile(
                 f"{self.folder}: must be a new or an empty folder, or one of the same run; it holds {listed(inside)}. "
@@ -160,11 +188,20 @@ class Parts:
 
 
 def encoded(table: Any, digest: str) -> bytes:
-    """A part, with a digest of what it answers."""
+    """A part, with a digest of what it answers and a checksum."""
     buffer = extras.pyarrow().BufferOutputStream()
-    table = table.replace_schema_metadata({DIGEST: digest.encode()})
+    table = table.replace_schema_metadata({DIGEST: digest.encode(), SEAL: BLANK})
     extras.pyarrow("pyarrow.parquet").write_table(table, buffer)
-    return buffer.getvalue().to_pybytes()
+    return sealed(buffer.getvalue().to_pybytes())
+
+
+@contextmanager
+def _kept(out: Path) -> Iterator[None]:
+    """Where the disk is full or gone, say what to do."""
+    try:
+        yield
+    except NotWritten as error:
+        raise error.advising(f"Finished blocks of {out} are kept; run the same again to resume.") from error
 
 
 def is_file(out: Path) -> bool:
@@ -172,11 +209,11 @@ def is_file(out: Path) -> bool:
     return bool(out.suffix) and not out.is_dir()
 
 
-def _write(path: Path, suffix: str, schema: Any, tables: Iterator[Any]) -> None:
+def _write(file: Any, suffix: str, schema: Any, tables: Iterator[Any]) -> None:
     if suffix == ".csv":
-        writer = extras.pyarrow("pyarrow.csv").CSVWriter(path, schema)
+        writer = extras.pyarrow("pyarrow.csv").CSVWriter(file, schema)
     else:
-        writer = extras.pyarrow("pyarrow.parquet").ParquetWriter(path, schema)
+        writer = extras.pyarrow("pyarrow.parquet").ParquetWriter(file, schema)
     with writer:
         for table in tables:
             writer.write_table(table.cast(schema))

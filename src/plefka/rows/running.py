@@ -51,5 +51,5 @@ def _kept(parts: Parts, number: int, answer: Answer) -> BlockDone:
         parts.write(number, answer.content)
     found = answer.done or parts.done(number)
     if found is None:
-        raise InvalidFile(f"{parts.path(number)}: is damaged. Remove it and run the same again.")
+        raise InvalidFile(f"{parts.path(number)}: is damaged. Run the same again, which computes it anew.")
     return found

@@ -1,8 +1,10 @@
 """Tables in files, in blocks of rows that need not fit in memory together: .csv, .csv.gz, .parquet, .jsonl and .npy."""
 
 import csv
+import errno
 import gzip
 import json
+import stat
 import zlib
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
@@ -13,12 +15,18 @@ from typing import Any
 import numpy as np
 
 from plefka import extras
-from plefka.errors import InvalidFile, PlefkaError, nearest
+from plefka.errors import InvalidFile, PlefkaError, first_repeated, nearest
 from plefka.tabular.columns import Columns, of_arrow, of_mappings
 from plefka.tabular.words import NO_STATE, meaning
 
 PACKED = ".gz"
 NEW_LINE = b"\n"
+ENDLESS = {
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFSOCK: "a socket",
+}
 
 
 def file_blocks(path: Path, size: int, known: Collection[str] | None = None) -> Iterator[Columns]:
@@ -28,10 +36,20 @@ def file_blocks(path: Path, size: int, known: Collection[str] | None = None) -> 
         yield from read(path, size, known)
 
 
+def check_regular(path: Path) -> None:
+    """Before a file is opened: to open or to read anything else may never end."""
+    kind = stat.S_IFMT(path.stat().st_mode) if path.exists() else 0
+    if kind in ENDLESS:
+        raise OSError(
+            errno.EINVAL, f"it must be a regular file; got {ENDLESS[kind]}. Save its content in a file and read that"
+        )
+
+
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Whatever is wrong inside is said of this file."""
+    """Read this file inside: whatever is wrong with it is said of it."""
     try:
+        check_regular(path)
         yield
     except OSError as error:
         raise InvalidFile(f"{path}: cannot be read: {error.strerror or error}.") from error
@@ -166,7 +184,7 @@ def _json_blocks(path: Path, size: int, known: Collection[str] | None) -> Iterat
 
 def json_rows(path: Path) -> Iterator[dict[str, Any]]:
     """The objects of a file with one in each line."""
-    with open(path, encoding="utf-8") as lines:
+    with open(path, encoding="utf-8-sig") as lines:
         for number, line in enumerate(lines, start=1):
             if line.strip():
                 yield _json_row(line, number)
@@ -174,12 +192,19 @@ def json_rows(path: Path) -> Iterator[dict[str, Any]]:
 
 def _json_row(line: str, number: int) -> dict[str, Any]:
     try:
-        row = json.loads(line)
+        row = json.loads(line, object_pairs_hook=_unique)
     except (ValueError, RecursionError) as error:  # the second where brackets are nested too deep
         raise ValueError(f"line {number}: must be a JSON object {{unit: 0 or 1}}; {error}.") from None
     if not isinstance(row, dict):
         raise ValueError(f"line {number}: must be a JSON object {{unit: 0 or 1}}; got {type(row).__name__}.")
     return row
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    twice = first_repeated(key for key, _ in pairs)
+    if twice is not None:
+        raise ValueError(f"every unit must come once, got {twice!r} twice")
+    return dict(pairs)
 
 
 def mapped_array(path: Path) -> np.ndarray:
