@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 COMMAND = (sys.executable, "-m", "plefka", "serve")
-PATIENCE = 60.0  # seconds until a process has ended
+LONG = ("--max-seconds", "600")  # for a question: the machine may have other work, and programs are compiled
+PATIENCE = 600.0  # seconds until a process has ended: only against a test that hangs
 
 
 class Serving:
@@ -19,7 +20,7 @@ class Serving:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
-        self.command = [*COMMAND, source, "--port", str(port), "--workers", "1", "--no-log", *options]
+        self.command = [*COMMAND, source, "--port", str(port), "--workers", "1", "--no-log", *LONG, *options]
         self.environment = {**os.environ, **({"PLEFKA_TOKEN": token} if token else {})}
         self.address = f"http://127.0.0.1:{port}/"
         self.start()

@@ -2,10 +2,12 @@
 
 import http.client
 import json
+import time
+from collections.abc import Callable
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
-PATIENCE = 120.0  # seconds for one answer, on a machine with other work
+PATIENCE = 600.0  # seconds for one answer: only against a test that hangs
 
 
 class Reply(NamedTuple):
@@ -31,6 +33,14 @@ class Reply(NamedTuple):
 
 def _refuse(word: str) -> None:
     raise AssertionError(f"{word} is not JSON")
+
+
+def until(condition: Callable[[], object], what: Callable[[], str] = lambda: "") -> None:
+    """Wait for something to come true."""
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline, what()
+        time.sleep(0.05)
 
 
 class Client:
@@ -59,6 +69,10 @@ class Client:
         """Content as JSON, or bytes as they are."""
         body = content if isinstance(content, bytes) else json.dumps(content).encode()
         return self.request("POST", f"/api/v1/{path}", body, {"Content-Type": "application/json", **(headers or {})})
+
+    def until_ready(self) -> None:
+        """Until all workers can answer."""
+        until(lambda: self.get("health").json["ready"])
 
     def answer(self, path: str, content: Any) -> Any:
         """What it says to a question that is valid."""

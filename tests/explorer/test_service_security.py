@@ -2,14 +2,13 @@
 
 import json
 import socket
-import time
 from contextlib import suppress
 
 import pytest
 
 from plefka.cli import main
 from tests.explorer.browser_service import serving
-from tests.explorer.client import Client
+from tests.explorer.client import PATIENCE, Client
 
 TOKEN = "a-token-of-some-length"
 LIMITS = ("--max-rows", "5", "--max-body", "20000", "--no-warm")
@@ -71,14 +70,23 @@ def test_health_and_the_page_need_no_token(service):
 
 
 @pytest.mark.parametrize(
-    "host", ["evil.example", "evil.example:8000", "localhost.evil.example", "", "127.0.0.1.evil", "8.8.8.8"]
-)
+    "host",
+    [
+        "evil.example", "evil.example:8000", "localhost.evil.example", "", "127.0.0.1.evil", "8.8.8.8",
+        "[::1].evil.example", "[::1]evil", "[::1]:80.evil", "[::1", "::1", "[localhost]", "[127.0.0.1]", "[::1%evil]",
+        "localhost:evil", "localhost:80:90", "localhost:1@evil", "evil@localhost", "localhost/evil", "localhost,evil",
+        "localhost:123456", "[]", "[[::1]]", "127.1", "0x7f.1",
+    ],
+)  # fmt: skip
 def test_it_does_not_answer_to_other_names(client, host):
     for path in ("/", "/api/v1/health", "/api/v1/network"):
         assert client.request("GET", path, headers={"Host": host}).error == (421, "unknown_host")
 
 
-@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:1", "127.0.0.1:9", "[::1]:80", "net.example:443"])
+@pytest.mark.parametrize(
+    "host",
+    ["localhost", "LOCALHOST:1", "127.0.0.1:9", "[::1]:80", "[0:0:0:0:0:0:0:1]", "localhost:", "net.example:443"],
+)
 def test_it_answers_to_its_own_names(client, host):
     assert client.request("GET", "/api/v1/network", headers={"Host": host}).status == 200
 
@@ -169,6 +177,9 @@ MALFORMED = {
     b"": (422, "invalid_request"),
     b"{": (400, "invalid_json"),
     b"\xff\xfe{}": (400, "invalid_json"),
+    '{"evidence": {"slow_flow": 1}}'.encode("utf-16"): (400, "invalid_json"),
+    ('{"\u0122": ' + "[" * 900 + "]" * 900 + "}").encode("utf-16-le"): (400, "invalid_json"),
+    ('{"\u0122": ' + "[" * 900 + "]" * 900 + "}").encode("utf-32"): (400, "invalid_json"),
     b'{"evidence": {"slow_flow": NaN}}': (400, "not_finite"),
     b'{"evidence": {"slow_flow": 1e999}}': (400, "not_finite"),
     b'{"evidence": {"slow_flow": -Infinity}}': (400, "not_finite"),
@@ -254,11 +265,9 @@ def test_a_thousand_half_open_connections(service, client):
     try:
         for number in range(1000):
             with suppress(OSError):  # the service may close one at once
-                opened.append(socket.create_connection(place, timeout=10))
+                opened.append(socket.create_connection(place, timeout=PATIENCE))
                 opened[-1].sendall(HALF[number % len(HALF)])
-        start = time.monotonic()
         assert client.answer("infer", {"evidence": {"slow_flow": 1}})["converged"]
-        assert time.monotonic() - start < 30
         assert closed(opened[:300]) > 100  # the oldest have made room
     finally:
         for each in opened:
@@ -292,7 +301,7 @@ def is_closed(connection: socket.socket) -> bool:
     ],
 )
 def test_what_is_not_http_is_refused(client, raw):
-    with socket.create_connection((client.place.hostname, client.place.port), timeout=20) as connection:
+    with socket.create_connection((client.place.hostname, client.place.port), timeout=PATIENCE) as connection:
         with suppress(OSError):
             connection.sendall(raw)
         answer = b""

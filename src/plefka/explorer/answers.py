@@ -11,6 +11,7 @@ import numpy as np
 import plefka as pf
 from plefka.errors import InvalidEvidence, InvalidInput, InvalidMethod, MethodDoesNotApply
 from plefka.explorer.failures import NO_MEMORY, Failure
+from plefka.posterior import ACCURACIES
 
 MOST_TARGETS = 50  # names in an answer
 MOST_CELLS = 5_000_000  # states that are drawn for one question
@@ -33,10 +34,21 @@ class Answers:
         self.known = frozenset(network.names)
 
     @cached_property
+    def without_evidence(self) -> pf.Solution:
+        """Computed once."""
+        return pf.infer(self.network, {}, throw=False)
+
+    @cached_property
     def priors(self) -> dict[str, float]:
-        """Of every unit without evidence, computed once; none where that fails."""
-        found = pf.infer(self.network, {}, throw=False)
+        """Of every unit without evidence; none where that fails."""
+        found = self.without_evidence
         return dict(zip(found.names, found.means.tolist(), strict=True)) if found.converged else {}
+
+    def _prior(self, name: str) -> dict[str, Any]:
+        """P(on) without evidence, and what that is; None where it has no answer."""
+        known = self.priors.get(name)
+        code = self.without_evidence.codes.means[self.network.index(name)]
+        return {"prior": known, "prior_accuracy": None if known is None else str(ACCURACIES[code])}
 
     def answer(self, kind: str, asked: list[Asked]) -> list[Any]:
         """One answer or failure for each question; several together are of the same kind and method."""
@@ -125,8 +137,8 @@ class Answers:
         return {"rows": contents, "seconds": time.perf_counter() - start}
 
     def _content(self, solution: pf.Solution, top: int, units: str | list[str]) -> dict[str, Any]:
-        ranking = solution.ranking(None, units=units)
-        status = solution.status
+        ranking, status = solution.ranking(None, units=units), solution.status
+        accuracy = dict(zip(solution.names, solution.codes.means.tolist(), strict=True))
         return {
             "log_likelihood": solution.log_likelihood,
             "kind": kind_of(solution),
@@ -136,7 +148,10 @@ class Answers:
             "converged": solution.converged,
             "notes": [note for note in solution.notes if "rows" not in note],  # others are about a whole batch
             "warnings": list(solution.warnings),
-            "ranking": [{"name": name, "probability": p, "prior": self.priors.get(name)} for name, p in ranking[:top]],
+            "ranking": [
+                {"name": name, "probability": p, "accuracy": str(ACCURACIES[accuracy[name]]), **self._prior(name)}
+                for name, p in ranking[:top]
+            ],
             "units_total": len(ranking),
             "contradiction": solution.contradiction() if status is pf.Status.IMPOSSIBLE else None,
         }
@@ -167,6 +182,7 @@ class Answers:
             "status_text": solution.status.value,
             "seconds": time.perf_counter() - start,
             "means": solution.means,
+            "accuracy": solution.codes.means,
             "top": [name for name, _ in solution.ranking(asked["top"])],
         }
 
@@ -202,10 +218,8 @@ KINDS: "dict[str, Callable[[Answers, Asked], Any]]" = {
 
 
 def kind_of(solution: pf.Solution) -> str:
-    """ "exact", "lower_bound" or "estimate"."""
-    if solution.is_exact:
-        return "exact"
-    return "lower_bound" if solution.is_bound else "estimate"
+    """What ln P is: "exact", "lower_bound", "upper_bound" or "estimate"."""
+    return str(solution.log_likelihood_accuracy).replace(" ", "_")
 
 
 def _check(check: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Bodies of requests: read up to a limit of bytes and time, and strictly as JSON."""
+"""Bodies of requests: read up to a limit of bytes and time, each and all together, and strictly as JSON."""
 
 import asyncio
 import json
@@ -11,8 +11,10 @@ from fastapi import Request
 from fastapi.routing import APIRoute
 from starlette.requests import ClientDisconnect
 
+from plefka.errors import first_repeated
 from plefka.explorer.guards import discard
-from plefka.explorer.refusals import refuse
+from plefka.explorer.held_bodies import HeldBodies, HeldBody
+from plefka.explorer.refusals import RETRY, refuse
 
 DEEPEST = 16  # objects and lists inside each other
 BODY_SECONDS = 30.0
@@ -22,13 +24,19 @@ STRING = re.compile(rb'"(?:[^"\\]|\\.?)*+(?:"|\Z)', re.DOTALL)  # one that does 
 class CheckedRequest(Request):
     """A request whose body is checked while it arrives."""
 
+    held: HeldBody
+
     async def body(self) -> bytes:
         if not hasattr(self, "_body"):
             await self._check_type()
+            service = self.app.state.service
             try:
-                async with asyncio.timeout(BODY_SECONDS):
-                    self._body = await self._read(self.app.state.service.settings.limits.body_bytes)
+                async with asyncio.timeout(BODY_SECONDS) as self.held.arriving:
+                    self._body = await self._read(service.settings.limits.body_bytes, service.bodies)
+                    self.held.arriving = None
             except TimeoutError:
+                if self.held.made_room:
+                    await self._refuse_for_others()
                 raise refuse(
                     408, "slow_body", f"the body must arrive within {BODY_SECONDS:g} s", {"Connection": "close"}
                 ) from None
@@ -44,9 +52,16 @@ class CheckedRequest(Request):
             message = f"a body must have the Content-Type application/json; got {given[:60]!r}"
             raise refuse(415, "not_json", message, {"Connection": "close"})
 
-    async def _read(self, most: int) -> bytes:
+    async def _refuse_for_others(self) -> None:
+        await discard(self.receive)
+        message = "the service receives too many large bodies at once. Try again in a few seconds, or send fewer rows."
+        raise refuse(503, "too_many_bodies", message, {**RETRY, "Connection": "close"})
+
+    async def _read(self, most: int, bodies: HeldBodies) -> bytes:
         body = bytearray()
         async for piece in self.stream():
+            if not bodies.have_room(self.held, len(piece)):
+                await self._refuse_for_others()
             body += piece
             if len(body) > most:
                 await discard(self.receive)
@@ -69,13 +84,18 @@ class CheckedRoute(APIRoute):
         handle = super().get_route_handler()
 
         async def checked(request: Request) -> Any:
-            return await handle(CheckedRequest(request.scope, request.receive))
+            mine = CheckedRequest(request.scope, request.receive)
+            with request.app.state.service.bodies.one_more() as mine.held:
+                return await handle(mine)
 
         return checked
 
 
 def strict_json(body: bytes) -> Any:
-    """JSON without what is ambiguous: keys that come twice, numbers that are not finite, nesting without end."""
+    """JSON in UTF-8 without what is ambiguous: keys that come twice, numbers that are not finite, endless nesting."""
+    encoding = json.detect_encoding(body)
+    if not encoding.startswith("utf-8"):  # in others, quotes and brackets are not the bytes that `nesting` looks for
+        raise refuse(400, "invalid_json", f"a body must be JSON in UTF-8; got {encoding.upper()}")
     if nesting(body) > DEEPEST:
         raise refuse(400, "nested_too_deeply", f"JSON may be nested {DEEPEST} deep here; got more")
     try:
@@ -101,8 +121,7 @@ def nesting(body: bytes) -> int:
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        seen: set[str] = set()
-        twice = next(key for key, _ in pairs if key in seen or seen.add(key))
+        twice = str(first_repeated(key for key, _ in pairs))
         raise refuse(400, "duplicate_key", f"every key must come once; got {twice[:100]!r} twice. Keep one of them.")
     return found
 

@@ -14,10 +14,15 @@ class Refusal(BaseModel):
     error: Problem
 
 
+Accuracy = Literal["exact", "estimate", "observed"]
+
+
 class Ranked(BaseModel):
     name: str
     probability: float | None
+    accuracy: Accuracy
     prior: float | None
+    prior_accuracy: Accuracy | None
 
 
 class Checked(BaseModel):
@@ -32,7 +37,7 @@ class Checked(BaseModel):
 
 class RowAnswer(BaseModel):
     log_likelihood: float | None
-    kind: Literal["exact", "lower_bound", "estimate"]
+    kind: Literal["exact", "lower_bound", "upper_bound", "estimate"]
     method: str
     status: str
     status_text: str
@@ -59,6 +64,7 @@ class Moved(BaseModel):
     state: str
     shift: float | None
     probability: float | None
+    accuracy: Accuracy
 
 
 class WouldMove(Moved):
@@ -71,6 +77,8 @@ class ExplainAnswer(BaseModel):
     prior: float | None
     log_odds: float | None
     prior_log_odds: float | None
+    accuracy: Accuracy
+    prior_accuracy: Accuracy
     observations: list[Moved]
     changes: list[WouldMove]
     method: str
@@ -82,6 +90,7 @@ class Candidate(BaseModel):
     unit: str
     information: float | None
     probability: float | None
+    accuracy: Accuracy
 
 
 class AskAnswer(BaseModel):
@@ -102,6 +111,7 @@ class Compared(BaseModel):
     status_text: str
     seconds: float | None
     means: dict[str, float | None]
+    accuracy: dict[str, Accuracy]
 
 
 class CompareAnswer(BaseModel):

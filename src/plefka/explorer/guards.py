@@ -4,6 +4,7 @@ import asyncio
 import hmac
 import ipaddress
 import logging
+import re
 import time
 from typing import Any
 
@@ -30,6 +31,7 @@ HEADERS = {
 HEADER_BYTES = 16 * 2**10
 DISCARD_SECONDS = 2.0
 CLOSE = {"Connection": "close"}
+HOST = re.compile(r"(?:\[(?P<address>[0-9A-Fa-f:.]+)\]|(?P<name>[^\s\[\]:/?#@,]+))(?::\d{0,5})?", re.ASCII)
 
 
 class Doorkeeper:
@@ -37,7 +39,7 @@ class Doorkeeper:
 
     def __init__(self, app: ASGIApp, settings: Settings):
         self.app, self.settings = app, settings
-        self.hosts = {*LOOPBACK, settings.host.casefold(), *(host.casefold() for host in settings.hosts)}
+        self.hosts = {_canonical(name) for name in (*LOOPBACK, settings.host, *settings.hosts)}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -87,8 +89,8 @@ class Doorkeeper:
 
     def _knows(self, host: str) -> bool:
         """A name that it may be called by; an address of numbers cannot be made to lead elsewhere."""
-        name = _without_port(host).casefold()
-        return name in self.hosts or (not self.settings.is_local and _is_address(name))
+        name = _name_in(host)
+        return name in self.hosts or (not self.settings.is_local and _as_address(name) is not None)
 
 
 class TokenGuard:
@@ -124,18 +126,25 @@ async def discard(receive: Receive) -> None:
         return
 
 
-def _without_port(host: str) -> str:
-    if host.startswith("["):
-        return host[1:].partition("]")[0]
-    return host.partition(":")[0]
+def _name_in(host: str) -> str:
+    """The name or address of a Host header as RFC 9110 has it, without the port; of anything else, nothing."""
+    found = HOST.fullmatch(host)
+    if found is None:
+        return ""
+    name = _canonical(found["address"] or found["name"])
+    return name if found["name"] or ":" in name else ""  # in brackets, only addresses of version 6
 
 
-def _is_address(name: str) -> bool:
+def _canonical(name: str) -> str:
+    address = _as_address(name)
+    return name.casefold() if address is None else str(address)
+
+
+def _as_address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     try:
-        ipaddress.ip_address(name)
+        return ipaddress.ip_address(name)
     except ValueError:
-        return False
-    return True
+        return None
 
 
 def _line(scope: Scope, status: int, seconds: float) -> str:

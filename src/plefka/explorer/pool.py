@@ -55,15 +55,15 @@ class Pool:
         self.something = asyncio.Event()
         self.threads = ThreadPoolExecutor(4 * workers, thread_name_prefix="pipe")
         self.processes: list[Process | None] = [None] * workers
-        self.were_ready: set[int] = set()
+        self.ready: set[int] = set()  # the numbers of lanes whose process can answer
         self.pace: dict[Any, float] = {}  # seconds of a question, by its key
         self.lanes: list[asyncio.Task[None]] = []
         self.closing = False
 
     @property
     def is_ready(self) -> bool:
-        """Whether all workers have been ready once."""
-        return len(self.were_ready) == self.workers
+        """Whether all workers can answer now; one that is being replaced cannot."""
+        return len(self.ready) == self.workers and all(process and process.is_alive for process in self.processes)
 
     def start(self) -> None:
         self.lanes = [asyncio.create_task(self._lane(number)) for number in range(self.workers)]
@@ -135,12 +135,13 @@ class Pool:
             process = self.processes[number] = Process(self.ready_with, self.threads)
             try:
                 await process.start()
-                self.were_ready.add(number)
+                self.ready.add(number)
                 failures = 0
                 await self._serve(process)
             except WorkerEnded:
                 pass
             finally:
+                self.ready.discard(number)
                 if not (process.was_ended or self.closing):
                     log.warning("a worker process ended and is replaced")
                 process.end()

@@ -2,8 +2,12 @@
 
 import asyncio
 import multiprocessing
-from collections.abc import Mapping
+import signal
+import sys
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from multiprocessing import resource_tracker
 from typing import Any, NamedTuple
 
 from plefka.explorer import worker
@@ -19,6 +23,23 @@ class Ready(NamedTuple):
 
 class WorkerEnded(Exception):
     """The process is not there any more."""
+
+
+@contextmanager
+def deaf() -> Iterator[None]:
+    """A process that is started inside is deaf to Ctrl-C, which a terminal sends to all: the service ends its workers.
+
+    Only this thread is. What keeps track of processes must be there before, as it undoes that when it starts.
+    """
+    if sys.platform == "win32":
+        yield
+        return
+    resource_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 class Process:
@@ -39,7 +60,8 @@ class Process:
     def _start(self) -> None:
         """The network goes through our own pipe: one that is closed says so, as that of `multiprocessing` does not."""
         try:
-            self.process.start()
+            with deaf():
+                self.process.start()
         except OSError as error:
             raise WorkerEnded from error
         self.theirs.close()

@@ -13,6 +13,7 @@ from plefka.explorer.failures import Failure
 from plefka.explorer.refusals import refuse, refused
 from plefka.explorer.responses import json_response, service_of
 from plefka.explorer.service import Service
+from plefka.posterior import ACCURACIES
 
 GONE = 499  # the client has left; for the log only
 SHOWN = 10  # causes of each method that are compared
@@ -71,11 +72,19 @@ def _compared(service: Service, methods: list[str], found: list[Any]) -> list[di
     places = {name: service.catalogue.places[name] for name in shown}
     nothing = dict.fromkeys(("log_likelihood", "kind", "seconds"))
     return [
-        {"method": method, **nothing, "status": WORDS[one.code], "status_text": one.message, "means": {}}
+        {
+            "method": method,
+            **nothing,
+            "status": WORDS[one.code],
+            "status_text": one.message,
+            "means": {},
+            "accuracy": {},
+        }
         if isinstance(one, Failure)
         else {
             **{key: value for key, value in one.items() if key != "top"},
             "means": {name: float(one["means"][place]) for name, place in places.items()},
+            "accuracy": {name: str(ACCURACIES[one["accuracy"][place]]) for name, place in places.items()},
         }
         for method, one in zip(methods, found, strict=True)
     ]

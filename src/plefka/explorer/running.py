@@ -6,7 +6,9 @@ import logging
 import signal
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
 
 import uvicorn
 
@@ -22,15 +24,31 @@ FINISH_SECONDS = 3.0  # for questions that are being answered when the service i
 
 
 class Server(uvicorn.Server):
-    """Ends its questions before it waits for connections to close."""
+    """Ends its questions before it waits for connections to close, and by any signal since it was made."""
 
     def __init__(self, config: uvicorn.Config, service: Service, on_start: Callable[[], None]):
         super().__init__(config)
         self.service, self.on_start = service, on_start
+        self.was_interrupted = False
+
+    @contextmanager
+    def taking_signals(self) -> Iterator[None]:
+        """SIGINT and SIGTERM end it in good order, even before it has started: uvicorn begins to listen later."""
+        before = {sent: signal.signal(sent, self.handle_exit) for sent in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for sent, handler in before.items():
+                signal.signal(sent, handler)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self.was_interrupted |= sig == signal.SIGINT
+        super().handle_exit(sig, frame)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        self.on_start()
+        if not self.should_exit:
+            self.on_start()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         closing = asyncio.create_task(self.service.close(FINISH_SECONDS))
@@ -38,8 +56,10 @@ class Server(uvicorn.Server):
         await closing
 
 
-def serve(settings: Settings, listener: socket.socket, on_start: Callable[[], None]) -> None:
-    """Answer until SIGINT, which raises KeyboardInterrupt, or SIGTERM."""
+def serve(
+    settings: Settings, listener: socket.socket, on_start: Callable[[], None], check: Callable[[], None] = lambda: None
+) -> None:
+    """Answer until SIGINT, which raises KeyboardInterrupt, or SIGTERM. `check` raises one that came before."""
     service = Service(settings)
     _log(settings)
     allow_files()
@@ -48,8 +68,12 @@ def serve(settings: Settings, listener: socket.socket, on_start: Callable[[], No
         proxy_headers=False, server_header=False, h11_max_incomplete_event_size=HEADER_BYTES,
         backlog=BACKLOG, timeout_keep_alive=KEEP_ALIVE_SECONDS, timeout_graceful_shutdown=int(2 * FINISH_SECONDS),
     )  # fmt: skip
-    signal.signal(signal.SIGTERM, lambda *_: None)  # what uvicorn comes back to when it has ended
-    Server(config, service, on_start).run(sockets=[listener])
+    server = Server(config, service, on_start)
+    with server.taking_signals():
+        check()
+        server.run(sockets=[listener])
+    if server.was_interrupted:
+        raise KeyboardInterrupt
 
 
 def listening(host: str, port: int, *, or_any: bool = False) -> socket.socket:

@@ -14,6 +14,7 @@ from plefka.examples import Example, read_example
 from plefka.explorer.cases import cases
 from plefka.explorer.catalogue import Catalogue
 from plefka.explorer.failures import Failure
+from plefka.explorer.held_bodies import HeldBodies
 from plefka.explorer.jsons import encoded
 from plefka.explorer.pages import Pages
 from plefka.explorer.pool import Pool
@@ -41,6 +42,7 @@ class Service:
                 "itself."
             )
         self.settings, self.pages = settings, Pages()
+        self.bodies = HeldBodies(settings.limits.held_bytes)
         self.catalogue, self.example = Catalogue.of(network), _example(settings.source)
         self.methods = _methods(network)
         self.cases = cases(self.catalogue, self.example)

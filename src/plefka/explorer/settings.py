@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from plefka.errors import InvalidInput
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
+MOST_LARGE_BODIES = 16  # of the largest size, at a time
 SHORTEST_TOKEN = 16  # characters
 MAKE_A_TOKEN = "Make one with: python -c 'import secrets; print(secrets.token_urlsafe())'"
 
@@ -19,6 +20,11 @@ class Limits:
     body_bytes: int = 4 * 2**20
     waiting: int = 200  # questions that wait for a free worker
     memory_bytes: int | None = None  # of one worker
+
+    @property
+    def held_bytes(self) -> int:
+        """Of all bodies together, whose questions are being received or answered."""
+        return MOST_LARGE_BODIES * self.body_bytes
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 import { announce, button, byId, make } from "./elements.js";
 import { latest, STALE, Unreachable } from "./service.js";
-import { counted, KINDS, probability, sentence } from "./words.js";
+import { about, counted, KINDS, sentence } from "./words.js";
 
 const PAUSE = 60; // milliseconds without a change before a question is sent, where changes follow each other closely
 const CLOSELY = 300;
@@ -78,7 +78,7 @@ export class Asking {
       return `These observations contradict each other. ${sentence(answer.contradiction ?? "")}`;
     const best = answer.ranking
       .slice(0, 3)
-      .map((each) => `${each.name} ${probability(each.probability)}`)
+      .map((each) => `${each.name} ${about(each.probability, each.accuracy)}`)
       .join(", ");
     const checked = answer.check ? ` ${sentence(answer.check.verdict)}` : "";
     const kind = KINDS[answer.kind] ?? answer.kind;

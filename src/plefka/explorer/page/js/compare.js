@@ -2,7 +2,7 @@
 
 import { make } from "./elements.js";
 import { Panel } from "./panels.js";
-import { duration, KINDS, minus, probability, sentence } from "./words.js";
+import { about, duration, KINDS, minus, sentence } from "./words.js";
 
 const TOP = 10; // causes
 
@@ -65,7 +65,7 @@ export function comparePanel(service, useMethod) {
           "tr",
           {},
           make("th", { scope: "row", text: name, title: name }),
-          ...methods.map(({ means }) => cell(means[name])),
+          ...methods.map(({ means, accuracy }) => cell(means[name], accuracy[name])),
         ),
       );
     const table = make(
@@ -83,7 +83,9 @@ export function comparePanel(service, useMethod) {
     make("h3", { text: "Methods side by side" }),
     make("p", {
       class: "hint",
-      text: "The same observations, answered in several ways. Where they agree, the answer hangs on no single method.",
+      text:
+        "The same observations, answered in several ways. Where they agree, the answer hangs on no single method. " +
+        "≈ is an estimate.",
     }),
   ];
   return panel;
@@ -91,13 +93,13 @@ export function comparePanel(service, useMethod) {
 
 const headCell = (text) => make("th", { scope: "col", text });
 
-function cell(value) {
+function cell(value, accuracy) {
   const fill = make("span", { class: "fill" });
   fill.style.transform = `scaleX(${value ?? 0})`;
   return make(
     "td",
     { class: "number" },
-    probability(value),
+    about(value, accuracy),
     make("span", { class: "track", "aria-hidden": "true" }, fill),
   );
 }

@@ -3,7 +3,7 @@
 import { button, make } from "./elements.js";
 import { Panel } from "./panels.js";
 import { remarks } from "./why.js";
-import { probability } from "./words.js";
+import { about } from "./words.js";
 
 const TOP = 8;
 
@@ -32,7 +32,7 @@ export function nextPanel(service, units, { observe, select }) {
     ];
   }
 
-  function candidate({ unit, information, probability: chance }, most, entropy) {
+  function candidate({ unit, information, probability: chance, accuracy }, most, entropy) {
     const fill = make("span", { class: "fill" });
     fill.style.transform = `scaleX(${Math.max(0, information ?? 0) / most})`;
     const [off, on] = units.words(unit);
@@ -51,7 +51,7 @@ export function nextPanel(service, units, { observe, select }) {
         "span",
         { class: "hint gain", title: nats(information) },
         make("span", { text: gain(information, entropy) }),
-        make("span", { text: `chance of ${on} ${probability(chance)}` }),
+        make("span", { text: `chance of ${on} ${about(chance, accuracy)}` }),
       ),
     );
   }

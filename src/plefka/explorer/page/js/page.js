@@ -14,7 +14,7 @@ import { Share } from "./share.js";
 import { Units } from "./units.js";
 import { Verdict } from "./verdict.js";
 import { whyPanel } from "./why.js";
-import { counted, probability, sentence } from "./words.js";
+import { about, counted, sentence } from "./words.js";
 
 const FEW = 3; // examples shown at first
 const REST = 350; // milliseconds
@@ -106,7 +106,7 @@ export class Page {
     if (answer.status !== "impossible") this.ranking.show(answer, this.selected);
     const best = answer.ranking[0];
     byId("peek").hidden = !best || answer.status === "impossible";
-    if (best) byId("peek").textContent = `${best.name} ${probability(best.probability)} – see the ranking`;
+    if (best) byId("peek").textContent = `${best.name} ${about(best.probability, best.accuracy)} – see the ranking`;
     clearTimeout(this.resting); // panels wait for a pause, so that they do not delay the next answer
     const isFirst = this.resting === undefined;
     this.resting = setTimeout(() => this.refresh(), isFirst || answer.status === "impossible" ? 0 : REST);

@@ -1,7 +1,7 @@
 // The most probable causes as bars that move to their new places.
 
 import { byId, calm, make } from "./elements.js";
-import { counted, probability } from "./words.js";
+import { about, counted } from "./words.js";
 
 const MOVE = { duration: 350, easing: "cubic-bezier(.2, .7, .2, 1)" };
 export const STEP = 20; // causes shown at first, and added by "show more"
@@ -97,11 +97,12 @@ export class Ranking {
     );
     const element = make("li", {}, button);
     const show = (each) => {
-      number.textContent = probability(each.probability);
+      number.textContent = about(each.probability, each.accuracy);
+      number.title = each.accuracy === "estimate" ? "An estimate" : "Exact";
       fill.style.transform = `scaleX(${each.probability ?? 0})`;
       prior.hidden = each.prior === null;
       prior.style.left = `${100 * (each.prior ?? 0)}%`;
-      before.textContent = each.prior === null ? "" : `, beforehand ${probability(each.prior)}`;
+      before.textContent = each.prior === null ? "" : `, beforehand ${about(each.prior, each.prior_accuracy)}`;
     };
     return { element, button, show };
   }

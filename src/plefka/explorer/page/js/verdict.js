@@ -1,7 +1,7 @@
 // How probable the observations were, how far to trust the answer, and by which method.
 
 import { byId, button, make } from "./elements.js";
-import { duration, frequency, KINDS, meaning, minus, sentence } from "./words.js";
+import { duration, estimates, frequency, KINDS, meaning, minus, sentence } from "./words.js";
 
 export class Verdict {
   // check(): ask again with a check; useMethod(name); remove(name)
@@ -50,6 +50,7 @@ export class Verdict {
         ` · ${kind}`,
       ),
       make("p", { class: "hint", text: [often, meaning(answer.kind)].filter(Boolean).join(" ") }),
+      ...(answer.ranking.length ? [make("p", { class: "hint", id: "estimates", text: estimates(answer.ranking) })] : []),
       ...(answer.converged ? [] : [make("p", { class: "message is-bad", text: sentence(answer.status_text) })]),
       ...answer.warnings.map((text) => make("p", { class: "message is-bad", text: sentence(text) })),
       this.#checked(answer),

@@ -2,7 +2,7 @@
 
 import { button, make } from "./elements.js";
 import { Panel } from "./panels.js";
-import { counted, probability, sentence, signed } from "./words.js";
+import { about, counted, sentence, signed } from "./words.js";
 
 const TOP = 6; // further observations
 const TELLING = 0.005; // log-odds: less than this is shown as nothing
@@ -68,7 +68,7 @@ export function whyPanel(service, units, { observe, showGraph }) {
     ];
   }
 
-  function shift({ unit, state, shift: by, probability: without }, most) {
+  function shift({ unit, state, shift: by, probability: without, accuracy }, most) {
     const fill = make("span", { class: `fill ${by < 0 ? "against" : "for"}` });
     fill.style.width = `${(50 * Math.abs(by ?? 0)) / most}%`;
     return make(
@@ -83,7 +83,7 @@ export function whyPanel(service, units, { observe, showGraph }) {
       ),
       make("span", { class: "number", text: signed(by) }),
       make("span", { class: "track is-diverging", "aria-hidden": "true" }, fill),
-      make("span", { class: "hint without", text: `without it ${probability(without)}` }),
+      make("span", { class: "hint without", text: `without it ${about(without, accuracy)}` }),
     );
   }
 
@@ -95,15 +95,15 @@ export function whyPanel(service, units, { observe, showGraph }) {
     ];
   }
 
-  function change({ unit, state, shift: by, probability: then, chance }) {
+  function change({ unit, state, shift: by, probability: then, chance, accuracy }) {
     const word = stateWord(unit, state);
     const value = state.endsWith("on") ? 1 : 0;
     return make(
       "li",
       { class: `change ${by < 0 ? "against" : "for"}` },
       make("span", { class: "change-text" }, make("span", { text: unit }), " ", make("em", { text: word })),
-      make("span", { class: "number", text: probability(then) }),
-      make("span", { class: "hint chance", text: `chance of this ${probability(chance)}` }),
+      make("span", { class: "number", text: about(then, accuracy) }),
+      make("span", { class: "hint chance", text: `chance of this ${about(chance, accuracy)}` }),
       button(`It is ${word}`, () => observe(unit, value), {
         class: "button is-small",
         "aria-label": `It is ${word}: ${unit}`,
@@ -122,15 +122,15 @@ export function whyPanel(service, units, { observe, showGraph }) {
 
 const heading = (name) => make("h3", { text: `Why ${name}?` });
 
-function now({ probability: value, prior }) {
+function now({ probability: value, prior, accuracy, prior_accuracy: before }) {
   if (value === null || prior === null) return "Its probability could not be computed by this method.";
   if (Math.abs(value - prior) < 5e-4)
-    return `Its probability is ${probability(value)}, as before anything was observed.`;
+    return `Its probability is ${about(value, accuracy)}, as before anything was observed.`;
   const direction = value > prior ? "rose" : "fell";
-  return `Its probability ${direction} from ${probability(prior)} to ${probability(value)}.`;
+  return `Its probability ${direction} from ${about(prior, before)} to ${about(value, accuracy)}.`;
 }
 
 export function remarks({ method, is_exact: isExact, notes }) {
-  const how = isExact ? `Computed exactly (${method}).` : `Computed by ${method}: an approximation.`;
+  const how = isExact ? `Computed exactly (${method}).` : `Computed by ${method}: ≈ is an estimate.`;
   return [make("p", { class: "hint remarks", text: [how, ...notes.map(sentence)].join(" ") })];
 }

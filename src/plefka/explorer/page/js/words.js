@@ -7,6 +7,17 @@ export function probability(value) {
   return value.toFixed(3);
 }
 
+// "≈ 0.535" for an estimate.
+export const about = (value, accuracy) => `${accuracy === "estimate" ? "≈ " : ""}${probability(value)}`;
+
+// What the probabilities of a ranking are.
+export function estimates(ranking) {
+  const some = ranking.filter(({ accuracy }) => accuracy === "estimate").length;
+  if (!some) return "The probabilities shown are exact.";
+  if (some === ranking.length) return "The probabilities shown are estimates.";
+  return `Of the probabilities shown, ${some} of ${ranking.length} are estimates, marked ≈; the others are exact.`;
+}
+
 export const count = (value) => value.toLocaleString("en");
 
 export const counted = (value, one, many = `${one}s`) => `${count(value)} ${value === 1 ? one : many}`;
