@@ -22,7 +22,8 @@ def fitted(stack: int | None = None, *, epochs: int = 5, method: str = "SJJ", **
         network = pf.BeliefNetwork(network.storage.take(0), network.bias[0], layers=network.layers)
     history = {name: np.full((epochs, *lead), np.nan) for name in ("log_likelihood", "validation")}
     history |= {"epoch": np.arange(1, epochs + 1), "objective": rng.normal(size=(epochs, *lead))}
-    return Fitted(network, history | columns, Stopped.EPOCHS, pf.parse_method(method), None)
+    accuracy = pf.Accuracy.LOWER_BOUND if method == "SJJ" else pf.Accuracy.ESTIMATE
+    return Fitted(network, history | columns, Stopped.EPOCHS, pf.parse_method(method), None, accuracy=accuracy)
 
 
 def layered(activation: str = "sigmoid", hidden: int = 3, visible: int = 9) -> pf.BeliefNetwork:

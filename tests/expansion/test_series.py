@@ -213,3 +213,63 @@ def test_degrees_are_whole_numbers(degree):
     found = pf.series(SMALL, zoo.some_evidence(SMALL), 10)
     with pytest.raises(InvalidInput, match="m must be a whole number from 0 on; got"):
         found.pade(degree, 2)
+
+
+# ---- the energy of the paper's schemes -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", zoo.ZOO)
+@pytest.mark.parametrize("degree", [1, 2])
+def test_the_truncated_energy_has_the_schemes_as_its_first_orders(name, degree):
+    network = zoo.ZOO[name]
+    row, u = zoo.some_evidence(network), some_means(network)
+    found = pf.series(network, row, 2, u, taylor=degree).partial_sums
+    for order in (1, 2):
+        scheme = pf.free_energy(network, row, u, f"G{order}{degree}", prune=False)
+        assert found[order] == pytest.approx(scheme, rel=1e-10)
+
+
+@pytest.mark.parametrize("degree", [3, 4])
+def test_higher_degrees_have_theirs(degree):
+    row, u = zoo.some_evidence(SMALL), some_means(SMALL)
+    found = pf.series(SMALL, row, 1, u, taylor=degree).partial_sums[1]
+    assert found == pytest.approx(pf.free_energy(SMALL, row, u, f"G1{degree}", prune=False), rel=1e-10)
+
+
+def test_the_truncated_energy_of_every_state_is_that_of_the_slow_sum():
+    """All orders follow from these energies, and the Legendre transform."""
+    network, u = zoo.ZOO["noisy-or, layered"], some_means(zoo.ZOO["noisy-or, layered"])
+    row = zoo.some_evidence(network)
+    u = np.where(np.isnan(row), u, row)
+    found = pf.series(network, row, 30, u, taylor=2)
+    hidden = u[np.isnan(row)]
+    theta, states = np.log(hidden) - np.log1p(-hidden), slow.all_states(row)
+    numbers = states[:, np.isnan(row)] @ 2 ** np.arange(np.isnan(row).sum())
+    energies = slow.expanded_energy(network, states, u, 2)[np.argsort(numbers)]
+    np.testing.assert_allclose(found.coefficients, with_digits(energies, theta, 30)[0], rtol=1e-7)
+    assert found.exact == pytest.approx(exact_free_energy(Pinned.at(energies, theta)), abs=1e-9)
+
+
+def test_the_truncated_energy_counts_soft_evidence():
+    """It is linear in the states, so that it moves the mean energy alone."""
+    row, u = zoo.some_evidence(SMALL), some_means(SMALL)
+    likelihood = pf.Likelihood(on=0.9, off=0.2)
+    soft = {0: likelihood} | {int(k): int(row[k]) for k in np.flatnonzero(~np.isnan(row))}
+    plain, found = (pf.series(SMALL, evidence, 6, u, taylor=2).coefficients for evidence in (row, soft))
+    added = -(u[0] * np.log(likelihood.on) + (1 - u[0]) * np.log(likelihood.off))
+    np.testing.assert_allclose(found - plain, [0, added, 0, 0, 0, 0, 0], atol=1e-10)
+
+
+@pytest.mark.parametrize("taylor", [0, 5, 1.5, True, "two"])
+def test_a_degree_without_a_scheme_is_refused(taylor):
+    with pytest.raises(InvalidInput, match=r"taylor must be None or a whole number from 1 to 4, as in G11 to G14; got"):
+        pf.series(SMALL, {7: 1}, taylor=taylor)
+
+
+def test_a_network_without_fields_has_no_truncated_energy():
+    machine = pf.ensembles.spin_glass(4, count=1, seed=0, scale=0.5, field=0.5).take(0)
+    certain = pf.BeliefNetwork([[0, 0], [np.inf, 0]], [0.5, 0.5], "noisy_or")
+    with pytest.raises(MethodDoesNotApply, match=r"Boltzmann machines and tables have none. Leave taylor out."):
+        pf.series(machine, None, taylor=2)
+    with pytest.raises(MethodDoesNotApply, match="taylor needs finite weights"):
+        pf.series(certain, {1: 1}, taylor=2)

@@ -11,7 +11,7 @@ from typing import Any
 
 PROGRAM = shutil.which("chromium") or shutil.which("chromium-browser")
 OPTIONS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--remote-debugging-pipe")
-PATIENCE = 60.0  # seconds for an answer
+PATIENCE = 600.0  # seconds for an answer: only against a test that hangs
 
 
 class Browser:

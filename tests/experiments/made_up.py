@@ -5,12 +5,15 @@ from pathlib import Path
 import numpy as np
 
 from plefka.experiments import plan, radii
+from plefka.experiments.learn_bars import Scheme
 from plefka.experiments.printed import printed_mean
-from plefka.experiments.settings import Column, Learning, Radii, Study
+from plefka.experiments.settings import Column, Learning, Radii, Study, TruncatedRadii
 from plefka.experiments.store import Store
 
 NETWORKS = 40
-SIZE = plan.Size(NETWORKS, NETWORKS, NETWORKS, 10, 10, starts=3, epochs=12, series=NETWORKS, scaled_series=8)
+SIZE = plan.Size(
+    NETWORKS, NETWORKS, NETWORKS, 10, 10, step_sizes=(0.1, 0.05), starts=3, epochs=12, series=NETWORKS, scaled_series=8
+)
 
 
 def write(folder: Path, parts: tuple[str, ...] = ("all",)) -> None:
@@ -22,11 +25,21 @@ def write(folder: Path, parts: tuple[str, ...] = ("all",)) -> None:
             for number, column in enumerate(experiment.columns):
                 store.write(f"{number}-00000", _columns(column, rng), 1.0, len(experiment.columns))
         if isinstance(experiment, Learning):
-            runs = [(activation, method) for activation, methods in experiment.schemes for method in methods]
-            for activation, method in runs:
-                store.write(f"{activation}-{method}", _history(experiment, activation, method, rng), 1.0, len(runs))
-
-        if isinstance(experiment, Radii):
+            runs = [
+                Scheme(activation, method, size)
+                for activation, methods in experiment.schemes
+                for method in methods
+                for size in experiment.step_sizes
+            ]
+            for scheme in runs:
+                store.write(scheme.name, _history(experiment, scheme, rng), 1.0, len(runs))
+        if isinstance(experiment, TruncatedRadii):
+            pairs = [(degree, name) for degree in experiment.degrees for name, _ in experiment.groups]
+            for degree, name in pairs:
+                columns = _radii(experiment, name, rng)
+                columns["degree"] = np.full(len(columns["radius"]), degree)
+                store.write(f"C{degree} {name}", columns, 1.0, len(pairs))
+        elif isinstance(experiment, Radii):
             for name, _ in experiment.groups:
                 store.write(name, _radii(experiment, name, rng), 1.0, len(experiment.groups))
 
@@ -69,16 +82,19 @@ def _middle(column: Column, method: str) -> float:
     return printed_mean(table, column.ensemble.name, column.observed, method) or 0.01
 
 
-def _history(learning: Learning, activation: str, method: str, rng: np.random.Generator) -> dict:
+def _history(learning: Learning, scheme: Scheme, rng: np.random.Generator) -> dict:
     count = learning.starts * learning.epochs
     rise = np.repeat(np.linspace(-11, -5, learning.epochs), learning.starts) + rng.normal(0, 0.1, count)
     return {
-        "activation": np.full(count, activation),
-        "method": np.full(count, method),
+        "activation": np.full(count, scheme.activation),
+        "method": np.full(count, scheme.method),
+        "step_size": np.full(count, scheme.step_size),
         "start": np.tile(np.arange(learning.starts, dtype=np.int32), learning.epochs),
         "epoch": np.repeat(np.arange(1, learning.epochs + 1, dtype=np.int32), learning.starts),
         "objective": (rise - 0.1).astype(np.float32),
         "log_likelihood": rise.astype(np.float32),
+        "solved": np.ones(count, np.float32),
         "converged": np.ones(count, np.float32),
+        "failed": np.zeros(count, bool),
         "ceiling": np.full(count, -3.375, np.float32),
     }

@@ -1,14 +1,19 @@
 """Figure 10 in a tiny configuration."""
 
+import re
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 
-from plefka.experiments import compute, learn_bars, learning
-from plefka.experiments.settings import Learning
-from plefka.experiments.store import read_one
+from plefka.experiments import claims, compute, learn_bars, learning, plan, swept
+from plefka.experiments.settings import Learning, spelled
+from plefka.experiments.store import Rows, read_one
 from tests.learning.bars import BARS
 
-TINY = Learning("learning", (("sigmoid", ("G12", "SJJ")), ("noisy_or", ("G12", "G221"))), (1, 3), 40, 2, 3, 0)
+SCHEMES = (("sigmoid", ("G12", "SJJ")), ("noisy_or", ("G12", "G221")))
+TINY = Learning("learning", SCHEMES, (0.05, 0.2), (1, 3), 40, 2, 3, 50, 0)
 
 
 @pytest.mark.slow  # one scheme is computed in the test of an interrupted run
@@ -16,22 +21,101 @@ def test_every_start_and_epoch_has_a_row(tmp_path):
     compute.complete(TINY, tmp_path)
     rows = read_one(tmp_path, TINY)
     assert rows.complete
-    assert len(rows.columns["epoch"]) == 4 * 2 * 3
+    assert len(rows.columns["epoch"]) == 4 * 2 * 2 * 3
     assert not list(tmp_path.rglob("*checkpoint*"))
     for activation, methods in TINY.schemes:
-        for method in methods:
-            epochs, values = learning.history(rows, activation, method)
-            assert epochs.tolist() == [1, 2, 3]
-            assert values.shape == (3, 2)
-            assert np.all(values < rows.columns["ceiling"][0])
+        found = swept.runs(rows, activation)
+        assert tuple(found) == methods
+        for some in found.values():
+            assert [run.step_size for run in some] == [0.05, 0.2]
+            for run in some:
+                assert run.epochs.tolist() == [1, 2, 3]
+                assert run.exact.shape == run.converged.shape == (3, 2)
+                assert np.all(run.exact < rows.columns["ceiling"][0])
     assert "SJJ" in learning.verdict(rows)
     assert learning.render({"learning": rows}).parts
 
 
 def test_the_whole_experiment_is_that_of_the_paper():
-    full = learning.settings(10, 500, 0)
+    """But for the starts and epochs, which are fewer, as there are step sizes; the report says so."""
+    (full,) = (each for each in plan.experiments(["learning"], plan.FULL, 0) if isinstance(each, Learning))
     assert (full.layers, full.patterns) == ((1, 8), 2000)
-    assert full.schemes == (("sigmoid", ("G11", "G12", "G22", "SJJ")), ("noisy_or", ("G11", "G12", "G22", "G221")))
+    schemes = ("G11", "G12", "G22", "G221")
+    assert full.schemes == (("sigmoid", (*schemes, "SJJ")), ("noisy_or", schemes))
+    assert len(full.step_sizes) >= 5
+
+
+# ---- what is said of it ----------------------------------------------------------------------------------------------
+
+
+def rows_of(ends: dict[str, dict[float, tuple[float, float]]], starts: int = 4, failed: bool = False) -> Rows:
+    """Sigmoid networks that end at (exact, objective), by method and step size; starts differ by little."""
+    sizes = sorted({size for each in ends.values() for size in each})
+    settings = spelled(Learning("learning", (("sigmoid", tuple(ends)),), tuple(sizes), (1, 3), 40, starts, 2, 50, 0))
+    noise = np.linspace(-0.01, 0.01, starts)
+    parts = [
+        {
+            "activation": np.full(2 * starts, "sigmoid"),
+            "method": np.full(2 * starts, method),
+            "step_size": np.full(2 * starts, size),
+            "epoch": np.repeat([1, 2], starts),
+            "log_likelihood": np.r_[np.full(starts, -9.0), exact + noise],
+            "objective": np.r_[np.full(starts, -9.0), np.full(starts, np.nan if failed else objective)],
+            "converged": np.repeat([1.0, 0.5], starts),
+            "failed": np.full(2 * starts, failed),
+            "ceiling": np.full(2 * starts, -3.4),
+        }
+        for method, each in ends.items()
+        for size, (exact, objective) in each.items()
+    ]
+    columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    return Rows("learning", settings, columns, {}, complete=True)
+
+
+def test_a_step_size_is_chosen_by_the_objective_and_by_the_exact_likelihood():
+    rows = rows_of({"G12": {0.1: (-5.0, -4.0), 0.2: (-6.0, -3.0)}, "SJJ": {0.1: (-5.5, -5.6), 0.2: (-5.2, -5.3)}})
+    for choice, size in (("objective", 0.2), ("exact", 0.1)):
+        assert swept.chosen(rows, "sigmoid", choice)["G12"].step_size == size
+    text = learning.verdict(rows)
+    assert "for G12 it depends on how the step size is chosen" in text
+    assert "With one step size for all schemes, those with the highest mean are G12 at 0.1" in text
+
+
+@pytest.mark.parametrize(
+    ("others", "words"), [(-4.0, "every other scheme ends higher"), (-6.0, "G12 ends lower than SJJ")]
+)
+def test_the_verdict_says_what_holds_and_under_which_conditions(others, words):
+    rows = rows_of(
+        {"G12": {0.1: (others, others), 0.2: (others - 1, others - 1)}, "SJJ": {0.1: (-5, -5), 0.2: (-7, -7)}}
+    )
+    text = learning.verdict(rows)
+    assert words in text
+    for condition in ("step sizes 0.1, 0.2", "4 starts", "2 epochs", "at most 50 evaluations", "50.0 % of the solves"):
+        assert condition in text
+    assert not re.search(r"\b(refuted|best)\b", text)
+    assert [claim[1] for claim in claims._learning(rows)] == ["yes" if others > -5 else "no"] * 2
+
+
+def test_failed_starts_and_solves_that_did_not_converge_stand_beside_the_means():
+    rows = rows_of({"G12": {0.1: (-5, -4)}, "SJJ": {0.1: (-5, -5)}}, failed=True)
+    assert "4 of 4 starts failed" in learning.verdict(rows)
+    best, swept = learning.tables(rows, "sigmoid")
+    assert all("4 of 4" in line and "50.0 %" in line and "none" in line for line in best.rows)
+    assert all("50.0 %, 4 failed" in line[1] for line in swept.rows)
+
+
+def test_rows_go_on_to_the_last_epoch_where_all_starts_have_failed():
+    """Of a run that ended early every epoch has rows, as its networks stay what they were."""
+    settings = Learning("learning", SCHEMES, (0.05,), (1, 3), 40, 2, 6, 50, 0)
+    history: dict[str, np.ndarray] = {
+        name: np.arange(8.0).reshape(4, 2) for name in ("objective", "log_likelihood", "solved", "converged")
+    }
+    history["epoch"] = np.arange(1, 5)
+    fitted: Any = SimpleNamespace(history=history, epochs=4, failed=np.array([True, True]))
+    columns = learn_bars._columns(fitted, settings, learn_bars.Scheme("sigmoid", "G22", 0.05), -3.4)
+    assert columns["epoch"].tolist() == [1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6]
+    assert columns["log_likelihood"].reshape(6, 2).tolist()[3:] == [[6, 7]] * 3
+    assert columns["failed"].all()
 
 
 def test_bars_are_bars():
@@ -44,7 +128,7 @@ def test_bars_are_bars():
 @pytest.mark.slow
 def test_an_interrupted_run_goes_on_from_its_checkpoint(tmp_path, monkeypatch):
     """Ctrl-C in the second epoch: nothing is written but the checkpoint, and the rest gives the same rows."""
-    small = Learning("learning", (("sigmoid", ("G12",)),), (1, 3), 40, 2, 4, 0)
+    small = Learning("learning", (("sigmoid", ("G12",)),), (0.05,), (1, 3), 40, 2, 4, 50, 0)
     compute.complete(small, tmp_path / "whole")
     calls = iter(range(100))
 
@@ -55,7 +139,7 @@ def test_an_interrupted_run_goes_on_from_its_checkpoint(tmp_path, monkeypatch):
     block = compute._learning_blocks(small, tmp_path)[0]
     with pytest.raises(KeyboardInterrupt):
         block.compute(interrupt)
-    assert list(tmp_path.glob("sigmoid-G12-*.checkpoint.npz"))
+    assert list(tmp_path.glob("sigmoid-G12-0.05-*.checkpoint.npz"))
     rest = block.compute(lambda: None)
     whole = read_one(tmp_path / "whole", small).columns
     assert all(np.array_equal(rest[name], whole[name]) for name in whole)

@@ -7,15 +7,15 @@ import pytest
 
 import plefka as pf
 from plefka.experiments import compute, misprints, policies, variants
-from plefka.experiments.as_printed import AsPrinted
+from plefka.experiments.as_printed import AsPrinted, ByPrintedFixedPoint, printed_target
 from plefka.experiments.settings import Study
 from plefka.experiments.store import read, read_one
 from plefka.experiments.summary import summaries
-from tests import slow
+from tests import slow, zoo
 from tests.experiments import made_up
 from tests.quick import quick_where
 
-ENDS = {"sigmoid": (-1, 1), "noisy_or": (0.2, 0.8)}
+ENDS: dict[str, tuple[float, float]] = {"sigmoid": (-1, 1), "noisy_or": (0.2, 0.8)}
 
 
 def sigma(x: float) -> float:
@@ -103,3 +103,36 @@ def test_all_schemes_solve_the_same_networks(tmp_path):
             for method in column.methods
         ]
         assert all(values == log_z[0] for values in log_z)
+
+
+@pytest.mark.parametrize("activation", ENDS)
+def test_the_fixed_point_as_printed_is_not_that_of_its_free_energy_and_with_the_factor_it_is(activation):
+    """At a solution of G11 the right side of (73) gives the means back, if it has w_li, and others as it is printed."""
+    stack = pf.ensembles.layered((2, 4, 6), *ENDS[activation], 5, 7, activation)
+    rows = np.tile([np.nan] * 6 + [0, 1, 1, 0, 1, 0], (5, 1))
+    u = pf.infer(stack, rows, "G11[tol=1e-12]", prune=False).means
+    again, printed = (1 / (1 + np.exp(-printed_target(stack, u, factor)))[:, :6] for factor in (True, False))
+    np.testing.assert_allclose(again, u[:, :6], atol=1e-10)
+    assert np.all(np.abs(printed - u[:, :6]).max(axis=1) > 0.02)
+
+
+@pytest.mark.parametrize("activation", ENDS)
+def test_the_printed_sum_is_over_all_later_units(activation):
+    stack = pf.ensembles.layered((2, 4, 6), *ENDS[activation], 1, 7, activation)
+    u = np.random.default_rng(0).uniform(0.1, 0.9, 12)
+    x = slow.weights_of(zoo.network_of(stack, 0)) @ u + stack.bias[0]
+    f, df = {"sigmoid": (sigmoids(x), sigmoids(x) * sigmoids(-x)), "noisy_or": (1 - np.exp(-x), np.exp(-x))}[activation]
+    by_hand = [log(f[i] / (1 - f[i])) + sum((u - f)[i + 1 :] / (f * (1 - f))[i + 1 :] * df[i + 1 :]) for i in range(12)]
+    np.testing.assert_allclose(printed_target(stack, u[None])[0], by_hand, rtol=1e-10)
+
+
+def sigmoids(x: np.ndarray) -> np.ndarray:
+    return 1 / (1 + np.exp(-x))
+
+
+def test_the_printed_fixed_point_is_solved_where_it_says_so():
+    stack, rows = pf.ensembles.layered((2, 4, 6), -1, 1, 5, 7), np.tile([np.nan] * 6 + [0.0] * 6, (5, 1))
+    found = pf.infer(stack, rows, ByPrintedFixedPoint())
+    assert found.converged.all()
+    np.testing.assert_allclose(sigmoids(printed_target(stack, found.means))[:, :6], found.means[:, :6], atol=1e-7)
+    assert np.all(found.log_likelihood < pf.infer(stack, rows, "G11").log_likelihood)

@@ -7,7 +7,7 @@ import pytest
 
 import plefka as pf
 from plefka.experiments import compute, networks, pages, plan, radii, radius, render, store
-from plefka.experiments.settings import PARTS, Radii
+from plefka.experiments.settings import PARTS, Radii, TruncatedRadii
 from tests import zoo
 
 ROOT = Path(__file__).parents[2]
@@ -43,29 +43,34 @@ def test_a_report_of_its_own(folder, tmp_path):
     rows = store.read_one(folder, TINY)
     text = render.write({"radius": rows}, tmp_path)[1].read_text()
     assert "Is the radius of convergence above 1?" in text
-    assert "Not in general: it depends on the weights." in text
+    assert "The share of networks with a radius above 1" in text
     assert len(list((tmp_path / "figures").iterdir())) == 2
     assert "radius" in PARTS["all"]
 
 
 @pytest.fixture(scope="module")
-def published() -> store.Rows:
-    return store.read(PUBLISHED)["radius"]
+def everything() -> dict[str, store.Rows]:
+    return store.read(PUBLISHED)
+
+
+@pytest.fixture(scope="module")
+def published(everything) -> store.Rows:
+    return everything["radius"]
 
 
 def test_the_published_run_is_the_full_one(published):
-    (full,) = plan.experiments(["radius"], plan.FULL, 0)
+    full, _ = plan.experiments(["radius"], plan.FULL, 0)
     assert isinstance(full, Radii)
     assert published.complete
     assert published.settings["networks"] == full.networks
     assert [len(column.rows["radius"]) for column in radius.columns_of(published, "paper")] == 6 * [full.networks]
 
 
-def test_the_page_is_that_of_the_rows(published, tmp_path):
+def test_the_page_is_that_of_the_rows(everything, published, tmp_path):
     page = ROOT / "docs" / "series.md"
     text = page.read_text(encoding="utf-8")
     assert pages.MARKED.search(text)
-    assert pages.filled(text, {"radius": published}) == text
+    assert pages.filled(text, everything) == text
     render.write_drawings(radius.figure(published), tmp_path)
     for drawing in tmp_path.iterdir():
         assert drawing.read_text() == (page.parent / "figures" / drawing.name).read_text()
@@ -93,3 +98,43 @@ def test_what_the_rows_must_show(published):
     for name in ("ratios", "poles"):
         off = np.abs(published.columns[name] / published.columns["radius"] - 1)[established]
         assert np.median(off) < 0.03
+
+
+# ---- the energy (43) -------------------------------------------------------------------------------------------------
+
+TINY_43 = TruncatedRadii("truncated", (radius.GROUPS[1],), 2, 1, 14, 5, (1, 2))
+
+
+def test_the_rows_of_the_truncated_energy_are_those_of_single_calls(tmp_path):
+    compute.complete(TINY_43, tmp_path)
+    rows = store.read_one(tmp_path, TINY_43)
+    assert rows.complete
+    ((_, ((ensemble, observed),)),) = TINY_43.groups
+    stack = networks.draw(ensemble, TINY_43.seed, 0, TINY_43.networks)
+    evidence = networks.observe(stack, observed)[0]
+    for degree in TINY_43.degrees:
+        part = rows.where(degree=degree)
+        found = [pf.series(radii.one_of(stack, k), evidence[k], 14, taylor=degree) for k in range(TINY_43.networks)]
+        np.testing.assert_allclose(part["radius"], [each.radius for each in found], rtol=1e-3)
+        np.testing.assert_array_equal(part["established"], [each.is_established for each in found])
+
+
+def test_the_published_answer_is_about_both_energies_and_says_how_it_was_measured(everything):
+    full = next(each for each in plan.experiments(["radius"], plan.FULL, 0) if each.name == "truncated")
+    assert isinstance(full, TruncatedRadii)
+    truncated = everything["truncated"]
+    assert truncated.complete
+    assert truncated.settings["networks"] == full.networks
+    for degree in full.degrees:
+        columns = radius.columns_of(truncated, "paper", degree=degree)
+        assert [len(column.rows["radius"]) for column in columns] == 6 * [full.networks]
+    answer = radius.answer(everything)
+    for words in ("is for (4): sigmoid", "For (43) with C = 1", "For (43) with C = 2", "are measurements and no proof"):
+        assert words in answer
+
+
+def test_small_weights_converge_for_both_energies_and_large_ones_for_neither(everything):
+    for degree in (1, 2):
+        shares = {c.name: c.share for c in radius.columns_of(everything["truncated"], "paper", degree=degree)}
+        assert shares["sigmoid [-1, 1]"] > 0.99
+        assert shares["sigmoid [-5, 5]"] < 0.5

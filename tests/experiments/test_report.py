@@ -31,7 +31,7 @@ def folder(tmp_path_factory):
 
 
 def test_a_report_is_drawn_without_jax(folder):
-    done = subprocess.run([sys.executable, "-c", WITHOUT_JAX, str(folder)], capture_output=True, text=True, timeout=100)
+    done = subprocess.run([sys.executable, "-c", WITHOUT_JAX, str(folder)], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     assert "The report is in" in done.stdout
     assert (folder / "report.html").stat().st_size < 2_000_000
@@ -95,8 +95,8 @@ def test_surprises_are_explained(folder):
     for table in ("table1", "table2"):
         for part in comparison.tables(everything[table], everything):
             for row in part.rows:
-                errors = re.search(r"\(([0-9.]+) SE\)", row[4])
-                assert bool(row[5]) == (errors is None or float(errors[1]) > 3)
+                errors = re.search(r"\(([0-9.]+) SE\)", row[-2])
+                assert bool(row[-1]) == (errors is None or float(errors[1]) > 3)
 
 
 def cell(networks: int, standard_errors: float) -> comparison.Cell:
@@ -124,7 +124,7 @@ def test_a_quick_report_says_so_first(folder, drawn):
     label = size.quick_label(store.read(folder))
     assert label is not None
     assert label.startswith("This is a quick run")
-    for words in ("table1 has 40 networks in each column instead of 10,000", "12 epochs instead of 500"):
+    for words in ("table1 has 40 networks in each column instead of 10,000", "12 epochs instead of 200"):
         assert words in label
     page, text = drawn
     assert "<title>The paper again: a quick run</title>" in page

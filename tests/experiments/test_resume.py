@@ -45,7 +45,7 @@ def blocks(folder: Path) -> list[Path]:
 def test_kill_at_a_random_moment_and_run_again(tmp_path):
     process = start(tmp_path)
     try:
-        deadline = time.monotonic() + 100
+        deadline = time.monotonic() + 600
         while not blocks(tmp_path) and process.poll() is None and time.monotonic() < deadline:
             time.sleep(0.01)
         time.sleep(random.uniform(0, 0.5))

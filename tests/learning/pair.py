@@ -112,6 +112,6 @@ def dying(process: int, folder: Path, victim: int) -> None:
 
 if __name__ == "__main__":
     number, place = int(sys.argv[1]), Path(sys.argv[3])
-    join(f"127.0.0.1:{sys.argv[2]}", 2, number, timeout=120)
+    join(f"127.0.0.1:{sys.argv[2]}", 2, number, timeout=600)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     dying(number, place, int(sys.argv[4])) if len(sys.argv) > 4 else all_cases(number, place)

@@ -52,7 +52,7 @@ def test_the_gradient_of_a_step_is_the_slope_of_the_estimate(activation, method)
     with precision("float64"):
 
         def total(parameters):
-            return -solve_rows(settings, parameters, jnp.asarray(rows), jnp.zeros(rows.shape))[0].sum()
+            return -solve_rows(settings, parameters, jnp.asarray(rows), jnp.zeros((1, *rows.shape)))[0].sum()
 
         estimate_and_gradient = jax.jit(jax.value_and_grad(total))
 
@@ -73,6 +73,8 @@ def test_the_estimate_of_a_step_is_what_infer_reports(method):
     settings = careful(network, method)
     rows = as_patterns(network, ROWS).rows()
     with precision("float64"):
-        G = jax.jit(lambda p: solve_rows(settings, p, jnp.asarray(rows), jnp.zeros(rows.shape))[0])(network.parameters)
+        G = jax.jit(lambda p: solve_rows(settings, p, jnp.asarray(rows), jnp.zeros((1, *rows.shape)))[0])(
+            network.parameters
+        )
         G = np.asarray(G)
     np.testing.assert_allclose(-G, pf.infer(network, rows, f"{method}[tol=1e-12]").log_likelihood, rtol=1e-10)

@@ -18,7 +18,7 @@ from plefka.learning import processes
 from plefka.learning.devices import Devices
 from tests.learning import pair
 
-TIME_LIMIT = 400  # seconds for two processes that share a busy machine
+TIME_LIMIT = 1200  # seconds for two processes: only against a test that hangs
 
 
 def free_port() -> int:
@@ -164,7 +164,7 @@ def test_another_program_at_the_address_is_told_apart():
         thread.join()
 
 
-def meeting(*others: tuple[int, int], count: int, timeout: float = 10.0) -> list[str]:
+def meeting(*others: tuple[int, int], count: int, timeout: float = 600.0) -> list[str]:
     """What the first process and others say of each other; none of them comes to JAX."""
     address, said = f"127.0.0.1:{free_port()}", {}
 
@@ -183,7 +183,7 @@ def meeting(*others: tuple[int, int], count: int, timeout: float = 10.0) -> list
 
 
 def test_a_process_that_does_not_come_is_named():
-    first, there = meeting((2, 3), count=3, timeout=1.0)
+    first, there = meeting((2, 3), count=3, timeout=5.0)
     assert first.startswith("process 1 of 3 did not come to 127.0.0.1:")
     assert there == f"process 0 says: {first}"
 

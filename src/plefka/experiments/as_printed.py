@@ -1,6 +1,10 @@
-"""Equations (76) and (77) to the letter: what the paper prints as G22. docs/misprints.md has the right one.
+"""Equations (73), (76) and (77) to the letter. docs/misprints.md has the right ones.
 
-As printed, the brackets do not balance. This is the reading with the fewest changes:
+(73), the fixed point of G11 and G12, lacks the factor w_li in its sum over l > i, so that a unit hears from all later
+ones, children or not. Here it is iterated for G11, whose last sum is empty.
+
+(76) and (77) are what the paper prints as G22. As printed, the brackets do not balance. This is the reading with the
+fewest changes:
 
 - the bracket that (76) leaves open ends after sigma(M_l), and the one that (77) lacks begins before u_i / f_i - 1;
 - w_il with l > i is read as w_li, since weights run from a unit to a later one, and the printed one would be zero;
@@ -12,18 +16,23 @@ As printed, the brackets do not balance. This is the reading with the fewest cha
 from dataclasses import dataclass
 
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
-from plefka.activations import Activation, Sigmoid, sigmoid, softplus
-from plefka.experiments.settings import AS_PRINTED
+from plefka.activations import Activation, Sigmoid, numpy_sigmoid, sigmoid, softplus
+from plefka.experiments.settings import AS_PRINTED, BY_73
+from plefka.free_energies.evaluate import free_energy
 from plefka.free_energies.functional import Functional
 from plefka.free_energies.taylor import Taylor
 from plefka.methods import MeanField
 from plefka.networks.blocks import OpenBlocks
+from plefka.posterior import Posterior
 from plefka.question import Question
 from plefka.recovery import solved
+from plefka.solution import CONVERGED, OUT_OF_STEPS
 
 RIGHT_G12 = Taylor(1, 2)
+STEP = 0.3  # of the way to the printed means, so that the iteration settles
 
 
 @dataclass(frozen=True)
@@ -42,6 +51,50 @@ class AsPrinted(MeanField):
 
     def __str__(self) -> str:
         return self.name
+
+
+@dataclass(frozen=True)
+class ByPrintedFixedPoint(MeanField):
+    """G11 at the means that solve (73) as it is printed, for a stack of layered networks."""
+
+    name: str = BY_73
+
+    @property
+    def functional(self) -> Functional:
+        return Taylor(1, 1)
+
+    def answer(self, network, evidence, *, prune: bool, dtype: str):
+        hidden = np.isnan(evidence.rows)
+        u = np.where(hidden, 0.5, evidence.rows)
+        step, residual = 0, np.full(len(u), np.inf)
+        while step < self.max_steps and (residual > self.tol).any():
+            change = np.where(hidden, numpy_sigmoid(printed_target(network, u)) - u, 0.0)
+            step, u, residual = step + 1, u + STEP * change, np.abs(change).max(axis=1)
+        status = np.where(residual <= self.tol, CONVERGED, OUT_OF_STEPS)
+        G = free_energy(network, evidence.rows, u, "G11", prune=False)
+        return Posterior(u, np.atleast_1d(G), status, np.full(len(u), step), np.zeros(len(u), int), residual)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def printed_target(network, u: np.ndarray, factor: bool = False) -> np.ndarray:
+    """ln f/(1 - f) + sum over l > i of (u_l - f_l) f'_l / (f_l (1 - f_l)), as in (73); or with the `factor` w_li."""
+    x, slope = np.array(network.bias), np.zeros_like(u)
+    ends = np.cumsum((0, *network.layers))
+    for k, W in enumerate(network.weights):
+        x[:, ends[k + 1] : ends[k + 2]] += np.einsum("bcp,bp->bc", W, u[:, ends[k] : ends[k + 1]])
+    if isinstance(network.activation, Sigmoid):
+        logit, heard = x, u - numpy_sigmoid(x)
+    else:
+        f = -np.expm1(-x)
+        logit, heard = np.log(np.expm1(x)), u / f - 1
+    if not factor:
+        slope[:, :-1] = np.cumsum(heard[:, :0:-1], axis=1)[:, ::-1]
+        return logit + slope
+    for k, W in enumerate(network.weights):
+        slope[:, ends[k] : ends[k + 1]] += np.einsum("bcp,bc->bp", W, heard[:, ends[k + 1] : ends[k + 2]])
+    return logit + slope
 
 
 class PrintedSecondOrder(Functional):

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Mapping
 
-from plefka.experiments import learning
+from plefka.experiments import learning, swept
 from plefka.experiments.comparison import Cell, cells
 from plefka.experiments.report import Section, Table
 from plefka.experiments.store import Rows
-from plefka.experiments.summary import signed
+from plefka.experiments.summary import percent, signed
 
 SMALL = 0.0003  # how close small weights should come to Table 1
 NOTABLE = 0.02  # a printed mean above this size
@@ -20,13 +20,21 @@ def render(everything: Mapping[str, Rows]) -> Section:
         *(_table2(everything["table2"]) if "table2" in everything else ()),
         *(_learning(everything["learning"]) if "learning" in everything else ()),
     ]
-    return Section(
-        "In short", [Table("What was expected, and whether it holds", ("claim", "holds", "numbers"), claims)]
+    caption = (
+        "What was expected, and whether it holds. Means are over the networks on which a solve converged, which are "
+        "all of them unless a share stands beside the mean"
     )
+    return Section("In short", [Table(caption, ("claim", "holds", "numbers"), claims)])
 
 
 def _claim(words: str, holds: bool, numbers: str) -> Claim:
     return words, "yes" if holds else "no", numbers
+
+
+def _mean(cell: Cell) -> str:
+    """Our mean, with the share of the networks that it is over where that is not all of them."""
+    share = "" if cell.ours.converged == 1 else f" over {percent(cell.ours.converged)}"
+    return f"{signed(cell.ours.mean, 4)}{share}"
 
 
 def _table1(rows: Rows) -> Iterator[Claim]:
@@ -43,7 +51,7 @@ def _table1(rows: Rows) -> Iterator[Claim]:
     yield _claim(
         "Table 1, [-1, 1]: the correct G22 has a smaller error than the printed one",
         abs(right.ours.mean) < abs(right.printed or 0.0),
-        f"{signed(right.ours.mean, 4)} against {signed(right.printed or 0.0, 4)}",
+        f"{_mean(right)} against {signed(right.printed or 0.0, 4)}",
     )
     yield from _order_and_size("Table 1, [-5, 5]", [[found["sigmoid [-5, 5]", method] for method in ("G11", "G12")]])
 
@@ -55,9 +63,7 @@ def _differences(some: list[Cell], digits: int) -> str:
 def _order_and_size(where: str, columns: list[list[Cell]]) -> Iterator[Claim]:
     """The order and signs of the means, and their sizes where these are notable."""
     every = [cell for column in columns for cell in column]
-    pairs = ", ".join(
-        f"{cell.key.method} {signed(cell.ours.mean, 4)} ({signed(cell.printed or 0.0, 4)})" for cell in every
-    )
+    pairs = ", ".join(f"{cell.key.method} {_mean(cell)} ({signed(cell.printed or 0.0, 4)})" for cell in every)
     holds = all(map(_in_order, columns))
     yield _claim(f"{where}: G11 and G12 have the same order and signs as in the paper (in brackets)", holds, pairs)
     notable = [cell for cell in every if abs(cell.printed or 0.0) > NOTABLE]
@@ -95,14 +101,17 @@ def _table2(rows: Rows) -> Iterator[Claim]:
 
 
 def _against(columns: list[dict[str, Cell]], other) -> str:
-    return ", ".join(f"{signed(column['G221'].ours.mean, 4)} against {signed(other(column), 4)}" for column in columns)
+    return ", ".join(f"{_mean(column['G221'])} against {signed(other(column), 4)}" for column in columns)
 
 
 def _learning(rows: Rows) -> Iterator[Claim]:
-    ends = {method: float(values.mean()) for method, values in learning.final(rows, "sigmoid").items()}
-    if "SJJ" in ends and len(ends) > 1:
-        yield _claim(
-            "Figure 10: SJJ learns worse than every other scheme",
-            ends["SJJ"] <= min(ends.values()),
-            ", ".join(f"{method} {signed(value, 3)}" for method, value in ends.items()),
-        )
+    for choice, words in swept.CHOICES.items():
+        others = learning.beside_sjj(rows, choice)
+        ends = {method: float(run.end.mean()) for method, run in swept.chosen(rows, "sigmoid", choice).items()}
+        if others:
+            yield _claim(
+                f"Figure 10: SJJ learns worse than every other scheme, with step sizes chosen by {words} "
+                f"({swept.conditions(rows)})",
+                all(other.words == "higher than" for other in others),
+                ", ".join(f"{method} {signed(value, 3)}" for method, value in ends.items()),
+            )

@@ -15,12 +15,23 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 import plefka as pf
+from plefka.atomic import LOCK, in_words, only_run
 from plefka.errors import PlefkaWarning
 from plefka.experiments import learn_bars, methods, radii, trial
-from plefka.experiments.as_printed import AsPrinted
+from plefka.experiments.as_printed import AsPrinted, ByPrintedFixedPoint
 from plefka.experiments.networks import draw, observe
 from plefka.experiments.provenance import source
-from plefka.experiments.settings import AS_PRINTED, Column, Experiment, Learning, Radii, Study, Trial
+from plefka.experiments.settings import (
+    AS_PRINTED,
+    BY_73,
+    Column,
+    Experiment,
+    Learning,
+    Radii,
+    Study,
+    Trial,
+    TruncatedRadii,
+)
 from plefka.experiments.store import Store
 from plefka.methods import MeanField, Method
 from plefka.progress import progress
@@ -40,14 +51,22 @@ class Block(NamedTuple):
 
 def complete(experiment: Experiment, folder: Path, team: Team | None = None) -> None:
     """Compute the blocks that are missing or stale, here or by a team of workers, which gives the same rows."""
-    team = _team(experiment, team)
     store = Store(folder, experiment)
+    with in_words(store.folder):
+        store.folder.mkdir(parents=True, exist_ok=True)
+    with only_run(store.folder, store.folder / LOCK):
+        _complete(experiment, store, _team(experiment, team))
+
+
+def _complete(experiment: Experiment, store: Store, team: Team) -> None:
     blocks = BLOCKS[type(experiment)](experiment, store.folder)
     missing = [block for block in blocks if not store.is_fresh(block.name)]
-    stale = sum(store.has(block.name) for block in missing)
-    if stale:
-        message = f"{experiment.name}: {stale} of {len(blocks)} blocks of rows were computed by other code"
-        warnings.warn(f"{message}; they are computed again.", PlefkaWarning, stacklevel=2)
+    stale = [block.name for block in missing if store.has(block.name)]
+    damaged = sum(map(store.is_damaged, stale))
+    for count, what in ((len(stale) - damaged, "were computed by other code"), (damaged, "are damaged")):
+        if count:
+            message = f"{experiment.name}: {count} of {len(blocks)} blocks of rows {what}; they are computed again."
+            warnings.warn(message, PlefkaWarning, stacklevel=3)
     with closing(progress(range(1 + sum(block.steps for block in missing)), experiment.name)) as steps:
         advance = partial(next, steps, None)
         advance()
@@ -103,7 +122,9 @@ def solve(study: Study, column: Column, first: int, advance: Advance) -> dict[st
 
 
 def _method(name: str, max_steps: int) -> Method:
-    return replace(AsPrinted() if name == AS_PRINTED else cast(MeanField, pf.parse_method(name)), max_steps=max_steps)
+    as_printed = {AS_PRINTED: AsPrinted, BY_73: ByPrintedFixedPoint}
+    method = as_printed[name]() if name in as_printed else cast(MeanField, pf.parse_method(name))
+    return replace(method, max_steps=max_steps)
 
 
 def _columns(found: pf.Solution, log_z: np.ndarray, method: str, first: int) -> dict[str, np.ndarray]:
@@ -119,18 +140,19 @@ def _columns(found: pf.Solution, log_z: np.ndarray, method: str, first: int) -> 
     }
 
 
-def _learning_blocks(learning: Learning, folder: Path) -> list[Block]:
-    return [
-        Block(f"{activation}-{method}", learning.epochs, partial(_learn, learning, activation, method, folder))
-        for activation, methods in learning.schemes
+def _learning_blocks(settings: Learning, folder: Path) -> list[Block]:
+    schemes = [
+        learn_bars.Scheme(activation, method, step_size)
+        for step_size in settings.step_sizes
+        for activation, methods in settings.schemes
         for method in methods
     ]
+    return [Block(scheme.name, settings.epochs, partial(_learn, settings, scheme, folder)) for scheme in schemes]
 
 
-def _learn(learning: Learning, activation: str, method: str, folder: Path, advance: Advance) -> dict[str, Any]:
+def _learn(settings: Learning, scheme: learn_bars.Scheme, folder: Path, advance: Advance) -> dict[str, Any]:
     folder.mkdir(parents=True, exist_ok=True)
-    checkpoint = folder / f"{activation}-{method}-{source()}.checkpoint.npz"
-    return learn_bars.learn(learning, activation, method, checkpoint, advance)
+    return learn_bars.learn(settings, scheme, folder / f"{scheme.name}-{source()}.checkpoint.npz", advance)
 
 
 def _trial_blocks(settings: Trial, folder: Path) -> list[Block]:
@@ -141,10 +163,20 @@ def _trial_blocks(settings: Trial, folder: Path) -> list[Block]:
 
 
 def _radii_blocks(settings: Radii, folder: Path) -> list[Block]:
+    return [_radii_block(settings, *group, name=group[0]) for group in settings.groups]
+
+
+def _truncated_blocks(settings: TruncatedRadii, folder: Path) -> list[Block]:
     return [
-        Block(name, len(columns) * radii.count(settings, name), partial(radii.measure, settings, name, columns))
-        for name, columns in settings.groups
+        _radii_block(settings, *group, name=f"C{degree} {group[0]}", taylor=degree)
+        for degree in settings.degrees
+        for group in settings.groups
     ]
+
+
+def _radii_block(settings: Radii, group: str, columns: tuple, *, name: str, **degree: int) -> Block:
+    steps = len(columns) * radii.count(settings, group)
+    return Block(name, steps, partial(radii.measure, settings, group, columns, **degree))
 
 
 BLOCKS: dict[type, Callable[..., list[Block]]] = {
@@ -152,4 +184,5 @@ BLOCKS: dict[type, Callable[..., list[Block]]] = {
     Learning: _learning_blocks,
     Trial: _trial_blocks,
     Radii: _radii_blocks,
+    TruncatedRadii: _truncated_blocks,
 }

@@ -13,13 +13,13 @@ from plefka.plots.style import GRID, INK, QUIET, canvas  # first, as it says wha
 import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import MaxNLocator, NullLocator
 
 # Every colour is the name of a variable on the page; the values are those on white paper.
-SERIES = FIRST, SECOND, THIRD, FOURTH = "#0b6e8a", "#b3470b", "#7a3e9d", "#3d7a1f"
-NAMES = ("ink", "quiet", "grid", "first", "second", "third", "fourth")
+SERIES = FIRST, SECOND, THIRD, FOURTH, FIFTH = "#0b6e8a", "#b3470b", "#7a3e9d", "#3d7a1f", "#8c6d00"
+NAMES = ("ink", "quiet", "grid", "first", "second", "third", "fourth", "fifth")
 VARIABLES = {colour: f"--{name}" for colour, name in zip((INK, QUIET, GRID, *SERIES), NAMES, strict=True)}
-STYLES = ("-", "--", ":", "-.")
+STYLES: Any = ("-", "--", ":", "-.", (0, (6, 1.5, 1, 1.5, 1, 1.5)))
 SETTINGS: Any = {
     "svg.fonttype": "none",
     "svg.hashsalt": "plefka",
@@ -75,8 +75,41 @@ def curves(epochs: np.ndarray, by_method: Mapping[str, np.ndarray], ceiling: flo
     _draw_ceiling(axes, ceiling)
     _stretch(axes, ceiling, by_method.values())
     axes.set(xlabel="epoch", ylabel="exact ln P per pattern, nats")
-    axes.legend(loc="lower right", bbox_to_anchor=(1, 1), frameon=False, fontsize=9, labelcolor=INK, ncols=4)
+    axes.legend(loc="lower right", bbox_to_anchor=(1, 1), frameon=False, fontsize=9, labelcolor=INK, ncols=5)
     axes.set_title("while learning", loc="left", fontsize=11, fontweight="bold", color=INK)
+    return to_svg(figure)
+
+
+def sweep(
+    by_method: Mapping[str, tuple[Sequence[float], np.ndarray]],
+    chosen: Mapping[str, Mapping[str, float]],
+    ceiling: float,
+) -> str:
+    """Exact ln P per pattern in the end against the step size: for each method its sizes, and (sizes, starts).
+
+    `chosen`: of each method the step sizes that its objective and the exact ln P choose.
+    """
+    figure, axes = canvas((6.4, 4.4))
+    for place, ((name, (sizes, ends)), colour, style) in enumerate(
+        zip(by_method.items(), SERIES, STYLES, strict=False)
+    ):
+        x = np.array(sizes) * 1.03 ** (place - (len(by_method) - 1) / 2)  # bars side by side
+        means = ends.mean(axis=1)
+        axes.plot(x, means, color=colour, linestyle=style, linewidth=1.3, label=name)
+        axes.vlines(x, ends.min(axis=1), ends.max(axis=1), color=colour, linewidth=0.9, alpha=0.7)
+        looks = {"objective": {"markerfacecolor": colour, "markersize": 5.5}, "exact": {"markersize": 10}}
+        for choice, look in looks.items():
+            at = list(sizes).index(chosen[name][choice])
+            axes.plot(x[at], means[at], "o", color=colour, **{"markerfacecolor": "none", **look})
+    _draw_ceiling(axes, ceiling)
+    _stretch(axes, ceiling, [ends for _, ends in by_method.values()])
+    every = sorted({size for sizes, _ in by_method.values() for size in sizes})
+    axes.set_xscale("log")
+    axes.set_xticks(every, [f"{size:g}" for size in every])
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set(xlabel="step size of Adam", ylabel="exact ln P per pattern, nats")
+    axes.legend(loc="lower right", bbox_to_anchor=(1, 1), frameon=False, fontsize=9, labelcolor=INK, ncols=5)
+    axes.set_title("by step size", loc="left", fontsize=11, fontweight="bold", color=INK)
     return to_svg(figure)
 
 

@@ -1,123 +1,290 @@
-"""Figure 10: bars learned by every scheme, from ten starts, with the exact ln P per pattern."""
+"""Figure 10: bars learned by every scheme with steps of several sizes, from several starts, with the exact ln P."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from plefka.experiments.drawing import curves, dots
+from plefka.experiments.drawing import curves, dots, sweep
 from plefka.experiments.printed import paper
 from plefka.experiments.report import Figure, Panel, Section, Table, Text
 from plefka.experiments.settings import Learning
 from plefka.experiments.store import Rows
-from plefka.experiments.summary import signed
+from plefka.experiments.summary import mean_and_error, percent, signed
+from plefka.experiments.swept import CHOICES, SETTLED, Learned, chosen, conditions, runs, step_sizes
 
-SCHEMES = (("sigmoid", ("G11", "G12", "G22", "SJJ")), ("noisy_or", ("G11", "G12", "G22", "G221")))
+SCHEMES = (("sigmoid", ("G11", "G12", "G22", "G221", "SJJ")), ("noisy_or", ("G11", "G12", "G22", "G221")))
+MAX_STEPS = 50  # evaluations of a solve
+CERTAIN = 2  # standard errors between two schemes, start by start
 CEILING = 28 / 32 * np.log(1 / 32) + 2 / 16 * np.log(1 / 16)  # 28 images of 1/32 each, the empty and the full of 1/16
-Final = dict[str, np.ndarray]  # exact ln P per pattern of every start, by method
 
 
-def settings(starts: int, epochs: int, seed: int) -> Learning:
+def settings(step_sizes: tuple[float, ...], starts: int, epochs: int, seed: int) -> Learning:
+    """The sizes of Adam's steps are computed in their order."""
     printed = paper()["learning"]
-    return Learning("learning", SCHEMES, tuple(printed["layers"]), printed["patterns"], starts, epochs, seed)
+    layers, patterns = tuple(printed["layers"]), printed["patterns"]
+    return Learning("learning", SCHEMES, step_sizes, layers, patterns, starts, epochs, MAX_STEPS, seed)
+
+
+# ---- words -----------------------------------------------------------------------------------------------------------
 
 
 def render(everything: Mapping[str, Rows]) -> Section:
     rows = everything["learning"]
+    printed = paper()["learning"]
     about = (
-        f"Networks of 1 x 8 x 16 units learn {rows.settings['patterns']:,} images of bars in "
-        f"{rows.settings['epochs']} epochs, from {rows.settings['starts']} starts for each scheme. The ceiling in the "
-        f"plots is minus the entropy of the bars, {signed(CEILING, 3)} nats per pattern, which the true model would "
-        "reach. A model that knows how often each image occurs in this sample would reach "
-        f"{signed(of_these_images(rows), 3)}. Learning maximises the estimate of the scheme; the plots show the exact "
-        "ln P."
+        f"Networks of 1 x 8 x 16 units learn images of bars. The conditions: {conditions(rows)}. The paper has "
+        f"{printed['starts']} starts and {printed['epochs']} epochs, and names neither an optimiser nor a step size. "
+        "The ceiling in the plots is minus the entropy of the bars, "
+        f"{signed(CEILING, 3)} nats per pattern, which the true model would reach. A model that knows how often each "
+        f"image occurs in this sample would reach {signed(of_these_images(rows), 3)}. Learning maximises the estimate "
+        "of the scheme, its objective; the plots show the exact ln P. A start fails if no pattern can be solved any "
+        "more, or a parameter is not finite. It then keeps its last usable parameters, and counts with these."
     )
-    return Section("Figure 10: learning bars", [Text(about), Text(verdict(rows)), _table(rows), *_figures(rows)])
+    parts: list = [Text(about), Text(verdict(rows))]
+    for activation, _ in rows.settings["schemes"]:
+        if runs(rows, activation):
+            parts += [*tables(rows, activation), _figure(rows, activation)]
+    return Section("Figure 10: learning bars", parts)
 
 
 def of_these_images(rows: Rows) -> float:
     return float(rows.columns["ceiling"][0])
 
 
-def history(rows: Rows, activation: str, method: str) -> tuple[np.ndarray, np.ndarray]:
-    """Epochs, and the exact ln P per pattern (epochs, starts)."""
-    part = rows.where(activation=activation, method=method)
-    starts = int(part["start"].max()) + 1
-    return part["epoch"][::starts], part["log_likelihood"].reshape(-1, starts).astype(float)
+class Versus(NamedTuple):
+    """A scheme beside SJJ, start by start, each with the step size that is best for it."""
+
+    method: str
+    difference: float  # of the exact ln P in the end, above 0 where the scheme is higher
+    error: float
+    wins: int
+
+    @property
+    def words(self) -> str:
+        if not abs(self.difference) > CERTAIN * self.error:
+            return "not told apart from"
+        return "higher than" if self.difference > 0 else "lower than"
 
 
-def by_method(rows: Rows, activation: str) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    methods = next(methods for name, methods in rows.settings["schemes"] if name == activation)
-    computed = set(rows.where(activation=activation)["method"])
-    return {method: history(rows, activation, method) for method in methods if method in computed}
+def beside_sjj(rows: Rows, choice: str) -> list[Versus]:
+    """Every other scheme of sigmoid networks; none where SJJ is not there."""
+    found = chosen(rows, "sigmoid", choice)
+    if "SJJ" not in found:
+        return []
+    sjj = found.pop("SJJ").end
+    return [Versus(method, *mean_and_error(run.end - sjj), int(np.sum(run.end > sjj))) for method, run in found.items()]
 
 
-def final(rows: Rows, activation: str) -> Final:
-    return {method: values[-1] for method, (_, values) in by_method(rows, activation).items()}
-
-
-def verdict(rows: Rows) -> str:
-    """Whether SJJ learns worse than the other schemes, in numbers."""
-    ends = final(rows, "sigmoid")
-    if "SJJ" not in ends or len(ends) < 2:
+def verdict(rows: Rows, choices: Sequence[str] = tuple(CHOICES)) -> str:
+    """What becomes of the paper's conclusion about SJJ, in the numbers of these choices and with all conditions."""
+    by_choice = {choice: beside_sjj(rows, choice) for choice in CHOICES}
+    if not all(by_choice.values()):
         return ""
-    sjj = ends.pop("SJJ")
-    better = [name for name, values in ends.items() if values.mean() > sjj.mean()]
-    wins = {name: int(np.sum(values > sjj)) for name, values in ends.items()}
-    means = ", ".join(f"{name} {signed(float(values.mean()), 3)}" for name, values in {"SJJ": sjj, **ends}.items())
-    counts = ", ".join(f"{name} {count}" for name, count in wins.items())
-    outcome = {0: "is refuted here: SJJ learns best", len(ends): "is confirmed here: SJJ learns worst"}.get(
-        len(better), f"holds in part here: {' and '.join(better)} learn better than SJJ, the others learn worse"
-    )
+    sentences = [_compared(rows, choice, by_choice[choice]) for choice in choices]
     return (
-        f"The paper concludes: “{paper()['learning']['conclusion']}” That {outcome}. "
-        f"The mean of the exact ln P per pattern at the end of training is: {means}. "
-        f"The number of starts, out of {len(sjj)}, from which a scheme ends higher than SJJ: {counts}."
+        f"The paper concludes: “{paper()['learning']['conclusion']}” {_outcome(by_choice)} "
+        f"{' '.join(sentences)} {_by_step_size(rows)} The conditions: {conditions(rows)}; a scheme is called higher or "
+        f"lower if the mean difference from SJJ, start by start, is more than {CERTAIN} standard errors."
     )
 
 
-def _table(rows: Rows) -> Table:
-    lines = []
-    for activation, _ in rows.settings["schemes"]:
-        for method, (epochs, values) in by_method(rows, activation).items():
-            best = values.max(axis=0)
-            lines.append(
-                (
-                    f"{activation.replace('_', '-')}, {method}",
-                    f"{signed(float(values[-1].mean()), 3)} ± {values[-1].std(ddof=1) / len(best) ** 0.5:.3f}"
-                    if len(best) > 1 else signed(float(values[-1].mean()), 3),
-                    f"{signed(float(values[-1].min()), 3)} to {signed(float(values[-1].max()), 3)}",
-                    signed(float(best.mean()), 3),
-                    f"{epochs[values.argmax(axis=0)].mean():.0f}",
-                )
-            )  # fmt: skip
+def _outcome(by_choice: Mapping[str, list[Versus]]) -> str:
+    """Which schemes SJJ is below, and above, however the step size is chosen; nothing is said of other conditions."""
+    kinds = {
+        words: [
+            each.method
+            for each in by_choice["objective"]
+            if all(
+                other.words == words for found in by_choice.values() for other in found if other.method == each.method
+            )
+        ]
+        for words in ("higher than", "lower than")
+    }
+    others = [each.method for each in by_choice["objective"] if not any(each.method in some for some in kinds.values())]
+    if len(kinds["higher than"]) == len(by_choice["objective"]):
+        return "That holds under the conditions below: every other scheme ends higher, however the step size is chosen."
+    parts = [
+        *(
+            f"{_listed(names)} {'end' if len(names) > 1 else 'ends'} {words} SJJ"
+            for words, names in kinds.items()
+            if names
+        ),
+        *([f"for {_listed(others)} it depends on how the step size is chosen, or on chance"] if others else []),
+    ]
+    return f"That does not hold under the conditions below: however the step size is chosen, {'; '.join(parts)}."
+
+
+def _listed(names: list[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def _compared(rows: Rows, choice: str, found: list[Versus]) -> str:
+    """The means in the end under one choice of the step size."""
+    best = chosen(rows, "sigmoid", choice)
+    means = ", ".join(
+        f"{method} {signed(float(run.end.mean()), 3)} (step size {run.step_size:g}, {_share(run)})"
+        for method, run in sorted(best.items(), key=lambda item: -item[1].end.mean())
+    )
+    wins = ", ".join(f"{each.method} {each.wins}" for each in found)
+    return (
+        f"With the step size of each scheme chosen by {CHOICES[choice]}, the mean of the exact ln P per pattern in the "
+        f"end is {means}; of {rows.settings['starts']} starts those that end higher than with SJJ are: {wins}. "
+        f"{_in_the_lead(best)}"
+    )
+
+
+def _in_the_lead(best: Mapping[str, Learned]) -> str:
+    """From which epoch on the scheme that ends highest has been the highest, and which ones were before."""
+    means = np.array([run.exact.mean(axis=1) for run in best.values()])
+    leaders = means.argmax(axis=0)
+    changes = np.flatnonzero(leaders != leaders[-1])
+    last, epochs = list(best)[leaders[-1]], next(iter(best.values())).epochs
+    if not len(changes):
+        return f"{last} has the highest mean in every epoch."
+    before = _listed([list(best)[number] for number in np.unique(leaders[: changes[-1] + 1]) if number != leaders[-1]])
+    return f"{last} has the highest mean from epoch {epochs[changes[-1] + 1]} on; before, ahead at times: {before}."
+
+
+def _share(run: Learned) -> str:
+    """How many solves converged in the last epoch, and how many starts failed."""
+    failed = f", {int(run.failed.sum())} of {len(run.failed)} starts failed" if run.failed.any() else ""
+    return f"{percent(float(run.converged[-1].mean()))} of the solves converged{failed}"
+
+
+def _by_step_size(rows: Rows) -> str:
+    """Which scheme is ahead where all have the same step size."""
+    found = runs(rows, "sigmoid")
+    parts = []
+    for size in step_sizes(rows):
+        ends = {
+            method: float(run.end.mean()) for method, some in found.items() for run in some if run.step_size == size
+        }
+        if ends:
+            first = max(ends, key=ends.__getitem__)
+            parts.append(f"{first} at {size:g} ({signed(ends[first], 3)})")
+    return f"With one step size for all schemes, those with the highest mean are {', '.join(parts)}."
+
+
+def solves(rows: Rows) -> str:
+    """How many solves converged in all, scheme by scheme."""
+    shares = ", ".join(
+        f"{activation.replace('_', '-')} {method} {percent(float(np.mean([run.converged.mean() for run in some])))}"
+        for activation, _ in rows.settings["schemes"]
+        for method, some in runs(rows, activation).items()
+    )
+    return f"The share of all solves that converged while bars were learned ({conditions(rows)}): {shares}."
+
+
+# ---- tables and figures ----------------------------------------------------------------------------------------------
+
+
+def tables(rows: Rows, activation: str) -> Iterator[Table]:
+    """Every scheme at its best step sizes, and the whole sweep."""
+    name = activation.replace("_", "-")
+    about = f"{rows.settings['starts']} starts, {rows.settings['epochs']} epochs"
     header = (
-        "scheme",
-        "at the end ± standard error",
-        "worst to best start",
-        "at the best epoch, mean",
-        "best epoch, mean",
+        "scheme", "step size chosen by", "step size", "objective", "exact ln P ± standard error", "worst to best start",
+        "solves converged", "starts failed", "exact ln P where solves converged", "at the best epoch",
+    )  # fmt: skip
+    lines = [
+        _line(run, choice)
+        for method in runs(rows, activation)
+        for choice, run in ((choice, chosen(rows, activation, choice)[method]) for choice in CHOICES)
+    ]
+    yield Table(
+        f"{name} networks at the end of learning, nats per pattern; {about}, mean over all starts. Beside it, the mean "
+        f"over the starts that have not failed and where {100 * SETTLED:.0f} % of the solves converged in the last "
+        "epoch, and the mean of each start's best epoch",
+        header,
+        lines,
     )
-    return Table("Exact ln P per pattern, in nats", header, lines)
+    yield _sweep_table(rows, activation, name, about)
 
 
-def _figures(rows: Rows) -> Iterator[Figure]:
-    for activation, _ in rows.settings["schemes"]:
-        found = by_method(rows, activation)
-        if not found:
-            continue
-        ends = {method: values[-1] for method, (_, values) in found.items()}
-        words = "; ".join(
-            f"{method} from {signed(float(values.min()), 2)} to {signed(float(values.max()), 2)}"
-            for method, values in ends.items()
-        )
-        epochs = next(iter(found.values()))[0]
-        lines = {method: values for method, (_, values) in found.items() if len(values) == len(epochs)}
-        name = activation.replace("_", "-")
-        yield Figure(
-            f"figure10-{name}",
-            [
-                Panel(dots(ends, CEILING), f"Exact ln P per pattern of every start in the end: {words}."),
-                Panel(curves(epochs, lines, CEILING), f"Exact ln P per pattern over the epochs, ending at: {words}."),
-            ],
-            f"Figure 10, {'left' if activation == 'sigmoid' else 'right'}: {name} networks, every start.",
-        )
+def _line(run: Learned, choice: str) -> tuple[str, ...]:
+    mean, error = mean_and_error(run.end)
+    settled = run.end[run.settled]
+    return (
+        run.method,
+        CHOICES[choice],
+        f"{run.step_size:g}",
+        signed(run.score("objective"), 3),
+        signed(mean, 3) if np.isnan(error) else f"{signed(mean, 3)} ± {error:.3f}",
+        f"{signed(float(run.end.min()), 3)} to {signed(float(run.end.max()), 3)}",
+        percent(float(run.converged[-1].mean())),
+        f"{int(run.failed.sum())} of {len(run.failed)}",
+        f"{signed(float(settled.mean()), 3)} ({len(settled)} of {len(run.end)} starts)" if len(settled) else "none",
+        signed(float(run.exact.max(axis=0).mean()), 3),
+    )
+
+
+def _sweep_table(rows: Rows, activation: str, name: str, about: str) -> Table:
+    """Schemes by step sizes: the exact ln P in the end, and how the solves went."""
+    found, sizes = runs(rows, activation), step_sizes(rows)
+    best = {choice: chosen(rows, activation, choice) for choice in CHOICES}
+    marks = {"objective": "*", "exact": "†"}
+    lines = []
+    for method, some in found.items():
+        by_size = {run.step_size: run for run in some}
+        cells = []
+        for size in sizes:
+            run = by_size.get(size)
+            mark = "".join(marks[choice] for choice in CHOICES if best[choice][method].step_size == size)
+            failed = f", {int(run.failed.sum())} failed" if run is not None and run.failed.any() else ""
+            share = "" if run is None else f" ({percent(float(run.converged[-1].mean()))}{failed})"
+            cells.append("" if run is None else f"{signed(float(run.end.mean()), 3)}{mark}{share}")
+        lines.append((method, *cells))
+    caption = (
+        f"{name} networks, the whole sweep: mean of the exact ln P per pattern in the end by step size, with the share "
+        f"of solves that converged in the last epoch, and failed starts; {about}. * is the best by the scheme's own "
+        "objective, † by the exact ln P"
+    )
+    return Table(caption, ("scheme", *(f"{size:g}" for size in sizes)), lines)
+
+
+def _figure(rows: Rows, activation: str) -> Figure:
+    found, best = runs(rows, activation), {choice: chosen(rows, activation, choice) for choice in CHOICES}
+    ends = {method: run.end for method, run in best["objective"].items()}
+    shown = "; ".join(
+        f"{method} with step size {run.step_size:g} from {signed(float(run.end.min()), 2)} to "
+        f"{signed(float(run.end.max()), 2)}"
+        for method, run in best["objective"].items()
+    )
+    everywhere = "; ".join(
+        f"{method} " + ", ".join(f"{signed(float(run.end.mean()), 2)} at {run.step_size:g}" for run in some)
+        for method, some in found.items()
+    )
+    epochs = next(iter(best["objective"].values())).epochs
+    lines = {method: run.exact for method, run in best["objective"].items()}
+    ends_by_size = {
+        method: ([r.step_size for r in some], np.array([r.end for r in some])) for method, some in found.items()
+    }
+    sizes = {method: {choice: best[choice][method].step_size for choice in CHOICES} for method in found}
+    failed = ", ".join(
+        f"{int(run.failed.sum())} with {method}" for method, run in best["objective"].items() if run.failed.any()
+    )
+    name = activation.replace("_", "-")
+    caption = (
+        f"Figure 10, {'left' if activation == 'sigmoid' else 'right'}: {name} networks. First the sweep: the mean over "
+        "starts of the exact ln P in the end, with a bar from the worst to the best start; a filled mark is the step "
+        "size that the scheme's own objective chooses, a ring the one that the exact ln P chooses. Then every start in "
+        "the end and over the epochs, with the step size that the objective chooses. "
+        f"{_capitalised(conditions(rows))}. "
+        f"Failed starts: {failed or 'none'}."
+    )
+    return Figure(
+        f"figure10-{name}",
+        [
+            Panel(
+                sweep(ends_by_size, sizes, CEILING), f"Exact ln P per pattern in the end by step size: {everywhere}."
+            ),
+            Panel(dots(ends, CEILING), f"Exact ln P per pattern of every start in the end: {shown}."),
+            Panel(curves(epochs, lines, CEILING), f"Exact ln P per pattern over the epochs, ending at: {shown}."),
+        ],
+        caption,
+    )
+
+
+def _capitalised(words: str) -> str:
+    return words[0].upper() + words[1:]

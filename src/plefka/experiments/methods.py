@@ -197,12 +197,17 @@ def _words(column: Column, marks: Sequence[Mark]) -> str:
 
 def errors_table(everything: Mapping[str, Rows]) -> str:
     """Methods by ensembles: the mean of |E|."""
-    return _grid(everything["methods"], lambda row: _short(row["size"]) + ("" if row["converged"] > 0.999 else "*"))
+    return _grid(everything["methods"], lambda row: _short(row["size"]) + _share(row))
 
 
 def means_table(everything: Mapping[str, Rows]) -> str:
     """Methods by ensembles: by how much the mean of a hidden unit is off, on average."""
-    return _grid(everything["methods"], lambda row: _short(row["means"]))
+    return _grid(everything["methods"], lambda row: _short(row["means"]) + _share(row))
+
+
+def _share(row: Mapping[str, Any]) -> str:
+    """How many networks a mean is over, where that is not all of them."""
+    return "" if row["converged"] == 1 else f" ({percent(float(row['converged']))})"
 
 
 def times_table(everything: Mapping[str, Rows]) -> str:

@@ -1,4 +1,4 @@
-"""The effect of the misprints in (76) and (77): G22 as printed beside the correct one, on the same networks."""
+"""The effect of the misprints in (73), (76) and (77): as printed beside the correct ones, on the same networks."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -6,12 +6,17 @@ from dataclasses import replace
 from plefka.experiments import tables
 from plefka.experiments.printed import decimals, printed_mean
 from plefka.experiments.report import Section, Table, Text
-from plefka.experiments.settings import AS_PRINTED
+from plefka.experiments.settings import AS_PRINTED, BY_73
 from plefka.experiments.store import Rows
-from plefka.experiments.summary import percent, signed, summaries
+from plefka.experiments.summary import percent, signed, summaries, wide
 
-COLUMNS = tuple(replace(column, methods=("G12", AS_PRINTED, "G22", "G221")) for column in tables.COLUMNS)
+METHODS = ("G11", BY_73, "G12", AS_PRINTED, "G22", "G221")
+COLUMNS = tuple(replace(column, methods=METHODS) for column in tables.COLUMNS)
+PRINTED_AS = {AS_PRINTED: "G22", BY_73: "G11"}
 ABOUT = (
+    "The fixed point (73) lacks the factor w_li in the sum over l > i, and uses i twice, for the unit and in the last "
+    "sum. To the letter every unit hears from all later ones, whether they are its children or not. G11 is shown at "
+    "the means that solve it so, beside G11 at its own solution. "
     "The second order terms of (76) and (77) cannot be evaluated to the letter, because brackets do not balance and "
     "w_il with l > i would be zero. The reading used here has the fewest changes. The bracket that (76) leaves open "
     "ends after σ(M_l). The bracket that is missing in (77) begins before u_i / f_i − 1. w_il with l > i is read as "
@@ -26,7 +31,7 @@ def render(everything: Mapping[str, Rows]) -> Section:
     rows = []
     for key, ours in found.items():
         table = "table1" if key.ensemble.startswith("sigmoid") else "table2"
-        printed = printed_mean(table, key.ensemble, key.observed, "G22" if key.method == AS_PRINTED else key.method)
+        printed = printed_mean(table, key.ensemble, key.observed, PRINTED_AS.get(key.method, key.method))
         rows.append(
             (
                 key.column,
@@ -35,9 +40,18 @@ def render(everything: Mapping[str, Rows]) -> Section:
                 ours.spelled(4),
                 f"{ours.size:.4f}",
                 percent(ours.converged),
+                wide(ours.mean_of_all, 4),
             )
         )
     networks = next(iter(found.values())).networks
-    header = ("networks", "scheme", "paper", "mean of 𝓔 ± standard error", "mean of |𝓔|", "converged")
+    header = (
+        "networks",
+        "scheme",
+        "paper",
+        "mean of 𝓔 ± standard error",
+        "mean of |𝓔|",
+        "converged",
+        "mean of 𝓔 over all",
+    )
     caption = f"The effect of the misprints, on {networks:,} networks of each kind"
-    return Section("The misprints of (76) and (77)", [Text(ABOUT), Table(caption, header, rows)])
+    return Section("The misprints of (73), (76) and (77)", [Text(ABOUT), Table(caption, header, rows)])

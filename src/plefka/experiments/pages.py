@@ -16,7 +16,7 @@ from plefka.experiments.comparison import cells
 from plefka.experiments.printed import decimals
 from plefka.experiments.report import Figure, Section, Table
 from plefka.experiments.store import Rows
-from plefka.experiments.summary import signed
+from plefka.experiments.summary import Summary, percent, signed, wide
 
 FIGURES: dict[str, Callable[[Mapping[str, Rows]], Figure]] = {
     "methods figure": lambda everything: methods.figure(everything["methods"]),
@@ -38,17 +38,54 @@ def filled(text: str, everything: Mapping[str, Rows]) -> str:
 
 
 def means(everything: Mapping[str, Rows]) -> str:
-    """Both tables in one: ours, and the paper's in brackets."""
+    """Both tables in one: ours, both ways of averaging where not all solves converged, and the paper's in brackets."""
     by_column: dict[str, dict[str, str]] = {}
     for table in ("table1", "table2"):
         for cell in cells(everything[table]):
             digits = decimals(table)
             theirs = "" if cell.printed is None else f" ({signed(cell.printed, digits)})"
             column = by_column.setdefault(cell.key.column, {})
-            column[cell.key.method] = f"{signed(cell.ours.mean, digits)}{theirs}"
+            column[cell.key.method] = f"{_both_means(cell.ours, digits)}{theirs}"
     schemes = tables.SIGMOID_METHODS
     rows = [(name, *(column.get(scheme, "") for scheme in schemes)) for name, column in by_column.items()]
-    return markdown.table(Table("", ("networks", *(f"`{scheme}`" for scheme in schemes)), rows))
+    table = markdown.table(Table("", ("networks", *(f"`{scheme}`" for scheme in schemes)), rows))
+    given = everything["table1"].settings
+    about = (
+        f"Means are over {given['networks']:,} networks of each kind, each solved from one start with at most "
+        f"{given['max_steps']:,} evaluations. Where not all solves converged, both the mean over those that did and "
+        "the mean over all are given, the latter with each search where it ended."
+    )
+    return f"{table}\n\n{about}"
+
+
+def second_order(everything: Mapping[str, Rows]) -> str:
+    """Where G221 is closer to the truth than the other schemes, on the noisy-or networks of table 2."""
+    by_column: dict[str, dict[str, Summary]] = {}
+    for cell in cells(everything["table2"]):
+        by_column.setdefault(cell.key.column, {})[cell.key.method] = cell.ours
+    parts = []
+    for name, column in by_column.items():
+        others = {method: found for method, found in column.items() if method != "G221"}
+        beaten = [method for method, found in others.items() if column["G221"].size < found.size]
+        sizes = ", ".join(
+            f"`{method}` {found.size:.5f}" + ("" if found.converged == 1 else f" over {percent(found.converged)}")
+            for method, found in column.items()
+        )
+        verdict = "smallest for `G221`" if len(beaten) == len(others) else "not smallest for `G221`"
+        parts.append(f"- {name}: {verdict} ({sizes})")
+    networks = everything["table2"].settings["networks"]
+    return (
+        f"The mean of |𝓔| on {networks:,} noisy-or networks of each kind, over those on which a scheme converged (all, "
+        "unless a share is given), is:\n\n" + "\n".join(parts)
+    )
+
+
+def _both_means(ours: Summary, digits: int) -> str:
+    """The mean, which is over all networks unless it says otherwise."""
+    done = signed(ours.mean, digits)
+    if ours.converged == 1:
+        return done
+    return f"{done} over the {percent(ours.converged)} that converged, {wide(ours.mean_of_all, digits)} over all"
 
 
 def _tables(section: Section) -> str:
@@ -78,14 +115,19 @@ CONTENT: dict[str, Callable[[Mapping[str, Rows]], str]] = {
     "table2": lambda everything: _tables(tables.table2(everything)),
     "learning": lambda everything: _tables(learning.render(everything)),
     "verdict": lambda everything: learning.verdict(everything["learning"]),
+    "verdict in short": lambda everything: learning.verdict(everything["learning"], ["objective"]),
+    "step sizes": lambda everything: markdown.captioned(list(learning.tables(everything["learning"], "sigmoid"))[1]),
+    "solves": lambda everything: learning.solves(everything["learning"]),
+    "second order": second_order,
     "misprints": lambda everything: _tables(misprints.render(everything)),
     "policies": lambda everything: _tables(policies.render(everything)),
+    "sequential": lambda everything: policies.one_at_a_time(everything["sequential"]),
     "origin": origin,
     "methods errors": methods.errors_table,
     "methods means": methods.means_table,
     "methods times": methods.times_table,
     "methods origin": methods.origin,
-    "radius": lambda everything: radius.answer(everything["radius"]),
+    "radius": lambda everything: radius.answer(everything),
     "radius tables": lambda everything: _tables(radius.render(everything)),
     **{name: _panels(figure) for name, figure in FIGURES.items()},
 }

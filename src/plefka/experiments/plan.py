@@ -18,14 +18,21 @@ class Size:
     policies: int
     max_steps: int  # of a solve in the tables
     study_steps: int  # and beside them
+    step_sizes: tuple[float, ...]  # of Adam, while bars are learned
     starts: int
     epochs: int
     series: int  # networks in each column of the paper whose radius of convergence is measured
     scaled_series: int  # and for each scale of weights
 
 
-FULL = Size(10_000, 2000, 1000, max_steps=1000, study_steps=300, starts=10, epochs=500, series=400, scaled_series=80)
-QUICK = Size(500, 130, 130, max_steps=300, study_steps=100, starts=3, epochs=40, series=12, scaled_series=4)
+FULL = Size(
+    10_000, 2000, 1000, max_steps=1000, study_steps=300,
+    step_sizes=(0.1, 0.05, 0.2, 0.02, 0.4, 0.01), starts=5, epochs=200, series=400, scaled_series=80,
+)  # fmt: skip
+QUICK = Size(
+    500, 130, 130, max_steps=300, study_steps=100,
+    step_sizes=(0.05,), starts=3, epochs=40, series=12, scaled_series=4,
+)  # fmt: skip
 
 
 def with_networks(size: Size, networks: int) -> Size:
@@ -42,14 +49,16 @@ def experiments(parts: Iterable[str], size: Size, seed: int) -> list[Experiment]
         "misprints": (misprints.COLUMNS, size.studies, size.study_steps),
         "variants": (variants.COLUMNS, size.studies, size.study_steps),
         "policies": (policies.COLUMNS, size.policies, size.study_steps),
+        "sequential": (policies.LARGE_SIGMOID, size.tables, size.study_steps),
     }
     everything: dict[str, Experiment] = {
         **{
             name: Study(name, columns, count, min(BLOCK, count), steps, seed)
             for name, (columns, count, steps) in studies.items()
         },
-        "learning": learning.settings(size.starts, size.epochs, seed),
+        "learning": learning.settings(size.step_sizes, size.starts, size.epochs, seed),
         "radius": radius.settings(size.series, size.scaled_series, seed),
+        "truncated": radius.truncated_settings(-(-size.series // 2), -(-size.scaled_series // 4), seed),
         "methods": methods.trial(size.studies, seed),
     }
     wanted = {name for part in parts for name in PARTS[part]}

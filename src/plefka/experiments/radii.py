@@ -19,16 +19,21 @@ def count(settings: Radii, group: str) -> int:
 
 
 def measure(
-    settings: Radii, group: str, columns: Sequence[tuple[Ensemble, str]], advance: Callable[[], Any]
+    settings: Radii,
+    group: str,
+    columns: Sequence[tuple[Ensemble, str]],
+    advance: Callable[[], Any],
+    *,
+    taylor: int | None = None,
 ) -> dict[str, Any]:
-    """A row for each network of these columns."""
-    rows = []
+    """A row for each network of these columns; of the energy (43) of degree `taylor`, where that is given."""
+    rows, degree = [], {} if taylor is None else {"degree": taylor}
     for ensemble, observed in columns:
         networks = draw(ensemble, settings.seed, 0, count(settings, group))
         evidence = observe(networks, observed)[0]
         for k, row in enumerate(evidence):
-            about = {"group": group, "ensemble": ensemble.name, "observed": observed}
-            rows.append({**about, **_numbers(one_of(networks, k), row, settings.order)})
+            about = {"group": group, **degree, "ensemble": ensemble.name, "observed": observed}
+            rows.append({**about, **_numbers(one_of(networks, k), row, settings.order, taylor)})
             advance()
     return {name: np.array([row[name] for row in rows]) for name in rows[0]}
 
@@ -38,9 +43,9 @@ def one_of(networks: pf.BeliefNetwork, k: int) -> pf.BeliefNetwork:
     return pf.BeliefNetwork(networks.storage.take(k), networks.bias[k], networks.activation, layers=networks.layers)
 
 
-def _numbers(network: pf.BeliefNetwork, row: np.ndarray, order: int) -> dict[str, Any]:
+def _numbers(network: pf.BeliefNetwork, row: np.ndarray, order: int, taylor: int | None) -> dict[str, Any]:
     """What is kept of a series; four digits are enough for all that is drawn from it."""
-    found = pf.series(network, row, order)
+    found = pf.series(network, row, order, taylor=taylor)
     numbers = {
         "radius": found.radius,
         "ratios": found.radius_by_ratios,
@@ -54,4 +59,5 @@ def _numbers(network: pf.BeliefNetwork, row: np.ndarray, order: int) -> dict[str
 def four_digits(value: float) -> np.float32:
     """In 13 binary digits, so that the rest are zeros, which take no room in a file."""
     mantissa, exponent = np.frexp(value)
-    return np.float32(np.ldexp(np.round(mantissa * DIGITS) / DIGITS, exponent))
+    with np.errstate(over="ignore"):  # a divergent sum may be out of reach of the type, and is infinite there
+        return np.float32(np.ldexp(np.round(mantissa * DIGITS) / DIGITS, exponent))

@@ -9,6 +9,7 @@ from plefka import __version__
 
 LAYERS = (2, 4, 6)
 AS_PRINTED = "G22 as printed"
+BY_73 = "G11 by (73) as printed"
 PARTS: dict[str, tuple[str, ...]] = {  # of the paper, and the experiments that each needs
     "table1": ("table1",),
     "table2": ("table2",),
@@ -16,10 +17,10 @@ PARTS: dict[str, tuple[str, ...]] = {  # of the paper, and the experiments that 
     "learning": ("learning",),
     "misprints": ("misprints",),
     "variants": ("variants",),
-    "policies": ("policies",),
-    "radius": ("radius",),
+    "policies": ("policies", "sequential"),
+    "radius": ("radius", "truncated"),
     "methods": ("methods",),  # beyond the paper, and so no part of all
-    "all": ("table1", "table2", "misprints", "variants", "policies", "learning", "radius"),
+    "all": ("table1", "table2", "misprints", "variants", "policies", "sequential", "learning", "radius", "truncated"),
 }
 
 
@@ -73,14 +74,16 @@ class Study:
 
 @dataclass(frozen=True)
 class Learning:
-    """Figure 10: bars learned from several starts at once; a block is one activation and one method."""
+    """Figure 10: bars learned from several starts at once; a block is an activation, a method and a step size."""
 
     name: str
     schemes: tuple[tuple[str, tuple[str, ...]], ...]  # by activation
+    step_sizes: tuple[float, ...]  # of Adam
     layers: tuple[int, ...]
     patterns: int
     starts: int
     epochs: int
+    max_steps: int  # evaluations of the free energy in a solve
     seed: int
 
 
@@ -107,6 +110,13 @@ class Radii:
     scale_networks: int  # of each column of a group that scales weights
     order: int
     seed: int
+
+
+@dataclass(frozen=True)
+class TruncatedRadii(Radii):
+    """The same for the energy (43) of these degrees, on the same networks. A block is a degree and a group."""
+
+    degrees: tuple[int, ...] = (1, 2)
 
 
 class Experiment(Protocol):

@@ -13,6 +13,7 @@ from plefka import __version__, atomic
 from plefka.errors import InvalidFile, MissingExtra
 from plefka.experiments.provenance import machine, source
 from plefka.experiments.settings import digest, spelled
+from plefka.tabular.seals import BLANK, SEAL, is_sealed, is_whole, sealed
 
 try:
     import pyarrow as pa
@@ -55,8 +56,18 @@ class Store:
         return self.path(block).exists()
 
     def is_fresh(self, block: str) -> bool:
-        """Whether the block is there and the present code has computed it."""
-        return self.has(block) and _read_block(self.path(block), columns=[])[1].get("source") == source()
+        """Whether the block is there, as it was written, and the present code has computed it."""
+        if not self.has(block) or self.is_damaged(block):
+            return False
+        return _read_block(self.path(block), columns=[])[1].get("source") == source()
+
+    def is_damaged(self, block: str) -> bool:
+        """Whether the block is not as it was written."""
+        try:
+            _read_block(self.path(block), columns=[])
+        except InvalidFile:
+            return True
+        return False
 
     def write(self, block: str, columns: dict[str, Any], seconds: float, num_blocks: int) -> None:
         """One block, under its name only once it is whole."""
@@ -78,7 +89,7 @@ class Store:
 
 def _encoded(columns: dict[str, Any], about: dict[str, Any]) -> bytes:
     table = pa.table({name: _array(column) for name, column in columns.items()})
-    table = table.replace_schema_metadata({KEY: json.dumps(about).encode()})
+    table = table.replace_schema_metadata({KEY: json.dumps(about).encode(), SEAL: BLANK})
     floats = [field.name for field in table.schema if pa.types.is_floating(field.type)]
     others = [field.name for field in table.schema if field.name not in floats]
     encodings: dict[str, Any] = {
@@ -87,7 +98,7 @@ def _encoded(columns: dict[str, Any], about: dict[str, Any]) -> bytes:
     }
     file = io.BytesIO()
     pq.write_table(table, file, compression="zstd", compression_level=9, **encodings)
-    return file.getvalue()
+    return sealed(file.getvalue())
 
 
 def _array(column: Any) -> Any:
@@ -125,7 +136,10 @@ def _read_set(folder: Path) -> Rows:
 def _read_block(path: Path, columns: list[str] | None = None) -> tuple[Any, dict[str, Any]]:
     """The table, or some of its columns, and its provenance."""
     try:
-        table = pq.read_table(path, columns=columns)
+        content = path.read_bytes()
+        if is_sealed(content) and not is_whole(content):  # rows of earlier versions have no seal
+            raise ValueError("it is damaged")
+        table = pq.read_table(pa.BufferReader(content), columns=columns)
         return table, json.loads(table.schema.metadata[KEY])
     except (pa.ArrowInvalid, OSError, KeyError, TypeError, ValueError) as error:
         raise InvalidFile(f"{path}: cannot be read as rows of an experiment. Remove it and run again.") from error

@@ -1,4 +1,4 @@
-"""Numbers about rows: means with their standard errors, over the solves that converged."""
+"""Numbers about rows: means with their standard errors, over the solves that converged and over all."""
 
 import math
 from dataclasses import dataclass
@@ -37,6 +37,8 @@ class Summary:
     cycled: float  # the fraction that met an order-2 cycle
     cycles: float  # broken, per network: as often was the iteration started again
     steps: float
+    mean_of_all: float = float("nan")  # over all networks at which the solve ended with a number
+    standard_error_of_all: float = float("nan")
 
     def standard_error_over(self, networks: int) -> float:
         """What it would be over so many networks, of which the same fraction converges."""
@@ -66,6 +68,8 @@ def summary(part: dict[str, np.ndarray]) -> Summary:
     done = part["status"] == "converged"
     error = part["error"][done].astype(float)
     mean, standard_error = mean_and_error(error)
+    every = part["error"].astype(float)
+    of_all = mean_and_error(every[np.isfinite(every)])
     return Summary(
         mean=mean,
         standard_error=standard_error,
@@ -75,6 +79,8 @@ def summary(part: dict[str, np.ndarray]) -> Summary:
         cycled=float((part["cycles"] > 0).mean()),
         cycles=float(part["cycles"].mean()),
         steps=float(part["steps"].mean()),
+        mean_of_all=of_all[0],
+        standard_error_of_all=of_all[1],
     )
 
 
@@ -99,6 +105,11 @@ def signed(value: float, decimals: int) -> str:
     if float(text) == 0:
         text = text.lstrip("-")
     return text.replace("-", "\N{MINUS SIGN}")
+
+
+def wide(value: float, decimals: int) -> str:
+    """As `signed`, without digits behind the point of what is a thousand or more in size."""
+    return signed(value, decimals) if abs(value) < 1000 else f"{value:,.0f}".replace("-", "\N{MINUS SIGN}")
 
 
 def percent(fraction: float) -> str:

@@ -4,17 +4,19 @@ import io
 import json
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import jax
 import numpy as np
 
-from plefka.atomic import write
+from plefka.atomic import only_run, write
 from plefka.errors import InvalidFile
 from plefka.formats.archive import Archive
 from plefka.learning.devices import Devices
 from plefka.precision import is_key
+from plefka.tabular.files import naming
 
 FORMAT = 4
 THERE = b"+"  # before the content of a file, which may be empty
@@ -28,6 +30,7 @@ class Checkpoint:
 
     def __init__(self, path: str | Path | None, every: float, devices: Devices):
         self.path, self.every, self.devices = None if path is None else Path(path), every, devices
+        self._claim = ExitStack()  # on the file, which one run at a time goes on from
 
     def open(self, fingerprint: Callable[[], dict], state: Any, columns: tuple[str, ...]) -> tuple[Any, dict] | None:
         """The state and the history to resume from, if the file exists; what could fail after hours fails at once."""
@@ -36,6 +39,9 @@ class Checkpoint:
         self.fingerprint = fingerprint()
         self.last_save = time.monotonic()
         with self.devices.together():
+            if self.devices.is_first:
+                _check_folder(self.path)
+                self._claim.enter_context(only_run(self.path))
             found = _found(self.path) if self.devices.is_first else b""
             if not found:
                 self.save(state, {name: [] for name in columns})
@@ -49,14 +55,22 @@ class Checkpoint:
             save(self.path, self.fingerprint, state, history)
             self.last_save = time.monotonic()
 
+    def close(self) -> None:
+        """Let others have the file."""
+        self._claim.close()
 
-def _found(path: Path) -> bytes:
-    """THERE and what the file holds, or nothing where there is no file."""
+
+def _check_folder(path: Path) -> None:
     if not path.parent.is_dir():
         raise InvalidFile(
             f"checkpoint {str(path)!r}: the folder {str(path.parent)!r} does not exist. Create it, or name another."
         )
-    return THERE + path.read_bytes() if path.exists() else b""
+
+
+def _found(path: Path) -> bytes:
+    """THERE and what the file holds, or nothing where there is no file."""
+    with naming(path):
+        return THERE + path.read_bytes() if path.exists() else b""
 
 
 def save(path: Path, fingerprint: dict, state: Any, history: dict[str, list]) -> None:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
@@ -52,6 +53,11 @@ class Loop:
         self.start = time.monotonic()
 
     def learn(self) -> Fitted:
+        """All epochs that are left."""
+        with closing(self.checkpoint):
+            return self._learn()
+
+    def _learn(self) -> Fitted:
         self._resume()
         stopped = self._reason_to_stop()
         epochs = range(len(self.history["epoch"]), self.run.epochs)
@@ -171,7 +177,14 @@ class Loop:
         history = {name: np.array(column, int if name == "epoch" else float) for name, column in self.history.items()}
         doubts = self.steps.doubts(network, history["objective"][-1]) if self.history["epoch"] else ()
         return Fitted(
-            network, history, stopped, self.run.method, self.state.optimizer, ~np.array(self.alive), tuple(doubts)
+            network,
+            history,
+            stopped,
+            self.run.method,
+            self.state.optimizer,
+            ~np.array(self.alive),
+            tuple(doubts),
+            self.steps.accuracy,
         )
 
     def _label(self) -> str:

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 import numpy as np
 from jaxtyping import PyTree
 
+from plefka.posterior import Accuracy
 from plefka.solution import ROUNDING
+from plefka.tables import SENTENCES
 
 if TYPE_CHECKING:
     from plefka.methods import Method
@@ -42,6 +44,15 @@ UNSOLVED = (
     "most rows could not be solved in the last epoch; use a first order method such as G12, or a smaller step, "
     "as in optimizer=optax.adam(0.01)"
 )
+SETTLED = 0.99  # of the rows
+UNCONVERGED = (
+    "of more than 1 % of the rows the means have not converged in the last epoch, see history['converged']; allow more "
+    "evaluations, as in {}[max_steps=1000], or use a smaller step, as in optimizer=optax.adam(0.01)"
+)
+IMPOSSIBLE = (
+    "some rows are impossible in the network (ln P is -inf): a leak, prior or weight of 0 stays 0, and an infinite one "
+    "infinite. Start these from small or large numbers to learn them"
+)
 FAILED = "some parameters became infinite or nan, and the last usable ones were kept; use a smaller step"
 COLUMNS = ("epoch", "objective", "log_likelihood", "validation", "solved", "converged", "seconds")
 
@@ -58,10 +69,11 @@ class Fitted(Generic[N]):
         exact one after it, nan where that costs too much; `validation`, the estimate on the validation rows, where one
         that could not be solved counts as the worst, or as fair coin flips if that is lower; `solved`, the fraction of
         rows that could be learned from, as their free energy is that of some probability; `converged`, the fraction
-        that was solved to `tol` in the few evaluations that a step has; `seconds` since the start.
+        whose means reached `tol` within the evaluations that a solve has; `seconds` since the start.
     - `stopped`: why it ended. `warnings`: reasons to doubt the network although learning came to its end.
     - `optimizer_state`: what the optimiser remembers after the last epoch. With validation rows the network may be that
         of an earlier epoch, and the two do not belong together. To go on with a run use a checkpoint.
+    - `accuracy`: what the objective is as ln P of the rows: exact, a lower bound or an estimate.
     - `doubts`: of a Boltzmann machine, what annealed importance sampling says against the estimate; part of `warnings`.
     - `failed`: True for a network that was left at its last usable parameters; of a stack, one for each network.
 
@@ -79,6 +91,7 @@ class Fitted(Generic[N]):
     optimizer_state: PyTree
     failed: bool | np.ndarray = False
     doubts: tuple[str, ...] = ()
+    accuracy: Accuracy = Accuracy.ESTIMATE
 
     @property
     def epochs(self) -> int:
@@ -88,9 +101,7 @@ class Fitted(Generic[N]):
     @property
     def kind_of_objective(self) -> str:
         """What the objective is, in words: of a machine it is a difference of two ln Z, which is no bound."""
-        if self.method.name == "exact":
-            return "exact"
-        return "a lower bound" if self.method.is_bound and self.network.is_normalised else "an estimate, not a bound"
+        return SENTENCES[self.accuracy]
 
     @property
     def warnings(self) -> list[str]:
@@ -99,9 +110,12 @@ class Fitted(Generic[N]):
             return []
         last = {name: column[-1] for name, column in self.history.items()}
         kept = np.fmax.reduce(self.history["validation"], axis=0)
+        unsolved = last["solved"] < 0.5
         found = {
             ABOVE_ZERO: (last["objective"] > ROUNDING) | (kept > ROUNDING),
-            UNSOLVED: last["solved"] < 0.5,
+            UNSOLVED: unsolved,
+            UNCONVERGED.format(self.method.name): (last["converged"] < SETTLED) & ~unsolved,
+            IMPOSSIBLE: last["log_likelihood"] == -np.inf,
             FAILED: np.asarray(self.failed),
         }
         counted = (_counted(sentence, np.atleast_1d(doubt)) for sentence, doubt in found.items() if np.any(doubt))

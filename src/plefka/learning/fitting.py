@@ -23,6 +23,7 @@ from plefka.seeds import as_seed
 from plefka.tabular.dataset import as_dataset, is_dataset
 from plefka.tabular.roles import IdColumns
 
+TOL = 1e-4
 KINDS = {BeliefNetwork: "plefka.learning.of_beliefs", BoltzmannMachine: "plefka.learning.of_machines"}
 
 
@@ -47,7 +48,7 @@ def fit(
     masks: Any = None,
     frozen: Any = None,
     shared: Any = None,
-    tol: float = 1e-4,
+    tol: float | None = None,
     id_columns: IdColumns = None,
     stream: bool | None = None,
     devices: Sequence[Any] | None = None,
@@ -82,8 +83,10 @@ def fit(
     - `masks`: arrays like `network.weights`, 0 where there is no edge: weights there become 0. `frozen`: "weights",
         "bias" or a pair of arrays like `network.parameters`, true where a parameter keeps its value. `shared`: such a
         pair of whole numbers; parameters with the same number from 1 on move as one.
-    - `tol`: the tolerance of the means in every step, of 6 evaluations at most; they start from those of the epoch
-        before.
+    - `tol`: the tolerance of the means in every step; that of the method where it is given, and 1e-4 otherwise. Means
+        start from those of the epoch before, and have 50 evaluations to converge unless the method says otherwise, as
+        G12[max_steps=500] does; `history["converged"]` says how many rows did. With `restarts` every step also starts
+        from random means.
     - `id_columns`: columns of a table that name its rows, of which nothing is learned; recognised unless given.
     - `stream`: whether Parquet files are read anew in every epoch, in a window of rows at a time, instead of being
         kept in memory. None streams files of more than 67 million values.
@@ -102,7 +105,8 @@ def fit(
     found = Devices(devices)
     with found.together():
         _check_counts(epochs=epochs, patience=patience, **({} if batch_size is None else {"batch_size": batch_size}))
-        _check_sizes(l1=(l1, 0), l2=(l2, 0), tol=(tol, 1e-12), checkpoint_every=(checkpoint_every, 0))
+        _check_sizes(l1=(l1, 0), l2=(l2, 0), tol=(TOL if tol is None else tol, 1e-12))
+        _check_sizes(checkpoint_every=(checkpoint_every, 0))
         kind = _kind(network)
         if method is not None:
             kind.check(network, parse_method(method))
@@ -119,7 +123,7 @@ def fit(
                 "fit(..., seed=0), or raise batch_size."
             )
         rules = parametrisation(network, masks, frozen, shared)
-        settings = kind.settings(network, chosen, rules, (float(l1), float(l2)), float(tol))
+        settings = kind.settings(network, chosen, rules, (float(l1), float(l2)), _tolerance(tol, chosen))
         moving = _optimizer(optimizer) or kind.optimizer(data, chosen)
         run = Run(network, settings, data, held_out, chosen, moving, size, seed, epochs, patience, found)
         steps = kind.steps(run)
@@ -146,6 +150,14 @@ def _data(network: Any, rows: Any, weights: Any, stream: bool | None, id_columns
     if weights is not None:
         raise InvalidInput("weights are for rows in memory; repeat rows in the files instead, or pass stream=False.")
     return Stream.of(network, files)
+
+
+def _tolerance(given: float | None, method: Any) -> float:
+    """What fit was given, or the method, or else a tolerance that is small beside a step of learning."""
+    if given is not None:
+        return float(given)
+    own, usual = (getattr(each, "tol", TOL) for each in (method, parse_method(method.name)))
+    return TOL if own == usual else own
 
 
 def _check_counts(**counts: Any) -> None:

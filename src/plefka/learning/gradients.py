@@ -18,8 +18,8 @@ from plefka.exact.pairs import ExactlyPairs
 from plefka.free_machine import log_partition_of_free
 from plefka.inference import infer
 from plefka.learning.annealed import independent, judge
-from plefka.learning.patterns import Patterns
-from plefka.learning.steps import When
+from plefka.learning.patterns import Patterns, complete
+from plefka.learning.steps import When, max_steps
 from plefka.methods import Exact, ForLearning, Method, Persistent, PseudoLikelihood, parse_method
 from plefka.networks.couplings import below_diagonal
 from plefka.pair_moments import MOST_UNITS, Moments, check, moments, outer, past_its_turn
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 QUICK = 0.05  # seconds of the exact ln Z that is computed after every epoch
 MOST_WORK = 2**25  # multiply-adds of the rows of a restricted machine, for the same
-MAX_STEPS = 1000  # of a search, in every step
+MAX_STEPS = 1000  # of a search, in every step, unless given
 MOST_DOUBTED = 2**20  # couplings of a machine that is judged after learning
 NOTABLE, SLIGHT = 0.2, 0.01  # of what was gained over independent units, and of what these have
 UNSEEN = (
@@ -68,6 +68,7 @@ class Gradients(ABC):
         self.run = run
         self.whole: Moments | None = None  # of all rows, where nothing is hidden in them
         self.is_complete = complete(run.data)
+        self.exact_steps: set[bool] = set()  # whether ln P of their rows was exact
 
     @abstractmethod
     def of(self, number: int, machine: "BoltzmannMachine", rows: Rows, when: When) -> Gradient:
@@ -119,16 +120,11 @@ class Gradients(ABC):
         if self.whole is None or not is_all:
             S = S.T
             first, second = S @ counts, outer(machine.storage, S * counts, S)
-            found = Moments(counts.sum(), counts.sum(), 0.0, first, second)
+            found = Moments(counts.sum(), counts.sum(), 0.0, first, second, counts.sum())
             self.whole = found if is_all else None
         else:
             found = self.whole
         return found._replace(log_partition=log_weight(machine.converted(), found))
-
-
-def complete(data: Any) -> bool:
-    """Whether every row observes every unit."""
-    return not len(data.latent) and not data.has_gaps().any()
 
 
 def log_weight(machine: "BoltzmannMachine", of: Moments) -> float:
@@ -151,7 +147,7 @@ class ByMoments(Gradients):
         given: Any = run.method
         self.method: Method = given
         if not isinstance(given, Exact):
-            self.method = replace(given, tol=run.settings.tol, max_steps=min(given.max_steps, MAX_STEPS))
+            self.method = replace(given, tol=run.settings.tol, max_steps=max_steps(given, MAX_STEPS))
 
     def of(self, number: int, machine: "BoltzmannMachine", rows: Rows, when: When) -> Gradient:
         _, evidence, counts = rows
@@ -159,6 +155,7 @@ class ByMoments(Gradients):
         free = moments(machine, np.full((1, machine.size), np.nan), np.ones(1), self.method)
         if not free.counted:  # the free machine has no solution
             return Gradient(0.0, 0.0, 0.0, 0 * clamped.first, jax.tree.map(np.zeros_like, clamped.second))
+        self.exact_steps.add(clamped.is_exact and free.is_exact)
         n = clamped.counted
         first, second = jax.tree.map(lambda a, b: a - n * b, (clamped.first, clamped.second), (free.first, free.second))
         if self.method.name == "G2":

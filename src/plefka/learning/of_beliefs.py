@@ -9,12 +9,14 @@ from plefka.learning import likelihood
 from plefka.learning.fingerprint import activation_text, digest
 from plefka.learning.optimizers import adam
 from plefka.learning.parameters import Parametrisation
-from plefka.learning.patterns import Data, Patterns, Piece, batch_places
-from plefka.learning.starts import Starts
+from plefka.learning.patterns import Data, Patterns, Piece, batch_places, complete
+from plefka.learning.starts import Starts, drawn
 from plefka.learning.step import Batch, Outcome, Settings, TrainingState, step
-from plefka.learning.steps import Steps, When
+from plefka.learning.steps import Steps, When, max_steps
 from plefka.learning.validation import validation
+from plefka.mean_field import POLICIES
 from plefka.methods import METHODS, HigherOrder, MeanField, Method
+from plefka.posterior import Accuracy
 from plefka.solvers.monotone import Monotone
 
 if TYPE_CHECKING:
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
 
 BATCH_SIZE = 256
-MOST_STEPS = 6  # evaluations for each batch, which waits for its slowest row; the next epoch starts where they end
+MAX_STEPS = 50  # evaluations of a search unless given; from the solution of the epoch before, few rows need as many
 POLICY = Monotone(depth=2)  # from a start as good as the last epoch's, a longer memory costs more than it saves
 STEP_COST = 10_000  # what a step costs by itself, in numbers that it works on
 OPTIMISED_AFTER = 2**11  # steps, from which on it pays to optimise their program, whatever is still to come
@@ -62,16 +64,13 @@ def settings(
     network: "BeliefNetwork", method: MeanField, rules: Parametrisation, penalties: tuple[float, float], tol: float
 ) -> Settings:
     """What every step of a run has in common."""
-    from plefka.mean_field import POLICIES
-
     policy = POLICY if method.policy == "monotone" else POLICIES[method.policy]
     stacked, functional = network.stack is not None, method.functional
     storage = network.storage.take(0) if stacked else network.storage
     storage = storage.prepared(pairs=functional.needs_pairs, tables=functional.needs_tables)
     return Settings(
-        storage, network.activation, rules, *penalties, tol, functional, policy, min(method.max_steps, MOST_STEPS),
-        stacked,
-    )  # fmt: skip
+        storage, network.activation, rules, *penalties, tol, max_steps(method, MAX_STEPS), functional, policy, stacked
+    )
 
 
 class BeliefSteps(Steps):
@@ -95,15 +94,24 @@ class BeliefSteps(Steps):
         run, devices, places = self.run, self.run.devices, len(piece.numbers)
         numbers, rows, counts = self.own_rows(piece)
         average = run.data.total / self.num_batches
-        batch = Batch(rows, counts, average, self.starts.read(numbers, self.num_searched))
+        batch = Batch(rows, counts, average, self._starts(numbers, places, when))
         state, outcome = step(
             state, run.settings, run.network.parameters,
             devices.placed(batch, places, stacked=bool(self.stack), stop=stop),
-            optimizer=run.optimizer, mesh=devices.mesh, keep=self.starts.kept or devices.mesh is None,
+            update=run.optimizer.update, mesh=devices.mesh, keep=self.starts.kept or devices.mesh is None,
             work=self._work(when.epoch),
         )  # fmt: skip
         self.starts.write(piece.numbers[: np.count_nonzero(piece.counts > 0)], outcome.theta)
         return state, outcome
+
+    def _starts(self, numbers: np.ndarray, places: int, when: When) -> np.ndarray:
+        """Where the searches of this process's rows start: (starts, rows, units), of a stack with a leading axis."""
+        method, width = self.run.method, self.num_searched
+        last = self.starts.read(numbers, width)[..., None, :, :]
+        if not method.restarts:
+            return last
+        own = drawn(method, when, (places, width))[:, self.run.devices.share(places)]
+        return np.concatenate([last, np.broadcast_to(own, (*self.stack, *own.shape))], axis=-3)
 
     def _work(self, epoch: int) -> int:
         run = self.run
@@ -122,6 +130,15 @@ class BeliefSteps(Steps):
         if self.summed is None:
             return np.full(self.stack, np.nan)
         return likelihood.exact(network, self.summed) @ self.summed.counts / self.summed.total
+
+    @property
+    def accuracy(self) -> Accuracy:
+        """Exact where nothing is hidden, so that nothing is approximated."""
+        if complete(self.run.data):
+            return Accuracy.EXACT
+        storage, f = self.run.settings.storage, self.run.settings.activation
+        is_bound = self.run.settings.functional.is_bound_of(f, storage.most_parents())
+        return Accuracy.LOWER_BOUND if is_bound else Accuracy.ESTIMATE
 
     def validation(self, network: Any, held_out: Patterns) -> Any:
         run = self.run

@@ -12,13 +12,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from plefka.learning.fingerprint import digest
-from plefka.learning.gradients import Gradient, check_method, complete, default_method, gradients_of
+from plefka.learning.gradients import Gradient, check_method, default_method, gradients_of
 from plefka.learning.optimizers import adam, slowing_adam, slowing_descent
 from plefka.learning.parameters import Parametrisation
-from plefka.learning.patterns import Data, Patterns, Piece
+from plefka.learning.patterns import Data, Patterns, Piece, complete
 from plefka.learning.step import Outcome, TrainingState
 from plefka.learning.steps import Steps, When
 from plefka.methods import ForLearning, Method, PseudoLikelihood
+from plefka.posterior import Accuracy
 from plefka.programs import Program
 
 if TYPE_CHECKING:
@@ -127,6 +128,11 @@ class MachineSteps(Steps):
 
     def validation(self, network: Any, held_out: Patterns) -> Any:
         return self._of_each(network, lambda _, machine: self.gradients.validation(machine, held_out))
+
+    @property
+    def accuracy(self) -> Accuracy:
+        """A difference of two ln Z is no bound; it is exact where both were in every step."""
+        return Accuracy.EXACT if self.gradients.exact_steps == {True} else Accuracy.ESTIMATE
 
     def doubts(self, network: Any, objective: Any) -> list[str]:
         machines = [network.take(k) for k in range(network.stack)] if self.stack else [network]

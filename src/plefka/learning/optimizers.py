@@ -3,6 +3,8 @@
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from plefka.errors import MissingExtra
 
 STEP_SIZE = 0.05
@@ -25,6 +27,24 @@ def adam(step_size: float = STEP_SIZE) -> Any:
     One and the same for a step size, as a program is compiled for each optimiser.
     """
     return _optax().adam(step_size)
+
+
+@lru_cache
+def swept_adam(step_size: float) -> Any:
+    """Adam with its step size in its state, so that one compiled program serves all sizes of a sweep."""
+    any_size = _adam_of_any_size()
+
+    def init(parameters: Any) -> Any:
+        state = any_size.init(parameters)
+        sizes = {"learning_rate": np.full_like(state.hyperparams["learning_rate"], step_size)}
+        return state._replace(hyperparams=sizes)
+
+    return _optax().GradientTransformation(init, any_size.update)
+
+
+@lru_cache
+def _adam_of_any_size() -> Any:
+    return _optax().inject_hyperparams(_optax().adam)(learning_rate=STEP_SIZE)
 
 
 @lru_cache

@@ -1,7 +1,9 @@
 """From the free numbers that an optimiser moves to the parameters of a network, and back.
 
 Where fields must not be negative (noisy-or), weights and leaks are softplus of the free numbers, so that no step can
-leave the domain. Parameters that are fixed keep the very value they had; parameters that are shared move as one.
+leave the domain. At its ends nothing moves: a leak, a prior or a weight of 0 says that something is impossible, an
+infinite one that it is certain, and no amount of data makes the other of it. Parameters that are fixed keep the very
+value they had; parameters that are shared move as one.
 """
 
 from typing import Any
@@ -11,17 +13,21 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from plefka.activations import softplus
+from plefka.activations import namespace, softplus
 from plefka.errors import InvalidInput, InvalidNetwork
 from plefka.networks.blocks import Blocks
 
-LEAST = 1e-6  # what a weight or leak of zero starts from, where it must be positive and is free
+NOTHING_MOVES = {
+    False: "masks and frozen leave no parameter that may move.",
+    True: "masks and frozen leave no parameter that may move, or all others are 0 or infinite, and stay so. "
+    "Start from small positive numbers.",
+}
 
 
 class Parametrisation(eqx.Module):
     """What may move, and how; trees of arrays like `network.parameters`."""
 
-    moves: Any  # bool, of one network
+    moves: Any  # bool, of one network; where the numbers of a network let them
     groups: Any  # int, of one network: equal numbers from 1 on are shared, 0 is alone
     positive: bool = eqx.field(static=True)
     num_groups: int = eqx.field(static=True)
@@ -33,22 +39,28 @@ class Parametrisation(eqx.Module):
 
     def parameters(self, free: Any, fixed: Any) -> Any:
         """The parameters of one network, inside a trace; what does not move is as in `fixed`."""
+        moves = self.moves_in(fixed)
         if self.num_groups:
-            free = _shared(free, self.groups, self.num_groups)
+            free = _shared(free, self.groups, moves, self.num_groups)
         values = jax.tree.map(softplus, free) if self.positive else free
-        return jax.tree.map(jnp.where, self._moves_of(fixed), values, fixed)
+        return jax.tree.map(jnp.where, moves, values, fixed)
 
-    def _moves_of(self, fixed: Any) -> Any:
-        """Without the edges that this network starts without: to learn one could close a cycle."""
-        if not self.zeros_are_absent:
-            return self.moves
-        weights, bias = self.moves
-        return jax.tree.map(lambda move, w: move & (w != 0), weights, fixed[0]), bias
+    def moves_in(self, fixed: Any) -> Any:
+        """What moves in a network, or in each of a stack, with these parameters: nothing at the end of its domain.
+
+        Nor the edges that it starts without, as to learn one could close a cycle.
+        """
+        weights, bias = jax.tree.map(lambda p: namespace(p).isfinite(p), fixed)
+        if self.zeros_are_absent or self.positive:
+            weights = jax.tree.map(lambda can, w: can & (w != 0), weights, fixed[0])
+        if self.positive:
+            bias = bias & (fixed[1] != 0)
+        return jax.tree.map(lambda move, can: move & can, self.moves, (weights, bias))
 
     def weights_that_move(self, parameters: Any) -> list:
         """The weights, without biases, that penalties are for; zero where they do not move."""
-        weights = jax.tree.leaves(parameters[0])
-        return [jnp.where(move, w, 0.0) for w, move in zip(weights, jax.tree.leaves(self.moves[0]), strict=True)]
+        weights, moves = jax.tree.leaves(parameters[0]), jax.tree.leaves(self.moves_in(parameters)[0])
+        return [jnp.where(move, w, 0.0) for w, move in zip(weights, moves, strict=True)]
 
 
 def parametrisation(network: Any, masks: Any, frozen: Any, shared: Any) -> Parametrisation:
@@ -61,7 +73,7 @@ def parametrisation(network: Any, masks: Any, frozen: Any, shared: Any) -> Param
             "Write the activation with one of these domains."
         )
     one = _of_one_network(network)
-    moves = _both(np.logical_and, _edges(network, one), jax.tree.map(np.isfinite, one))
+    moves = _edges(network, one)
     if masks is not None:
         moves = (_both(np.logical_and, moves[0], _like(one[0], masks, "masks")), moves[1])
     if frozen is not None:
@@ -88,10 +100,11 @@ def masked(network: Any, masks: Any) -> Any:
 
 
 def _check(network: Any, rules: Parametrisation) -> None:
-    moving = list(zip(jax.tree.leaves(rules.moves), jax.tree.leaves(network.parameters), strict=True))
+    parameters = jax.tree.map(np.asarray, network.parameters)
+    moving = list(zip(jax.tree.leaves(rules.moves_in(parameters)), jax.tree.leaves(parameters), strict=True))
     if not any(np.any(m) for m, _ in moving):
-        raise InvalidInput("there is nothing to learn: masks and frozen leave no parameter that may move.")
-    if rules.positive and any(np.any(np.asarray(p)[..., m] < 0) for m, p in moving):
+        raise InvalidInput(f"there is nothing to learn: {NOTHING_MOVES[rules.positive]}")
+    if rules.positive and any(np.any(p[m] < 0) for m, p in moving):
         raise InvalidNetwork(
             f"weights and leaks of {network.activation.name} units must not be negative where they are learned; "
             "freeze inhibiting edges, or start from non-negative weights."
@@ -147,14 +160,16 @@ def _like(tree: Any, given: Any, what: str) -> Any:
 
 
 def _inverse_softplus(p: Any) -> np.ndarray:
-    p = np.maximum(np.where(np.isfinite(p), p, 1.0), LEAST)
+    """Of what cannot move, or is negative and must not, any number will do."""
+    p = np.where(np.isfinite(p) & (np.asarray(p) > 0), p, 1.0)
     return p + np.log(-np.expm1(-p))
 
 
-def _shared(free: Any, groups: Any, count: int) -> Any:
-    """Members of a group at their mean."""
-    flat = jnp.concatenate([jnp.ravel(x) for x in jax.tree.leaves(free)])
-    labels = jnp.concatenate([jnp.ravel(g) for g in jax.tree.leaves(groups)])
-    sums, sizes = (jax.ops.segment_sum(x, labels, count + 1) for x in (flat, jnp.ones_like(flat)))
+def _shared(free: Any, groups: Any, moves: Any, count: int) -> Any:
+    """Members of a group at the mean of those that move."""
+    flat, labels, moving = (jnp.concatenate([jnp.ravel(x) for x in jax.tree.leaves(z)]) for z in (free, groups, moves))
+    sums, sizes = (
+        jax.ops.segment_sum(jnp.where(moving, x, 0.0), labels, count + 1) for x in (flat, jnp.ones_like(flat))
+    )
     means = sums / jnp.maximum(sizes, 1)
     return jax.tree.map(lambda x, g: jnp.where(g > 0, means[g], x), free, groups)

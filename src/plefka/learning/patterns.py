@@ -222,6 +222,11 @@ def batches(
     return [_filled(patterns, order[first : first + size], filled) for first in range(0, len(order), size)]
 
 
+def complete(data: Data) -> bool:
+    """Whether every row observes every unit."""
+    return not len(data.latent) and not data.has_gaps().any()
+
+
 def batch_places(size: int, count: int, multiple: int) -> int:
     """How many places a batch has, a multiple of a number; data sets of one batch share sizes, and programs."""
     return -(-(filled_size(count) if size >= count else size) // multiple) * multiple

@@ -14,6 +14,7 @@ from plefka.learning.patterns import Patterns, as_patterns, as_table
 from plefka.methods import MeanField, Method
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.boltzmann import BoltzmannMachine
+from plefka.posterior import EXACT, LOWER_BOUND, Accuracy
 from plefka.precision import precision
 from plefka.progress import progress
 from plefka.reduction.reduce import reduce
@@ -33,11 +34,12 @@ WIDER = 0.02  # how far the means that are sampled from move to 1/2, so that no 
 class Score:
     """ln P of every row.
 
-    - `log_likelihood`, `standard_error`: exact with errors of zero where `is_exact`, else importance sampling; the
-        error is of the mean of the weights, and too small where few samples carry them: see `effective`.
+    - `log_likelihood`, `standard_error`: exact with errors of zero, or an estimate by importance sampling; the error is
+        of the mean of the weights, and too small where few samples carry them: see `effective`.
+    - `accuracy`: which of the two each row has; `is_exact`: whether all rows are exact.
     - `bound`: what the log-likelihood is not below, by `method` where that is a bound, else the mean logarithm of the
         weights, a bound up to its own sampling error. None where exact.
-    - `effective`: how many samples carry the estimate of each row; None where exact.
+    - `effective`: how many samples carry the estimate of each row, inf for a row that is exact; None where all are.
     - `which`: the estimate that each row has; equal rows share one.
     - `shared_error`: of a Boltzmann machine, the part of every row's error that is that of ln Z; 0 elsewhere.
     - `ids`: what the table calls its rows, {column: values}.
@@ -53,13 +55,18 @@ class Score:
 
     log_likelihood: np.ndarray
     standard_error: np.ndarray
-    is_exact: bool
+    accuracy: np.ndarray
     bound: np.ndarray | None
     effective: np.ndarray | None
     method: Method | None
     which: np.ndarray
     ids: dict[str, list] = field(default_factory=dict)
     shared_error: float = 0.0
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether ln P of every row is exact."""
+        return bool(np.all(self.accuracy == Accuracy.EXACT))
 
     @property
     def mean(self) -> float:
@@ -184,7 +191,12 @@ def _check_sampling(seed: int | None, num_samples: int) -> None:
 def _exact(network: BeliefNetwork, patterns: Patterns) -> Score:
     with precision("float64"):
         found = likelihood.exact(network, patterns)[patterns.which]
-    return Score(found, np.zeros(len(found)), True, None, None, None, patterns.which)
+    return Score(found, np.zeros(len(found)), accuracies(np.ones(len(found), bool)), None, None, None, patterns.which)
+
+
+def accuracies(exact: np.ndarray) -> np.ndarray:
+    """What ln P of every row is."""
+    return np.where(exact, Accuracy.EXACT, Accuracy.ESTIMATE).astype(object)
 
 
 def _sampled(network: BeliefNetwork, patterns: Patterns, method: MeanField, seed: int, num_samples: int) -> Score:
@@ -195,23 +207,28 @@ def _sampled(network: BeliefNetwork, patterns: Patterns, method: MeanField, seed
         for number, index in progress(list(enumerate(pieces)), "sampling")
     ]
     joined = [np.concatenate(part)[patterns.which] for part in zip(*parts, strict=True)]
-    value, error, effective, bound = joined
-    return Score(value, error, False, bound, effective, method, patterns.which)
+    value, error, effective, bound, exact = joined
+    if exact.all():
+        return Score(value, error, accuracies(exact), None, None, method, patterns.which)
+    return Score(value, error, accuracies(exact), bound, effective, method, patterns.which)
 
 
 def _sampled_chunk(
     network: BeliefNetwork, rows: np.ndarray, method: MeanField, seed: int, number: int, num_samples: int
 ) -> tuple:
-    """(estimate, error, effective samples, bound) of some rows; what cannot happen is known without sampling."""
+    """(estimate, error, effective samples, bound, exact) of some rows; what is exact is known without sampling."""
     solution = infer(network, rows, method)
-    impossible = solution.status == Status.IMPOSSIBLE
+    impossible, code = solution.status == Status.IMPOSSIBLE, solution.codes.log_partition
+    exact = (code == EXACT) & ~impossible
     means = np.where(impossible[:, None], 0.5, solution.means)
     rng = np.random.default_rng((seed, number))
     log_weights = _log_weights(network, rows, means, rng, num_samples)
     value, error, effective = averaged(log_weights)
-    bound = solution.log_likelihood if method.is_bound else log_weights.mean(axis=1)
-    found = ((value, -np.inf), (error, 0.0), (effective, 0.0), (bound, -np.inf))
-    return tuple(np.where(impossible, instead, part) for part, instead in found)
+    own = solution.log_likelihood
+    bound = np.where((code == EXACT) | (code == LOWER_BOUND), own, log_weights.mean(axis=1))
+    found = ((value, own, -np.inf), (error, 0.0, 0.0), (effective, np.inf, 0.0), (bound, own, -np.inf))
+    parts = (np.where(impossible, never, np.where(exact, known, part)) for part, known, never in found)
+    return *parts, exact | impossible
 
 
 def _log_weights(network: BeliefNetwork, rows: np.ndarray, means: np.ndarray, rng, num_samples: int) -> np.ndarray:

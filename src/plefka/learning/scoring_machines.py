@@ -7,7 +7,7 @@ import numpy as np
 from plefka.errors import InvalidInput
 from plefka.learning.annealed import LogPartitions, exact_sums, log_partitions
 from plefka.learning.patterns import Patterns
-from plefka.learning.scoring import Score
+from plefka.learning.scoring import Score, accuracies
 from plefka.networks.boltzmann import BoltzmannMachine
 from plefka.seeds import as_seed
 
@@ -45,9 +45,9 @@ def _check_seed(seed: int | None, exact: bool | None) -> None:
 
 
 def _scored(free: LogPartitions, clamped: LogPartitions, which: np.ndarray) -> Score:
-    is_exact = free.is_exact and clamped.is_exact
-    effective = None if is_exact else np.minimum(clamped.effective, free.effective[0])[which]
+    effective = np.minimum(clamped.effective, free.effective[0])[which]
+    exact = np.isinf(effective)
     return Score(
-        (clamped.value - free.value[0])[which], np.hypot(clamped.error, free.error[0])[which], is_exact, None,
-        effective, None, which, shared_error=float(free.error[0]),
+        (clamped.value - free.value[0])[which], np.hypot(clamped.error, free.error[0])[which], accuracies(exact), None,
+        None if exact.all() else effective, None, which, shared_error=float(free.error[0]),
     )  # fmt: skip

@@ -1,8 +1,14 @@
-"""Where the search of every row starts: at its solution of the epoch before, while these are few enough to keep."""
+"""Where the search of every row starts: at its solution of the epoch before, while these are few enough to keep.
+
+With `restarts` it starts from random means as well, which every batch of every epoch draws anew from the method's seed.
+"""
 
 import numpy as np
 
 from plefka.learning.patterns import Data
+from plefka.learning.steps import When
+from plefka.mean_field import random_start
+from plefka.methods import MeanField
 
 MOST_STARTS = 2**25  # numbers that are kept for the next epoch to start from
 STORED = np.float32
@@ -28,3 +34,8 @@ class Starts:
         if self.kept:
             found = theta.astype(STORED)[..., : len(index), :][..., self.latent]
             self.theta[..., index, :] = np.where(np.isfinite(found), found, 0.0)
+
+
+def drawn(method: MeanField, when: When, shape: tuple[int, int]) -> np.ndarray:
+    """Natural parameters of uniform means, (restarts, rows, units): those of a batch, whichever run comes to it."""
+    return random_start(np.random.default_rng([method.seed or 0, *when]), (method.restarts, *shape))

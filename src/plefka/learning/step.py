@@ -3,7 +3,8 @@
 At a stationary point the means can be held fixed (envelope theorem), so that the gradient costs one evaluation.
 """
 
-from functools import partial
+from collections.abc import Callable
+from functools import partial, reduce
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -16,6 +17,7 @@ from plefka.evidence import Evidence
 from plefka.free_energies.functional import Functional
 from plefka.free_energies.taylor import negative_entropy
 from plefka.learning.parameters import Parametrisation
+from plefka.mean_field import Minimum, better
 from plefka.models import LOWEST
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.storage import Storage
@@ -23,7 +25,7 @@ from plefka.programs import Program
 from plefka.reduction.predicting import predict_traced
 from plefka.reduction.reduce import reduce_traced
 from plefka.solution import CONVERGED, DIVERGED, OUT_OF_STEPS
-from plefka.solvers.loop import Policy, Search, descend, evaluator, limits, start
+from plefka.solvers.loop import Policy, descend, evaluator, limits, start
 
 DEVICES = "devices"  # the axis of a mesh that rows are shared over
 
@@ -37,9 +39,9 @@ class Settings(eqx.Module):
     l1: Any
     l2: Any
     tol: Any
+    max_steps: Any  # evaluations of a search, at most
     functional: Functional = eqx.field(static=True)
     policy: Policy = eqx.field(static=True)
-    max_steps: int = eqx.field(static=True)
     stacked: bool = eqx.field(static=True)
 
 
@@ -56,7 +58,7 @@ class Batch(NamedTuple):
     rows: Any  # (rows, units), nan where hidden
     counts: Any
     average: Any  # the counts of an average batch of the epoch, added up
-    theta: Any  # (rows, units that are searched), of a stack with a leading axis
+    theta: Any  # (starts, rows, units that are searched), of a stack with a leading axis
     stop: Any = None  # of several devices, each: 1 where its process was asked to stop
 
 
@@ -73,29 +75,42 @@ class Outcome(NamedTuple):
 def solve_rows(settings: Settings, parameters: Any, rows: Any, theta: Any) -> tuple[Any, Any, Any]:
     """The free energy of every row as a function of the parameters at fixed means, the status, and the new theta.
 
-    `theta` is (rows, units that are searched); those behind them every row observes.
+    `theta` is (starts, rows, units that are searched); those behind them every row observes. Of several starts the
+    lowest free energy that converged wins.
     """
     weights, bias = parameters
     network = BeliefNetwork(settings.storage.with_parameters(weights), bias, settings.activation)
     reduction = reduce_traced(network, Evidence(rows), prune=True)
-    question, constant = reduction.question.searching(theta.shape[1]), reduction.constant
+    question, constant = reduction.question.searching(theta.shape[-1]), reduction.constant
     functional = settings.functional
     question = question.opened(functional.powers(settings.activation), pairs=functional.needs_pairs)
     frozen = jax.lax.stop_gradient(question)
-    search = start(settings.policy, jnp.where(question.searched, theta.T, 0.0))
-    evaluate = evaluator(frozen, functional.energy)
-    ending = descend(evaluate, limits(frozen, settings.tol, settings.max_steps), settings.policy, search)
-    theta, status = jax.lax.stop_gradient(ending.point.theta), _judged(ending)
+    found = _lowest(settings, frozen, theta)
+    theta, status = jax.lax.stop_gradient(found.theta), _judged(found)
     u = predict_traced(frozen, question.means(theta), functional.chance)  # barren units too, for weights of 0
     u = jnp.where(usable(status), u, 0.0)  # 0 times a slope that is no number would be no number
     G = functional.energy(question, u) + jnp.where(question.free, negative_entropy(u), 0.0).sum(0) - constant
     return G, status, theta.T
 
 
-def _judged(ending: Search) -> Any:
+def _lowest(settings: Settings, question: Any, theta: Any) -> Minimum:
+    """Where the searches from all starts end, row by row the best of them."""
+    policy, evaluate = settings.policy, evaluator(question, settings.functional.energy)
+
+    def minimum(theta: Any) -> Minimum:
+        search = start(policy, jnp.where(question.searched, theta.T, 0.0))
+        return Minimum.of(descend(evaluate, limits(question, settings.tol, settings.max_steps), policy, search), policy)
+
+    if len(theta) == 1:
+        return minimum(theta[0])
+    found = jax.lax.map(minimum, theta)
+    return reduce(better, (jax.tree.map(lambda z, k=k: z[k], found) for k in range(len(theta))))
+
+
+def _judged(found: Minimum) -> Any:
     """The status, where a row on its way to what no probability allows has diverged, though steps ran out first."""
-    falling = (ending.status == OUT_OF_STEPS) & (ending.point.G < LOWEST)
-    return jnp.where(falling, DIVERGED, ending.status)
+    falling = (found.status == OUT_OF_STEPS) & (found.G < LOWEST)
+    return jnp.where(falling, DIVERGED, found.status)
 
 
 def usable(status: Any) -> Any:
@@ -121,9 +136,9 @@ def _objective(free: Any, settings: Settings, start: Any, batch: Batch, shares: 
 
 def _step(
     state: TrainingState, settings: Settings, start: Any, batch: Batch,
-    *, optimizer: Any, mesh: Mesh | None = None, keep: bool = True,
+    *, update: Callable, mesh: Mesh | None = None, keep: bool = True,
 ) -> tuple[TrainingState, Outcome]:  # fmt: skip
-    """The state after a step; `start`: the parameters that the network had before the first one.
+    """The state after a step; `start`: the parameters that the network had before the first one; `update`: optax's.
 
     The devices of a mesh have rows of their own, and all come to the same state. `keep`: whether these hand the
     solutions of their rows to each other.
@@ -134,7 +149,7 @@ def _step(
         gradient, outcome = jax.grad(_objective, has_aux=True)(state.free, settings, start, own, shares)
         if mesh is not None:
             gradient, outcome = _of_all_devices(gradient, outcome._replace(stop=batch.stop), keep)
-        updates, memory = optimizer.update(gradient, state.optimizer, state.free)
+        updates, memory = update(gradient, state.optimizer, state.free)
         return TrainingState(jax.tree.map(jnp.add, state.free, updates), memory), outcome
 
     def of_stack(state: TrainingState, start: Any, batch: Batch) -> tuple[TrainingState, Outcome]:
@@ -152,7 +167,7 @@ def _step(
 def batch_specs(*, stacked: bool) -> Batch:
     """How a batch lies on several devices: each has some of its rows."""
     rows, nothing = PartitionSpec(DEVICES), PartitionSpec()
-    return Batch(rows, rows, nothing, PartitionSpec(None, DEVICES) if stacked else rows, rows)
+    return Batch(rows, rows, nothing, PartitionSpec(*(None,) * (1 + stacked), DEVICES), rows)
 
 
 def _of_all_devices(gradient: Any, own: Outcome, keep: bool) -> tuple[Any, Outcome]:

@@ -7,6 +7,8 @@ import numpy as np
 
 from plefka.learning.patterns import Patterns, Piece
 from plefka.learning.step import Outcome, TrainingState, parameters_of
+from plefka.methods import METHODS
+from plefka.posterior import Accuracy
 
 if TYPE_CHECKING:
     from plefka.learning.fitting import Run
@@ -17,6 +19,11 @@ class When(NamedTuple):
 
     epoch: int
     batch: int
+
+
+def max_steps(method: Any, default: int) -> int:
+    """Evaluations of a search, at most: those that the method was given, or else the default of learning."""
+    return default if method.max_steps == METHODS[method.name].max_steps else method.max_steps  # type: ignore[attr-defined]
 
 
 class Steps(ABC):
@@ -55,6 +62,11 @@ class Steps(ABC):
     def objective(self, network: Any, during: Any, epoch: int) -> Any:
         """ln P per row for the history: what all batches of the epoch have given, or another estimate."""
         return during
+
+    @property
+    @abstractmethod
+    def accuracy(self) -> Accuracy:
+        """What the objective is."""
 
     def doubts(self, network: Any, objective: Any) -> list[str]:
         """Reasons to doubt what was learned, in sentences; `objective` is that of the last epoch."""

@@ -7,19 +7,20 @@ import numpy as np
 from plefka.inference import infer
 from plefka.learning.devices import Devices
 from plefka.learning.patterns import Patterns
+from plefka.learning.steps import max_steps
 from plefka.methods import MeanField
 from plefka.models import LOWEST
 from plefka.networks.belief import BeliefNetwork
 from plefka.solution import Status
 
-MAX_STEPS = 300  # these rows have no means of an earlier epoch to start from
+MAX_STEPS = 300  # unless given; these rows have no means of an earlier epoch to start from
 
 
 def validation(
     network: BeliefNetwork, method: MeanField, tol: float, patterns: Patterns, devices: Devices
 ) -> np.ndarray:
     """The mean estimate per row, of a stack one for each network."""
-    method = replace(method, tol=tol, max_steps=MAX_STEPS, restarts=0)
+    method = replace(method, tol=tol, max_steps=max_steps(method, MAX_STEPS))
     if network.stack is None:
         return np.array(_mean(network, method, patterns, devices))
     return np.array([_mean(network.take(k), method, patterns, devices) for k in range(network.stack)])

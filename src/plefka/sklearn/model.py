@@ -1,12 +1,13 @@
 """BeliefNetworkModel: the density of binary rows, by a network with hidden layers above them."""
 
-from typing import Any
+from typing import Any, cast
 
 import jax.numpy as jnp
 import numpy as np
 
 from plefka.networks.belief import BeliefNetwork
 from plefka.precision import precision
+from plefka.schemes import MeanField
 from plefka.sklearn.density import DensityModel
 from plefka.sklearn.layered import LayeredLearner
 
@@ -37,7 +38,8 @@ class BeliefNetworkModel(DensityModel, LayeredLearner):
     network_: BeliefNetwork
 
     def _is_bound(self) -> bool:
-        return self.fitted_.method.is_bound
+        functional, network = cast(MeanField, self.fitted_.method).functional, self.network_
+        return functional.is_bound_of(network.activation, network.storage.most_parents())
 
     def _log_likelihood(self, rows: np.ndarray) -> np.ndarray:
         return np.asarray(self._infer(self.network_, rows).log_likelihood)
