@@ -11,7 +11,7 @@ pytestmark = pytest.mark.skipif(PROGRAM is None, reason="chromium is not install
 SIZES = {"desktop": (1280, 900), "phone": (360, 740)}
 PAGES = ("index", "choosing", "faq", "recipes", "glossary", "notebooks/diagnosis", "notebooks/methods")
 PAGES += ("api/index", "api/inference", "api/networks")
-PATIENCE = 20.0  # seconds for a search
+PATIENCE = 600.0  # seconds for a search: only against a test that hangs
 BACKGROUND = "getComputedStyle(document.body).backgroundColor"
 TOO_WIDE = """
 [...document.querySelectorAll('.md-content *')]
