@@ -20,7 +20,7 @@ slow: $(STAMP)-test
 # Random networks, evidence and methods beside the truth, with a new seed unless SEED is given; docs/fuzz.md.
 SECONDS ?= 60
 fuzz: $(STAMP)-test
-	XLA_FLAGS="$$($(BIN)/python -c 'from plefka.cache import COMPILE_FAST; print(COMPILE_FAST)')" \
+	XLA_FLAGS="$$($(BIN)/python -c 'from plefka.runtime.program_cache import COMPILE_FAST; print(COMPILE_FAST)')" \
 	$(BIN)/python -m tests.fuzz --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) $(if $(CASES),--cases $(CASES)) $(if $(OUT),--out $(OUT))
 
 check: $(STAMP)-check
@@ -52,8 +52,8 @@ site: $(STAMP)-test $(STAMP)-docs
 
 pages: $(STAMP)-check
 	$(BIN)/plefka reproduce --redraw --out results
-	$(BIN)/python -m plefka.experiments.pages results README.md docs/reproduction.md docs/series.md docs/misprints.md docs/learning.md
-	$(BIN)/python -m plefka.experiments.pages results/methods docs/choosing.md
+	$(BIN)/python -m plefka.paper.pages results README.md docs/reproduction.md docs/series.md docs/misprints.md docs/learning.md
+	$(BIN)/python -m plefka.paper.pages results/methods docs/choosing.md
 
 # The source distribution and the wheel in dist/; the wheel is installed in an empty environment, and the demo run from there.
 release: $(STAMP)-release

@@ -19,7 +19,7 @@ from sybil import Example, Sybil
 from sybil.evaluators.python import PythonEvaluator
 from sybil.parsers.markdown import CodeBlockParser, SkipParser
 
-from plefka import cache
+from plefka.runtime import program_cache
 
 COMMAND = Path(sys.executable).with_name("plefka")
 CACHE = Path(__file__).parent / ".pytest_cache" / "plefka"
@@ -30,7 +30,7 @@ PATIENCE = 600  # seconds for one command: only against one that hangs
 os.environ.setdefault("PLEFKA_DATA", str(Path(__file__).parents[1] / "shared" / "data"))  # a page has its own folder
 
 # Before any test is imported, and with it JAX; commands run by the tests inherit it.
-os.environ.setdefault("XLA_FLAGS", cache.COMPILE_FAST)
+os.environ.setdefault("XLA_FLAGS", program_cache.COMPILE_FAST)
 
 
 def agree(shown: str, printed: str) -> bool:
@@ -95,7 +95,7 @@ def enter_folder(namespace: dict) -> None:
 def leave_folder(namespace: dict) -> None:
     folder, home = namespace.pop("_page")
     os.chdir(home)
-    if cache.folder_in_use() is not None:
+    if program_cache.folder_in_use() is not None:
         _keep_no_more_programs()
     folder.cleanup()
 
@@ -105,7 +105,7 @@ def _keep_no_more_programs() -> None:
     import jax
     from jax.experimental.compilation_cache.compilation_cache import reset_cache
 
-    cache._in_use.clear()
+    program_cache._in_use.clear()
     jax.config.update("jax_compilation_cache_dir", None)
     reset_cache()
 

@@ -8,8 +8,8 @@ from importlib import import_module
 from pathlib import Path
 
 from benchmarks.measure import Row, machine
-from plefka import atomic
-from plefka.tables import text_table
+from plefka.runtime import whole_files
+from plefka.tables.text import text_table
 
 SUITES = (
     "core", "beyond", "learning", "learning_scale", "reproduction", "latency", "streams", "rows_ended", "spreadsheet",
@@ -38,7 +38,7 @@ def run(suite: str, folder: Path) -> int:
     lines = [(r.name, f"{r.value:.4g} {r.unit}", r.aim, "yes" if r.met else "no") for r in rows]
     print(text_table(("benchmark", "measured", "aim", "met"), lines))
     facts = json.dumps({"machine": machine(), "rows": [asdict(row) for row in rows]}, indent=2)
-    atomic.write(folder / f"{suite}.json", facts.encode())
+    whole_files.write(folder / f"{suite}.json", facts.encode())
     print(f"saved to {folder / f'{suite}.json'}")
     return 0 if all(row.met for row in rows) else 1
 

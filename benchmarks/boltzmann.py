@@ -13,7 +13,7 @@ import numpy as np
 import plefka as pf
 from benchmarks import real_machines
 from benchmarks.measure import Row, at_most, best, best_of_both
-from plefka import atomic
+from plefka.runtime import whole_files
 
 PAGE = Path("docs/boltzmann.md")
 GLASSES = ("G1", "G2", "bethe", "conditioned[bethe,k=8]")
@@ -111,4 +111,4 @@ if __name__ == "__main__":
     text = PAGE.read_text(encoding="utf-8")
     for mark, table in made.items():
         text = written(text, mark, table)
-    atomic.write(PAGE, text.encode())
+    whole_files.write(PAGE, text.encode())

@@ -19,8 +19,8 @@ import plefka as pf
 from benchmarks import calibration_cases, calibration_machines
 from benchmarks.calibration_cases import Case
 from benchmarks.measure import Row, at_most
-from plefka import atomic
 from plefka.errors import PlefkaError
+from plefka.runtime import whole_files
 
 WRONG_LOG_P, WRONG_MEAN = 0.1, 0.05  # beyond either, an answer must not be trusted
 RIGHT = 0.01  # within this in ln P and in every mean, it should be
@@ -151,7 +151,7 @@ def write_table(results: Path) -> None:
     found = [Judged(**answer) for row in rows for answer in row["details"].get("answers", ())]
     text = PAGE.read_text()
     start, end = text.index(MARKS[0]) + len(MARKS[0]), text.index(MARKS[1])
-    atomic.write(PAGE, f"{text[:start]}\n\n{markdown(found)}\n\n{text[end:]}".encode())
+    whole_files.write(PAGE, f"{text[:start]}\n\n{markdown(found)}\n\n{text[end:]}".encode())
 
 
 if __name__ == "__main__":

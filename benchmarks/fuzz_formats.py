@@ -24,10 +24,10 @@ from typing import Any
 import plefka as pf
 from benchmarks.measure import peak_memory
 from plefka.errors import InvalidFile, InvalidInput
-from plefka.formats import FORMATS, bif, csv_pair, ergo, excel, uai, xmlbif
-from plefka.formats.from_tables import network_of
-from plefka.formats.tables import TableNetwork
-from plefka.tabular.table import read_table
+from plefka.files import FORMATS, bif, csv_pair, ergo, excel, uai, xmlbif
+from plefka.files.conditional_tables import TableNetwork
+from plefka.files.from_tables import network_of
+from plefka.tables.table import read_table
 
 READERS: dict[str, Callable[[bytes], TableNetwork]] = {
     ".bif": bif.loads,

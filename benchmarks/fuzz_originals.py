@@ -3,8 +3,8 @@
 import numpy as np
 
 import plefka as pf
-from plefka.formats import bif, csv_pair, excel, uai, xmlbif
-from plefka.formats.tables import TableNetwork, TableUnit
+from plefka.files import bif, csv_pair, excel, uai, xmlbif
+from plefka.files.conditional_tables import TableNetwork, TableUnit
 
 BIF = b"""network clinic { property "made by hand"; }
 // the causes

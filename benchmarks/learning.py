@@ -22,10 +22,10 @@ from sklearn.pipeline import make_pipeline
 
 import plefka as pf
 from benchmarks.measure import Row, best_of_both, peak_memory
-from plefka.experiments.learn_bars import bars
 from plefka.learning import likelihood
 from plefka.learning.optimizers import STEP_SIZE
 from plefka.learning.patterns import as_patterns, batches
+from plefka.paper.learn_bars import bars
 from plefka.sklearn import BeliefNetworkClassifier
 
 SCHEMES = {"sigmoid": ("G11", "G12", "G22", "SJJ"), "noisy_or": ("G11", "G12", "G22", "G221")}

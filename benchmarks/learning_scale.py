@@ -39,7 +39,7 @@ def one_epoch(path: str, small: str) -> dict:
     """CPU seconds of the first reading and of an epoch after that, and the memory that they needed."""
     import plefka as pf
     from plefka.learning import of_beliefs
-    from plefka.tabular.dataset import as_dataset
+    from plefka.tables.dataset import as_dataset
 
     of_beliefs.OPTIMISED_AFTER = 1  # the program that a long run uses
     start = pf.ensembles.to_learn(HIDDEN, small, 0, "noisy_or")
@@ -78,7 +78,7 @@ LEARN = """
 import sys, time
 import numpy as np
 import plefka as pf
-from plefka.learning.processes import join
+from plefka.learning.process_group import join
 if len(sys.argv) > 2:
     join(sys.argv[2], 2, int(sys.argv[3]))
 from plefka.learning import of_beliefs

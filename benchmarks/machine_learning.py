@@ -14,8 +14,8 @@ import numpy as np
 import plefka as pf
 from benchmarks.measure import Row, at_least, at_most
 from plefka.learning.annealed import LogPartitions, independent, log_partitions
+from plefka.learning.pair_moments import moments
 from plefka.learning.patterns import as_patterns
-from plefka.pair_moments import moments
 
 SPIKES = Path(os.environ.get("PLEFKA_DATA", "../shared/data")) / "ising" / "spikes.npz"
 EPOCHS = 300

@@ -125,6 +125,6 @@ def _memory(field: str) -> int:
 
 def machine() -> dict:
     """The machine's facts, for the record."""
-    from plefka.experiments import provenance  # not at the top: this module also runs beside an older plefka
+    from plefka.runtime import provenance  # not at the top: this module also runs beside an older plefka
 
     return {**provenance.machine(), "date": time.strftime("%Y-%m-%d %H:%M:%S")}

@@ -8,7 +8,7 @@ import numpy as np
 
 import plefka as pf
 from benchmarks.boltzmann import written
-from plefka import atomic
+from plefka.runtime import whole_files
 
 PAGE = Path("docs/series.md")
 UNITS, DRAWS, SEED = 10, 50, 0
@@ -46,4 +46,4 @@ def table() -> str:
 
 if __name__ == "__main__":
     made = table()
-    atomic.write(PAGE, written(PAGE.read_text(encoding="utf-8"), "spin glasses", made).encode())
+    whole_files.write(PAGE, written(PAGE.read_text(encoding="utf-8"), "spin glasses", made).encode())

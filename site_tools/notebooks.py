@@ -16,7 +16,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from nbconvert import MarkdownExporter
 
-from plefka.cache import COMPILE_FAST
+from plefka.runtime.program_cache import COMPILE_FAST
 
 PATIENCE = 300  # seconds for one cell
 DOWNLOAD = "\n\n[:material-download: Download this notebook](download/{name}){{ .md-button }}\n"

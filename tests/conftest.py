@@ -47,7 +47,7 @@ def forget_programs() -> None:
     """Drop compiled programs and traces, and give what they took back: the allocator keeps it otherwise."""
     import jax
 
-    from plefka import programs
+    from plefka.runtime import programs
 
     programs._kept.clear()
     jax.clear_caches()

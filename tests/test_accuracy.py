@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import plefka as pf
-from plefka.posterior import ACCURACIES, ESTIMATE, EXACT, LOWER_BOUND, OBSERVED, UPPER_BOUND
-from plefka.precision import precision
+from plefka.methods.posterior import ACCURACIES, ESTIMATE, EXACT, LOWER_BOUND, OBSERVED, UPPER_BOUND
+from plefka.runtime.precision import precision
 
 CLOSE = 1e-10
 MANY = dict.fromkeys(("slow_flow", "thin_crema", "loud_hum", "low_pressure", "lukewarm_cup"), 1)
@@ -244,7 +244,7 @@ def test_networks_of_a_stack_have_rows_of_their_own(method):
 
 def test_frames_dictionaries_files_and_the_service_carry_the_same_words(tmp_path):
     pandas = pytest.importorskip("pandas")
-    from plefka.explorer.answers import Answers
+    from plefka.explorer.worker_answers import Answers
 
     network = pf.example("espresso")
     rows = [{}, MANY, MANY | {"thin_crema": 0}]

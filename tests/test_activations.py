@@ -8,7 +8,7 @@ import pytest
 from jax.scipy.special import log_ndtr
 
 import plefka as pf
-from plefka.activations import SMALLEST_FIELD
+from plefka.networks.activations import SMALLEST_FIELD
 
 DEGREE = 4
 PROBIT = pf.Custom(log_on=log_ndtr, log_off=lambda x: log_ndtr(-x), name="probit")

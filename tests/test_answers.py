@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import plefka as pf
-from plefka.activations import as_activation
 from plefka.errors import InvalidEvidence, InvalidInput
+from plefka.networks.activations import as_activation
 from plefka.networks.kinds import kinds_of
 from tests import zoo
 from tests.mixed_networks import random_units

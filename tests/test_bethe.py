@@ -8,10 +8,10 @@ import scipy.sparse as sp
 
 import plefka as pf
 from plefka.errors import InvalidMethod, MethodDoesNotApply
-from plefka.evidence import as_evidence
-from plefka.experiments.networks import observe
+from plefka.inference.solution import IMPOSSIBLE, Status
+from plefka.paper.random_networks import observe
+from plefka.reduction.evidence import as_evidence
 from plefka.reduction.reduce import reduce
-from plefka.solution import IMPOSSIBLE, Status
 from tests import polytrees, zoo
 from tests.quick import quick_where
 

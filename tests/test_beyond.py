@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import plefka as pf
-from plefka.conditioning import LEFT_OUT
 from plefka.errors import InvalidEvidence
+from plefka.inference.conditioned import LEFT_OUT
 from tests import slow, zoo
 from tests.averages import brute
 from tests.quick import quick_where

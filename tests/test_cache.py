@@ -9,7 +9,7 @@ import platformdirs
 import pytest
 
 import plefka as pf
-from plefka.cache import cache_folder, trim
+from plefka.runtime.program_cache import cache_folder, trim
 
 PROGRAMS = """
 import sys

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import plefka as pf
-from plefka import choosing, conditioning
 from plefka.errors import MethodDoesNotApply, MissingExtra
+from plefka.inference import auto, conditioned
 from tests import zoo
 from tests.two_layers import two_layer
 
@@ -25,7 +25,7 @@ def test_conditioning_is_a_bound_only_where_every_part_is_one(monkeypatch):
     """Exact is affordable for the first row, where nothing else is hidden, but not for the second."""
     network = one_finding()
     rows = np.array([[np.nan, 0, 0, 0, 1], [np.nan] * 4 + [1]])
-    monkeypatch.setattr(conditioning, "AT_ONCE", 2)  # each row by itself
+    monkeypatch.setattr(conditioned, "STATES_AT_ONCE", 2)  # each row by itself
     method = "conditioned[auto[budget=5e-7s],units=0]"
     first, second = (pf.infer(network, row, method) for row in rows)
     for row, found in zip(rows, (first, second), strict=True):
@@ -48,7 +48,7 @@ def two_findings():
 @pytest.fixture
 def no_findings(monkeypatch):
     """As if too few draws of theirs carried weight."""
-    monkeypatch.setattr(choosing, "affordable", lambda *_, **__: None)
+    monkeypatch.setattr(auto, "affordable", lambda *_, **__: None)
 
 
 def test_findings_are_drawn_where_exact_is_forbidden():
@@ -93,7 +93,7 @@ def test_units_are_conditioned_on_only_where_their_pairs_fit(monkeypatch):
     network = zoo.ZOO["sigmoid, layered"]
     row = zoo.some_evidence(network)
     assert "auto chose conditioned[bethe,k=" in pf.infer(network, row, "auto[exact=no]").notes[0]
-    monkeypatch.setattr(choosing, "MOST_PAIRS", 0)
+    monkeypatch.setattr(auto, "MOST_PAIRS", 0)
     assert "auto chose bethe: " in pf.infer(network, row, "auto[exact=no]").notes[0]
 
 
@@ -102,7 +102,7 @@ def test_without_arviz_the_missing_check_is_said(monkeypatch):
     def missing(*_, **__):
         raise MissingExtra("arviz-stats", "sampling", "judging samples")
 
-    monkeypatch.setattr("plefka.sampling.checking.check_row", missing)
+    monkeypatch.setattr("plefka.inference.check.check_row", missing)
     assert "was not checked" in pf.infer(two_findings(), {2: 1, 3: 1}, "auto[exact=no]").notes[0]
 
 
@@ -201,8 +201,8 @@ def test_conditioning_chooses_for_a_row_what_it_chooses_alone(method):
 
 def test_units_that_rounding_alone_tells_apart_are_chosen_in_the_order_of_the_network():
     score, units = np.array([[0.2, 0.0], [0.5, 0.3], [0.5 + 1e-12, 0.3 - 1e-12]]), np.array([7, 4, 2])
-    np.testing.assert_array_equal(conditioning.highest(score, units, None), [[2, 2], [1, 1], [0, -1]])
+    np.testing.assert_array_equal(conditioned.highest(score, units, None), [[2, 2], [1, 1], [0, -1]])
     tiny = np.array([[0.0], [1e-9], [1.0]])  # before those that contribute nothing
-    np.testing.assert_array_equal(conditioning.highest(tiny, np.array([-1, 4, 2]), 2), [[2], [1]])
+    np.testing.assert_array_equal(conditioned.highest(tiny, np.array([-1, 4, 2]), 2), [[2], [1]])
     by_row = np.array([[7, 1], [4, 2], [2, 5]])
-    np.testing.assert_array_equal(conditioning.highest(score, by_row, None), [[2, 1], [1, 2], [0, -1]])
+    np.testing.assert_array_equal(conditioned.highest(score, by_row, None), [[2, 1], [1, 2], [0, -1]])

@@ -7,8 +7,8 @@ import pytest
 from jax.test_util import check_grads
 
 import plefka as pf
-from plefka import programs
-from plefka.solution import STATUS_CODES
+from plefka.inference.solution import STATUS_CODES
+from plefka.runtime import programs
 from tests import zoo
 from tests.compilations import compilations
 from tests.quick import quick_where

@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 
 import plefka as pf
 from plefka.errors import MethodDoesNotApply
-from plefka.exact import elimination, groups, ways
+from plefka.exact import cheapest_sum, elimination, groups
 from tests import zoo
 
 
 @pytest.fixture
 def only_elimination(monkeypatch):
-    monkeypatch.setattr(ways.Exactly, "enumeration_seconds", np.inf)
+    monkeypatch.setattr(cheapest_sum.Exactly, "enumeration_seconds", np.inf)
 
 
 def by_both(network, evidence, **options):
@@ -21,7 +21,7 @@ def by_both(network, evidence, **options):
     found = []
     for seconds in (0.0, np.inf):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(ways.Exactly, "enumeration_seconds", seconds)
+            patch.setattr(cheapest_sum.Exactly, "enumeration_seconds", seconds)
             found.append(pf.infer(network, evidence, "exact", **options))
     return found
 
@@ -69,7 +69,7 @@ def test_elimination_agrees_on_what_is_drawn(seed, kind, prune):
 def test_logarithms_give_what_plain_numbers_give(seed, kind):
     network, rows = drawn(seed, kind)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(elimination, "PLAIN", elimination.LOGARITHMS)
+        patch.setattr(elimination, "PLAIN_NUMBERS", elimination.LOGARITHMS)
         assert_same(*by_both(network, rows))
 
 
@@ -127,7 +127,7 @@ def test_a_row_has_the_same_answer_alone_as_in_a_batch():
 def test_many_rows_are_eliminated_in_chunks(only_elimination, monkeypatch):
     network, row = zoo.ZOO["noisy-or, layered"], zoo.some_evidence(zoo.ZOO["noisy-or, layered"])
     whole = pf.infer(network, [row] * 5, "exact")
-    monkeypatch.setattr(groups, "AT_ONCE", 1)
+    monkeypatch.setattr(groups, "ENTRIES_AT_ONCE", 1)
     monkeypatch.setattr(elimination, "FEW_NUMBERS", 0)  # the way there is gone again on the way back
     assert_same(whole, pf.infer(network, [row] * 5, "exact"), within=0)
 

@@ -10,9 +10,9 @@ import pytest
 import scipy.sparse as sp
 
 import plefka as pf
-import plefka.examples
+import plefka.networks.examples
 from plefka.errors import InvalidInput
-from plefka.examples import example_names, read_example
+from plefka.networks.examples import example_names, read_example
 
 
 def probability(field):
@@ -21,7 +21,7 @@ def probability(field):
 
 @pytest.mark.parametrize("name", example_names())
 def test_the_network_holds_the_probabilities_of_its_file(name):
-    content = json.loads(files("plefka.examples").joinpath(f"{name}.json").read_text(encoding="utf-8"))
+    content = json.loads(files("plefka.networks.examples").joinpath(f"{name}.json").read_text(encoding="utf-8"))
     network = pf.example(name)
     weights = sp.csr_array(network.storage.to_sparse()).toarray()
     for cause, prior in content["causes"].items():
@@ -62,7 +62,7 @@ def test_every_public_function_that_the_documentation_of_example_names_exists():
     named = re.findall(r"`plefka\.(\w+)\(\)`", pf.example.__doc__ or "")
     assert named == ["example_names"]
     assert all(pf.example(name).size for name in pf.example_names())
-    assert doctest.testmod(plefka.examples).failed == 0
+    assert doctest.testmod(plefka.networks.examples).failed == 0
 
 
 def test_load_takes_the_word_of_the_command():

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import plefka as pf
-from plefka import exported, programs
+from plefka.runtime import exported_programs, programs
 
 pytest.importorskip("flatbuffers")
 WEIGHTS = [[0, 0, 0], [0, 0, 0], [0.8, 0.5, 0]]
@@ -13,7 +13,7 @@ WEIGHTS = [[0, 0, 0], [0, 0, 0], [0.8, 0.5, 0]]
 
 @pytest.fixture
 def folder(monkeypatch, tmp_path):
-    monkeypatch.setattr("plefka.cache._in_use", [tmp_path])
+    monkeypatch.setattr("plefka.runtime.program_cache._in_use", [tmp_path])
     monkeypatch.setattr(programs, "_kept", type(programs._kept)())
     return tmp_path
 
@@ -21,13 +21,13 @@ def folder(monkeypatch, tmp_path):
 @pytest.fixture
 def traced(monkeypatch):
     """The names of all files for which a program was traced."""
-    names, trace = [], exported._traced
+    names, trace = [], exported_programs._traced
 
     def counted(path, *rest):
         names.append(path.name)
         return trace(path, *rest)
 
-    monkeypatch.setattr(exported, "_traced", counted)
+    monkeypatch.setattr(exported_programs, "_traced", counted)
     return names
 
 
@@ -57,7 +57,7 @@ def test_what_differs_has_another_name(folder, traced):
 
 def test_other_code_has_another_name(folder, traced, monkeypatch):
     solve()
-    monkeypatch.setattr(exported, "_code", lambda: "another version")
+    monkeypatch.setattr(exported_programs, "_code", lambda: "another version")
     solve()
     assert len(set(traced)) == 2
 
@@ -83,6 +83,6 @@ def test_functions_of_the_user_are_not_kept(folder, traced):
 
 
 def test_nothing_is_kept_where_there_is_no_cache(monkeypatch, traced):
-    monkeypatch.setattr("plefka.cache._in_use", [])
+    monkeypatch.setattr("plefka.runtime.program_cache._in_use", [])
     solve()
     assert not traced

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 
 import plefka as pf
 from plefka.errors import MethodDoesNotApply
-from plefka.reverse_mode import reverse_mode_only
+from plefka.runtime.reverse_mode import reverse_mode_only
 
 W = np.array([[0.0, 0, 0], [1.0, 0, 0], [0.5, 0.7, 0]])
 BIAS = np.array([0.1, 0.2, 0.3], np.float32)

@@ -10,8 +10,8 @@ import scipy.sparse as sp
 
 import plefka as pf
 from plefka.errors import InvalidEvidence, InvalidFile, InvalidInput
-from plefka.rows import asked
-from plefka.rows.relevant import Relevant
+from plefka.scale.rows import row_questions
+from plefka.scale.rows.relevant import Relevant
 
 NET = pf.example("espresso")
 
@@ -148,7 +148,7 @@ def test_rows_that_fail_are_summed_up(out):
 
 def stop_after(monkeypatch, count):
     """The run is killed after so many blocks; how many were solved."""
-    solved, answered = [], asked.Asked.answered
+    solved, answered = [], row_questions.RowQuestion.answered
 
     def answer(self, block, first):
         if len(solved) == count:
@@ -156,7 +156,7 @@ def stop_after(monkeypatch, count):
         solved.append(first)
         return answered(self, block, first)
 
-    monkeypatch.setattr(asked.Asked, "answered", answer)
+    monkeypatch.setattr(row_questions.RowQuestion, "answered", answer)
     return solved
 
 
@@ -295,6 +295,6 @@ def test_columns_have_one_name_each(out):
 
 
 def test_too_many_columns_are_refused(out, monkeypatch):
-    monkeypatch.setattr(asked, "MOST_COLUMNS", 10)
+    monkeypatch.setattr(row_questions, "MOST_COLUMNS", 10)
     with pytest.raises(InvalidInput, match=r"at most 10 columns of units; got 15. Pass top=10"):
         pf.infer_rows(NET, [{}], out)

@@ -11,8 +11,8 @@ import pytest
 
 import plefka as pf
 from plefka.errors import InvalidMethod
-from plefka.methods import SCHEMES, Conditioned, MeanField
-from plefka.solution import ABOVE_ZERO
+from plefka.inference.solution import ABOVE_ZERO
+from plefka.methods.library import SCHEMES, Conditioned, MeanField
 
 OPTIONS = {
     "tol": (1e-10, 0.5, 1e-300),
@@ -110,7 +110,7 @@ def test_bounds_say_so(name, bound):
 
 def test_public_verbs_stay_verbs_whatever_is_imported_first():
     """A package of the same name must not hide `pf.infer` and `pf.free_energy`."""
-    imports = "import plefka.inference, plefka.free_energies.evaluate"
+    imports = "import plefka.inference.infer, plefka.mean_field.evaluate"
     script = f"{imports}; assert callable(plefka.infer) and callable(plefka.free_energy)"
     subprocess.run([sys.executable, "-c", script], check=True)
 

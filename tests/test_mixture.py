@@ -7,11 +7,11 @@ import pytest
 
 import plefka as pf
 from plefka.errors import InvalidMethod, MethodDoesNotApply
-from plefka.evidence import Evidence, as_evidence
-from plefka.free_energies.smoothing import information, started
-from plefka.free_energies.untruncated import Untruncated
+from plefka.mean_field.mixture_direction import mixture_evaluator
+from plefka.mean_field.smoothing import information, started
+from plefka.mean_field.untruncated import Untruncated
+from plefka.reduction.evidence import Evidence, as_evidence
 from plefka.reduction.reduce import reduce, reduce_traced
-from plefka.solvers.mixtures import mixture_evaluator
 from tests import slow, zoo
 
 OTHERS = {

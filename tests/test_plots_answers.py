@@ -14,7 +14,7 @@ import plefka as pf
 from plefka import plots
 from plefka.errors import InvalidEvidence, InvalidInput
 from plefka.learning.fitted import Fitted, Stopped
-from plefka.plots.comparison import SMALLEST
+from plefka.plots.method_comparison import SMALLEST_SHOWN
 from plefka.plots.style import DARK, LIGHT, is_light, palette_of
 from tests import zoo
 
@@ -131,7 +131,7 @@ def points(axes: Axes) -> np.ndarray:
 @pytest.mark.parametrize("trials", [TRIALS, pd.DataFrame(TRIALS)], ids=["dictionaries", "frame"])
 def test_every_method_is_a_point_of_its_time_and_error(trials):
     axes = plots.compare(trials)
-    expected = [(trial["seconds"], max(abs(trial["error"]), SMALLEST)) for trial in TRIALS]
+    expected = [(trial["seconds"], max(abs(trial["error"]), SMALLEST_SHOWN)) for trial in TRIALS]
     np.testing.assert_allclose(points(axes), expected)
     assert {*texts(axes)} == {trial["method"] for trial in TRIALS}
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")

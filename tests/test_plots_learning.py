@@ -9,8 +9,8 @@ import plefka as pf
 from plefka import plots
 from plefka.errors import InvalidInput
 from plefka.learning.fitted import Fitted, Stopped
-from plefka.plots.learning import image_shape
-from plefka.plots.style import MOST_UNITS, check_name
+from plefka.plots.learning_curves import image_shape
+from plefka.plots.style import MOST_DRAWN, check_name
 
 
 def fitted(stack: int | None = None, *, epochs: int = 5, method: str = "SJJ", **columns) -> Fitted:
@@ -120,7 +120,7 @@ def test_shapes_are_guessed_or_given():
 
 def test_of_very_many_units_the_first_are_shown():
     axes = plots.features(layered(hidden=101, visible=4))
-    assert len(tiles(axes)) == MOST_UNITS
+    assert len(tiles(axes)) == MOST_DRAWN
     assert "the first 100 of 101 units" in axes.get_title(loc="left")
 
 

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import plefka as pf
-from plefka.exact import posterior as exact_posterior
+from plefka.exact import exact_answer as exact_posterior
 from plefka.exact import predictions
 from plefka.exact.predictions import PREDICTED
-from plefka.networks.states import bits
+from plefka.networks.fields import bits
 from tests.compilations import compilations
 from tests.data import path_of
 from tests.mixed_networks import random_units
@@ -267,7 +267,7 @@ def patients(seed, causes=6, findings=6, count=8, special=True):
 def test_findings_that_were_not_looked_at_are_exact(method, seed, monkeypatch):
     """Each as the ratio of two sums: they are not part of the tables."""
     network, rows = patients(seed)
-    monkeypatch.setattr(exact_posterior.Asked, "of", without_barren(exact_posterior.Asked.of))
+    monkeypatch.setattr(exact_posterior.ReducedRows, "of", without_barren(exact_posterior.ReducedRows.of))
     found = pf.infer(network, rows, method)
     assert not predicted(found).any()
     for row, means in zip(rows, found.means, strict=True):

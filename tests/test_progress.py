@@ -12,7 +12,7 @@ from plefka.progress import progress
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch):
-    monkeypatch.setattr("plefka.progress.PATIENCE", 0.0)
+    monkeypatch.setattr("plefka.progress.QUIET_SECONDS", 0.0)
     for style in pf.progress.STYLE.values():
         monkeypatch.setitem(style, "mininterval", 0.0)
     monkeypatch.delenv("PLEFKA_PROGRESS", raising=False)

@@ -6,12 +6,12 @@ import pytest
 import scipy.sparse as sp
 
 import plefka as pf
-from plefka.evidence import as_evidence
 from plefka.exact import predictions
-from plefka.posterior import normalised
+from plefka.methods.posterior import normalised
 from plefka.reduction import by_row, reduce
 from plefka.reduction.certainty import certain
-from plefka.reduction.edges import EdgeList
+from plefka.reduction.edge_list import EdgeList
+from plefka.reduction.evidence import as_evidence
 from tests.quick import quick_where
 
 

@@ -9,9 +9,9 @@ import pytest
 
 import plefka as pf
 from plefka.errors import InvalidFile, InvalidInput, MissingExtra, PlefkaWarning
-from plefka.rows import memory
-from plefka.rows.block import HIDDEN, Block, resized
-from plefka.workers import cluster, teams
+from plefka.scale.rows import memory
+from plefka.scale.rows.evidence_block import HIDDEN, EvidenceBlock, resized
+from plefka.scale.workers import cluster, teams
 
 NET = pf.example("espresso")
 
@@ -76,7 +76,7 @@ def test_the_folder_is_a_dataset_with_a_manifest(frame, whole, tmp_path):
 def test_a_second_run_does_nothing(frame, tmp_path, monkeypatch):
     out = tmp_path / "posteriors"
     pf.infer_rows(NET, frame, out, "exact", id_columns="machine", block=16)
-    monkeypatch.setattr("plefka.rows.asked.infer", lambda *_, **__: pytest.fail("it was computed again"))
+    monkeypatch.setattr("plefka.scale.rows.row_questions.infer", lambda *_, **__: pytest.fail("it was computed again"))
     done = pf.infer_rows(NET, frame, out, "exact", id_columns="machine")  # with blocks as they were
     assert (done.rows, done.resumed) == (50, 50)
 
@@ -154,7 +154,7 @@ def test_bad_teams(frame, tmp_path, monkeypatch):
         answer(workers=0)
     with pytest.raises(InvalidInput, match=r"client must be a dask.distributed.Client or the address .*; got int"):
         answer(client=3)
-    monkeypatch.setattr(cluster, "PATIENCE", 0.2)
+    monkeypatch.setattr(cluster, "SECONDS_WITHOUT_WORKERS", 0.2)
     with pytest.raises(InvalidInput, match=r"no Dask scheduler answers at 'tcp://127.0.0.1:1'. .* dask scheduler"):
         answer(client="tcp://127.0.0.1:1")
     with pytest.raises(InvalidInput, match=r"no Dask scheduler answers at 'nonsense'. Give its address as tcp://HOST"):
@@ -198,7 +198,7 @@ def test_memory_decides_the_block():
 def test_blocks_of_another_size_have_the_same_rows():
     units, states = np.arange(3), np.random.default_rng(0).integers(0, HIDDEN + 1, (23, 3)).astype(np.int8)
     ids = {"name": list(range(23))}
-    cut = [Block(units, states[a:b], {"name": ids["name"][a:b]}) for a, b in ((0, 5), (5, 20), (20, 23))]
+    cut = [EvidenceBlock(units, states[a:b], {"name": ids["name"][a:b]}) for a, b in ((0, 5), (5, 20), (20, 23))]
     found = list(resized(cut, 4))
     assert [block.num_rows for block in found] == [4] * 5 + [3]
     assert np.array_equal(np.concatenate([block.states for block in found]), states)

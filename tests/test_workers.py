@@ -10,15 +10,15 @@ import pandas as pd
 import pytest
 
 import plefka as pf
-from plefka.cores import num_cores
 from plefka.errors import InvalidFile, InvalidInput, PlefkaWarning
-from plefka.experiments import compute
-from plefka.experiments.provenance import source
-from plefka.experiments.settings import Trial
-from plefka.rows.parts import Parts
-from plefka.rows.running import Answer, _kept
-from plefka.workers import cluster
-from plefka.workers.teams import Here, Processes, Team
+from plefka.paper import compute
+from plefka.paper.experiment_settings import Trial
+from plefka.runtime.cores import num_cores
+from plefka.runtime.provenance import source
+from plefka.scale.rows.parts import AnswerParts
+from plefka.scale.rows.run import BlockAnswer, _kept
+from plefka.scale.workers import cluster
+from plefka.scale.workers.teams import Here, Processes, Team
 
 DRAW = functools.partial(pf.ensembles.layered, (2, 3), -1, 1)
 SEEN = {2: 1, 3: 0, 4: 1}
@@ -53,13 +53,13 @@ def test_a_cluster_without_workers():
     assert cluster._why_none(client) == (
         "the Dask cluster at tcp://a:1 has no workers. Start some with: dask worker tcp://a:1"
     )
-    assert "lost again and again at the same blocks" in cluster.Cluster.why_lost(SimpleNamespace())  # pyright: ignore
+    assert "lost again and again at the same blocks" in cluster.DaskCluster.why_lost(SimpleNamespace())  # pyright: ignore
     assert Team.why_lost(Here()) == "workers were lost again and again."
 
 
 def test_a_part_that_is_damaged(tmp_path):
     with pytest.raises(InvalidFile, match=r"00000003.parquet: is damaged. Run the same again, which computes it anew"):
-        _kept(Parts(tmp_path, {}), 3, Answer(None, None))
+        _kept(AnswerParts(tmp_path, {}), 3, BlockAnswer(None, None))
 
 
 @pytest.mark.parametrize("text", ["0", "two", "-1", "1.5"])

@@ -139,9 +139,9 @@ def of_promedas(folder: Path, name: str) -> Case:
 
 def of_cpcs(folder: Path, written: Path) -> Case:
     """Tables of the Ergo file, written as BIF, which every library reads."""
-    from plefka.formats import load_tables
-    from plefka.formats.bif import dumps
-    from plefka.formats.tables import TableNetwork, TableUnit
+    from plefka.files import load_tables
+    from plefka.files.bif import dumps
+    from plefka.files.conditional_tables import TableNetwork, TableUnit
 
     tables = load_tables(folder / "cpcs" / f"{CPCS}.erg.gz")
     reference = _read(folder / "cpcs" / f"{CPCS}.reference.json")
@@ -159,6 +159,6 @@ def _read(path: Path) -> Any:
 
 
 def _most_parents(path: str) -> int:
-    from plefka.formats import load_tables
+    from plefka.files import load_tables
 
     return max(len(unit.parents) for unit in load_tables(path).units)

@@ -158,7 +158,7 @@ class Library(NamedTuple):
 
 
 LIBRARIES = {
-    "plefka": Library(Plefka, "plefka", ("plefka.inference", "plefka.formats", "plefka.exact.posterior")),
+    "plefka": Library(Plefka, "plefka", ("plefka.inference.infer", "plefka.files", "plefka.exact.exact_answer")),
     "pyAgrum": Library(PyAgrum, "pyagrum", ("pyagrum",)),
     "pgmpy": Library(Pgmpy, "pgmpy", ("pgmpy.models", "pgmpy.factors.discrete", "pgmpy.inference", "pgmpy.readwrite")),
     "pomegranate": Library(Pomegranate, "pomegranate", ("torch", "pomegranate.bayesian_network", "torch.masked")),
@@ -204,7 +204,7 @@ def _listed(network: Diagnosis) -> tuple[list[str], list[list[str]], list[list[i
 
 
 def _of_file(path: str) -> tuple[list[str], list[list[str]], list[list[int]], list[np.ndarray]]:
-    from plefka.formats import load_tables
+    from plefka.files import load_tables
 
     units = load_tables(path).units
     return (

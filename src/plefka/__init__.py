@@ -8,107 +8,107 @@ if TYPE_CHECKING:
     from plefka import ensembles as ensembles
     from plefka import plots as plots
     from plefka import progress as progress
-    from plefka.activations import Custom as Custom
-    from plefka.activations import NoisyOr as NoisyOr
-    from plefka.activations import Sigmoid as Sigmoid
-    from plefka.activations import Table as Table
-    from plefka.asking import Advice as Advice
-    from plefka.asking import ask as ask
-    from plefka.bounding.both import Bounds as Bounds
-    from plefka.bounding.both import bounds as bounds
-    from plefka.cache import keep_compiled as keep_compiled
-    from plefka.evidence import Likelihood as Likelihood
-    from plefka.examples import example as example
-    from plefka.examples import example_names as example_names
     from plefka.expansion.series import Series as Series
     from plefka.expansion.series import series as series
-    from plefka.explaining import Explanation as Explanation
-    from plefka.explaining import explain as explain
-    from plefka.formats import convert as convert
-    from plefka.formats import load as load
-    from plefka.formats import load_evidence as load_evidence
-    from plefka.formats import load_tables as load_tables
-    from plefka.formats import save as save
-    from plefka.free_energies.evaluate import free_energy as free_energy
-    from plefka.free_energies.functional import Functional as Functional
-    from plefka.inference import infer as infer
+    from plefka.files import convert as convert
+    from plefka.files import load as load
+    from plefka.files import load_evidence as load_evidence
+    from plefka.files import load_tables as load_tables
+    from plefka.files import save as save
+    from plefka.files.recognition import recognised as recognised
+    from plefka.inference.check_verdict import Check as Check
+    from plefka.inference.infer import infer as infer
+    from plefka.inference.solution import InferenceFailed as InferenceFailed
+    from plefka.inference.solution import Solution as Solution
+    from plefka.inference.solution import Status as Status
     from plefka.learning.fitted import Fitted as Fitted
     from plefka.learning.fitted import Stopped as Stopped
     from plefka.learning.fitting import fit as fit
     from plefka.learning.scoring import Score as Score
     from plefka.learning.scoring import score as score
-    from plefka.methods import METHODS as METHODS
-    from plefka.methods import Method as Method
-    from plefka.methods import parse_method as parse_method
-    from plefka.methods import register as register
-    from plefka.methods import unregister as unregister
+    from plefka.mean_field.evaluate import free_energy as free_energy
+    from plefka.mean_field.functional import Functional as Functional
+    from plefka.methods.library import METHODS as METHODS
+    from plefka.methods.library import Method as Method
+    from plefka.methods.library import parse_method as parse_method
+    from plefka.methods.library import register as register
+    from plefka.methods.library import unregister as unregister
+    from plefka.methods.posterior import Accuracy as Accuracy
+    from plefka.methods.posterior import Posterior as Posterior
+    from plefka.networks.activations import Custom as Custom
+    from plefka.networks.activations import NoisyOr as NoisyOr
+    from plefka.networks.activations import Sigmoid as Sigmoid
+    from plefka.networks.activations import Table as Table
     from plefka.networks.belief import BeliefNetwork as BeliefNetwork
     from plefka.networks.boltzmann import BoltzmannMachine as BoltzmannMachine
+    from plefka.networks.examples import example as example
+    from plefka.networks.examples import example_names as example_names
     from plefka.networks.units import Unit as Unit
-    from plefka.posterior import Accuracy as Accuracy
-    from plefka.posterior import Posterior as Posterior
-    from plefka.recognition import recognised as recognised
-    from plefka.rows.done import RowsDone as RowsDone
-    from plefka.rows.infer_rows import infer_rows as infer_rows
-    from plefka.sampling.verdict import Check as Check
-    from plefka.solution import InferenceFailed as InferenceFailed
-    from plefka.solution import Solution as Solution
-    from plefka.solution import Status as Status
+    from plefka.questions.ask import Advice as Advice
+    from plefka.questions.ask import ask as ask
+    from plefka.questions.bounds import Bounds as Bounds
+    from plefka.questions.bounds import bounds as bounds
+    from plefka.questions.explain import Explanation as Explanation
+    from plefka.questions.explain import explain as explain
+    from plefka.reduction.evidence import Likelihood as Likelihood
+    from plefka.runtime.program_cache import keep_compiled as keep_compiled
+    from plefka.scale.rows.done import RowsDone as RowsDone
+    from plefka.scale.rows.infer_rows import infer_rows as infer_rows
+    from plefka.scale.sweep import sweep as sweep
     from plefka.solvers.loop import Policy as Policy
-    from plefka.sweeping import sweep as sweep
 
 __version__ = "0.1.0"
 
 # Each public name and the module it is loaded from on first use, so that `import plefka` is quick.
 _HOME = {
-    "Advice": "plefka.asking",
+    "Advice": "plefka.questions.ask",
     "BeliefNetwork": "plefka.networks.belief",
     "BoltzmannMachine": "plefka.networks.boltzmann",
-    "Check": "plefka.sampling.verdict",
-    "Bounds": "plefka.bounding.both",
-    "Custom": "plefka.activations",
-    "Explanation": "plefka.explaining",
+    "Check": "plefka.inference.check_verdict",
+    "Bounds": "plefka.questions.bounds",
+    "Custom": "plefka.networks.activations",
+    "Explanation": "plefka.questions.explain",
     "Fitted": "plefka.learning.fitted",
-    "Functional": "plefka.free_energies.functional",
-    "InferenceFailed": "plefka.solution",
-    "Likelihood": "plefka.evidence",
-    "METHODS": "plefka.methods",
-    "Method": "plefka.methods",
-    "NoisyOr": "plefka.activations",
+    "Functional": "plefka.mean_field.functional",
+    "InferenceFailed": "plefka.inference.solution",
+    "Likelihood": "plefka.reduction.evidence",
+    "METHODS": "plefka.methods.library",
+    "Method": "plefka.methods.library",
+    "NoisyOr": "plefka.networks.activations",
     "Policy": "plefka.solvers.loop",
-    "Posterior": "plefka.posterior",
-    "RowsDone": "plefka.rows.done",
+    "Posterior": "plefka.methods.posterior",
+    "RowsDone": "plefka.scale.rows.done",
     "Score": "plefka.learning.scoring",
     "Series": "plefka.expansion.series",
-    "Sigmoid": "plefka.activations",
-    "Accuracy": "plefka.posterior",
-    "Solution": "plefka.solution",
-    "Status": "plefka.solution",
+    "Sigmoid": "plefka.networks.activations",
+    "Accuracy": "plefka.methods.posterior",
+    "Solution": "plefka.inference.solution",
+    "Status": "plefka.inference.solution",
     "Stopped": "plefka.learning.fitted",
-    "Table": "plefka.activations",
+    "Table": "plefka.networks.activations",
     "Unit": "plefka.networks.units",
-    "ask": "plefka.asking",
-    "bounds": "plefka.bounding.both",
-    "convert": "plefka.formats",
-    "example": "plefka.examples",
-    "example_names": "plefka.examples",
-    "explain": "plefka.explaining",
+    "ask": "plefka.questions.ask",
+    "bounds": "plefka.questions.bounds",
+    "convert": "plefka.files",
+    "example": "plefka.networks.examples",
+    "example_names": "plefka.networks.examples",
+    "explain": "plefka.questions.explain",
     "fit": "plefka.learning.fitting",
-    "free_energy": "plefka.free_energies.evaluate",
-    "infer": "plefka.inference",
-    "infer_rows": "plefka.rows.infer_rows",
-    "keep_compiled": "plefka.cache",
-    "load": "plefka.formats",
-    "load_evidence": "plefka.formats",
-    "load_tables": "plefka.formats",
-    "parse_method": "plefka.methods",
-    "recognised": "plefka.recognition",
-    "register": "plefka.methods",
-    "save": "plefka.formats",
+    "free_energy": "plefka.mean_field.evaluate",
+    "infer": "plefka.inference.infer",
+    "infer_rows": "plefka.scale.rows.infer_rows",
+    "keep_compiled": "plefka.runtime.program_cache",
+    "load": "plefka.files",
+    "load_evidence": "plefka.files",
+    "load_tables": "plefka.files",
+    "parse_method": "plefka.methods.library",
+    "recognised": "plefka.files.recognition",
+    "register": "plefka.methods.library",
+    "save": "plefka.files",
     "score": "plefka.learning.scoring",
     "series": "plefka.expansion.series",
-    "sweep": "plefka.sweeping",
-    "unregister": "plefka.methods",
+    "sweep": "plefka.scale.sweep",
+    "unregister": "plefka.methods.library",
 }
 _MODULES = ("bridges", "ensembles", "errors", "plots", "progress")
 

@@ -12,9 +12,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from plefka.errors import InvalidInput, MissingExtra
-from plefka.formats.from_tables import network_of, tables_of
-from plefka.formats.tables import (
-    MOST_PARENTS,
+from plefka.files.conditional_tables import (
+    MOST_READ_PARENTS,
     Conditional,
     TableUnit,
     Variable,
@@ -22,9 +21,10 @@ from plefka.formats.tables import (
     is_first_on,
     network_from,
 )  # fmt: skip
-from plefka.linear_fits import NOISY_OR, SIGMOID, TOLERANCE
+from plefka.files.from_tables import network_of, tables_of
+from plefka.files.linear_fits import NOISY_OR, SIGMOID, TOLERANCE
+from plefka.files.recognition import Form, linear_form
 from plefka.networks.belief import BeliefNetwork
-from plefka.recognition import Form, linear_form
 
 PROBES = 64  # states at which a compact unit of pyAgrum is compared with what it was taken for
 
@@ -69,7 +69,7 @@ def from_pyagrum(model: Any, approximate: float | None = None) -> BeliefNetwork:
     names = [model.variable(node).name() for node in model.nodes()]
     variables = [Variable(name, tuple(model.variable(name).labels())) for name in names]
     check_variables(variables)
-    wide = [name for name in names if len(model.parents(name)) > MOST_PARENTS]
+    wide = [name for name in names if len(model.parents(name)) > MOST_READ_PARENTS]
     known = {name: _wide_form(model, variables, name) for name in wide}
     tables = [_pyagrum_table(model, name) for name in names if name not in known]
     tables += [Conditional(name, (), np.array([0.5, 0.5])) for name in known]  # in their place
@@ -81,7 +81,7 @@ def to_pyagrum(network: BeliefNetwork) -> Any:
     gum = _library("pyagrum", "pyagrum")
     weights = sp.csr_array(network.storage.to_sparse()) if network.stack is None else sp.csr_array((0, 0))
     degrees = np.diff(weights.indptr)
-    wide = [unit for unit in np.flatnonzero(degrees > MOST_PARENTS).tolist() if weights[[unit]].data.min() >= 0]
+    wide = [unit for unit in np.flatnonzero(degrees > MOST_READ_PARENTS).tolist() if weights[[unit]].data.min() >= 0]
     compact = wide if network.activation.name == "noisy_or" else []
     tables = tables_of(_without_parents(network, compact) if compact else network)
     model = gum.BayesNet()
@@ -165,7 +165,7 @@ def _wide_form(model: Any, variables: Sequence[Variable], name: str) -> Form:
         if form is not None and form.error <= TOLERANCE:
             return form
     raise InvalidInput(
-        f"a unit of more than {MOST_PARENTS} parents must be a noisy-or or a logit node; "
+        f"a unit of more than {MOST_READ_PARENTS} parents must be a noisy-or or a logit node; "
         f"{name!r} has {len(parents)} and is neither."
     )
 

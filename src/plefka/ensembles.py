@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from plefka.activations import Activation, as_activation
 from plefka.errors import InvalidInput, listed
+from plefka.networks.activations import Activation, as_activation
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.boltzmann import BoltzmannMachine
 from plefka.networks.couplings import check_values
 from plefka.networks.edges import Edges
-from plefka.tabular.dataset import as_dataset, is_dataset
-from plefka.tabular.roles import IdColumns
-from plefka.tabular.table import Table, is_table, read_table
+from plefka.tables.dataset import as_dataset, is_dataset
+from plefka.tables.roles import IdColumns
+from plefka.tables.table import NumberTable, is_table, read_table
 
 
 def layered(
@@ -174,8 +174,8 @@ def _frequencies(rows: Any, values: tuple[int, int], id_columns: IdColumns) -> t
         files = as_dataset(rows, id_columns=id_columns)
         return files.names, files.frequencies
     names = None
-    if isinstance(rows, Table) or is_table(rows):
-        table = rows if isinstance(rows, Table) else read_table(rows, id_columns=id_columns)
+    if isinstance(rows, NumberTable) or is_table(rows):
+        table = rows if isinstance(rows, NumberTable) else read_table(rows, id_columns=id_columns)
         names, rows, values = table.names, table.values, (0, 1)
     rows, (off, on) = np.asarray(rows, float), values
     if rows.ndim != 2 or rows.size == 0:

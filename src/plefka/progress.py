@@ -22,7 +22,7 @@ from plefka.errors import MissingExtra
 
 Item = TypeVar("Item")
 VARIABLE = "PLEFKA_PROGRESS"
-PATIENCE = 1.0  # seconds without a bar
+QUIET_SECONDS = 1.0  # seconds without a bar
 STYLE: dict[bool, dict[str, Any]] = {  # on a terminal, and in a log: a line every ten seconds
     True: {"mininterval": 0.1},
     False: {"mininterval": 10.0, "bar_format": "{l_bar}{bar}{r_bar}\n"},
@@ -57,7 +57,7 @@ def progress(
         yield from items
         return
     text = label if callable(label) else lambda: label
-    how: dict[str, Any] = {"delay": PATIENCE, "miniters": 1, "leave": False, "total": total}
+    how: dict[str, Any] = {"delay": QUIET_SECONDS, "miniters": 1, "leave": False, "total": total}
     with _tqdm()(items, text(), **how, **STYLE[sys.stderr.isatty()]) as bar:
         for item in bar:
             yield item

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import plefka as pf
-from plefka.belief_propagation import pairs
-from plefka.belief_propagation.pairs import may_have_several, without_zeros
-from plefka.evidence import as_evidence
+from plefka.messages import coupling_messages
+from plefka.messages.coupling_messages import may_have_several, without_zeros
 from plefka.networks.blocks import Blocks
+from plefka.reduction.evidence import as_evidence
 from plefka.reduction.reduce import reduce
 from tests.boltzmann.machines import fields, summed
 from tests.compilations import compilations
@@ -38,7 +38,7 @@ def test_the_heavier_of_two_modes_is_found(bias, on, method):
 
 def test_the_second_start_is_of_use(monkeypatch):
     """Or the test above would show nothing: sweeps that start without messages end in the other mode."""
-    monkeypatch.setattr(pairs, "may_have_several", lambda question: np.zeros(question.num_rows, bool))
+    monkeypatch.setattr(coupling_messages, "may_have_several", lambda question: np.zeros(question.num_rows, bool))
     found = pf.infer(magnet(-4.0), None, "bethe")
     assert found.converged
     assert found.means.max() < 0.1
@@ -89,7 +89,7 @@ def test_messages_are_sent_along_couplings_only(monkeypatch, shape):
     assert isinstance(question.storage, Blocks)
     assert without_zeros(question).storage.num_edges < question.storage.num_edges / 4
     few = pf.infer(grid, {2: 1}, "bethe")
-    monkeypatch.setattr(pairs, "without_zeros", lambda question: question)
+    monkeypatch.setattr(coupling_messages, "without_zeros", lambda question: question)
     all_pairs = pf.infer(grid, {2: 1}, "bethe")
     assert few.log_partition == pytest.approx(all_pairs.log_partition, abs=1e-10)
     np.testing.assert_allclose(few.means, all_pairs.means, atol=1e-8)

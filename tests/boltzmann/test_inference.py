@@ -9,9 +9,9 @@ import scipy.sparse as sp
 from sklearn.linear_model import LogisticRegression
 
 import plefka as pf
-from plefka.evidence import as_evidence
-from plefka.exact.pairs import ExactlyPairs, OfPairs
+from plefka.exact.machine_sums import ExactlyPairs, OfPairs
 from plefka.exact.strips import OfStrips
+from plefka.reduction.evidence import as_evidence
 from plefka.reduction.reduce import reduce
 from tests.boltzmann.machines import MACHINES, couplings, fields, full_weights, restricted, some_evidence, summed
 from tests.compilations import compilations
@@ -280,7 +280,7 @@ def test_what_a_machine_does_not_offer_is_refused():
 
 
 def test_free_partition_functions_are_computed_once():
-    from plefka import free_machine
+    from plefka.inference import free_machine
 
     machine = restricted(3, 3, 1.0, 0)
     solution = pf.infer(machine, {0: 1}, "exact")

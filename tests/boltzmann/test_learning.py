@@ -10,15 +10,15 @@ import pandas as pd
 import pytest
 
 import plefka as pf
-from plefka.evidence import Evidence
-from plefka.exact.pairs import of_states
-from plefka.learning.annealed import Judged, log_partitions
+from plefka.exact.machine_sums import of_states
+from plefka.learning.annealed import AnnealedScore, log_partitions
 from plefka.learning.chains import ByChains
 from plefka.learning.gradients import ByMoments, ByNeighbours
+from plefka.learning.learner import When
 from plefka.learning.of_machines import in_own_values
-from plefka.learning.steps import When
-from plefka.methods import parse_method
-from plefka.pair_moments import HESSIANS, both_on, moments, response
+from plefka.learning.pair_moments import HESSIANS, both_on, moments, response
+from plefka.methods.library import parse_method
+from plefka.reduction.evidence import Evidence
 from tests.boltzmann.machines import MACHINES, couplings, fields, log_weights, restricted, states
 
 SOME = [{}, {1: 1}, {0: 0, 2: 1}]
@@ -121,7 +121,7 @@ def test_the_belief_of_a_pair_has_its_marginals_and_its_odds_ratio():
 def test_many_units_have_the_beliefs_of_pairs(monkeypatch):
     machine, method = MACHINES["restricted"], parse_method("bethe")
     whole = moments(machine, row(machine, {}), np.ones(1), method)
-    monkeypatch.setattr("plefka.pair_moments.MOST_UNITS", 2)
+    monkeypatch.setattr("plefka.learning.pair_moments.MOST_PAIRED", 2)
     pairs = moments(machine, row(machine, {}), np.ones(1), method)
     np.testing.assert_allclose(pairs.first, whole.first)
     exact = enumerated(machine, {})[2]
@@ -157,7 +157,7 @@ def run_of(machine: pf.BoltzmannMachine, rows: np.ndarray, method: str, **option
     data, chosen = as_patterns(machine, rows), parse_method(method)
     rules = parametrisation(machine, None, None, None)
     settings = of_machines.settings(machine, chosen, rules, (0.0, 0.0), 1e-12)
-    return fitting.Run(machine, settings, data, None, chosen, optax.sgd(0.1), len(data), 0, 1, 1, Devices())
+    return fitting.LearningRun(machine, settings, data, None, chosen, optax.sgd(0.1), len(data), 0, 1, 1, Devices())
 
 
 def rows_of(machine: pf.BoltzmannMachine, count: int, seed: int, missing: float = 0.0) -> np.ndarray:
@@ -400,10 +400,12 @@ def test_validation_stops_and_the_best_machine_is_returned(drawn):
 def test_states_that_a_method_does_not_see_are_a_warning(monkeypatch, drawn):
     """Annealing says that ln P is far lower than the estimate."""
     machine, rows = drawn
-    monkeypatch.setattr("plefka.learning.gradients.judge", lambda *_: Judged(-50.0, 0.1))
+    monkeypatch.setattr("plefka.learning.gradients.judge", lambda *_: AnnealedScore(-50.0, 0.1))
     fitted = pf.fit(independent(machine), rows, "G2", epochs=1, verbose=False)
     assert any("finds ln P per row of -50 where the method says" in each for each in fitted.warnings)
-    monkeypatch.setattr("plefka.learning.gradients.judge", lambda *_: Judged(fitted.history["objective"][-1], 0.1))
+    monkeypatch.setattr(
+        "plefka.learning.gradients.judge", lambda *_: AnnealedScore(fitted.history["objective"][-1], 0.1)
+    )
     assert not pf.fit(independent(machine), rows, "G2", epochs=1, verbose=False).warnings
 
 

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 import plefka as pf
 from plefka.errors import InvalidInput, MethodDoesNotApply
-from plefka.solution import CONVERGED, STATUS_CODES
+from plefka.inference.solution import CONVERGED, STATUS_CODES
 from tests.boltzmann.machines import MACHINES, couplings, fields, full_weights, log_weights, restricted, states
 from tests.compilations import compilations
 from tests.quick import quick_where
@@ -414,9 +414,9 @@ def test_only_the_smaller_layer_of_a_restricted_machine_is_enumerated():
 
 @pytest.mark.parametrize("stacked", [False, True])
 def test_rows_that_hold_too_much_go_one_after_another(monkeypatch, stacked):
-    from plefka.exact import traced_pairs
+    from plefka.exact import traced_machine_sums
 
-    monkeypatch.setattr(traced_pairs, "AT_ONCE", 0)
+    monkeypatch.setattr(traced_machine_sums, "TRACED_AT_ONCE", 0)
     machine = pf.ensembles.spin_glass(4, 3, 0) if stacked else MACHINES["dense"]
     rows = rows_of(machine)[:3] if not stacked else None
     assert_same(jax.jit(lambda machine: answers(machine, rows, "exact"))(machine), answers(machine, rows, "exact"))

@@ -6,13 +6,13 @@ import pytest
 from scipy.optimize import approx_fprime
 
 import plefka as pf
-from plefka.bounding import both
-from plefka.bounding.upper import TO_THE_END, upper_bound
 from plefka.errors import InvalidInput
-from plefka.evidence import Evidence
-from plefka.findings.posterior import problem_of
-from plefka.findings.transformed import Transformed
+from plefka.questions import bounds as both
+from plefka.questions.upper_bounds import TO_THE_END, upper_bound
+from plefka.reduction.evidence import Evidence
 from plefka.reduction.reduce import Part, reduce
+from plefka.sampling.findings.findings import problem_of
+from plefka.sampling.findings.transformed import Transformed
 from tests.data import names_in
 from tests.test_polytrees import enumerated
 from tests.test_real_networks import diagnosis
@@ -134,7 +134,7 @@ def test_deeper_networks_are_summed_over_or_bounded(monkeypatch):
     assert tight.upper_method == "Jaakkola-Jordan, 1 of 1 findings exact"
     assert tight.upper == pytest.approx(truth, abs=ROUNDING)
     assert upper_bound(part_of(network, row, tilt), exact_findings=0).log_likelihood > tight.upper - np.log(0.1)
-    monkeypatch.setattr("plefka.findings.posterior.MOST_SECONDS", 0)
+    monkeypatch.setattr("plefka.sampling.findings.findings.FINDINGS_SECONDS", 0)
     weak = pf.bounds(network, evidence)
     assert weak.upper_method == "every observed unit at its most probable"
     assert weak.lower <= truth <= tight.upper < weak.upper < 1

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import plefka as pf
-from plefka import methods
-from plefka.solution import ABOVE_ZERO
+from plefka.inference.solution import ABOVE_ZERO
+from plefka.methods import library
 
 NET = "example:espresso"
 SOME = "lukewarm_cup=1,slow_flow=1"
@@ -34,7 +34,7 @@ def test_every_method_that_applies_is_compared_with_the_truth(run):
 
 
 def only(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
-    monkeypatch.setattr(methods, "METHODS", {name: pf.METHODS[name] for name in names})
+    monkeypatch.setattr(library, "METHODS", {name: pf.METHODS[name] for name in names})
 
 
 def test_the_table_says_what_is_a_bound_and_what_was_timed(run, monkeypatch, tmp_path):

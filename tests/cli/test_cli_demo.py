@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import plefka as pf
-from plefka.examples import read_example
+from plefka.networks.examples import read_example
 
 
 def test_the_demo_prints_every_method_and_draws(run, tmp_path):

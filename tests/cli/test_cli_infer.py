@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import plefka as pf
-from plefka.solution import ABOVE_ZERO
+from plefka.inference.solution import ABOVE_ZERO
 
 NET = "example:espresso"
 EVIDENCE = {"lukewarm_cup": 1, "slow_flow": 1, "puddle_below": 0}

@@ -32,7 +32,7 @@ def test_tables_on_the_terminal_and_in_the_report(run, tmp_path, monkeypatch):
 
 def test_redraw_computes_nothing(run, tmp_path, monkeypatch):
     made_up.write(tmp_path)
-    monkeypatch.setattr("plefka.experiments.compute.complete", None)
+    monkeypatch.setattr("plefka.paper.compute.complete", None)
     answer = run("reproduce", "--redraw", "--out", tmp_path)
     assert answer.code == 0, answer.err
     assert "What was expected, and whether it holds" in answer.out
@@ -42,7 +42,7 @@ def test_an_interruption_says_how_to_go_on(run, tmp_path, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("plefka.experiments.compute.complete", interrupted)
+    monkeypatch.setattr("plefka.paper.compute.complete", interrupted)
     answer = run("reproduce", "table1", "--networks", "4", "--out", tmp_path)
     assert answer.code == 130
     assert "Run the same command to resume." in answer.err

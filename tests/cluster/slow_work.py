@@ -4,7 +4,7 @@ import os
 import time
 from pathlib import Path
 
-from plefka.rows import answering
+from plefka.scale.rows import answering
 
 PAUSE = 0.05  # seconds
 HALT = "PLEFKA_TEST_HALT"  # a variable: work stops in the middle until there is this file

@@ -15,8 +15,8 @@ import pytest
 
 import plefka as pf
 from plefka.errors import InvalidFile, WorkersLost
-from plefka.rows import infer_rows as module
-from plefka.workers import cluster as cluster_module
+from plefka.scale.rows import infer_rows as module
+from plefka.scale.workers import cluster as cluster_module
 from tests.cluster import slow_work
 from tests.cluster.conftest import PATIENCE, ROOT, after, patients, same
 from tests.faults.disk import Disk, Full
@@ -69,7 +69,7 @@ def test_a_worker_of_a_cluster_is_killed(tmp_path, fragile, slow, whole, halt):
 
 
 def test_the_scheduler_is_killed(tmp_path, fragile, slow, whole, monkeypatch, halt):
-    monkeypatch.setattr(cluster_module, "PATIENCE", 3)
+    monkeypatch.setattr(cluster_module, "SECONDS_WITHOUT_WORKERS", 3)
     with fragile.client() as client:
         killing = after(tmp_path / "out", 4, fragile.scheduler.kill, halt)
         with pytest.raises(WorkersLost, match=r"the connection to the Dask scheduler was lost. What is done is kept"):
@@ -123,7 +123,7 @@ def test_a_file_system_that_is_full(tmp_path, whole):
 COMMAND = """
 import sys
 from plefka.cli import main
-from plefka.rows import infer_rows as module
+from plefka.scale.rows import infer_rows as module
 from tests.cluster import slow_work
 module.answer = slow_work.slow_answer
 if __name__ == "__main__":

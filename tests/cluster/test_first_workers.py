@@ -7,7 +7,7 @@ import pytest
 
 import plefka as pf
 from plefka.errors import InvalidInput, PlefkaWarning, WorkersLost
-from plefka.workers import cluster as cluster_module
+from plefka.scale.workers import cluster as cluster_module
 from tests.cluster.conftest import PATIENCE, Processes, distributed, patients, same
 
 # A worker whose Python finds no plefka.
@@ -50,7 +50,7 @@ def test_an_adaptive_cluster_starts_its_first_worker(tmp_path):
 
 
 def test_a_cluster_of_this_program_is_waited_for(tmp_path, monkeypatch):
-    monkeypatch.setattr(cluster_module, "PATIENCE", 0.5)
+    monkeypatch.setattr(cluster_module, "SECONDS_WITHOUT_WORKERS", 0.5)
     with local(n_workers=0) as late, distributed.Client(late, set_as_default=False) as client:
 
         def and_then_one_comes(client):
@@ -64,7 +64,7 @@ def test_a_cluster_of_this_program_is_waited_for(tmp_path, monkeypatch):
 
 
 def test_an_address_without_workers(tmp_path, monkeypatch):
-    monkeypatch.setattr(cluster_module, "PATIENCE", 0.5)
+    monkeypatch.setattr(cluster_module, "SECONDS_WITHOUT_WORKERS", 0.5)
     with local(n_workers=0) as empty, pytest.raises(WorkersLost, match=r"has no workers. Start some with: dask worker"):
         answer(tmp_path / "out", client=empty.scheduler_address)
 

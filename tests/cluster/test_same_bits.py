@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 import plefka as pf
-from plefka.experiments import compute
-from plefka.experiments.store import read_one
-from plefka.workers.cluster import Cluster
-from plefka.workers.teams import Processes
+from plefka.paper import compute
+from plefka.paper.store import read_one
+from plefka.scale.workers.cluster import DaskCluster
+from plefka.scale.workers.teams import Processes
 from tests.cluster.conftest import patients, same
 from tests.experiments.test_resume import COLUMNS, Study
 
@@ -57,7 +57,7 @@ def test_sweeps(tmp_path, client):
 @pytest.mark.slow
 def test_rows_of_the_paper(tmp_path, client):
     study = Study("table1", COLUMNS[:1], networks=30, block=10, max_steps=300, seed=0)
-    teams = {"here": None, "processes": Processes(2), "cluster": Cluster(client)}
+    teams = {"here": None, "processes": Processes(2), "cluster": DaskCluster(client)}
     for name, team in teams.items():
         compute.complete(study, tmp_path / name, team)
     whole, *others = (read_one(tmp_path / name, study).columns for name in teams)

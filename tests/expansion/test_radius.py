@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 import plefka as pf
-from plefka.evidence import as_evidence
 from plefka.expansion.coefficients import coefficients
 from plefka.expansion.continuation import is_analytic_inside, nearest_singularity
+from plefka.expansion.convergence_radius import by_ratios, guesses, poles
 from plefka.expansion.deviations import Deviations
 from plefka.expansion.hidden_states import hidden_states, unit_states
 from plefka.expansion.pade import approximant
 from plefka.expansion.pinned import Pinned
-from plefka.expansion.radius import by_ratios, guesses, poles
-from plefka.experiments import networks
-from plefka.experiments.settings import Ensemble
+from plefka.paper import random_networks
+from plefka.paper.experiment_settings import Ensemble
+from plefka.reduction.evidence import as_evidence
 from tests import zoo
 from tests.quick import quick_where
 
@@ -137,7 +137,7 @@ def test_a_distance_by_circles_decides_with_a_smaller_margin():
 
 def test_a_singularity_of_a_rare_unit_that_the_coefficients_do_not_show():
     """Its amplitude is small, so that thirty orders do not see it. Circles do, and so do the orders up to 200."""
-    network = zoo.network_of(networks.draw(Ensemble("sigmoid", -5, 5), 0, 90, 1), 0)
+    network = zoo.network_of(random_networks.draw(Ensemble("sigmoid", -5, 5), 0, 90, 1), 0)
     found = pf.series(network, ROW)
     states = hidden_states(network, as_evidence(network, ROW))
     c = coefficients(Pinned.at(-states.log_weights, states.log_odds(), np.longdouble), 200)

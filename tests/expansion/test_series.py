@@ -5,12 +5,12 @@ import pytest
 
 import plefka as pf
 from plefka.errors import InvalidEvidence, InvalidInput, MethodDoesNotApply
-from plefka.evidence import as_evidence
 from plefka.expansion import legendre
 from plefka.expansion.coefficients import coefficients, with_digits
 from plefka.expansion.hidden_states import hidden_states
 from plefka.expansion.legendre import exact_free_energy
 from plefka.expansion.pinned import Pinned
+from plefka.reduction.evidence import as_evidence
 from tests import slow, zoo
 from tests.expansion import oracles
 from tests.quick import quick_where

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import numpy as np
 
-from plefka.experiments import plan, radii
-from plefka.experiments.learn_bars import Scheme
-from plefka.experiments.printed import printed_mean
-from plefka.experiments.settings import Column, Learning, Radii, Study, TruncatedRadii
-from plefka.experiments.store import Store
+from plefka.paper import plan, radii
+from plefka.paper.experiment_settings import Column, Learning, Radii, Study, TruncatedRadii
+from plefka.paper.learn_bars import Scheme
+from plefka.paper.printed import printed_mean
+from plefka.paper.store import Store
 
 NETWORKS = 40
 SIZE = plan.Size(

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from plefka.experiments import claims, compute, learn_bars, learning, plan, swept
-from plefka.experiments.settings import Learning, spelled
-from plefka.experiments.store import Rows, read_one
+from plefka.paper import claims, compute, figure_10, learn_bars, plan, swept
+from plefka.paper.experiment_settings import Learning, spelled
+from plefka.paper.store import StoredRows, read_one
 from tests.learning.bars import BARS
 
 SCHEMES = (("sigmoid", ("G12", "SJJ")), ("noisy_or", ("G12", "G221")))
@@ -32,8 +32,8 @@ def test_every_start_and_epoch_has_a_row(tmp_path):
                 assert run.epochs.tolist() == [1, 2, 3]
                 assert run.exact.shape == run.converged.shape == (3, 2)
                 assert np.all(run.exact < rows.columns["ceiling"][0])
-    assert "SJJ" in learning.verdict(rows)
-    assert learning.render({"learning": rows}).parts
+    assert "SJJ" in figure_10.verdict(rows)
+    assert figure_10.render({"learning": rows}).parts
 
 
 def test_the_whole_experiment_is_that_of_the_paper():
@@ -48,7 +48,7 @@ def test_the_whole_experiment_is_that_of_the_paper():
 # ---- what is said of it ----------------------------------------------------------------------------------------------
 
 
-def rows_of(ends: dict[str, dict[float, tuple[float, float]]], starts: int = 4, failed: bool = False) -> Rows:
+def rows_of(ends: dict[str, dict[float, tuple[float, float]]], starts: int = 4, failed: bool = False) -> StoredRows:
     """Sigmoid networks that end at (exact, objective), by method and step size; starts differ by little."""
     sizes = sorted({size for each in ends.values() for size in each})
     settings = spelled(Learning("learning", (("sigmoid", tuple(ends)),), tuple(sizes), (1, 3), 40, starts, 2, 50, 0))
@@ -69,14 +69,14 @@ def rows_of(ends: dict[str, dict[float, tuple[float, float]]], starts: int = 4, 
         for size, (exact, objective) in each.items()
     ]
     columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    return Rows("learning", settings, columns, {}, complete=True)
+    return StoredRows("learning", settings, columns, {}, complete=True)
 
 
 def test_a_step_size_is_chosen_by_the_objective_and_by_the_exact_likelihood():
     rows = rows_of({"G12": {0.1: (-5.0, -4.0), 0.2: (-6.0, -3.0)}, "SJJ": {0.1: (-5.5, -5.6), 0.2: (-5.2, -5.3)}})
     for choice, size in (("objective", 0.2), ("exact", 0.1)):
         assert swept.chosen(rows, "sigmoid", choice)["G12"].step_size == size
-    text = learning.verdict(rows)
+    text = figure_10.verdict(rows)
     assert "for G12 it depends on how the step size is chosen" in text
     assert "With one step size for all schemes, those with the highest mean are G12 at 0.1" in text
 
@@ -88,7 +88,7 @@ def test_the_verdict_says_what_holds_and_under_which_conditions(others, words):
     rows = rows_of(
         {"G12": {0.1: (others, others), 0.2: (others - 1, others - 1)}, "SJJ": {0.1: (-5, -5), 0.2: (-7, -7)}}
     )
-    text = learning.verdict(rows)
+    text = figure_10.verdict(rows)
     assert words in text
     for condition in ("step sizes 0.1, 0.2", "4 starts", "2 epochs", "at most 50 evaluations", "50.0 % of the solves"):
         assert condition in text
@@ -98,8 +98,8 @@ def test_the_verdict_says_what_holds_and_under_which_conditions(others, words):
 
 def test_failed_starts_and_solves_that_did_not_converge_stand_beside_the_means():
     rows = rows_of({"G12": {0.1: (-5, -4)}, "SJJ": {0.1: (-5, -5)}}, failed=True)
-    assert "4 of 4 starts failed" in learning.verdict(rows)
-    best, swept = learning.tables(rows, "sigmoid")
+    assert "4 of 4 starts failed" in figure_10.verdict(rows)
+    best, swept = figure_10.tables(rows, "sigmoid")
     assert all("4 of 4" in line and "50.0 %" in line and "none" in line for line in best.rows)
     assert all("50.0 %, 4 failed" in line[1] for line in swept.rows)
 
@@ -121,8 +121,8 @@ def test_rows_go_on_to_the_last_epoch_where_all_starts_have_failed():
 def test_bars_are_bars():
     assert np.array_equal(learn_bars.bars(0, 2000), BARS)
     assert len(np.unique(learn_bars.bars(1, 2000), axis=0)) == 30
-    assert pytest.approx(-3.379, abs=5e-4) == learning.CEILING
-    assert learn_bars.ceiling(BARS) == pytest.approx(learning.CEILING, abs=0.02)
+    assert pytest.approx(-3.379, abs=5e-4) == figure_10.CEILING
+    assert learn_bars.ceiling(BARS) == pytest.approx(figure_10.CEILING, abs=0.02)
 
 
 @pytest.mark.slow

@@ -6,27 +6,27 @@ import numpy as np
 import pytest
 
 import plefka as pf
-from plefka.experiments import compute, methods, networks, pages, plan, render, store
-from plefka.experiments.scatter import Mark, error_against_time
-from plefka.experiments.settings import PARTS, Trial
+from plefka.paper import compute, error_and_time, pages, plan, random_networks, render, store
+from plefka.paper.experiment_settings import PARTS, Trial
+from plefka.paper.scatter import Mark, error_against_time
 from tests import slow
 
 ROOT = Path(__file__).parents[2]
 PUBLISHED = ROOT / "results" / "methods"
 TRIED = ("exact", "G11", "SJJ")
 COUNT = 3
-TRIAL = Trial("methods", (methods.COLUMNS[0], methods.COLUMNS[5]), COUNT, 7)
+TRIAL = Trial("methods", (error_and_time.TIMED_COLUMNS[0], error_and_time.TIMED_COLUMNS[5]), COUNT, 7)
 
 
 @pytest.fixture
 def few(monkeypatch):
-    monkeypatch.setattr(methods, "METHODS", TRIED)
+    monkeypatch.setattr(error_and_time, "TIMED_METHODS", TRIED)
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(methods, "METHODS", TRIED)
+        patch.setattr(error_and_time, "TIMED_METHODS", TRIED)
         folder = tmp_path_factory.mktemp("methods")
         compute.complete(TRIAL, folder)
         return folder
@@ -35,7 +35,7 @@ def folder(tmp_path_factory):
 def test_there_is_a_row_for_every_ensemble_that_a_method_serves(folder, few):
     rows = store.read_one(folder, TRIAL)
     assert rows.complete
-    found = {column.name: set(column.found) for column in methods.columns_of(rows)}
+    found = {column.name: set(column.found) for column in error_and_time.columns_of(rows)}
     assert found == {"sigmoid [-1, 1]": set(TRIED), "noisy-or [0.2, 0.8], smallest ln Z": {"exact", "G11"}}
     assert np.all(rows.columns["seconds"] > 0)
     assert np.all(rows.columns["networks"] == COUNT)
@@ -45,8 +45,8 @@ def test_there_is_a_row_for_every_ensemble_that_a_method_serves(folder, few):
 def test_the_errors_are_those_of_single_solves_against_sums_over_states(folder, number):
     ensemble, observed = TRIAL.columns[number]
     row = store.read_one(folder, TRIAL).where(ensemble=ensemble.name, observed=observed, method="G11")
-    stack = networks.draw(ensemble, TRIAL.seed + number, 0, COUNT)
-    evidence = networks.observe(stack, observed)[0]
+    stack = random_networks.draw(ensemble, TRIAL.seed + number, 0, COUNT)
+    evidence = random_networks.observe(stack, observed)[0]
     errors, off = [], []
     for k in range(COUNT):
         by_layer = np.split(stack.bias[k], [2, 6])
@@ -69,7 +69,7 @@ def test_exact_has_no_error(folder):
 
 
 def test_one_more_method_is_added_to_those_that_are_there(folder, monkeypatch):
-    monkeypatch.setattr(methods, "METHODS", (*TRIED, "G10"))
+    monkeypatch.setattr(error_and_time, "TIMED_METHODS", (*TRIED, "G10"))
     before = {path: path.stat().st_mtime_ns for path in folder.rglob("*.parquet")}
     compute.complete(TRIAL, folder)
     after = {path: path.stat().st_mtime_ns for path in folder.rglob("*.parquet")}
@@ -111,26 +111,30 @@ def test_names_beside_marks_do_not_cover_each_other():
     [(2.34e-5, "23 µs"), (9.96e-4, "1.0 ms"), (1.49e-2, "15 ms"), (4e-6, "4.0 µs"), (0.2, "200 ms")],
 )
 def test_times_are_spelled_with_two_digits(seconds, spelled):
-    assert methods.spelled_time(seconds) == spelled
+    assert error_and_time.spelled_time(seconds) == spelled
 
 
 def test_short_names():
-    assert methods.label_of("conditioned[G2,k=3]") == "G2 k=3"
-    assert methods.label_of("auto[exact=no]") == "auto"
-    assert methods.family_of("conditioned[bethe,k=2]") == "conditioned"
-    assert methods.family_of("auto[exact=no]") == "other"
+    assert error_and_time.label_of("conditioned[G2,k=3]") == "G2 k=3"
+    assert error_and_time.label_of("auto[exact=no]") == "auto"
+    assert error_and_time.family_of("conditioned[bethe,k=2]") == "conditioned"
+    assert error_and_time.family_of("auto[exact=no]") == "other"
 
 
 @pytest.fixture(scope="module")
-def published() -> dict[str, store.Rows]:
+def published() -> dict[str, store.StoredRows]:
     return store.read(PUBLISHED)
 
 
 def test_every_method_is_in_the_published_rows(published):
     rows = published["methods"]
     assert rows.settings["networks"] == plan.FULL.studies
-    for column, number in zip(methods.columns_of(rows), range(6), strict=True):
-        served = {method for method in methods.METHODS if number in methods.columns_for(methods.trial(2, 0), method)}
+    for column, number in zip(error_and_time.columns_of(rows), range(6), strict=True):
+        served = {
+            method
+            for method in error_and_time.TIMED_METHODS
+            if number in error_and_time.columns_for(error_and_time.trial(2, 0), method)
+        }
         assert set(column.found) == served
 
 
@@ -138,14 +142,14 @@ def test_the_page_is_that_of_the_rows(published, tmp_path):
     page = ROOT / "docs" / "choosing.md"
     text = page.read_text(encoding="utf-8")
     assert pages.filled(text, published) == text
-    render.write_drawings(methods.figure(published["methods"]), tmp_path)
+    render.write_drawings(error_and_time.figure(published["methods"]), tmp_path)
     for drawing in tmp_path.iterdir():
         assert drawing.read_text() == (page.parent / "figures" / drawing.name).read_text()
 
 
 def test_what_the_rows_must_show(published):
     """Bounds are on one side, and conditioning a bound brings it closer."""
-    for column in methods.columns_of(published["methods"]):
+    for column in error_and_time.columns_of(published["methods"]):
         for method in ("SJJ", "G1", "conditioned[G1,k=2]"):
             if method in column.found:
                 assert column.found[method]["error"] == pytest.approx(column.found[method]["size"])

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import plefka as pf
-from plefka.experiments import compute, misprints, policies, variants
-from plefka.experiments.as_printed import AsPrinted, ByPrintedFixedPoint, printed_target
-from plefka.experiments.settings import Study
-from plefka.experiments.store import read, read_one
-from plefka.experiments.summary import summaries
+from plefka.paper import compute, misprints, policies, variants
+from plefka.paper.as_printed import AsPrinted, ByPrintedFixedPoint, printed_target
+from plefka.paper.experiment_settings import Study
+from plefka.paper.store import read, read_one
+from plefka.paper.summary import summaries
 from tests import slow, zoo
 from tests.experiments import made_up
 from tests.quick import quick_where
@@ -94,7 +94,7 @@ def test_a_study_in_a_tiny_configuration(module, tmp_path):
 
 
 def test_all_schemes_solve_the_same_networks(tmp_path):
-    study = Study("misprints", misprints.COLUMNS, 2, 2, 20, 1)
+    study = Study("misprints", misprints.MISPRINT_COLUMNS, 2, 2, 20, 1)
     compute.complete(study, tmp_path)
     rows = read_one(tmp_path, study)
     for column in study.columns:

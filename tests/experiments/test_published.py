@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from plefka.experiments import compute, pages, plan, render, store
-from plefka.experiments.comparison import cells
-from plefka.experiments.settings import Study
+from plefka.paper import compute, pages, plan, render, store
+from plefka.paper.beside_printed import cells
+from plefka.paper.experiment_settings import Study
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "results"
@@ -17,7 +17,7 @@ FIRST = 30  # networks of each column that are computed again
 
 
 @pytest.fixture(scope="module")
-def everything() -> dict[str, store.Rows]:
+def everything() -> dict[str, store.StoredRows]:
     return store.read(RESULTS)
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import plefka as pf
-from plefka.experiments import compute, networks, pages, plan, radii, radius, render, store
-from plefka.experiments.settings import PARTS, Radii, TruncatedRadii
+from plefka.paper import compute, pages, plan, radii, radius, random_networks, render, store
+from plefka.paper.experiment_settings import PARTS, Radii, TruncatedRadii
 from tests import zoo
 
 ROOT = Path(__file__).parents[2]
@@ -28,8 +28,8 @@ def test_the_rows_are_those_of_single_calls(folder):
     assert rows.complete
     ((_, ((ensemble, observed),)), _) = TINY.groups
     part = rows.where(group="paper 1")
-    stack = networks.draw(ensemble, TINY.seed, 0, TINY.networks)
-    evidence = networks.observe(stack, observed)[0]
+    stack = random_networks.draw(ensemble, TINY.seed, 0, TINY.networks)
+    evidence = random_networks.observe(stack, observed)[0]
     for k in range(TINY.networks):
         found = pf.series(zoo.network_of(stack, k), evidence[k], TINY.order)
         assert part["radius"][k] == pytest.approx(found.radius, rel=1e-4)
@@ -49,12 +49,12 @@ def test_a_report_of_its_own(folder, tmp_path):
 
 
 @pytest.fixture(scope="module")
-def everything() -> dict[str, store.Rows]:
+def everything() -> dict[str, store.StoredRows]:
     return store.read(PUBLISHED)
 
 
 @pytest.fixture(scope="module")
-def published(everything) -> store.Rows:
+def published(everything) -> store.StoredRows:
     return everything["radius"]
 
 
@@ -79,8 +79,8 @@ def test_the_page_is_that_of_the_rows(everything, published, tmp_path):
 @pytest.mark.parametrize("number", range(6))
 def test_the_first_networks_computed_again_have_the_same_radius(published, number):
     (ensemble, observed) = radius.PAPER[number]
-    stack = networks.draw(ensemble, 0, 0, FIRST)
-    evidence = networks.observe(stack, observed)[0]
+    stack = random_networks.draw(ensemble, 0, 0, FIRST)
+    evidence = random_networks.observe(stack, observed)[0]
     again = [pf.series(radii.one_of(stack, k), evidence[k]).radius for k in range(FIRST)]
     column = radius.columns_of(published, "paper")[number]
     np.testing.assert_allclose(column.rows["radius"][:FIRST], again, rtol=1e-3)
@@ -110,8 +110,8 @@ def test_the_rows_of_the_truncated_energy_are_those_of_single_calls(tmp_path):
     rows = store.read_one(tmp_path, TINY_43)
     assert rows.complete
     ((_, ((ensemble, observed),)),) = TINY_43.groups
-    stack = networks.draw(ensemble, TINY_43.seed, 0, TINY_43.networks)
-    evidence = networks.observe(stack, observed)[0]
+    stack = random_networks.draw(ensemble, TINY_43.seed, 0, TINY_43.networks)
+    evidence = random_networks.observe(stack, observed)[0]
     for degree in TINY_43.degrees:
         part = rows.where(degree=degree)
         found = [pf.series(radii.one_of(stack, k), evidence[k], 14, taylor=degree) for k in range(TINY_43.networks)]

@@ -8,11 +8,11 @@ from html.parser import HTMLParser
 
 import pytest
 
-from plefka.experiments import comparison, html, markdown, plan, render, size, store
-from plefka.experiments.printed import printed_networks
-from plefka.experiments.report import Section, Table, Text
-from plefka.experiments.settings import spelled
-from plefka.experiments.summary import Key, Summary, percent, signed
+from plefka.paper import beside_printed, plan, render, report_html, report_markdown, size, store
+from plefka.paper.experiment_settings import spelled
+from plefka.paper.printed import printed_networks
+from plefka.paper.report import ReportTable, Section, Text
+from plefka.paper.summary import Key, Summary, percent, signed
 from tests.experiments import made_up
 
 WITHOUT_JAX = """
@@ -93,24 +93,24 @@ def test_each_part_can_stand_alone(tmp_path):
 def test_surprises_are_explained(folder):
     everything = store.read(folder)
     for table in ("table1", "table2"):
-        for part in comparison.tables(everything[table], everything):
+        for part in beside_printed.tables(everything[table], everything):
             for row in part.rows:
                 errors = re.search(r"\(([0-9.]+) SE\)", row[-2])
                 assert bool(row[-1]) == (errors is None or float(errors[1]) > 3)
 
 
-def cell(networks: int, standard_errors: float) -> comparison.Cell:
+def cell(networks: int, standard_errors: float) -> beside_printed.Cell:
     """G11 on [-5, 5], so many of our standard errors off what was printed."""
     printed, error = -0.044, 0.01
     ours = Summary(printed + standard_errors * error, error, 0.1, networks, 1.0, 0.0, 0.0, 10.0)
-    return comparison.Cell("table1", Key("sigmoid [-5, 5]", "off", "G11"), ours, printed)
+    return beside_printed.Cell("table1", Key("sigmoid [-5, 5]", "off", "G11"), ours, printed)
 
 
 @pytest.mark.parametrize(("networks", "differs"), [(10_000, False), (500, True), (1_000_000, False)])
 def test_the_printed_mean_has_the_error_of_the_papers_own_networks(networks, differs):
     """4.1 of our standard errors: of few networks they are large beside the paper's, of as many both count alike."""
     assert printed_networks("table1") == 10_000
-    words = comparison.explain(cell(networks, 4.1), {})
+    words = beside_printed.explain(cell(networks, 4.1), {})
     assert ("The difference is within these two" not in words) == differs
 
 
@@ -139,11 +139,11 @@ def test_the_full_run_has_no_such_label(folder):
 
 
 def test_nothing_in_a_report_is_markup():
-    section = Section("<b>&", [Text("a < b"), Table("|", ("x", "y"), [("<i>", "|")])])
-    page = html.page("<t>", [], [section], [])
+    section = Section("<b>&", [Text("a < b"), ReportTable("|", ("x", "y"), [("<i>", "|")])])
+    page = report_html.page("<t>", [], [section], [])
     assert "<b>" not in page
     assert "<i>" not in page
-    assert "\\|" in markdown.page("t", [], [section], [])
+    assert "\\|" in report_markdown.page("t", [], [section], [])
 
 
 def test_without_rows_the_command_to_run_is_named(tmp_path):

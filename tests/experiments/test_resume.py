@@ -14,17 +14,17 @@ import numpy as np
 import pytest
 
 from plefka.errors import PlefkaWarning
-from plefka.experiments import compute, tables
-from plefka.experiments.provenance import PACKAGE, source
-from plefka.experiments.settings import Study
-from plefka.experiments.store import Store, read_one
+from plefka.paper import compute, tables_1_2
+from plefka.paper.experiment_settings import Study
+from plefka.paper.store import Store, read_one
+from plefka.runtime.provenance import PACKAGE, source
 
-COLUMNS = tuple(replace(column, methods=("G11", "G12")) for column in tables.TABLE1)
+COLUMNS = tuple(replace(column, methods=("G11", "G12")) for column in tables_1_2.TABLE1)
 STUDY = Study("table1", COLUMNS, networks=60, block=1, max_steps=300, seed=0)
 CODE = """
 import sys
 from pathlib import Path
-from plefka.experiments import compute
+from plefka.paper import compute
 from tests.experiments.test_resume import STUDY
 compute.complete(STUDY, Path(sys.argv[1]))
 """
@@ -67,7 +67,7 @@ def test_a_block_that_fails_leaves_nothing_behind(tmp_path, monkeypatch):
     def fail(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("plefka.atomic.os.replace", fail)
+    monkeypatch.setattr("plefka.runtime.whole_files.os.replace", fail)
     with pytest.raises(KeyboardInterrupt):
         compute.complete(STUDY, tmp_path)
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
@@ -85,7 +85,7 @@ def test_rows_of_other_code_are_computed_again(tmp_path, monkeypatch):
     small = Study("table1", COLUMNS[:1], 4, 2, 300, 0)
     compute.complete(small, tmp_path)
     rows = read_one(tmp_path, small)
-    monkeypatch.setattr("plefka.experiments.store.source", lambda: "other code")
+    monkeypatch.setattr("plefka.paper.store.source", lambda: "other code")
     with pytest.warns(PlefkaWarning, match="table1: 2 of 2 blocks of rows were computed by other code; they are"):
         compute.complete(small, tmp_path)
     again = read_one(tmp_path, small)

@@ -6,22 +6,22 @@ import numpy as np
 import pytest
 
 import plefka as pf
-from plefka.experiments import compute, networks, tables
-from plefka.experiments.provenance import source
-from plefka.experiments.settings import Ensemble, Study
-from plefka.experiments.store import Rows, read_one
+from plefka.paper import compute, random_networks, tables_1_2
+from plefka.paper.experiment_settings import Ensemble, Study
+from plefka.paper.store import StoredRows, read_one
+from plefka.runtime.provenance import source
 from tests import slow
 
 COUNT, BLOCK = 5, 3
 STUDIES = {
     name: Study(name, columns, COUNT, BLOCK, 300, 7)
-    for name, columns in (("table1", tables.TABLE1), ("table2", tables.TABLE2))
+    for name, columns in (("table1", tables_1_2.TABLE1), ("table2", tables_1_2.TABLE2))
 }
 ORDERS = {"G11": (1, 1, 1), "G12": (1, 2, 1), "G22": (2, 2, 2), "G221": (2, 2, 1)}
 
 
 @pytest.fixture(scope="module")
-def computed(tmp_path_factory) -> dict[str, Rows]:
+def computed(tmp_path_factory) -> dict[str, StoredRows]:
     folder = tmp_path_factory.mktemp("tables")
     for study in STUDIES.values():
         compute.complete(study, folder)
@@ -49,9 +49,9 @@ def test_the_provenance_says_how_and_on_what(computed):
     assert str(Path.home()) not in str(rows.provenance)
 
 
-@pytest.mark.parametrize("number", range(len(tables.TABLE2)))
+@pytest.mark.parametrize("number", range(len(tables_1_2.TABLE2)))
 def test_the_observed_state_and_ln_z_are_those_of_sums_over_all_states(computed, number):
-    column = tables.TABLE2[number]
+    column = tables_1_2.TABLE2[number]
     part = computed["table2"].where(ensemble=column.ensemble.name, observed=column.observed, method="G12")
     best = max if column.observed == "likeliest" else min
     for k in (0, COUNT - 1):
@@ -82,22 +82,22 @@ def test_a_bound_never_exceeds_the_truth(computed):
 
 def test_networks_do_not_depend_on_the_blocks():
     ensemble = Ensemble("noisy_or", 0.2, 0.8)
-    whole = networks.draw(ensemble, 3, 0, 250)
-    piece = networks.draw(ensemble, 3, 90, 120)
+    whole = random_networks.draw(ensemble, 3, 0, 250)
+    piece = random_networks.draw(ensemble, 3, 90, 120)
     assert np.array_equal(piece.bias, whole.bias[90:210])
     assert all(np.array_equal(a, b[90:210]) for a, b in zip(piece.weights, whole.weights, strict=True))
-    assert not np.array_equal(networks.draw(ensemble, 4, 0, 1).bias, whole.bias[:1])
+    assert not np.array_equal(random_networks.draw(ensemble, 4, 0, 1).bias, whole.bias[:1])
 
 
 def test_biases_may_have_a_range_of_their_own():
-    net = networks.draw(Ensemble("sigmoid", -5, 5, (0, 0)), 0, 0, 20)
+    net = random_networks.draw(Ensemble("sigmoid", -5, 5, (0, 0)), 0, 0, 20)
     assert not net.bias.any()
     assert np.abs(net.weights[0]).max() > 3
 
 
 def test_other_settings_have_other_rows(tmp_path):
     """Another seed and fewer networks go to folders of their own, and old rows are not touched."""
-    columns = (tables.TABLE1[0],)
+    columns = (tables_1_2.TABLE1[0],)
     studies = [Study("table1", columns, count, 2, 300, seed) for count, seed in ((2, 0), (2, 1), (3, 0))]
     for study in studies:
         compute.complete(study, tmp_path)
@@ -108,10 +108,10 @@ def test_other_settings_have_other_rows(tmp_path):
 
 def single(ensemble: Ensemble, k: int) -> pf.BeliefNetwork:
     """Network k as a network of its own."""
-    stack = networks.draw(ensemble, 7, k, 1)
+    stack = random_networks.draw(ensemble, 7, k, 1)
     layers = np.split(stack.bias[0], [2, 6])
     return pf.BeliefNetwork.layered([W[0] for W in stack.weights], layers, ensemble.activation)
 
 
 def row(state: int) -> np.ndarray:
-    return np.r_[np.full(6, np.nan), networks.STATES[state]]
+    return np.r_[np.full(6, np.nan), random_networks.STATES[state]]

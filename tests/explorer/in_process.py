@@ -16,7 +16,7 @@ from plefka.explorer import bodies
 from plefka.explorer.connections import GuardedProtocol
 from plefka.explorer.held_bodies import HeldBodies
 from plefka.explorer.refusals import on_refusal
-from plefka.explorer.settings import Limits
+from plefka.explorer.settings import QuestionLimits
 
 PATIENCE = 600.0  # seconds: only against a test that hangs
 visitors: list[asyncio.StreamWriter] = []
@@ -47,7 +47,7 @@ class Server(NamedTuple):
 
 
 @contextlib.asynccontextmanager
-async def listening(limits: Limits) -> AsyncIterator[Server]:
+async def listening(limits: QuestionLimits) -> AsyncIterator[Server]:
     app = FastAPI(exception_handlers={HTTPException: on_refusal})
     app.include_router(router)
     held = HeldBodies(limits.held_bytes)
@@ -72,11 +72,11 @@ async def listening(limits: Limits) -> AsyncIterator[Server]:
         await asyncio.sleep(0)
 
 
-def run(visit: Callable[[Server], Awaitable[None]], limits: Limits | None = None) -> None:
+def run(visit: Callable[[Server], Awaitable[None]], limits: QuestionLimits | None = None) -> None:
     """What a visitor does, from its first connection to its last."""
 
     async def whole() -> None:
-        async with asyncio.timeout(PATIENCE), listening(limits or Limits()) as server:
+        async with asyncio.timeout(PATIENCE), listening(limits or QuestionLimits()) as server:
             await visit(server)
 
     asyncio.run(whole())

@@ -6,10 +6,10 @@ import pytest
 
 from plefka.explorer import bodies, guards
 from plefka.explorer.held_bodies import FREE_BYTES, HeldBodies
-from plefka.explorer.settings import Limits
+from plefka.explorer.settings import QuestionLimits
 from tests.explorer.in_process import PATIENCE, Server, opened, run, until
 
-LIMITS = Limits(body_bytes=2**18)
+LIMITS = QuestionLimits(body_bytes=2**18)
 COUNTED = LIMITS.body_bytes - 1 - FREE_BYTES  # of a body that wants one byte
 ROOM = LIMITS.held_bytes // COUNTED
 HEAD = "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n"
@@ -61,7 +61,7 @@ def test_unfinished_bodies_make_room_for_others_and_a_small_one_is_answered(monk
 def test_what_is_held_is_given_back(monkeypatch, end):
     if end == "late":
         monkeypatch.setattr(bodies, "BODY_SECONDS", 0.5)
-    limits = Limits(body_bytes=2**17) if end == "too large" else LIMITS
+    limits = QuestionLimits(body_bytes=2**17) if end == "too large" else LIMITS
 
     async def visit(server):
         reader, writer = await opened(server.port, LARGE)

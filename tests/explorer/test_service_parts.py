@@ -13,14 +13,14 @@ from starlette.exceptions import HTTPException
 
 import plefka as pf
 from plefka.cli import explore, main, serve
-from plefka.explorer import answers, bodies, worker
-from plefka.explorer.answers import Answers
+from plefka.explorer import bodies, worker, worker_answers
 from plefka.explorer.catalogue import Catalogue
 from plefka.explorer.failures import FAILED, NO_MEMORY
 from plefka.explorer.jsons import encoded
-from plefka.explorer.pool import Job, Pool
-from plefka.explorer.processes import Ready
+from plefka.explorer.pool import Pool, WaitingQuestion
 from plefka.explorer.settings import Settings
+from plefka.explorer.worker_answers import Answers
+from plefka.explorer.worker_process import Ready
 
 NETWORK = pf.example("espresso")
 CAUSES, FINDINGS = NETWORK.names[:7], NETWORK.names[7:]
@@ -74,13 +74,13 @@ def test_too_little_memory_is_said(monkeypatch, error):
     def infer(*arguments, **options):
         raise error
 
-    monkeypatch.setattr(answers.pf, "infer", infer)
+    monkeypatch.setattr(worker_answers.pf, "infer", infer)
     (found,) = Answers(NETWORK).answer("infer", [question({})])
     assert found == NO_MEMORY
 
 
 def test_an_answer_that_fails_does_not_end_the_worker(monkeypatch, capsys):
-    monkeypatch.setattr(answers.pf, "infer", lambda *arguments, **options: 1 / 0)
+    monkeypatch.setattr(worker_answers.pf, "infer", lambda *arguments, **options: 1 / 0)
     assert worker._answered(Answers(NETWORK), "infer", [question({})]) == [FAILED]
     assert "ZeroDivisionError" in capsys.readouterr().err
 
@@ -200,12 +200,16 @@ def test_a_batch_stays_far_below_the_limit_of_time():
         found = []
         for pace in (None, 0.001, 1.0, 20.0):
             if pace is not None:
-                pool._learn([Job("infer", question({}), 30.0)], pace)
-            pool._queue(*(Job("infer", question({}), 30.0) for _ in range(100)))
+                pool._learn([WaitingQuestion("infer", question({}), 30.0)], pace)
+            pool._queue(*(WaitingQuestion("infer", question({}), 30.0) for _ in range(100)))
             found.append(len(await pool._next()))
             pool.waiting.clear()
-        alone = Job("infer", question({}), 30.0, alone=True)
-        pool._queue(alone, Job("infer", question({}, check=True), 30.0), Job("infer", question({}), 30.0))
+        alone = WaitingQuestion("infer", question({}), 30.0, alone=True)
+        pool._queue(
+            alone,
+            WaitingQuestion("infer", question({}, check=True), 30.0),
+            WaitingQuestion("infer", question({}), 30.0),
+        )
         return found, [len(await pool._next()) for _ in range(3)]
 
     assert asyncio.run(sizes()) == ([8, 64, 10, 1], [1, 1, 1])

@@ -9,12 +9,12 @@ import weakref
 import pytest
 import uvicorn
 
-from plefka import extras
 from plefka.cli import INTERRUPTED, app, main
 from plefka.explorer import running
 from plefka.explorer.pool import Pool
-from plefka.explorer.processes import Process
 from plefka.explorer.service import Service
+from plefka.explorer.worker_process import Process
+from plefka.runtime import extras
 
 COMMAND = ["explore", "example:espresso", "--no-open", "--port", "0", "--workers", "1"]
 BEFORE = {  # what is called while the service is being made

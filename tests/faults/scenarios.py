@@ -13,17 +13,17 @@ import numpy as np
 import plefka as pf
 from plefka.cli import INTERRUPTED, main
 from plefka.errors import PlefkaError
-from plefka.experiments import compute, tables
-from plefka.experiments.settings import Study
-from plefka.experiments.store import read_one
-from plefka.workers.teams import Team
+from plefka.paper import compute, tables_1_2
+from plefka.paper.experiment_settings import Study
+from plefka.paper.store import read_one
+from plefka.scale.workers.teams import Team
 
 OLD = pf.BeliefNetwork.diagnosis(
     {"cause": ["flu"], "prior": [0.5]}, {"finding": ["fever"], "cause": ["flu"], "probability": [0.5]}
 )
 NEW = pf.example("espresso")
 ROWS = np.array([[1, 0, 1, 1], [0, 0, 1, 0], [1, 1, 0, 1], [0, 1, 1, 1]] * 2, float)
-STUDY = Study("table1", (replace(tables.TABLE1[0], methods=("G11",)),), networks=4, block=2, max_steps=20, seed=0)
+STUDY = Study("table1", (replace(tables_1_2.TABLE1[0], methods=("G11",)),), networks=4, block=2, max_steps=20, seed=0)
 
 
 def tree(folder: Path) -> dict[str, bytes]:

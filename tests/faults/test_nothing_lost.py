@@ -14,12 +14,12 @@ import pandas as pd
 import pytest
 
 import plefka as pf
-from plefka import atomic
 from plefka.cli import main
 from plefka.errors import InvalidFile, NotWritten, PlefkaWarning
-from plefka.experiments import compute
-from plefka.experiments.store import Store, read_one
 from plefka.learning import checkpoint
+from plefka.paper import compute
+from plefka.paper.store import Store, read_one
+from plefka.runtime import whole_files
 from tests.faults.disk import Disk, Full
 from tests.faults.scenarios import NEW, OLD, ROWS, STUDY, tree
 
@@ -178,18 +178,21 @@ def test_a_second_run_to_one_output_is_refused_at_its_start(tmp_path, name, monk
             infer(tmp_path / name)
         return pf.infer(*arguments, **options)
 
-    monkeypatch.setattr("plefka.rows.asked.infer", while_it_runs)
+    monkeypatch.setattr("plefka.scale.rows.row_questions.infer", while_it_runs)
     assert infer(tmp_path / name).rows == 8
     assert seen == [0, 1, 2, 3]  # the second run has not solved anything
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
 def test_a_second_run_of_everything_else_is_refused(tmp_path):
-    with atomic.only_run(tmp_path / "run.npz"), pytest.raises(InvalidFile, match=r"run.npz: another run writes to it"):
+    with (
+        whole_files.only_run(tmp_path / "run.npz"),
+        pytest.raises(InvalidFile, match=r"run.npz: another run writes to it"),
+    ):
         pf.fit(pf.ensembles.to_learn((2,), ROWS, 0), ROWS, "SJJ", epochs=1, checkpoint=tmp_path / "run.npz")
     store = Store(tmp_path, STUDY)
     store.folder.mkdir(parents=True)
-    claim = atomic.only_run(store.folder, store.folder / atomic.LOCK)
+    claim = whole_files.only_run(store.folder, store.folder / whole_files.LOCK)
     with claim, pytest.raises(InvalidFile, match="another run writes to it"):
         compute.complete(STUDY, tmp_path)
 
@@ -201,7 +204,7 @@ def test_a_second_command_is_refused(tmp_path, command, capsys):
     source = ["net.json"] if command == "convert" else ["net.json", "rows.csv"] if command == "impute" else ["rows.csv"]
     out = tmp_path / "out.json" if command != "impute" else tmp_path / "out.csv"
     arguments = [command, *(str(tmp_path / name) for name in source), *(["--out"] if command != "convert" else [])]
-    with atomic.only_run(out):
+    with whole_files.only_run(out):
         assert main([*arguments, str(out)]) == 2
     assert f"{out.name}: another run writes to it" in capsys.readouterr().err
 
@@ -223,10 +226,10 @@ def test_the_lock_of_a_process_that_was_killed_is_free(tmp_path):
         assert process.stdout is not None
         assert process.stdout.readline() == b"held\n"
         with pytest.raises(InvalidFile, match=f"another run writes to it .process {process.pid} on"):
-            atomic.only_run(out).__enter__()
+            whole_files.only_run(out).__enter__()
         process.kill()
         process.wait()
-    with atomic.only_run(out):
+    with whole_files.only_run(out):
         assert [path.name for path in tmp_path.iterdir()] == [".out.lock"]
     assert not list(tmp_path.iterdir())
 

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 import plefka as pf
-from plefka.evidence import as_evidence
-from plefka.exact import draws
-from plefka.exact.elimination import LOGARITHMS, PLAIN, eliminated
-from plefka.exact.factors import Logs, factors_of
+from plefka.exact import posterior_draws
+from plefka.exact.elimination import LOGARITHMS, PLAIN_NUMBERS, eliminated
+from plefka.exact.elimination_steps import Match, Multiply
+from plefka.exact.log_factors import Logs, factors_of
 from plefka.exact.ordering import plan
-from plefka.exact.steps import Match, Multiply
-from plefka.reduction.edges import EdgeList
+from plefka.reduction.edge_list import EdgeList
+from plefka.reduction.evidence import as_evidence
 from plefka.reduction.reduce import reduce
 from tests import mixed_networks, zoo
 from tests.two_layers import two_layer
@@ -63,14 +63,14 @@ def factors_for(case):
     return factors_of(question, EdgeList.of(question.storage), Logs.of(question.model.activation), np.array([0]))
 
 
-@pytest.mark.parametrize("arithmetic", [PLAIN, LOGARITHMS], ids=["plain", "logarithms"])
+@pytest.mark.parametrize("arithmetic", [PLAIN_NUMBERS, LOGARITHMS], ids=["plain", "logarithms"])
 @pytest.mark.parametrize("case", CASES)
 def test_pairs_and_means_are_those_of_the_posterior(case, arithmetic):
     """P(both on) follows from ln Z with one unit held on, and the mean of the other there."""
     factors = factors_for(case)
     order = plan(factors.structure)
     found, rng = eliminated(factors, order), np.random.default_rng(0)
-    run = draws._Draws(factors, order, arithmetic, COUNT, rng)
+    run = posterior_draws._Draws(factors, order, arithmetic, COUNT, rng)
     run.total()
     drawn = run.of_units()
     assert set(drawn) == set(found.mean_of) == set(factors.structure.free)
@@ -97,7 +97,7 @@ def test_draws_go_over_to_logarithms_where_numbers_would_underflow():
     order = plan(factors.structure)
     unlikely = {switch: log + np.array([[0.0], [-600.0]]) for switch, log in factors.strength.items()}
     tiny = {unit: np.array([[0.0], [-700.0]]) for unit in factors.leak}
-    drawn = draws.drawn(factors._replace(strength=unlikely, leak=tiny), order, 1000, np.random.default_rng(0))
+    drawn = posterior_draws.drawn(factors._replace(strength=unlikely, leak=tiny), order, 1000, np.random.default_rng(0))
     means = eliminated(factors._replace(strength=unlikely, leak=tiny), order).mean_of
     for unit, states in drawn.items():
         assert states.mean() == pytest.approx(means[unit][0], abs=0.08)

@@ -5,7 +5,7 @@ import pytest
 
 import plefka as pf
 from plefka.errors import InvalidMethod, MethodDoesNotApply
-from plefka.findings import posterior
+from plefka.sampling.findings import findings
 from tests import mixed_networks, zoo
 from tests.compilations import compilations
 from tests.data import names_in
@@ -133,10 +133,10 @@ def test_the_same_question_has_the_same_answer_and_compiles_nothing():
 
 
 def test_few_draws_that_carry_weight_are_no_answer(monkeypatch):
-    monkeypatch.setattr(posterior, "FEWEST_EFFECTIVE", np.inf)
+    monkeypatch.setattr(findings, "FEWEST_EFFECTIVE", np.inf)
     network, row = two_layer(1, CAUSES, MOST_FINDINGS)
     assert pf.infer(network, row, "findings[k=9]").converged
-    monkeypatch.setattr(posterior, "is_enough", lambda *_: False)
+    monkeypatch.setattr(findings, "is_enough", lambda *_: False)
     found = pf.infer(network, row, "findings[k=1]", throw=False)
     assert found.status is pf.Status.OUT_OF_STEPS
     with pytest.raises(pf.InferenceFailed, match=r"of findings k and samples.*effective sample size .* of 4,096 draws"):
@@ -154,7 +154,7 @@ def test_nothing_on_is_exact():
 def test_what_it_does_not_apply_to_is_refused(monkeypatch):
     with pytest.raises(MethodDoesNotApply, match=r"findings does not apply: it transforms noisy-or units.*Use bethe"):
         pf.infer(zoo.ZOO["sigmoid, layered"], {0: 1}, "findings")
-    monkeypatch.setattr(posterior, "MOST_SECONDS", 0)
+    monkeypatch.setattr(findings, "FINDINGS_SECONDS", 0)
     network = zoo.dense(10, 0.1, 0.8, "noisy_or", 5, share=0.5)
     with pytest.raises(MethodDoesNotApply, match=r"hidden units depend on each other too strongly"):
         pf.infer(network, {8: 1, 9: 1}, "findings")

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import plefka as pf
-from plefka.formats import FORMATS, NATIVE, native_json, native_npz
+from plefka.files import FORMATS, NATIVE, native_json, native_npz
 from plefka.networks.edges import Edges
 
 SUFFIXES = list(NATIVE)

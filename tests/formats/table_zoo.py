@@ -8,8 +8,8 @@ from benchmarks import fuzz_originals
 from tests.data import path_of
 
 import plefka as pf
-from plefka.formats import bif, ergo, uai, xmlbif
-from plefka.formats.tables import TableNetwork, TableUnit
+from plefka.files import bif, ergo, uai, xmlbif
+from plefka.files.conditional_tables import TableNetwork, TableUnit
 
 READERS = {".bif": bif.loads, ".xmlbif": xmlbif.loads, ".uai": uai.loads, ".erg": ergo.loads}
 WRITERS = {".bif": bif.dumps, ".xmlbif": xmlbif.dumps, ".uai": uai.dumps}

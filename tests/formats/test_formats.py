@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import plefka as pf
 from plefka.errors import InvalidFile, InvalidInput
-from plefka.formats import FORMATS, load, native_json, native_npz, save
+from plefka.files import FORMATS, load, native_json, native_npz, save
 from plefka.networks.blocks import Blocks
 from plefka.networks.edges import Edges
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import plefka as pf
 from plefka.errors import InvalidFile, PlefkaError
-from plefka.formats import FORMATS, load, native_npz, save
+from plefka.files import FORMATS, load, native_npz, save
 
 fuzz = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 FUZZED = ["dense stack", "sparse, named", "sparse stack", "layered", "sparse, certain"]

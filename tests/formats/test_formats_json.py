@@ -8,7 +8,7 @@ import pytest
 from format_zoo import GOOD
 
 from plefka.errors import InvalidFile
-from plefka.formats import load
+from plefka.files import load
 
 
 def change(name, *path_and_value):

@@ -9,7 +9,7 @@ import pytest
 from format_zoo import ZOO, arrays_of, lower, npz_of, with_raw
 
 from plefka.errors import InvalidFile
-from plefka.formats import load, native_npz
+from plefka.files import load, native_npz
 
 
 def replaced(name, **arrays):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import plefka as pf
-from plefka.formats import native_json, native_npz
+from plefka.files import native_json, native_npz
 
 PROBIT = pf.Custom(lambda x: 0.5 + 0.3 * np.tanh(1) * x / (1 + abs(x)), name="probit")
 UNITS = [("a", [], "noisy_or", [], 0.1), ("b", ["a"], pf.Table([0.25, 0.5])), ("c", ["a"], "noisy_or", [0.5], 0.2)]

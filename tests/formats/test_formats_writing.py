@@ -9,11 +9,11 @@ import pytest
 from format_zoo import SUFFIXES, ZOO, assert_same, lower
 
 import plefka as pf
-from plefka import atomic
 from plefka.errors import InvalidFile, InvalidInput, InvalidNetwork
-from plefka.formats import load, save
-from plefka.formats.stored import check_storable
+from plefka.files import load, save
+from plefka.files.stored import check_storable
 from plefka.networks.blocks import Blocks
+from plefka.runtime import whole_files
 
 
 def half_write(file, content, write=os.write):
@@ -66,7 +66,7 @@ def test_a_save_keeps_modes_and_links(tmp_path):
 
 def test_writing_is_exclusive(tmp_path, monkeypatch):
     """A temporary name that is taken, perhaps by another process, is not written over."""
-    monkeypatch.setattr(atomic.secrets, "token_hex", lambda count: "taken")
+    monkeypatch.setattr(whole_files.secrets, "token_hex", lambda count: "taken")
     taken = tmp_path / ".plefka-taken.tmp"
     taken.write_text("theirs")
     with pytest.raises(InvalidFile, match="File exists"):

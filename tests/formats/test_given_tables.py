@@ -11,9 +11,9 @@ from tests.formats.table_zoo import random_tables
 
 import plefka as pf
 from plefka.errors import InvalidFile
-from plefka.formats import native_json, native_npz
-from plefka.formats.from_tables import network_of
-from plefka.formats.tables import TableNetwork, TableUnit
+from plefka.files import native_json, native_npz
+from plefka.files.conditional_tables import TableNetwork, TableUnit
+from plefka.files.from_tables import network_of
 
 FORMATS = {"json": native_json, "npz": native_npz}
 ROUNDED = 7  # digits of probabilities

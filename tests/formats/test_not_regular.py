@@ -11,11 +11,11 @@ import pytest
 import plefka as pf
 from plefka.cli import main
 from plefka.errors import InvalidFile
-from plefka.formats import FORMATS, TABLE_FORMATS, load_evidence
+from plefka.files import FORMATS, TABLE_FORMATS, load_evidence
 from plefka.learning import checkpoint
-from plefka.tabular.dataset import as_dataset
-from plefka.tabular.files import READERS, about_rows
-from plefka.tabular.table import read_table
+from plefka.tables.dataset import as_dataset
+from plefka.tables.table import read_table
+from plefka.tables.table_files import READERS, about_rows
 
 NETWORK = pf.example("espresso")
 PIPE = "it must be a regular file; got a named pipe. Save its content in a file and read that"

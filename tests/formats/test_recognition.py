@@ -11,12 +11,12 @@ from tests.data import path_of, read_json
 
 import plefka as pf
 from plefka.errors import InvalidFile, InvalidInput, InvalidNetwork, PlefkaWarning
-from plefka.formats import ergo, uai
-from plefka.formats.from_tables import network_of, tables_of
-from plefka.formats.relabelling import flipped
-from plefka.formats.tables import TableNetwork, TableUnit
-from plefka.linear_fits import NEGATED, NOISY_OR, SIGMOID
-from plefka.recognition import TABLE, expanded, probabilities, recognised
+from plefka.files import ergo, uai
+from plefka.files.conditional_tables import TableNetwork, TableUnit
+from plefka.files.from_tables import network_of, tables_of
+from plefka.files.linear_fits import NEGATED, NOISY_OR, SIGMOID
+from plefka.files.recognition import TABLE, expanded, probabilities, recognised
+from plefka.files.relabelling import flipped
 
 
 def fan(table, states=("no", "yes")):

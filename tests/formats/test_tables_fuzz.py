@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plefka.errors import InvalidFile
-from plefka.formats import uai
+from plefka.files import uai
 
 COUNT = 150
 

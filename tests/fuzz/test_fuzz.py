@@ -9,9 +9,8 @@ import pytest
 from mpmath import mp, mpf
 
 import plefka as pf
-from plefka import recovery
-from plefka.exact.ways import Exactly
-from plefka.reduction import reduce, summing
+from plefka.exact.cheapest_sum import Exactly
+from plefka.reduction import recovery, reduce, summing
 from tests import oracle
 from tests.fuzz.drawing import KINDS, Draw, drawn, kind_of
 from tests.fuzz.enumeration import Enumeration

@@ -12,9 +12,20 @@ import numpy as np
 
 import plefka as pf
 from plefka.errors import MethodDoesNotApply
-from plefka.free_energies.orders import Orders
-from plefka.free_energies.taylor import Taylor
-from plefka.methods import METHODS, Auto, Bethe, Conditioned, Findings, Gibbs, HigherOrder, MeanField, Method, Mixture
+from plefka.mean_field.orders import Orders
+from plefka.mean_field.taylor import Taylor
+from plefka.methods.library import (
+    METHODS,
+    Auto,
+    Bethe,
+    Conditioned,
+    Findings,
+    Gibbs,
+    HigherOrder,
+    MeanField,
+    Method,
+    Mixture,
+)
 from tests import zoo
 
 SIZE = 12

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import plefka as pf
-from plefka.methods import METHODS, Method
+from plefka.methods.library import METHODS, Method
 from tests import zoo
 from tests.compilations import compilations
 from tests.laws import cases

@@ -11,7 +11,7 @@ import numpy as np
 import plefka as pf
 from plefka.errors import PlefkaError
 from plefka.learning import of_beliefs as loop
-from plefka.learning.processes import join
+from plefka.learning.process_group import join
 
 EPOCHS = 20
 MACHINES = ("exact", "persistent")  # methods

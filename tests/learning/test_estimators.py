@@ -342,7 +342,7 @@ def test_a_threshold_makes_rows_binary():
 
 
 def test_the_bar_is_shown_on_request(monkeypatch, capsys):
-    monkeypatch.setattr("plefka.progress.PATIENCE", 0.0)
+    monkeypatch.setattr("plefka.progress.QUIET_SECONDS", 0.0)
     monkeypatch.setitem(progress.STYLE[False], "mininterval", 0.0)
     for verbose, shown in ((False, False), (True, True)):
         BeliefNetworkModel(**LEARNED, epochs=2, verbose=verbose).fit(pairs()[0])

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import plefka as pf
+from plefka.learning.gradient_step import StepSettings, solve_rows
 from plefka.learning.of_beliefs import settings as settings_of
 from plefka.learning.parameters import parametrisation
 from plefka.learning.patterns import as_patterns
-from plefka.learning.step import Settings, solve_rows
-from plefka.methods import MeanField, parse_method
-from plefka.precision import precision
+from plefka.methods.library import MeanField, parse_method
+from plefka.runtime.precision import precision
 from plefka.solvers.monotone import Monotone
 from tests.learning.test_fit import ROWS, small
 from tests.quick import quick_where
@@ -32,7 +32,7 @@ def probit():
     )
 
 
-def careful(network: pf.BeliefNetwork, method: str) -> Settings:
+def careful(network: pf.BeliefNetwork, method: str) -> StepSettings:
     """As for a step of learning, but every row is solved until it converges."""
     chosen, rules = parse_method(method), parametrisation(network, None, None, None)
     assert isinstance(chosen, MeanField)

@@ -21,7 +21,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import plefka as pf
 from plefka.errors import InvalidInput
-from plefka.sklearn import BoltzmannMachineModel, RestrictedBoltzmannMachine, machines
+from plefka.sklearn import BoltzmannMachineModel, RestrictedBoltzmannMachine, machine_estimators
 
 KINDS = [RestrictedBoltzmannMachine, BoltzmannMachineModel]
 QUICK: dict[str, Any] = {"epochs": 1, "batch_size": 8, "random_state": 0}
@@ -183,7 +183,7 @@ def test_without_hidden_units_there_is_no_transform():
 def test_rows_that_leave_many_units_are_answered_by_a_method(restricted, monkeypatch, method, answers):
     model = RestrictedBoltzmannMachine(3, method, learning_rate=0.1, epochs=2, random_state=0).fit(noisy_pairs()[0])
     assert model.score_is_bound_  # all sums are short
-    monkeypatch.setattr(machines, "MOST_WORK", 3)
+    monkeypatch.setattr(machine_estimators, "SCORE_WORK", 3)
     assert not model.partial_fit(noisy_pairs()[0]).score_is_bound_
     rows = with_gaps(noisy_pairs()[0])[:6]
     complete = ~np.isnan(rows).any(axis=1)
@@ -199,7 +199,7 @@ def test_rows_that_leave_many_units_are_answered_by_a_method(restricted, monkeyp
 def test_rows_that_are_not_solved_are_warned_about(restricted, monkeypatch):
     hasty = copy(restricted)
     hasty.fitted_ = replace(restricted.fitted_, method=pf.parse_method("G2[max_steps=1]"))
-    monkeypatch.setattr(machines, "MOST_WORK", 3)
+    monkeypatch.setattr(machine_estimators, "SCORE_WORK", 3)
     with pytest.warns(ConvergenceWarning, match="2 of 2 rows: ran out of steps"):
         hasty.score(np.full((2, 4), np.nan))
 
@@ -207,13 +207,13 @@ def test_rows_that_are_not_solved_are_warned_about(restricted, monkeypatch):
 def test_the_sampled_ln_z_is_near_the_exact_one_and_kept(monkeypatch):
     rows = noisy_pairs()[0]
     exact = RestrictedBoltzmannMachine(3, "persistent", epochs=5, random_state=0).fit(rows)
-    monkeypatch.setattr(machines, "QUICK", 0.0)
+    monkeypatch.setattr(machine_estimators, "SCORE_SECONDS", 0.0)
     first, second = (copy_of(exact).fit(rows) for _ in range(2))
     np.testing.assert_array_equal(first.machine_.weights, exact.machine_.weights)
     assert 0 < first.log_partition_error_ < 0.1
     assert abs(first.log_partition_ - exact.log_partition_) < 5 * first.log_partition_error_
     assert first.log_partition_ == second.log_partition_
-    monkeypatch.setattr(machines, "log_partitions", None)  # it is not computed again
+    monkeypatch.setattr(machine_estimators, "log_partitions", None)  # it is not computed again
     np.testing.assert_allclose(first.score_samples(rows) + first.log_partition_, enumerated(first, rows), rtol=1e-10)
 
 
@@ -260,8 +260,8 @@ def test_optimisers_are_those_of_fit(monkeypatch, hidden, gaps, makes, rate):
     """Unless a rate is given, learning is that of `pf.fit` with the same start and seed."""
     rows = with_gaps(noisy_pairs()[0]) if gaps else noisy_pairs()[0]
     seen = []
-    plain = getattr(machines, makes)
-    monkeypatch.setattr(machines, makes, lambda *size: seen.append(size) or plain(*size))
+    plain = getattr(machine_estimators, makes)
+    monkeypatch.setattr(machine_estimators, makes, lambda *size: seen.append(size) or plain(*size))
     model = BoltzmannMachineModel(hidden, "persistent", epochs=2, learning_rate=rate, random_state=0).fit(rows)
     assert seen == [() if rate is None else (rate,)]
     if rate is None:

@@ -70,7 +70,7 @@ def test_chunks_of_rows_are_scored_as_all_at_once(monkeypatch):
     network = small("sigmoid")
     rows = np.random.default_rng(0).integers(0, 2, (30, 4)).astype(float)
     whole = pf.score(network, rows).log_likelihood
-    monkeypatch.setattr("plefka.learning.likelihood.MOST_NUMBERS", 5 * 2**5)  # five patterns at once
+    monkeypatch.setattr("plefka.learning.likelihood.SUMMED_NUMBERS", 5 * 2**5)  # five patterns at once
     np.testing.assert_allclose(pf.score(network, rows).log_likelihood, whole, rtol=1e-12)
 
 

@@ -11,7 +11,7 @@ from plefka.learning import of_beliefs as loop
 from plefka.learning import stream as streams
 from plefka.learning.patterns import as_patterns
 from plefka.learning.stream import Stream
-from plefka.tabular.dataset import as_dataset
+from plefka.tables.dataset import as_dataset
 from tests.learning import pair
 
 pd = pytest.importorskip("pandas")

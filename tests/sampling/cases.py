@@ -3,7 +3,7 @@
 import numpy as np
 
 import plefka as pf
-from plefka.evidence import Evidence, as_evidence
+from plefka.reduction.evidence import Evidence, as_evidence
 from plefka.reduction.reduce import Part, reduce
 
 NEVER, ALWAYS = 0.0, np.inf

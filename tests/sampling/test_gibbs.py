@@ -8,13 +8,13 @@ import scipy.sparse as sp
 
 import plefka as pf
 from plefka.errors import InvalidMethod, MethodDoesNotApply, MissingExtra
-from plefka.methods import Gibbs, parse_method
+from plefka.inference.solution import Status
+from plefka.methods.library import Gibbs, parse_method
 from plefka.sampling.annealing import anneal
 from plefka.sampling.gibbs import Sampled, sample_posterior
-from plefka.sampling.importance import Average, averaged
-from plefka.sampling.sweeps import Sampler
+from plefka.sampling.gibbs_sweeps import Sampler
+from plefka.sampling.importance import WeightedAverage, averaged
 from plefka.sampling.visits import visits
-from plefka.solution import Status
 from tests import zoo
 from tests.compilations import compilations
 from tests.quick import quick_where
@@ -141,7 +141,7 @@ def test_a_second_call_compiles_nothing():
 # ---- annealing -------------------------------------------------------------------------------------------------------
 
 
-def annealed(name: str, seed: int, temperatures: int) -> Average:
+def annealed(name: str, seed: int, temperatures: int) -> WeightedAverage:
     sampler, seeds = Sampler(cases.part_of(*CASES[name]).question), np.random.SeedSequence(seed)
     return averaged(anneal(sampler, runs=64, together=8, temperatures=temperatures, seed=seeds)[0])
 

@@ -8,7 +8,7 @@ from arviz_stats.base.array import array_stats
 
 import plefka as pf
 from plefka.errors import InvalidInput, MissingExtra
-from plefka.sampling import draws as module
+from plefka.sampling import chain_draws as module
 from tests import zoo
 
 NETWORKS = {name: net for name, net in zoo.ZOO.items() if name in ("sigmoid, layered", "noisy-or, sparse")}

@@ -7,11 +7,11 @@ import pytest
 
 import plefka as pf
 from plefka.errors import InvalidInput, MethodDoesNotApply
-from plefka.posterior import LOWER_BOUND
+from plefka.inference.check_verdict import Check
+from plefka.methods.posterior import LOWER_BOUND
 from plefka.sampling.diagnostics import of_chains, smoothed
-from plefka.sampling.fields import Target
 from plefka.sampling.importance import Proposals, weighted_draws, widened
-from plefka.sampling.verdict import Check
+from plefka.sampling.state_weights import Target
 from tests import zoo
 from tests.compilations import compilations
 from tests.sampling import cases
@@ -91,7 +91,7 @@ def test_draws_are_adapted_to_a_mode_that_the_solution_does_not_have(monkeypatch
 @pytest.mark.slow
 def test_methods_that_find_a_mixture_are_checked_by_it(monkeypatch):
     """Also in the second row, of other units, and for units that the mixture does not have."""
-    monkeypatch.setattr("plefka.sampling.drawing.affordable", lambda *_: None)  # no draws by findings
+    monkeypatch.setattr("plefka.sampling.proposals.affordable", lambda *_: None)  # no draws by findings
     network = pf.ensembles.layered((3, 8), 0, 2, 1, 0, "noisy_or").take(0)
     rows = np.full((2, 11), np.nan)
     rows[0, 3:9], rows[1, 4:] = 1.0, 1.0

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 import plefka as pf
-from plefka.evidence import as_evidence
+from plefka.inference.check_sentences import NOT_CONVERGED
+from plefka.inference.solution import Status
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.boltzmann import BoltzmannMachine
+from plefka.reduction.evidence import as_evidence
 from plefka.sampling.importance import averaged
 from plefka.sampling.populations import OfPopulation
-from plefka.sampling.sentences import NOT_CONVERGED
-from plefka.solution import Status
 from tests import zoo
 from tests.boltzmann.test_real_machines import read
 
@@ -70,7 +70,7 @@ def test_the_check_reduces_nothing(monkeypatch):
 
     for kind in (BeliefNetwork, BoltzmannMachine):
         monkeypatch.setattr(kind, "reduced", refuse)
-    monkeypatch.setattr("plefka.recovery.solved", refuse)
+    monkeypatch.setattr("plefka.reduction.recovery.solved", refuse)
     assert all(np.isfinite(solution.check(seed=0).log_likelihood) for solution in solutions)
 
 

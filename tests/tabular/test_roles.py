@@ -4,8 +4,8 @@ import pandas as pd
 import pytest
 
 from plefka.errors import PlefkaWarning
-from plefka.tabular.columns import of_frame
-from plefka.tabular.roles import roles_of
+from plefka.tables.columns import of_frame
+from plefka.tables.roles import roles_of
 
 KNOWN = ("fever", "cough")
 RECOGNISED = {

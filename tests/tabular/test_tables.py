@@ -13,7 +13,7 @@ import pytest
 import plefka as pf
 from plefka.cli import main
 from plefka.errors import InvalidFile, InvalidInput, PlefkaWarning
-from plefka.tabular.table import read_table
+from plefka.tables.table import read_table
 
 NAN = float("nan")
 NAMES = ["a", "b", "c", "d"]

@@ -9,7 +9,7 @@ import pytest
 
 import plefka as pf
 from plefka.errors import InvalidEvidence
-from plefka.tabular.words import NO_STATE, meaning, states_of
+from plefka.tables.values import NO_STATE, meaning, states_of
 
 NAN = float("nan")
 MEANS = {

@@ -6,7 +6,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-BLOCK = 2**17  # numbers that are worked on at once
+NUMBERS_PER_BLOCK = 2**17  # numbers that are worked on at once
 
 
 def map_columns(function: Callable, work: int, *arrays) -> Any:
@@ -36,7 +36,7 @@ def blocks_of(work: int, arrays: tuple) -> tuple:
     """How many columns there are, the blocks of the arrays that have them, and how to put in those that do not."""
     leaves, form = jax.tree.flatten(arrays)
     columns = max(x.shape[-2] for x in leaves)
-    blocks = min(columns, -(-columns * work // BLOCK))
+    blocks = min(columns, -(-columns * work // NUMBERS_PER_BLOCK))
     if blocks <= 1:
         return columns, None, None
     width = -(-columns // blocks)

@@ -2,14 +2,14 @@
 
 from math import inf
 
-from plefka.activations import Activation, Mixed, NoisyOr, Sigmoid
 from plefka.averages.average import Average
 from plefka.averages.enumerated import Enumerated
 from plefka.averages.exponentials import Exponentials
 from plefka.averages.fourier import Fourier
 from plefka.averages.gauss_hermite import GaussHermite
+from plefka.networks.activations import Activation, Mixed, NoisyOr, Sigmoid
 
-FEW = 5  # parents whose states are fewer than the nodes of a quadrature
+FEW_PARENTS = 5  # parents whose states are fewer than the nodes of a quadrature
 MOST = 12  # parents whose states can be summed over
 
 
@@ -20,7 +20,7 @@ def choose(activation: Activation, positions: int, reach: float, leak: float, la
     `leak` is the smallest h, which matters for noisy-or.
     """
     activation = of_parents(activation, positions)
-    if positions <= FEW or activation.mixes_kinds:
+    if positions <= FEW_PARENTS or activation.mixes_kinds:
         return Enumerated(activation)
     if isinstance(activation, Sigmoid):
         average = Fourier(reach, largest)

@@ -13,11 +13,11 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.polynomial import Polynomial
 
-from plefka.activations import horner
+from plefka.networks.activations import horner
 
 MOST_TERMS = 24
 TARGET = 1e-10  # of the quadrature
-STEP = 2**11  # edges that are added at once
+COLUMNS_AT_ONCE = 2**11  # edges that are added at once
 CACHE = 2**18  # weights whose powers stay near the processor
 WIDEST_ERROR = 0.5  # of ln Psi at any node, beyond which it may grow
 
@@ -73,7 +73,7 @@ def kappas_of(count: int, u) -> list:
 def edge_power_sums(count: int, w, u):
     """The same where every edge has its own mean: some positions at a time, all columns beside each other."""
     positions, shape = len(w), jnp.broadcast_shapes(w.shape[1:], u.shape[1:])
-    size = max(1, min(positions, STEP // max(shape[0] * shape[1], 1)))
+    size = max(1, min(positions, COLUMNS_AT_ONCE // max(shape[0] * shape[1], 1)))
     steps = -(-positions // size)
 
     def in_steps(x):

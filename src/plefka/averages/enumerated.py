@@ -13,10 +13,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from plefka.activations import Activation, Custom
 from plefka.averages.average import Average, message, of_edges
-from plefka.averages.blocks import BLOCK, map_columns
+from plefka.averages.blocks import NUMBERS_PER_BLOCK, map_columns
 from plefka.averages.parents import Parents, log_mix, log_terms
+from plefka.networks.activations import Activation, Custom
 from plefka.networks.storage import off_diagonal
 
 SMALLEST_MEAN = 1e-150  # the product of the inverses of two such is still a number
@@ -86,7 +86,7 @@ def over_states(averages: Callable, mixture: Callable, w, u, h):
     `u` are means, or Parents.
     """
     rows = rows_of(u)
-    low = min(len(w), max(1, (BLOCK // rows).bit_length() - 1))  # so many parents are averaged over at once
+    low = min(len(w), max(1, (NUMBERS_PER_BLOCK // rows).bit_length() - 1))  # so many parents are averaged over at once
     high = len(w) - low
 
     def one(w, u, h):

@@ -15,13 +15,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from plefka.activations import log_noisy_or
 from plefka.averages.average import Average, mean_field, message, of_edges
 from plefka.averages.blocks import map_columns
 from plefka.averages.curvatures import curvatures_by_columns, no_curvatures, products_of_pairs
 from plefka.averages.one_pass import sums_over_nodes, with_slopes
 from plefka.averages.parents import Parents, log_tilt
 from plefka.averages.products import REAL, all_but_one, products
+from plefka.networks.activations import log_noisy_or
 
 FIRST, RATIO, LAST = 10, 1.44, 30.0  # t = 1, 2, ..., FIRST, then by RATIO up to LAST / leak: within 2e-10
 SMALLEST_LEAK = 1e-12
@@ -92,7 +92,7 @@ def equivalent(w, parents: Parents):
     return -jnp.where(mild, jnp.log1p(jnp.where(mild, gain, 0.0)), log_tilt(-w, parents))
 
 
-class AtNode(NamedTuple):
+class ExponentialNode(NamedTuple):
     """The factors f = (1 - u) off + u on, P = <exp(-t x)>, and P without each of its factors.
 
     on / off is exp(-t w); neither is above 1, as P starts from the lowest field.
@@ -120,7 +120,7 @@ def walk(leak: float, visit: Callable, total, w, u, h):
         f = f + jax.lax.stop_gradient(jnp.maximum(smallest - f, 0.0))
         alone = jnp.exp(-t * lowest)
         (P,), (L,) = products(REAL, (f,))
-        return visit(total, AtNode(on, on - off, f, alone * P, alone * L), t, c), None
+        return visit(total, ExponentialNode(on, on - off, f, alone * P, alone * L), t, c), None
 
     return jax.lax.scan(step, total, tuple(jnp.asarray(x, u.dtype) for x in (t, c)))[0]
 

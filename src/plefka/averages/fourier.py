@@ -23,7 +23,7 @@ from plefka.averages.cumulants import log_psi, num_terms, power_sums
 from plefka.averages.curvatures import curvatures_by_columns, no_curvatures, products_of_pairs
 from plefka.averages.one_pass import sums_over_nodes, with_slopes
 from plefka.averages.products import inverse, rotate
-from plefka.averages.quadrature import AtNode, Rule, walk
+from plefka.averages.quadrature import FourierNode, Rule, walk
 from plefka.averages.small_weights import messages_of_sums, small_chances, small_messages
 from plefka.averages.tilting import messages_and_chances, tilted_chances
 
@@ -131,7 +131,7 @@ def log_cosh_from_sums(rule: Rule, X, h):
     return (q * (1 - jnp.exp(real) * jnp.cos(imaginary))).sum(0)
 
 
-def ratios(node: AtNode):
+def ratios(node: FourierNode):
     """y / f with y = exp(is) - 1: what a derivative by u puts in the place of a factor."""
     return rotate((node.cos - 1, node.sin), inverse(node.f))
 

@@ -8,10 +8,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from plefka.activations import Activation
 from plefka.averages.average import Average, message, of_edges
 from plefka.averages.blocks import map_columns
 from plefka.averages.parents import Parents
+from plefka.networks.activations import Activation
 
 NODES = 32
 SMALLEST_VARIANCE = 1e-14  # keeps the slope of the square root

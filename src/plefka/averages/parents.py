@@ -8,9 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from plefka.activations import log_one_plus, log_sigmoid, sigmoid, softplus
+from plefka.networks.activations import log_one_plus, log_sigmoid, sigmoid, softplus
 
-LARGEST = 700.0  # a probability that is not zero stays at least 1e-304
+LARGEST_EXPONENT = 700.0  # a probability that is not zero stays at least 1e-304
 
 Table = Float[Array, "..."]
 
@@ -48,7 +48,7 @@ class Parents(eqx.Module):
 
 def chance(theta: Float[Array, "..."]) -> Float[Array, "..."]:
     """sigma(theta), which is never 0 where theta is finite."""
-    return sigmoid(jnp.where(jnp.isinf(theta), theta, jnp.maximum(theta, -LARGEST)))
+    return sigmoid(jnp.where(jnp.isinf(theta), theta, jnp.maximum(theta, -LARGEST_EXPONENT)))
 
 
 def log_odds(u: Float[Array, "..."]) -> Float[Array, "..."]:

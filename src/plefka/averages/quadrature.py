@@ -40,7 +40,7 @@ def midpoints(rule: Rule) -> Nodes:
     return Nodes(step, t, step / (t * np.sinh(np.pi * t)), step / np.sinh(np.pi * t), step / np.cosh(np.pi * t))
 
 
-class AtNode(NamedTuple):
+class FourierNode(NamedTuple):
     """cos and sin of s = t w, the factors f = 1 + u (exp(i s) - 1), their product Psi, and all but one of them."""
 
     cos: jax.Array
@@ -65,7 +65,7 @@ def walk(rule: Rule, visit: Callable, weights: tuple[np.ndarray, ...], total, w,
         real = 1 + u * (cos - 1)
         f = (real + jax.lax.stop_gradient(jnp.where(real == 0, smallest, 0.0)), u * sin)
         Psi, without = products(COMPLEX, f)
-        total = visit(total, AtNode(cos, sin, f, rotate(alone, Psi), rotate(alone, without)), *weights)
+        total = visit(total, FourierNode(cos, sin, f, rotate(alone, Psi), rotate(alone, without)), *weights)
         return ([rotate(z, jump) for z, jump in zip(state[0], jumps, strict=True)], total), None
 
     in_turn = tuple(jnp.asarray(x, u.dtype) for x in weights)

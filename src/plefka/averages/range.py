@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from plefka.averages.average import Average
-from plefka.averages.choice import FEW, choose
+from plefka.averages.choice import FEW_PARENTS, choose
 from plefka.averages.exponentials import SMALLEST_LEAK
-from plefka.precision import is_traced
+from plefka.runtime.precision import is_traced
 
 if TYPE_CHECKING:
-    from plefka.activations import Activation
-    from plefka.question import BeliefModel
+    from plefka.networks.activations import Activation
+    from plefka.reduction.question import BeliefModel
 
 GRID = 1.2  # reaches are rounded up to powers of it, so that few programs are compiled
 LEAST_REACH = 8.0
 SMALLEST_WEIGHT = 1e-3
 USUAL_LEAK = 0.1
-SMALL = 2**16  # weights up to which a few generous ranges serve all networks, so that they share programs
+FEW_WEIGHTS = 2**16  # weights up to which a few generous ranges serve all networks, so that they share programs
 REACH_IN_A_TRACE, LEAK_IN_A_TRACE = 60.0, 1e-4  # where weights are not known
 
 
@@ -42,7 +42,7 @@ def range_of(model: "BeliefModel") -> Range:
     """
     storage = model.weights
     traced = is_traced(storage, model.h)
-    if traced or storage.most_parents() <= FEW:
+    if traced or storage.most_parents() <= FEW_PARENTS:
         return Range(is_guess=traced)
     with np.errstate(over="ignore"):
         low, high = (np.asarray(model.h) + np.atleast_2d(part).T for part in storage.extreme_sums())
@@ -52,7 +52,7 @@ def range_of(model: "BeliefModel") -> Range:
     )
     low, high = (np.broadcast_to(part, averaged.shape)[averaged] for part in (low, high))
     largest = max((np.abs(w).max(initial=0.0) for w in storage.leaves()), default=0.0)
-    own_range = storage.num_edges > SMALL and not model.activation.mixes_kinds
+    own_range = storage.num_edges > FEW_WEIGHTS and not model.activation.mixes_kinds
     found = rounded(low, high, largest if own_range else math.inf)
     # For noisy-or the leak is all that matters: networks of other weights share a program.
     return found._replace(reach=LEAST_REACH, largest=math.inf) if model.activation.has_linear_log_off else found

@@ -7,20 +7,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from plefka.cli import options, output
-from plefka.tables import estimates, kind_of, quantity_of, status_word
+from plefka.tables.text import estimates, kind_of, quantity_of, status_word
 
 if TYPE_CHECKING:
+    from plefka.inference.solution import Solution
     from plefka.networks.belief import BeliefNetwork
-    from plefka.solution import Solution
 
 THREADS = 2  # of which mostly one traces, in Python, and the other compiles
 Answer = TypeVar("Answer")
 LEFT_OUT = ("G10", "gibbs")  # G10 is G11, as its first order term averages to zero; gibbs needs a seed
-HEADER = ("error", "worst mean", "bound?", "estimates", "status", "steps", "time")
+COMPARED = ("error", "worst mean", "bound?", "estimates", "status", "steps", "time")
 
 
 @dataclass(frozen=True)
-class Trial:
+class TimedMethod:
     """What a method found, and how long it took once it had been compiled."""
 
     solution: "Solution"
@@ -54,7 +54,7 @@ def try_all(solve: Callable[[str], Answer], label: str) -> tuple[dict[str, Answe
     On all cores: while one program is compiled, the next one is traced.
     """
     from plefka.errors import MethodDoesNotApply
-    from plefka.methods import METHODS
+    from plefka.methods.library import METHODS
     from plefka.progress import progress
 
     answers, left_out = {}, {}
@@ -71,12 +71,12 @@ def try_all(solve: Callable[[str], Answer], label: str) -> tuple[dict[str, Answe
     return answers, left_out
 
 
-def _timed(network: "BeliefNetwork", evidence: Mapping[str, Any], method: str) -> Trial:
+def _timed(network: "BeliefNetwork", evidence: Mapping[str, Any], method: str) -> TimedMethod:
     import plefka as pf
 
     start = time.perf_counter()
     solution = pf.infer(network, evidence, method, throw=False)
-    return Trial(solution, time.perf_counter() - start)
+    return TimedMethod(solution, time.perf_counter() - start)
 
 
 def errors(solution: "Solution", exact: "Solution | None") -> tuple[float, float] | tuple[None, None]:
@@ -87,8 +87,8 @@ def errors(solution: "Solution", exact: "Solution | None") -> tuple[float, float
     return float(solution.log_partition - exact.log_partition), worst
 
 
-def _content(trial: Trial, exact: "Solution | None") -> dict[str, Any]:
-    from plefka.answers import quantity_column
+def _content(trial: TimedMethod, exact: "Solution | None") -> dict[str, Any]:
+    from plefka.inference.solution_tables import quantity_column
 
     solution = trial.solution
     error, worst = errors(solution, exact)
@@ -108,11 +108,13 @@ def _content(trial: Trial, exact: "Solution | None") -> dict[str, Any]:
     }
 
 
-def _print(observed: dict, trials: Sequence[Trial], exact: "Solution | None", left_out: Mapping[str, str]) -> None:
+def _print(
+    observed: dict, trials: Sequence[TimedMethod], exact: "Solution | None", left_out: Mapping[str, str]
+) -> None:
     print(output.state_text(observed))
     print()
     quantity = quantity_of(trials[0].solution)
-    output.print_table(("method", quantity, *HEADER), [_cells(trial, exact) for trial in trials])
+    output.print_table(("method", quantity, *COMPARED), [_cells(trial, exact) for trial in trials])
     print()
     print(f"error: of {quantity}; worst mean: the largest error of a mean; time: of a second call, so that")
     print("compilation does not count; estimates: how many of the means are not exact.")
@@ -120,7 +122,7 @@ def _print(observed: dict, trials: Sequence[Trial], exact: "Solution | None", le
     output.print_left_out(left_out)
 
 
-def _cells(trial: Trial, exact: "Solution | None") -> tuple[str, ...]:
+def _cells(trial: TimedMethod, exact: "Solution | None") -> tuple[str, ...]:
     solution = trial.solution
     error, worst = errors(solution, None if solution is exact else exact)
     return (

@@ -8,8 +8,8 @@ import typer
 
 def networks(incomplete: str) -> list[str]:
     """Bundled examples, and files and folders from here on."""
-    from plefka.examples import example_names
-    from plefka.formats import EXAMPLE
+    from plefka.files import EXAMPLE
+    from plefka.networks.examples import example_names
 
     return _starting([EXAMPLE + name for name in example_names()], incomplete) + files(incomplete)
 
@@ -27,7 +27,7 @@ def files(incomplete: str) -> list[str]:
 
 def methods(incomplete: str) -> list[str]:
     """Methods by name, without their options."""
-    from plefka.methods import METHODS
+    from plefka.methods.library import METHODS
 
     return _starting(METHODS, incomplete)
 
@@ -59,7 +59,7 @@ def _names(context: typer.Context) -> list[str]:
 def _states(context: typer.Context) -> dict[str, tuple[str, str]]:
     """The units of the network on the command line, with their states; nothing where it cannot be read."""
     from plefka.errors import PlefkaError
-    from plefka.formats import load
+    from plefka.files import load
 
     source = context.params.get("net") or next(iter(context.args), None)  # there, if an option still lacks its value
     try:

@@ -10,7 +10,7 @@ from plefka.cli import options, output
 from plefka.cli.targets import check_new, check_target, claimed
 
 if TYPE_CHECKING:
-    from plefka.recognition import Form
+    from plefka.files.recognition import Form
 
 Source = Annotated[Path, typer.Argument(metavar="A", help="A network file: .json, .npz, .bif, .xmlbif, .uai, ...")]
 Target = Annotated[Path, typer.Argument(metavar="B", help="The file to write. Its suffix selects the format.")]
@@ -32,7 +32,7 @@ def convert(
     json: options.Json = False,
 ) -> None:
     """Convert a network file to another format."""
-    from plefka.formats import convert, stored_in
+    from plefka.files import convert, stored_in
 
     check_target(target)
     files = stored_in(target)
@@ -53,7 +53,7 @@ def _content(form: "Form") -> dict:
 
 def _print_forms(forms: "list[Form]") -> None:
     """How many units are of each kind, and what an approximation costs."""
-    from plefka.linear_fits import TOLERANCE
+    from plefka.files.linear_fits import TOLERANCE
 
     if forms:
         print()
@@ -62,6 +62,6 @@ def _print_forms(forms: "list[Form]") -> None:
     costs = sorted((form for form in forms if form.error > TOLERANCE), key=lambda form: -form.error)
     if costs:
         print()
-        rows = [(form.unit.name, form.kind, f"{form.error:.2g}") for form in costs[: output.MOST_ROWS]]
+        rows = [(form.unit.name, form.kind, f"{form.error:.2g}") for form in costs[: output.PRINTED_ROWS]]
         output.print_table(("unit", "approximated by", "largest error"), rows)
         output.print_more(len(costs), len(rows))

@@ -7,11 +7,11 @@ import typer
 
 from plefka.cli import options, output
 from plefka.cli.targets import check_folder, check_new
-from plefka.tables import kind_of
+from plefka.tables.text import kind_of
 
 if TYPE_CHECKING:
-    from plefka.examples import Example
-    from plefka.solution import Solution
+    from plefka.inference.solution import Solution
+    from plefka.networks.examples import Example
 
 NAME = "espresso"
 Out = Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="The folder for the picture.")]
@@ -28,8 +28,8 @@ order is unbounded: plefka compare example:espresso --evidence slow_flow=1,low_p
 
 def demo(out: Out = Path("demo"), force: options.Force = False) -> None:
     """Run a small diagnosis by every method, and draw the network."""
-    from plefka.cache import keep_compiled
-    from plefka.examples import read_example
+    from plefka.networks.examples import read_example
+    from plefka.runtime.program_cache import keep_compiled
 
     check_folder(out)
     for path in _pictures(out):

@@ -23,8 +23,8 @@ def explore(
     """A page in the browser: tick what was seen, and watch the ranking of causes change."""
     import webbrowser
 
-    from plefka.explorer.settings import Limits, Settings
+    from plefka.explorer.settings import QuestionLimits, Settings
 
-    settings = Settings(net, host, port, token, workers, warm, log, Limits(seconds=max_seconds))
+    settings = Settings(net, host, port, token, workers, warm, log, QuestionLimits(seconds=max_seconds))
     secret = "" if token is None else f"#token={token}"
     serve.start(settings, or_any=True, then=lambda address: open_page and webbrowser.open(address + secret))

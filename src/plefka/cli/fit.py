@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from plefka import atomic
 from plefka.cli import INTERRUPTED, joining, options, output
 from plefka.cli.fit_report import fit_content, print_fit
 from plefka.cli.fit_rows import Beginning, NewMachine, read_rows, sizes
 from plefka.cli.targets import check_new, check_target
 from plefka.errors import InvalidFile, InvalidInput
+from plefka.runtime import whole_files
 
 if TYPE_CHECKING:
     from plefka.learning.fitted import Fitted
@@ -97,9 +97,9 @@ def fit(
     it learns a Boltzmann machine.
     """
     import plefka as pf
-    from plefka.cache import keep_compiled
     from plefka.learning.devices import Devices
     from plefka.learning.fitting import learning_method
+    from plefka.runtime.program_cache import keep_compiled
 
     keep_compiled()
     given, source = (data, rows) if data and rows else (None, options.table_of(data, rows))
@@ -108,7 +108,7 @@ def fit(
         with devices.together():
             if devices.is_first:
                 _check_targets(out, [source, *filter(None, [given])], force, checkpoint, [plot, features])
-                claims.enter_context(atomic.only_run(out))
+                claims.enter_context(whole_files.only_run(out))
             if shape and not features:
                 raise InvalidInput(
                     "--shape is for the images that --features draws; add --features PICTURE, or leave it out."
@@ -141,7 +141,7 @@ def _check_targets(
     out: Path, inputs: list[Path], force: bool, checkpoint: Path | None, pictures: list[Path | None]
 ) -> None:
     """Refuse before learning what would fail after hours of it."""
-    from plefka.formats import NATIVE
+    from plefka.files import NATIVE
 
     if out.suffix.lower() not in NATIVE:
         raise InvalidFile(f"{out}: the name of a network must end with {' or '.join(NATIVE)}.")
@@ -175,7 +175,7 @@ def _adam(learning_rate: float) -> Any:
 
 
 def _image_shape(width: int, shape: str | None) -> tuple[int, ...]:
-    from plefka.plots.learning import image_shape
+    from plefka.plots.learning_curves import image_shape
 
     return image_shape(width, sizes(shape, "--shape") if shape else None)
 

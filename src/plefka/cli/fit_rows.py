@@ -8,10 +8,10 @@ from plefka.errors import InvalidFile, InvalidInput
 
 if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
-    from plefka.tabular.dataset import Dataset
-    from plefka.tabular.table import Table
+    from plefka.tables.dataset import Dataset
+    from plefka.tables.table import NumberTable
 
-MOST_ROWS = 2**16  # whose frequencies the visible units start from
+ROWS_IN_MEMORY = 2**16  # whose frequencies the visible units start from
 LAYERS, ACTIVATION = "1x8", "sigmoid"
 MACHINES = {"restricted": 64, "full": 0}  # and their hidden units unless given
 
@@ -67,13 +67,13 @@ class Beginning(NamedTuple):
         if layers or activation:
             raise InvalidInput(f"--layers and --activation are for a new network; {path} has its own. Leave them out.")
         from plefka.cli.options import check_single
-        from plefka.formats import load
+        from plefka.files import load
 
         network = load(str(path))
         check_single(network, str(path), "fit")
         return cls(network, hidden, network.activation)
 
-    def start(self, rows: "Rows", train: Any, seed: int) -> "BeliefNetwork":
+    def start(self, rows: "TrainingRows", train: Any, seed: int) -> "BeliefNetwork":
         """The network to learn; a new one has units hidden0, hidden1, ... and one named after each column."""
         if self.network is not None:
             return self.network
@@ -82,7 +82,7 @@ class Beginning(NamedTuple):
         import plefka as pf
 
         visible = rows.names or [f"visible{k}" for k in range(rows.width)]
-        some = train if rows.streamed else train.values[:: 1 + len(train.values) // MOST_ROWS]
+        some = train if rows.streamed else train.values[:: 1 + len(train.values) // ROWS_IN_MEMORY]
         network = pf.ensembles.to_learn(self.hidden, some, seed, self.activation)
         try:
             return network if rows.streamed and rows.names else pf.ensembles.named(network, visible)
@@ -97,11 +97,11 @@ def sizes(text: str, option: str) -> tuple[int, ...]:
     return tuple(int(size) for size in text.split("x"))
 
 
-class Rows(NamedTuple):
+class TrainingRows(NamedTuple):
     """A table, or files that are streamed."""
 
     path: Path
-    found: "Table | Dataset"
+    found: "NumberTable | Dataset"
     streamed: bool
 
     @property
@@ -138,22 +138,24 @@ class Rows(NamedTuple):
         return int(patterns.total), len(patterns)
 
 
-def read_rows(path: Path, network: "BeliefNetwork | None", id_columns: list[str] | None, stream: bool | None) -> Rows:
+def read_rows(
+    path: Path, network: "BeliefNetwork | None", id_columns: list[str] | None, stream: bool | None
+) -> TrainingRows:
     """The rows of a file, or of Parquet files."""
     from plefka.learning.stream import is_streamed
-    from plefka.tabular.dataset import as_dataset, is_dataset
-    from plefka.tabular.table import read_table
+    from plefka.tables.dataset import as_dataset, is_dataset
+    from plefka.tables.table import read_table
 
     if not is_dataset(path):
         if stream:
             raise InvalidInput(f"--stream is for Parquet files; got {path}.")
-        return Rows(path, read_table(path, network, id_columns), False)
+        return TrainingRows(path, read_table(path, network, id_columns), False)
     files = as_dataset(path, network, id_columns)
     streamed = is_streamed(files, stream)
-    return Rows(path, files if streamed else files.table(), streamed)
+    return TrainingRows(path, files if streamed else files.table(), streamed)
 
 
-def split(table: "Table", fraction: float, seed: int) -> tuple[Any, Any]:
+def split(table: "NumberTable", fraction: float, seed: int) -> tuple[Any, Any]:
     """The training rows and the validation rows, drawn by the seed."""
     import numpy as np
 

@@ -12,11 +12,11 @@ from plefka.cli.targets import claimed, write_table, writer_of
 if TYPE_CHECKING:
     import numpy as np
 
-    from plefka.methods import Method
+    from plefka.methods.library import Method
     from plefka.networks.belief import BeliefNetwork
-    from plefka.tabular.table import Table
+    from plefka.tables.table import NumberTable
 
-BLOCK = 2**13  # rows that are filled at once
+ROWS_PER_BLOCK = 2**13  # rows that are filled at once
 
 
 def impute(
@@ -38,8 +38,8 @@ def impute(
     """Fill in the missing entries of a table."""
     from plefka.cli.source import read_network
     from plefka.learning.fitting import learning_method
-    from plefka.methods import parse_method
-    from plefka.tabular.table import read_table
+    from plefka.methods.library import parse_method
+    from plefka.tables.table import read_table
 
     source = options.table_of(data, rows)
     writer_of(out)
@@ -59,29 +59,29 @@ def impute(
         raise typer.Exit(output.DID_NOT_CONVERGE)
 
 
-def _names(network: "BeliefNetwork", table: "Table") -> list[str]:
-    from plefka.tabular.table import table_units
+def _names(network: "BeliefNetwork", table: "NumberTable") -> list[str]:
+    from plefka.tables.table import table_units
 
     return [network.names[unit] for unit in table_units(network, table)]
 
 
 def _filled(
-    network: "BeliefNetwork", table: "Table", method: "Method", probabilities: bool
+    network: "BeliefNetwork", table: "NumberTable", method: "Method", probabilities: bool
 ) -> tuple["np.ndarray", dict[str, Any]]:
     """The table without gaps, and how that went. Only rows with gaps are solved, block by block."""
     import numpy as np
 
     import plefka as pf
-    from plefka.evidence import Evidence
-    from plefka.tabular.table import evidence_of, table_units
+    from plefka.reduction.evidence import Evidence
+    from plefka.tables.table import evidence_of, table_units
 
     units, values = table_units(network, table), np.array(table.values, float)
     missing = np.isnan(values)
     gaps = np.flatnonzero(missing.any(axis=1))
     content = {"rows": len(values), "missing": int(missing.sum()), "rows_with_gaps": len(gaps), "not_converged": 0}
     failed = []
-    for first in range(0, len(gaps), BLOCK):
-        block = gaps[first : first + BLOCK]
+    for first in range(0, len(gaps), ROWS_PER_BLOCK):
+        block = gaps[first : first + ROWS_PER_BLOCK]
         solution = pf.infer(network, Evidence(evidence_of(network, units, values[block]), batched=True), method)
         means = solution.means[:, units]
         values[block] = np.where(missing[block], means if probabilities else means > 0.5, values[block])

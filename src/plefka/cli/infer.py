@@ -6,14 +6,14 @@ import typer
 
 from plefka.cli import completion, options, output, rows_out
 from plefka.errors import InvalidInput
-from plefka.tables import accuracies, kind_of, marked, quantity_of, status_word
+from plefka.tables.text import accuracies, kind_of, marked, quantity_of, status_word
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from plefka.evidence import Likelihood
-    from plefka.solution import Solution
+    from plefka.inference.solution import Solution
+    from plefka.reduction.evidence import Likelihood
 
 Methods = Annotated[
     list[str] | None,
@@ -126,7 +126,7 @@ def _print_means(solutions: list["Solution"]) -> None:
     """
     first, names = solutions[0], {name: unit for unit, name in enumerate(solutions[0].names)}
     ranking = [names[name] for name, _ in first.ranking(None, units="all")]
-    shown = ranking[: output.MOST_ROWS]
+    shown = ranking[: output.PRINTED_ROWS]
     if len(solutions) == 1:
         rows = [(first.names[u], f"{first.means[u]:.6f}", str(first.accuracy[u])) for u in shown]
     else:
@@ -150,7 +150,7 @@ def _print_batch(solution: "Solution", ids: "Mapping[str, list[Any]]") -> None:
             output.steps_text(solution.num_steps[row]),
             _most_probable(solution, row),
         )
-        for row in range(min(count, output.MOST_ROWS))
+        for row in range(min(count, output.PRINTED_ROWS))
     ]
     header = ("row", *ids, quantity_of(solution), "accuracy", "status", "steps", "most probable hidden units")
     output.print_table(header, rows, f"{solution.method} ({kind_of(solution)})")

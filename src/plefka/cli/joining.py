@@ -34,7 +34,7 @@ def joined(coordinator: str | None, processes: int | None, process: int | None) 
             )
         yield
         return
-    from plefka.learning.processes import join
+    from plefka.learning.process_group import join
 
     join(coordinator, processes, process)
     try:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from plefka.errors import listed
-from plefka.tables import LEGEND, doubts, rows_by_sentence, text_table
-from plefka.tables import MOST_ROWS as MOST_ROWS
+from plefka.tables.text import LEGEND, doubts, rows_by_sentence, text_table
+from plefka.tables.text import PRINTED_ROWS as PRINTED_ROWS
 
 if TYPE_CHECKING:
-    from plefka.evidence import Likelihood
-    from plefka.solution import Solution
+    from plefka.inference.solution import Solution
+    from plefka.reduction.evidence import Likelihood
 
 DID_NOT_CONVERGE = 1
 
@@ -47,7 +47,7 @@ def print_more(total: int, shown: int) -> None:
 
 def print_json(content: Any) -> None:
     """One JSON document; infinities and nan, which JSON does not have, become null."""
-    from plefka.answers import as_json
+    from plefka.inference.solution_tables import as_json
 
     print(as_json(content, indent=2))
 
@@ -110,7 +110,7 @@ def exit_with(solutions: Sequence["Solution"]) -> None:
 
 def _failures(solution: "Solution") -> list[str]:
     """A line for each status other than converged; of a batch, with the rows that ended so."""
-    from plefka.solution import Status
+    from plefka.inference.solution import Status
 
     statuses = solution.status if solution.is_batch else [solution.status]
     found = rows_by_sentence([] if status is Status.CONVERGED else [status.value] for status in statuses)

@@ -10,11 +10,11 @@ import typer
 from plefka.cli import INTERRUPTED, options, output
 from plefka.cli.targets import check_folder
 from plefka.errors import InvalidFile, InvalidInput, nearest
-from plefka.experiments.settings import PARTS
+from plefka.paper.experiment_settings import PARTS
 
 if TYPE_CHECKING:
-    from plefka.experiments.report import Section
-    from plefka.experiments.settings import Experiment
+    from plefka.paper.experiment_settings import Experiment
+    from plefka.paper.report import Section
 
 
 def reproduce(
@@ -38,7 +38,7 @@ def reproduce(
     ] = False,
 ) -> None:
     """Compute the tables and figures of the paper again."""
-    from plefka.experiments import render, size, store
+    from plefka.paper import render, size, store
 
     wanted = [_part(part) for part in parts or ["all"]]
     if redraw:
@@ -73,20 +73,20 @@ def _part(name: str) -> str:
 
 
 def _experiments(parts: list[str], quick: bool, networks: int | None, seed: int) -> "list[Experiment]":
-    from plefka.experiments import plan
+    from plefka.paper import plan
 
-    size = plan.QUICK if quick else plan.FULL
+    size = plan.QUICK_SIZE if quick else plan.FULL
     return plan.experiments(parts, size if networks is None else plan.with_networks(size, networks), seed)
 
 
 def _compute(chosen: "list[Experiment]", folder: Path, quick: bool, scheduler: str | None, workers: int | None) -> None:
     """What is missing, block by block; an interruption says how to go on."""
-    from plefka.cache import COMPILE_FAST, keep_compiled
+    from plefka.runtime.program_cache import COMPILE_FAST, keep_compiled
 
     if quick:
         os.environ.setdefault("XLA_FLAGS", COMPILE_FAST)
-    from plefka.experiments.compute import complete
-    from plefka.workers.cluster import team_of
+    from plefka.paper.compute import complete
+    from plefka.scale.workers.cluster import team_of
 
     keep_compiled()
     try:
@@ -104,11 +104,11 @@ def _compute(chosen: "list[Experiment]", folder: Path, quick: bool, scheduler: s
 
 def _print(sections: "list[Section]") -> None:
     """The tables without their explanations, which are in the report."""
-    from plefka.experiments.report import Table
+    from plefka.paper.report import ReportTable
 
     for section in sections:
         for part in section.parts:
-            if isinstance(part, Table):
+            if isinstance(part, ReportTable):
                 keep = [k for k, name in enumerate(part.header) if name != "why"]
                 shown = [[row[k] for k in keep] for row in part.rows]
                 output.print_table([part.header[k] for k in keep], shown, part.caption)

@@ -13,7 +13,7 @@ from plefka.cli import INTERRUPTED, completion, options, output
 from plefka.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from plefka.rows.done import RowsDone
+    from plefka.scale.rows.done import RowsDone
 
 Out = Annotated[
     Path | None,

@@ -33,7 +33,7 @@ def score(
 
     from plefka.cli.source import read_network
     from plefka.learning.scoring import score_table
-    from plefka.tabular.table import read_table, table_units
+    from plefka.tables.table import read_table, table_units
 
     source = options.table_of(data, rows, "--out")
     if out is not None:

@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from plefka import extras
 from plefka.cli import options
 from plefka.cli.interrupts import Interrupts
+from plefka.runtime import extras
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,10 +52,10 @@ def serve(
     log: Log = True,
 ) -> None:
     """A service that answers questions about a network over HTTP, and a page that asks them."""
-    from plefka.explorer.settings import Limits, Settings
+    from plefka.explorer.settings import QuestionLimits, Settings
 
     memory = None if max_memory is None else int(max_memory * 2**30)
-    limits = Limits(max_seconds, max_rows, max_body, max_waiting, memory)
+    limits = QuestionLimits(max_seconds, max_rows, max_body, max_waiting, memory)
     settings = Settings(
         net, host, port, token, workers, warm, log, limits, tuple(allow_host or ()), tuple(allow_origin or ())
     )

@@ -95,7 +95,7 @@ def _spelled(content: dict[str, Any]) -> dict[str, Any]:
 def _print(network: "BeliefNetwork", facts: dict[str, Any]) -> None:
     output.print_table(("network", facts["kind"]), _fact_rows(facts))
     print()
-    shown = min(network.size, output.MOST_ROWS)
+    shown = min(network.size, output.PRINTED_ROWS)
     if network.stack is None:
         _print_units(network, shown)
     else:

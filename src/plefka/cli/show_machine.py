@@ -49,7 +49,7 @@ def show(machine: "BoltzmannMachine", net: str, *, json: bool) -> None:
         return
     output.print_table(("network", found["kind"]), _rows(found))
     print()
-    shown = min(machine.size, output.MOST_ROWS)
+    shown = min(machine.size, output.PRINTED_ROWS)
     if machine.stack is None:
         output.print_table(("unit", "bias", "coupled to"), machine.rows_in_words(shown))
     else:

@@ -4,13 +4,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from plefka.cache import keep_compiled
 from plefka.cli.options import check_single, split_at_commas
 from plefka.errors import InvalidEvidence
-from plefka.evidence import Evidence, Likelihood, as_evidence
-from plefka.rows.common import Common
-from plefka.tabular.table import evidence_of, read_table, table_units
-from plefka.tabular.words import NO_STATE, meaning
+from plefka.reduction.evidence import Evidence, Likelihood, as_evidence
+from plefka.runtime.program_cache import keep_compiled
+from plefka.scale.rows.common_evidence import Common
+from plefka.tables.table import evidence_of, read_table, table_units
+from plefka.tables.values import NO_STATE, meaning
 
 if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def read_network(source: str) -> "BeliefNetwork":
     """The network in a file, or the bundled one that `example:NAME` says."""
-    from plefka.formats import load
+    from plefka.files import load
 
     keep_compiled()
     return load(source)

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from plefka import atomic, extras
 from plefka.errors import InvalidFile
+from plefka.runtime import extras, whole_files
 
 if TYPE_CHECKING:
     import numpy as np
@@ -62,12 +62,12 @@ WRITERS = {".csv": encode_csv, ".parquet": _encode_parquet, ".npy": _encode_npy}
 
 def write_table(path: Path, names: Iterable[str] | None, values: "np.ndarray", ids: Ids | None = None) -> None:
     """Write a table in the format that the suffix says, as a whole or not at all; `ids` are its first columns."""
-    atomic.write(path, writer_of(path)(names, values, ids))
+    whole_files.write(path, writer_of(path)(names, values, ids))
 
 
 def writer_of(path: Path) -> Any:
     """How a table is written to this file; an error where its suffix says nothing."""
-    from plefka.tabular.files import for_suffix
+    from plefka.tables.table_files import for_suffix
 
     return for_suffix(path, WRITERS)
 
@@ -87,7 +87,7 @@ def claimed(path: Path | None, inputs: Iterable[Path], *, force: bool) -> Iterat
         yield
         return
     check_target(path)
-    with atomic.only_run(path):
+    with whole_files.only_run(path):
         check_new(path, inputs, force=force)
         yield
 
@@ -105,7 +105,7 @@ def check_new(path: Path, inputs: Iterable[Path], *, force: bool) -> None:
 
 def _files_of(given: Path) -> tuple[Path, ...]:
     """A file itself, or where it is the name of a network those that it stands for."""
-    from plefka.formats import stored_in
+    from plefka.files import stored_in
 
     try:
         return (given, *stored_in(given))

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from plefka.exact.factors import Factors, Switch
-from plefka.exact.steps import ASKED, Act, Cluster, Match, Multiply, Observe, Plan, Sum
-from plefka.posterior import normalised
+from plefka.exact.elimination_steps import ASKED, Act, Cluster, Match, Multiply, Observe, Plan, Sum
+from plefka.exact.log_factors import LogFactors, Switch
+from plefka.methods.posterior import normalised
 
 FEW_NUMBERS = 2**25  # that are kept from the way there, where it is not gone again for each table on the way back
 
@@ -33,13 +33,13 @@ def _log(z: np.ndarray) -> np.ndarray:
         return np.log(z)
 
 
-PLAIN = Arithmetic(np.add, np.multiply, 0.0, np.exp, _log)
+PLAIN_NUMBERS = Arithmetic(np.add, np.multiply, 0.0, np.exp, _log)
 LOGARITHMS = Arithmetic(np.logaddexp, np.add, -np.inf, np.asarray, np.asarray)
-SMALLEST = -700.0  # ln of about the smallest number that has all its digits
+SMALLEST_LOG = -700.0  # ln of about the smallest number that has all its digits
 NOTICED = 60.0  # ln of how far below a sum all that was lost must be: 1e-16 of it, for a thousand million numbers
 
 
-class Answer(NamedTuple):
+class EliminationAnswer(NamedTuple):
     """Of every row: arrays (rows,) and (units, rows)."""
 
     log_z: np.ndarray
@@ -53,27 +53,27 @@ class Answer(NamedTuple):
         """By units."""
         return dict(zip(self.units.tolist(), self.means, strict=True))
 
-    def take(self, rows: slice, units: np.ndarray) -> "Answer":
+    def take(self, rows: slice, units: np.ndarray) -> "EliminationAnswer":
         """Some of the rows, of which these are the units."""
         means, slopes = self.means[:, rows], self.leak_slopes[:, rows]
-        return Answer(self.log_z[rows], units[self.units], means, units[self.switched], slopes)
+        return EliminationAnswer(self.log_z[rows], units[self.units], means, units[self.switched], slopes)
 
 
-def eliminated(factors: Factors, plan: Plan) -> Answer:
+def eliminated(factors: LogFactors, plan: Plan) -> EliminationAnswer:
     """ln Z, the means of all free units and how ln Z follows the leaks."""
-    run, (log_z, means, slopes) = _by_rows(factors, plan, Run.answer)
-    return Answer(log_z, run.units, means, run.switched, slopes)
+    run, (log_z, means, slopes) = _by_rows(factors, plan, EliminationRun.answer)
+    return EliminationAnswer(log_z, run.units, means, run.switched, slopes)
 
 
-def log_total(factors: Factors, plan: Plan) -> np.ndarray:
+def log_total(factors: LogFactors, plan: Plan) -> np.ndarray:
     """ln Z (rows,), which takes about half of the time."""
     return _by_rows(factors, plan, lambda run: [run.total()])[1][0]
 
 
-def table_probabilities(factors: Factors, plan: Plan) -> list[np.ndarray]:
+def table_probabilities(factors: LogFactors, plan: Plan) -> list[np.ndarray]:
     """Of every factor that is a table, the probabilities (entries, rows) of the states of its units."""
 
-    def tables(run: Run) -> list[np.ndarray]:
+    def tables(run: EliminationRun) -> list[np.ndarray]:
         run.answer()
         return run.tables()
 
@@ -81,20 +81,20 @@ def table_probabilities(factors: Factors, plan: Plan) -> list[np.ndarray]:
 
 
 def _by_rows(
-    factors: Factors, plan: Plan, ask: "Callable[[Run], list[np.ndarray]]", asked: tuple[str, ...] = ASKED
-) -> "tuple[Run, list[np.ndarray]]":
+    factors: LogFactors, plan: Plan, ask: "Callable[[EliminationRun], list[np.ndarray]]", asked: tuple[str, ...] = ASKED
+) -> "tuple[EliminationRun, list[np.ndarray]]":
     """What is asked of a run, arrays (..., rows): by logarithms in the rows of which plain numbers have lost a part."""
-    run = Run(factors, plan, PLAIN, asked)
+    run = EliminationRun(factors, plan, PLAIN_NUMBERS, asked)
     found, rows = ask(run), run.doubtful
     if len(rows):
-        better = ask(Run(factors.take(rows), plan, LOGARITHMS, asked))
+        better = ask(EliminationRun(factors.take(rows), plan, LOGARITHMS, asked))
         for plain, new in zip(found, better, strict=True):
             plain[..., rows] = new
     return run, found
 
 
-class Run:
-    def __init__(self, factors: Factors, plan: Plan, arithmetic: Arithmetic, asked: tuple[str, ...] = ASKED):
+class EliminationRun:
+    def __init__(self, factors: LogFactors, plan: Plan, arithmetic: Arithmetic, asked: tuple[str, ...] = ASKED):
         self.plan, self.a, self.asked = plan, arithmetic, asked
         self.count = len(factors.rows)
         self.log_scale = factors.constant.copy()  # with all factors scaled, so that none has an entry above one
@@ -130,12 +130,12 @@ class Run:
         return self._from_log(logs - top)
 
     def _from_log(self, logs: np.ndarray) -> np.ndarray:
-        self.has_lost |= self.a is PLAIN and bool(((logs < SMALLEST) & (logs > -np.inf)).any())
+        self.has_lost |= self.a is PLAIN_NUMBERS and bool(((logs < SMALLEST_LOG) & (logs > -np.inf)).any())
         return self.a.from_log(logs)
 
     def _losses_noticed(self) -> np.errstate:
         """Where a product is too small for a plain number, which floating point itself says, that is remembered."""
-        return np.errstate(under="call" if self.a is PLAIN else "ignore", call=self._lose)
+        return np.errstate(under="call" if self.a is PLAIN_NUMBERS else "ignore", call=self._lose)
 
     def _lose(self, *_: Any) -> None:
         self.has_lost = True
@@ -148,7 +148,7 @@ class Run:
         below the smallest number, and so all that was lost is below that times exp(2 log_most): nothing, beside a Z
         that is far above it.
         """
-        return np.flatnonzero(self.has_lost & ~(self.log_sum > SMALLEST + NOTICED + 2 * self.log_most))
+        return np.flatnonzero(self.has_lost & ~(self.log_sum > SMALLEST_LOG + NOTICED + 2 * self.log_most))
 
     def scaled(self, table: np.ndarray) -> np.ndarray:
         log = self._log_of_top(table)
@@ -158,7 +158,7 @@ class Run:
     def _log_of_top(self, table: np.ndarray) -> np.ndarray:
         """Of the largest entry; any number will do where that is next to nothing."""
         log = self.a.to_log(table.max(axis=0))
-        return np.where(np.isfinite(log), np.maximum(log, SMALLEST) if self.a is PLAIN else log, 0.0)
+        return np.where(np.isfinite(log), np.maximum(log, SMALLEST_LOG) if self.a is PLAIN_NUMBERS else log, 0.0)
 
     def answer(self) -> list[np.ndarray]:
         """ln Z (rows,), the means (units, rows) of `units` and d ln Z / d leak of those that are `switched`."""
@@ -331,8 +331,17 @@ class Run:
 # and the table has not. Three products, of which the last two are added; no term is negative.
 OF_TABLE, OF_FACTOR, BOTH = ((0,), (1,), (0,)), ((0,), (0, 1), (1,)), ((0,), (1, 2))
 OF_BOTH, FROM_TABLE, FROM_FACTOR = ((0,), (1,), (1,)), ((0, 2), (1,)), ((0, 1), (1, 2))  # the same, transposed
-FORWARDS = {Multiply: Run.multiply, Act: Run.act, Sum: Run.sum, Observe: Run.observe, Match: Run.match}
+FORWARDS = {
+    Multiply: EliminationRun.multiply,
+    Act: EliminationRun.act,
+    Sum: EliminationRun.sum,
+    Observe: EliminationRun.observe,
+    Match: EliminationRun.match,
+}
 BACKWARDS = {
-    Multiply: Run.multiply_back, Act: Run.act_back, Sum: Run.sum_back, Observe: Run.observe_back,
-    Match: Run.match_back,
-}  # fmt: skip
+    Multiply: EliminationRun.multiply_back,
+    Act: EliminationRun.act_back,
+    Sum: EliminationRun.sum_back,
+    Observe: EliminationRun.observe_back,
+    Match: EliminationRun.match_back,
+}

@@ -12,20 +12,20 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from plefka.activations import Activation, namespace
 from plefka.errors import MethodDoesNotApply
-from plefka.networks.states import bits, field_weights, fields, log_terms, open_for_states, settled
+from plefka.inference.solution import CONVERGED, IMPOSSIBLE, NOT_FINITE
+from plefka.methods.posterior import About, Posterior
+from plefka.networks.activations import Activation, namespace
+from plefka.networks.fields import bits, field_weights, fields, log_terms, open_for_states, settled
 from plefka.networks.storage import Storage
-from plefka.posterior import About, Posterior
-from plefka.precision import is_traced
-from plefka.programs import Program
 from plefka.progress import progress
-from plefka.question import Question
 from plefka.reduction.ladder import rows_for
-from plefka.solution import CONVERGED, IMPOSSIBLE, NOT_FINITE
+from plefka.reduction.question import Question
+from plefka.runtime.precision import is_traced
+from plefka.runtime.programs import Program
 
 if TYPE_CHECKING:
-    from plefka.reduction.traced import TracedBelief
+    from plefka.reduction.traced_beliefs import TracedBelief
 
 MOST_HIDDEN = 24
 BLOCKS = (2**6, 2**12)  # states at once for one row

@@ -8,14 +8,14 @@ from typing import NamedTuple
 import numpy as np
 
 from plefka.errors import MethodDoesNotApply
-from plefka.exact.elimination import Answer, eliminated, log_total
+from plefka.exact.elimination import EliminationAnswer, eliminated, log_total
+from plefka.exact.elimination_steps import Plan
 from plefka.exact.enumeration import REFUSED
-from plefka.exact.factors import Factors, TooManyParents
+from plefka.exact.log_factors import LogFactors, TooManyParents
 from plefka.exact.ordering import TooWide, plan
-from plefka.exact.steps import Plan
 
 STEP, ENTRY = 3e-5, 2e-8  # seconds of a step of an elimination, there and back, and of an entry of its tables
-AT_ONCE = 2**22  # numbers of the largest table of all rows that are eliminated together
+ENTRIES_AT_ONCE = 2**22  # numbers of the largest table of all rows that are eliminated together
 MOST_GIB = 1.0  # of memory
 FEW_ROWS = 256  # of which all that was planned is kept until it is done
 MOST_WAITING, IN_CACHE = 16, 2**15  # orders whose groups wait for others, and numbers of a table of all that waited
@@ -32,7 +32,7 @@ class Cost(NamedTuple):
 
     @classmethod
     def of(cls, plan: Plan) -> "Cost":
-        at_once = int(max(1, min(AT_ONCE // 2**plan.width, MOST_GIB * 2**27 // max(plan.peak, 1.0))))
+        at_once = int(max(1, min(ENTRIES_AT_ONCE // 2**plan.width, MOST_GIB * 2**27 // max(plan.peak, 1.0))))
         return cls(plan.num_steps, plan.entries, plan.width, at_once, plan.peak / 2**27)
 
     def seconds(self, rows: np.ndarray | int) -> np.ndarray:
@@ -40,7 +40,7 @@ class Cost(NamedTuple):
         return STEP * self.num_steps * np.ceil(np.divide(rows, self.at_once)) + ENTRY * self.entries * np.asarray(rows)
 
 
-class Group(NamedTuple):
+class EliminationGroup(NamedTuple):
     """Rows that are eliminated together, and what that costs."""
 
     rows: np.ndarray
@@ -55,15 +55,15 @@ class Group(NamedTuple):
 class Planned(NamedTuple):
     """Rows of the same form, their order, and which units of the question theirs are."""
 
-    factors: Factors
+    factors: LogFactors
     order: Plan
     units: np.ndarray
 
 
-class Found(NamedTuple):
+class EliminationGroups(NamedTuple):
     """All groups, the rows that are out of reach, and why the first of these is."""
 
-    groups: list[Group]
+    groups: list[EliminationGroup]
     refused: np.ndarray  # (rows,)
     refusal: str
 
@@ -85,32 +85,32 @@ class Elimination(ABC):
         """Rows with the same free units, together."""
 
     @abstractmethod
-    def factors(self, rows: np.ndarray) -> Factors:
+    def factors(self, rows: np.ndarray) -> LogFactors:
         """Of rows of one pattern."""
 
-    def groups(self, rows: np.ndarray) -> list[Group]:
+    def groups(self, rows: np.ndarray) -> list[EliminationGroup]:
         """How rows of one pattern are eliminated: all together."""
         return [self.group(rows)]
 
-    def group(self, rows: np.ndarray) -> Group:
+    def group(self, rows: np.ndarray) -> EliminationGroup:
         """What it costs to eliminate these rows together."""
         planned = self._planned(rows)
-        return Group(rows, Cost.of(planned.order), planned if self.num_rows <= FEW_ROWS else None)
+        return EliminationGroup(rows, Cost.of(planned.order), planned if self.num_rows <= FEW_ROWS else None)
 
     def _planned(self, rows: np.ndarray) -> Planned:
         factors, units = self.factors(rows).numbered()
         return Planned(factors, plan(factors.structure), units)
 
     @cached_property
-    def _found(self) -> Found:
+    def _found(self) -> EliminationGroups:
         groups, refused, refusal = [], np.zeros(self.num_rows, bool), ""
         for rows in self.patterns():
             some, why = self._groups_or_why_not(rows)
             groups += some
             refused[rows], refusal = bool(why), refusal or why
-        return Found(groups, refused, refusal)
+        return EliminationGroups(groups, refused, refusal)
 
-    def _groups_or_why_not(self, rows: np.ndarray) -> tuple[list[Group], str]:
+    def _groups_or_why_not(self, rows: np.ndarray) -> tuple[list[EliminationGroup], str]:
         """Of rows of one pattern, or why they are out of reach."""
         try:
             groups = self.groups(rows)
@@ -152,10 +152,10 @@ class Elimination(ABC):
         """(rows,): what each would take alone."""
         return self.seconds_by(np.arange(self.num_rows), self.num_rows)
 
-    def answers(self) -> Iterator[tuple[Factors, Answer]]:
+    def answers(self) -> Iterator[tuple[LogFactors, EliminationAnswer]]:
         """Of some rows after others."""
         for members in self._of_one_form():
-            found, last = eliminated(Factors.joined([each.factors for each in members]), members[0].order), 0
+            found, last = eliminated(LogFactors.joined([each.factors for each in members]), members[0].order), 0
             for factors, _, units in members:
                 first, last = last, last + len(factors.rows)
                 yield factors, found.take(slice(first, last), units)
@@ -164,7 +164,7 @@ class Elimination(ABC):
         """ln Z (rows,) alone."""
         found = np.zeros(self.num_rows)
         for members in self._of_one_form():
-            factors = Factors.joined([each.factors for each in members])
+            factors = LogFactors.joined([each.factors for each in members])
             found[factors.rows] = log_total(factors, members[0].order)
         return found
 

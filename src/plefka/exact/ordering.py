@@ -8,12 +8,12 @@ table over the findings that are open at a time, and a network of many levels a 
 import heapq
 from functools import lru_cache
 
-from plefka.exact.factors import Structure, Switch
-from plefka.exact.layout import ACT, BECOME, MULTIPLY, OBSERVE, SUM, Layout, Word
-from plefka.exact.steps import ASKED, Plan
+from plefka.exact.elimination_steps import ASKED, Plan
+from plefka.exact.log_factors import Structure, Switch
+from plefka.exact.table_axes import ACT, BECOME, MULTIPLY, OBSERVE, SUM, AxisLayout, Word
 
 SEVERAL = 1.5  # a table grows by so much for every axis that two tables switch on together
-LARGEST = 25  # axes of a table
+WIDEST_TABLE = 25  # axes of a table
 
 
 class TooWide(Exception):
@@ -26,15 +26,15 @@ class TooWide(Exception):
 @lru_cache(maxsize=256)
 def plan(structure: Structure) -> Plan:
     """An order of elimination; raises `TooWide` where none was found that fits."""
-    writer = _Writer(structure)
+    writer = _PlanWriter(structure)
     while (axis := writer.next()) is not None:
         writer.eliminate(axis)
-    layout = Layout(structure.size, writer.eliminated)
+    layout = AxisLayout(structure.size, writer.eliminated)
     clusters = tuple(layout.cluster(words) for words in writer.clusters)
     return Plan(clusters, writer.width, writer.entries, writer.stored, writer.peak)
 
 
-class _Writer:
+class _PlanWriter:
     """Keeps track of which factors are left, by their axes."""
 
     def __init__(self, structure: Structure):
@@ -110,7 +110,7 @@ class _Writer:
             heapq.heappush(self.heap, (self._cost(other), other))
 
     def _write(self, axis: int, width: int) -> None:
-        if width > LARGEST:
+        if width > WIDEST_TABLE:
             raise TooWide(width)
         table, stored = _Table(self), self.stored
         if axis in self.single:
@@ -151,7 +151,7 @@ class _Writer:
 class _Table:
     """The steps of a cluster, and the axes of its table after them."""
 
-    def __init__(self, writer: _Writer):
+    def __init__(self, writer: _PlanWriter):
         self.writer = writer
         self.axes: set[int] = set()
         self.words: list[Word] = []

@@ -12,23 +12,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from plefka.evidence import Evidence
-from plefka.exact.factors import grouped
-from plefka.exact.ratios import EXACT, Ratios
-from plefka.exact.tables import OfTables, families_of
-from plefka.exact.ways import Exactly
+from plefka.exact.cheapest_sum import Exactly
+from plefka.exact.log_factors import grouped
+from plefka.exact.ratios import EXACT, BarrenRatios
+from plefka.exact.table_networks import OfTables, families_of
+from plefka.inference.solution import CONVERGED
+from plefka.methods.posterior import Posterior
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.network import Network
-from plefka.posterior import Posterior
-from plefka.recovery import of_reduction, reductions, with_predicted
+from plefka.reduction.barren_means import predicted
 from plefka.reduction.dependence import follow_exactly
-from plefka.reduction.edges import EdgeList
-from plefka.reduction.predicting import predicted
+from plefka.reduction.edge_list import EdgeList
+from plefka.reduction.evidence import Evidence
+from plefka.reduction.recovery import of_reduction, reductions, with_predicted
 from plefka.reduction.summing import relevant
-from plefka.solution import CONVERGED
 
 if TYPE_CHECKING:
-    from plefka.methods import Exact
+    from plefka.methods.library import Exact
     from plefka.reduction.reduce import Reduction
 
 PREDICTED = "units that no observation depends on are predicted as if their parents were independent of each other"
@@ -75,7 +75,7 @@ class OfFamilies(NamedTuple):
         return self.tables.answer(EXACT, network, evidence, dtype).means
 
 
-class Group(NamedTuple):
+class BarrenGroup(NamedTuple):
     """Barren units and all units above them, and the sum that gives the means of all of them."""
 
     units: np.ndarray  # (units,)
@@ -89,9 +89,9 @@ class Group(NamedTuple):
 class Predictions(NamedTuple):
     """How the means of barren units are found, and those barren units that would cost too much."""
 
-    groups: list[Group]
+    groups: list[BarrenGroup]
     missing: np.ndarray  # (units,) or (rows, units)
-    ratios: Ratios | None = None
+    ratios: BarrenRatios | None = None
 
     @property
     def row_seconds(self) -> np.ndarray | float:
@@ -135,7 +135,7 @@ def improved(network: BeliefNetwork, evidence: Evidence, found: Posterior, dtype
 def _affordable(network: BeliefNetwork, evidence: Evidence, barren: np.ndarray) -> Predictions:
     """Of these units (rows, units), those that take a short time: row by row where they are noisy-or units."""
     few = network.num_edges * barren.sum(axis=1) <= MOST_PLANNED
-    ratios = Ratios.of(network, evidence, barren & few[:, None])
+    ratios = BarrenRatios.of(network, evidence, barren & few[:, None])
     if ratios is not None:
         quick = few & (ratios.row_seconds <= SHORT)
         return Predictions([], barren & ~quick[:, None], ratios.take(quick))
@@ -200,7 +200,7 @@ class _Planner:
         self.edges = EdgeList.of(network.storage)
         self.way = OfReduced if families_of(network) is None else OfFamilies
         self.informed = np.asarray(evidence.informed).any(axis=0)
-        self.groups: list[Group] = []
+        self.groups: list[BarrenGroup] = []
         self.covered = np.zeros(len(barren), bool)
         self.out_of_reach = np.zeros(len(barren), bool)
 
@@ -236,9 +236,9 @@ class _Planner:
         self.left -= PLANNING * units.sum()
         return units, self.way.of(self.network, self.evidence, kept, units)
 
-    def _group(self, some: np.ndarray) -> Group:
+    def _group(self, some: np.ndarray) -> BarrenGroup:
         units, found = self._sum(np.isin(np.arange(self.edges.size), some))
-        return Group(units & self.barren, found)
+        return BarrenGroup(units & self.barren, found)
 
     def _below(self, some: np.ndarray) -> np.ndarray:
         """These units, and all that depend on them."""

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from plefka.evidence import Evidence
-from plefka.exact.ways import Exactly
-from plefka.methods import Exact
+from plefka.exact.cheapest_sum import Exactly
+from plefka.methods.library import Exact
 from plefka.networks.belief import BeliefNetwork
-from plefka.recovery import reductions
-from plefka.reduction.edges import EdgeList
+from plefka.reduction.edge_list import EdgeList
+from plefka.reduction.evidence import Evidence
+from plefka.reduction.recovery import reductions
 
 if TYPE_CHECKING:
     from plefka.reduction.reduce import Reduction
@@ -25,7 +25,7 @@ ONE_WAY = 0.5  # of the time of an answer, which goes there and back
 MOST_KEPT = 2**20  # units times rows of which all that was reduced is kept until it is done
 
 
-class Ratios(NamedTuple):
+class BarrenRatios(NamedTuple):
     """Barren units of some rows, of which P(off, evidence) is summed over."""
 
     network: BeliefNetwork
@@ -36,7 +36,7 @@ class Ratios(NamedTuple):
     row_seconds: np.ndarray  # (rows,): what those of each row would take alone
 
     @classmethod
-    def of(cls, network: BeliefNetwork, evidence: Evidence, barren: np.ndarray) -> "Ratios | None":
+    def of(cls, network: BeliefNetwork, evidence: Evidence, barren: np.ndarray) -> "BarrenRatios | None":
         """Of these units (rows, units); None where one that is off would bind units together that are apart."""
         if not _leave_the_sum_as_it_is(network, barren):
             return None
@@ -52,14 +52,14 @@ class Ratios(NamedTuple):
             kept += [(rows, reduction)] if keeps else []
         return cls(pairs, given, row, unit, kept if keeps else None, seconds)
 
-    def take(self, rows: np.ndarray) -> "Ratios":
+    def take(self, rows: np.ndarray) -> "BarrenRatios":
         """Those of some rows (rows,), which keep their numbers."""
         some = np.flatnonzero(rows[self.row])
         if len(some) == len(self.row):
             return self
         network = self.network if self.network.stack is None else self.network.take(some)
         seconds = np.where(rows, self.row_seconds, 0.0)
-        return Ratios(network, self.evidence.take(some), self.row[some], self.unit[some], None, seconds)
+        return BarrenRatios(network, self.evidence.take(some), self.row[some], self.unit[some], None, seconds)
 
     def means(self, means: np.ndarray, log_p: np.ndarray, dtype: str) -> np.ndarray:
         """The means (rows, units) with those of these units; `log_p` (rows,) is that of the evidence alone."""

@@ -14,11 +14,11 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse import csgraph
 
-from plefka.exact.elimination import LOGARITHMS, PLAIN, Arithmetic
+from plefka.exact.elimination import LOGARITHMS, PLAIN_NUMBERS, Arithmetic
 from plefka.exact.groups import MOST_GIB
 from plefka.progress import progress
-from plefka.question import Question
-from plefka.reduction.edges import EdgeList
+from plefka.reduction.edge_list import EdgeList
+from plefka.reduction.question import Question
 
 WIDEST = 23  # units that are in at a time
 ENTRY = 4e-9  # seconds for each entry of a table, there and back
@@ -91,7 +91,7 @@ def _in_order(units: np.ndarray, graph: sp.csr_array, order: np.ndarray) -> Stri
     return Strip(tuple(steps))
 
 
-class Run:
+class StripRun:
     """One row, by one arithmetic."""
 
     def __init__(self, strip: Strip, weight: np.ndarray, h: np.ndarray, arithmetic: Arithmetic):
@@ -229,11 +229,11 @@ class OfStrips:
 def solved(strip: Strip, weight: np.ndarray, h: np.ndarray) -> tuple[float, dict[int, float]]:
     """ln Z and the means, by plain numbers where each of them can be one."""
     lost = [] if max(np.abs(weight).max(initial=0.0), np.abs(h).max(initial=0.0)) < LARGEST_LOG else ["overflow"]
-    run = Run(strip, weight, h, LOGARITHMS if lost else PLAIN)
+    run = StripRun(strip, weight, h, LOGARITHMS if lost else PLAIN_NUMBERS)
     with np.errstate(under="call", over="call", invalid="ignore", call=lambda what, _: lost.append(what)):
         log_z = run.total()
-    if lost and run.a is PLAIN:
-        run = Run(strip, weight, h, LOGARITHMS)
+    if lost and run.a is PLAIN_NUMBERS:
+        run = StripRun(strip, weight, h, LOGARITHMS)
         log_z = run.total()
     off, on = np.array(list(run.log_weights.values())).reshape(-1, 2).T
     return log_z, dict(zip(run.log_weights, np.exp(on - np.logaddexp(off, on)).tolist(), strict=True))

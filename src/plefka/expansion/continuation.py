@@ -15,16 +15,16 @@ import numpy as np
 from plefka.expansion.legendre import Weights
 from plefka.expansion.pinned import Pinned
 
-STEPS = 16  # on the way to a singularity
-CLOSE = (0.95, 0.98, 0.85)  # of the way, where a search begins
+CONTINUATION_STEPS = 16  # on the way to a singularity
+CLOSE_APPROACHES = (0.95, 0.98, 0.85)  # of the way, where a search begins
 FAR = 0.2  # of its distance: a point that is farther from where its search began is another one
 INSIDE = 0.99  # of its distance: where there must be no other one
 ROUNDS, BISECTIONS = 3, 7  # of the search for one inside, and of its distance
 NEWTON_STEPS = 40
-LONGEST = 0.02  # of gamma, in one step towards a singularity
-HALVINGS = 7  # of a step along a path
+LONGEST_STEP = 0.02  # of gamma, in one step towards a singularity
+STEP_HALVINGS = 7  # of a step along a path
 SURPRISE = 0.3  # of a step: more than that is not to be corrected
-TOLERANCE = 1e-9
+NEWTON_TOLERANCE = 1e-9
 CORRECTED = 1e-6  # a step of Newton's method after which the next one would be its square
 ARC = 96  # steps along a half circle
 AGREE = 1e-6
@@ -58,7 +58,7 @@ def _inside(pinned: Pinned, radius: float) -> Nearest:
         return Nearest(None, np.nan)
     with np.errstate(all="ignore"), suppress(np.linalg.LinAlgError):
         arc = low * half_circle()
-        phi = followed(pinned, arc, continued(pinned, np.linspace(0, low, STEPS + 1)))
+        phi = followed(pinned, arc, continued(pinned, np.linspace(0, low, CONTINUATION_STEPS + 1)))
         found = [Weights.at(pinned, *each) for each in zip(arc[1:], phi, strict=True)]
         sizes = [np.linalg.svd(each.spread, compute_uv=False)[-1] / np.abs(each.w).sum() for each in found]
         point = _singularity(pinned, arc[1 + int(np.argmin(sizes))] * (high / low))
@@ -69,10 +69,10 @@ def _inside(pinned: Pinned, radius: float) -> Nearest:
 
 def _singularity(pinned: Pinned, guess: complex) -> complex | None:
     """From the first place on the way there from which one of the two searches ends nearby."""
-    for part in CLOSE:
+    for part in CLOSE_APPROACHES:
         begin = part * guess
         with np.errstate(all="ignore"), suppress(np.linalg.LinAlgError):
-            phi = continued(pinned, np.linspace(0, begin, STEPS + 1))
+            phi = continued(pinned, np.linspace(0, begin, CONTINUATION_STEPS + 1))
             found = [search(pinned, begin, phi) for search in (_branch_point, _zero)]
             points = [point for point in found if point is not None]
             if points:
@@ -87,7 +87,7 @@ def is_analytic_inside(pinned: Pinned, radius: float) -> bool:
     """
     arc = radius * half_circle()
     with np.errstate(all="ignore"), suppress(np.linalg.LinAlgError):
-        begin, end = (continued(pinned, np.linspace(0, x, STEPS + 1)) for x in (radius, -radius))
+        begin, end = (continued(pinned, np.linspace(0, x, CONTINUATION_STEPS + 1)) for x in (radius, -radius))
         phi = list(followed(pinned, arc, begin))
         totals = [Weights.at(pinned, *each).total for each in zip(arc[1:], phi, strict=True)]
         turned = np.angle(np.divide(totals, [1.0, *totals[:-1]])).sum()
@@ -109,7 +109,7 @@ def continued(pinned: Pinned, path: np.ndarray) -> np.ndarray:
 def followed(pinned: Pinned, path: np.ndarray, phi: np.ndarray) -> Iterator[np.ndarray]:
     """phi at each further point of a path through the complex plane, from phi at its beginning."""
     for gamma, following in pairwise(path):
-        phi = _moved(pinned, gamma, following, phi, HALVINGS)
+        phi = _moved(pinned, gamma, following, phi, STEP_HALVINGS)
         yield phi
 
 
@@ -160,14 +160,14 @@ def _branch_point(pinned: Pinned, gamma: complex, phi: np.ndarray) -> complex | 
         phi, gamma, x = phi - step[:n], gamma - step[n], x - step[n + 1 :]
         if not abs(gamma - begin) < FAR * abs(begin):
             return None
-        if np.abs(step).max() < TOLERANCE * max(1.0, abs(gamma)):
+        if np.abs(step).max() < NEWTON_TOLERANCE * max(1.0, abs(gamma)):
             return complex(gamma)
     return None
 
 
 def _limited(step: np.ndarray, n: int, gamma: complex) -> np.ndarray:
     """A step that moves gamma, which is number n, by no more than a part of itself, so that it stays near its guess."""
-    return step / max(1.0, abs(step[n]) / (LONGEST * abs(gamma)))
+    return step / max(1.0, abs(step[n]) / (LONGEST_STEP * abs(gamma)))
 
 
 def _zero(pinned: Pinned, gamma: complex, phi: np.ndarray) -> complex | None:
@@ -183,6 +183,6 @@ def _zero(pinned: Pinned, gamma: complex, phi: np.ndarray) -> complex | None:
         phi, gamma = phi - step[:n], gamma - step[n]
         if not abs(gamma - begin) < FAR * abs(begin):
             return None
-        if np.abs(step).max() < TOLERANCE * max(1.0, abs(gamma)):
+        if np.abs(step).max() < NEWTON_TOLERANCE * max(1.0, abs(gamma)):
             return complex(gamma)
     return None

@@ -5,11 +5,11 @@ from typing import NamedTuple
 import numpy as np
 
 from plefka.errors import InvalidEvidence, MethodDoesNotApply
-from plefka.evidence import Evidence
+from plefka.networks.fields import bits
 from plefka.networks.network import Network
-from plefka.networks.states import bits
+from plefka.reduction.evidence import Evidence
 
-MOST_HIDDEN = 16  # 2^16 states, thirty powers of each
+MOST_EXPANDED = 16  # 2^16 states, thirty powers of each
 NUMBERS_AT_ONCE = 2**22
 
 
@@ -46,9 +46,9 @@ def hidden_states(network: Network, evidence: Evidence) -> HiddenStates:
     row = evidence.rows[0]
     hidden = np.isnan(row)
     count = int(hidden.sum())
-    if count > MOST_HIDDEN:
+    if count > MOST_EXPANDED:
         raise MethodDoesNotApply(
-            f"series sums over all states of at most {MOST_HIDDEN} hidden units; got {count}. Observe more units, or "
+            f"series sums over all states of at most {MOST_EXPANDED} hidden units; got {count}. Observe more units, or "
             "use pf.free_energy with G1 or G2, which cost no sum over states."
         )
     states = unit_states(count)

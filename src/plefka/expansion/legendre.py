@@ -8,7 +8,7 @@ import numpy as np
 from plefka.errors import MethodDoesNotApply
 from plefka.expansion.pinned import Pinned
 
-STEP = 2.0  # by how much gamma U may change at once, over all states
+LARGEST_MOVE = 2.0  # by how much gamma U may change at once, over all states
 MOST_PARTS = 1000  # of the way to gamma
 MOST_STEPS = 100  # of Newton's method, for each of them
 HELD = 1e-6  # in standard deviations of a unit: how far a mean may be off
@@ -38,7 +38,7 @@ def exact_free_energy(pinned: Pinned, gamma: float = 1.0) -> float:
     phi is followed from gamma = 0 in steps in which the weights of states change little.
     """
     before = phi = np.zeros(pinned.units)
-    steps = min(math.ceil(abs(gamma) * float(np.ptp(pinned.U)) / STEP), MOST_PARTS)
+    steps = min(math.ceil(abs(gamma) * float(np.ptp(pinned.U)) / LARGEST_MOVE), MOST_PARTS)
     for part in gamma * np.arange(1, steps + 1) / max(steps, 1):
         before, phi = phi, _lowest(pinned, part, 2 * phi - before)
     found = Weights.at(pinned, gamma, phi)

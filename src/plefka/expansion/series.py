@@ -6,20 +6,20 @@ from typing import Any, cast
 import numpy as np
 
 from plefka.errors import InvalidEvidence, InvalidInput, MethodDoesNotApply
-from plefka.evidence import Evidence, as_evidence
 from plefka.expansion.coefficients import with_digits
 from plefka.expansion.continuation import nearest_singularity
+from plefka.expansion.convergence_radius import by_ratios, guesses, poles
 from plefka.expansion.hidden_states import HiddenStates, hidden_states
 from plefka.expansion.legendre import exact_free_energy
 from plefka.expansion.pade import approximant
 from plefka.expansion.pinned import Pinned
-from plefka.expansion.radius import by_ratios, guesses, poles
-from plefka.expansion.sentences import COLUMNS, rows_of, verdict_of
+from plefka.expansion.series_tables import SERIES_COLUMNS, rows_of, verdict_of
 from plefka.expansion.truncated import check_truncation, truncated_energies
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.network import Network
-from plefka.question import LARGEST_THETA
-from plefka.tables import text_table
+from plefka.reduction.evidence import Evidence, as_evidence
+from plefka.reduction.question import LARGEST_THETA
+from plefka.tables.text import text_table
 
 MOST_ORDERS = 30
 SURE, CLOSE = 1.1, 1.02  # from here on, and below its inverse, a radius decides that is estimated, or known by circles
@@ -118,11 +118,11 @@ class Series:
 
     def __str__(self) -> str:
         about = f"G(u, 1) = {self.exact:.8f} exactly; {self.partial_sums[-1]:.8g} by order {self.order}"
-        return "\n".join([about, self.verdict, "", text_table(COLUMNS, rows_of(self))])
+        return "\n".join([about, self.verdict, "", text_table(SERIES_COLUMNS, rows_of(self))])
 
     def _repr_html_(self) -> str:
         """A table for notebooks."""
-        from plefka.html import series_html
+        from plefka.tables.html import series_html
 
         return series_html(self)
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from plefka.examples import Example
 from plefka.explorer.catalogue import Catalogue
+from plefka.networks.examples import Example
 
 MOST_CASES, FINDINGS = 6, 4
 

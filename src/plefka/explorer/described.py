@@ -5,13 +5,13 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field
 
 
-class Problem(BaseModel):
+class DescribedProblem(BaseModel):
     code: Annotated[str, Field(examples=["unknown_unit"])]
     message: Annotated[str, Field(description="What must hold, what came, and what to do.")]
 
 
 class Refusal(BaseModel):
-    error: Problem
+    error: DescribedProblem
 
 
 Accuracy = Literal["exact", "estimate", "observed"]
@@ -59,7 +59,7 @@ class RowsAnswer(BaseModel):
     seconds: float
 
 
-class Moved(BaseModel):
+class DescribedMove(BaseModel):
     unit: str
     state: str
     shift: float | None
@@ -67,7 +67,7 @@ class Moved(BaseModel):
     accuracy: Accuracy
 
 
-class WouldMove(Moved):
+class DescribedPossibleMove(DescribedMove):
     chance: float | None
 
 
@@ -79,14 +79,14 @@ class ExplainAnswer(BaseModel):
     prior_log_odds: float | None
     accuracy: Accuracy
     prior_accuracy: Accuracy
-    observations: list[Moved]
-    changes: list[WouldMove]
+    observations: list[DescribedMove]
+    changes: list[DescribedPossibleMove]
     method: str
     is_exact: bool
     notes: list[str]
 
 
-class Candidate(BaseModel):
+class DescribedCandidate(BaseModel):
     unit: str
     information: float | None
     probability: float | None
@@ -94,7 +94,7 @@ class Candidate(BaseModel):
 
 
 class AskAnswer(BaseModel):
-    candidates: list[Candidate]
+    candidates: list[DescribedCandidate]
     targets: list[str]
     targets_total: int
     entropy: float | None

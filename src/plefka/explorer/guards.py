@@ -30,7 +30,7 @@ HEADERS = {
 }
 HEADER_BYTES = 16 * 2**10
 DISCARD_SECONDS = 2.0
-CLOSE = {"Connection": "close"}
+CLOSE_CONNECTION = {"Connection": "close"}
 HOST = re.compile(r"(?:\[(?P<address>[0-9A-Fa-f:.]+)\]|(?P<name>[^\s\[\]:/?#@,]+))(?::\d{0,5})?", re.ASCII)
 
 
@@ -64,7 +64,7 @@ class Doorkeeper:
                 await self.app(scope, receive, sending)
             else:
                 await discard(receive)
-                await error_response(*refusal, headers=CLOSE)(scope, receive, sending)
+                await error_response(*refusal, headers=CLOSE_CONNECTION)(scope, receive, sending)
         finally:
             if self.settings.log:
                 access.info("%s", _line(scope, status or 500, time.perf_counter() - start))
@@ -105,7 +105,7 @@ class TokenGuard:
             return
         await discard(receive)
         message = "this service needs its token. Send the header Authorization: Bearer TOKEN with the right one."
-        headers = {**CLOSE, "WWW-Authenticate": "Bearer"}
+        headers = {**CLOSE_CONNECTION, "WWW-Authenticate": "Bearer"}
         await error_response(401, "token_needed", message, headers)(scope, receive, send)
 
     def _may(self, scope: Scope) -> bool:

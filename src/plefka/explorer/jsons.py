@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from plefka.answers import finite
+from plefka.inference.solution_tables import finite
 
 
 def encoded(content: Any) -> bytes:

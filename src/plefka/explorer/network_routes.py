@@ -7,7 +7,7 @@ from fastapi import APIRouter, Query, Request, Response
 
 import plefka as pf
 from plefka.explorer import described
-from plefka.explorer.pages import tagged
+from plefka.explorer.page_files import tagged
 from plefka.explorer.questions import LONGEST_NAME
 from plefka.explorer.refusals import refuse
 from plefka.explorer.responses import JSON, json_response, service_of

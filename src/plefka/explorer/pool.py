@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from plefka.explorer.failures import CLOSING, ENDED, Failure, busy, too_long
-from plefka.explorer.processes import Process, Ready, WorkerEnded
+from plefka.explorer.worker_process import Process, Ready, WorkerEnded
 
 log = logging.getLogger("plefka.explorer")
 MOST_TOGETHER, FIRST_TOGETHER = 64, 8  # questions in one batch, and in the first one by a method
@@ -27,7 +27,7 @@ ABANDONED = 5.0  # seconds that a question may still take when nobody waits for 
 
 
 @dataclass(eq=False)
-class Job:
+class WaitingQuestion:
     """A question that waits for its answer."""
 
     kind: str
@@ -50,8 +50,8 @@ class Pool:
 
     def __init__(self, ready: Ready, workers: int, waiting: int):
         self.ready_with, self.workers, self.most_waiting = ready, workers, waiting
-        self.waiting: deque[Job] = deque()
-        self.running: set[Job] = set()
+        self.waiting: deque[WaitingQuestion] = deque()
+        self.running: set[WaitingQuestion] = set()
         self.something = asyncio.Event()
         self.threads = ThreadPoolExecutor(4 * workers, thread_name_prefix="pipe")
         self.processes: list[Process | None] = [None] * workers
@@ -74,7 +74,7 @@ class Pool:
             return CLOSING
         if len(self.waiting) >= self.most_waiting:
             return busy(len(self.waiting))
-        job = Job(kind, asked, seconds)
+        job = WaitingQuestion(kind, asked, seconds)
         self._queue(job)
         try:
             return await job.answer
@@ -84,12 +84,12 @@ class Pool:
             if job in self.waiting:
                 self.waiting.remove(job)
 
-    def _give_up(self, job: Job) -> None:
+    def _give_up(self, job: WaitingQuestion) -> None:
         """It has waited for as long as it might have taken, and no worker was free."""
         if job in self.waiting and not job.answer.done():
             job.answer.set_result(busy(len(self.waiting)))
 
-    def _queue(self, *jobs: Job) -> None:
+    def _queue(self, *jobs: WaitingQuestion) -> None:
         for job in jobs:
             if job.patience is not None:
                 job.patience.cancel()
@@ -97,7 +97,7 @@ class Pool:
         self.waiting.extend(jobs)
         self.something.set()
 
-    async def _next(self) -> list[Job]:
+    async def _next(self) -> list[WaitingQuestion]:
         """The question that has waited for the longest time, and others that can be answered with it; or none yet."""
         if not self.waiting:
             self.something.clear()
@@ -116,12 +116,12 @@ class Pool:
             self.waiting.remove(job)
         return [first, *same]
 
-    def _most_together(self, job: Job) -> int:
+    def _most_together(self, job: WaitingQuestion) -> int:
         """As many as a batch can have and stay far below the limit of time, as far as is known."""
         pace = self.pace.get(job.key, job.seconds / (FAR_BELOW * FIRST_TOGETHER))
         return max(1, min(MOST_TOGETHER, int(job.seconds / FAR_BELOW / max(pace, 1e-6))))
 
-    def _learn(self, jobs: list[Job], seconds: float) -> None:
+    def _learn(self, jobs: list[WaitingQuestion], seconds: float) -> None:
         """How long such a question takes in a batch."""
         if len(self.pace) >= MOST_PACES:  # clients spell methods as they like
             self.pace.clear()
@@ -162,7 +162,7 @@ class Pool:
                 finally:
                     self.running.difference_update(jobs)
 
-    async def _answer(self, process: Process, jobs: list[Job]) -> None:
+    async def _answer(self, process: Process, jobs: list[WaitingQuestion]) -> None:
         start = asyncio.get_running_loop().time()
         try:
             async with asyncio.timeout(jobs[0].seconds) as limit:
@@ -182,7 +182,7 @@ class Pool:
                 if not job.answer.done():
                     job.answer.set_result(answer)
 
-    def _failed(self, jobs: list[Job], failure: Failure) -> None:
+    def _failed(self, jobs: list[WaitingQuestion], failure: Failure) -> None:
         """One question has failed; of several, each is asked again by itself, as one of them is to blame."""
         left = [job for job in jobs if not job.answer.done()]
         if len(jobs) == 1:
@@ -215,7 +215,7 @@ class Pool:
 
 
 @contextmanager
-def _abandoned(jobs: list[Job], limit: asyncio.Timeout) -> Iterator[None]:
+def _abandoned(jobs: list[WaitingQuestion], limit: asyncio.Timeout) -> Iterator[None]:
     """When nobody waits any more, the work may go on for a moment only, as starting another process takes longer."""
 
     def hurry(_: object) -> None:

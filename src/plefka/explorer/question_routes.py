@@ -13,10 +13,10 @@ from plefka.explorer.failures import Failure
 from plefka.explorer.refusals import refuse, refused
 from plefka.explorer.responses import json_response, service_of
 from plefka.explorer.service import Service
-from plefka.posterior import ACCURACIES
+from plefka.methods.posterior import ACCURACIES
 
 GONE = 499  # the client has left; for the log only
-SHOWN = 10  # causes of each method that are compared
+RANKED_BY_DEFAULT = 10  # causes of each method that are compared
 router = APIRouter(route_class=CheckedRoute)
 
 
@@ -58,7 +58,7 @@ async def compare(request: Request, asked: q.Compare) -> Response:
     service = service_of(request)
     methods = list(dict.fromkeys(asked.methods or service.compared))
     evidence = asked.model_dump()["evidence"]
-    each = [{"evidence": evidence, "method": method, "top": SHOWN} for method in methods]
+    each = [{"evidence": evidence, "method": method, "top": RANKED_BY_DEFAULT} for method in methods]
     found = await asyncio.gather(*(_ask(request, "compare", one) for one in each))
     return json_response({"methods": _compared(service, methods, found)})
 

@@ -13,7 +13,7 @@ import plefka as pf
 from plefka.explorer import network_routes, question_routes
 from plefka.explorer.described import Refusal
 from plefka.explorer.guards import Doorkeeper, TokenGuard
-from plefka.explorer.pages import INDEX
+from plefka.explorer.page_files import INDEX
 from plefka.explorer.refusals import on_crash, on_invalid, on_refusal
 from plefka.explorer.responses import service_of
 from plefka.explorer.service import Service

@@ -10,16 +10,16 @@ from typing import Any
 
 import plefka as pf
 from plefka.errors import InvalidFile, MethodDoesNotApply
-from plefka.examples import Example, read_example
 from plefka.explorer.cases import cases
 from plefka.explorer.catalogue import Catalogue
 from plefka.explorer.failures import Failure
 from plefka.explorer.held_bodies import HeldBodies
 from plefka.explorer.jsons import encoded
-from plefka.explorer.pages import Pages
+from plefka.explorer.page_files import Pages
 from plefka.explorer.pool import Pool
-from plefka.explorer.processes import Ready
 from plefka.explorer.settings import Settings
+from plefka.explorer.worker_process import Ready
+from plefka.networks.examples import Example, read_example
 
 EXAMPLE = "example:"
 COMPARED = ("exact", "findings", "bethe", "G2", "G12")  # unless others are asked for

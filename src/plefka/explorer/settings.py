@@ -12,7 +12,7 @@ MAKE_A_TOKEN = "Make one with: python -c 'import secrets; print(secrets.token_ur
 
 
 @dataclass(frozen=True)
-class Limits:
+class QuestionLimits:
     """What one question may cost, and how many may wait."""
 
     seconds: float = 30.0  # of computing, for one question
@@ -38,7 +38,7 @@ class Settings:
     workers: int = 2
     warm: bool = True
     log: bool = True
-    limits: Limits = Limits()
+    limits: QuestionLimits = QuestionLimits()
     hosts: tuple[str, ...] = ()  # further names by which it may be addressed
     origins: tuple[str, ...] = ()  # other sites whose pages may ask
 

@@ -11,9 +11,9 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 import plefka as pf
-from plefka.explorer.answers import Answers
 from plefka.explorer.failures import FAILED, Failure
 from plefka.explorer.jsons import encoded
+from plefka.explorer.worker_answers import Answers
 
 READY = "ready"
 WARM_SECONDS = 30.0  # after which no further question is asked in advance

@@ -4,21 +4,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from plefka.evidence import Evidence
-from plefka.exact.pairs import ExactlyPairs
+from plefka.exact.machine_sums import ExactlyPairs
 from plefka.learning.patterns import Patterns
-from plefka.methods import parse_method
+from plefka.methods.library import parse_method
+from plefka.reduction.evidence import Evidence
 from plefka.sampling.annealing import anneal
+from plefka.sampling.coupling_chains import PairSampler
 from plefka.sampling.importance import averaged
-from plefka.sampling.pairs import PairSampler
 
 if TYPE_CHECKING:
     from plefka.networks.boltzmann import BoltzmannMachine
 
 RUNS, TEMPERATURES = 100, 200  # of the annealing that judges
 MOST_JUDGED, MOST_SAMPLED = 1024, 64  # rows that are judged, where their own ln Z is exact, and elsewhere
-QUICK = 0.05  # seconds of a sum over states that is done instead
-MOST_NUMBERS = 2**22  # of states at once
+EXACT_SECONDS = 0.05  # seconds of a sum over states that is done instead
+ANNEALED_NUMBERS = 2**22  # of states at once
 
 
 class LogPartitions(NamedTuple):
@@ -35,10 +35,10 @@ class LogPartitions(NamedTuple):
 
 def log_partitions(
     machine: "BoltzmannMachine", rows: np.ndarray, seed: tuple[int, ...], runs: int, temperatures: int,
-    *, seconds: float = QUICK,
+    *, seconds: float = EXACT_SECONDS,
 ) -> LogPartitions:  # fmt: skip
     """Of rows (rows, units) of 0, 1 and nan. `seconds`: how long an exact sum over states may take."""
-    step = max(1, MOST_NUMBERS // (machine.size * runs))
+    step = max(1, ANNEALED_NUMBERS // (machine.size * runs))
     parts = [
         _of_some(machine, rows[first : first + step], (*seed, first), runs, temperatures, seconds)
         for first in range(0, len(rows), step)
@@ -74,14 +74,14 @@ def _of_some(
     return LogPartitions(part.constant + value, error, effective)
 
 
-class Judged(NamedTuple):
+class AnnealedScore(NamedTuple):
     """ln P per row, and its error by ln Z of the free machine."""
 
     value: float
     error: float
 
 
-def judge(machine: "BoltzmannMachine", data: Patterns, seed: int) -> Judged:
+def judge(machine: "BoltzmannMachine", data: Patterns, seed: int) -> AnnealedScore:
     """ln P per row of data, or of some of its rows, each as often as it is there."""
     hidden = len(data.latent) > 0 and not (machine.is_restricted and not data.has_gaps().any())
     most = MOST_SAMPLED if hidden or data.has_gaps().any() else MOST_JUDGED
@@ -91,11 +91,11 @@ def judge(machine: "BoltzmannMachine", data: Patterns, seed: int) -> Judged:
     return judge_rows(machine, data.rows(np.searchsorted(np.cumsum(data.counts), places)), np.ones(most), seed)
 
 
-def judge_rows(machine: "BoltzmannMachine", rows: np.ndarray, counts: np.ndarray, seed: int) -> Judged:
+def judge_rows(machine: "BoltzmannMachine", rows: np.ndarray, counts: np.ndarray, seed: int) -> AnnealedScore:
     """ln P per row of rows (rows, units) of 0, 1 and nan."""
     free = log_partitions(machine, np.full((1, machine.size), np.nan), (seed, 0), RUNS, TEMPERATURES)
     clamped = log_partitions(machine, rows, (seed, 1), RUNS // 4, TEMPERATURES)
-    return Judged(float(clamped.value @ counts / counts.sum() - free.value[0]), float(free.error[0]))
+    return AnnealedScore(float(clamped.value @ counts / counts.sum() - free.value[0]), float(free.error[0]))
 
 
 def independent(data: Patterns) -> float:

@@ -12,19 +12,19 @@ import jax
 import numpy as np
 import scipy.sparse as sp
 
-from plefka.activations import numpy_sigmoid
 from plefka.errors import InvalidInput
-from plefka.evidence import Evidence
 from plefka.learning.annealed import MOST_JUDGED, judge, judge_rows
 from plefka.learning.gradients import Gradient, Gradients, Rows
+from plefka.learning.learner import When
+from plefka.learning.pair_moments import outer
 from plefka.learning.patterns import Patterns
-from plefka.learning.steps import When
-from plefka.pair_moments import outer
-from plefka.reduction.pairs import settled
-from plefka.sampling.pairs import PairSampler, PairTarget, colours
+from plefka.networks.activations import numpy_sigmoid
+from plefka.reduction.evidence import Evidence
+from plefka.reduction.machine_reduction import settled
+from plefka.sampling.coupling_chains import PairSampler, PairTarget, colours
 
 if TYPE_CHECKING:
-    from plefka.learning.fitting import Run
+    from plefka.learning.fitting import LearningRun
     from plefka.networks.boltzmann import BoltzmannMachine
     from plefka.reduction.reduce import Part
 
@@ -37,7 +37,7 @@ class ByChains(Gradients):
 
     judges_itself = True
 
-    def __init__(self, run: "Run"):
+    def __init__(self, run: "LearningRun"):
         super().__init__(run)
         seed = run.method.seed if run.method.seed is not None else run.seed
         if seed is None:

@@ -11,12 +11,12 @@ from typing import Any
 import jax
 import numpy as np
 
-from plefka.atomic import only_run, write
 from plefka.errors import InvalidFile
-from plefka.formats.archive import Archive
+from plefka.files.archive import Archive
 from plefka.learning.devices import Devices
-from plefka.precision import is_key
-from plefka.tabular.files import naming
+from plefka.runtime.precision import is_key
+from plefka.runtime.whole_files import only_run, write
+from plefka.tables.table_files import naming
 
 FORMAT = 4
 THERE = b"+"  # before the content of a file, which may be empty

@@ -14,7 +14,7 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from plefka.errors import InvalidInput, ProcessLost
-from plefka.learning.step import DEVICES, Batch, batch_specs
+from plefka.learning.gradient_step import DEVICES, Batch, batch_specs
 
 
 class Devices:

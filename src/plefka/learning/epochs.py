@@ -11,15 +11,15 @@ import numpy as np
 from plefka.errors import InvalidInput, ProcessLost
 from plefka.learning.checkpoint import Checkpoint
 from plefka.learning.fingerprint import fingerprint
-from plefka.learning.fitted import COLUMNS, Fitted, Stopped
+from plefka.learning.fitted import HISTORY_COLUMNS, Fitted, Stopped
+from plefka.learning.gradient_step import TrainingState
+from plefka.learning.learner import Steps, When
 from plefka.learning.stacks import choose, finite
-from plefka.learning.step import TrainingState
-from plefka.learning.steps import Steps, When
-from plefka.precision import precision, to_numpy
 from plefka.progress import interruptible, progress, uninterrupted
+from plefka.runtime.precision import precision, to_numpy
 
 if TYPE_CHECKING:
-    from plefka.learning.fitting import Run
+    from plefka.learning.fitting import LearningRun
 
 
 class Begun(NamedTuple):
@@ -38,7 +38,7 @@ class Loop:
 
     @precision("float64")
     def __init__(
-        self, run: "Run", steps: Steps, callback: Callable | None, checkpoint: Checkpoint, verbose: bool | None
+        self, run: "LearningRun", steps: Steps, callback: Callable | None, checkpoint: Checkpoint, verbose: bool | None
     ):
         self.run, self.steps, self.callback, self.checkpoint = run, steps, callback, checkpoint
         self.verbose = verbose if run.devices.is_first else False
@@ -49,7 +49,7 @@ class Loop:
         self.begun = self._beginning()
         self.alive = np.ones(self.stack, bool)
         self.best = (np.full(self.stack, -np.inf), free, np.zeros(self.stack, int))  # value, parameters, epochs since
-        self.history: dict[str, list] = {name: [] for name in COLUMNS}
+        self.history: dict[str, list] = {name: [] for name in HISTORY_COLUMNS}
         self.start = time.monotonic()
 
     def learn(self) -> Fitted:
@@ -210,7 +210,9 @@ class Loop:
             run.devices.check_same(
                 {**found, "epochs": run.epochs, "patience": run.patience, "checkpoint": path is None}
             )
-        resumed = self.checkpoint.open(lambda: fingerprint(run, self.steps, self.state), self._everything(), COLUMNS)
+        resumed = self.checkpoint.open(
+            lambda: fingerprint(run, self.steps, self.state), self._everything(), HISTORY_COLUMNS
+        )
         if resumed is None:
             return
         (self.state, self.last_usable, self.alive, self.steps.memory, self.best, begun), self.history = resumed

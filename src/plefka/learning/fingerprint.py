@@ -8,19 +8,19 @@ import jax.numpy as jnp
 import numpy as np
 
 from plefka import __version__
-from plefka.activations import Activation
-from plefka.programs import Program
+from plefka.networks.activations import Activation
+from plefka.runtime.programs import Program
 
 if TYPE_CHECKING:
-    from plefka.learning.fitting import Run
-    from plefka.learning.step import TrainingState
-    from plefka.learning.steps import Steps
+    from plefka.learning.fitting import LearningRun
+    from plefka.learning.gradient_step import TrainingState
+    from plefka.learning.learner import Steps
 
-STEPS = 3  # of the optimiser; enough to tell its step size and its momentum
+OPTIMISER_STEPS = 3  # of the optimiser; enough to tell its step size and its momentum
 FIELDS = 101  # at which two activations are compared
 
 
-def fingerprint(run: "Run", steps: "Steps", state: "TrainingState") -> dict:
+def fingerprint(run: "LearningRun", steps: "Steps", state: "TrainingState") -> dict:
     """A name and a value for every setting that the result depends on; `state` is the one before the first step."""
     held_out, rules = run.held_out, run.settings.rules
     return {
@@ -73,7 +73,7 @@ def _sizes_of_steps(state: "TrainingState", *, optimizer: Any, stacked: bool) ->
     gradient = jax.tree.map(lambda p: 0.01 * jnp.cos(jnp.arange(p.size, dtype=p.dtype)).reshape(p.shape), free)
     update = jax.vmap(optimizer.update) if stacked else optimizer.update
     found = []
-    for _ in range(STEPS):
+    for _ in range(OPTIMISER_STEPS):
         updates, optimizer_state = update(gradient, optimizer_state, free)
         free = jax.tree.map(jnp.add, free, updates)
         found.append(sum(jnp.abs(u).sum() for u in jax.tree.leaves(updates)))

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 import numpy as np
 from jaxtyping import PyTree
 
-from plefka.posterior import Accuracy
-from plefka.solution import ROUNDING
-from plefka.tables import SENTENCES
+from plefka.inference.solution import LIKELIHOOD_ROUNDING
+from plefka.methods.posterior import Accuracy
+from plefka.tables.text import SENTENCES
 
 if TYPE_CHECKING:
-    from plefka.methods import Method
+    from plefka.methods.library import Method
     from plefka.networks.network import Network
 
 N = TypeVar("N", bound="Network")
@@ -44,7 +44,7 @@ UNSOLVED = (
     "most rows could not be solved in the last epoch; use a first order method such as G12, or a smaller step, "
     "as in optimizer=optax.adam(0.01)"
 )
-SETTLED = 0.99  # of the rows
+SETTLED_SHARE = 0.99  # of the rows
 UNCONVERGED = (
     "of more than 1 % of the rows the means have not converged in the last epoch, see history['converged']; allow more "
     "evaluations, as in {}[max_steps=1000], or use a smaller step, as in optimizer=optax.adam(0.01)"
@@ -54,7 +54,7 @@ IMPOSSIBLE = (
     "infinite. Start these from small or large numbers to learn them"
 )
 FAILED = "some parameters became infinite or nan, and the last usable ones were kept; use a smaller step"
-COLUMNS = ("epoch", "objective", "log_likelihood", "validation", "solved", "converged", "seconds")
+HISTORY_COLUMNS = ("epoch", "objective", "log_likelihood", "validation", "solved", "converged", "seconds")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -112,9 +112,9 @@ class Fitted(Generic[N]):
         kept = np.fmax.reduce(self.history["validation"], axis=0)
         unsolved = last["solved"] < 0.5
         found = {
-            ABOVE_ZERO: (last["objective"] > ROUNDING) | (kept > ROUNDING),
+            ABOVE_ZERO: (last["objective"] > LIKELIHOOD_ROUNDING) | (kept > LIKELIHOOD_ROUNDING),
             UNSOLVED: unsolved,
-            UNCONVERGED.format(self.method.name): (last["converged"] < SETTLED) & ~unsolved,
+            UNCONVERGED.format(self.method.name): (last["converged"] < SETTLED_SHARE) & ~unsolved,
             IMPOSSIBLE: last["log_likelihood"] == -np.inf,
             FAILED: np.asarray(self.failed),
         }
@@ -132,7 +132,7 @@ class Fitted(Generic[N]):
 
     def _repr_html_(self) -> str:
         """A table for notebooks: how learning ended, and some of its epochs."""
-        from plefka.html import fitted_html
+        from plefka.tables.html import fitted_html
 
         return fitted_html(self)
 

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from plefka.activations import Activation, Sigmoid, as_activation
 from plefka.errors import InvalidInput
 from plefka.learning.checkpoint import Checkpoint
 from plefka.learning.devices import Devices
@@ -16,15 +15,16 @@ from plefka.learning.fitted import Fitted, N
 from plefka.learning.parameters import masked, parametrisation
 from plefka.learning.patterns import Data, Patterns, as_patterns
 from plefka.learning.stream import Stream, is_streamed
-from plefka.methods import Method, parse_method
+from plefka.methods.library import Method, parse_method
+from plefka.networks.activations import Activation, Sigmoid, as_activation
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.boltzmann import BoltzmannMachine
-from plefka.seeds import as_seed
-from plefka.tabular.dataset import as_dataset, is_dataset
-from plefka.tabular.roles import IdColumns
+from plefka.runtime.seeds import as_seed
+from plefka.tables.dataset import as_dataset, is_dataset
+from plefka.tables.roles import IdColumns
 
 TOL = 1e-4
-KINDS = {BeliefNetwork: "plefka.learning.of_beliefs", BoltzmannMachine: "plefka.learning.of_machines"}
+LEARNERS = {BeliefNetwork: "plefka.learning.of_beliefs", BoltzmannMachine: "plefka.learning.of_machines"}
 
 
 def fit(
@@ -125,14 +125,14 @@ def fit(
         rules = parametrisation(network, masks, frozen, shared)
         settings = kind.settings(network, chosen, rules, (float(l1), float(l2)), _tolerance(tol, chosen))
         moving = _optimizer(optimizer) or kind.optimizer(data, chosen)
-        run = Run(network, settings, data, held_out, chosen, moving, size, seed, epochs, patience, found)
+        run = LearningRun(network, settings, data, held_out, chosen, moving, size, seed, epochs, patience, found)
         steps = kind.steps(run)
     return Loop(run, steps, callback, Checkpoint(checkpoint, checkpoint_every, found), verbose).learn()
 
 
 def _kind(network: Any) -> Any:
     """The module that says how a kind of network is learned."""
-    for kind, module in KINDS.items():
+    for kind, module in LEARNERS.items():
         if isinstance(network, kind):
             return import_module(module)
     raise InvalidInput(f"network must be a BeliefNetwork or a BoltzmannMachine; got {type(network).__name__}.")
@@ -178,7 +178,7 @@ def learning_method(method: str | Method | None, activation: str | Activation | 
     return parse_method(method or ("SJJ" if isinstance(f, Sigmoid) else "G1" if f.mixes_kinds else "G12"))
 
 
-class Run(NamedTuple):
+class LearningRun(NamedTuple):
     """What is learned from what, and for how long."""
 
     network: Any  # a BeliefNetwork or a BoltzmannMachine

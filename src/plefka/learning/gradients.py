@@ -11,27 +11,27 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import jax
 import numpy as np
 
-from plefka.activations import numpy_sigmoid
 from plefka.errors import InvalidInput
-from plefka.evidence import Evidence
-from plefka.exact.pairs import ExactlyPairs
-from plefka.free_machine import log_partition_of_free
-from plefka.inference import infer
+from plefka.exact.machine_sums import ExactlyPairs
+from plefka.inference.free_machine import log_partition_of_free
+from plefka.inference.infer import infer
+from plefka.inference.solution import InferenceFailed
 from plefka.learning.annealed import independent, judge
+from plefka.learning.learner import When, max_steps
+from plefka.learning.pair_moments import MOST_PAIRED, Moments, check, moments, outer, past_its_turn
 from plefka.learning.patterns import Patterns, complete
-from plefka.learning.steps import When, max_steps
-from plefka.methods import Exact, ForLearning, Method, Persistent, PseudoLikelihood, parse_method
+from plefka.methods.library import Exact, ForLearning, Method, Persistent, PseudoLikelihood, parse_method
+from plefka.networks.activations import numpy_sigmoid
 from plefka.networks.couplings import below_diagonal
-from plefka.pair_moments import MOST_UNITS, Moments, check, moments, outer, past_its_turn
-from plefka.solution import InferenceFailed
+from plefka.reduction.evidence import Evidence
 
 if TYPE_CHECKING:
-    from plefka.learning.fitting import Run
+    from plefka.learning.fitting import LearningRun
     from plefka.networks.boltzmann import BoltzmannMachine
 
-QUICK = 0.05  # seconds of the exact ln Z that is computed after every epoch
-MOST_WORK = 2**25  # multiply-adds of the rows of a restricted machine, for the same
-MAX_STEPS = 1000  # of a search, in every step, unless given
+STEP_SECONDS = 0.05  # seconds of the exact ln Z that is computed after every epoch
+GRADIENT_WORK = 2**25  # multiply-adds of the rows of a restricted machine, for the same
+FREE_STEPS = 1000  # of a search, in every step, unless given
 MOST_DOUBTED = 2**20  # couplings of a machine that is judged after learning
 NOTABLE, SLIGHT = 0.2, 0.01  # of what was gained over independent units, and of what these have
 UNSEEN = (
@@ -64,7 +64,7 @@ class Gradients(ABC):
     estimates = True  # whether the objective estimates ln P
     judges_itself = False
 
-    def __init__(self, run: "Run"):
+    def __init__(self, run: "LearningRun"):
         self.run = run
         self.whole: Moments | None = None  # of all rows, where nothing is hidden in them
         self.is_complete = complete(run.data)
@@ -78,11 +78,11 @@ class Gradients(ABC):
         """ln P per row where that is quickly summed: nothing is hidden, or only units that are then independent."""
         data = self.run.data
         settled = self.is_complete or (machine.is_restricted and not data.has_gaps().any())
-        if not settled or not isinstance(data, Patterns) or exact_seconds(machine) > QUICK:
+        if not settled or not isinstance(data, Patterns) or exact_seconds(machine) > STEP_SECONDS:
             return np.nan
         if self.is_complete:
             clamped = self.clamped(machine, (np.arange(len(data)), data.rows(), data.counts)).log_partition
-        elif len(data) * machine.num_edges <= MOST_WORK:
+        elif len(data) * machine.num_edges <= GRADIENT_WORK:
             clamped = infer(machine, Evidence(data.rows(), batched=True), "exact").log_partition @ data.counts
         else:
             return np.nan
@@ -142,12 +142,12 @@ def exact_seconds(machine: "BoltzmannMachine") -> float:
 class ByMoments(Gradients):
     """Clamped and free averages by the same method: exact, G1, G2 or bethe."""
 
-    def __init__(self, run: "Run"):
+    def __init__(self, run: "LearningRun"):
         super().__init__(run)
         given: Any = run.method
         self.method: Method = given
         if not isinstance(given, Exact):
-            self.method = replace(given, tol=run.settings.tol, max_steps=max_steps(given, MAX_STEPS))
+            self.method = replace(given, tol=run.settings.tol, max_steps=max_steps(given, FREE_STEPS))
 
     def of(self, number: int, machine: "BoltzmannMachine", rows: Rows, when: When) -> Gradient:
         _, evidence, counts = rows
@@ -183,7 +183,7 @@ class ByNeighbours(Gradients):
 
     estimates = False
 
-    def __init__(self, run: "Run"):
+    def __init__(self, run: "LearningRun"):
         super().__init__(run)
         if not self.is_complete:
             raise InvalidInput(
@@ -209,7 +209,7 @@ class ByNeighbours(Gradients):
         return self.of(0, machine, rows, When(0, 0)).log_likelihood / held_out.total
 
 
-def gradients_of(run: "Run") -> Gradients:
+def gradients_of(run: "LearningRun") -> Gradients:
     """Those of the method of a run."""
     from plefka.learning.chains import ByChains
 
@@ -220,9 +220,9 @@ def gradients_of(run: "Run") -> Gradients:
 def default_method(machine: "BoltzmannMachine", data: Any) -> Method:
     """Exact where sums over states are quick; else linear response where nothing is hidden, and chains where it is."""
     settled = complete(data) or (machine.is_restricted and not data.has_gaps().any())
-    if settled and exact_seconds(all_coupled(machine)) <= QUICK:
+    if settled and exact_seconds(all_coupled(machine)) <= STEP_SECONDS:
         return parse_method("exact")
-    return parse_method("G2" if complete(data) and machine.size <= MOST_UNITS else "persistent")
+    return parse_method("G2" if complete(data) and machine.size <= MOST_PAIRED else "persistent")
 
 
 def all_coupled(machine: "BoltzmannMachine") -> "BoltzmannMachine":

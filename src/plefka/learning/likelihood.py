@@ -6,19 +6,19 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from plefka.activations import Activation
 from plefka.learning.patterns import Data, Patterns, filled_size
-from plefka.networks.states import bits, fields, open_for_states
+from plefka.networks.activations import Activation
+from plefka.networks.fields import bits, fields, open_for_states
 from plefka.networks.storage import Storage
-from plefka.programs import Program
+from plefka.runtime.programs import Program
 
 if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
 
 MOST_LATENT = 20
-BLOCK = 2**9  # states at once
-MOST_NUMBERS = 2**22  # patterns times states at once
-MOST_WORK = 2**25  # multiply-adds of what is computed after every epoch
+PATTERNS_PER_BLOCK = 2**9  # states at once
+SUMMED_NUMBERS = 2**22  # patterns times states at once
+LIKELIHOOD_WORK = 2**25  # multiply-adds of what is computed after every epoch
 LEAST = -1e300  # for ln 0
 
 
@@ -37,13 +37,13 @@ def affordable(network: "BeliefNetwork", data: Data) -> Patterns | None:
     """The patterns whose sum is short enough to be computed after every epoch of learning."""
     if not isinstance(data, Patterns) or not applies(network, data):
         return None
-    return data if work(network, data) <= MOST_WORK else None
+    return data if work(network, data) <= LIKELIHOOD_WORK else None
 
 
 def exact(network: "BeliefNetwork", patterns: Patterns) -> np.ndarray:
     """ln P of every pattern, (patterns,), or (networks, patterns) of a stack."""
-    width = min(BLOCK, 2 ** len(patterns.latent)) * (network.stack or 1)
-    size = min(filled_size(len(patterns)), max(1, MOST_NUMBERS // width))
+    width = min(PATTERNS_PER_BLOCK, 2 ** len(patterns.latent)) * (network.stack or 1)
+    size = min(filled_size(len(patterns)), max(1, SUMMED_NUMBERS // width))
     pieces = [np.arange(first, first + size) for first in range(0, len(patterns), size)]
     found = [_of_some(network, patterns, np.minimum(piece, len(patterns) - 1)) for piece in pieces]
     return np.concatenate(found, axis=-1)[..., : len(patterns)]
@@ -52,7 +52,7 @@ def exact(network: "BeliefNetwork", patterns: Patterns) -> np.ndarray:
 def _of_some(network: "BeliefNetwork", patterns: Patterns, index: np.ndarray) -> np.ndarray:
     stacked = network.stack is not None
     storage = network.storage.take(0) if stacked else network.storage
-    work = len(index) * len(patterns.units) * min(BLOCK, 2 ** len(patterns.latent)) * (network.stack or 1)
+    work = len(index) * len(patterns.units) * min(PATTERNS_PER_BLOCK, 2 ** len(patterns.latent)) * (network.stack or 1)
     observed = Observed.of(patterns, index)
     found = _summed(network.parameters, storage, network.activation, observed, stacked=stacked, work=work)
     return np.where(found < LEAST / 2, -np.inf, found)
@@ -88,7 +88,7 @@ _summed = Program(summed)
 
 def _sum(storage: Storage, bias: Any, f: Activation, observed: Observed) -> Any:
     edges, latent = open_for_states(storage), observed.latent
-    width = min(BLOCK, 2 ** len(latent))
+    width = min(PATTERNS_PER_BLOCK, 2 ** len(latent))
 
     def block(total, number):
         states = bits(number * width + jnp.arange(width), jnp.arange(len(latent))).astype(bias.dtype)

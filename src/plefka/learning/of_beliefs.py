@@ -7,24 +7,24 @@ import numpy as np
 from plefka.errors import InvalidInput, MethodDoesNotApply
 from plefka.learning import likelihood
 from plefka.learning.fingerprint import activation_text, digest
+from plefka.learning.gradient_step import Batch, Outcome, StepSettings, TrainingState, step
+from plefka.learning.learner import Steps, When, max_steps
 from plefka.learning.optimizers import adam
 from plefka.learning.parameters import Parametrisation
 from plefka.learning.patterns import Data, Patterns, Piece, batch_places, complete
 from plefka.learning.starts import Starts, drawn
-from plefka.learning.step import Batch, Outcome, Settings, TrainingState, step
-from plefka.learning.steps import Steps, When, max_steps
 from plefka.learning.validation import validation
-from plefka.mean_field import POLICIES
-from plefka.methods import METHODS, HigherOrder, MeanField, Method
-from plefka.posterior import Accuracy
+from plefka.mean_field.minimisation import POLICIES
+from plefka.methods.library import METHODS, HigherOrder, MeanField, Method
+from plefka.methods.posterior import Accuracy
 from plefka.solvers.monotone import Monotone
 
 if TYPE_CHECKING:
-    from plefka.learning.fitting import Run
+    from plefka.learning.fitting import LearningRun
     from plefka.networks.belief import BeliefNetwork
 
 BATCH_SIZE = 256
-MAX_STEPS = 50  # evaluations of a search unless given; from the solution of the epoch before, few rows need as many
+SOLVER_STEPS = 50  # evaluations of a search unless given; from the solution of the epoch before, few rows need as many
 POLICY = Monotone(depth=2)  # from a start as good as the last epoch's, a longer memory costs more than it saves
 STEP_COST = 10_000  # what a step costs by itself, in numbers that it works on
 OPTIMISED_AFTER = 2**11  # steps, from which on it pays to optimise their program, whatever is still to come
@@ -62,21 +62,29 @@ def optimizer(data: Data, method: Method) -> Any:
 
 def settings(
     network: "BeliefNetwork", method: MeanField, rules: Parametrisation, penalties: tuple[float, float], tol: float
-) -> Settings:
+) -> StepSettings:
     """What every step of a run has in common."""
     policy = POLICY if method.policy == "monotone" else POLICIES[method.policy]
     stacked, functional = network.stack is not None, method.functional
     storage = network.storage.take(0) if stacked else network.storage
     storage = storage.prepared(pairs=functional.needs_pairs, tables=functional.needs_tables)
-    return Settings(
-        storage, network.activation, rules, *penalties, tol, max_steps(method, MAX_STEPS), functional, policy, stacked
+    return StepSettings(
+        storage,
+        network.activation,
+        rules,
+        *penalties,
+        tol,
+        max_steps(method, SOLVER_STEPS),
+        functional,
+        policy,
+        stacked,
     )
 
 
 class BeliefSteps(Steps):
     """A compiled step solves the rows of a batch and differentiates their free energy, see step.py."""
 
-    def __init__(self, run: "Run"):
+    def __init__(self, run: "LearningRun"):
         super().__init__(run)
         self.starts = Starts(run.data, self.stack)
         self.num_searched = run.data.num_searched(run.network.layers)

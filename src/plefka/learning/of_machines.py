@@ -12,18 +12,18 @@ import jax.numpy as jnp
 import numpy as np
 
 from plefka.learning.fingerprint import digest
+from plefka.learning.gradient_step import Outcome, TrainingState
 from plefka.learning.gradients import Gradient, check_method, default_method, gradients_of
+from plefka.learning.learner import Steps, When
 from plefka.learning.optimizers import adam, slowing_adam, slowing_descent
 from plefka.learning.parameters import Parametrisation
 from plefka.learning.patterns import Data, Patterns, Piece, complete
-from plefka.learning.step import Outcome, TrainingState
-from plefka.learning.steps import Steps, When
-from plefka.methods import ForLearning, Method, PseudoLikelihood
-from plefka.posterior import Accuracy
-from plefka.programs import Program
+from plefka.methods.library import ForLearning, Method, PseudoLikelihood
+from plefka.methods.posterior import Accuracy
+from plefka.runtime.programs import Program
 
 if TYPE_CHECKING:
-    from plefka.learning.fitting import Run
+    from plefka.learning.fitting import LearningRun
     from plefka.networks.boltzmann import BoltzmannMachine
 
 BATCH_SIZE = 32
@@ -72,7 +72,7 @@ def settings(
 class MachineSteps(Steps):
     """The averages are NumPy's or those of `infer`; what moves the parameters is compiled."""
 
-    def __init__(self, run: "Run"):
+    def __init__(self, run: "LearningRun"):
         super().__init__(run)
         self.gradients = gradients_of(run)
 

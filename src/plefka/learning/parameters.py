@@ -13,8 +13,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from plefka.activations import namespace, softplus
 from plefka.errors import InvalidInput, InvalidNetwork
+from plefka.networks.activations import namespace, softplus
 from plefka.networks.blocks import Blocks
 
 NOTHING_MOVES = {

@@ -10,11 +10,11 @@ import numpy as np
 
 from plefka.errors import InvalidInput, listed
 from plefka.reduction.ladder import MANY_ROWS, rung
-from plefka.tabular.dataset import MISSING
-from plefka.tabular.roles import IdColumns
-from plefka.tabular.table import Table, is_table, read_table, units_of
+from plefka.tables.dataset import MISSING
+from plefka.tables.roles import IdColumns
+from plefka.tables.table import NumberTable, is_table, read_table, units_of
 
-BLOCK = 2**16  # rows that are read at once
+PATTERN_ROWS_AT_ONCE = 2**16  # rows that are read at once
 
 
 class Piece(NamedTuple):
@@ -114,20 +114,20 @@ def as_patterns(
     `every_column`: one without a single value is an error, as nothing could be learned about it.
     """
     table = as_table(network, rows, what, id_columns)
-    numbers = (0, 1) if isinstance(rows, Table) or is_table(rows) else network.values
+    numbers = (0, 1) if isinstance(rows, NumberTable) or is_table(rows) else network.values
     units = _units(network, table)
     return patterns_of(network, table.values, units, weights, what, every_column=every_column, numbers=numbers)
 
 
-def as_table(network: Any, rows: Any, what: str = "rows", id_columns: IdColumns = None) -> Table:
+def as_table(network: Any, rows: Any, what: str = "rows", id_columns: IdColumns = None) -> NumberTable:
     """The numbers of an array as they are, those of a table read."""
-    if isinstance(rows, Table):
+    if isinstance(rows, NumberTable):
         return rows
     if is_table(rows):
         return read_table(rows, network, id_columns, what)
     if id_columns:
         raise InvalidInput(f"an array has no column {id_columns!r} to identify {what}. Pass a DataFrame.")
-    return Table(what, None, rows if isinstance(rows, np.ndarray) else np.asarray(rows), {})
+    return NumberTable(what, None, rows if isinstance(rows, np.ndarray) else np.asarray(rows), {})
 
 
 def patterns_of(
@@ -153,10 +153,10 @@ def patterns_of(
 
 
 def _blocks(table: Any) -> Iterator[int]:
-    return iter(range(0, len(table), BLOCK))
+    return iter(range(0, len(table), PATTERN_ROWS_AT_ONCE))
 
 
-def _units(network: Any, table: Table) -> np.ndarray:
+def _units(network: Any, table: NumberTable) -> np.ndarray:
     """The unit of every column."""
     if table.names is None:
         return _units_by_position(network, table.values.shape, str(table.path))
@@ -188,7 +188,7 @@ def _encoded(
     """A block of the table as int8: 0, 1 and MISSING, whatever the numbers for off and on are."""
     off, on = numbers
     try:
-        block = np.asarray(table[first : first + BLOCK], float)
+        block = np.asarray(table[first : first + PATTERN_ROWS_AT_ONCE], float)
     except (TypeError, ValueError):
         raise InvalidInput(f"{what} must be numbers: {off}, {on}, or nan where missing.") from None
     hidden = np.isnan(block)

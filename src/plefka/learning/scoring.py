@@ -6,27 +6,27 @@ from typing import Any
 import numpy as np
 
 from plefka.errors import InvalidInput
-from plefka.evidence import Evidence
-from plefka.inference import infer
+from plefka.inference.infer import infer
+from plefka.inference.solution import Status
 from plefka.learning import likelihood
 from plefka.learning.fitting import learning_method
 from plefka.learning.patterns import Patterns, as_patterns, as_table
-from plefka.methods import MeanField, Method
+from plefka.methods.library import MeanField, Method
+from plefka.methods.posterior import EXACT, LOWER_BOUND, Accuracy
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.boltzmann import BoltzmannMachine
-from plefka.posterior import EXACT, LOWER_BOUND, Accuracy
-from plefka.precision import precision
 from plefka.progress import progress
+from plefka.reduction.evidence import Evidence
 from plefka.reduction.reduce import reduce
-from plefka.sampling.fields import Target
+from plefka.runtime.precision import precision
+from plefka.runtime.seeds import as_seed
 from plefka.sampling.importance import Proposals, averaged, weighted_draws
-from plefka.seeds import as_seed
-from plefka.solution import Status
-from plefka.tabular.roles import IdColumns
-from plefka.tabular.table import Table, is_table
+from plefka.sampling.state_weights import Target
+from plefka.tables.roles import IdColumns
+from plefka.tables.table import NumberTable, is_table
 
 AFFORDABLE = 2**33  # multiply-adds of the sum over all states: half a minute
-MOST_NUMBERS = 2**22  # of a chunk of rows
+SCORED_NUMBERS = 2**22  # of a chunk of rows
 WIDER = 0.02  # how far the means that are sampled from move to 1/2, so that no state is left out
 
 
@@ -138,7 +138,7 @@ def score_table(
 
         _check_sampling(seed, num_samples)
         found = score_machine(network, patterns, method, seed, num_samples, exact=exact)
-    return replace(found, ids=table.ids if isinstance(table, Table) else {})
+    return replace(found, ids=table.ids if isinstance(table, NumberTable) else {})
 
 
 def _reason(network: BeliefNetwork, patterns: Patterns) -> str:
@@ -200,7 +200,7 @@ def accuracies(exact: np.ndarray) -> np.ndarray:
 
 
 def _sampled(network: BeliefNetwork, patterns: Patterns, method: MeanField, seed: int, num_samples: int) -> Score:
-    step = max(1, MOST_NUMBERS // network.size)
+    step = max(1, SCORED_NUMBERS // network.size)
     pieces = [np.arange(first, min(first + step, len(patterns))) for first in range(0, len(patterns), step)]
     parts = [
         _sampled_chunk(network, patterns.rows(index), method, seed, number, num_samples)
@@ -236,7 +236,7 @@ def _log_weights(network: BeliefNetwork, rows: np.ndarray, means: np.ndarray, rn
     out = np.empty((len(rows), num_samples))
     for part in reduce(network, Evidence(rows, batched=True)).parts:
         u = (1 - WIDER) * part.narrowed(means[part.rows].T) + WIDER / 2
-        step = max(1, MOST_NUMBERS // (part.question.size * num_samples))
+        step = max(1, SCORED_NUMBERS // (part.question.size * num_samples))
         for first in range(0, len(part.rows), step):
             some = np.arange(first, min(first + step, len(part.rows)))
             target = Target(part.question.take(some))

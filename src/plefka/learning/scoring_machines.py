@@ -9,7 +9,7 @@ from plefka.learning.annealed import LogPartitions, exact_sums, log_partitions
 from plefka.learning.patterns import Patterns
 from plefka.learning.scoring import Score, accuracies
 from plefka.networks.boltzmann import BoltzmannMachine
-from plefka.seeds import as_seed
+from plefka.runtime.seeds import as_seed
 
 EXACT_SECONDS, TEMPERATURES = 30.0, 1000  # of the sum over the states of a machine, and of its annealing
 

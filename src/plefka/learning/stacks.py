@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from plefka.precision import is_key
+from plefka.runtime.precision import is_key
 
 
 def choose(mask: Any, new: Any, old: Any) -> Any:

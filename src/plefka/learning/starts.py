@@ -5,10 +5,10 @@ With `restarts` it starts from random means as well, which every batch of every 
 
 import numpy as np
 
+from plefka.learning.learner import When
 from plefka.learning.patterns import Data
-from plefka.learning.steps import When
-from plefka.mean_field import random_start
-from plefka.methods import MeanField
+from plefka.mean_field.minimisation import random_start
+from plefka.methods.library import MeanField
 
 MOST_STARTS = 2**25  # numbers that are kept for the next epoch to start from
 STORED = np.float32

@@ -12,8 +12,8 @@ import numpy as np
 
 from plefka.errors import InvalidInput, listed
 from plefka.learning.patterns import Data, Piece, batch_places, filled_up
-from plefka.tabular.dataset import Dataset
-from plefka.tabular.table import units_of
+from plefka.tables.dataset import Dataset
+from plefka.tables.table import units_of
 
 if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork

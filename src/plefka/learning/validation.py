@@ -4,23 +4,23 @@ from dataclasses import replace
 
 import numpy as np
 
-from plefka.inference import infer
+from plefka.inference.infer import infer
+from plefka.inference.solution import Status
 from plefka.learning.devices import Devices
+from plefka.learning.learner import max_steps
 from plefka.learning.patterns import Patterns
-from plefka.learning.steps import max_steps
-from plefka.methods import MeanField
-from plefka.models import LOWEST
+from plefka.methods.library import MeanField
 from plefka.networks.belief import BeliefNetwork
-from plefka.solution import Status
+from plefka.reduction.models import LOWEST
 
-MAX_STEPS = 300  # unless given; these rows have no means of an earlier epoch to start from
+VALIDATION_STEPS = 300  # unless given; these rows have no means of an earlier epoch to start from
 
 
 def validation(
     network: BeliefNetwork, method: MeanField, tol: float, patterns: Patterns, devices: Devices
 ) -> np.ndarray:
     """The mean estimate per row, of a stack one for each network."""
-    method = replace(method, tol=tol, max_steps=max_steps(method, MAX_STEPS))
+    method = replace(method, tol=tol, max_steps=max_steps(method, VALIDATION_STEPS))
     if network.stack is None:
         return np.array(_mean(network, method, patterns, devices))
     return np.array([_mean(network.take(k), method, patterns, devices) for k in range(network.stack)])

@@ -5,13 +5,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from plefka.activations import Activation, Mixed, Table, as_activation, namespace
 from plefka.errors import InvalidNetwork
 from plefka.networks import checks
+from plefka.networks.activations import Activation, Mixed, Table, as_activation, namespace
 from plefka.networks.blocks import Blocks
 from plefka.networks.edges import Edges
 from plefka.networks.storage import Storage
-from plefka.precision import is_traced
+from plefka.runtime.precision import is_traced
 
 
 def single_activation(activation: Any) -> Activation:

@@ -8,9 +8,9 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import PyTree
 
-from plefka.activations import Activation, Table
 from plefka.errors import InvalidNetwork
 from plefka.networks import checks, neighbourhood
+from plefka.networks.activations import Activation, Table
 from plefka.networks.arguments import as_float, bias_of, concatenate, single_activation, stored
 from plefka.networks.blocks import Blocks
 from plefka.networks.conditionals import Conditionals, encoded
@@ -20,13 +20,13 @@ from plefka.networks.neighbourhood import Edge
 from plefka.networks.network import Network
 from plefka.networks.storage import Storage
 from plefka.networks.units import Unit, described, put_together, units_of
-from plefka.precision import is_traced
+from plefka.runtime.precision import is_traced
 
 if TYPE_CHECKING:
-    from plefka.evidence import Evidence
-    from plefka.methods import MeanField
+    from plefka.methods.library import MeanField
+    from plefka.reduction.evidence import Evidence
     from plefka.reduction.reduce import Reduction
-    from plefka.reduction.traced import TracedBelief
+    from plefka.reduction.traced_beliefs import TracedBelief
 
 
 class BeliefNetwork(Network):
@@ -79,7 +79,7 @@ class BeliefNetwork(Network):
         *,
         layers: tuple[int, ...] | None = None,
         states: Sequence[Sequence[str]] | None = None,
-        tolerance: float = checks.TOLERANCE,
+        tolerance: float = checks.PROBABILITY_TOLERANCE,
     ):
         self.storage = weights if isinstance(weights, Storage) else stored(weights)
         self.bias = bias_of(self.storage, bias)
@@ -104,7 +104,7 @@ class BeliefNetwork(Network):
         names: Sequence[str] | None = None,
         *,
         states: Sequence[Sequence[str]] | None = None,
-        tolerance: float = checks.TOLERANCE,
+        tolerance: float = checks.PROBABILITY_TOLERANCE,
     ) -> "BeliefNetwork":
         """A network of layers, in which the parents of each unit are the units of the layer above.
 
@@ -309,7 +309,7 @@ class BeliefNetwork(Network):
         return True
 
     def check_scheme(self, method: "MeanField") -> None:
-        from plefka.mean_field import check_activation
+        from plefka.mean_field.minimisation import check_activation
 
         check_activation(method, self.activation)
 
@@ -321,13 +321,13 @@ class BeliefNetwork(Network):
         return reduce_belief(self, evidence, prune=prune, keep_barren=keep_barren, kept=kept)
 
     def reduced_traced(self, evidence: "Evidence", *, prune: bool = True) -> "TracedBelief":
-        from plefka.reduction.traced import reduce_belief_traced
+        from plefka.reduction.traced_beliefs import reduce_belief_traced
 
         return reduce_belief_traced(self, evidence, prune=prune)
 
     def log_joint(self, S: Any) -> Any:
         """ln P(S) of a state (n,), or of each state of a batch (B, n)."""
-        from plefka.sampling.ancestral import log_joint
+        from plefka.networks.ancestral import log_joint
 
         return log_joint(self, S)
 
@@ -340,7 +340,7 @@ class BeliefNetwork(Network):
         >>> pf.example("espresso").sample(seed=0, count=3).shape
         (3, 15)
         """
-        from plefka.sampling.ancestral import sample
+        from plefka.networks.ancestral import sample
 
         return sample(self, seed, count, evidence)
 
@@ -355,6 +355,6 @@ class BeliefNetwork(Network):
 
     def _repr_html_(self) -> str:
         """A table for notebooks: what each unit is, of up to 20 units."""
-        from plefka.html import network_html
+        from plefka.tables.html import network_html
 
         return network_html(self)

@@ -9,23 +9,23 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import PyTree
 
-from plefka.activations import namespace
 from plefka.errors import InvalidNetwork, listed
 from plefka.networks import checks
+from plefka.networks.activations import namespace
 from plefka.networks.arguments import as_float, bias_of
 from plefka.networks.blocks import Blocks
 from plefka.networks.couplings import check_block, check_temperature, check_values, constant_of, stored_once
 from plefka.networks.edges import Edges
 from plefka.networks.network import Network
 from plefka.networks.storage import Storage
-from plefka.precision import is_traced
-from plefka.tables import text_table
+from plefka.runtime.precision import is_traced
+from plefka.tables.text import text_table
 
 if TYPE_CHECKING:
-    from plefka.evidence import Evidence
-    from plefka.methods import MeanField
+    from plefka.methods.library import MeanField
+    from plefka.reduction.evidence import Evidence
     from plefka.reduction.reduce import Reduction
-    from plefka.reduction.traced import TracedReduction
+    from plefka.reduction.traced_beliefs import TracedReduction
 
 
 class BoltzmannMachine(Network):
@@ -227,19 +227,19 @@ class BoltzmannMachine(Network):
         )  # fmt: skip
 
     def check_scheme(self, method: "MeanField") -> None:
-        from plefka.free_energies.pairs import check_scheme
+        from plefka.mean_field.machine_orders import check_scheme
 
         check_scheme(method)
 
     def reduced(
         self, evidence: "Evidence", *, prune: bool = True, keep_barren: bool = False, kept: Any = False
     ) -> "Reduction":
-        from plefka.reduction.pairs import reduce_pairs
+        from plefka.reduction.machine_reduction import reduce_pairs
 
         return reduce_pairs(self, evidence, prune=prune, kept=kept)
 
     def reduced_traced(self, evidence: "Evidence", *, prune: bool = True) -> "TracedReduction":
-        from plefka.reduction.traced_pairs import reduce_pairs_traced
+        from plefka.reduction.traced_machines import reduce_pairs_traced
 
         return reduce_pairs_traced(self, evidence, prune=prune)
 
@@ -248,7 +248,7 @@ class BoltzmannMachine(Network):
 
         States have the machine's own values. `log_joint(S) - infer(machine).log_partition` is ln P(S).
         """
-        from plefka.sampling.states import log_weights
+        from plefka.sampling.machine_samples import log_weights
 
         return log_weights(self, S)
 
@@ -266,7 +266,7 @@ class BoltzmannMachine(Network):
         >>> machine.sample(seed=0, count=2).shape
         (2, 9)
         """
-        from plefka.sampling.states import sample
+        from plefka.sampling.machine_samples import sample
 
         return sample(self, seed, count, evidence, sweeps)
 
@@ -301,6 +301,6 @@ class BoltzmannMachine(Network):
 
     def _repr_html_(self) -> str:
         """A table for notebooks: bias and neighbours of up to 20 units."""
-        from plefka.html import machine_html
+        from plefka.tables.html import machine_html
 
         return machine_html(self)

@@ -10,14 +10,14 @@ import scipy.sparse as sp
 
 from plefka.errors import InvalidInput, InvalidNetwork, PlefkaWarning, listed
 from plefka.networks.blocks import Blocks
-from plefka.networks.graph import cycle_text, find_cycle
+from plefka.networks.cycles import cycle_text, find_cycle
 from plefka.networks.storage import Storage
 
 if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
 
-ROUNDING = 1e-9  # a field this little outside its domain, relative to the field, is inside
-TOLERANCE = 1e-6  # a field this little outside its domain comes from rounded numbers in a file
+DOMAIN_ROUNDING = 1e-9  # a field this little outside its domain, relative to the field, is inside
+PROBABILITY_TOLERANCE = 1e-6  # a field this little outside its domain comes from rounded numbers in a file
 NUMBERED = ("0", "1")  # what off and on are called where they have no words
 STACKLEVEL = 6  # from the warning to the line that makes the network
 
@@ -165,8 +165,8 @@ def _bias_inside_domain(network: "BeliefNetwork", tolerance: float) -> Any:
     with np.errstate(over="ignore", invalid="ignore"):  # infinite sums are no fault here
         lowest, highest = (network.bias + part for part in network.storage.extreme_sums())
         has_field = network.activation.has_field(network.bias)
-        below = np.where(has_field & (lowest < low - ROUNDING * (1 + np.abs(lowest))), low - lowest, 0.0)
-        above = np.where(has_field & (highest > high + ROUNDING * (1 + np.abs(high))), highest - high, 0.0)
+        below = np.where(has_field & (lowest < low - DOMAIN_ROUNDING * (1 + np.abs(lowest))), low - lowest, 0.0)
+        above = np.where(has_field & (highest > high + DOMAIN_ROUNDING * (1 + np.abs(high))), highest - high, 0.0)
     for excess, reached, limit, sign, word in ((below, lowest, low, -1, "below"), (above, highest, high, 1, "above")):
         if (excess > tolerance).any():
             at = tuple(np.argwhere(excess > tolerance)[0])

@@ -1,7 +1,7 @@
 """Networks whose units are of different kinds: from what each unit is to weights, biases and one activation, and back.
 
 Units of one kind keep their fields: the kind that has units with more than 16 parents, or else the most frequent one.
-All others become tables (see plefka.activations.mixed), which is exact, and are remembered as they were given.
+All others become tables (see plefka.networks.activations.mixed), which is exact, and are remembered as they were given.
 """
 
 from collections import Counter
@@ -12,17 +12,17 @@ import equinox as eqx
 import numpy as np
 import scipy.sparse as sp
 
-from plefka.activations import MOST_PARENTS, Activation, AnyArray, Mixed, Sigmoid, Table, as_activation
-from plefka.activations.mixed import FIRST_ROW, MOST_ROWS
 from plefka.errors import InvalidNetwork
+from plefka.networks.activations import MOST_PARENTS, Activation, AnyArray, Mixed, Sigmoid, Table, as_activation
+from plefka.networks.activations.mixed import FIRST_ROW, MOST_TABLE_ROWS
 from plefka.networks.edge_lists import SUMMED_WIDTHS
 from plefka.networks.edges import Edges
 from plefka.networks.storage import Storage
-from plefka.precision import is_traced
+from plefka.runtime.precision import is_traced
 
 FEWEST_ROWS = 256  # tables are filled up to this times a power of 4, so that networks share programs
 FEW_PARENTS = 8  # whose states are always summed over
-TABLE = -1  # in the place of a kind
+TABLE_CODE = -1  # in the place of a kind
 
 Kind = Activation | Table
 
@@ -68,7 +68,7 @@ def encoded(storage: Storage, bias: Any, kinds: Sequence[Any], names: Sequence[s
         raise InvalidNetwork(f"there must be one activation for each of the {storage.size} units; got {len(kinds)}.")
     bias = np.array(bias, float)
     number, distinct = _numbered(kinds)
-    if len(distinct) == 1 and TABLE not in number:
+    if len(distinct) == 1 and TABLE_CODE not in number:
         return Encoded(storage, bias, distinct[0], None)
     W = sp.csr_array(storage.to_sparse())
     W.sort_indices()
@@ -80,7 +80,7 @@ def _numbered(kinds: Sequence[Any]) -> tuple[np.ndarray, list[Activation]]:
     """Which of the distinct kinds each unit is, and these."""
     known: dict[Activation, int] = {}
     words = {kind: as_activation(kind) for kind in {kind for kind in kinds if isinstance(kind, str)}}
-    number = np.full(len(kinds), TABLE)
+    number = np.full(len(kinds), TABLE_CODE)
     for unit, kind in enumerate(kinds):
         if not isinstance(kind, Table):
             found = words[kind] if isinstance(kind, str) else as_activation(kind)
@@ -91,7 +91,7 @@ def _numbered(kinds: Sequence[Any]) -> tuple[np.ndarray, list[Activation]]:
 def _with_fields(number: np.ndarray, kinds: list[Activation], parents: np.ndarray, names: Sequence[str]) -> int:
     """The kind whose units keep their fields."""
     large = parents > MOST_PARENTS
-    wide = np.unique(number[large & (number != TABLE)])
+    wide = np.unique(number[large & (number != TABLE_CODE)])
     if len(wide) > 1:
         examples = [np.flatnonzero(large & (number == kind))[0] for kind in wide]
         got = ", ".join(f"{names[unit]} ({kinds[number[unit]].name}, {parents[unit]} parents)" for unit in examples)
@@ -101,7 +101,7 @@ def _with_fields(number: np.ndarray, kinds: list[Activation], parents: np.ndarra
         )
     if len(wide):
         return int(wide[0])
-    counts = Counter(number[number != TABLE].tolist())
+    counts = Counter(number[number != TABLE_CODE].tolist())
     return max(counts, key=lambda kind: counts[kind], default=0)
 
 
@@ -109,13 +109,13 @@ def _tabulated(
     W: sp.csr_array, bias: np.ndarray, kinds: Sequence[Any], number: np.ndarray, distinct: list[Activation], main: int,
     names: Sequence[str],
 ) -> Encoded:  # fmt: skip
-    units = np.flatnonzero((number != main) | (number == TABLE))
+    units = np.flatnonzero((number != main) | (number == TABLE_CODE))
     weights, h, parents = W.data.copy(), bias.copy(), np.diff(W.indptr)
     rows, numbers, first = [np.zeros((2, 0))], [np.zeros(0)], 0
     _check_rows(parents, units)
     for unit in units.tolist():
         here = slice(W.indptr[unit], W.indptr[unit + 1])
-        kind = kinds[unit] if number[unit] == TABLE else distinct[number[unit]]
+        kind = kinds[unit] if number[unit] == TABLE_CODE else distinct[number[unit]]
         given = _numbers(kind, bias[unit], W.data[here], names[unit])
         rows.append(unit_logs(kind, given, names[unit]))
         numbers.append(given)
@@ -141,9 +141,9 @@ def _most_summed(parents: int) -> int:
 
 def _check_rows(parents: np.ndarray, units: np.ndarray) -> None:
     total = int(np.sum(2.0 ** parents[units]))
-    if total > MOST_ROWS:
+    if total > MOST_TABLE_ROWS:
         raise InvalidNetwork(
-            f"all tables of a network together must have at most {MOST_ROWS:,} rows; got {total:,}. "
+            f"all tables of a network together must have at most {MOST_TABLE_ROWS:,} rows; got {total:,}. "
             "Write units with many parents as noisy-or or sigmoid."
         )
 

@@ -9,16 +9,16 @@ import jax.numpy as jnp
 import numpy as np
 import scipy.sparse as sp
 
-from plefka.activations import namespace
 from plefka.errors import InvalidInput, InvalidNetwork
 from plefka.networks import checks
+from plefka.networks.activations import namespace
 from plefka.networks.arguments import as_float
 from plefka.networks.blocks import Blocks
 from plefka.networks.edges import Edges
 from plefka.networks.storage import Storage
-from plefka.precision import is_traced
+from plefka.runtime.precision import is_traced
 
-ROUNDING = 1e-9  # relative: how far two numbers for one coupling may be apart, whose mean then counts
+COUPLING_ROUNDING = 1e-9  # relative: how far two numbers for one coupling may be apart, whose mean then counts
 CONVENTIONS = ((0, 1), (-1, 1))
 
 
@@ -87,7 +87,7 @@ def _check_diagonal(diagonal: np.ndarray, names: Any) -> None:
 
 
 def _refuse_apart(apart: np.ndarray, where: Any, at: Any, largest: float, names: Any) -> None:
-    wrong = np.flatnonzero(apart > ROUNDING * largest)
+    wrong = np.flatnonzero(apart > COUPLING_ROUNDING * largest)
     if wrong.size:
         i, j = sorted(int(ends[wrong[0]]) for ends in where)
         raise InvalidNetwork(

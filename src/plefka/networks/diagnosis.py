@@ -12,13 +12,13 @@ from jaxtyping import Float, Int
 
 from plefka.errors import InvalidInput, InvalidNetwork, listed, nearest
 from plefka.networks.belief import BeliefNetwork
-from plefka.networks.probabilities import Table
+from plefka.networks.probabilities import ProbabilityFrame
 
 CAUSE, PRIOR = ("cause", "name", "disease"), ("prior", "probability", "p")
 FINDING, ITS_CAUSE, PROBABILITY, LEAK = ("finding", "symptom"), ("cause", "disease"), ("probability", "p"), ("leak",)
 
 
-class Edges(NamedTuple):
+class FindingEdges(NamedTuple):
     """Rows of the table of findings: which finding, which cause, and with what probability it switches it on."""
 
     finding: Int[np.ndarray, " row"]  # in order of their first appearance
@@ -30,7 +30,7 @@ def diagnosis(causes: Any, findings: Any, *, leak: float = 0.0) -> BeliefNetwork
     """The network of two tables; see `BeliefNetwork.diagnosis`."""
     if not isinstance(leak, int | float | np.number) or not 0 <= leak < 1:
         raise InvalidInput(f"leak must be a probability of at least 0 and below 1; got {leak!r}.")
-    causes, findings = Table.of(causes, "causes"), Table.of(findings, "findings")
+    causes, findings = ProbabilityFrame.of(causes, "causes"), ProbabilityFrame.of(findings, "findings")
     names, prior = _causes(causes.filled(CAUSE, PRIOR))
     findings = findings.filled(FINDING, ITS_CAUSE, PROBABILITY, LEAK)
     units, edges = _edges(findings, names)
@@ -48,7 +48,7 @@ def field(probability: np.ndarray) -> np.ndarray:
         return -np.log1p(-probability)
 
 
-def _causes(table: Table) -> tuple[list[str], np.ndarray]:
+def _causes(table: ProbabilityFrame) -> tuple[list[str], np.ndarray]:
     words = table.words(CAUSE, "the name of a cause")
     prior = table.numbers(PRIOR, "its probability to be on", open_end=True)
     table.refuse_where(words == "", lambda row: "every cause must have a name; got none")
@@ -59,9 +59,9 @@ def _causes(table: Table) -> tuple[list[str], np.ndarray]:
     return words.tolist(), prior
 
 
-def _edges(table: Table, causes: list[str]) -> tuple[list[str], Edges]:
+def _edges(table: ProbabilityFrame, causes: list[str]) -> tuple[list[str], FindingEdges]:
     """The names of all units, causes first, and the rows with names replaced by numbers."""
-    from plefka.extras import pandas
+    from plefka.runtime.extras import pandas
 
     words, cause = table.words(FINDING, "the name of a finding"), table.words(ITS_CAUSE, "what may switch it on")
     probability = table.numbers(PROBABILITY, "to be on if the cause is on and nothing else is")
@@ -81,14 +81,14 @@ def _edges(table: Table, causes: list[str]) -> tuple[list[str], Edges]:
         np.isnan(probability) & (at >= 0),
         lambda row: f"finding {words.iloc[row]!r} must have a probability for its cause {cause.iloc[row]!r}; got none",
     )
-    return units, Edges(number, at, probability)
+    return units, FindingEdges(number, at, probability)
 
 
 def _unknown_cause(word: str, units: list[str]) -> str:
     return f"there is no cause {word!r}; add it to causes with its prior.{nearest(word, units)}".removesuffix(".")
 
 
-def _leaks(table: Table, edges: Edges, findings: list[str], otherwise: float) -> np.ndarray:
+def _leaks(table: ProbabilityFrame, edges: FindingEdges, findings: list[str], otherwise: float) -> np.ndarray:
     """Of every finding: from the column, from its row without a cause, or `otherwise`."""
     column = table.numbers(LEAK, "", optional=True, open_end=True)
     alone = edges.cause < 0
@@ -111,7 +111,7 @@ def _leaks(table: Table, edges: Edges, findings: list[str], otherwise: float) ->
     return np.where(np.isinf(lowest), otherwise, lowest)
 
 
-def _check_distinct(table: Table, edges: Edges, units: list[str]) -> None:
+def _check_distinct(table: ProbabilityFrame, edges: FindingEdges, units: list[str]) -> None:
     """Every cause of a finding once."""
     key = edges.finding * np.int64(len(units)) + edges.cause
     order = np.flatnonzero(edges.cause >= 0)[np.argsort(key[edges.cause >= 0], kind="stable")]

@@ -12,7 +12,7 @@ from jaxtyping import Array, Float
 from plefka.networks.incidence import Index, by_width
 from plefka.networks.storage import Table
 
-WIDTHS = (2, 5, 12, 32)  # and twice that, and so on: few of them, as each is compiled by itself
+TABLE_WIDTHS = (2, 5, 12, 32)  # and twice that, and so on: few of them, as each is compiled by itself
 SUMMED_WIDTHS = (2, 5, 8, 12, 16, 32)  # where states of parents are summed over: no wider than a table can be
 FEW_PAIRS = 2**16
 
@@ -86,7 +86,7 @@ def _widened(widths: tuple[int, ...], most: int) -> tuple[int, ...]:
     return widths
 
 
-class Pairs(eqx.Module):
+class UnitPairs(eqx.Module):
     """The pairs of units that share an edge or a child, and which edges and children contribute to each."""
 
     low: Index
@@ -98,7 +98,7 @@ class Pairs(eqx.Module):
     of_child: Index  # the pair of every common child, in increasing order
 
 
-def list_pairs(child: np.ndarray, parent: np.ndarray, size: int) -> Pairs:
+def list_pairs(child: np.ndarray, parent: np.ndarray, size: int) -> UnitPairs:
     """All pairs {parent, child} and {parent, parent} with their contributions; edges are sorted by child."""
     counts = np.bincount(child, minlength=size)
     last = np.cumsum(counts)[child]  # one past the last edge of the same child
@@ -112,7 +112,7 @@ def list_pairs(child: np.ndarray, parent: np.ndarray, size: int) -> Pairs:
     order = np.argsort(of_child, kind="stable")
     first, second = first[order], second[order]
     arrays = (keys // size, keys % size, of_edge, child[first], first, second, of_child[order])
-    return Pairs(*(a.astype(np.int32) for a in arrays))
+    return UnitPairs(*(a.astype(np.int32) for a in arrays))
 
 
 def _filling(count: int) -> int:

@@ -15,11 +15,11 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Array
 
-from plefka.networks.edge_lists import WIDTHS, EdgeTables, Pairs, list_pairs, list_tables, listed_once
+from plefka.networks.edge_lists import TABLE_WIDTHS, EdgeTables, UnitPairs, list_pairs, list_tables, listed_once
 from plefka.networks.incidence import Incidence
 from plefka.networks.open_edges import ListedEdges, OpenEdges, Side, not_listed
 from plefka.networks.storage import Products, Storage
-from plefka.precision import is_traced
+from plefka.runtime.precision import is_traced
 
 MANY = 2**21  # edges times rows, from which buckets are worth their compilation
 
@@ -31,12 +31,12 @@ class Edges(Storage):
     child: Incidence
     parent: Incidence
     size: int = eqx.field(static=True)
-    listed_pairs: Pairs | None = None
+    listed_pairs: UnitPairs | None = None
     listed_tables: EdgeTables | None = None
-    widths: tuple[int, ...] = eqx.field(static=True, default=WIDTHS)  # of the tables of parents
+    widths: tuple[int, ...] = eqx.field(static=True, default=TABLE_WIDTHS)  # of the tables of parents
 
     @classmethod
-    def from_scipy(cls, weights, widths: tuple[int, ...] = WIDTHS) -> "Edges":
+    def from_scipy(cls, weights, widths: tuple[int, ...] = TABLE_WIDTHS) -> "Edges":
         csr: Any = sp.csr_array(weights, dtype=float, copy=True)
         csr.sum_duplicates()
         csr.eliminate_zeros()
@@ -52,7 +52,7 @@ class Edges(Storage):
         return union.with_parameters(np.stack([np.asarray(W[children, parents]).ravel() for W in single]))
 
     @classmethod
-    def from_lists(cls, values, children, parents, size: int, widths: tuple[int, ...] = WIDTHS) -> "Edges":
+    def from_lists(cls, values, children, parents, size: int, widths: tuple[int, ...] = TABLE_WIDTHS) -> "Edges":
         child, parent = Incidence.of(children, size), Incidence.of(parents, size)
         return cls(values=values, child=child, parent=parent, size=size, widths=widths)
 

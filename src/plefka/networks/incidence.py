@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Shaped
 
-WIDTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
+BUCKET_WIDTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 Index = Int[np.ndarray, "..."] | Int[Array, "..."]
 
 
@@ -90,14 +90,14 @@ def _with_zero(parts):
 
 def _tables(item: np.ndarray, size: int) -> tuple[tuple[np.ndarray, ...], tuple[np.ndarray, ...]]:
     """Lay items out by the unit they belong to, in pieces of at most the widest bucket: tables and their units."""
-    longest = WIDTHS[-1]
+    longest = BUCKET_WIDTHS[-1]
     order = np.append(np.argsort(item, kind="stable"), len(item)).astype(np.int32)
     counts = np.bincount(item, minlength=size)
     starts = np.cumsum(counts) - counts
     pieces = -(-counts // longest)
     unit = np.repeat(np.arange(size, dtype=np.int32), pieces)
     done = longest * (np.arange(len(unit)) - np.repeat(np.cumsum(pieces) - pieces, pieces))
-    found = list(by_width(starts[unit] + done, np.minimum(longest, counts[unit] - done), WIDTHS, len(item)))
+    found = list(by_width(starts[unit] + done, np.minimum(longest, counts[unit] - done), BUCKET_WIDTHS, len(item)))
     return tuple(order[at] for _, at in found), tuple(unit[columns] for columns, _ in found)
 
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from plefka.activations import Table
 from plefka.errors import InvalidInput, InvalidNetwork
+from plefka.networks.activations import Table
 from plefka.networks.units import Unit, units_of
 
 if TYPE_CHECKING:

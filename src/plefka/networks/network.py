@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Any
 import equinox as eqx
 import numpy as np
 
-from plefka.activations import Activation
 from plefka.errors import InvalidEvidence, nearest
+from plefka.networks.activations import Activation
 from plefka.networks.arguments import positions
 from plefka.networks.storage import Storage
 
 if TYPE_CHECKING:
-    from plefka.evidence import Evidence
-    from plefka.methods import MeanField
+    from plefka.methods.library import MeanField
+    from plefka.reduction.evidence import Evidence
     from plefka.reduction.reduce import Reduction
-    from plefka.reduction.traced import TracedReduction
+    from plefka.reduction.traced_beliefs import TracedReduction
 
 
 class Network(eqx.Module):

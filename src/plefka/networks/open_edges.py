@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from plefka.errors import MethodDoesNotApply
-from plefka.networks.edge_lists import EdgeTables, Pairs, flat
+from plefka.networks.edge_lists import EdgeTables, UnitPairs, flat
 from plefka.networks.incidence import Incidence, Index
 from plefka.networks.storage import OpenStorage, Products
 
@@ -45,7 +45,7 @@ class OpenEdges(OpenStorage):
     values: Float[Array, "edge *stack"]
     by_child: Side
     by_parent: Side
-    listed_pairs: Pairs | None
+    listed_pairs: UnitPairs | None
     listed_tables: EdgeTables | None
     size: int = eqx.field(static=True)
 
@@ -88,19 +88,19 @@ class OpenEdges(OpenStorage):
     def pair_sum(self, v, along, common):
         if not common:  # no edges, no pairs
             return jnp.zeros(v.shape[1], v.dtype)
-        listed, q = self._listed, cast(Pairs, self.listed_pairs)
+        listed, q = self._listed, cast(UnitPairs, self.listed_pairs)
         by_child = flat(common)[listed.first[q.first] + listed.second[q.second]]
         return self._squares(v, listed.to_edges(along), by_child)
 
     def taylor_pair_sum(self, v, a, d, tilt, g):
-        w, q = _with_rows(self.values), cast(Pairs, self.listed_pairs)
+        w, q = _with_rows(self.values), cast(UnitPairs, self.listed_pairs)
         i, j = self.by_child.incidence.unit, self.by_parent.incidence.unit
         along = a[i] * w + 0.5 * d[i] * w**2 * tilt[j]
         return self._squares(v, along, g[q.child] * w[q.first] * w[q.second])
 
     def _squares(self, v, along, by_child):
         """sum over pairs of v_i v_j P_ij^2, from what edges and common children add to P."""
-        q = cast(Pairs, self.listed_pairs)
+        q = cast(UnitPairs, self.listed_pairs)
         P = jax.ops.segment_sum(along, q.of_edge, q.low.shape[0])
         P += jax.ops.segment_sum(by_child, q.of_child, q.low.shape[0], indices_are_sorted=True)
         return jnp.sum(v[q.low] * v[q.high] * P**2, axis=0)

@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from plefka.errors import InvalidNetwork, listed
-from plefka.extras import pandas
+from plefka.runtime.extras import pandas
 
 Names = tuple[str, ...]  # that a column may have, the first one counts most
 
 
-class Table(NamedTuple):
+class ProbabilityFrame(NamedTuple):
     """A DataFrame, what its rows are about, and how they are called in messages."""
 
     frame: Any
@@ -21,9 +21,9 @@ class Table(NamedTuple):
     positions: Any = None  # of the rows, where empty ones were left out
 
     @classmethod
-    def of(cls, given: Any, what: str) -> "Table":
+    def of(cls, given: Any, what: str) -> "ProbabilityFrame":
         """Of whatever pandas makes a DataFrame of."""
-        if isinstance(given, Table):
+        if isinstance(given, ProbabilityFrame):
             return given
         try:
             return cls(pandas().DataFrame(given), what)
@@ -33,7 +33,7 @@ class Table(NamedTuple):
                 f"got {type(given).__name__}: {error}."
             ) from None
 
-    def filled(self, *columns: Names) -> "Table":
+    def filled(self, *columns: Names) -> "ProbabilityFrame":
         """Without rows in which all of these columns are empty, as the end of a spreadsheet often is."""
         there = [self._column(names) for names in columns]
         empty = np.all([_is_empty(column) for column in there if column is not None] or [[]], axis=0)

@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Array, Float
 
-from plefka.plain_module import PlainModule
+from plefka.runtime.plain_module import PlainModule
 
 Units = Float[Array, "units rows"]
 Columns = Float[Array, "columns rows"]

@@ -7,10 +7,10 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Array
 
-from plefka.activations import Activation, Table, as_activation
 from plefka.errors import InvalidNetwork, listed, nearest
-from plefka.networks.conditionals import TABLE, Conditionals
-from plefka.tables import text_table
+from plefka.networks.activations import Activation, Table, as_activation
+from plefka.networks.conditionals import TABLE_CODE, Conditionals
+from plefka.tables.text import text_table
 
 if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
@@ -67,13 +67,13 @@ def units_of(network: "BeliefNetwork") -> Iterator[Unit]:
 
 def _given_unit(given: Conditionals, k: int, name: str | None, parents: list) -> Unit:
     numbers = np.asarray(given.numbers[given.starts[k] : given.starts[k + 1]])
-    if given.kind[k] == TABLE:
+    if given.kind[k] == TABLE_CODE:
         return Unit(name, tuple(parents), Table(numbers.reshape((2,) * len(parents))))
     bias, *weights = numbers.tolist()
     return Unit(name, tuple(parents), given.kinds[given.kind[k]], tuple(weights), bias)
 
 
-class Parts(NamedTuple):
+class NetworkParts(NamedTuple):
     """The arguments of a network."""
 
     weights: sp.csr_array
@@ -82,7 +82,7 @@ class Parts(NamedTuple):
     names: tuple[str, ...] | None
 
 
-def put_together(units: Sequence[Unit | tuple]) -> Parts:
+def put_together(units: Sequence[Unit | tuple]) -> NetworkParts:
     """From units to the arguments of a network; the parents of a unit may come in any order, and after it."""
     return _put_together([unit if isinstance(unit, Unit) else _unit(unit) for unit in units])
 
@@ -94,7 +94,7 @@ def _unit(parts: tuple) -> Unit:
         raise InvalidNetwork(f"a unit must be (name, parents, kind, weights, bias); got {parts!r}.") from None
 
 
-def _put_together(units: list[Unit]) -> Parts:
+def _put_together(units: list[Unit]) -> NetworkParts:
     if not units:
         raise InvalidNetwork("a network must have at least one unit; got an empty list.")
     named = [unit.name for unit in units if unit.name is not None]
@@ -113,7 +113,7 @@ def _put_together(units: list[Unit]) -> Parts:
         kinds.append(kind)
     where = np.concatenate(rows).astype(int), np.concatenate(columns).astype(int)
     W = sp.csr_array((np.concatenate(values), where), shape=(len(units), len(units)))
-    return Parts(W, np.array([unit.bias for unit in units], float), kinds, tuple(named) or None)
+    return NetworkParts(W, np.array([unit.bias for unit in units], float), kinds, tuple(named) or None)
 
 
 def _ordered(unit: Unit, parents: list[int], name: str) -> tuple[np.ndarray, Any]:

@@ -11,7 +11,7 @@ from plefka.plots.style import axes_for, heading, plain
 if TYPE_CHECKING:
     from plefka.expansion.series import Series
 
-SMALLEST = 1e-16  # an error below is rounding, and drawn here
+SMALLEST_DRAWN = 1e-16  # an error below is rounding, and drawn here
 
 
 def series(found: "Series", *, title: str | None = None, ax: Axes | None = None) -> Axes:
@@ -27,7 +27,7 @@ def series(found: "Series", *, title: str | None = None, ax: Axes | None = None)
     resummed = [found.pade(n - n // 2, n // 2) for n in range(len(orders))]
     lines = {"partial sums": (found.partial_sums, "o-"), "Padé approximants": (resummed, "s--")}
     for (label, (values, style)), colour in zip(lines.items(), palette.accents, strict=True):
-        error = np.maximum(np.abs(np.asarray(values) - found.exact), SMALLEST)
+        error = np.maximum(np.abs(np.asarray(values) - found.exact), SMALLEST_DRAWN)
         axes.plot(orders, error, style, color=colour, markersize=3.5, linewidth=1.4, label=label)
     axes.set(yscale="log", xlabel="order", ylabel="|error| of the free energy, nats")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))

@@ -10,7 +10,7 @@ from plefka.errors import InvalidInput
 from plefka.plots.style import axes_for, heading, plain
 
 if TYPE_CHECKING:
-    from plefka.solution import Solution
+    from plefka.inference.solution import Solution
 
 BAR, NAME_WIDTH = 0.34, 34  # inches for each bar, and letters of a name
 

@@ -16,12 +16,12 @@ from matplotlib.colors import to_hex, to_rgba
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from plefka import atomic
 from plefka.errors import InvalidInput
+from plefka.runtime import whole_files
 
 INK, QUIET, GRID, PAPER, LINE = "#1b2733", "#4d5b69", "#d5dbe1", "#ffffff", "#8a97a6"
 COLOURS = "YlOrRd"  # of probabilities, and of weights that have no signs
-MOST_UNITS = 100
+MOST_DRAWN = 100
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ def save(picture: Figure | Axes, path: str | os.PathLike[str]) -> Path:
     """Write a figure, or that of some axes, in the format that its suffix says, as a whole or not at all."""
     path, kind = Path(path), check_name(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    atomic.write(path, _rendered(figure_of(picture), kind))
+    whole_files.write(path, _rendered(figure_of(picture), kind))
     return path
 
 

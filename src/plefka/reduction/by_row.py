@@ -11,23 +11,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from plefka.methods.posterior import JointDraws
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.blocks import Blocks
 from plefka.networks.parent_table import ParentTable
 from plefka.networks.storage import Storage
-from plefka.posterior import Draws
-from plefka.question import BeliefModel, Question
+from plefka.reduction.barren_draws import Averages, Uniforms, chances, with_summed
+from plefka.reduction.barren_means import predicted
 from plefka.reduction.certainty import Certain, certain
+from plefka.reduction.compact_storage import lay_out
 from plefka.reduction.cutting import FILLER_BIAS, Remains, remains
-from plefka.reduction.drawing import Averages, Uniforms, chances, with_summed
-from plefka.reduction.edges import EdgeList
+from plefka.reduction.edge_list import EdgeList
 from plefka.reduction.ladder import COARSE, rung
-from plefka.reduction.layout import lay_out
-from plefka.reduction.predicting import predicted
+from plefka.reduction.question import BeliefModel, Question
 from plefka.reduction.summing import Given, Reduced, recovered, reduced
 
 if TYPE_CHECKING:
-    from plefka.evidence import Evidence
+    from plefka.reduction.evidence import Evidence
     from plefka.reduction.reduce import Part
 
 FEW_EDGES = 4096  # a network with fewer of them is asked for all rows together
@@ -237,7 +237,7 @@ class ByRow:
         h, barren = np.asarray(self.network.bias, float)[:, None], self.barren_of(part, wanted)
         return predicted(self.edges, h, self.network.activation, means, barren, by_field=by_field)
 
-    def averages(self, part: "Part", draws: Draws, *, wanted: Any = None) -> Averages:
+    def averages(self, part: "Part", draws: JointDraws, *, wanted: Any = None) -> Averages:
         """Over draws of the question's states."""
         barren, uniforms, h = self.barren_of(part, wanted), Uniforms(draws), np.asarray(self.network.bias, float)
         column, sums = np.full(len(self.rows), -1), []

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
-from plefka.activations import Activation, Mixed
-from plefka.reduction.edges import EdgeList
+from plefka.networks.activations import Activation, Mixed
+from plefka.reduction.edge_list import EdgeList
 
 
 class Certain(NamedTuple):

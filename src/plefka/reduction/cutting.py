@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from plefka.activations import Activation
-from plefka.question import BeliefModel, Question
-from plefka.reduction.edges import EdgeList, alike
-from plefka.reduction.layout import LARGE, Layout, lay_out
+from plefka.networks.activations import Activation
+from plefka.reduction.compact_storage import LARGE, StorageLayout, lay_out
+from plefka.reduction.edge_list import EdgeList, alike
+from plefka.reduction.question import BeliefModel, Question
 from plefka.reduction.summing import LEAST, Given, Reduced, is_edge, log_sums, times
 
 WORTH = 2  # a large network is stored anew only where so many times fewer edges are left
@@ -116,7 +116,7 @@ def cut(given: Given, rest: Remains, layers: np.ndarray | None) -> Cut:
     return Cut(_question(given, rest, layout, units), units, layout.place)
 
 
-def _question(given: Given, rest: Remains, layout: Layout, units: np.ndarray) -> Question:
+def _question(given: Given, rest: Remains, layout: StorageLayout, units: np.ndarray) -> Question:
     def filled(z: np.ndarray, filler: float | bool) -> np.ndarray:
         out = np.full((layout.size, z.shape[1]), filler, z.dtype)
         out[layout.place] = z[units]

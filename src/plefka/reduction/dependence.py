@@ -11,11 +11,11 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-from plefka.question import Question
-from plefka.reduction.edges import EdgeList
+from plefka.reduction.edge_list import EdgeList
+from plefka.reduction.question import Question
 from plefka.reduction.summing import Given
 
-ROUNDING = 1e-13  # of a mean, by which a further step may still change it where the answer is called exact
+MEAN_ROUNDING = 1e-13  # of a mean, by which a further step may still change it where the answer is called exact
 
 
 class _Graphs(NamedTuple):
@@ -75,7 +75,7 @@ def binds_barren(given: Given, relevant: Any, barren: np.ndarray) -> np.ndarray:
 
 def where_settled(known: Callable[[Question], Any], question: Question, residual: np.ndarray) -> np.ndarray:
     """(rows,): where a further step would change nothing, and where this is known of a question with these rows."""
-    found, rows = np.zeros(question.num_rows, bool), np.flatnonzero(residual <= ROUNDING)
+    found, rows = np.zeros(question.num_rows, bool), np.flatnonzero(residual <= MEAN_ROUNDING)
     found[rows] = known(question.take(rows)) if rows.size else False
     return found
 

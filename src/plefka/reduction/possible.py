@@ -10,12 +10,12 @@ from functools import cached_property
 
 import numpy as np
 
-from plefka.activations import Activation
+from plefka.networks.activations import Activation
 from plefka.networks.belief import BeliefNetwork
-from plefka.networks.states import bits
-from plefka.reduction.edges import EdgeList
+from plefka.networks.fields import bits
+from plefka.reduction.edge_list import EdgeList
 
-MOST_PARENTS = 16  # of a unit whose states are all looked at
+MOST_TABLE_PARENTS = 16  # of a unit whose states are all looked at
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +155,7 @@ class Possible:
         if self._linear[unit] and (weight >= 0).all():
             certain = np.isinf(weight)
             return Switched(units, certain, bool(h > 0)) if certain.any() or h <= 0 else None
-        if len(parents) > MOST_PARENTS:
+        if len(parents) > MOST_TABLE_PARENTS:
             self._is_complete = False
             return None
         support = _support(self.activation, h, weight)

@@ -11,24 +11,24 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 import numpy as np
 
 from plefka.errors import InvalidEvidence
+from plefka.methods.posterior import JointDraws
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.network import Network
 from plefka.networks.storage import Storage
-from plefka.posterior import Draws
-from plefka.question import BeliefModel, Question
+from plefka.reduction.barren_draws import Averages, Uniforms, chances, with_summed
+from plefka.reduction.barren_means import predicted
 from plefka.reduction.certainty import Certain, certain, impossibilities
 from plefka.reduction.cutting import Cut, cut, is_worth_it, remains
 from plefka.reduction.dependence import binds_barren
-from plefka.reduction.drawing import Averages, Uniforms, chances, with_summed
-from plefka.reduction.edges import EdgeList
-from plefka.reduction.predicting import predicted
+from plefka.reduction.edge_list import EdgeList
+from plefka.reduction.question import BeliefModel, Question
 from plefka.reduction.summing import Given, Reduced, recovered, reduced
 
 if TYPE_CHECKING:
-    from plefka.evidence import Evidence
     from plefka.reduction.by_row import ByRow
-    from plefka.reduction.pairs import ReducedPairs
-    from plefka.reduction.traced import TracedReduction
+    from plefka.reduction.evidence import Evidence
+    from plefka.reduction.machine_reduction import ReducedPairs
+    from plefka.reduction.traced_beliefs import TracedReduction
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +130,7 @@ def _refuse_impossible(network: BeliefNetwork, sure: Certain, units: np.ndarray,
     """
     for wrong, why, advice in impossibilities(sure):
         if wrong.any():
-            from plefka.contradictions import sentence  # it reduces evidence itself
+            from plefka.reduction.contradictions import sentence  # it reduces evidence itself
 
             unit, which = network.names[units[np.argwhere(wrong)[0][0]]], sentence(network, row)
             raise InvalidEvidence(
@@ -264,7 +264,7 @@ class Together:
         given, barren = self.given, self.barren_of(part, wanted)
         return predicted(given.edges, given.h, given.activation, means, barren, by_field=by_field)
 
-    def averages(self, part: Part, draws: Draws, *, wanted: Any = None) -> Averages:
+    def averages(self, part: Part, draws: JointDraws, *, wanted: Any = None) -> Averages:
         """Over draws of the question's states."""
         given, barren, uniforms = self.given, self.barren_of(part, wanted), Uniforms(draws)
         free, sums = (given.hidden & self.left.counted)[:, :, None], []

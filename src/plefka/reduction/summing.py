@@ -11,9 +11,9 @@ from typing import Any
 
 import equinox as eqx
 
-from plefka.activations import Activation, AnyArray, namespace
-from plefka.plain_module import PlainModule
-from plefka.reduction.edges import CERTAIN_WEIGHT, alike
+from plefka.networks.activations import Activation, AnyArray, namespace
+from plefka.reduction.edge_list import CERTAIN_WEIGHT, alike
+from plefka.runtime.plain_module import PlainModule
 
 LEAST = -1e10  # stands for ln 0: exp of it is 0, and differences of two of them are numbers
 FAINT = 1e-30  # a field below it, which float32 has as well, is left to the sums, as these are in logarithms

@@ -9,15 +9,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from plefka.sampling.fields import Target
 from plefka.sampling.importance import Proposals, averaged, weighted_draws
+from plefka.sampling.state_weights import Target
 
 PILOT = 4096  # draws of a round
 ROUNDS = 6
-ENOUGH = 0.5  # the fraction of draws that are effective from which on nothing is fitted
+ENOUGH_WEIGHT = 0.5  # the fraction of draws that are effective from which on nothing is fitted
 FITTED = 8  # components
 ITERATIONS = 8  # of the fit
-KEPT = 0.3  # the weight of what was there before
+KEPT_SHARE = 0.3  # the weight of what was there before
 FEWEST = 32  # effective draws that a fit is made of; weights are flattened until there are so many
 COUNTED = 2.0  # draws for and against every unit that each component has beforehand
 
@@ -34,7 +34,7 @@ def adapted(target: Target, first: Proposals, rng: np.random.Generator) -> Propo
     best, log_w, S = _tried(target, first, rng)
     here = best
     for _ in range(ROUNDS):
-        if best.effective >= ENOUGH or not np.isfinite(log_w).any():
+        if best.effective >= ENOUGH_WEIGHT or not np.isfinite(log_w).any():
             break
         fitted = _fitted(S[target.free[:, 0], 0], _flattened(log_w), rng)
         here, log_w, S = _tried(target, _joined(target, first, fitted), rng)
@@ -88,5 +88,5 @@ def _joined(target: Target, first: Proposals, fitted: Proposals) -> Proposals:
     """What was fitted beside what was there before."""
     u = np.repeat(target.values[None], len(fitted.u), axis=0)
     u[:, target.free[:, 0]] = fitted.u
-    weights = [first.log_alpha + np.log(KEPT), fitted.log_alpha + np.log1p(-KEPT)]
-    return Proposals.of(np.concatenate(weights), np.concatenate([first.u, u]), first.log_prior + np.log(KEPT))
+    weights = [first.log_alpha + np.log(KEPT_SHARE), fitted.log_alpha + np.log1p(-KEPT_SHARE)]
+    return Proposals.of(np.concatenate(weights), np.concatenate([first.u, u]), first.log_prior + np.log(KEPT_SHARE))

@@ -9,7 +9,7 @@ import numpy as np
 
 from plefka.progress import interruptible, progress
 from plefka.reduction.cutting import LEAST
-from plefka.sampling.sweeps import SWEEPS_AT_ONCE, Sampler
+from plefka.sampling.gibbs_sweeps import SWEEPS_AT_ONCE, Sampler
 
 
 def anneal(

@@ -6,7 +6,7 @@ import numpy as np
 
 from plefka.errors import MissingExtra
 
-SAME = 1e-12  # a spread up to which draws are the same number
+SAME_NUMBER = 1e-12  # a spread up to which draws are the same number
 FEWEST_IN_TAIL = 5  # what a fit of the tail needs
 NEGLIGIBLE = 0.01  # of all weight
 
@@ -27,8 +27,8 @@ def of_chains(draws: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     arviz = _arviz()
     shape, count = draws.shape[:-2], draws.shape[-1] * draws.shape[-2]
     r_hat, size, error = np.ones(shape), np.full(shape, float(count)), np.zeros(shape)
-    within = np.ptp(draws, axis=-1).max(axis=-1, initial=0.0) > SAME
-    between = np.ptp(draws.mean(axis=-1), axis=-1) > SAME
+    within = np.ptp(draws, axis=-1).max(axis=-1, initial=0.0) > SAME_NUMBER
+    between = np.ptp(draws.mean(axis=-1), axis=-1) > SAME_NUMBER
     stuck = between & ~within
     r_hat[stuck], size[stuck] = np.inf, 1.0
     error[stuck] = draws.mean(axis=-1).std(axis=-1, ddof=1)[stuck] / np.sqrt(draws.shape[-2])
@@ -55,8 +55,8 @@ def smoothed(log_weights: np.ndarray) -> tuple[np.ndarray, float]:
     usual = int(min(draws / 5 - 1, 3 * np.sqrt(draws)))
     if _rare_fraction(floor, order[-usual:]) <= NEGLIGIBLE:
         return log_weights, -np.inf
-    tail = int(np.sum(floor > floor[order[-usual - 1]] + SAME))  # none of it equals the first below it
-    if tail < FEWEST_IN_TAIL or np.ptp(floor[order[-tail:]]) <= SAME:
+    tail = int(np.sum(floor > floor[order[-usual - 1]] + SAME_NUMBER))  # none of it equals the first below it
+    if tail < FEWEST_IN_TAIL or np.ptp(floor[order[-tail:]]) <= SAME_NUMBER:
         return log_weights, np.inf
     with np.errstate(all="ignore"):
         lifted, k = _arviz().psislw(-floor, r_eff=9 * draws / (tail + 0.5) ** 2)

@@ -12,24 +12,24 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from plefka.posterior import About, Draws, Posterior
+from plefka.inference.solution import CONVERGED, OUT_OF_STEPS
+from plefka.methods.posterior import About, JointDraws, Posterior
 from plefka.progress import interruptible, progress
-from plefka.question import Question
 from plefka.reduction.ladder import rows_for
+from plefka.reduction.question import Question
 from plefka.sampling import diagnostics
 from plefka.sampling.annealing import anneal
-from plefka.sampling.fields import Target
+from plefka.sampling.gibbs_sweeps import SWEEPS_AT_ONCE, Chains, Sampler
 from plefka.sampling.importance import averaged
-from plefka.sampling.sweeps import SWEEPS_AT_ONCE, Chains, Sampler
-from plefka.solution import CONVERGED, OUT_OF_STEPS
+from plefka.sampling.state_weights import Target
 
 if TYPE_CHECKING:
-    from plefka.methods import Gibbs
+    from plefka.methods.library import Gibbs
     from plefka.reduction.reduce import Part
 
 LARGEST_R_HAT, FEWEST_SAMPLES, FEWEST_RUNS = 1.01, 400, 5
-MOST_NUMBERS = 2**20  # in one array of a chunk of rows
-KEPT = 250  # averages of consecutive sweeps that each chain keeps for the diagnostics
+CHAIN_NUMBERS = 2**20  # in one array of a chunk of rows
+KEPT_STATES = 250  # averages of consecutive sweeps that each chain keeps for the diagnostics
 FEWEST_KEPT, MOST_KEPT_NUMBERS = 50, 2**26
 MOST_STATES, MOST_STATE_NUMBERS = 2048, 2**22  # that barren units are predicted from
 MOST_PROPOSALS = 256  # of them, for the check of an answer
@@ -89,7 +89,8 @@ def posterior(method: "Gibbs", part: "Part", *, dtype: str) -> Posterior:
     proposed = found.states[:: -(-len(found.states) // MOST_PROPOSALS)]
     about = About(
         notes=(advice,) if advice else (), proposals=(np.zeros((len(proposed), rows)), proposed),
-        draws=Draws(found.states, method.seed or 0), error=found.log_likelihood_error, means_error=found.means_error,
+        draws=JointDraws(found.states, method.seed or 0),
+        error=found.log_likelihood_error, means_error=found.means_error,
     )  # fmt: skip
     return Posterior(
         found.means, -found.log_likelihood, np.where(found.converged, CONVERGED, OUT_OF_STEPS),
@@ -101,7 +102,7 @@ def posterior(method: "Gibbs", part: "Part", *, dtype: str) -> Posterior:
 def sample_posterior(method: "Gibbs", question: Question) -> Sampled:
     """All that the chains find, for rows in chunks."""
     count = question.num_rows
-    size = rows_for(count, max(1, MOST_NUMBERS // (method.chains * question.size)))
+    size = rows_for(count, max(1, CHAIN_NUMBERS // (method.chains * question.size)))
     states = int(np.clip(MOST_STATE_NUMBERS // (question.size * count), 1, MOST_STATES))
     parts = []
     for first in range(0, count, size):
@@ -132,7 +133,7 @@ def _sample(method: "Gibbs", question: Question, num_states: int, seed: np.rando
 
 def _slope(target: Target, states: np.ndarray) -> np.ndarray:
     """d ln P / dh of units (units, rows) of a noisy-or network, from states (kept, units, rows, chains)."""
-    total, step = np.zeros(target.free.shape), max(1, MOST_NUMBERS // max(1, states[0].size))
+    total, step = np.zeros(target.free.shape), max(1, CHAIN_NUMBERS // max(1, states[0].size))
     for first in range(0, len(states) if target.has_slopes else 0, step):
         total += target.slopes(np.concatenate(states[first : first + step], axis=-1)).sum(axis=-1)
     return total / (len(states) * states.shape[-1])
@@ -150,7 +151,7 @@ def visited(method: "Gibbs", question: Question, every: int) -> np.ndarray:
 
 def _swept(method: "Gibbs", sampler: Sampler, ends: np.ndarray, key: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Averages of P(on | all others) over consecutive sweeps (kept, units, rows, chains), and states in between."""
-    most = int(np.clip(MOST_KEPT_NUMBERS // max(1, ends.size), FEWEST_KEPT, KEPT))
+    most = int(np.clip(MOST_KEPT_NUMBERS // max(1, ends.size), FEWEST_KEPT, KEPT_STATES))
     per = -(-method.sweeps // most)
     averages, states = zip(*_walk(method, sampler, ends, key, per), strict=True)
     return np.stack(averages), np.stack(states)

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from plefka.reduction.cutting import LEAST
-from plefka.sampling.diagnostics import SAME
-from plefka.sampling.fields import Target
+from plefka.sampling.diagnostics import SAME_NUMBER
+from plefka.sampling.state_weights import Target
 
 NUM_SAMPLES = 4096
 WIDER, UNDECIDED = 0.02, 0.02  # how far means are moved towards the prior, and the prior towards 1/2
@@ -21,7 +21,7 @@ DEFENSIVE, FLIPS = 0.1, 2.0  # the fraction of draws that look around, and how m
 PRIOR = 0.1  # the fraction of draws that follow the arrows, as if there were no evidence
 
 
-class Average(NamedTuple):
+class WeightedAverage(NamedTuple):
     """What weights (..., draws) say: their mean is an estimate of Z, if they are those of draws from a proposal."""
 
     log_mean: np.ndarray  # -inf where no draw is possible
@@ -29,15 +29,15 @@ class Average(NamedTuple):
     effective: np.ndarray  # how many draws of equal weight would be as informative
 
 
-def averaged(log_weights: np.ndarray) -> Average:
+def averaged(log_weights: np.ndarray) -> WeightedAverage:
     """The mean of the weights and its error, in logarithms."""
     count, top = log_weights.shape[-1], log_weights.max(axis=-1)
     lost = np.isneginf(top)
     w = np.exp(log_weights - np.where(lost, 0.0, top)[..., None])
     mean = np.where(lost, 1.0, w.mean(axis=-1))
-    error = np.where(np.ptp(w, axis=-1) <= SAME, 0.0, w.std(axis=-1, ddof=1) / (mean * np.sqrt(count)))
+    error = np.where(np.ptp(w, axis=-1) <= SAME_NUMBER, 0.0, w.std(axis=-1, ddof=1) / (mean * np.sqrt(count)))
     effective = count * mean**2 / np.where(lost, 1.0, (w**2).mean(axis=-1))
-    return Average(top + np.log(mean), np.where(lost, np.inf, error), np.where(lost, 0.0, effective))
+    return WeightedAverage(top + np.log(mean), np.where(lost, np.inf, error), np.where(lost, 0.0, effective))
 
 
 class Proposals(NamedTuple):

@@ -16,23 +16,23 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from plefka.evidence import Evidence
 from plefka.networks.boltzmann import BoltzmannMachine
-from plefka.sampling.drawing import Drawn, Source
-from plefka.sampling.fields import SMALL
+from plefka.reduction.evidence import Evidence
+from plefka.sampling.coupling_chains import DENSE, colours
 from plefka.sampling.importance import averaged, resampled
-from plefka.sampling.pairs import DENSE, colours
+from plefka.sampling.proposals import Drawn, Proposal
+from plefka.sampling.state_weights import SMALL
 
 EVEN = 0.99  # the effective fraction of the weights that one rise of the inverse temperature leaves, at least
 RESAMPLED = 0.5  # the effective fraction of all replicas at which they are resampled
 AVERAGED = 16  # sweeps at the end, over which P(on | all others) is averaged
-HALVINGS = 12  # of an interval, to find a rise
+TEMPERATURE_HALVINGS = 12  # of an interval, to find a rise
 LARGEST_SINGLE = 1e4  # the sum of all couplings and fields up to which single precision has four digits after the point
 MOST_UPDATES = 1e9  # of single spins
 
 
 @dataclass(frozen=True, eq=False)
-class OfPopulation(Source):
+class OfPopulation(Proposal):
     """The hidden units of a machine as spins, in the order of their colours: -E(s) = s J s / 2 + field s + constant."""
 
     spins: np.ndarray  # which unit of the machine each is
@@ -129,7 +129,7 @@ def _rise(gain: np.ndarray, log_w: np.ndarray, most: float) -> float:
     low, high = 0.0, most
     if is_even(most):
         return most
-    for _ in range(HALVINGS):
+    for _ in range(TEMPERATURE_HALVINGS):
         middle = (low + high) / 2
         low, high = (middle, high) if is_even(middle) else (low, middle)
-    return max(low, most / 2**HALVINGS)
+    return max(low, most / 2**TEMPERATURE_HALVINGS)

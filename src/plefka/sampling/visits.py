@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from plefka.reduction.edges import EdgeList
+from plefka.reduction.edge_list import EdgeList
 from plefka.reduction.ladder import MANY_ROWS, rung
 
 STEP_COST = 500  # what a step costs by itself, in cells: a child of a visited unit, in one column
-WIDTHS = (1, 4, 16, 64, 256)  # units that are visited together
-FEW = 64  # units up to which they are visited one by one, as there is nothing to gain
+VISIT_WIDTHS = (1, 4, 16, 64, 256)  # units that are visited together
+FEW_UNITS = 64  # units up to which they are visited one by one, as there is nothing to gain
 
 
 class Visits(NamedTuple):
@@ -39,7 +39,7 @@ def visits(edges: EdgeList, free: np.ndarray) -> tuple[Visits, ...]:
     starts = np.concatenate([[0], np.cumsum(degree)])
     colour = _colours(edges, free, order, starts)
     largest = padded(int(degree[free].max(initial=0)))
-    if len(free) <= FEW:
+    if len(free) <= FEW_UNITS:
         return (_table(edges, _split(free, colour, 1), largest, order, starts),)
     parts = _cheapest(free, colour, degree, largest)
     return tuple(_table(edges, _split(units, colour, wide), deep, order, starts) for units, wide, deep in parts)
@@ -86,13 +86,13 @@ def _cheapest(free, colour, degree, largest) -> list[tuple[np.ndarray, int, int]
 def _widest(units, colour, deep) -> tuple[tuple[np.ndarray, int, int], float]:
     """The best width for units with at most `deep` children, and its cost."""
     sizes = np.bincount(colour[units]) if len(units) else np.zeros(1)
-    costs = [float(np.sum(np.ceil(sizes / wide)) * (STEP_COST + 8 * wide * deep)) for wide in WIDTHS]
-    return (units, WIDTHS[int(np.argmin(costs))], deep), min(costs)
+    costs = [float(np.sum(np.ceil(sizes / wide)) * (STEP_COST + 8 * wide * deep)) for wide in VISIT_WIDTHS]
+    return (units, VISIT_WIDTHS[int(np.argmin(costs))], deep), min(costs)
 
 
 def _table(edges: EdgeList, groups: list[np.ndarray], deep: int, order: np.ndarray, starts: np.ndarray) -> Visits:
     wide = max(map(len, groups), default=1)
-    wide = next(width for width in WIDTHS if width >= wide)
+    wide = next(width for width in VISIT_WIDTHS if width >= wide)
     steps, none = padded(len(groups)), edges.size
     units = np.full((steps, wide), none)
     for g, group in enumerate(groups):

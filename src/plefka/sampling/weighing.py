@@ -8,9 +8,9 @@ import scipy.sparse as sp
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.network import Network
 from plefka.sampling import diagnostics
-from plefka.sampling.drawing import Drawn, Source
-from plefka.sampling.fields import StateFields
 from plefka.sampling.importance import averaged, resampled
+from plefka.sampling.proposals import Drawn, Proposal
+from plefka.sampling.state_weights import StateFields
 
 FEWEST_PREDICTED, MOST_PREDICTED = 512, 4096  # states that units below the evidence are predicted from
 MOST_NUMBERS, AT_ONCE = 2**25, 2**22  # of all units in them, and of those that are held at once
@@ -28,7 +28,7 @@ class Weighed(NamedTuple):
 
 
 def weighed(
-    network: Network, row: np.ndarray, source: Source, drawn: Drawn, rng: np.random.Generator
+    network: Network, row: np.ndarray, source: Proposal, drawn: Drawn, rng: np.random.Generator
 ) -> Weighed | None:
     """None where no draw is possible. Weights that are bounded have no tail to be smoothed."""
     if not np.isfinite(drawn.log_weights).any():
@@ -62,7 +62,7 @@ def _averages(drawn: Drawn, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray
 
 
 def _predicted(
-    network: Network, row: np.ndarray, source: Source, drawn: Drawn, weights: np.ndarray, rng: np.random.Generator
+    network: Network, row: np.ndarray, source: Proposal, drawn: Drawn, weights: np.ndarray, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
     """The means of units that nothing observed depends on: averages of P(on | parents) over states drawn downwards."""
     fields, below = StateFields.of_network(cast(BeliefNetwork, network)), np.isnan(row)

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from plefka import extras
-from plefka.tabular.columns import Columns, of_frame
-from plefka.tabular.roles import Roles, note_of, why_id
-from plefka.tabular.words import NO_STATE, is_numeric, states_of
+from plefka.runtime import extras
+from plefka.tables.columns import Columns, of_frame
+from plefka.tables.roles import Roles, note_of, why_id
+from plefka.tables.values import NO_STATE, is_numeric, states_of
 
 
 def as_numbers(frame: Any, features: Collection[str] | None = None) -> Any:

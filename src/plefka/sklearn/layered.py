@@ -7,15 +7,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from plefka.activations import Activation, as_activation
 from plefka.ensembles import around, named
+from plefka.inference.solution import Solution
 from plefka.learning.fitted import Fitted
 from plefka.learning.fitting import learning_method
 from plefka.learning.optimizers import adam
-from plefka.methods import Method
+from plefka.methods.library import Method
+from plefka.networks.activations import Activation, as_activation
 from plefka.networks.belief import BeliefNetwork
 from plefka.sklearn.learner import Learner, frequencies
-from plefka.solution import Solution
 
 
 @dataclass(eq=False, repr=False)

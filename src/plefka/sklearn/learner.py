@@ -15,14 +15,14 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from plefka.errors import listed
-from plefka.inference import infer
+from plefka.inference.infer import infer
+from plefka.inference.solution import Solution
 from plefka.learning.fitted import Fitted, Stopped
 from plefka.learning.fitting import fit
-from plefka.methods import Method
+from plefka.methods.library import Method
 from plefka.sklearn.frames import as_numbers
-from plefka.solution import Solution
-from plefka.tabular.columns import is_frame
-from plefka.tabular.table import saying
+from plefka.tables.columns import is_frame
+from plefka.tables.table import saying
 
 LARGEST_SEED = 2**31 - 1
 

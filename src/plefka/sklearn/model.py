@@ -5,9 +5,9 @@ from typing import Any, cast
 import jax.numpy as jnp
 import numpy as np
 
+from plefka.methods.schemes import MeanField
 from plefka.networks.belief import BeliefNetwork
-from plefka.precision import precision
-from plefka.schemes import MeanField
+from plefka.runtime.precision import precision
 from plefka.sklearn.density import DensityModel
 from plefka.sklearn.layered import LayeredLearner
 

@@ -11,17 +11,17 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from plefka.activations import AnyArray, sigmoid
-from plefka.free_energies.functional import Functional
-from plefka.free_energies.taylor import negative_entropy
-from plefka.question import Question
+from plefka.mean_field.functional import Functional
+from plefka.mean_field.taylor import negative_entropy
+from plefka.networks.activations import AnyArray, sigmoid
+from plefka.reduction.question import Question
 
 LINEAR_TOLERANCE = 1e-10
 MOST_STEPS = 10  # for each unit
 
 
 @runtime_checkable
-class Objective(Protocol):
+class SolvedObjective(Protocol):
     """The free energy that was minimised, and the one that is evaluated at the minimum, where that is another one."""
 
     @property
@@ -31,7 +31,9 @@ class Objective(Protocol):
     def evaluated(self) -> Functional | None: ...
 
 
-def differentiable(question: Question, objective: Objective, theta: AnyArray, barren: Callable) -> tuple[Array, Array]:
+def differentiable(
+    question: Question, objective: SolvedObjective, theta: AnyArray, barren: Callable
+) -> tuple[Array, Array]:
     """The means and the free energy at the solution theta, as functions of everything in the question.
 
     `barren(u, functional)` has the means of barren units predicted from u.
@@ -52,7 +54,7 @@ def entropy_term(question: Question, u) -> Array:
     return jnp.where(question.free, negative_entropy(u), 0.0).sum(0)
 
 
-def other_free_energy(question: Question, objective: Objective, u) -> tuple[Array, Array]:
+def other_free_energy(question: Question, objective: SolvedObjective, u) -> tuple[Array, Array]:
     """The free energy that is evaluated at the minimum u of the first, and the means that go with it.
 
     These are the derivatives of that free energy by the units' log-odds, with u following: u moves by the response

@@ -14,9 +14,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from plefka.activations import log_one_plus, namespace, sigmoid
-from plefka.question import LARGEST_THETA, Question
-from plefka.solution import CONVERGED, DIVERGED, NOT_FINITE, OUT_OF_STEPS, RUNNING
+from plefka.inference.solution import CONVERGED, DIVERGED, NOT_FINITE, OUT_OF_STEPS, RUNNING
+from plefka.networks.activations import log_one_plus, namespace, sigmoid
+from plefka.reduction.question import LARGEST_THETA, Question
 
 WORTH_A_STEP = 1 / 8  # of the rows that are running end with it
 REACHABLE = 64  # a residual of so many roundings is as small as it gets
@@ -78,7 +78,7 @@ class Search(eqx.Module):
     steps: Int[Array | np.ndarray, " rows"]  # evaluations of the free energy
 
 
-class Limits(NamedTuple):
+class StoppingRule(NamedTuple):
     """When a row has ended: the residual, the steps, and how low G may be at a solution, and anywhere."""
 
     tol: Any
@@ -120,14 +120,14 @@ def start(policy: Policy, theta: Any) -> Search:
     return Search(point, theta, policy.start(point), steps + RUNNING, steps)
 
 
-def limits(question: Question, tol: Any, max_steps: Any) -> Limits:
+def limits(question: Question, tol: Any, max_steps: Any) -> StoppingRule:
     """Those of a method for a question."""
     dtype = question.values.dtype
     tol = jnp.maximum(jnp.asarray(tol, dtype), REACHABLE * jnp.finfo(dtype).eps)
-    return Limits(tol, max_steps, *question.limits())
+    return StoppingRule(tol, max_steps, *question.limits())
 
 
-def descend(evaluate: Callable, limits: Limits, policy: Policy, search: Search, few: Any = 0) -> Search:
+def descend(evaluate: Callable, limits: StoppingRule, policy: Policy, search: Search, few: Any = 0) -> Search:
     """Downhill until all but `few` rows have ended: the residual is at most tol, the row fails, or steps run out."""
 
     def judge(point, steps):

@@ -11,12 +11,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from plefka.activations import namespace
+from plefka.networks.activations import namespace
 from plefka.solvers.loop import Point, Policy
 
 DEPTH = 4  # steps remembered
 RIDGE = 1e-12
-ENOUGH = 1e-4  # the fraction of the promised decrease that a plain step must deliver
+SUFFICIENT_DECREASE = 1e-4  # the fraction of the promised decrease that a plain step must deliver
 GROWTH = 2.0
 WANDER = 4.0  # by how much the residual may grow where G cannot tell any more
 LONGEST, SHORTEST_CUT = 0.5, 0.1  # a rejected step is cut to between these fractions of its length
@@ -52,7 +52,7 @@ class Monotone(Policy):
     def step(self, point: Point, trial: Point, memory: Memory, evaluate):
         noise = 16 * jnp.finfo(point.G.dtype).eps * (len(point.theta) + jnp.abs(point.G))  # G is a sum over the units
         promised = memory.eta * point.slope
-        lower = point.G - jnp.where(memory.accelerated, 0.0, ENOUGH * promised) + noise >= trial.G
+        lower = point.G - jnp.where(memory.accelerated, 0.0, SUFFICIENT_DECREASE * promised) + noise >= trial.G
         settled = (point.slope > noise) | (trial.residual < WANDER * point.residual)
         kept = jnp.isfinite(trial.G) & jnp.isfinite(trial.residual) & lower & settled
 

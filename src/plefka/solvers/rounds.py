@@ -15,14 +15,14 @@ import equinox as eqx
 import jax
 import numpy as np
 
-from plefka.cores import num_cores
-from plefka.programs import Program
-from plefka.question import Question
+from plefka.inference.solution import OUT_OF_STEPS, RUNNING
 from plefka.reduction.ladder import rows_for
-from plefka.solution import OUT_OF_STEPS, RUNNING
+from plefka.reduction.question import Question
+from plefka.runtime.cores import num_cores
+from plefka.runtime.programs import Program
 
-MOST_NUMBERS = 2**26  # held at once for a chunk of rows, per array
-FEW = 16  # rows that are not worth a round of their own
+ROUND_NUMBERS = 2**26  # held at once for a chunk of rows, per array
+FEW_ROWS = 16  # rows that are not worth a round of their own
 SMALLER, CHUNKS = 128, 4  # rows go on in chunks of this size where so many of them hold all: no other is compiled
 
 
@@ -57,7 +57,7 @@ def in_rounds(
 
     `row_work` is how many numbers are held at once for a row; `step_work` is on how many a step works, if on fewer.
     """
-    most = max(1, MOST_NUMBERS // max(row_work, 1))
+    most = max(1, ROUND_NUMBERS // max(row_work, 1))
     answers: Any = None
     waiting, state = question, start
     number = np.arange(question.num_rows)
@@ -68,7 +68,7 @@ def in_rounds(
         rows = slice(first, first + size) if count == size else np.minimum(first + np.arange(size), first + count - 1)
         some = state(rows)
         some.status[count:] = OUT_OF_STEPS
-        few = count // 2 if count > FEW else 0
+        few = count // 2 if count > FEW_ROWS else 0
         found = _solve(waiting.take(rows), some, criteria, few, iteration=iteration, work=work, dtype=dtype)
         return jax.tree.map(lambda z: z[..., :count], found)
 
@@ -118,7 +118,7 @@ _solve = Program(_solve_rows)
 def by_rows(program: Callable, question: Question, means: np.ndarray, *, work: int, **options: Any) -> Any:
     """program(question, means), whose results have rows on their last axis, chunk by chunk."""
     count = question.num_rows
-    size = rows_for(count, max(1, MOST_NUMBERS // max(work // count, 1)))
+    size = rows_for(count, max(1, ROUND_NUMBERS // max(work // count, 1)))
     chunks = [np.arange(first, first + size) for first in range(0, count, size)]
     work = work // count * size
 

@@ -1,1 +1,0 @@
-"""Bounds on ln P(evidence) from both sides."""

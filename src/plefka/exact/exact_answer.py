@@ -1,0 +1,243 @@
+"""Exact inference: the posterior of a part, and of rows of evidence, with barren units where that is affordable."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+import numpy as np
+
+from plefka.exact.cheapest_sum import Exactly
+from plefka.exact.enumeration import MOST_HIDDEN, status_of
+from plefka.exact.predictions import Predictions, TablesInGroups, planned
+from plefka.exact.ratios import BarrenRatios
+from plefka.exact.table_networks import OfTables, families_of
+from plefka.methods.posterior import About, Posterior
+from plefka.networks.belief import BeliefNetwork
+from plefka.networks.network import Network
+from plefka.reduction.by_row import FEW_EDGES
+from plefka.reduction.dependence import have_several_parents
+from plefka.reduction.edge_list import EdgeList
+from plefka.reduction.evidence import Evidence
+from plefka.reduction.recovery import concatenated, of_reduction, reductions, with_predicted
+from plefka.reduction.reduce import Reduction
+from plefka.reduction.summing import relevant
+
+if TYPE_CHECKING:
+    from plefka.methods.library import Exact
+    from plefka.reduction.reduce import Part
+    from plefka.reduction.traced_beliefs import TracedReduction
+
+QUICK, NOT_LONG = 0.3, 3.0  # seconds of a row for which no other way is looked for: of any tables, of those of a file
+DEARER = 30  # times as long may be taken for the numbers of a file as they are, and not as compact units have them
+THOROUGH = 30.0  # seconds that barren units may take where exact inference was asked for
+AS_LONG = 10  # times as long as the answer itself may be taken for barren units, where exact was not asked for
+
+
+def posterior(method: "Exact", part: "Part", *, dtype: str) -> Posterior:
+    """ln P(evidence) and all posterior means, exactly."""
+    question, way = part.question, Exactly.of(part)
+    log_z, means, slopes = way.sums(dtype)
+    means = np.where(question.free, np.clip(means, 0.0, 1.0), question.values)
+    means = np.where(np.isfinite(log_z), means, np.nan).astype(dtype)
+    steps = np.zeros(question.num_rows, int)
+    about = About(True, exact_rows=lambda: np.ones(question.num_rows, bool))
+    slope = slopes if part.needs_slope else None
+    return Posterior(means, -log_z.astype(dtype), status_of(-log_z, np.where), steps, steps, steps * 0.0, slope, about)
+
+
+def traced(method: "Exact", reduction: "TracedReduction") -> Posterior:
+    """The same inside a user's trace."""
+    return reduction.exact()
+
+
+class ReducedRows(NamedTuple):
+    """Rows of evidence, reduced for exact inference, and what each part of them will cost."""
+
+    reduced: list[tuple[np.ndarray, Reduction]]
+    ways: list[Exactly]
+    predictions: Predictions | None = None  # of barren units that were left out
+
+    @classmethod
+    def of(cls, method: "Exact", network: Network, evidence: Evidence, **how: bool) -> "ReducedRows":
+        reduced = list(reductions(method, network, evidence, **how))
+        return cls(reduced, [Exactly.of(part) for _, reduction in reduced for part in reduction.parts])
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences for the user about barren units that would cost too much."""
+        return self.predictions.notes if self.predictions else ()
+
+    @property
+    def row_seconds(self) -> np.ndarray:
+        """(rows,): what each would take alone, at most; infinite where it is out of reach."""
+        total = np.zeros(sum(len(rows) for rows, _ in self.reduced))
+        parts = [rows[part.rows] for rows, reduction in self.reduced for part in reduction.parts]
+        for rows, way in zip(parts, self.ways, strict=True):
+            total[rows] += way.row_seconds
+        return total + (self.predictions.row_seconds if self.predictions else 0.0)
+
+    @property
+    def dearest(self) -> Exactly:
+        """The part that costs most."""
+        return max(self.ways, key=lambda way: way.seconds)
+
+    def answer(self, method: "Exact", network: Network, evidence: Evidence, dtype: str) -> Posterior:
+        """The exact posterior of all rows."""
+        found = of_reduction(method, self.reduced, network, evidence, dtype, jointly=False)
+        notes, predicted = self._by_elimination(), found.about.predicted
+        if self.predictions is not None:
+            means = self.predictions.means(cast(BeliefNetwork, network), evidence, found, dtype)
+            found = found._replace(means=means)
+            notes, predicted = (*notes, *self.notes), predicted & self.predictions.missing
+        return found._replace(about=replace(with_predicted(found.about, predicted), notes=notes))
+
+    def _by_elimination(self) -> tuple[str, ...]:
+        """A sentence for the user, where units with several others were summed over."""
+        width = max((way.elimination.width for way in self.ways if not way.enumerates), default=0)
+        return (f"summed by elimination, with tables of up to 2^{width} entries",) if width else ()
+
+
+class AlikeRows(NamedTuple):
+    """Rows that have the same answer together as alone."""
+
+    rows: np.ndarray
+    network: Network
+    evidence: Evidence
+    question: ReducedRows | OfTables | TablesInGroups
+
+    def answer(self, method: "Exact", dtype: str) -> Posterior:
+        return self.question.answer(method, self.network, self.evidence, dtype)
+
+
+def in_blocks(
+    method: "Exact", network: Network, evidence: Evidence, *, prune: bool, budget: float = np.inf
+) -> Iterator[AlikeRows]:
+    """All rows; those that may take more than the budget, or need a plan of their own, one by one."""
+    tried = may_keep_barren(network, evidence)
+    waiting = [np.flatnonzero(tried), np.flatnonzero(~tried)]
+    while waiting:
+        rows = waiting.pop()
+        if not len(rows):
+            continue
+        piece = network if network.stack is None else network.take(rows)
+        some = evidence if len(rows) == len(evidence.rows) else evidence.take(rows)
+        question, apart = asked(method, piece, some, prune=prune, budget=budget)
+        apart = apart | (question.row_seconds > budget)
+        if len(rows) > 1 and apart.any():
+            waiting += [rows[~apart], *rows[apart][:, None]]
+        else:
+            yield AlikeRows(rows, piece, some, question)
+
+
+def asked(
+    method: "Exact", network: Network, evidence: Evidence, *, prune: bool, budget: float
+) -> tuple[ReducedRows | OfTables | TablesInGroups, np.ndarray]:
+    """From the tables of all units where there are some, and it does not cost far more than the other way.
+
+    And which rows (rows,) must be asked alone, where there are several.
+    """
+    if not network.is_normalised:  # no unit is barren
+        return ReducedRows.of(method, network, evidence, prune=prune), np.zeros(len(evidence.rows), bool)
+    network = cast(BeliefNetwork, network)
+    families = families_of(network)
+    if families is None:
+        return _reduced(method, network, evidence, prune=prune, budget=budget)
+    by_tables = OfTables(families, evidence)
+    enough = min(budget, QUICK if network.given_tables is None else NOT_LONG)
+    dear = by_tables.row_seconds > enough
+    if not dear.any() or len(dear) > 1:
+        return by_tables, dear
+    informed = np.asarray(evidence.informed).T
+    above = OfTables(families, evidence, relevant(EdgeList.of(network.storage), informed)[:, 0])
+    if above.seconds > enough:
+        other, apart = _reduced(method, network, evidence, prune=prune, budget=budget)
+        (seconds,) = other.row_seconds
+        limit = seconds * (1 if network.given_tables is None else DEARER)
+        if by_tables.seconds <= min(limit, max(budget, seconds)):
+            return by_tables, apart
+        if above.seconds > min(limit, max(budget, seconds)) or above.seconds == np.inf:
+            return other, apart
+    return TablesInGroups.of(above, network, min(budget, THOROUGH) - above.seconds), dear & False
+
+
+def _reduced(
+    method: "Exact", network: BeliefNetwork, evidence: Evidence, *, prune: bool, budget: float
+) -> tuple[ReducedRows, np.ndarray]:
+    """Without barren units, which are then predicted, or with them; and which rows must be asked alone."""
+    none = np.zeros(len(evidence.rows), bool)
+    if not prune:
+        return ReducedRows.of(method, network, evidence, prune=False), none
+    small, may_keep = (
+        ReducedRows.of(method, network, evidence, prune=True, keep_barren=False),
+        may_keep_barren(network, evidence),
+    )
+    barren = _with_dependent_parents(small, network, evidence, quickly=bool(may_keep.all()))
+    if not barren.any():
+        return small, none
+    if not may_keep.all():
+        return small._replace(predictions=Predictions([], barren)), none
+    return _with_barren(method, network, evidence, (small, barren), budget)
+
+
+def _with_barren(
+    method: "Exact", network: BeliefNetwork, evidence: Evidence, without: tuple[ReducedRows, np.ndarray], budget: float
+) -> tuple[ReducedRows, np.ndarray]:
+    """As ratios, as part of the sum, or in groups: what takes least, within a limit for each row.
+
+    Where exact inference was asked for, that is as long as it takes; `auto` pays for it only where it is cheap beside
+    the answer itself.
+    """
+    small, barren = without
+    alone = small.row_seconds
+    if (alone > budget).any() or (alone == np.inf).any():
+        return small, (alone > budget) | (alone == np.inf)
+    limit = np.minimum(budget - alone, np.inf if budget == np.inf else np.maximum(QUICK, AS_LONG * alone))
+    ratios = BarrenRatios.of(network, evidence, barren)
+    ways = [] if ratios is None else [small._replace(predictions=Predictions([], barren & False, ratios))]
+    if not ways or (len(barren) == 1 and ways[0].row_seconds[0] - alone[0] > min(limit[0], QUICK)):
+        ways.append(ReducedRows.of(method, network, evidence, prune=True, keep_barren=True))
+    seconds = np.stack([way.row_seconds - alone for way in ways])
+    dear = seconds > np.minimum(limit, QUICK)
+    best = int(np.argmin(seconds.sum(axis=1)))
+    if len(barren) > 1 or not dear[best].any():
+        return ways[best], dear[best]
+    in_groups = planned(network, evidence, barren[0], float(min(limit[0], THOROUGH, seconds[best, 0])))
+    if in_groups.missing.any() and seconds[best, 0] <= limit[0] and seconds[best, 0] < np.inf:
+        return ways[best], dear[best]
+    return small._replace(predictions=in_groups), dear[best]
+
+
+def _with_dependent_parents(
+    small: ReducedRows, network: BeliefNetwork, evidence: Evidence, *, quickly: bool
+) -> np.ndarray:
+    """Barren units (rows, units) of rows in which any of them has parents that depend on each other, or may have."""
+    found = np.zeros(evidence.rows.shape, bool)
+    for rows, reduction in small.reduced:
+        if not reduction.has_barren:
+            continue
+        binds = reduction.binds_barren(evidence.wanted) if quickly else np.ones(len(rows), bool)
+        for part in reduction.parts:
+            found[rows[part.rows]] = (reduction.barren_of(part, evidence.wanted) & binds[part.rows]).T
+    return found & have_several_parents(EdgeList.of(network.storage)) if found.any() else found
+
+
+def may_keep_barren(network: Network, evidence: Evidence) -> np.ndarray:
+    """For each row, whether it is tried.
+
+    A network of many edges takes long to plan for, and only to find that its barren units cannot be kept.
+    """
+    children = network.storage.num_children()
+    if children.sum() < FEW_EDGES or not network.is_normalised:
+        return np.ones(len(evidence.rows), bool)
+    hidden = np.isnan(np.asarray(evidence.rows)) & (children > 0)
+    return hidden.sum(axis=1) <= MOST_HIDDEN
+
+
+def answer(method: "Exact", network: Network, evidence: Evidence, *, prune: bool, dtype: str) -> Posterior:
+    """The exact posterior of all rows."""
+    blocks = list(in_blocks(method, network, evidence, prune=prune))
+    found = [block.answer(method, dtype) for block in blocks]
+    if len(found) == 1:
+        return found[0]
+    order = np.argsort(np.concatenate([block.rows for block in blocks]))
+    return concatenated(found, order)

@@ -1,0 +1,82 @@
+"""From the steps of an elimination in words to steps on arrays: where every axis is, and which go together."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from plefka.exact.elimination_steps import Act, Cluster, Match, Multiply, Observe, Sum
+from plefka.exact.log_factors import Switch
+
+MULTIPLY, ACT, SUM, OBSERVE, BECOME = "multiply", "act", "sum", "observe", "become"
+Word = tuple[str, Any, Any]  # what is done, and to what
+
+
+class AxisLayout:
+    """Axes in the order in which they are summed over, and those of what has switched a unit on just before its own."""
+
+    def __init__(self, size: int, eliminated: Iterable[int]):
+        self.size = size
+        self.place = {axis: 2 * at for at, axis in enumerate(eliminated)}
+        for axis in [axis for axis in self.place if axis >= size and axis - size in self.place]:
+            self.place[axis] = self.place[axis - size] - 1
+
+    def cluster(self, words: list[Word]) -> Cluster:
+        """The steps of one cluster, and the axes that are left."""
+        axes: list[int] = []
+        steps = []
+        for what, first, second in words:
+            if what == MULTIPLY:
+                axes, step = self._multiply(axes, first, second)
+            elif what == ACT:
+                step = self._act(axes, first)
+            elif what == BECOME:
+                at = axes.index(first)
+                step = Match(_around(axes, at, 2)) if second else None
+                axes = [*axes[:at], first - self.size, *axes[at + 1 + second :]]
+            else:
+                at = axes.index(first)
+                shape = _around(axes, at, 1)
+                step = Sum(first, shape) if what == SUM else Observe(shape)
+                axes = axes[:at] + axes[at + 1 :]
+            if step is not None:
+                steps.append(step)
+        return Cluster(tuple(steps), tuple(axes))
+
+    def _multiply(self, axes: list[int], name: tuple, factor: tuple[int, ...]) -> tuple[list[int], Multiply]:
+        ours, theirs = set(axes), set(factor)
+        after = sorted(ours | theirs, key=self.place.__getitem__)
+        table, shape, together, last = [], [], [], None
+        for axis in after:
+            kind = (axis in ours, axis in theirs)
+            if kind == (True, True) and axis >= self.size:
+                together.append(len(table))
+                kind = (axis, axis)
+            if kind == last:
+                table[-1] *= 1 + kind[0]
+                shape[-1] *= 1 + kind[1]
+            else:
+                table.append(2 if kind[0] else 1)
+                shape.append(2 if kind[1] else 1)
+            last = kind
+        order = None if name[0] == "message" else self._order(factor)
+        return after, Multiply(name, order, tuple(table), tuple(shape), tuple(together))
+
+    def _order(self, factor: tuple[int, ...]) -> tuple[int, ...] | None:
+        """Of the axes of a factor that was given; messages have theirs in order already."""
+        places = [self.place[axis] for axis in factor]
+        order = sorted(range(len(places)), key=places.__getitem__)
+        return None if order == list(range(len(places))) else tuple(order)
+
+    def _act(self, axes: list[int], switch: Switch) -> Act:
+        parent, child = axes.index(switch.parent), axes.index(self.size + switch.child)
+        first, second = sorted((parent, child))
+        shape = (2**first, 2, 2 ** (second - first - 1), 2, 2 ** (len(axes) - second - 1))
+        every = slice(None)
+        states = (
+            (switch.state, child_state) if parent < child else (child_state, switch.state) for child_state in (0, 1)
+        )
+        off, on = ((every, a, every, b) for a, b in states)
+        return Act(switch, shape, off, on)
+
+
+def _around(axes: list[int], at: int, count: int) -> tuple[int, ...]:
+    return (2**at, *(2,) * count, 2 ** (len(axes) - at - count))

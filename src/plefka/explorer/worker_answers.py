@@ -1,0 +1,227 @@
+"""From a question to its answer in plain words and numbers, by the public interface. This runs in the workers."""
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+import plefka as pf
+from plefka.errors import InvalidEvidence, InvalidInput, InvalidMethod, MethodDoesNotApply
+from plefka.explorer.failures import NO_MEMORY, Failure
+from plefka.methods.posterior import ACCURACIES
+
+MOST_TARGETS = 50  # names in an answer
+MOST_CELLS = 5_000_000  # states that are drawn for one question
+Asked = Mapping[str, Any]
+
+
+CODES = {
+    InvalidMethod: "invalid_method",
+    MethodDoesNotApply: "method_does_not_apply",
+    InvalidEvidence: "invalid_evidence",
+    InvalidInput: "invalid_input",
+}
+
+
+class Answers:
+    """All questions that can be asked about one network."""
+
+    def __init__(self, network: pf.BeliefNetwork):
+        self.network = network
+        self.known = frozenset(network.names)
+
+    @cached_property
+    def without_evidence(self) -> pf.Solution:
+        """Computed once."""
+        return pf.infer(self.network, {}, throw=False)
+
+    @cached_property
+    def priors(self) -> dict[str, float]:
+        """Of every unit without evidence; none where that fails."""
+        found = self.without_evidence
+        return dict(zip(found.names, found.means.tolist(), strict=True)) if found.converged else {}
+
+    def _prior(self, name: str) -> dict[str, Any]:
+        """P(on) without evidence, and what that is; None where it has no answer."""
+        known = self.priors.get(name)
+        code = self.without_evidence.codes.means[self.network.index(name)]
+        return {"prior": known, "prior_accuracy": None if known is None else str(ACCURACIES[code])}
+
+    def answer(self, kind: str, asked: list[Asked]) -> list[Any]:
+        """One answer or failure for each question; several together are of the same kind and method."""
+        if kind == "infer" and len(asked) > 1:
+            together = self._together(asked)
+            if together is not None:
+                return together
+        return [self._answered(QUESTION_KINDS[kind], each) for each in asked]
+
+    def _answered(self, answer: "Callable[[Answers, Asked], Any]", asked: Asked) -> Any:
+        try:
+            return answer(self, asked)
+        except pf.InferenceFailed as error:
+            impossible = error.solution.status is pf.Status.IMPOSSIBLE
+            return Failure(422, "impossible_evidence" if impossible else "inference_failed", str(error))
+        except UnknownUnit as error:
+            return Failure(422, "unknown_unit", str(error))
+        except InvalidInput as error:
+            return Failure(422, next(code for kind, code in CODES.items() if isinstance(error, kind)), str(error))
+        except MemoryError:
+            return NO_MEMORY
+        except Exception as error:
+            if "RESOURCE_EXHAUSTED" in str(error):  # JAX's words for it
+                return NO_MEMORY
+            raise
+
+    # ---- what was asked ----------------------------------------------------------------------------------------------
+
+    def check_names(self, names: Iterable[str]) -> None:
+        """Refuse a name that no unit has."""
+        for name in names:
+            if name not in self.known:
+                try:
+                    self.network.index(name)
+                except InvalidEvidence as error:
+                    raise UnknownUnit(str(error)) from None
+
+    def evidence(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Evidence as `infer` takes it."""
+        self.check_names(given)
+        return {name: pf.Likelihood(**state) if isinstance(state, Mapping) else state for name, state in given.items()}
+
+    def units(self, units: str | list[str]) -> str | list[str]:
+        if not isinstance(units, str):
+            self.check_names(units)
+        return units
+
+    # ---- answers -----------------------------------------------------------------------------------------------------
+
+    def infer(self, asked: Asked) -> dict[str, Any]:
+        return self._batch([asked])[1][0]
+
+    def _together(self, asked: list[Asked]) -> list[dict[str, Any]] | None:
+        """Questions with the same method in one batch; None if they must be answered one by one.
+
+        That is so where one of them is not valid, or where methods of different kinds answered.
+        """
+        try:
+            solution, contents = self._batch(asked)
+        except (InvalidInput, MemoryError):
+            return None
+        return contents if solution.is_exact or len(set(solution.methods)) == 1 else None
+
+    def _batch(self, asked: list[Asked]) -> tuple[pf.Solution, list[dict[str, Any]]]:
+        """All questions as rows of one batch, in which impossible evidence is an answer, not an error."""
+        start = time.perf_counter()
+        evidence = [self.evidence(each["evidence"]) for each in asked]
+        units = [self.units(each["units"]) for each in asked]
+        solution = pf.infer(self.network, evidence, asked[0]["method"], throw=False, check=asked[0]["check"])
+        rows = [solution.row(k) for k in range(len(asked))]
+        contents = [
+            {
+                **self._content(row, each["top"], some),
+                "check": None if row.checked is None else _check(row.checked),
+                "seconds": (time.perf_counter() - start) / len(asked),
+            }
+            for row, each, some in zip(rows, asked, units, strict=True)
+        ]
+        return solution, contents
+
+    def rows(self, asked: Asked) -> dict[str, Any]:
+        start = time.perf_counter()
+        evidence, units = [self.evidence(row) for row in asked["rows"]], self.units(asked["units"])
+        solution = pf.infer(self.network, evidence, asked["method"], throw=False)
+        contents = [self._content(solution.row(k), asked["top"], units) for k in range(solution.num_rows)]
+        return {"rows": contents, "seconds": time.perf_counter() - start}
+
+    def _content(self, solution: pf.Solution, top: int, units: str | list[str]) -> dict[str, Any]:
+        ranking, status = solution.ranking(None, units=units), solution.status
+        accuracy = dict(zip(solution.names, solution.codes.means.tolist(), strict=True))
+        return {
+            "log_likelihood": solution.log_likelihood,
+            "kind": kind_of(solution),
+            "method": str(solution.methods[0]),
+            "status": status.name.lower(),
+            "status_text": status.value,
+            "converged": solution.converged,
+            "notes": [note for note in solution.notes if "rows" not in note],  # others are about a whole batch
+            "warnings": list(solution.warnings),
+            "ranking": [
+                {"name": name, "probability": p, "accuracy": str(ACCURACIES[accuracy[name]]), **self._prior(name)}
+                for name, p in ranking[:top]
+            ],
+            "units_total": len(ranking),
+            "contradiction": solution.contradiction() if status is pf.Status.IMPOSSIBLE else None,
+        }
+
+    def explain(self, asked: Asked) -> dict[str, Any]:
+        self.check_names([asked["unit"]])
+        evidence = self.evidence(asked["evidence"])
+        found = pf.explain(self.network, evidence, asked["unit"], asked["method"], top=asked["top"])
+        return {**asdict(found), "log_odds": found.log_odds, "prior_log_odds": found.prior_log_odds}
+
+    def ask(self, asked: Asked) -> dict[str, Any]:
+        candidates, targets = asked["candidates"], asked["targets"]
+        self.check_names([*(candidates or ()), *(targets or ())])
+        evidence = self.evidence(asked["evidence"])
+        found = pf.ask(self.network, evidence, candidates, targets, asked["method"], top=asked["top"])
+        names = found.targets
+        return {**asdict(found), "targets": names[:MOST_TARGETS], "targets_total": len(names)}
+
+    def compare(self, asked: Asked) -> dict[str, Any]:
+        """One method, with the means of all units and the most probable causes."""
+        evidence, start = self.evidence(asked["evidence"]), time.perf_counter()
+        solution = pf.infer(self.network, [evidence], asked["method"], throw=False).row(0)
+        return {
+            "method": asked["method"],
+            "log_likelihood": solution.log_likelihood,
+            "kind": kind_of(solution),
+            "status": solution.status.name.lower(),
+            "status_text": solution.status.value,
+            "seconds": time.perf_counter() - start,
+            "means": solution.means,
+            "accuracy": solution.codes.means,
+            "top": [name for name, _ in solution.ranking(asked["top"])],
+        }
+
+    def sample(self, asked: Asked) -> dict[str, Any]:
+        count = asked["count"]
+        if count * self.network.size > MOST_CELLS:
+            most = MOST_CELLS // self.network.size
+            raise InvalidInput(
+                f"count must be at most {most:,} for a network of {self.network.size:,} units; got {count:,}. Ask "
+                "several times, with other seeds."
+            )
+        states = self.network.sample(asked["seed"], count, self.evidence(asked["evidence"]))
+        return {"names": self.network.names, "rows": np.asarray(states).astype(int).tolist()}
+
+    def all_priors(self, asked: Asked) -> list[float]:
+        """In the order of the units; empty where there are none."""
+        return list(self.priors.values())
+
+
+class UnknownUnit(InvalidInput):
+    """A name that no unit of the network has."""
+
+
+QUESTION_KINDS: "dict[str, Callable[[Answers, Asked], Any]]" = {
+    "infer": Answers.infer,
+    "rows": Answers.rows,
+    "explain": Answers.explain,
+    "ask": Answers.ask,
+    "compare": Answers.compare,
+    "sample": Answers.sample,
+    "priors": Answers.all_priors,
+}
+
+
+def kind_of(solution: pf.Solution) -> str:
+    """What ln P is: "exact", "lower_bound", "upper_bound" or "estimate"."""
+    return str(solution.log_likelihood_accuracy).replace(" ", "_")
+
+
+def _check(check: Any) -> dict[str, Any]:
+    names = ("log_likelihood", "standard_error", "pareto_k", "effective_samples", "num_samples", "trusted", "verdict")
+    return {name: getattr(check, name) for name in names}

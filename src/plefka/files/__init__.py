@@ -1,0 +1,262 @@
+"""Networks in files: `load`, `save` and `convert`, with one module for each format."""
+
+from collections.abc import Callable
+from importlib import import_module
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from plefka.errors import InvalidFile, InvalidInput, nearest
+from plefka.files import csv_pair, excel, native_json, native_npz, packed
+from plefka.files.disk import read, read_all, write
+from plefka.files.stored import GivenActivation, check_storable
+from plefka.networks.activations import Activation, as_activation
+from plefka.networks.belief import BeliefNetwork
+from plefka.networks.boltzmann import BoltzmannMachine
+from plefka.networks.examples import example
+
+if TYPE_CHECKING:
+    from plefka.files.conditional_tables import TableNetwork
+    from plefka.files.recognition import Form
+
+
+class Format(NamedTuple):
+    """From the bytes of a file, or of several, to a network, and back."""
+
+    loads: Callable[..., Any]  # (content, activation), or (content, content, activation)
+    dumps: Callable[[Any], Any]  # the content, or one for each file
+    files: Callable[[Path], tuple[Path, ...]] = lambda path: (path,)
+
+
+NATIVE = (".json", ".npz")  # hold every network, bit by bit
+FORMATS = {
+    ".json": Format(native_json.loads, native_json.dumps),
+    ".npz": Format(native_npz.loads, native_npz.dumps),
+    ".csv": Format(csv_pair.loads, csv_pair.dumps, csv_pair.files),
+    ".xlsx": Format(excel.loads, excel.dumps),
+}
+# Formats of tables, each a module that is loaded when it is used.
+TABLE_FORMATS = {".bif": "bif", ".xmlbif": "xmlbif", ".xml": "xmlbif", ".uai": "uai", ".erg": "ergo"}
+PathText = str | PathLike[str]
+EXAMPLE = "example:"  # before the name of a bundled network, in the place of a file
+
+
+def load(
+    path: PathText, *, activation: str | Activation | Callable | None = None, approximate: float | None = None
+) -> BeliefNetwork:
+    """Read a network from a file. The suffix of the file name selects the format. Loading never runs code.
+
+    **Arguments:**
+
+    - `path`: a file in one of the formats .json, .npz, .csv, .xlsx, .bif, .xmlbif, .xml, .uai or .erg. A name NET.csv
+        stands for the pair of tables NET.causes.csv and NET.findings.csv, and a folder for causes.csv and findings.csv
+        in it. "example:NAME" is a bundled network, as in `pf.example`.
+    - `activation`: your own activation, if the network has one; a file can name it but not store it.
+    - `approximate`: how far the probabilities of a noisy-or or sigmoid unit may be from its table, for example 0.02.
+        Only for formats of tables (BIF, XMLBIF, UAI, Ergo). A warning says how far they are. By default they must agree
+        within 1e-6; other units are kept as tables.
+
+    **Example:**
+
+    >>> import plefka as pf
+    >>> pf.load("example:espresso").num_edges
+    56
+    """
+    if isinstance(path, str) and path.startswith(EXAMPLE):
+        return example(path.removeprefix(EXAMPLE))
+    path = Path(path)
+    suffix = _suffix(path)
+    given = as_activation(activation) if isinstance(activation, str) else activation
+    try:
+        _check_options(suffix, given, approximate)
+        if suffix in FORMATS:
+            form = FORMATS[suffix]
+            return form.loads(*read_all(form.files(path)), given)
+    except InvalidInput as error:
+        raise InvalidFile(f"{path}: {error}") from error
+    return _network_of(load_tables(path), path, approximate)
+
+
+def save(network: BeliefNetwork | BoltzmannMachine, path: PathText) -> None:
+    """Write a network to a file. The suffix of the file name selects the format.
+
+    `load` gives the same network back: from .json and .npz bit by bit, and from .csv and .xlsx, which store
+    probabilities, up to rounding. Other formats store the table of every unit. If writing fails, an existing file
+    stays as it was.
+
+    **Example:**
+
+    >>> import tempfile
+    >>> import plefka as pf
+    >>> network = pf.example("espresso")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     pf.save(network, f"{folder}/espresso.npz")
+    ...     pf.load(f"{folder}/espresso.npz").names == network.names
+    True
+    """
+    path = Path(path)
+    suffix = _suffix(path)
+    if suffix in TABLE_FORMATS and not isinstance(network, BoltzmannMachine):
+        from plefka.files.from_tables import tables_of
+
+        write({path: _table_writer(path)(tables_of(network))})
+        return
+    check_storable(network)
+    if isinstance(network, BoltzmannMachine) and suffix not in NATIVE:
+        raise InvalidFile(f"{path}: a Boltzmann machine can be saved as {' or '.join(NATIVE)}; got {suffix}.")
+    form = FORMATS[suffix]
+    content = form.dumps(network)
+    contents = (content,) if isinstance(content, bytes) else content
+    write(dict(zip(form.files(path), contents, strict=True)))
+
+
+def load_tables(path: PathText) -> "TableNetwork":
+    """Read a network from a file of any format as probability tables, without recognising noisy-or or sigmoid units.
+
+    `pf.recognised` says which units are a noisy-or or a sigmoid.
+
+    **Example:**
+
+    >>> import tempfile
+    >>> import plefka as pf
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     pf.save(pf.example("espresso"), f"{folder}/espresso.bif")
+    ...     tables = pf.load_tables(f"{folder}/espresso.bif")
+    >>> {form.kind for form in pf.recognised(tables)}
+    {'noisy-or'}
+    """
+    path = Path(path)
+    if _suffix(path) not in TABLE_FORMATS:
+        from plefka.files.from_tables import tables_of
+
+        return tables_of(load(path))
+    try:
+        return _module(_suffix(path)).loads(read(path))
+    except InvalidInput as error:
+        raise InvalidFile(f"{path}: {error}") from error
+
+
+def load_evidence(path: PathText) -> dict[int, str] | list[dict[int, str]]:
+    """Read evidence from a file of the UAI competitions (.evid): {unit: state}, or a list of such rows.
+
+    **Example:**
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import plefka as pf
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     length = Path(folder, "asia.uai.evid").write_text("2 0 1 3 0")
+    ...     pf.load_evidence(Path(folder, "asia.uai.evid"))
+    {0: '1', 3: '0'}
+    """
+    from plefka.files.uai import loads_evidence
+
+    path = Path(path)
+    try:
+        if path.suffix.lower() != ".evid" and [part.lower() for part in path.suffixes[-2:]] != [
+            ".evid",
+            packed.PACKED_SUFFIX,
+        ]:
+            raise InvalidFile("the name of an evidence file must end with .evid or .evid.gz.")
+        return loads_evidence(read(path))
+    except InvalidInput as error:
+        raise InvalidFile(f"{path}: {error}") from error
+
+
+def convert(source: PathText, target: PathText, approximate: float | None = None) -> "list[Form]":
+    """Convert a network file from one format to another.
+
+    Between two formats of tables, the tables are copied as they are, unless you pass `approximate`.
+
+    **Arguments:**
+
+    - `source`, `target`: the file to read and the file to write. Their suffixes select the formats. A file that is
+        read is never overwritten.
+    - `approximate`: as for `load`.
+
+    Returns what each table was recognised as, or an empty list if `source` has no tables.
+
+    **Example:**
+
+    >>> import tempfile
+    >>> import plefka as pf
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     pf.save(pf.example("espresso"), f"{folder}/espresso.bif")
+    ...     forms = pf.convert(f"{folder}/espresso.bif", f"{folder}/espresso.json")
+    >>> {form.kind for form in forms}
+    {'noisy-or'}
+    """
+    source, target = Path(source), Path(target)
+    _check_not_read(source, target)
+    from_tables, to_tables = (_suffix(path) in TABLE_FORMATS for path in (source, target))
+    if not from_tables:
+        save(load(source, approximate=approximate), target)
+        return []
+    from plefka.files.recognition import expanded, recognised
+
+    tables = load_tables(source)
+    forms = recognised(tables, approximate)
+    if to_tables:
+        dumps = _table_writer(target)
+        write({target: dumps(tables if approximate is None else expanded(tables, forms))})
+    else:
+        save(_network_of(tables, source, approximate), target)
+    return forms
+
+
+def stored_in(path: Path) -> tuple[Path, ...]:
+    """The files that the name of a network stands for; a name NET.csv stands for two of them."""
+    suffix = _suffix(path)
+    return FORMATS[suffix].files(path) if suffix in FORMATS else (path,)
+
+
+def _check_not_read(source: Path, target: Path) -> None:
+    """What is converted may be more than the new format can hold, so that it must not be lost."""
+    given = [file for file in stored_in(source) if file.exists()]
+    for file in stored_in(target):
+        if file.exists() and any(file.samefile(other) for other in given):
+            raise InvalidFile(f"{file}: is one of the input files, which are not overwritten. Name another file.")
+
+
+def _network_of(tables: "TableNetwork", path: Path, approximate: float | None) -> BeliefNetwork:
+    from plefka.files.from_tables import network_of
+
+    try:
+        return network_of(tables, approximate)
+    except InvalidInput as error:
+        raise InvalidFile(f"{path}: {error}") from error
+
+
+def _suffix(path: Path) -> str:
+    """The suffix that names the format, without .gz."""
+    name = path.with_suffix("") if path.suffix.lower() == packed.PACKED_SUFFIX else path
+    suffix = name.suffix.lower()
+    if suffix not in FORMATS and path.is_dir():
+        return ".csv"
+    if suffix not in FORMATS and suffix not in TABLE_FORMATS:
+        raise InvalidFile(
+            f"{path}: the name must end with {', '.join((*FORMATS, *TABLE_FORMATS))}, which selects the format, "
+            f"or with one of these and .gz; got {repr(name.suffix) if suffix else 'no suffix'}."
+            + nearest(suffix, (*FORMATS, *TABLE_FORMATS))
+        )
+    return suffix
+
+
+def _module(suffix: str) -> Any:
+    return import_module(f"plefka.files.{TABLE_FORMATS[suffix]}")
+
+
+def _table_writer(path: Path) -> "Callable[[TableNetwork], bytes]":
+    module = _module(_suffix(path))
+    if not hasattr(module, "dumps"):
+        raise InvalidFile(f"{path}: this format can be read but not written. Use .uai, which stores the same tables.")
+    return module.dumps
+
+
+def _check_options(suffix: str, activation: GivenActivation, approximate: float | None) -> None:
+    if suffix in TABLE_FORMATS and activation is not None:
+        raise InvalidInput(
+            "activation is only for .json and .npz files; this format stores tables. Load it without `activation`."
+        )
+    if suffix in FORMATS and approximate is not None:
+        raise InvalidInput("approximate is only for formats of tables. Load this file without `approximate`.")

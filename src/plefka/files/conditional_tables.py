@@ -1,0 +1,225 @@
+"""Networks of conditional probability tables, as most formats keep them: what must hold, and which state is on."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from jaxtyping import Float
+
+from plefka.errors import InvalidFile, listed, nearest
+from plefka.networks.checks import NUMBERED
+from plefka.networks.cycles import cycle_text, find_cycle
+
+SUM_TOLERANCE = 1e-6  # how far the probabilities of all states may be from adding up to one
+MOST_VARIABLES = 2**20  # of a network in tables
+MOST_READ_PARENTS = 16  # of a unit whose table is written, or filled in by a default
+MOST_PARENTS_READ = 20
+WITHOUT_TABLES = "Keep this network in plefka's own format (.json or .npz), which needs no tables."
+ON_WORDS = frozenset(
+    ("yes", "y", "true", "t", "present", "on", "1", "positive", "pos", "active", "enabled", "abnormal", "high")
+)
+OFF_WORDS = frozenset(
+    ("no", "n", "false", "f", "absent", "off", "0", "negative", "neg", "inactive", "disabled", "normal", "low", "none")
+)
+
+
+class TableUnit(NamedTuple):
+    """A unit with the probability that it is on for each state of its parents."""
+
+    name: str
+    states: tuple[str, str]  # what off and on are called
+    parents: tuple[int, ...]
+    table: Float[np.ndarray, "..."]  # shape (2,) * len(parents), 1 where a parent is on
+
+
+@dataclass(frozen=True)
+class TableNetwork:
+    """Binary units with a table each; `named` says whether their names are more than their numbers."""
+
+    units: tuple[TableUnit, ...]
+    named: bool = True
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(unit.name for unit in self.units)
+
+    @property
+    def states(self) -> tuple[tuple[str, str], ...] | None:
+        """What off and on are called in each unit; None where all go by their numbers."""
+        states = tuple(unit.states for unit in self.units)
+        return None if all(pair == NUMBERED for pair in states) else states
+
+
+class Variable(NamedTuple):
+    """A variable as a file declares it; `place` is where, for messages."""
+
+    name: str
+    states: tuple[str, ...]
+    place: str = ""
+
+
+class Conditional(NamedTuple):
+    """A table as a file has it: the states of parents and child in the order of the file, the child's last."""
+
+    child: str
+    parents: tuple[str, ...]
+    values: Float[np.ndarray, "..."]
+    place: str = ""
+
+
+def network_from(
+    variables: Sequence[Variable], conditionals: Sequence[Conditional], named: bool = True
+) -> TableNetwork:
+    """The network that a file describes, or what is wrong with it."""
+    if not variables:
+        raise InvalidFile("a network must have at least one variable; got none. Was the file cut off?")
+    check_variables(variables)
+    position = {variable.name: k for k, variable in enumerate(variables)}
+    by_child = _by_child(conditionals, position)
+    flips = [is_first_on(variable.states) for variable in variables]
+    units = tuple(
+        _unit(variable, by_child[variable.name], position, flips)
+        if variable.name in by_child
+        else _refuse_missing(variable)
+        for variable in variables
+    )
+    _check_acyclic(units)
+    return TableNetwork(units, named)
+
+
+def check_variables(variables: Iterable[Variable]) -> None:
+    """Each declared once, with two states whose names differ."""
+    seen: dict[str, Variable] = {}
+    for variable in variables:
+        if variable.name in seen:
+            raise InvalidFile(
+                f"{variable.place}the names of variables must be unique; got {variable.name!r} twice. Rename one."
+            )
+        seen[variable.name] = variable
+        check_binary(variable)
+
+
+def check_binary(variable: Variable) -> None:
+    name, states, place = variable
+    if len(states) != 2:
+        raise InvalidFile(
+            f"{place}variables must have two states; {name!r} has {len(states)}: {listed(states) or 'none'}. "
+            "Merge states until there are two, or use a library for variables of many values."
+        )
+    if states[0] == states[1]:
+        raise InvalidFile(f"{place}the states of {name!r} must differ; got {states[0]!r} twice.")
+    odd = next((word for word in (name, *states) if not (word.strip() and word.isprintable())), None)
+    if odd is not None:
+        raise InvalidFile(f"{place}names of variables and states must be printable words; got {odd!r}.")
+
+
+def check_variable_count(count: int) -> None:
+    if count > MOST_VARIABLES:
+        raise InvalidFile(f"a network of tables must have at most {MOST_VARIABLES:,} variables; got {count:,}.")
+
+
+def find_variable(name: str, known: Iterable[str], place: str, role: str) -> None:
+    """A name that a table mentions must be declared."""
+    if name not in known:
+        hint = nearest(name, known) or " Declare it, or remove it here."
+        raise InvalidFile(f"{place}{role} must be a variable of the file; got {name!r}.{hint}")
+
+
+def table_size(parents: int, place: str, child: str) -> int:
+    """How many probabilities a table has: one for each state of the parents and of the child."""
+    if parents > MOST_PARENTS_READ:
+        raise InvalidFile(
+            f"{place}a table must have at most {MOST_PARENTS_READ} parents; {child!r} has {parents}. {WITHOUT_TABLES}"
+        )
+    return 2 ** (parents + 1)
+
+
+def check_total(count: int, expected: int, place: str, child: str) -> None:
+    if count != expected:
+        raise InvalidFile(
+            f"{place}the table of {child!r} must have {expected} probabilities, one for each state of it and its "
+            f"parents; got {count}."
+        )
+
+
+def probability_of_on(
+    values: Float[np.ndarray, "*parents 2"], first_is_on: bool, place: str, child: str
+) -> Float[np.ndarray, "*parents"]:
+    """From the probabilities of both states, in the order of the file, to that of being on."""
+    outside = ~((values >= 0) & (values <= 1 + SUM_TOLERANCE))  # nan too
+    if outside.any():
+        worst = values[tuple(np.argwhere(outside)[0])]
+        raise InvalidFile(f"{place}probabilities must be between 0 and 1; got {worst:g} in the table of {child!r}.")
+    total = values.sum(-1)
+    off = np.abs(total - 1)
+    if off.max() > SUM_TOLERANCE:
+        row = np.unravel_index(int(off.argmax()), off.shape)
+        raise InvalidFile(
+            f"{place}the probabilities of all states must add up to one; those of {child!r} add up to {total[row]:.9g}"
+            f"{_row_text(row)}.{_order_hint(values)}"
+        )
+    on = values[..., 0 if first_is_on else 1]
+    return np.where(off > 1e-15, np.minimum(on / total, 1.0), on)
+
+
+def _row_text(row: tuple) -> str:
+    return f" in row {tuple(int(k) for k in row)} of its parents' states, counted from 0" if row else ""
+
+
+def _order_hint(values: np.ndarray) -> str:
+    others = (values.reshape(2, -1).sum(0), np.moveaxis(values, -1, 0).reshape(-1, 2).sum(1))
+    if values.ndim > 1 and min(np.abs(other - 1).max() for other in others) <= SUM_TOLERANCE:
+        return (
+            " They would if the states of the child came first and not last (or the other way round): "
+            "the program that wrote the file has another order of tables than the format."
+        )
+    return " Correct them."
+
+
+def is_first_on(states: tuple[str, ...]) -> bool:
+    """By the word for it; where words do not tell, the second state is on."""
+    words = [state.strip().casefold() for state in states]
+    on, off = ([word in known for word in words] for known in (ON_WORDS, OFF_WORDS))
+    return on == [True, False] or (on == [False, False] and off == [False, True])
+
+
+def _by_child(conditionals: Iterable[Conditional], known: Iterable[str]) -> dict[str, Conditional]:
+    found: dict[str, Conditional] = {}
+    for table in conditionals:
+        find_variable(table.child, known, table.place, "the child of a table")
+        if table.child in found:
+            raise InvalidFile(f"{table.place}a variable must have one table; got a second one for {table.child!r}.")
+        for parent in table.parents:
+            find_variable(parent, known, table.place, f"a parent of {table.child!r}")
+        if len(set(table.parents)) < len(table.parents):
+            raise InvalidFile(f"{table.place}the parents of {table.child!r} must differ; got {listed(table.parents)}.")
+        found[table.child] = table
+    return found
+
+
+def _refuse_missing(variable: Variable) -> TableUnit:
+    raise InvalidFile(
+        f"every variable must have a table; there is none for {variable.name!r}. Add it. Was the file cut off?"
+    )
+
+
+def _unit(variable: Variable, table: Conditional, position: dict[str, int], flips: Sequence[bool]) -> TableUnit:
+    parents = tuple(position[parent] for parent in table.parents)
+    first_is_on = flips[position[variable.name]]
+    on = probability_of_on(table.values, first_is_on, table.place, variable.name)
+    for axis, parent in enumerate(parents):
+        on = np.flip(on, axis) if flips[parent] else on
+    first, second = variable.states
+    states = (second, first) if first_is_on else (first, second)
+    return TableUnit(variable.name, states, parents, np.array(on, float))
+
+
+def _check_acyclic(units: Sequence[TableUnit]) -> None:
+    children = np.repeat(np.arange(len(units)), [len(unit.parents) for unit in units])
+    parents = np.array([parent for unit in units for parent in unit.parents], int)
+    cycle = find_cycle(sp.csr_array((np.ones(len(parents)), (children, parents)), shape=(len(units),) * 2))
+    if cycle is not None:
+        path = cycle_text([unit.name for unit in units], cycle)
+        raise InvalidFile(f"a network must be acyclic; got the cycle {path}. Remove one of these edges.")

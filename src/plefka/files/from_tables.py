@@ -1,0 +1,148 @@
+"""From tables to a network, of compact units where they fit, and back to tables."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+import numpy as np
+import scipy.sparse as sp
+from jaxtyping import Float
+
+from plefka.errors import InvalidFile, InvalidInput, PlefkaWarning, listed
+from plefka.files.conditional_tables import MOST_READ_PARENTS, WITHOUT_TABLES, TableNetwork, TableUnit
+from plefka.files.linear_fits import NOISY_OR, SIGMOID, TOLERANCE
+from plefka.files.recognition import Candidates, Form, check_approximate, probabilities
+from plefka.files.relabelling import flipped, flips_for_noisy_or
+from plefka.networks.activations import Table
+from plefka.networks.belief import BeliefNetwork
+from plefka.networks.given_tables import GivenTables
+from plefka.networks.units import Unit
+
+ACTIVATIONS = {NOISY_OR: "noisy_or", SIGMOID: "sigmoid"}
+
+
+def network_of(
+    tables: TableNetwork, approximate: float | None = None, known: Mapping[str, Form] = MappingProxyType({})
+) -> BeliefNetwork:
+    """The network whose units are all noisy-or, or all sigmoid, if need be after exchanging on and off in some units.
+
+    Where neither can be, units are of different kinds: each what it is recognised as, or a table.
+
+    With `approximate`, forms may differ from the tables by up to that; a warning says by how much they do.
+    `known` has the forms of units that are too wide for a table, by name.
+    """
+    limit = check_approximate(approximate)
+    candidates = [Candidates(unit, limit) for unit in tables.units]
+    for kind in ACTIVATIONS:
+        forms = _all_of_kind(candidates, kind, known)
+        if forms is not None:
+            return _built(tables, forms, approximate, known)
+    flips = flips_for_noisy_or(candidates) if not known else None
+    if flips is not None:
+        relabelled = flipped(tables, flips)
+        forms = _all_of_kind([Candidates(unit, limit) for unit in relabelled.units], NOISY_OR, known)
+        if forms is not None:
+            return _built(relabelled, forms, approximate, known)
+    forms = [known.get(each.unit.name) or each.best for each in candidates]
+    return _built(tables, forms, approximate, known)
+
+
+def _all_of_kind(candidates: Sequence[Candidates], kind: str, known: Mapping[str, Form]) -> list[Form] | None:
+    """All units in this form with the polarity of their parents; None as soon as one does not fit."""
+    forms = []
+    for candidate in candidates:
+        form = known.get(candidate.unit.name) or candidate.form(kind)
+        if form is None or form.kind != kind or _is_negated(form):
+            return None
+        forms.append(form)
+    return forms
+
+
+def tables_of(network: BeliefNetwork) -> TableNetwork:
+    """The table of every unit."""
+    if not isinstance(network, BeliefNetwork):
+        raise InvalidInput(f"a network must be a BeliefNetwork; got {type(network).__name__}.")
+    if network.stack is not None:
+        raise InvalidInput(
+            f"formats of tables store one network; got a stack of {network.stack}. Save one of them: network.take(0)."
+        )
+    weights = sp.csr_array(network.storage.to_sparse())
+    weights.eliminate_zeros()
+    ends = zip(weights.indptr[:-1], weights.indptr[1:], strict=True)
+    families = [(weights.indices[first:last], weights.data[first:last]) for first, last in ends]
+    called = zip(network.names, np.asarray(network.bias, float), families, strict=True)
+    fields = [_fields(name, bias, values) for name, bias, (_, values) in called]
+    activation = network.activation
+    on = np.clip(activation.probability(activation.clip(np.concatenate(fields))), 0.0, 1.0)
+    tables = np.split(on, np.cumsum([len(part) for part in fields])[:-1])
+    units = [
+        TableUnit(name, states, tuple(map(int, parents)), table.reshape((2,) * len(parents)))
+        for name, states, (parents, _), table in zip(network.names, network.states, families, tables, strict=True)
+    ]
+    return TableNetwork(tuple(units), network.given_names is not None)
+
+
+def _built(
+    tables: TableNetwork, forms: Sequence[Form], approximate: float | None, known: Mapping[str, Form]
+) -> BeliefNetwork:
+    """The network, with its tables unless it is meant to differ from them or has units without one."""
+    network = _network(tables, forms)
+    if approximate is not None:
+        _say_costs(forms, approximate)
+    if approximate is not None or known:
+        return network
+    units = tables.units
+    return network.with_tables(GivenTables(tuple(u.parents for u in units), tuple(u.table for u in units)))
+
+
+def _network(tables: TableNetwork, forms: Sequence[Form]) -> BeliefNetwork:
+    if len({form.kind for form in forms}) > 1 or forms[0].kind not in ACTIVATIONS or any(map(_is_negated, forms)):
+        names = tables.names if tables.named else [None] * len(forms)
+        units = [_unit(name, form) for name, form in zip(names, forms, strict=True)]
+        return BeliefNetwork.of_units(units, states=tables.states)
+    size = len(forms)
+    children = np.repeat(np.arange(size), [len(form.parents) for form in forms])
+    parents = np.array([parent for form in forms for parent in form.parents], int)
+    values = np.concatenate([np.zeros(0), *(form.weights for form in forms)])
+    return BeliefNetwork(
+        sp.csr_array((values, (children, parents)), shape=(size, size)),
+        np.array([form.bias for form in forms]),
+        ACTIVATIONS[forms[0].kind],
+        tables.names if tables.named else None,
+        states=tables.states,
+    )
+
+
+def _is_negated(form: Form) -> bool:
+    return bool(form.negated_parents.any())
+
+
+def _unit(name: str | None, form: Form) -> Unit:
+    """A unit of its own kind; a table where a parent acts when it is off."""
+    if form.kind in ACTIVATIONS and not _is_negated(form):
+        return Unit(name, form.parents, ACTIVATIONS[form.kind], form.weights.tolist(), form.bias)
+    return Unit(name, form.parents, Table(probabilities(form)))
+
+
+def _say_costs(forms: Sequence[Form], approximate: float) -> None:
+    costs = [f"{form.unit.name} {form.error:.2g}" for form in forms if form.error > TOLERANCE]
+    if costs:
+        warnings.warn(
+            f"with approximate={approximate:g}, {len(costs)} of {len(forms)} units were replaced by a noisy-or or a "
+            f"sigmoid that differs from their table. The largest error of a probability of each: {listed(costs, 20)}.",
+            PlefkaWarning,
+            stacklevel=6,
+        )
+
+
+def _fields(name: str, bias: float, weights: Float[np.ndarray, " parent"]) -> Float[np.ndarray, " states"]:
+    """The fields of a unit for all states of its parents, the last of them fastest."""
+    if len(weights) > MOST_READ_PARENTS:
+        raise InvalidFile(
+            f"a table must have at most {MOST_READ_PARENTS} parents, because it has 2^parents entries; "
+            f"unit {name!r} has {len(weights)}. {WITHOUT_TABLES}"
+        )
+    fields = np.array([bias])
+    for weight in weights:
+        fields = np.add.outer(fields, [0.0, weight]).ravel()
+    return fields

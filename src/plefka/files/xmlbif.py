@@ -1,0 +1,153 @@
+"""XMLBIF (.xmlbif, .xml), the Bayesian Interchange Format in XML; tables have the states of the child fastest.
+
+Read by expat, which loads nothing from elsewhere: a file that declares entities of its own is refused, and so is text
+with one that is not declared. Attributes are not read.
+"""
+
+import re
+from xml.parsers import expat
+from xml.sax.saxutils import escape
+
+import numpy as np
+
+from plefka.errors import InvalidFile
+from plefka.files import conditional_tables
+from plefka.files.conditional_tables import Conditional, TableNetwork, TableUnit, Variable
+from plefka.files.scanner import QUOTED_CHARACTERS, Scanner
+
+DEEPEST = 32  # elements inside elements
+BLANK, WORD = re.compile(rb"\s*+"), re.compile(rb"\S+")
+READ_TAGS = {"NAME", "OUTCOME", "VALUE", "FOR", "GIVEN", "TABLE"}  # elements whose text is read
+UNDEFINED = expat.errors.codes[expat.errors.XML_ERROR_UNDEFINED_ENTITY]
+ENTITY = re.compile(rb"&([^#\s;&][^\s;&]*)")
+PREDEFINED = {b"amp", b"lt", b"gt", b"quot", b"apos"}
+VARIABLES, TABLES = ("VARIABLE",), ("DEFINITION", "PROBABILITY")
+
+
+def loads(content: bytes) -> TableNetwork:
+    """The network that a text describes."""
+    reader = _XmlReader()
+    parser = expat.ParserCreate()
+    parser.buffer_text = True
+    parser.StartElementHandler = lambda tag, _: reader.start(tag.upper(), parser.CurrentLineNumber)
+    parser.EndElementHandler = lambda tag: reader.end(tag.upper())
+    parser.CharacterDataHandler = reader.characters
+    parser.EntityDeclHandler = lambda *_: _refuse_entity(parser.CurrentLineNumber)
+    parser.SkippedEntityHandler = lambda name, _: _refuse_undefined(name, parser.CurrentLineNumber)
+    try:
+        parser.Parse(content, True)
+    except expat.ExpatError as error:
+        if error.code == UNDEFINED:
+            _refuse_undefined(_entity_at(content[parser.ErrorByteIndex :]), error.lineno)
+        reason = expat.ErrorString(error.code)
+        raise InvalidFile(f"line {error.lineno}, column {error.offset + 1}: must be XML; got {reason}.") from None
+    except InvalidFile:
+        raise
+    except (LookupError, ValueError) as error:  # an encoding that Python does not know, or not in XML
+        raise InvalidFile(f"must be XML in a known encoding, preferably UTF-8; got: {error}.") from None
+    if not reader.is_bif:
+        raise InvalidFile("must be XMLBIF, with a NETWORK of VARIABLE and DEFINITION elements; got other XML.")
+    return conditional_tables.network_from(reader.variables, reader.conditionals)
+
+
+def dumps(network: TableNetwork) -> bytes:
+    """The text of a network."""
+    variables = map(_variable_text, network.units)
+    definitions = (_definition_text(unit, network) for unit in network.units)
+    return "".join((_HEAD, *variables, *definitions, "</NETWORK>\n</BIF>\n")).encode()
+
+
+class _XmlReader:
+    """Collects the text of a VARIABLE or DEFINITION until it ends."""
+
+    def __init__(self):
+        self.variables: list[Variable] = []
+        self.conditionals: list[Conditional] = []
+        self.open: list[str] = []
+        self.fields: dict[str, list[str]] = {}
+        self.text: list[str] = []
+        self.place = ""
+        self.is_bif = False
+
+    def start(self, tag: str, line: int) -> None:
+        if len(self.open) == DEEPEST:
+            raise InvalidFile(f"line {line}: elements must not be nested more than {DEEPEST} levels deep.")
+        self.open.append(tag)
+        self.text = []
+        self.is_bif |= tag == "NETWORK"
+        if tag in VARIABLES + TABLES:
+            self.fields, self.place = {}, f"line {line}: "
+
+    def characters(self, text: str) -> None:
+        if self.open and self.open[-1] in READ_TAGS:
+            self.text.append(text)
+
+    def end(self, tag: str) -> None:
+        self.open.pop()
+        if tag in READ_TAGS:
+            self.fields.setdefault(tag, []).append("".join(self.text).strip())
+            self.text = []
+        elif tag in VARIABLES:
+            conditional_tables.check_variable_count(len(self.variables) + 1)
+            states = (*self.fields.get("OUTCOME", ()), *self.fields.get("VALUE", ()))
+            self.variables.append(Variable(self._only("NAME"), states, self.place))
+            conditional_tables.check_binary(self.variables[-1])
+        elif tag in TABLES:
+            self.conditionals.append(self._conditional())
+
+    def _conditional(self) -> Conditional:
+        child, parents = self._only("FOR"), tuple(self.fields.get("GIVEN", ()))
+        expected = conditional_tables.table_size(len(parents), self.place, child)
+        values = _numbers(self._only("TABLE").encode(), expected, self.place, child)
+        return Conditional(child, parents, values.reshape((2,) * (len(parents) + 1)), self.place)
+
+    def _only(self, tag: str) -> str:
+        texts = self.fields.get(tag, [])
+        if len(texts) != 1:
+            raise InvalidFile(f"{self.place}there must be one {tag} element here; got {len(texts)}.")
+        return texts[0]
+
+
+def _numbers(text: bytes, expected: int, place: str, child: str) -> np.ndarray:
+    if expected > (len(text) + 1) // 2:  # no more fit in there
+        conditional_tables.check_total(len(text.split()), expected, place, child)
+    scan = Scanner(text, BLANK, WORD)
+    try:
+        values = scan.numbers(expected, "a probability")
+        if not scan.is_done:
+            raise scan.refuse(f"the end of the table after {expected} probabilities")
+    except InvalidFile as error:
+        raise InvalidFile(f"{place}in the table of {child!r}, {error}") from None
+    return values
+
+
+def _entity_at(content: bytes) -> str:
+    """The name of the first entity from here on, in any encoding of which the bytes of ASCII are a part."""
+    names = (found[1] for found in ENTITY.finditer(content.replace(b"\0", b"")))
+    return next((name.decode("utf-8", "backslashreplace") for name in names if name not in PREDEFINED), "?")
+
+
+def _refuse_undefined(name: str, line: int) -> None:
+    raise InvalidFile(
+        f"line {line}: XML must only use the entities amp, lt, gt, quot and apos, and numbers as in &#233;; "
+        f"got &{name[:QUOTED_CHARACTERS]};, which is not defined. Write out what it stands for."
+    )
+
+
+def _refuse_entity(line: int) -> None:
+    raise InvalidFile(f"line {line}: XML must not declare entities of its own. Write out what they stand for.")
+
+
+# Without the declaration of elements that the format allows before these: not every library reads past it.
+_HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n<BIF VERSION="0.3">\n<NETWORK>\n<NAME>unknown</NAME>\n'
+
+
+def _variable_text(unit: TableUnit) -> str:
+    states = "".join(f"  <OUTCOME>{escape(state)}</OUTCOME>\n" for state in unit.states)
+    return f'<VARIABLE TYPE="nature">\n  <NAME>{escape(unit.name)}</NAME>\n{states}</VARIABLE>\n'
+
+
+def _definition_text(unit: TableUnit, network: TableNetwork) -> str:
+    given = "".join(f"  <GIVEN>{escape(network.units[parent].name)}</GIVEN>\n" for parent in unit.parents)
+    rows = "".join(f"    {1 - on!r} {on!r}\n" for on in unit.table.ravel().tolist())
+    return f"<DEFINITION>\n  <FOR>{escape(unit.name)}</FOR>\n{given}  <TABLE>\n{rows}  </TABLE>\n</DEFINITION>\n"

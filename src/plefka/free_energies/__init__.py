@@ -1,1 +1,0 @@
-"""Free energies: functionals of the means whose minimum approximates -ln P(evidence)."""

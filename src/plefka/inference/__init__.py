@@ -1,0 +1,1 @@
+"""`infer` and what it returns; methods made of other methods (`auto`, `conditioned`, `mixture`); the check."""

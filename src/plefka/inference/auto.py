@@ -1,0 +1,218 @@
+"""`auto`: exact where that is affordable; else some findings of a noisy-or network exactly and the others by draws.
+
+Where that does not apply, or too few of its draws carry weight, it is belief propagation with as much conditioning as
+the budget allows.
+
+What an answer will cost is predicted from the network and the evidence, not measured, so that the same question always
+gets the same answer. Every row has a budget of its own and is chosen for by itself: it has the answer that it would
+have alone, whoever else is in the batch. Belief propagation is checked by importance sampling: where the draws
+contradict it, the second order takes its place if it is closer to them.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from plefka.errors import MissingExtra, PlefkaError
+from plefka.exact.cheapest_sum import Exactly
+from plefka.exact.exact_answer import in_blocks
+from plefka.exact.table_networks import OfTables
+from plefka.inference.auto_answers import Chosen, gathered, noted
+from plefka.inference.auto_check import CheckedRow
+from plefka.inference.solution import CONVERGED, IMPOSSIBLE
+from plefka.mean_field.minimisation import MOST_PAIRS
+from plefka.methods.library import Auto, Conditioned, Exact, Findings, Method, does_not_apply, parse_method
+from plefka.methods.posterior import Posterior
+from plefka.progress import progress
+from plefka.reduction.evidence import Evidence
+from plefka.reduction.question import Question
+from plefka.reduction.recovery import of_reduction, reductions, solved
+from plefka.sampling.findings.exact_share import affordable
+
+if TYPE_CHECKING:
+    from plefka.networks.network import Network
+    from plefka.reduction.reduce import Part
+    from plefka.reduction.traced_beliefs import TracedReduction
+
+FIRST, SECOND = "bethe", "G2"
+MOST_CONDITIONED = 8
+NEVER_SUMMED = (
+    2  # units or findings that are never summed over: with all of them it would be exact inference by another name
+)
+RATE = 2e8  # how much work a second holds
+NOT_CHECKED = "was not checked, as arviz-stats is not installed (pip install 'plefka[sampling]')"
+FORBIDDEN = "exact was forbidden"
+CHECKING, LONGEST_CHECK = 1e-3, 10  # seconds of a check for each unit of a network, and budgets that it may take
+TOO_LONG = "was not checked, as that would take about {:.0f} s"
+
+
+def answer(method: Auto, network: "Network", evidence: Evidence, *, prune: bool, dtype: str) -> Posterior:
+    """The answers of the methods that were chosen, with a note that says which and why."""
+    rows = AutoRows(method, network, evidence, prune, dtype)
+    everything = np.arange(len(evidence.rows))
+    found, others = rows.exactly() if method.exact else ([], dict.fromkeys(everything.tolist(), FORBIDDEN))
+    return gathered([*found, *rows.approximately(others)], len(everything))
+
+
+def posterior(method: Auto, part: "Part", *, dtype: str) -> Posterior:
+    """The same for a part of a larger computation: exact or belief propagation, without a check."""
+    way = Exactly.of(part)
+    why, affordable = _exact_cost(method, way, way.row_seconds)
+    chosen = parse_method("exact" if method.exact and affordable else FIRST)
+    return noted(chosen.posterior(part, dtype=dtype), chosen, why)
+
+
+def traced(method: Auto, reduction: "TracedReduction") -> Posterior:
+    """Inside a trace numbers cannot be looked at, so that nothing can be chosen by them."""
+    raise does_not_apply(
+        method, "it chooses by looking at numbers, which cannot be done inside a trace of JAX", "exact, bethe or G1"
+    )
+
+
+def _exact_cost(method: Auto, way: Exactly | OfTables, row_seconds: np.ndarray) -> tuple[str, bool]:
+    """What exact inference would do, and whether the budget allows it for every row."""
+    seconds = float(row_seconds.max(initial=0.0))
+    if seconds == np.inf:
+        return f"exact is out of reach: {way}", False
+    if seconds > method.budget:
+        return f"exact would take about {seconds:.1g} s", False
+    return f"{way} {'are' if way.enumerates else 'is'} affordable", True
+
+
+@dataclass(frozen=True, eq=False)
+class AutoRows:
+    """What was asked of all rows."""
+
+    method: Auto
+    network: "Network"
+    evidence: Evidence
+    prune: bool
+    dtype: str
+
+    def take(self, rows: np.ndarray) -> "AutoRows":
+        """Some of them."""
+        if len(rows) == len(self.evidence.rows):
+            return self
+        network = self.network if self.network.stack is None else self.network.take(rows)
+        return replace(self, network=network, evidence=self.evidence.take(rows))
+
+    def exactly(self) -> tuple[list[Chosen], dict[int, str]]:
+        """Rows that are affordable, in blocks, and why the others are not."""
+        exact, budget, found, others = Exact("exact"), float(self.method.budget), [], {}
+        for block in in_blocks(exact, self.network, self.evidence, prune=self.prune, budget=budget):
+            why, is_affordable = _exact_cost(self.method, block.question.dearest, block.question.row_seconds)
+            if is_affordable:
+                found.append(Chosen(block.rows, block.answer(exact, self.dtype), exact, (why,) * len(block.rows)))
+            else:
+                others[int(block.rows[0])] = why
+        return found, others
+
+    def approximately(self, others: dict[int, str]) -> Iterator[Chosen]:
+        """Rows by findings one after another, and those with the same conditioning together."""
+        left: dict[Method, list[int]] = {}
+        for row, why in progress(sorted(others.items()), "rows of evidence") if len(others) > 1 else others.items():
+            alone = OneRow(self.take(np.array([row])))
+            drawn = alone.by_findings()
+            if drawn is not None:
+                yield Chosen(np.array([row]), drawn[0], drawn[1], (why,))
+            else:
+                left.setdefault(alone.first, []).append(row)
+        for first, rows in left.items():
+            yield from self._checked(first, np.array(rows), [others[row] for row in rows])
+
+    def _checked(self, first: Method, rows: np.ndarray, why: list[str]) -> Iterator[Chosen]:
+        """One method for some rows, or the second order where draws say that it is closer."""
+        some = self.take(rows)
+        found = solved(first, some.network, some.evidence, prune=self.prune, dtype=self.dtype)
+        judged = [some.judged(found, row) for row in range(len(rows))]
+        doubtful = np.array([row for row, one in enumerate(judged) if one.is_off], int)
+        other = some.take(doubtful)._second(first) if len(doubtful) else None
+        said, better = [f"{reason}{one}" for reason, one in zip(why, judged, strict=True)], []
+        for place, row in enumerate(doubtful.tolist()):
+            new = np.inf if other is None else abs(-other[0].free_energy[place] - judged[row].draws)
+            if other is None or not new < judged[row].off or other[0].status[place] != found.status[row]:
+                said[row] += ", but no better method was found"
+                continue
+            closer = f"is closer to it ({new:.2g} away) than to {first} ({judged[row].off:.2g})"
+            said[row] = f"{why[row]}; importance sampling {closer}"
+            better.append(place)
+        kept = np.setdiff1d(np.arange(len(rows)), doubtful[better])
+        if len(kept):
+            yield Chosen(rows, found, first, tuple(said)).take(kept)
+        if other is not None and better:
+            reasons = tuple(said[row] for row in doubtful)
+            yield Chosen(rows[doubtful], other[0], other[1], reasons).take(np.array(better))
+
+    def _second(self, first: Method) -> tuple[Posterior, Method] | None:
+        second = replace(first, inner=parse_method(SECOND)) if isinstance(first, Conditioned) else parse_method(SECOND)
+        try:
+            found = solved(second, self.network, self.evidence, prune=self.prune, dtype=self.dtype)
+        except PlefkaError:
+            return None
+        return found, second
+
+    def judged(self, found: Posterior, row: int) -> CheckedRow:
+        """What draws say of one row; its seed does not depend on where the row stands."""
+        from plefka.inference.check import check_row
+
+        if found.status[row] == IMPOSSIBLE:
+            return CheckedRow(None)
+        seconds = CHECKING * self.network.size
+        if seconds > LONGEST_CHECK * self.method.budget:
+            return CheckedRow(None, f"; it {TOO_LONG.format(seconds)}")
+        try:
+            check = check_row(self.network, self.evidence, found, row, seed=0)
+        except MissingExtra:
+            return CheckedRow(None, f"; it {NOT_CHECKED}")
+        return CheckedRow(check if np.isfinite(check.log_likelihood) else None)
+
+
+@dataclass(frozen=True, eq=False)
+class OneRow:
+    """A single row, reduced."""
+
+    rows: AutoRows
+
+    @cached_property
+    def reduced(self) -> list:
+        rows = self.rows
+        given = rows.evidence._replace(batched=True)
+        return list(reductions(parse_method(FIRST), rows.network, given, prune=rows.prune))
+
+    @property
+    def questions(self) -> list[Question]:
+        return [part.question for _, reduction in self.reduced for part in reduction.parts]
+
+    def by_findings(self) -> tuple[Posterior, Method] | None:
+        """Some findings exactly and the others by draws; None where that does not apply or too few carry weight."""
+        has_findings = self.rows.network.is_normalised
+        k = affordable(self.questions, self.rows.method.budget, kept=NEVER_SUMMED) if has_findings else None
+        if k is None:
+            return None
+        chosen, rows = Findings("findings", k=k), self.rows
+        try:
+            found = of_reduction(chosen, self.reduced, rows.network, rows.evidence, rows.dtype)
+        except PlefkaError:
+            return None
+        return (found, chosen) if found.status[0] in (CONVERGED, IMPOSSIBLE) else None
+
+    @property
+    def first(self) -> Method:
+        """Belief propagation, with as much conditioning as the budget and the network allow."""
+        bethe = parse_method(FIRST)
+        if self.rows.network.is_normalised and any(q.storage.num_pairs() > MOST_PAIRS for q in self.questions):
+            return bethe  # units could not be chosen
+        k = min((num_conditioned(self.rows.method, question) for question in self.questions), default=0)
+        return Conditioned("conditioned", inner=bethe, k=k) if k else bethe
+
+
+def num_conditioned(method: Auto, question: Question) -> int:
+    """How many units can be conditioned on within the budget of a row."""
+    storage = question.storage
+    seconds = question.model.work_per_edge() * (storage.num_edges + question.size) / RATE
+    room = int(np.floor(np.log2(max(method.budget / seconds, 1.0))))
+    free = int(question.free.sum(axis=0).max(initial=0))
+    return max(0, min(room, MOST_CONDITIONED, free - NEVER_SUMMED))

@@ -1,0 +1,81 @@
+"""From the answers of several methods, each to some rows, to one answer to all rows that says who answered which."""
+
+from collections import Counter
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from plefka.methods.library import Method
+from plefka.methods.posterior import Posterior
+from plefka.reduction.recovery import concatenated, taken
+
+
+class Chosen(NamedTuple):
+    """Some rows, the answer of the method that was chosen for them, and why it was, for each."""
+
+    rows: np.ndarray
+    found: Posterior  # arrays are (rows, units) and (rows,)
+    method: Method
+    why: tuple[str, ...]
+
+    def take(self, places: np.ndarray) -> "Chosen":
+        """Some of them."""
+        arrays = (field[places] for field in self.found[:6])
+        about = taken(self.found.about, places)
+        about = replace(about, proposals=_taken(about.proposals, places))
+        return Chosen(
+            self.rows[places], Posterior(*arrays, about=about), self.method, tuple(self.why[k] for k in places)
+        )
+
+
+def gathered(chosen: list[Chosen], count: int) -> Posterior:
+    """All rows, with a note for each method that answered some of them."""
+    order = np.argsort(np.concatenate([each.rows for each in chosen]), kind="stable")
+    found = concatenated(
+        [each.found._replace(about=replace(each.found.about, proposals=_placed(each))) for each in chosen], order
+    )
+    by_row = {int(row): each.method for each in chosen for row in each.rows}
+    methods = tuple(by_row[row] for row in range(count))
+    notes = (*_sentences(chosen, count), *found.about.notes)
+    return found._replace(about=replace(found.about, notes=notes, methods=methods))
+
+
+def noted(found: Posterior, chosen: Method, why: str) -> Posterior:
+    """An answer with a note that says which method it is of, and why."""
+    about = found.about
+    bound = chosen.is_bound if about.is_bound is None else about.is_bound
+    return found._replace(about=replace(about, notes=(f"auto chose {chosen}: {why}", *about.notes), is_bound=bound))
+
+
+def _sentences(chosen: list[Chosen], count: int) -> list[str]:
+    """One for each method."""
+    by_method: dict[Method, list[str]] = {}
+    for each in chosen:
+        by_method.setdefault(each.method, []).extend(each.why)
+    return [f"auto chose {method}{_share(len(why), count)}: {_reason(why)}" for method, why in by_method.items()]
+
+
+def _share(some: int, count: int) -> str:
+    return "" if some == count else f" for {some:,} of {count:,} rows"
+
+
+def _reason(why: list[str]) -> str:
+    (most_often, times), *others = Counter(why).most_common()
+    return f"{most_often} (in {times:,} of these rows)" if others else most_often
+
+
+def _taken(proposals: list[tuple] | None, places: np.ndarray) -> list[tuple] | None:
+    """Those of some rows, by their new numbers."""
+    number = {int(place): k for k, place in enumerate(places)}
+    found = []
+    for rows, units, log_weights, means in proposals or ():
+        at = np.array([k for k, row in enumerate(rows) if int(row) in number], int)
+        new = np.array([number[int(rows[k])] for k in at], int)
+        found.append((new, units if units.ndim == 1 else units[:, at], log_weights[:, at], means[:, :, at]))
+    return found or None
+
+
+def _placed(chosen: Chosen) -> list[tuple] | None:
+    """The proposals of all rows, by their numbers in the batch."""
+    return [(chosen.rows[rows], *rest) for rows, *rest in chosen.found.about.proposals or ()] or None

@@ -1,0 +1,115 @@
+"""The verdict of a check in words: what the draws say, what the solution says, and what to do."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from plefka.inference.check_verdict import GOOD, POPULATION, SMALL_DIFFERENCE, SMALL_MEAN, SURE, USABLE, rounding
+
+if TYPE_CHECKING:
+    from plefka.inference.check_verdict import Check
+
+USABLE_AS_IT_IS = "The answer can be used as it is."
+TAKE_THE_DRAWS = "Take the values of the samples (check.corrected()), or use a better method."
+NOT_CONVERGED = "The method has not converged, and its answer is not trusted whatever the samples say."
+NOT_DECIDED = "The samples do not decide whether the answer is close enough; raise num_samples."
+
+
+def verdict_of(check: "Check") -> str:
+    """All sentences."""
+    about_draws = _about_draws(check)
+    if check.estimate is None or not check.reliable:
+        return about_draws
+    if not np.isfinite(check.estimate):
+        return f"{about_draws} The method has no finite answer: take the values of the samples."
+    return " ".join([about_draws, *_about_estimate(check), *_about_means(check), _advice(check)])
+
+
+def _about_draws(check: "Check") -> str:
+    if check.impossible and np.isneginf(check.log_likelihood):
+        return "The evidence is impossible: its probability is zero, and there is no posterior to draw from."
+    if not np.isfinite(check.log_likelihood):
+        return (
+            "The check could not confirm this answer: none of its samples is possible in the network, so that the "
+            "solution misses the posterior altogether. Use another method, or gibbs."
+        )
+    if check.standard_error == 0:
+        return f"{check.quantity} = {check.log_likelihood:.4f}: all samples have the same weight."
+    drawn = f"effective sample size {check.effective_samples:,.0f} of {check.num_samples:,}"
+    if not check.reliable:
+        return f"The check could not confirm this answer: {_why_not(check, drawn)}. {_instead(check)}"
+    number = f"{check.quantity} = {check.log_likelihood:.4f} +- {check.standard_error:.2g}"
+    return f"{number} by {check.sampler} ({_grade(check)}{drawn})."
+
+
+def _why_not(check: "Check", drawn: str) -> str:
+    if check.has_few_effective and check.sampler == POPULATION:
+        return f"its population of states has not equilibrated, and few families of it are left ({drawn})"
+    if check.has_few_effective:
+        return f"too few of its samples carry weight ({drawn})"
+    return (
+        f"a few of its samples may outweigh all others (Pareto k = {check.pareto_k:.2f}, not below {USABLE}; {drawn})"
+    )
+
+
+def _instead(check: "Check") -> str:
+    return "Condition on more units, as in conditioned[bethe,k=5], raise num_samples, or use gibbs."
+
+
+def _grade(check: "Check") -> str:
+    """How even the weights are; nothing where no tail was fitted, or most draws are effective in spite of it."""
+    if not np.isfinite(check.pareto_k) or check.pareto_k >= USABLE:
+        return ""
+    return f"{'good' if check.pareto_k < GOOD else 'usable'}: Pareto k = {check.pareto_k:.2f}, "
+
+
+def _about_estimate(check: "Check") -> list[str]:
+    assert check.estimate is not None
+    kind = "exact value" if check.is_exact else "bound" if check.is_bound else "estimate"
+    subject, difference = f"The {kind} {check.estimate:.4f}", check.estimate - check.log_likelihood
+    if abs(check.gap) <= rounding(check.estimate):
+        return [f"{subject} lies within the interval."]
+    where = f"lies {abs(difference):.2g} {'above' if difference > 0 else 'below'}"
+    if check.is_bound and not check.is_exact and difference < 0 and abs(difference) > SMALL_DIFFERENCE:
+        return [f"{subject} is a valid lower bound, but {where}: too far to be used as an estimate."]
+    return [f"{subject} {where}{_about_difference(check, difference)}"]
+
+
+def _about_difference(check: "Check", difference: float) -> str:
+    if check.is_exact and check.contradicted:
+        return ", more than chance allows: the samples miss states that matter, or the sum is wrong."
+    if check.contradicted:
+        return ", which no bound may: the solution is wrong."
+    if check.is_exact or (check.is_bound and difference > 0):
+        return ", outside the interval but within what chance allows."
+    return (
+        f", outside the interval but close to it (by less than {SMALL_DIFFERENCE})."
+        if abs(difference) < SMALL_DIFFERENCE
+        else "."
+    )
+
+
+def _about_means(check: "Check") -> list[str]:
+    """The mean that differs most, where that is more than a little."""
+    if check.estimated_means is None:
+        return []
+    differences = check.mean_differences
+    if np.isnan(differences).any():
+        return ["Some of its means are not numbers."]
+    at_most = np.abs(differences) + SURE * check.means_error
+    doubtful = check.contradicted_means if check.is_exact else at_most > SMALL_MEAN
+    if not doubtful.any():
+        return []
+    unit = int(np.argmax(np.where(doubtful, at_most, 0.0)))
+    by = differences[unit]
+    name = f"unit {unit}" if check.solution is None else repr(check.solution.names[unit])
+    side = "above" if by > 0 else "below"
+    return [f"The mean of {name} lies {abs(by):.2g} {side} that of the samples (+- {check.means_error[unit]:.1g})."]
+
+
+def _advice(check: "Check") -> str:
+    if check.trusted:
+        return USABLE_AS_IT_IS
+    if not check.converged:
+        return NOT_CONVERGED
+    return TAKE_THE_DRAWS if check.contradicted or check.differs or not check.close else NOT_DECIDED

@@ -1,0 +1,77 @@
+"""ln P(evidence) of a Boltzmann machine: ln Z with the evidence clamped, less ln Z without evidence by the same method.
+
+The latter is computed once for each machine and method, and kept as long as the machine is. Of a machine inside a trace
+of JAX it is computed each time.
+"""
+
+import weakref
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import jax.numpy as jnp
+import numpy as np
+
+from plefka.inference.solution import CONVERGED, InferenceFailed, Status
+from plefka.methods.method import Method
+from plefka.methods.posterior import ESTIMATE, EXACT
+from plefka.networks.network import Network
+from plefka.reduction.evidence import Evidence
+from plefka.runtime.precision import is_traced
+
+if TYPE_CHECKING:
+    from plefka.inference.solution import Solution
+
+_known: dict[int, tuple[weakref.ref, dict[tuple[Method, bool], Any]]] = {}
+
+
+class Free(NamedTuple):
+    """ln Z of a machine of which nothing is observed, or of each of a stack, and whether it is exact."""
+
+    log_partition: Any
+    is_exact: Any
+
+
+def log_likelihood(solution: "Solution") -> Any:
+    """A number, or one for each row of a batch; nan where the free machine has no answer by this method."""
+    return solution.log_partition - _free(solution).log_partition
+
+
+def accuracy_of_difference(solution: "Solution") -> Any:
+    """What that is: exact where both are. A difference of two bounds is none."""
+    clamped = solution.codes.log_partition
+    return np.where((clamped == EXACT) & _free(solution).is_exact, EXACT, ESTIMATE)[()]
+
+
+def log_partition_of_free(machine: Network, method: Method, *, prune: bool) -> Any:
+    """ln Z of a machine of which nothing is observed, or of each of a stack."""
+    return _free_of(machine, method, prune=prune).log_partition
+
+
+def _free(solution: "Solution") -> Free:
+    return _free_of(solution.network, solution.method, prune=solution.prune)
+
+
+def _free_of(machine: Network, method: Method, *, prune: bool) -> Free:
+    if is_traced(machine):  # its numbers must not outlive their trace
+        return _computed(machine, method, prune)
+    key = id(machine)
+    known = _known.get(key)
+    if known is None or known[0]() is not machine:
+        known = _known[key] = (weakref.ref(machine, lambda _: _known.pop(key, None)), {})
+    found = known[1].get((method, prune))
+    if found is None:
+        found = known[1][method, prune] = _computed(machine, method, prune)
+    return found
+
+
+def _computed(machine: Network, method: Method, prune: bool) -> Free:
+    from plefka.inference.infer import infer
+
+    nothing = Evidence(np.full((machine.stack or 1, machine.size), np.nan), batched=machine.stack is not None)
+    found = infer(machine, nothing, method, prune=prune, throw=False)
+    is_exact = found.codes.log_partition == EXACT
+    if is_traced(machine):
+        return Free(jnp.where(cast(Any, found.status) == CONVERGED, found.log_partition, jnp.nan), is_exact)
+    if machine.stack is None and found.status is not Status.CONVERGED:
+        raise InferenceFailed(found)
+    log_partition = np.where(found.converged, found.log_partition, np.nan) if found.is_batch else found.log_partition
+    return Free(log_partition, is_exact)

@@ -1,0 +1,230 @@
+"""Mixtures of factorial distributions, by Bishop, Lawrence, Jaakkola and Jordan (1998).
+
+All components are optimised together. They start from G1 with a few units held: the component in which G1 misses most
+is split, by holding the unit with the largest share in the second order off and on, until there are enough of them.
+Such a start is a bound already. The answer is the best of what is found, of the start and of G1 alone.
+"""
+
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+
+from plefka.inference.conditioned import contributions_of, first_order, held, solve_again, starting_means
+from plefka.inference.solution import CONVERGED, IMPOSSIBLE, NOT_FINITE
+from plefka.mean_field.functional import Functional
+from plefka.mean_field.minimisation import POLICIES, Minimum, scheme, slopes_at
+from plefka.mean_field.mixture_direction import mixture_evaluator
+from plefka.mean_field.smoothing import Variables, started, unstacked
+from plefka.methods.library import MeanField, Mixture, parse_method
+from plefka.methods.posterior import About, Posterior, normalised
+from plefka.networks.activations import numpy_sigmoid
+from plefka.reduction.question import Question
+from plefka.reduction.reduce import Part
+from plefka.solvers.loop import Search, descend, limits, start
+from plefka.solvers.rounds import Criteria, Iteration, in_rounds
+
+SOFT = 0.02  # a component starts with no mean closer to 0 or 1: units that were held are let go
+
+
+class Components(NamedTuple):
+    """A mixture of factorial distributions for every row."""
+
+    log_weight: np.ndarray  # (components, rows), up to a constant
+    means: np.ndarray  # (components, units, rows)
+
+    def mean(self) -> np.ndarray:
+        """That of the mixture, (units, rows)."""
+        return np.clip(np.einsum("kr,kur->ur", normalised(self.log_weight, axis=0), self.means), 0.0, 1.0)
+
+
+def posterior(method: Mixture, part: Part, *, dtype: str) -> Posterior:
+    """The best mixture that is found for every row."""
+    question, splits = part.question, method.components > 1 and method.seed is None
+    whole = first_order(part, dtype) if splits else parse_method("G1").posterior(part, dtype=dtype)
+    whole = whole._replace(means=starting_means(whole, part, dtype))
+    single = Components(np.zeros((1, question.num_rows)), whole.means[None])
+    if method.components == 1:
+        return whole._replace(about=_about(whole.about, single))
+    if splits:
+        contributions = contributions_of(whole, part, dtype)
+        whole = whole._replace(about=replace(whole.about, contributions=contributions))
+        tree, status = _split(partial(_held, part, dtype), whole, question, method.components)
+        found, optimised = _optimise(method, question, tree, dtype)
+        others = [_Other(-np.logaddexp.reduce(tree.log_weight, axis=0), tree, status)]
+    else:
+        found, optimised = _optimise(method, question, _drawn(method, question), dtype)
+        others = []
+    others.append(_Other(whole.free_energy, _filled(single, method.components), whole.status))
+    best = _best(found, optimised, whole, others)
+    if not part.needs_slope:
+        return best
+    return best._replace(slope=_slopes(part, best.about.proposals, dtype, contributions=splits))
+
+
+def _slopes(part: Part, components: tuple, dtype: str, *, contributions: bool) -> Any:
+    """d ln P / dh of the mixture: the average of those of its components, by the program that solved G1 before."""
+    log_weight, means = components
+    weight, G1 = normalised(log_weight, axis=0), cast(MeanField, parse_method("G1"))
+    slopes = [slopes_at(G1, part, component, dtype=dtype, contributions=contributions) for component in means]
+    return sum(share * slope for share, slope in zip(weight, slopes, strict=True))
+
+
+def _held(part: Part, dtype: str, question: Question) -> Posterior:
+    """G1 with some units held, and what units contribute; bethe's means in rows where it has none without a leak."""
+
+    def solve(smaller: Part) -> Posterior:
+        found = first_order(smaller, dtype)
+        about = replace(found.about, contributions=contributions_of(found, smaller, dtype))
+        return found._replace(means=starting_means(found, smaller, dtype), about=about)
+
+    return solve_again(solve, part, question)
+
+
+def _about(first: About, components: Components) -> About:
+    return replace(first, proposals=tuple(components))
+
+
+def _filled(single: Components, count: int) -> Components:
+    """The same mixture, with components that have no weight behind."""
+    log_weight = np.full((count, single.means.shape[2]), -np.inf)
+    log_weight[0] = 0.0
+    return Components(log_weight, np.repeat(single.means, count, axis=0))
+
+
+def _drawn(method: Mixture, question: Question) -> Components:
+    """Equal weights, and means that are uniform at random."""
+    shape = (method.components, *question.free.shape)
+    means = np.random.default_rng(method.seed).uniform(0.0, 1.0, shape)
+    return Components(np.zeros((method.components, question.num_rows)), means)
+
+
+# ---- the start -------------------------------------------------------------------------------------------------------
+
+
+class _Other(NamedTuple):
+    """A mixture that was not optimised as such."""
+
+    free_energy: np.ndarray  # (rows,)
+    components: Components
+    status: np.ndarray  # (rows,)
+
+
+class _Leaf(NamedTuple):
+    """G1 with some units held, row by row; the last axis of all arrays is that of the rows."""
+
+    held: np.ndarray  # (units, rows): the states of units that are held, nan elsewhere
+    log_z: np.ndarray
+    means: np.ndarray
+    contributions: np.ndarray  # to the second order
+    status: np.ndarray
+
+
+def _split(G1, whole: Posterior, question: Question, count: int) -> tuple[Components, np.ndarray]:
+    """One component after another: that in which G1 misses most, split by the unit that has most to do with it.
+
+    And how the worst component of each row ended.
+    """
+
+    def leaf(state, solved=None) -> _Leaf:
+        found = solved or G1(_with_states(question, state))
+        means = np.where(np.isfinite(found.means), found.means, whole.means)
+        there = np.isfinite(found.free_energy) & (found.status != IMPOSSIBLE)
+        log_z = np.where(there, -found.free_energy, -np.inf)
+        return _Leaf(state, log_z, means, np.nan_to_num(found.about.contributions), found.status)
+
+    leaves = [leaf(np.full(question.free.shape, np.nan), whole)]
+    while len(leaves) < count:
+        tree = _Leaf(*(np.stack(field) for field in zip(*leaves, strict=True)))
+        gain = normalised(tree.log_z, axis=0) * tree.contributions.sum(1)
+        which, row = gain.argmax(0), np.arange(gain.shape[1])
+        unit, useful = tree.contributions[which, :, row].argmax(1), gain.max(0) > 0
+        before = tree.held[which, :, row].T
+        off, on = (leaf(_with_unit(before, unit, useful, state)) for state in (0, 1))
+        on = on._replace(log_z=np.where(useful, on.log_z, -np.inf))
+        leaves = [_Leaf(*(np.where(which == k, new, old) for old, new in zip(leaves[k], off, strict=True)))
+                  for k in range(len(leaves))] + [on]  # fmt: skip
+    log_z, means, status = (np.stack(field) for field in zip(*((x.log_z, x.means, x.status) for x in leaves)))
+    return Components(log_z, means), np.where(np.isneginf(log_z), CONVERGED, status).max(axis=0)
+
+
+def _with_states(question: Question, state: np.ndarray) -> Question:
+    """The question with the units held that have a state."""
+    units = np.where(np.isnan(state), -1, np.arange(len(state))[:, None])
+    return held(question, units, np.nan_to_num(state))
+
+
+def _with_unit(states: np.ndarray, unit: np.ndarray, useful: np.ndarray, state: int) -> np.ndarray:
+    """The states with one more unit held in each row where that is of use."""
+    states, at = states.copy(), np.flatnonzero(useful)
+    states[unit[at], at] = state
+    return states
+
+
+# ---- all components together -----------------------------------------------------------------------------------------
+
+
+def _optimise(method: Mixture, question: Question, first: Components, dtype: str) -> tuple[Minimum, Components]:
+    """From the start downhill: where the search ended, and the mixture there."""
+    count, policy = method.components, POLICIES["monotone"]
+    functional = question.model.functional(scheme("G1")).fitted(question)
+    storage = question.storage.prepared(tables=True)
+    question = question.with_model(weights=storage)
+    searched = question.num_searched
+    u = np.clip(first.means[:, :searched], SOFT, 1 - SOFT)
+    variables = started(question.searched, u, np.maximum(first.log_weight, -1e300)).stacked()
+    row_work = count * (functional.row_work(question.size, storage.num_edges, 0) + count * question.size)
+    criteria = Criteria(float(method.tol), method.max_steps)
+    found = in_rounds(
+        Mixing(functional, count), question, lambda rows: start(policy, variables[:, rows].astype(dtype)), criteria,
+        row_work=row_work, dtype=dtype,
+    )  # fmt: skip
+    found = Minimum(*found)
+    at: Variables = unstacked(found.theta, count)
+    means = np.repeat(question.values[None], count, axis=0)
+    means[:, :searched] = np.where(question.searched, numpy_sigmoid(np.asarray(at.theta)), means[:, :searched])
+    return found, Components(at.phi - np.logaddexp.reduce(at.phi, axis=0), means)
+
+
+class Mixing(Iteration):
+    """Downhill on the free energy of a mixture."""
+
+    functional: Functional
+    components: int
+
+    def prepare(self, question: Question) -> Question:
+        return question.opened()
+
+    def advance(self, prepared: Question, state: Search, tol, max_steps, few) -> Search:
+        evaluate = mixture_evaluator(prepared, self.functional.energy, self.components)
+        return descend(evaluate, limits(prepared, tol, max_steps), POLICIES["monotone"], state, few)
+
+    def answer(self, prepared: Question, state: Search) -> Minimum:
+        return Minimum.of(state, POLICIES["monotone"])
+
+
+def _best(found: Minimum, optimised: Components, whole: Posterior, others: list[_Other]) -> Posterior:
+    """Row by row the mixture with the lowest free energy."""
+    G = np.stack([found.G, *(other.free_energy for other in others)])
+    G = np.where(np.isfinite(G), G, np.inf)
+    lost, row = np.isinf(G).all(0), np.arange(G.shape[1])
+    known = whole.about.exact_rows is not None and whole.about.exact_rows()  # there is nothing to mix
+    which = np.where(lost | known, len(others), G.argmin(0))  # G1 says why
+    mixtures = [optimised, *(other.components for other in others)]
+    log_weight = np.stack([mixture.log_weight for mixture in mixtures])[which, :, row].T
+    means = np.moveaxis(np.stack([mixture.means for mixture in mixtures])[which, :, :, row], 0, -1)
+    components = Components(log_weight, means)
+    mean = components.mean()
+    status = np.stack([found.status, *(other.status for other in others)])[which, row]
+    about = whole.about if lost.any() else replace(whole.about, without_leak=None)
+    return Posterior(
+        mean,
+        np.where(lost, whole.free_energy, G.min(0)),
+        np.where(np.isnan(mean).any(0) & ~lost, NOT_FINITE, status),
+        found.steps + whole.num_steps,
+        np.zeros_like(found.steps),
+        np.where(which == 0, found.residual, whole.residual),
+        None,
+        _about(about, components),
+    )

@@ -1,0 +1,78 @@
+"""Which units to rank, and the most probable of them."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from plefka.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from plefka.inference.solution import Solution
+
+Units = str | Sequence[str | int]
+CAUSES, ALL = "causes", "all"
+Ranked = list[tuple[str, float]]
+
+
+def check_units(units: Units) -> None:
+    """A word that is known, or a list of units."""
+    if isinstance(units, str) and units not in (ALL, CAUSES):
+        raise InvalidInput(
+            f"units must be 'all', 'causes' (units without parents) or a list of names; got {units!r}. "
+            "A single unit is a list, too."
+        )
+
+
+def chosen_units(network: Any, units: Units) -> np.ndarray:
+    """The units that "all", "causes" (here units without parents) or a list of names says, whatever is observed."""
+    check_units(units)
+    if isinstance(units, str):
+        return np.arange(network.size) if units == ALL else np.flatnonzero(network.roots)
+    return np.array([*dict.fromkeys(network.index(unit) for unit in units)], int)
+
+
+def check_top(top: int | None) -> None:
+    """A whole number of units, or None for all."""
+    if top is not None and (not isinstance(top, int | np.integer) or isinstance(top, bool) or top < 1):
+        raise InvalidInput(f"top must be a whole number from 1 on, or None for all; got {top!r}.")
+
+
+def ranking(solution: "Solution", top: int | None, units: Units) -> Ranked | list[Ranked]:
+    """See `Solution.ranking`."""
+    found = ranked(solution, top, units)
+    return found if solution.is_batch else found[0]
+
+
+def ranked(solution: "Solution", top: int | None, units: Units, rows: int | None = None) -> list[Ranked]:
+    """The most probable units of all rows, or of the first so many."""
+    check_top(top)
+    hidden = ~np.atleast_2d(solution.observed)[:rows]
+    return [
+        [(solution.names[unit], float(means[unit])) for unit in most_probable(means, candidates, top)]
+        for means, candidates in zip(np.atleast_2d(solution.means), _candidates(solution, units, hidden), strict=False)
+    ]
+
+
+def _candidates(solution: "Solution", units: Units, hidden: np.ndarray) -> list[np.ndarray]:
+    """The units of each row to choose from, none of them observed."""
+    chosen = chosen_units(solution.network, units)
+    if units != CAUSES or not solution.network.is_normalised:  # in a Boltzmann machine no unit causes another
+        return [chosen[row[chosen]] for row in hidden]
+    child, parent, _ = solution.network.storage.edge_list()
+    return [_causes(row, child, parent) for row in hidden]
+
+
+def _causes(hidden: np.ndarray, child: np.ndarray, parent: np.ndarray) -> np.ndarray:
+    """The hidden units none of whose parents is hidden."""
+    caused = np.zeros(len(hidden), bool)
+    caused[child[hidden[parent]]] = True
+    return np.flatnonzero(hidden & ~caused)
+
+
+def most_probable(means: np.ndarray, units: np.ndarray, top: int | None) -> np.ndarray:
+    """Some units, most probable first; of equal ones, the first."""
+    if top is not None and top < len(units):
+        least = np.partition(means[units], len(units) - top)[len(units) - top]
+        units = units[~(means[units] < least)]  # as many as `top`, or more where some are equal
+    return units[np.argsort(-means[units], kind="stable")][:top]

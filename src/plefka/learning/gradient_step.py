@@ -1,0 +1,185 @@
+"""One step of learning, compiled: solve the batch, differentiate the free energy at the solution, move.
+
+At a stationary point the means can be held fixed (envelope theorem), so that the gradient costs one evaluation.
+"""
+
+from collections.abc import Callable
+from functools import partial, reduce
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax.sharding import Mesh, PartitionSpec
+
+from plefka.inference.solution import CONVERGED, DIVERGED, OUT_OF_STEPS
+from plefka.learning.parameters import Parametrisation
+from plefka.mean_field.functional import Functional
+from plefka.mean_field.minimisation import Minimum, better
+from plefka.mean_field.taylor import negative_entropy
+from plefka.networks.activations import Activation
+from plefka.networks.belief import BeliefNetwork
+from plefka.networks.storage import Storage
+from plefka.reduction.barren_means import predict_traced
+from plefka.reduction.evidence import Evidence
+from plefka.reduction.models import LOWEST
+from plefka.reduction.reduce import reduce_traced
+from plefka.runtime.programs import Program
+from plefka.solvers.loop import Policy, descend, evaluator, limits, start
+
+DEVICES = "devices"  # the axis of a mesh that rows are shared over
+
+
+class StepSettings(eqx.Module):
+    """What no step changes: the network, how it may move, and how rows are solved."""
+
+    storage: Storage  # of one network; its weights are replaced
+    activation: Activation
+    rules: Parametrisation
+    l1: Any
+    l2: Any
+    tol: Any
+    max_steps: Any  # evaluations of a search, at most
+    functional: Functional = eqx.field(static=True)
+    policy: Policy = eqx.field(static=True)
+    stacked: bool = eqx.field(static=True)
+
+
+class TrainingState(NamedTuple):
+    """What a step changes; of a stack, all with a leading axis."""
+
+    free: Any
+    optimizer: Any
+
+
+class Batch(NamedTuple):
+    """Distinct rows with their counts, and where their search starts from."""
+
+    rows: Any  # (rows, units), nan where hidden
+    counts: Any
+    average: Any  # the counts of an average batch of the epoch, added up
+    theta: Any  # (starts, rows, units that are searched), of a stack with a leading axis
+    stop: Any = None  # of several devices, each: 1 where its process was asked to stop
+
+
+class Outcome(NamedTuple):
+    """What a batch has shown, before the step; of a stack, all with a leading axis."""
+
+    log_likelihood: Any  # the sum of counts x estimate over the rows that were solved
+    counted: Any  # their counts
+    converged: Any  # the counts of those that converged
+    theta: Any  # the solutions, (rows, units that are searched); None where nobody keeps them
+    stop: Any = None  # of several devices: how many were asked to stop
+
+
+def solve_rows(settings: StepSettings, parameters: Any, rows: Any, theta: Any) -> tuple[Any, Any, Any]:
+    """The free energy of every row as a function of the parameters at fixed means, the status, and the new theta.
+
+    `theta` is (starts, rows, units that are searched); those behind them every row observes. Of several starts the
+    lowest free energy that converged wins.
+    """
+    weights, bias = parameters
+    network = BeliefNetwork(settings.storage.with_parameters(weights), bias, settings.activation)
+    reduction = reduce_traced(network, Evidence(rows), prune=True)
+    question, constant = reduction.question.searching(theta.shape[-1]), reduction.constant
+    functional = settings.functional
+    question = question.opened(functional.powers(settings.activation), pairs=functional.needs_pairs)
+    frozen = jax.lax.stop_gradient(question)
+    found = _lowest(settings, frozen, theta)
+    theta, status = jax.lax.stop_gradient(found.theta), _judged(found)
+    u = predict_traced(frozen, question.means(theta), functional.chance)  # barren units too, for weights of 0
+    u = jnp.where(usable(status), u, 0.0)  # 0 times a slope that is no number would be no number
+    G = functional.energy(question, u) + jnp.where(question.free, negative_entropy(u), 0.0).sum(0) - constant
+    return G, status, theta.T
+
+
+def _lowest(settings: StepSettings, question: Any, theta: Any) -> Minimum:
+    """Where the searches from all starts end, row by row the best of them."""
+    policy, evaluate = settings.policy, evaluator(question, settings.functional.energy)
+
+    def minimum(theta: Any) -> Minimum:
+        search = start(policy, jnp.where(question.searched, theta.T, 0.0))
+        return Minimum.of(descend(evaluate, limits(question, settings.tol, settings.max_steps), policy, search), policy)
+
+    if len(theta) == 1:
+        return minimum(theta[0])
+    found = jax.lax.map(minimum, theta)
+    return reduce(better, (jax.tree.map(lambda z, k=k: z[k], found) for k in range(len(theta))))
+
+
+def _judged(found: Minimum) -> Any:
+    """The status, where a row on its way to what no probability allows has diverged, though steps ran out first."""
+    falling = (found.status == OUT_OF_STEPS) & (found.G < LOWEST)
+    return jnp.where(falling, DIVERGED, found.status)
+
+
+def usable(status: Any) -> Any:
+    """Where a row may be learned from: it is solved, or on its way, and the next epoch goes on from there."""
+    return (status == CONVERGED) | (status == OUT_OF_STEPS)
+
+
+def _objective(free: Any, settings: StepSettings, start: Any, batch: Batch, shares: int) -> tuple[Any, Outcome]:
+    """Minus the penalised log-likelihood of a batch per row; rows without a solution do not count.
+
+    Of a batch that is shared by several devices, the objectives of all `shares` add up to that of the batch.
+    """
+    parameters = settings.rules.parameters(free, start)
+    G, status, theta = solve_rows(settings, parameters, batch.rows, batch.theta)
+    counted = jnp.where(usable(status), batch.counts, 0.0)
+    total = jnp.where(counted > 0, G, 0.0) @ counted
+    moving = settings.rules.weights_that_move(parameters)
+    penalty = settings.l1 * sum(jnp.abs(w).sum() for w in moving)
+    penalty += 0.5 * settings.l2 * sum((w**2).sum() for w in moving)
+    converged = jnp.where(status == CONVERGED, batch.counts, 0.0).sum()
+    return total / batch.average + penalty / shares, Outcome(-total, counted.sum(), converged, theta)
+
+
+def _step(
+    state: TrainingState, settings: StepSettings, start: Any, batch: Batch,
+    *, update: Callable, mesh: Mesh | None = None, keep: bool = True,
+) -> tuple[TrainingState, Outcome]:  # fmt: skip
+    """The state after a step; `start`: the parameters that the network had before the first one; `update`: optax's.
+
+    The devices of a mesh have rows of their own, and all come to the same state. `keep`: whether these hand the
+    solutions of their rows to each other.
+    """
+
+    def step_of_one(batch: Batch, state: TrainingState, start: Any, theta: Any) -> tuple[TrainingState, Outcome]:
+        own, shares = batch._replace(theta=theta), 1 if mesh is None else mesh.size
+        gradient, outcome = jax.grad(_objective, has_aux=True)(state.free, settings, start, own, shares)
+        if mesh is not None:
+            gradient, outcome = _of_all_devices(gradient, outcome._replace(stop=batch.stop), keep)
+        updates, memory = update(gradient, state.optimizer, state.free)
+        return TrainingState(jax.tree.map(jnp.add, state.free, updates), memory), outcome
+
+    def of_stack(state: TrainingState, start: Any, batch: Batch) -> tuple[TrainingState, Outcome]:
+        one = partial(step_of_one, batch)
+        return (jax.vmap(one) if settings.stacked else one)(state, start, batch.theta)
+
+    if mesh is None:
+        return of_stack(state, start, batch)
+    specs = PartitionSpec(), PartitionSpec(), batch_specs(stacked=settings.stacked)
+    return jax.shard_map(of_stack, mesh=mesh, in_specs=specs, out_specs=PartitionSpec(), check_vma=False)(
+        state, start, batch
+    )
+
+
+def batch_specs(*, stacked: bool) -> Batch:
+    """How a batch lies on several devices: each has some of its rows."""
+    rows, nothing = PartitionSpec(DEVICES), PartitionSpec()
+    return Batch(rows, rows, nothing, PartitionSpec(*(None,) * (1 + stacked), DEVICES), rows)
+
+
+def _of_all_devices(gradient: Any, own: Outcome, keep: bool) -> tuple[Any, Outcome]:
+    """The gradient and the outcome of a whole batch, from those of each device's rows; all devices have the same."""
+    sums = own.log_likelihood, own.counted, own.converged, own.stop.sum()
+    gradient, (log_likelihood, counted, converged, stop) = jax.lax.psum((gradient, sums), DEVICES)
+    theta = jax.lax.all_gather(own.theta.astype(jnp.float32), DEVICES, tiled=True) if keep else None
+    return gradient, Outcome(log_likelihood, counted, converged, theta, stop)
+
+
+def _parameters(free: Any, rules: Parametrisation, start: Any, *, stacked: bool) -> Any:
+    return (jax.vmap(rules.parameters) if stacked else rules.parameters)(free, start)
+
+
+step, parameters_of = Program(_step), Program(_parameters)

@@ -1,0 +1,84 @@
+"""What learning asks of a kind of network: to take a step, and to be judged."""
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from plefka.learning.gradient_step import Outcome, TrainingState, parameters_of
+from plefka.learning.patterns import Patterns, Piece
+from plefka.methods.library import METHODS
+from plefka.methods.posterior import Accuracy
+
+if TYPE_CHECKING:
+    from plefka.learning.fitting import LearningRun
+
+
+class When(NamedTuple):
+    """Which batch of which epoch it is."""
+
+    epoch: int
+    batch: int
+
+
+def max_steps(method: Any, default: int) -> int:
+    """Evaluations of a search, at most: those that the method was given, or else the default of learning."""
+    return default if method.max_steps == METHODS[method.name].max_steps else method.max_steps  # type: ignore[attr-defined]
+
+
+class Steps(ABC):
+    """The steps of a run."""
+
+    def __init__(self, run: "LearningRun"):
+        self.run = run
+        self.stack = () if run.network.stack is None else (run.network.stack,)
+        self.num_batches = -(-len(run.data) // run.batch_size)
+
+    @property
+    @abstractmethod
+    def memory(self) -> Any:
+        """What later steps need of earlier ones, beside the parameters: arrays, which checkpoints hold."""
+
+    @memory.setter
+    @abstractmethod
+    def memory(self, found: Any) -> None: ...
+
+    @abstractmethod
+    def take(self, state: TrainingState, piece: Piece, when: When, *, stop: bool) -> tuple[TrainingState, Outcome]:
+        """The state after the step of a batch, and what the batch has shown; `stop`: whether this process should."""
+
+    @abstractmethod
+    def identity(self) -> dict[str, Any]:
+        """What identifies a run of this kind, beside what all have in common."""
+
+    @abstractmethod
+    def exact(self, network: Any) -> Any:
+        """The exact ln P per row, or nan where that costs too much."""
+
+    @abstractmethod
+    def validation(self, network: Any, held_out: Patterns) -> Any:
+        """The estimate of ln P per row on the rows that are held out."""
+
+    def objective(self, network: Any, during: Any, epoch: int) -> Any:
+        """ln P per row for the history: what all batches of the epoch have given, or another estimate."""
+        return during
+
+    @property
+    @abstractmethod
+    def accuracy(self) -> Accuracy:
+        """What the objective is."""
+
+    def doubts(self, network: Any, objective: Any) -> list[str]:
+        """Reasons to doubt what was learned, in sentences; `objective` is that of the last epoch."""
+        return []
+
+    def network(self, free: Any) -> Any:
+        """The network with these free numbers."""
+        run, stacked = self.run, bool(self.stack)
+        start, rules = run.network.parameters, run.settings.rules
+        return run.network.with_parameters(parameters_of(free, rules, start, stacked=stacked, work=run.network.size))
+
+    def own_rows(self, piece: Piece) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The numbers, the evidence and the counts of the rows of a batch that are this process's to solve."""
+        own = self.run.devices.share(len(piece.numbers))
+        return piece.numbers[own], self.run.data.evidence(piece.values[own]), piece.counts[own]

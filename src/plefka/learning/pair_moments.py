@@ -1,0 +1,273 @@
+"""Means and second moments of a Boltzmann machine: <S_i> and <S_i S_j> along every coupling, by a method.
+
+They are what a machine is learned by: d ln Z / dh_i = <S_i> and d ln Z / dW_ij = <S_i S_j>. Independent units have
+<S_i S_j> = u_i u_j, and units that are known or solved do. What coupled units have beyond that, their covariance, is
+
+    exact              that of the sum over states;
+    G1, G2, bethe      linear response, the inverse Hessian of the free energy at its solution (Kappen and Rodriguez);
+                       of more than 2,048 units bethe has that of the belief of each pair.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import jax
+import numpy as np
+
+from plefka.exact.log_factors import grouped
+from plefka.exact.machine_sums import OfPairs, of_states
+from plefka.inference.solution import CONVERGED, OUT_OF_STEPS
+from plefka.methods.library import Bethe, Exact, MeanField, Method, does_not_apply
+from plefka.reduction.evidence import Evidence
+from plefka.reduction.machine_reduction import ReducedPairs
+from plefka.reduction.recovery import exact_rows, reductions
+
+if TYPE_CHECKING:
+    from plefka.methods.posterior import Posterior
+    from plefka.networks.boltzmann import BoltzmannMachine
+    from plefka.networks.storage import Storage
+    from plefka.reduction.question import Question
+    from plefka.reduction.reduce import Part
+
+LINEAR_RESPONSE = ("G1", "G2")
+MOST_PAIRED = 2048  # of a question whose Hessian is inverted
+LARGEST_R = 1 - 1e-12  # of the correlation of a pair
+PAIRS_AT_ONCE = 2**22  # numbers of the Hessians, or of the couplings of rows, at once
+
+
+class Moments(NamedTuple):
+    """Sums over rows, each with its weight; rows without a solution do not count. Units are 0 and 1."""
+
+    counted: float  # the weights of the rows that count
+    converged: float  # of those that converged
+    log_partition: float
+    first: np.ndarray  # (units,): <S_i>
+    second: Any  # like the parameters of the machine's storage: <S_i S_j>
+    exact: float = 0.0  # of those whose ln Z is exact
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether ln Z of all rows that count is."""
+        return bool(self.exact == self.counted)
+
+    def joined(self, other: "Moments") -> "Moments":
+        """The sums over the rows of both."""
+        return jax.tree.map(np.add, self, other)
+
+
+def check(method: Method) -> None:
+    """Refuse a method that does not say how units vary together."""
+    if not isinstance(method, Exact | Bethe) and method.name not in LINEAR_RESPONSE:
+        why = "it does not say how the units of a Boltzmann machine vary together"
+        raise does_not_apply(method, why, "exact, G1, G2, bethe, persistent or pseudolikelihood")
+
+
+def moments(machine: "BoltzmannMachine", rows: np.ndarray, weights: np.ndarray, method: Method) -> Moments:
+    """Of rows (rows, units) of 0, 1 and nan for hidden units, for one machine."""
+    machine = machine.converted()
+    total: Moments | None = None
+    for index, reduction in reductions(method, machine, Evidence(rows, batched=True), prune=True):
+        some = _of_chunk(machine, reduction, weights[index], method)
+        total = some if total is None else total.joined(some)
+    assert total is not None
+    return total
+
+
+def _of_chunk(machine: "BoltzmannMachine", reduction: Any, weights: np.ndarray, method: Method) -> Moments:
+    (part,) = reduction.parts
+    found = part.question.model.settled(part.question)
+    states = None
+    if found is None:
+        states = of_states(part) if isinstance(method, Exact) else None
+        found = method.posterior(part, dtype="float64") if states is None else states.posterior
+    usable = ((found.status == CONVERGED) | (found.status == OUT_OF_STEPS)) & np.isfinite(found.free_energy)
+    c = np.where(usable, weights, 0.0)
+    u = np.where(usable, reduction.restored(part, found.means, None)[0], 0.0)
+    second = outer(machine.storage, u * c, u)
+    if part.question.free.any():
+        solved = Solved(machine.storage, reduction, part, found, method, u, c)
+        added = _COVARIANCES[type(method).__name__](solved) if states is None else solved.spread(states.covariances(c))
+        second = jax.tree.map(np.add, second, added)
+    log_z = np.where(usable, part.constant - found.free_energy, 0.0)
+    exact = c[exact_rows(part, found)].sum()
+    return Moments(c.sum(), c[found.status == CONVERGED].sum(), float(log_z @ c), u @ c, second, exact)
+
+
+def outer(storage: "Storage", a: np.ndarray, b: np.ndarray) -> Any:
+    """sum over rows of a_i b_j for every coupling, like the parameters of the storage; a and b are (units, rows)."""
+
+    def products(child: np.ndarray, parent: np.ndarray) -> np.ndarray:
+        if child.ndim == 2:
+            return a[child[:, 0]] @ b[parent[0]].T
+        step = max(1, PAIRS_AT_ONCE // max(len(child), 1))
+        spans = [slice(first, first + step) for first in range(0, a.shape[1], step)]
+        return sum((np.einsum("er,er->e", a[child, s], b[parent, s]) for s in spans), np.zeros(len(child)))
+
+    return storage.along(products)
+
+
+@dataclass(frozen=True)
+class Solved:
+    """Rows that have been solved."""
+
+    storage: "Storage"
+    reduction: ReducedPairs
+    part: "Part"
+    found: "Posterior"
+    method: Method
+    means: np.ndarray  # (units, rows), 0 in rows that do not count
+    weights: np.ndarray  # (rows,)
+
+    @property
+    def question(self) -> "Question":
+        return self.part.question
+
+    def spread(self, K: np.ndarray) -> Any:
+        """From a matrix of the question's units to the machine's couplings."""
+        here = np.flatnonzero(self.part.units >= 0)
+        number = np.full(len(self.means), len(K))
+        number[self.part.units[here]] = here
+        wide = np.pad(K, (0, 1))
+        return self.storage.along(lambda child, parent: wide[number[child], number[parent]])
+
+
+def _by_response(solved: Solved) -> Any:
+    """The weighted sum over rows of the inverse Hessian."""
+    question, c, u = solved.question, solved.weights, solved.found.means
+    if question.size > MOST_PAIRED:
+        why = f"linear response would invert a matrix of {question.size:,} units, and {MOST_PAIRED:,} is the most"
+        raise does_not_apply(solved.method, why, "bethe")
+    W, K, kinds = question_matrix(question), np.zeros((question.size,) * 2), _hessians(solved)
+    for rows in grouped(np.concatenate([question.free, kinds[None] == "G2", kinds[None] == "bethe"])):
+        units, hessian = np.flatnonzero(question.free[:, rows[0]]), HESSIANS[str(kinds[rows[0]])]
+        step = max(1, PAIRS_AT_ONCE // max(1, len(units)) ** 2)
+        for first in range(0, len(rows) if len(units) else 0, step):
+            some = rows[first : first + step]
+            C = response(hessian, W[np.ix_(units, units)], u[np.ix_(units, some)].T)
+            K[np.ix_(units, units)] += np.einsum("r,rij->ij", c[some], C)
+    return solved.spread(K)
+
+
+def _hessians(solved: Solved) -> np.ndarray:
+    """The free energy (rows,) that was minimised: G2 may have been evaluated at the solution of G1."""
+    question, method = solved.question, solved.method
+    kinds = np.full(question.num_rows, method.name, object)
+    if isinstance(method, MeanField):
+        at_first = question.model.beyond_reach(method, question, solved.found.means)
+        kinds[at_first | (question.model.solved_by(method) == "G1")] = "G1"
+    return kinds
+
+
+def response(hessian: Callable, W: np.ndarray, u: np.ndarray) -> np.ndarray:
+    """The inverse Hessian at the means u (rows, units): covariances (rows, units, units).
+
+    The Hessian is 1/v - M, and inverted as v^1/2 (1 - A)^-1 v^1/2 with A = v^1/2 M v^1/2, in which nothing is large.
+    """
+    v = u * (1 - u)
+    root = np.sqrt(v)
+    A = hessian(W, u, v, root)
+    return root[:, :, None] * np.linalg.inv(np.eye(len(W)) - A) * root[:, None]
+
+
+def _first_order(W: np.ndarray, u: np.ndarray, v: np.ndarray, root: np.ndarray) -> np.ndarray:
+    """M = W."""
+    return root[:, :, None] * W * root[:, None]
+
+
+def _second_order(W: np.ndarray, u: np.ndarray, v: np.ndarray, root: np.ndarray) -> np.ndarray:
+    """M_ij = W_ij + W_ij^2 d_i d_j / 2 and M_ii = -sum_j W_ij^2 v_j, with d = 1 - 2u."""
+    d = 1 - 2 * u
+    A = root[:, :, None] * (W + 0.5 * W**2 * d[:, :, None] * d[:, None]) * root[:, None]
+    return A - np.eye(len(W)) * (v * (v @ W**2))[:, None]
+
+
+def _of_pairs(W: np.ndarray, u: np.ndarray, v: np.ndarray, root: np.ndarray) -> np.ndarray:
+    """Bethe's: each pair adds the inverse of its covariance matrix, less what its units have alone.
+
+    With r the correlation of a pair, A_ij = r / (1 - r^2) and A_ii = -sum_j r^2 / (1 - r^2).
+    """
+    covariance = np.where(W != 0, both_on(W, u[:, :, None], u[:, None]) - u[:, :, None] * u[:, None], 0.0)
+    scale = root[:, :, None] * root[:, None]
+    r = np.clip(covariance / np.where(scale > 0, scale, 1.0), -LARGEST_R, LARGEST_R)
+    A = r / (1 - r**2)
+    return A - np.eye(len(W)) * (r * A).sum(axis=-1)[:, None]
+
+
+HESSIANS: dict[str, Callable] = {"G1": _first_order, "G2": _second_order, "bethe": _of_pairs}
+
+
+def past_its_turn(machine: "BoltzmannMachine", means: np.ndarray, gradient: Any) -> Any:
+    """Where a weight has left the reach of G2, and the gradient asks for more of it.
+
+    The Hessian has -W - W^2 d_i d_j / 2 for a pair, which turns at W d_i d_j = -1; and the expansion is one in
+    W^2 v_i v_j, which should be below 1. Covariances beyond that, such as that of two units which are never on
+    together, the second order cannot have, and weights would run away.
+    """
+    d, v = 1 - 2 * means, means * (1 - means)
+    products = [machine.storage.along(lambda child, parent, z=z: z[child] * z[parent]) for z in (d, v)]
+
+    def stops(w: Any, slope: np.ndarray, size: np.ndarray, g: np.ndarray) -> np.ndarray:
+        return ((1 + w * slope <= 0) | (w**2 * size >= 1)) & (g * w > 0)
+
+    return jax.tree.map(stops, machine.storage.parameters, *products, gradient)
+
+
+def question_matrix(question: "Question") -> np.ndarray:
+    """The symmetric couplings of a question of one machine."""
+    child, parent, weight = question.storage.edge_list()
+    W = np.zeros((question.size,) * 2)
+    W[child, parent] = W[parent, child] = weight[:, 0]
+    return W
+
+
+def _by_beliefs(solved: Solved) -> Any:
+    """Linear response, or of many units the beliefs of pairs, both of which are free and coupled."""
+    if solved.question.size <= MOST_PAIRED:
+        return _by_response(solved)
+    u, c = solved.means, solved.weights
+    left = solved.reduction.free & (c > 0)
+    machine_weights = iter(jax.tree.leaves(solved.storage.parameters))
+
+    def covariances(child: np.ndarray, parent: np.ndarray) -> np.ndarray:
+        w = np.asarray(next(machine_weights))
+        total, step = np.zeros(w.shape), max(1, PAIRS_AT_ONCE // max(1, w.size))
+        for first in range(0, len(c), step):
+            s = slice(first, first + step)
+            both = left[child, s] & left[parent, s] & (w != 0)[..., None]
+            a, b = u[child, s], u[parent, s]
+            total += np.where(both, both_on(w[..., None], a, b) - a * b, 0.0) @ c[s]
+        return total
+
+    return solved.storage.along(covariances)
+
+
+def both_on(w: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """P(both on) of a pair with P(on) = a and b, and the odds ratio exp(w): the root of a quadratic equation."""
+    e = np.exp(-np.abs(w))
+    positive = w > 0
+    # multiplied by exp(-w) where w is positive, so that nothing overflows
+    q = np.where(positive, e + (1 - e) * (a + b), 1 + (e - 1) * (a + b))
+    product = np.where(positive, 1 - e, e * (e - 1)) * a * b
+    root = np.sqrt(np.maximum(q**2 - 4 * product, 0.0))
+    smaller = 2 * np.where(positive, 1.0, e) * a * b / np.maximum(q + root, np.finfo(float).tiny)
+    return np.where(q < 0, (q - root) / (2 * np.minimum(e - 1, -0.1)), smaller)  # q < 0 only where e < 1/2
+
+
+def _by_elimination(solved: Solved) -> Any:
+    """Of tables that are joined unit by unit, each of which has the two units of a coupling."""
+    question, c, u = solved.question, solved.weights, solved.found.means
+    elimination, K = OfPairs(question), np.zeros((question.size,) * 2)
+    if elimination.refusal:
+        raise does_not_apply(solved.method, "products of units are summed over too many states", "bethe")
+    for rows, child, parent, found in elimination.pairs():
+        np.add.at(K, (child, parent), (found - u[np.ix_(child, rows)] * u[np.ix_(parent, rows)]) @ c[rows])
+    return solved.spread(K + K.T)
+
+
+_COVARIANCES: dict[str, Callable[[Solved], Any]] = {
+    "MeanField": _by_response,
+    "SecondOrder": _by_response,
+    "Bethe": _by_beliefs,
+    "Exact": _by_elimination,
+}

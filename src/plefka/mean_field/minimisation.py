@@ -1,0 +1,317 @@
+"""Mean-field methods: a free energy of the means is minimised for every row, starting point after starting point."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import jax
+import numpy as np
+
+from plefka.errors import InvalidMethod
+from plefka.inference.solution import CONVERGED, NOT_FINITE, RUNNING, WITHOUT_LEAK
+from plefka.mean_field.functional import Functional
+from plefka.mean_field.orders import Orders
+from plefka.mean_field.sjj import SaulJaakkolaJordan
+from plefka.mean_field.taylor import Taylor
+from plefka.mean_field.untruncated import Untruncated
+from plefka.methods import schemes
+from plefka.methods.library import METHODS, HigherOrder, MeanField, does_not_apply, parse_method
+from plefka.methods.posterior import About, Posterior, with_rows
+from plefka.networks.activations import Activation, AnyArray, namespace, numpy_sigmoid
+from plefka.reduction.dependence import where_settled
+from plefka.reduction.question import LARGEST_THETA, Question
+from plefka.runtime.programs import Program
+from plefka.solvers.implicit import other_free_energy
+from plefka.solvers.loop import Policy, Search, descend, evaluator, limits, start
+from plefka.solvers.monotone import Monotone
+from plefka.solvers.plain_iteration import Paper
+from plefka.solvers.rounds import Criteria, Iteration, by_rows, in_rounds
+from plefka.solvers.sequential import Sequential
+
+if TYPE_CHECKING:
+    from plefka.reduction.reduce import Part
+    from plefka.reduction.traced_beliefs import TracedReduction
+
+FUNCTIONALS: dict[str, Functional] = {
+    **{f"G1{degree}": Taylor(1, degree) for degree in range(5)},
+    "G21": Taylor(2, 1, 1),
+    "G22": Taylor(2, 2, 2),
+    "G221": Taylor(2, 2, 1),
+    "G212": Taylor(2, 1, 2),
+    "SJJ": SaulJaakkolaJordan(),
+    "G1": Untruncated(1),
+    "G2": Untruncated(2),
+    "G3": Orders(3),
+    "G4": Orders(4),
+}
+POLICIES: dict[str, Policy] = {"monotone": Monotone(), "paper": Paper(), "sequential": Sequential()}
+MOST_PAIRS = 200_000_000  # what fits in memory for one row
+
+
+def entries_of(thing: Any, name: str) -> list[tuple[dict, Any]]:
+    """Where `register` puts a user's free energy or policy: dictionaries, and what is known there by the name."""
+    try:
+        found = thing() if isinstance(thing, type) and issubclass(thing, Functional | Policy) else thing
+    except TypeError as error:
+        why = "what is abstract must be defined, and every field must have a default"
+        raise InvalidMethod(f"{thing.__name__} cannot be registered: {why} ({error}).") from error
+    if isinstance(found, Functional):
+        return [(METHODS, MeanField(name)), (FUNCTIONALS, found)]
+    if isinstance(found, Policy):
+        return [(schemes.POLICY_NAMES, type(found).__doc__ or ""), (POLICIES, found)]
+    kind = found.__name__ if isinstance(found, type) else type(found).__name__
+    raise InvalidMethod(f"what is registered must be a pf.Method, a pf.Functional or a pf.Policy; got {kind}.")
+
+
+def check_activation(method: MeanField, activation: Activation) -> None:
+    """SJJ is for the sigmoid, what expands in fields is for units that have one, and only machines are annealed."""
+    if method.anneal:
+        why = "anneal lowers the temperature of a Boltzmann machine, and this is a belief network"
+        raise does_not_apply(method, why, f"{method.name}[restarts=10,seed=0]")
+    if activation.mixes_kinds and not FUNCTIONALS[method.name].needs_tables:
+        why = "it expands in the fields of units, and a table has none"
+        raise does_not_apply(method, why, "G1, G2 or bethe")
+    if method.name == "SJJ" and not activation.has_linear_log_odds:
+        why = f"its bound is for sigmoid networks, and this one is {activation.name}"
+        raise does_not_apply(method, why, "G1, a bound for every activation,")
+
+
+def check(method: MeanField, question: Question) -> None:
+    """Refuse a question that the method cannot answer, and name a method that can."""
+    question.model.check_scheme(method)
+    if question.model.functional(method).needs_pairs and question.storage.num_pairs() > MOST_PAIRS:
+        pairs = f"{question.storage.num_pairs():,} pairs of parents"
+        raise does_not_apply(method, f"it would sum over {pairs} (the limit is {MOST_PAIRS:,})", "G221")
+
+
+class Objective(NamedTuple):
+    """The free energy that is minimised, and the one that is evaluated at the minimum, where that is another one."""
+
+    minimised: Functional
+    evaluated: Functional | None = None
+
+    @property
+    def last(self) -> Functional:
+        """The one whose value is the answer."""
+        return self.evaluated or self.minimised
+
+    def prepared(self, question: Question, *, pairs: bool = False) -> Question:
+        """The question with all that the functionals look up."""
+        storage = self.last.suited(question.storage).prepared(
+            pairs=pairs or self.last.needs_pairs or self.minimised.needs_pairs,
+            tables=self.last.needs_tables or self.minimised.needs_tables,
+        )
+        return question.with_model(weights=storage)
+
+    def opened(self, question: Question) -> Question:
+        """A prepared question inside a computation."""
+        powers = [functional.powers(question.model.activation) for functional in (self.minimised, self.last)]
+        return question.opened(max(powers), pairs=self.last.needs_pairs)
+
+
+def objective_of(method: MeanField, question: Question) -> Objective:
+    """What a method minimises and evaluates."""
+    model, last = question.model, question.model.functional(method).fitted(question)
+    solved_by = model.solved_by(method)
+    if solved_by == method.name:
+        return Objective(last)
+    return Objective(model.functional(scheme(solved_by)).fitted(question), last)
+
+
+def scheme(name: str) -> MeanField:
+    """The method of this name."""
+    return cast(MeanField, parse_method(name))
+
+
+class Minimum(NamedTuple):
+    """Where a search ended; and d ln P / dh, and what each unit contributes to the second order, where wanted."""
+
+    theta: AnyArray
+    G: AnyArray
+    status: AnyArray
+    steps: AnyArray
+    cycles: AnyArray
+    residual: AnyArray
+    slope: Any = None
+    contributions: Any = None
+
+    @classmethod
+    def of(cls, search: Search, policy: Policy, slope: Any = None, contributions: Any = None) -> "Minimum":
+        """What is known of every row at the end of a search."""
+        point, cycles = search.point, policy.cycles(search.memory)
+        found = point.theta, point.G, search.status, search.steps, cycles, point.residual
+        return cls(*found, slope, contributions)
+
+
+class Minimisation(Iteration):
+    """Downhill on a free energy."""
+
+    functional: Functional
+    policy: Policy
+    pairs: Functional | None = None  # whose contributions at the minimum are wanted
+    needs_slope: bool = False
+
+    def prepare(self, question: Question) -> Question:
+        degree = max(z.powers(question.model.activation) for z in (self.functional, self.pairs) if z is not None)
+        return question.opened(degree, pairs=self.functional.needs_pairs or self.pairs is not None)
+
+    def advance(self, prepared: Question, state: Search, tol, max_steps, few) -> Search:
+        evaluate = evaluator(prepared, self.functional.energy)
+        return descend(evaluate, limits(prepared, tol, max_steps), self.policy, state, few)
+
+    def answer(self, prepared: Question, state: Search) -> Minimum:
+        u = prepared.means(state.point.theta)
+        slope = self.functional.bias_slope(prepared, u) if self.needs_slope else None
+        added = None if self.pairs is None else prepared.free * self.pairs.pair_contributions(prepared, u)
+        return Minimum.of(state, self.policy, slope, added)
+
+
+def posterior(method: MeanField, part: "Part", *, dtype: str, contributions: bool = False) -> Posterior:
+    """Solve every row, from every starting point, and keep the lowest free energy that converged.
+
+    `contributions`: of each unit to the second order at the solution, as well.
+    """
+    check(method, part.question)
+    descent = _Descent.of(method, part, dtype, contributions=contributions)
+    best = None
+    for theta in starts(method, descent.question):
+        found = descent.minimum(descent.cooled(theta))
+        best = found if best is None else better(best, found)
+    assert best is not None
+    found = _answer(descent, best)
+    beyond = np.flatnonzero(part.question.model.beyond_reach(method, part.question, found.means))
+    if not beyond.size:
+        return found
+    at_first = posterior(replace(cast(HigherOrder, method), solve=False), part.take(beyond), dtype=dtype)
+    return with_rows(found, beyond, at_first)
+
+
+def slopes_at(
+    method: MeanField, part: "Part", means: np.ndarray, *, dtype: str, contributions: bool = False
+) -> np.ndarray:
+    """d ln P / dh at these means, (units, rows), by the program of `posterior`: a search that has ended stays there."""
+    descent = _Descent.of(method, part, dtype, contributions=contributions)._replace(needs_slope=True)
+    u = means[: descent.question.num_searched]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        theta = np.clip(np.log(u) - np.log1p(-u), -LARGEST_THETA, LARGEST_THETA)
+    return descent.minimum(theta, status=CONVERGED).slope
+
+
+class _Descent(NamedTuple):
+    """What is minimised, about a question that has all that is looked up."""
+
+    method: MeanField
+    objective: Objective
+    question: Question
+    pairs: Functional | None  # whose contributions are wanted
+    needs_slope: bool
+    dtype: str
+
+    @classmethod
+    def of(cls, method: MeanField, part: "Part", dtype: str, *, contributions: bool) -> "_Descent":
+        objective = objective_of(method, part.question)
+        pairs = part.question.model.functional(scheme("G2")).fitted(part.question) if contributions else None
+        question = objective.prepared(part.question, pairs=contributions)
+        return cls(method, objective, question, pairs, part.needs_slope, dtype)
+
+    def cooled(self, theta: np.ndarray) -> np.ndarray:
+        """Where searches at higher temperatures end, each of which starts where the one before ended."""
+        question, model = self.question, self.question.model
+        for step in range(self.method.anneal):
+            hot = replace(question, model=model.at_inverse_temperature((step + 1) / (self.method.anneal + 1)))
+            theta = self._replace(question=hot).minimum(theta).theta
+        return theta
+
+    def minimum(self, theta: np.ndarray, status: int = RUNNING) -> Minimum:
+        """From theta downhill."""
+        functional, question, storage = self.objective.minimised, self.question, self.question.storage
+        policy, num_pairs = POLICIES[self.method.policy], storage.num_pairs() if functional.needs_pairs else 0
+        work = [
+            max(storage.num_edges, functional.row_work(question.size, storage.num_edges, pairs))
+            for pairs in (num_pairs, num_pairs if self.pairs is None else storage.num_pairs())
+        ]  # what units contribute is computed once, at the end
+        work[1] = max(work[1], question.model.states_held())
+        theta = np.where(question.searched, theta, 0.0).astype(self.dtype)
+
+        def first(rows: Any) -> Search:
+            search = start(policy, theta[:, rows])
+            search.status[:] = status
+            return search
+
+        wants_slope = self.needs_slope and self.objective.evaluated is None
+        criteria = Criteria(float(self.method.tol), self.method.max_steps)
+        iteration = Minimisation(functional, policy, self.pairs, wants_slope)
+        found = in_rounds(iteration, question, first, criteria, row_work=work[1], step_work=work[0], dtype=self.dtype)
+        return Minimum(*found)
+
+
+def starts(method: MeanField, question: Question) -> Iterator[Any]:
+    """Natural parameters to start from: those of the model, which are u = 1/2 or near it, then u uniform at random."""
+    shape = (question.num_searched, question.num_rows)
+    yield question.model.start(question)[: question.num_searched]
+    rng = np.random.default_rng(method.seed)
+    for _ in range(method.restarts):
+        yield random_start(rng, shape)
+
+
+def random_start(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    """The natural parameters of means that are uniform between 0 and 1."""
+    u = rng.uniform(1e-6, 1 - 1e-6, shape)
+    return np.log(u) - np.log1p(-u)
+
+
+def better(a: Minimum, b: Minimum) -> Minimum:
+    """Row by row the search that converged, or of two such the one with the lower minimum."""
+    done_a, done_b = a.status == CONVERGED, b.status == CONVERGED
+    b_wins = (done_b & ~done_a) | ((done_a == done_b) & (b.G < a.G))
+    chosen = jax.tree.map(lambda x, y: namespace(b_wins).where(b_wins, y, x), a, b)
+    return chosen._replace(steps=a.steps + b.steps)
+
+
+def _answer(descent: _Descent, found: Minimum) -> Posterior:
+    """Means and free energies at the minimum."""
+    question, last = descent.question, descent.objective.last
+    G, slope, means = found.G, found.slope, _means(question, found.theta)
+    if descent.objective.evaluated is not None:
+        work = question.storage.num_edges * question.num_rows
+        options = {"objective": descent.objective, "needs_slope": descent.needs_slope, "dtype": descent.dtype}
+        G, means, slope = by_rows(_evaluate, question, means, work=work, **options)
+    status = np.where(np.isnan(means).any(0) | np.isnan(G), NOT_FINITE, found.status)
+    missing = last.units_without_leak(question)
+    if missing is not None and missing.any():
+        without = missing.any(axis=0)
+        status, G = np.where(without, WITHOUT_LEAK, status), np.where(without, np.inf, G)
+    else:
+        missing = None
+    about = About(
+        is_bound=last.is_bound, notes=last.notes, by_field=last.predicts_by_field, without_leak=missing,
+        contributions=found.contributions,
+        exact_rows=partial(where_settled, last.exact_rows, question, found.residual),
+    )  # fmt: skip
+    return Posterior(means, G, status, found.steps, found.cycles, found.residual, slope, about)
+
+
+def _means(question: Question, theta: AnyArray) -> np.ndarray:
+    """u_i = sigma(theta_i), or the value."""
+    u = np.array(question.values, theta.dtype)
+    head = question.num_searched
+    u[:head] = np.where(question.searched, numpy_sigmoid(theta), u[:head])
+    return u
+
+
+def _at_minimum(question: Question, means, *, objective: Objective, needs_slope: bool):
+    last = objective.last
+    question = question.opened(last.powers(question.model.activation), pairs=last.needs_pairs)
+    G, means = other_free_energy(question, objective, means)
+    return G, means, last.bias_slope(question, means) if needs_slope else None
+
+
+_evaluate = Program(_at_minimum)
+
+
+def traced(method: MeanField, reduction: "TracedReduction") -> Posterior:
+    """Inside a user's trace, in its precision and with derivatives by everything in the network."""
+    from plefka.mean_field.traced_minimisation import answer
+
+    return answer(method, reduction)

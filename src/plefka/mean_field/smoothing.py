@@ -1,0 +1,104 @@
+"""The free energy of a mixture of factorial distributions, with smoothing distributions for its mutual information.
+
+For q(S) = sum_a alpha_a q_a(S), by Bishop, Lawrence, Jaakkola and Jordan (1998),
+
+    G = sum_a alpha_a G1[q_a] - I,    I = sum_a alpha_a <ln(q_a / q)>_a  >=  sum_a alpha_a [ <ln r_a>_a - ln <r_a>_q ]
+
+for any r_a(S) > 0, as -ln x >= -lambda x + ln lambda + 1: x is r_a q / (alpha_a q_a), and the best lambda_a is
+alpha_a / <r_a>_q. With r_a(S) = exp(rho_a S) everything is a product over units, and each bracket is concave in rho_a.
+So G stays an upper bound of -ln P(evidence).
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from plefka.methods.posterior import normalised
+from plefka.networks.activations import log_one_plus, namespace, sigmoid
+from plefka.reduction.question import LARGEST_THETA, Question
+
+LOWEST_LOG_WEIGHT = -30.0  # of a component, relative to the largest one
+
+Tables = Float[Array | np.ndarray, "components searched rows"]
+Weights = Float[Array | np.ndarray, "components rows"]
+
+
+class Variables(eqx.Module):
+    """What is searched: every component's natural parameters, its smoothing, and its weight."""
+
+    theta: Tables
+    rho: Tables
+    phi: Weights  # ln alpha, up to a constant
+
+    def stacked(self) -> Float[Array | np.ndarray, "variables rows"]:
+        """All of them as one column for each row."""
+        rows = self.phi.shape[1]
+        return namespace(self.phi).concatenate([self.theta.reshape(-1, rows), self.rho.reshape(-1, rows), self.phi])
+
+    def inside(self) -> "Variables":
+        """The same, within what numbers can tell apart; a common factor of the weights does not matter."""
+        xp, largest = namespace(self.phi), -0.5 * np.log(jnp.finfo(self.rho.dtype).eps)
+        theta = xp.clip(self.theta, -LARGEST_THETA, LARGEST_THETA)
+        phi = xp.maximum(self.phi - self.phi.max(0), LOWEST_LOG_WEIGHT)
+        return Variables(theta, xp.clip(self.rho, -largest, largest), phi)
+
+
+def unstacked(x: Float[Array | np.ndarray, "variables rows"], components: int) -> Variables:
+    """The variables of one column for each row."""
+    tables = x[:-components].reshape(2, components, -1, x.shape[1])
+    return Variables(tables[0], tables[1], x[-components:])
+
+
+def started(free: Any, u: Any, phi: Any) -> Variables:
+    """From means and weights (NumPy's), with smoothing as if q were factorial: rho_ai = ln of q_a / q for unit i."""
+    weight = normalised(phi, axis=0)[:, None]
+    theta = np.where(free, log_odds(u, 1 - u), 0.0)
+    rho = np.where(free, theta - log_odds((weight * u).sum(0), (weight * (1 - u)).sum(0)), 0.0)
+    return Variables(theta, rho, phi).inside()
+
+
+def log_odds(on, off):
+    """ln on - ln off, finite also where one of them is 0."""
+    xp, tiny = namespace(on, off), jnp.finfo(on.dtype).tiny
+    return xp.log(xp.maximum(on, tiny)) - xp.log(xp.maximum(off, tiny))
+
+
+def component_means(question: Question, theta: Tables) -> Tables:
+    """The means of the units that are searched, in every component."""
+    return jnp.where(question.searched, sigmoid(theta), question.values[: question.num_searched])
+
+
+def log_smoothed(u: Tables, rho: Tables) -> Float[Array, "components components rows"]:
+    """ln <r_a>_b for all a and b."""
+    return jnp.log1p(u * jnp.expm1(rho)[:, None]).sum(2)
+
+
+def information(u: Tables, rho: Tables, log_alpha: Weights) -> Float[Array, " rows"]:
+    """The lower bound of the mutual information between components and states."""
+    log_mean = jax.nn.logsumexp(log_alpha + log_smoothed(u, rho), axis=1)  # ln <r_a>_q
+    return (jnp.exp(log_alpha) * ((rho * u).sum(1) - log_mean)).sum(0)
+
+
+def tilted(u: Tables, rho: Tables, log_alpha: Weights) -> tuple[Tables, Tables]:
+    """How probable units are to be on, and off, under q r_a / <r_a>_q; at the best rho_a, as probable as under q_a."""
+    weight = jax.nn.softmax(log_alpha + log_smoothed(u, rho), axis=1)[:, :, None]
+    weight = weight / (1 + u * jnp.expm1(rho)[:, None])
+    return jnp.exp(rho) * (weight * u).sum(1), (weight * (1 - u)).sum(1)
+
+
+def entropies(question: Question, theta: Tables) -> Weights:
+    """The entropy of every component."""
+    e = jnp.exp(-jnp.abs(theta))
+    return jnp.where(question.searched, log_one_plus(theta) + jnp.abs(theta) * e / (1 + e), 0.0).sum(1)
+
+
+def free_energy(question: Question, energy: Callable, u: Tables, entropy: Weights, rho: Tables, phi: Weights):
+    """G of every row; the entropy of the components is given beside their means."""
+    log_alpha = jax.nn.log_softmax(phi, axis=0)
+    R = jax.vmap(lambda u: energy(question, question.complete(u)))(u)
+    return (jnp.exp(log_alpha) * (R - entropy)).sum(0) - information(u, rho, log_alpha)

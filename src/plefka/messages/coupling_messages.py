@@ -1,0 +1,243 @@
+"""Belief propagation in Boltzmann machines: a message in each direction along every coupling.
+
+What unit i says of unit j is the log-odds ln[(1 + exp(c + w)) / (1 + exp(c))], where c is what i hears from all others.
+With b the beliefs in log-odds, the messages a and a' along a coupling, and c and c' the cavities b - a and b' - a',
+
+    ln Z = sum_i ln(1 + exp(b_i)) + sum_(i, j) { ln[1 + exp(c) + exp(c') + exp(c + c' + w)]
+                                                 - ln(1 + exp(b)) - ln(1 + exp(b')) }
+
+where the messages to a unit count as 1 for off, in all three terms, so that they cancel. Sweeps are those of belief
+networks. It is exact where couplings form no loop.
+
+Where couplings are strong there may be several fixed points, one for each mode. Sweeps then start twice: without
+messages, and with what units near a solution of the first order would say. The larger ln Z wins.
+"""
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from plefka.averages.parents import chance
+from plefka.inference.solution import CONVERGED, NOT_FINITE
+from plefka.mean_field import machine_orders as pair_orders
+from plefka.messages.bethe import Beliefs, found_by
+from plefka.messages.log_odds import LogOdds
+from plefka.messages.message_sweeps import Propagation, propagate, start
+from plefka.messages.unit_factors import Messages, Rows, Units
+from plefka.methods.library import Bethe
+from plefka.methods.posterior import About, Posterior
+from plefka.networks.activations import namespace, numpy_sigmoid, sigmoid, softplus
+from plefka.networks.blocks import Blocks
+from plefka.networks.parent_table import ParentTable
+from plefka.networks.storage import OpenStorage
+from plefka.reduction.dependence import coupled_in_trees, where_settled
+from plefka.reduction.question import Question
+from plefka.solvers.loop import REACHABLE
+from plefka.solvers.rounds import Criteria, Iteration, in_rounds
+
+if TYPE_CHECKING:
+    from plefka.reduction.reduce import Part
+    from plefka.reduction.traced_machines import TracedPairs
+
+FIRST_ORDER_STEPS = 30  # to a start near a solution of the first order
+POSITIONS, FEWER = (2, 4, 8, 16), 3  # of a table, which must have this factor fewer entries than the matrix
+Table = Float[Array, "positions columns rows"]
+
+
+class Couplings(eqx.Module):
+    """All couplings of an opened question. Messages are those to the parents of all tables, then to the children."""
+
+    question: Question
+
+    @property
+    def weights(self) -> OpenStorage:
+        """Every coupling once."""
+        return self.question.model.weights
+
+    def split(self, messages: Messages) -> tuple[tuple, tuple]:
+        """Those to parents and those to children."""
+        half = len(messages.up) // 2
+        return messages.up[:half], messages.up[half:]
+
+    def beliefs(self, messages: Messages) -> LogOdds:
+        """The sum of all messages to every unit, its bias, and before the first sweep what it starts with."""
+        up, down = self.split(messages)
+        nothing = jnp.zeros_like(self.question.tilt)
+        heard = self.weights.to_parents(up) + self.weights.to_children([z.sum(0) for z in down], nothing)
+        return LogOdds(self.question.model.h + self.question.tilt + heard + messages.own, None)
+
+    def cavities(self, messages: Messages, beliefs: LogOdds) -> list[tuple[Table, Table]]:
+        """What parent and child of each coupling hear from all others."""
+        up, down = self.split(messages)
+        parents, children = self.weights.parents(beliefs.finite), self.weights.children(beliefs.finite)
+        return [
+            (parent - to_parent, child[None] - to_child)
+            for parent, child, to_parent, to_child in zip(parents, children, up, down, strict=True)
+        ]
+
+    def update(self, messages: Messages, beliefs: LogOdds) -> tuple[Messages, Units]:
+        """New messages along all couplings; no sum over states can be zero."""
+        up, down = [], []
+        free = self.question.free
+        ends = zip(
+            self.weights.tables, self.cavities(messages, beliefs), self.weights.parents(free),
+            self.weights.children(free), strict=True,
+        )  # fmt: skip
+        for w, (parent, child), parent_free, child_free in ends:
+            both = parent_free & child_free[None]
+            up.append(jnp.where(both, softplus(child + w) - softplus(child), 0.0))
+            down.append(jnp.where(both, softplus(parent + w) - softplus(parent), 0.0))
+        nothing = jnp.zeros_like(self.question.tilt)
+        return Messages(nothing, (*up, *down)), nothing
+
+    def log_partition(self, messages: Messages) -> Rows:
+        """Bethe's ln Z at these messages."""
+        beliefs, free = self.beliefs(messages), self.question.free
+        b = beliefs.finite
+        total = jnp.where(free, softplus(b), 0.0).sum(0)
+        ends = zip(
+            self.weights.tables, self.cavities(messages, beliefs), self.weights.parents(b), self.weights.children(b),
+            self.weights.parents(free), self.weights.children(free), strict=True,
+        )  # fmt: skip
+        for w, (parent, child), above, below, parent_free, child_free in ends:
+            alone = jnp.logaddexp(softplus(parent), child)  # ln[1 + exp(c) + exp(c')]
+            pair = jnp.logaddexp(alone, parent + child + w) - softplus(above) - softplus(below[None])
+            total += jnp.where(parent_free & child_free[None], pair, 0.0).sum((0, 1))
+        return total
+
+
+class PairSweeping(Iteration):
+    """Messages, sweep by sweep."""
+
+    def prepare(self, question: Question) -> Couplings:
+        return Couplings(question.opened())
+
+    def advance(self, prepared: Any, state: Propagation, tol, max_steps, few) -> Propagation:
+        dtype = prepared.question.tilt.dtype
+        tol = jnp.maximum(jnp.asarray(tol, dtype), REACHABLE * jnp.finfo(dtype).eps)
+        return propagate(prepared, state, tol, max_steps, few)
+
+    def answer(self, prepared: Couplings, state: Propagation) -> Beliefs:
+        question = prepared.question
+        means = jnp.where(question.free, chance(prepared.beliefs(state.messages).total), question.values)
+        log_z = prepared.log_partition(state.messages)
+        return Beliefs(state.status, state.steps, state.residual, means, log_z, None)
+
+
+def of_pairs(method: Bethe, part: "Part", *, dtype: str) -> Posterior:
+    """Beliefs and Bethe's ln Z of every row."""
+    question = without_zeros(part.question)
+    question = question.with_model(weights=question.storage.prepared(tables=True))
+    found = _swept(method, question, np.zeros(question.free.shape), dtype)
+    if (several := may_have_several(question)).any():
+        found = _better(found, _swept(method, question, second_start(question), dtype), several)
+    wrong = np.isnan(found.means).any(0) | np.isnan(found.log_z)
+    return Posterior(
+        found.means, -found.log_z, np.where(wrong, NOT_FINITE, found.status), found.steps,
+        np.zeros_like(found.steps), found.residual, None,
+        About(exact_rows=partial(where_settled, coupled_in_trees, question, found.residual)),
+    )  # fmt: skip
+
+
+def of_traced_pairs(method: Bethe, reduction: "TracedPairs") -> Posterior:
+    """Inside a user's trace: ln Z is stationary in the messages, so that its derivatives are those at fixed ones."""
+    question = reduction.question.with_model(weights=reduction.question.storage.prepared(tables=True))
+    sweeping = PairSweeping()
+    couplings = sweeping.prepare(question)
+    frozen, rows = jax.lax.stop_gradient(couplings), question.num_rows
+    tables = [jnp.zeros((*w.shape[:2], rows), w.dtype) for w in frozen.weights.tables] * 2
+
+    def ended(own: Any) -> Propagation:
+        first = start(Messages(own, tuple(tables)), method.damping, jnp)
+        return sweeping.advance(frozen, first, method.tol, method.max_steps, 0)
+
+    still = jax.lax.stop_gradient(question)
+    one, several = ended(jnp.zeros_like(question.tilt)), may_have_several(still)
+    two = jax.lax.cond(several.any(), lambda: ended(second_start(still)), lambda: one)
+    log_zs = (frozen.log_partition(each.messages) for each in (one, two))
+    change = _is_better(one, two, several, *log_zs)
+    found = jax.tree.map(lambda old, new: jnp.where(change, new, old), one, two)
+    messages = jax.lax.stop_gradient(found.messages)
+    log_z = couplings.log_partition(messages)
+    means = jax.lax.stop_gradient(reduction.restored(sweeping.answer(frozen, found).means, None))
+    status = jnp.where(jnp.isnan(means).any(0) | jnp.isnan(log_z), NOT_FINITE, found.status)
+    steps = one.steps + jnp.where(several, two.steps, 0)
+    return Posterior(found_by(couplings, means), -log_z, status, steps, jnp.zeros_like(steps), found.residual)
+
+
+def without_zeros(question: Question) -> Question:
+    """The couplings of a matrix that is mostly zeros as a table: a message costs much more than a product with 0.
+
+    Its shape is that of the matrix and one of a few numbers of positions, and the last unit must be fill: positions
+    without a coupling belong to it.
+    """
+    storage = question.storage
+    if not (isinstance(storage, Blocks) and storage.is_dense and storage.stack is None) or question.free[-1].any():
+        return question
+    child, parent, weight = storage.edge_list()
+    most = int(np.bincount(child, minlength=1).max())
+    positions = next((count for count in POSITIONS if most <= count), storage.size)
+    if FEWER * positions > storage.size:
+        return question
+    table = ParentTable.of_edges(child, parent, weight, (storage.size, storage.size, positions))
+    return question.with_model(weights=table)
+
+
+def _swept(method: Bethe, question: Question, own: np.ndarray, dtype: str) -> Beliefs:
+    """Where sweeps end that start with these log-odds (units, rows) beside the biases."""
+    storage = question.storage
+
+    def first(rows: Any) -> Propagation:
+        begin = own[:, rows].astype(dtype)
+        tables = [np.zeros((*shape, begin.shape[1]), dtype) for shape in storage.table_shapes * 2]
+        return start(Messages(begin, tuple(tables)), method.damping, np)
+
+    row_work = max(8 * storage.num_edges, 4 * question.size)
+    criteria = Criteria(float(method.tol), method.max_steps)
+    return Beliefs(*in_rounds(PairSweeping(), question, first, criteria, row_work=row_work, dtype=dtype))
+
+
+def may_have_several(question: Question) -> Any:
+    """The rows (rows,) with possibly more than one fixed point: not those where sum_j tanh(|w_ij| / 4) < 1 for all i.
+
+    Then sweeps are a contraction (J. M. Mooij and H. J. Kappen, IEEE Transactions on Information Theory 53, 2007).
+    """
+    free, xp = question.free, namespace(question.free)
+    pulls = question.storage.map_weights(lambda w: xp.tanh(abs(w) / 4)).neighbour_sums(xp)(free * 1.0)
+    return (pulls * free).max(axis=0, initial=0.0) >= 1
+
+
+def second_start(question: Question) -> Any:
+    """Log-odds (units, rows) beside the biases after some steps of the first order, from where `G1` starts."""
+    xp = namespace(question.free)
+    product = question.storage.neighbour_sums(xp)
+    h, chance_of = question.model.h + question.tilt, numpy_sigmoid if xp is np else sigmoid
+
+    def closer(_: Any, theta: Any) -> Any:
+        return (theta + h + product(xp.where(question.free, chance_of(theta), 0.0))) / 2
+
+    theta = pair_orders.start(question)
+    if xp is jnp:
+        theta = jax.lax.fori_loop(0, FIRST_ORDER_STEPS, closer, theta)
+    else:
+        for step in range(FIRST_ORDER_STEPS):
+            theta = closer(step, theta)
+    return xp.where(question.free, theta - h, 0.0)
+
+
+def _is_better(first: Any, second: Any, several: Any, log_z: Any, other_log_z: Any) -> Any:
+    """In rows with several fixed points, whether only the second converged, or both did and it has the larger ln Z."""
+    return several & (second.status == CONVERGED) & ((first.status != CONVERGED) | (other_log_z > log_z))
+
+
+def _better(first: Beliefs, second: Beliefs, several: np.ndarray) -> Beliefs:
+    """Row by row the better one."""
+    with np.errstate(invalid="ignore"):
+        change = _is_better(first, second, several, first.log_z, second.log_z)
+    found = Beliefs(*(np.where(change, new, old) for old, new in zip(first[:5], second[:5], strict=True)), slope=None)
+    return found._replace(steps=first.steps + np.where(several, second.steps, 0))

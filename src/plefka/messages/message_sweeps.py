@@ -1,0 +1,104 @@
+"""Sweeps: all factors send their messages at once, again and again, until nothing changes.
+
+New messages are mixed with old ones. The step, which is one minus the damping, adapts row by row: it grows as long as
+sweeps go on in the same direction, and shrinks where the beliefs turn back. On the ensembles of the paper all rows
+converge; with weights four times as large half as many rows fail as with a constant step of 0.7, in fewer sweeps.
+"""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Int
+
+from plefka.averages.parents import chance
+from plefka.inference.solution import CONVERGED, IMPOSSIBLE, NOT_FINITE, OUT_OF_STEPS, RUNNING
+from plefka.messages.log_odds import LogOdds
+from plefka.messages.unit_factors import Messages, Rows, UnitFactors, Units
+from plefka.networks.activations import AnyArray
+from plefka.solvers.loop import repeated
+
+TURNED = 0.25  # of the last change taken back: too much
+SHRINK, GROW = 0.7, 0.1  # what the step is multiplied with then, and the rate at which it grows again
+SWEEPS_WITHOUT_GAIN = 30  # sweeps after which that rate is half as large
+SMALLEST_STEP = 0.02
+
+
+class Propagation(eqx.Module):
+    """Messages after some sweeps, and how they change; the last axis of every array is that of the rows."""
+
+    messages: Messages
+    change: Any  # (units, rows) of the beliefs, in the last sweep
+    step: Any  # (rows,) how much of the new messages is taken; 0 where a row has ended
+    residual: Any
+    status: Int[Array | np.ndarray, " rows"]
+    steps: Int[Array | np.ndarray, " rows"]
+
+
+def start(messages: Messages, damping: float, xp: Any) -> Propagation:
+    """Before the first sweep."""
+    row = xp.zeros_like(messages.own[0])
+    steps = xp.zeros(row.shape, int)
+    nothing = xp.zeros_like(messages.own)
+    return Propagation(messages, nothing, row + (1 - damping), xp.full_like(row, xp.inf), steps + RUNNING, steps)
+
+
+def propagate(factors: UnitFactors, state: Propagation, tol, max_steps, few: Any = 0) -> Propagation:
+    """Sweeps until all but `few` rows have ended: the residual is at most tol, the row fails, or steps run out."""
+
+    def body(carried):
+        state, beliefs = carried
+        return sweep(factors, state, beliefs, tol, max_steps)
+
+    start = state, factors.beliefs(state.messages)
+    return repeated(body, start, lambda carried: carried[0].status, few)[0]
+
+
+def sweep(factors: UnitFactors, state: Propagation, before: LogOdds, tol, max_steps) -> tuple[Propagation, LogOdds]:
+    """One sweep of all rows; what has ended stays as it is."""
+    running = state.status == RUNNING
+    new, log_sums = factors.update(state.messages, before)
+    messages = jax.tree.map(lambda old, new: mix(old, new, state.step), state.messages, new)
+    beliefs = factors.beliefs(messages)
+    change = jnp.where(factors.question.free, chance(beliefs.total) - chance(before.total), 0.0)
+    residual = largest_change(state, before, messages, beliefs)
+    steps = state.steps + running
+    status = jnp.where(residual <= tol, CONVERGED, jnp.where(steps < max_steps, RUNNING, OUT_OF_STEPS))
+    status = jnp.where(jnp.isnan(residual), NOT_FINITE, status)
+    status = jnp.where(jnp.isneginf(log_sums).any(0), IMPOSSIBLE, status)
+    status = jnp.where(running, status, state.status)
+    step = next_step(state.step, state.change, change, state.steps)
+    found = Propagation(
+        messages, change, jnp.where(status == RUNNING, step, 0.0), jnp.where(running, residual, state.residual),
+        status, steps,
+    )  # fmt: skip
+    return found, beliefs
+
+
+def mix(old, new, step):
+    """old + step (new - old); what becomes certain does so at once."""
+    difference = new - old
+    return jnp.where(step == 0, old, jnp.where(jnp.isfinite(difference), old + step * difference, new))
+
+
+def next_step(step: Rows, before: Units, change: Units, steps: AnyArray) -> Rows:
+    """Smaller where the beliefs turn back, and larger elsewhere, but the less so the longer it takes."""
+    turned = (before * change).sum(0) < -TURNED * (before**2).sum(0)
+    grown = jnp.minimum(step * (1 + GROW * SWEEPS_WITHOUT_GAIN / (SWEEPS_WITHOUT_GAIN + steps)), 1.0)
+    return jnp.where(turned, jnp.maximum(step * SHRINK, SMALLEST_STEP), grown)
+
+
+def largest_change(state: Propagation, before: LogOdds, messages: Messages, beliefs: LogOdds) -> Rows:
+    """By how much the sweep, without damping, changes a belief or a message, as a change of a mean.
+
+    A change d of log-odds x moves a mean by d / 4 at most, and for large |x| by d / 4 |x|: tiny means count as well.
+    """
+    pairs = [(before.total, beliefs.total), *zip(state.messages.up, messages.up, strict=True)]
+    largest = jnp.zeros_like(state.step)
+    for old, new in pairs:
+        step = jnp.where(old == new, 0.0, new - old) / (4 * jnp.maximum(jnp.abs(new), 1.0))
+        step = jnp.where(jnp.isinf(new) & jnp.isfinite(old), jnp.inf, step)
+        largest = jnp.maximum(largest, jnp.abs(step).max((*range(new.ndim - 1),), initial=0.0))
+    return largest / jnp.where(state.step > 0, state.step, 1.0)

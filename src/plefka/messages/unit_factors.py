@@ -1,0 +1,151 @@
+"""The factors P(unit | parents) of a network with its evidence, and the messages they send.
+
+The factor of unit c sends c the log-odds of F = <f(x_c)> under the cavity means of its parents, and sends parent k the
+log-odds of everything below (see Average.messages). The cavity of a parent is the sum of all messages to it, without
+that of this factor. A unit that is not free receives nothing: it has its value.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from plefka.averages import Average, Exponentials, Parents
+from plefka.averages.choice import of_parents
+from plefka.averages.range import Range
+from plefka.messages.log_odds import LogOdds, certain_part, finite_part, of_state
+from plefka.networks.activations import Activation, AnyArray
+from plefka.networks.storage import OpenStorage
+from plefka.reduction.question import Question
+
+Units = Float[Array, "units rows"]
+Rows = Float[Array, " rows"]
+Table = Float[Array, "positions columns rows"]
+
+
+def average_of(activation: Activation, positions: int, fields: Range) -> Average:
+    """How the averages over so many parents are taken; for noisy-or those of messages are products, however many."""
+    activation = of_parents(activation, positions)
+    is_product = activation.has_linear_log_off and not activation.mixes_kinds
+    return Exponentials(0.0) if is_product else fields.average(activation, positions)
+
+
+class Messages(eqx.Module):
+    """Log-odds: from every factor to its unit, and to each of its parents, table by table."""
+
+    own: AnyArray  # (units, rows)
+    up: tuple[AnyArray, ...]  # (positions, columns, rows)
+
+
+class Chances(eqx.Module):
+    """ln <f> and ln <1 - f> of every unit under its parents."""
+
+    on: Units
+    off: Units
+
+
+class UnitFactors(eqx.Module):
+    """All factors of an opened question, in which the weight of a certain edge is infinite."""
+
+    question: Question
+    averages: tuple[Average, ...]
+    ranges_known: bool = eqx.field(static=True)  # else fields may be beyond what the averages cover
+
+    @classmethod
+    def of(cls, question: Question, fields: Range) -> "UnitFactors":
+        averages = question.model.weights.map(lambda w: average_of(question.model.activation, len(w), fields))
+        return cls(question, tuple(averages), not fields.is_guess)
+
+    @property
+    def weights(self) -> OpenStorage:
+        """The edges between units and their parents."""
+        return self.question.model.weights
+
+    @property
+    def h(self) -> Units:
+        """The biases, for every row."""
+        return jnp.broadcast_to(self.question.model.h, self.question.free.shape)
+
+    @property
+    def counted(self) -> Bool[Array, "units rows"]:
+        """Whose factor there is."""
+        return self.question.model.counted
+
+    def initial_messages(self) -> Messages:
+        """All log-odds 0."""
+        rows, dtype = self.h.shape[1], self.h.dtype
+        up = self.weights.map(lambda w: jnp.zeros((*w.shape[:2], rows), dtype))
+        return Messages(jnp.zeros_like(self.h), tuple(up))
+
+    def beliefs(self, messages: Messages) -> LogOdds:
+        """The sum of all messages to every unit."""
+        finite = self._collected(messages, finite_part) + self.question.tilt
+        finite = jnp.where(self.question.free, finite, of_state(self.question.values))
+        if not self.question.model.activation.allows_certain_states:
+            return LogOdds(finite, None)
+        return LogOdds(finite, self._collected(messages, certain_part))
+
+    def _collected(self, messages: Messages, part) -> Units:
+        tables = [part(up) for up in messages.up]
+        return part(messages.own) + (self.weights.to_parents(tables) if any(map(len, tables)) else 0.0)
+
+    def cavities(self, messages: Messages, beliefs: LogOdds) -> list[Table]:
+        """The messages of the parents to the factors of their children."""
+        certain = [None] * len(messages.up) if beliefs.certain is None else self.weights.parents(beliefs.certain)
+        parents = zip(self.weights.parents(beliefs.finite), certain, messages.up, strict=True)
+        return [LogOdds(finite, sure).without(up) for finite, sure, up in parents]
+
+    def update(self, messages: Messages, beliefs: LogOdds) -> tuple[Messages, Units]:
+        """The new messages of all factors, and ln of the sum over all states of each."""
+        from_below = beliefs.without(messages.own)
+        cavities = self.cavities(messages, beliefs)
+        free, counted = self.weights.parents(self.question.free), self.weights.children(self.counted)
+        columns = zip(
+            cavities, self.weights.children(self.h), self.weights.children(from_below), free, counted, strict=True
+        )
+        found = [_factor_messages(*table, *column) for table, column in zip(self._averaged(), columns, strict=True)]
+        chances = self._of_units([table[1:] for table in found])
+        own = jnp.where(self.question.free, chances.on - chances.off, 0.0)
+        return Messages(own, tuple(table[0] for table in found)), self.log_sums(chances, from_below)
+
+    def chances(self, parents: Sequence[Parents]) -> Chances:
+        """Of all units, from their parents, table by table."""
+        tables = zip(self._averaged(), parents, self.weights.children(self.h), strict=True)
+        return self._of_units([average.chances(w, above, h) for (average, w), above, h in tables])
+
+    def log_sums(self, chances: Chances, from_below: Units) -> Units:
+        """ln[(1 - F) n(0) + F n(1)] of every factor, with the larger of n(0) and n(1) one."""
+        on = chances.on + jnp.minimum(from_below, 0.0)
+        off = chances.off + jnp.minimum(-from_below, 0.0)
+        on, off = (jnp.where(self.counted, log, 0.0) for log in (on, off))  # both may be -inf where nobody asks
+        return jnp.where(self.counted, jnp.logaddexp(on, off), 0.0)
+
+    def _averaged(self) -> list[tuple[Average, Any]]:
+        return list(zip(self.averages, self.weights.tables, strict=True))
+
+    def _of_units(self, columns: Sequence[tuple[Any, Any]]) -> Chances:
+        """From tables to units; a unit without parents has the chances of its bias."""
+        if not self.ranges_known:
+            tables = zip(self._averaged(), self.weights.children(self.h), columns, strict=True)
+            columns = [_covered(*table) for table in tables]
+        f, x = self.question.model.activation, self.question.model.activation.clip(self.h)
+        on = self.weights.to_children([column[0] for column in columns], f.log_on(x))
+        return Chances(on, self.weights.to_children([column[1] for column in columns], f.log_off(x)))
+
+
+def _factor_messages(average: Average, w, cavity: Table, h, from_below, free, counted) -> tuple[Table, Any, Any]:
+    """The messages to the parents, where the factor counts and the parent is free, and the chances of the children."""
+    parents = Parents.of_log_odds(cavity)
+    if len(w) == 0:
+        return cavity, *average.chances(w, parents, h)
+    up, on, off = average.messages(w, parents, h, from_below)
+    return jnp.where(free & counted, up, 0.0), on, off
+
+
+def _covered(averaged: tuple[Average, Any], h, logs: tuple[Any, Any]) -> tuple[Any, Any]:
+    """The chances, or no numbers where the weights of a trace take a field out of the usual range."""
+    average, w = averaged
+    on, off = (jnp.where(average.covers(w, h), log, jnp.nan) for log in logs)
+    return on, off

@@ -1,0 +1,159 @@
+"""What a method finds, row by row, before it becomes a Solution."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from plefka.networks.activations import AnyArray  # of JAX, without which accuracies are named
+
+
+class Accuracy(StrEnum):
+    """What a number is: exact up to rounding, a bound, an estimate, or the value that was observed.
+
+    >>> import plefka as pf
+    >>> solution = pf.infer(pf.BeliefNetwork([[0, 0], [2.0, 0]], [0.1, 0.05], "noisy_or"), {1: 1})
+    >>> [str(each) for each in solution.accuracy]
+    ['exact', 'observed']
+    """
+
+    EXACT = "exact"
+    LOWER_BOUND = "lower bound"
+    UPPER_BOUND = "upper bound"
+    ESTIMATE = "estimate"
+    OBSERVED = "observed"
+
+
+ACCURACIES = tuple(Accuracy)  # inside a computation an accuracy is its position in this list
+EXACT, LOWER_BOUND, UPPER_BOUND, ESTIMATE, OBSERVED = (np.uint8(code) for code in range(5))
+
+
+class JointDraws(NamedTuple):
+    """States of the posterior, all of the same weight, and the seed of what is drawn given them."""
+
+    states: Any  # (draws, units, rows)
+    seed: int
+
+
+@dataclass(frozen=True)
+class About:
+    """What an answer is, beyond its numbers."""
+
+    is_bound: bool | None = None  # whether ln P is a lower bound; None: what the method says of itself
+    is_upper: bool = False  # whether it is an upper bound
+    notes: tuple[str, ...] = ()  # sentences for the user: what was chosen, what was approximated
+    by_field: bool = False  # whether barren units are predicted by f at the mean field
+    proposals: Any = None  # (log-weights (components, rows), means (components, units, rows)) near the posterior
+    contributions: Any = None  # (units, rows): of each unit to the second order, where they were asked for
+    conditioned_on: Any = None  # the units of a single row that were conditioned on
+    methods: Any = None  # the method that answered each row, where they were chosen
+    without_leak: Any = None  # (units, rows): the units that need a leak for the answer to be finite
+    draws: JointDraws | None = None  # from which barren units are predicted
+    components: Any = None  # as proposals, where barren units are predicted from more of them
+    exact_rows: Callable[[], Any] | None = None  # (rows,): where the posterior of all units together is exact
+    error: Any = None  # (rows,): the standard error of ln P, where it is known
+    means_error: Any = None  # (units, rows): those of the means
+    knows_parents: Any = None  # (rows,): where it is, and where barren units have parents that depend on each other
+    barren: Any = None  # (rows, units): those that were predicted
+    predicted: Any = None  # (rows, units): of these, those whose parents were taken to be independent of each other
+    accuracy: Any = None  # (rows,): what ln P is, as positions in ACCURACIES
+    means_accuracy: Any = None  # (rows, units): what the means are; of units that were observed it does not matter
+
+
+class Posterior(NamedTuple):
+    """What a method finds. Arrays have rows on their last axis: NumPy's outside a trace, JAX's inside one.
+
+    A method of one's own makes one by `Posterior.of`. The `posterior` of a method returns means of (units, rows), and
+    its `answer` means of (rows, units).
+
+    >>> import numpy as np
+    >>> import plefka as pf
+    >>> found = pf.Posterior.of(means=np.array([[0.3], [1.0]]), log_partition=np.array([-1.5]), steps=7)
+    >>> found.converged, found.free_energy
+    (array([ True]), array([1.5]))
+    """
+
+    means: "AnyArray"  # (units, rows)
+    free_energy: "AnyArray"
+    status: "AnyArray"  # positions in solution.STATUS_CODES, from 1
+    num_steps: "AnyArray"
+    num_cycles: "AnyArray"
+    residual: "AnyArray"
+    slope: "AnyArray | None" = None  # (units, rows): d ln P / dh, where it was asked for
+    about: About = About()
+
+    @classmethod
+    def of(
+        cls,
+        means: "AnyArray",
+        log_partition: "AnyArray",
+        *,
+        converged: "bool | AnyArray" = True,
+        steps: "int | AnyArray" = 0,
+        residual: "float | AnyArray" = 0.0,
+        slope: "AnyArray | None" = None,
+        is_exact: "bool | AnyArray" = False,
+        is_bound: bool | None = None,
+        notes: tuple[str, ...] = (),
+    ) -> "Posterior":
+        """What a method of one's own found; an estimate, unless it says more.
+
+        **Arguments:**
+
+        - `means`: the probability of each unit to be on.
+        - `log_partition`: ln P(evidence) of every row, (rows,); of what a part leaves, in `posterior`; without the
+            offset of soft evidence, which is added to it, in `answer`.
+        - `converged`: whether each row is an answer. Where it is not, its status is `OUT_OF_STEPS`.
+        - `steps`, `residual`: how long it took, and by how much a mean may still move.
+        - `slope`: d ln P / dh, (units, rows), which a part with `needs_slope` asks for: it leads back to units that
+            were summed out.
+        - `is_exact`: where nothing was approximated, so that ln P and the means of a row are exact.
+        - `is_bound`: whether `log_partition` is a lower bound; the method's own `is_bound` unless given.
+        - `notes`: sentences for the user.
+
+        >>> import numpy as np
+        >>> import plefka as pf
+        >>> bool(pf.Posterior.of(np.array([[0.5]]), np.array([0.0]), converged=np.array([False])).converged[0])
+        False
+        """
+        from plefka.inference.solution import CONVERGED, OUT_OF_STEPS  # it says what the statuses mean
+        from plefka.networks.activations import namespace  # of JAX
+
+        xp = namespace(log_partition)
+        rows = xp.zeros(log_partition.shape, int)
+        status = xp.where(xp.asarray(converged), CONVERGED, OUT_OF_STEPS) + rows
+        exact = None if is_exact is False else lambda: xp.asarray(is_exact) | (rows > 0)
+        about = About(is_bound=is_bound, notes=notes, exact_rows=exact)
+        return cls(means, -log_partition, status, steps + rows, rows, residual + 0.0 * rows, slope, about)
+
+    @property
+    def converged(self) -> "AnyArray":
+        """Where a row has an answer."""
+        from plefka.inference.solution import CONVERGED
+
+        return self.status == CONVERGED
+
+
+def of_rows(count: int, *, is_exact: Any = False, is_lower: Any = False, is_upper: Any = False) -> np.ndarray:
+    """What ln P is, (rows,)."""
+    bound = np.where(is_lower, LOWER_BOUND, np.where(is_upper, UPPER_BOUND, ESTIMATE))
+    return np.broadcast_to(np.where(is_exact, EXACT, bound), count).astype(np.uint8)
+
+
+def with_rows(found: Posterior, rows: np.ndarray, other: Posterior) -> Posterior:
+    """The same with another answer for some rows."""
+    arrays = [np.array(field) for field in found[:6]]
+    for array, new in zip(arrays, other[:6], strict=True):
+        array[..., rows] = new
+    return Posterior(*arrays, slope=found.slope, about=found.about)
+
+
+def normalised(log_weights: np.ndarray, axis: int) -> np.ndarray:
+    """Weights that add up to one; equal ones where no component has any."""
+    lost = np.isneginf(log_weights).all(axis, keepdims=True)
+    log_weights = np.where(lost, 0.0, log_weights)
+    weights = np.exp(log_weights - log_weights.max(axis, keepdims=True))
+    return weights / weights.sum(axis, keepdims=True)

@@ -1,0 +1,112 @@
+"""Ancestral sampling, and the probability of a state: along the arrows, from the parents to the children."""
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from plefka.errors import InvalidEvidence, InvalidInput
+from plefka.methods.posterior import normalised
+from plefka.networks.belief import BeliefNetwork
+from plefka.networks.fields import bits, fields, log_terms, open_for_states
+from plefka.reduction.contradictions import sentence
+from plefka.reduction.edge_list import EdgeList
+from plefka.reduction.evidence import Evidence, as_rows
+from plefka.reduction.reduce import reduce
+from plefka.reduction.summing import relevant
+from plefka.runtime.precision import is_traced
+from plefka.runtime.seeds import as_seed
+from plefka.sampling.state_weights import StateFields, Target
+
+MOST_HIDDEN_CAUSES = 20
+NUMBERS_AT_ONCE = 2**24
+
+
+def log_joint(network: BeliefNetwork, S: Any) -> Any:
+    """ln P(S) = sum_i S_i log_on(x_i) + (1 - S_i) log_off(x_i).                                     (4)"""
+    traced = is_traced(network, S)
+    S = jnp.asarray(S) if traced else np.asarray(S, dtype=float)
+    if S.ndim not in (1, 2) or S.shape[-1] != network.size:
+        raise InvalidInput(f"a state has one number for each unit, shape (..., {network.size}); got {S.shape}.")
+    if not traced and not np.all((S == 0) | (S == 1)):
+        raise InvalidInput("a state consists of zeros and ones; use infer for units that are not known.")
+    rows = S[None] if S.ndim == 1 else S
+    if network.stack is not None and len(rows) not in (1, network.stack):
+        raise InvalidInput(f"a stack of {network.stack} networks takes one state, or {network.stack}; got {len(rows)}.")
+    total = _traced_log_joint(network, rows.T) if traced else _log_joint(network, rows.T)
+    if S.ndim == 2 or network.stack is not None:
+        return total
+    return total[0] if traced else total[0].item()
+
+
+def _traced_log_joint(network: BeliefNetwork, S: Any) -> Any:
+    h = jnp.atleast_2d(jnp.asarray(network.bias)).T
+    S = jnp.broadcast_to(S, (S.shape[0], max(S.shape[1], h.shape[1])))
+    return log_terms(network.activation, fields(open_for_states(network.storage), h, network.activation, S), S).sum(0)
+
+
+def _log_joint(network: BeliefNetwork, S: np.ndarray) -> np.ndarray:
+    if network.stack is not None:
+        S = np.broadcast_to(S, (len(S), network.stack))
+    states = S[:, None] if network.stack is None else S[:, :, None]
+    return log_terms(network.activation, StateFields.of_network(network).of(states), states).sum(0).ravel()
+
+
+def sample(network: BeliefNetwork, seed: int, count: int, evidence: Any = None) -> np.ndarray:
+    """`count` states from P(S | evidence).
+
+    Without hidden ancestors of observed units, states are drawn along the arrows with the evidence in place. Otherwise
+    those ancestors are drawn first, from their exact posterior, which must be small enough to be written down.
+    """
+    if count < 1:
+        raise InvalidInput(f"count must be at least 1; got {count}.")
+    if network.stack is not None:
+        raise InvalidInput(f"sample draws from one network; got a stack of {network.stack}.")
+    rows, batched = as_rows(network, evidence)
+    if batched:
+        raise InvalidInput(f"sample takes one row of evidence; got {len(rows)}.")
+    rng, hidden = np.random.default_rng(as_seed(seed)), np.isnan(rows[0])
+    known = np.repeat(rows.T, count, axis=1)
+    causes = relevant(EdgeList.of(network.storage), ~hidden[:, None])[:, 0] & hidden
+    if causes.any():
+        known[causes] = _causes(network, rows, causes, rng, count)
+    units, step = StateFields.of_network(network), max(1, NUMBERS_AT_ONCE // network.size)
+    parts = [units.drawn(known[:, None, k : k + step], rng)[:, 0].T for k in range(0, count, step)]
+    return np.concatenate(parts).astype(np.int8)
+
+
+def _causes(network: BeliefNetwork, rows: np.ndarray, causes: np.ndarray, rng, count: int) -> np.ndarray:
+    """States (causes, count) of the hidden ancestors of observed units."""
+    if causes.sum() > MOST_HIDDEN_CAUSES:
+        raise InvalidEvidence(
+            f"the evidence has {causes.sum()} hidden ancestors, and samples given evidence are exact for up to "
+            f"{MOST_HIDDEN_CAUSES}. Sample without evidence, observe more of them, or use infer for their means."
+        )
+    reduction = reduce(network, Evidence(rows, batched=True), kept=causes)
+    (part,) = reduction.parts
+    target = Target(part.question)
+    log_p = _log_weights(target)
+    if reduction.impossible[0] or not np.isfinite(log_p.max()):
+        raise InvalidEvidence(
+            "the evidence has probability zero, so that nothing can be sampled given it: "
+            f"{sentence(network, rows[0])}. Correct it."
+        )
+    p, free = normalised(log_p, axis=0), target.free[:, 0]
+    number = rng.choice(len(p), size=count, p=p)
+    fixed = reduction.restored(part, part.question.values, None)[0]  # some ancestors may follow from the evidence
+    states = np.repeat(fixed, count, axis=1)
+    states[part.units.reshape(part.question.size, -1)[target.units[free], 0]] = bits(number, np.arange(free.sum()))
+    return states[causes]
+
+
+def _log_weights(target: Target) -> np.ndarray:
+    """ln weight of all states of the free units."""
+    free = target.free[:, 0]
+    count, step = 2 ** int(free.sum()), max(1, NUMBERS_AT_ONCE // target.size)
+    parts = []
+    for first in range(0, count, step):
+        number = np.arange(first, min(first + step, count))
+        S = target.known(len(number))
+        S[free, 0] = bits(number, np.arange(free.sum()))
+        parts.append(target.log_weight(S)[0])
+    return np.concatenate(parts)

@@ -1,0 +1,57 @@
+"""Figures 2 to 9: histograms of the errors behind tables 1 and 2, in the paper's arrangement."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from plefka.paper.beside_printed import OBSERVED
+from plefka.paper.drawings import histogram
+from plefka.paper.printed import decimals, paper, printed_mean
+from plefka.paper.report import Figure, Panel, Section, Text
+from plefka.paper.store import StoredRows
+from plefka.paper.summary import percent, signed, summary
+
+ABOUT_FIGURES = (
+    "𝓔 of each network whose solve converged. Solid lines are our means, dashed ones the paper's; of each "
+    "histogram the outermost 0.2 % on either side are not shown. G221 stands beside the figures' G22 and was not in "
+    "the paper."
+)
+
+
+def render(everything: Mapping[str, StoredRows]) -> Section:
+    return Section("Figures 2 to 9: histograms of the error", [Text(ABOUT_FIGURES), *_figures(everything)])
+
+
+def _figures(everything: Mapping[str, StoredRows]) -> Iterator[Figure]:
+    for entry in paper()["figures"]:
+        if entry["table"] in everything:
+            panels = [panel for schemes in entry["panels"] if (panel := _panel(entry, schemes, everything))]
+            yield Figure(f"figure{entry['number']}", panels, _caption(entry))
+
+
+def _caption(entry: Mapping[str, Any]) -> str:
+    return f"Figure {entry['number']}: {entry['ensemble']}, {OBSERVED[entry['observed']]}."
+
+
+def _panel(entry: Mapping[str, Any], schemes: list[str], everything: Mapping[str, StoredRows]) -> Panel | None:
+    table, ensemble, observed = entry["table"], entry["ensemble"], entry["observed"]
+    parts = {scheme: everything[table].where(ensemble=ensemble, observed=observed, method=scheme) for scheme in schemes}
+    errors = {scheme: part["error"][part["status"] == "converged"].astype(float) for scheme, part in parts.items()}
+    if not all(map(len, errors.values())):
+        return None
+    printed = {scheme: printed_mean(table, ensemble, observed, scheme) for scheme in schemes}
+    digits = decimals(table)
+    words = [_words(scheme, parts[scheme], printed[scheme], digits) for scheme in schemes]
+    return Panel(histogram(errors, printed), f"Histogram of the error. {' '.join(words)}")
+
+
+def _words(scheme: str, part: dict[str, np.ndarray], printed: float | None, digits: int) -> str:
+    found = summary(part)
+    middle = np.quantile(part["error"][part["status"] == "converged"], [0.05, 0.95])
+    theirs = f", the paper's is {signed(printed, digits)}" if printed is not None else ""
+    low, high = (signed(float(end), digits) for end in middle)
+    return (
+        f"{scheme}: the mean of {percent(found.converged)} of {found.networks:,} networks is "
+        f"{signed(found.mean, digits)}{theirs}; nine in ten lie between {low} and {high}."
+    )

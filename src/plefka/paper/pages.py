@@ -1,0 +1,162 @@
+"""Numbers in other pages, written from the rows: `python -m plefka.paper.pages RESULTS PAGE...`.
+
+A page says `<!-- rows: NAME -->` and `<!-- end of rows -->`, and what stands between is replaced. Drawings that
+it shows are written into the folder `figures` beside it.
+"""
+
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from plefka.errors import InvalidInput
+from plefka.paper import (
+    claims,
+    error_and_time,
+    figure_10,
+    misprints,
+    policies,
+    radius,
+    render,
+    report_markdown,
+    store,
+    tables_1_2,
+)
+from plefka.paper.beside_printed import cells
+from plefka.paper.printed import decimals
+from plefka.paper.report import Figure, ReportTable, Section
+from plefka.paper.store import StoredRows
+from plefka.paper.summary import Summary, percent, signed, wide
+from plefka.runtime import whole_files
+
+FIGURES: dict[str, Callable[[Mapping[str, StoredRows]], Figure]] = {
+    "methods figure": lambda everything: error_and_time.figure(everything["methods"]),
+    "radius figure": lambda everything: radius.figure(everything["radius"]),
+}
+MARKED = re.compile(r"(<!-- rows: (?P<name>[\w ]+) -->\n).*?(\n<!-- end of rows -->)", flags=re.DOTALL)
+
+
+def filled(text: str, everything: Mapping[str, StoredRows]) -> str:
+    """The page with the numbers that the rows have now."""
+
+    def replaced(match: re.Match[str]) -> str:
+        name = match["name"]
+        if name not in CONTENT:
+            raise InvalidInput(f"rows must be one of {', '.join(CONTENT)}; got {name!r}.")
+        return f"{match[1]}\n{CONTENT[name](everything)}\n{match[3]}"
+
+    return MARKED.sub(replaced, text)
+
+
+def means(everything: Mapping[str, StoredRows]) -> str:
+    """Both tables in one: ours, both ways of averaging where not all solves converged, and the paper's in brackets."""
+    by_column: dict[str, dict[str, str]] = {}
+    for table in ("table1", "table2"):
+        for cell in cells(everything[table]):
+            digits = decimals(table)
+            theirs = "" if cell.printed is None else f" ({signed(cell.printed, digits)})"
+            column = by_column.setdefault(cell.key.column, {})
+            column[cell.key.method] = f"{_both_means(cell.ours, digits)}{theirs}"
+    schemes = tables_1_2.SIGMOID_METHODS
+    rows = [(name, *(column.get(scheme, "") for scheme in schemes)) for name, column in by_column.items()]
+    table = report_markdown.table(ReportTable("", ("networks", *(f"`{scheme}`" for scheme in schemes)), rows))
+    given = everything["table1"].settings
+    about = (
+        f"Means are over {given['networks']:,} networks of each kind, each solved from one start with at most "
+        f"{given['max_steps']:,} evaluations. Where not all solves converged, both the mean over those that did and "
+        "the mean over all are given, the latter with each search where it ended."
+    )
+    return f"{table}\n\n{about}"
+
+
+def second_order(everything: Mapping[str, StoredRows]) -> str:
+    """Where G221 is closer to the truth than the other schemes, on the noisy-or networks of table 2."""
+    by_column: dict[str, dict[str, Summary]] = {}
+    for cell in cells(everything["table2"]):
+        by_column.setdefault(cell.key.column, {})[cell.key.method] = cell.ours
+    parts = []
+    for name, column in by_column.items():
+        others = {method: found for method, found in column.items() if method != "G221"}
+        beaten = [method for method, found in others.items() if column["G221"].size < found.size]
+        sizes = ", ".join(
+            f"`{method}` {found.size:.5f}" + ("" if found.converged == 1 else f" over {percent(found.converged)}")
+            for method, found in column.items()
+        )
+        verdict = "smallest for `G221`" if len(beaten) == len(others) else "not smallest for `G221`"
+        parts.append(f"- {name}: {verdict} ({sizes})")
+    networks = everything["table2"].settings["networks"]
+    return (
+        f"The mean of |𝓔| on {networks:,} noisy-or networks of each kind, over those on which a scheme converged (all, "
+        "unless a share is given), is:\n\n" + "\n".join(parts)
+    )
+
+
+def _both_means(ours: Summary, digits: int) -> str:
+    """The mean, which is over all networks unless it says otherwise."""
+    done = signed(ours.mean, digits)
+    if ours.converged == 1:
+        return done
+    return f"{done} over the {percent(ours.converged)} that converged, {wide(ours.mean_of_all, digits)} over all"
+
+
+def _tables(section: Section) -> str:
+    return "\n\n".join(report_markdown.captioned(part) for part in section.parts if isinstance(part, ReportTable))
+
+
+def origin(everything: Mapping[str, StoredRows]) -> str:
+    """Which run it is."""
+    rows = everything["table1"]
+    seconds = sum(each.provenance["seconds"] for each in everything.values())
+    where = rows.provenance["machine"]
+    return (
+        f"Seed {rows.settings['seed']}, plefka {rows.provenance['version']}, {rows.provenance['last'][:10]}; "
+        f"{seconds / 60:.0f} minutes in all on {where['cores']} cores ({where['processor']})."
+    )
+
+
+def _panels(figure: Callable[[Mapping[str, StoredRows]], Figure]) -> Callable[[Mapping[str, StoredRows]], str]:
+    """The drawings of an experiment, side by side, and what they show."""
+    return lambda everything: report_markdown.figure(figure(everything))
+
+
+CONTENT: dict[str, Callable[[Mapping[str, StoredRows]], str]] = {
+    "means": means,
+    "claims": lambda everything: _tables(claims.render(everything)),
+    "table1": lambda everything: _tables(tables_1_2.table1(everything)),
+    "table2": lambda everything: _tables(tables_1_2.table2(everything)),
+    "learning": lambda everything: _tables(figure_10.render(everything)),
+    "verdict": lambda everything: figure_10.verdict(everything["learning"]),
+    "verdict in short": lambda everything: figure_10.verdict(everything["learning"], ["objective"]),
+    "step sizes": lambda everything: report_markdown.captioned(
+        list(figure_10.tables(everything["learning"], "sigmoid"))[1]
+    ),
+    "solves": lambda everything: figure_10.solves(everything["learning"]),
+    "second order": second_order,
+    "misprints": lambda everything: _tables(misprints.render(everything)),
+    "policies": lambda everything: _tables(policies.render(everything)),
+    "sequential": lambda everything: policies.one_at_a_time(everything["sequential"]),
+    "origin": origin,
+    "methods errors": error_and_time.errors_table,
+    "methods means": error_and_time.means_table,
+    "methods times": error_and_time.times_table,
+    "methods origin": error_and_time.origin,
+    "radius": lambda everything: radius.answer(everything),
+    "radius tables": lambda everything: _tables(radius.render(everything)),
+    **{name: _panels(figure) for name, figure in FIGURES.items()},
+}
+
+
+def main(arguments: Sequence[str]) -> int:
+    folder, *pages = map(Path, arguments)
+    everything = store.read(folder)
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        whole_files.write(page, filled(text, everything).encode())
+        for name, figure in FIGURES.items():
+            if f"rows: {name} " in text:
+                render.write_drawings(figure(everything), page.parent / report_markdown.FOLDER)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,66 @@
+"""What `plefka reproduce` computes: the parts of the paper, in full or quick."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from plefka.paper import error_and_time, figure_10, misprints, policies, radius, variants
+from plefka.paper import tables_1_2 as tables
+from plefka.paper.experiment_settings import PARTS, Experiment, Study
+
+NETWORKS_PER_BLOCK = 2000  # networks: two chunks, one for each of two cores
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much of everything."""
+
+    tables: int  # networks in each column
+    studies: int  # networks beside the tables
+    policies: int
+    max_steps: int  # of a solve in the tables
+    study_steps: int  # and beside them
+    step_sizes: tuple[float, ...]  # of Adam, while bars are learned
+    starts: int
+    epochs: int
+    series: int  # networks in each column of the paper whose radius of convergence is measured
+    scaled_series: int  # and for each scale of weights
+
+
+FULL = Size(
+    10_000, 2000, 1000, max_steps=1000, study_steps=300,
+    step_sizes=(0.1, 0.05, 0.2, 0.02, 0.4, 0.01), starts=5, epochs=200, series=400, scaled_series=80,
+)  # fmt: skip
+QUICK_SIZE = Size(
+    500, 130, 130, max_steps=300, study_steps=100,
+    step_sizes=(0.05,), starts=3, epochs=40, series=12, scaled_series=4,
+)  # fmt: skip
+
+
+def with_networks(size: Size, networks: int) -> Size:
+    """Tables of so many networks, and nothing beside them larger than that."""
+    others = ("studies", "policies", "series", "scaled_series")
+    return replace(size, tables=networks, **{name: min(getattr(size, name), networks) for name in others})
+
+
+def experiments(parts: Iterable[str], size: Size, seed: int) -> list[Experiment]:
+    """The experiments that the parts of the paper need, each once and in its order."""
+    studies = {
+        "table1": (tables.TABLE1, size.tables, size.max_steps),
+        "table2": (tables.TABLE2, size.tables, size.max_steps),
+        "misprints": (misprints.MISPRINT_COLUMNS, size.studies, size.study_steps),
+        "variants": (variants.VARIANT_COLUMNS, size.studies, size.study_steps),
+        "policies": (policies.POLICY_COLUMNS, size.policies, size.study_steps),
+        "sequential": (policies.LARGE_SIGMOID, size.tables, size.study_steps),
+    }
+    everything: dict[str, Experiment] = {
+        **{
+            name: Study(name, columns, count, min(NETWORKS_PER_BLOCK, count), steps, seed)
+            for name, (columns, count, steps) in studies.items()
+        },
+        "learning": figure_10.settings(size.step_sizes, size.starts, size.epochs, seed),
+        "radius": radius.settings(size.series, size.scaled_series, seed),
+        "truncated": radius.truncated_settings(-(-size.series // 2), -(-size.scaled_series // 4), seed),
+        "methods": error_and_time.trial(size.studies, seed),
+    }
+    wanted = {name for part in parts for name in PARTS[part]}
+    return [experiment for name, experiment in everything.items() if name in wanted]

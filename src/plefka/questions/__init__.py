@@ -1,0 +1,1 @@
+"""Questions beyond the posterior of each unit: bounds, explanations, and what to observe next."""

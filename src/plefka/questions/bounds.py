@@ -1,0 +1,99 @@
+"""`bounds`: the best known lower and upper bounds on ln P(evidence), and the method that gave each of them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from plefka.errors import InvalidInput, MethodDoesNotApply
+from plefka.exact.cheapest_sum import Exactly
+from plefka.inference.solution import CONVERGED, OUT_OF_STEPS
+from plefka.methods.library import parse_method
+from plefka.networks.belief import BeliefNetwork
+from plefka.questions.upper_bounds import upper_bound
+from plefka.reduction.evidence import as_evidence
+from plefka.reduction.recovery import exact_rows
+from plefka.reduction.reduce import Reduction, reduce
+
+LOWER = ("SJJ", "G1", "conditioned[G1,k=4]", "mixture[4]")
+AFFORDABLE = 1.0  # seconds that an exact answer may take, and the bounds meet
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """lower <= ln P(evidence) <= upper, up to rounding.
+
+    - `lower`, `upper`: the bounds, in nats.
+    - `lower_method`, `upper_method`: the methods that gave them.
+    - `is_exact`: whether both are ln P(evidence) itself.
+
+    **Example:**
+
+    >>> import plefka as pf
+    >>> pf.Bounds(lower=-3.6, upper=-3.5, lower_method="G1", upper_method="exact").gap < 0.2
+    True
+    """
+
+    lower: float
+    upper: float
+    lower_method: str
+    upper_method: str
+    is_exact: bool = False
+
+    @property
+    def gap(self) -> float:
+        """The distance between the two bounds; 0 if the evidence is impossible and both are -inf."""
+        return 0.0 if self.upper == self.lower else self.upper - self.lower
+
+
+def bounds(network: BeliefNetwork, evidence: Any = None) -> Bounds:
+    """Bound ln P(evidence) from below and from above, for a single network and a single row of evidence.
+
+    If an exact answer takes at most about a second, both bounds are exact. Otherwise the lower bound is the best of
+    `SJJ`, `G1`, `conditioned[G1,k=4]` and `mixture[4]`, as far as they apply, and the upper bound is that of Jaakkola
+    and Jordan (1999).
+
+    **Example:**
+
+    >>> import plefka as pf
+    >>> found = pf.bounds(pf.example("espresso"), {"slow_flow": 1, "thin_crema": 1})
+    >>> print(f"{found.lower:.3f} to {found.upper:.3f}, by {found.upper_method}")
+    -2.452 to -2.452, by exact
+    """
+    if not isinstance(network, BeliefNetwork):
+        raise InvalidInput(f"network must be a BeliefNetwork; got {type(network).__name__}.")
+    given = as_evidence(network, evidence)
+    if given.batched:
+        raise InvalidInput(
+            "bounds needs a single network and a single row of evidence; got a batch. Call bounds once for each row."
+        )
+    offset = 0.0 if given.offset is None else float(given.offset[0])
+    reduction = reduce(network, given._replace(batched=True))  # so that impossible evidence has a bound
+    (part,) = reduction.parts
+    if reduction.impossible[0]:
+        return Bounds(-np.inf, -np.inf, "exact", "exact", is_exact=True)
+    if Exactly.of(part).seconds <= AFFORDABLE:
+        found = parse_method("exact").posterior(part, dtype="float64")
+        exact = offset + float(part.constant[0] - found.free_energy[0])
+        return Bounds(exact, exact, "exact", "exact", is_exact=bool(exact_rows(part, found)[0]))
+    lower, by = _lower(network, reduction)
+    above = upper_bound(part)
+    return Bounds(lower + offset, above.log_likelihood + offset, by, above.method)
+
+
+def _lower(network: BeliefNetwork, reduction: Reduction) -> tuple[float, str]:
+    """The highest of all lower bounds that apply; minus infinity where there is none."""
+    best, by = -np.inf, "no lower bound applies"
+    (part,) = reduction.parts
+    for name in () if reduction.is_loose[0] else LOWER:
+        method = parse_method(name)
+        try:
+            method.check(network)
+            found = method.posterior(part, dtype="float64")
+        except MethodDoesNotApply:
+            continue
+        is_bound = method.is_bound if found.about.is_bound is None else found.about.is_bound
+        value = float(part.constant[0] - found.free_energy[0])
+        if is_bound and found.status[0] in (CONVERGED, OUT_OF_STEPS) and np.isfinite(value) and value > best:
+            best, by = value, str(method)
+    return best, by

@@ -1,0 +1,110 @@
+"""Rows of evidence that differ from a given one in an observation or two, answered in one batch."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from plefka.errors import InvalidEvidence, InvalidInput
+from plefka.inference.infer import DEFAULT_METHOD, infer
+from plefka.inference.solution import InferenceFailed, Solution, Status
+from plefka.methods.library import Method
+from plefka.methods.posterior import EXACT, OBSERVED, Accuracy
+from plefka.networks.belief import BeliefNetwork
+from plefka.reduction.contradictions import named
+from plefka.reduction.evidence import Evidence, as_evidence
+
+UNKNOWN = np.nan  # in a change: whatever was known of the unit is forgotten
+Change = Mapping[int, float]
+
+
+@dataclass(frozen=True, eq=False)
+class WhatIf:
+    """A row of evidence, and the method that answers what would be if it were another."""
+
+    network: BeliefNetwork
+    evidence: Evidence
+    method: str | Method
+
+    @classmethod
+    def of(cls, network: BeliefNetwork, evidence: Any, method: str | Method | None, verb: str) -> "WhatIf":
+        """Of a single network and a single row."""
+        if not isinstance(network, BeliefNetwork) or network.stack is not None:
+            kind = "a stack" if isinstance(network, BeliefNetwork) else type(network).__name__
+            raise InvalidInput(f"{verb} takes one BeliefNetwork; got {kind}.")
+        given = as_evidence(network, evidence)
+        if len(given.rows) > 1:
+            raise InvalidEvidence(f"{verb} takes one row of evidence; got {len(given.rows)}. Ask about one at a time.")
+        return cls(network, given, method or DEFAULT_METHOD)
+
+    @property
+    def informed(self) -> np.ndarray:
+        """The units of which something is known."""
+        return np.flatnonzero(self.evidence.informed[0])
+
+    @property
+    def hidden(self) -> np.ndarray:
+        """Which units are hidden, (n,)."""
+        return np.isnan(self.evidence.rows[0])
+
+    def answers(self, changes: Sequence[Change]) -> Solution:
+        """A batch with a row for each change; the first one must have an answer."""
+        given = self.evidence.take(np.zeros(len(changes), int))
+        rows = given.rows.copy()
+        tilt = None if given.tilt is None else given.tilt.copy()
+        for row, change in enumerate(changes):
+            for unit, state in change.items():
+                rows[row, unit] = state
+                if tilt is not None and np.isnan(state):
+                    tilt[row, unit] = 0.0
+        changed = given._replace(rows=rows, tilt=tilt, batched=True)
+        solution = infer(self.network, changed, self.method, throw=False)
+        if solution.status[0] is not Status.CONVERGED:
+            raise InferenceFailed(named(solution.row(0)))
+        return solution
+
+
+def answered(solution: Solution, values: np.ndarray) -> np.ndarray:
+    """The values of the rows, nan for those without an answer."""
+    return np.where(solution.converged, values, np.nan)
+
+
+def weakest(codes: Any) -> Accuracy:
+    """What a number is that follows from several: exact where all of them are, or observed."""
+    codes = np.asarray(codes)
+    return Accuracy.EXACT if np.all((codes == EXACT) | (codes == OBSERVED)) else Accuracy.ESTIMATE
+
+
+def how_computed(method: str, accuracies: Sequence[Accuracy]) -> str:
+    """The line of a printed result that says by what it was computed, and what its numbers are."""
+    if all(each is Accuracy.EXACT for each in accuracies):
+        return f"computed by {method}; all numbers are exact"
+    some = any(each is Accuracy.EXACT for each in accuracies)
+    return f"computed by {method}{'; numbers with ~ are estimates' if some else ', an approximation'}"
+
+
+def mark_of(accuracy: Accuracy, accuracies: Sequence[Accuracy]) -> str:
+    """What stands in front of a number that is an estimate beside others that are exact."""
+    return "~" if accuracy is Accuracy.ESTIMATE and Accuracy.EXACT in accuracies else ""
+
+
+def log_odds(probability: Any) -> Float[np.ndarray, "..."]:
+    """ln p / (1 - p), infinite where it is certain."""
+    p = np.asarray(probability, float)
+    with np.errstate(divide="ignore"):
+        return np.log(p) - np.log1p(-p)
+
+
+def difference(a: Any, b: Any) -> Float[np.ndarray, "..."]:
+    """a - b of log-odds; nothing changes where both are infinite and equal."""
+    a, b = np.broadcast_arrays(np.asarray(a, float), np.asarray(b, float))
+    return np.where(a == b, 0.0, np.subtract(a, b, where=a != b, out=np.zeros(a.shape)))
+
+
+def entropy(p: Any) -> Float[np.ndarray, "..."]:
+    """Of a unit that is on with probability p, in nats."""
+    p = np.asarray(p, float)
+    off = 1 - p
+    return -(p * np.log(np.where(p > 0, p, 1)) + off * np.log(np.where(off > 0, off, 1)))

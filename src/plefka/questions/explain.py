@@ -1,0 +1,271 @@
+"""Explanations: how far each observation moved the log-odds of a unit, and which further one would move them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from plefka.errors import InvalidEvidence
+from plefka.inference.ranking import check_top
+from plefka.methods.library import Method
+from plefka.methods.posterior import Accuracy
+from plefka.networks.belief import BeliefNetwork
+from plefka.questions.changed_evidence import (
+    UNKNOWN,
+    WhatIf,
+    answered,
+    difference,
+    how_computed,
+    log_odds,
+    mark_of,
+    weakest,
+)
+from plefka.reduction.evidence import Evidence
+from plefka.tables.text import text_table
+
+
+@dataclass(frozen=True)
+class Moved:
+    """An observation, and how much it moved the log-odds of the unit.
+
+    The `shift` is the log-odds with this observation minus the log-odds without it. The `accuracy` says whether all
+    numbers here are exact, or estimates.
+    """
+
+    unit: str
+    state: str  # "on", "off", or "likely on", "likely off" where it was observed softly
+    shift: float
+    probability: float  # of the unit without this observation
+    accuracy: Accuracy = Accuracy.ESTIMATE
+
+
+@dataclass(frozen=True)
+class WouldMove:
+    """A possible observation of a hidden unit, and how much it would move the log-odds of the explained unit.
+
+    The `accuracy` says whether all numbers here are exact, or estimates.
+    """
+
+    unit: str
+    state: str
+    shift: float
+    probability: float  # of the unit with this observation
+    chance: float  # of this observation, given the evidence
+    accuracy: Accuracy = Accuracy.ESTIMATE
+
+
+@dataclass(frozen=True, repr=False)
+class Explanation:
+    """The result of `explain`: why a unit has its posterior probability. `print` shows it as a table.
+
+    - `unit`: the name of the unit.
+    - `probability`, `log_odds`: P(on | evidence) of the unit, and its log-odds.
+    - `prior`, `prior_log_odds`: the same without any evidence.
+    - `observations`: how much each observation moved the log-odds, the largest shift first. Observations that carry the
+        same information, or that explain each other away, share their effect, so the shifts need not add up.
+    - `changes`: further observations that would move the log-odds most.
+    - `method`, `notes`: how the probabilities were computed.
+    - `accuracy`, `prior_accuracy`: whether `probability` and `prior` are exact, or estimates; observations and changes
+        have their own. `is_exact`: whether all of it is exact.
+
+    **Example:**
+
+    >>> import plefka as pf
+    >>> why = pf.explain(pf.example("espresso"), {"slow_flow": 1, "thin_crema": 1}, "stale_beans")
+    >>> why.observations[0].unit
+    'thin_crema'
+    """
+
+    unit: str
+    probability: float
+    prior: float
+    observations: tuple[Moved, ...]
+    changes: tuple[WouldMove, ...]
+    method: str
+    notes: tuple[str, ...]
+    is_exact: bool
+    accuracy: Accuracy = Accuracy.ESTIMATE
+    prior_accuracy: Accuracy = Accuracy.ESTIMATE
+
+    @property
+    def log_odds(self) -> float:
+        return float(log_odds(self.probability))
+
+    @property
+    def prior_log_odds(self) -> float:
+        return float(log_odds(self.prior))
+
+    def to_frame(self) -> Any:
+        """A DataFrame with a row for each observation that was made, and for each that could be made."""
+        from plefka.runtime.extras import pandas
+
+        observed = [{"kind": "observed", **vars(each)} for each in self.observations]
+        possible = [{"kind": "possible", **vars(each)} for each in self.changes]
+        columns = ["kind", "unit", "state", "shift", "probability", "chance", "accuracy"]
+        return pandas().DataFrame([*observed, *possible], columns=columns)
+
+    def __repr__(self) -> str:
+        return f"<Explanation of {self.unit!r} by {self.method}: probability {self.probability:.4g}>"
+
+    def __str__(self) -> str:
+        all_of_it = [self.accuracy, self.prior_accuracy, *(z.accuracy for z in (*self.observations, *self.changes))]
+
+        def mark(accuracy: Accuracy, number: str) -> str:
+            return mark_of(accuracy, all_of_it) + number
+
+        now, before = mark(self.accuracy, f"{self.probability:.6f}"), mark(self.prior_accuracy, f"{self.prior:.6f}")
+        lines = [
+            f"P({self.unit} on | evidence) = {now}, log-odds {self.log_odds:+.3f}",
+            f"P({self.unit} on) = {before}, log-odds {self.prior_log_odds:+.3f}",
+            how_computed(self.method, all_of_it),
+            *self.notes,
+        ]
+        if self.observations:
+            header = ("observed", "state", "moved log-odds by", f"P({self.unit} on) without it")
+            rows = [
+                (o.unit, o.state, f"{o.shift:+.3f}", mark(o.accuracy, f"{o.probability:.6f}"))
+                for o in self.observations
+            ]
+            lines += ["", text_table(header, rows)]
+        if self.changes:
+            header = ("if observed", "state", "would move log-odds by", f"P({self.unit} on) with it", "chance")
+            rows = [
+                (c.unit, c.state, f"{c.shift:+.3f}", mark(c.accuracy, f"{c.probability:.6f}"), f"{c.chance:.3f}")
+                for c in self.changes
+            ]
+            lines += ["", text_table(header, rows)]
+        return "\n".join(lines)
+
+
+def explain(
+    network: BeliefNetwork,
+    evidence: Any,
+    unit: str | int,
+    method: str | Method | None = None,
+    *,
+    candidates: Sequence[str | int] | None = None,
+    top: int = 5,
+) -> Explanation:
+    """How much each observation moved the log-odds of a hidden unit, and which further one would move them most.
+
+    The shift of an observation is the log-odds with all evidence minus the log-odds without this observation. The prior
+    is the probability without any evidence. With an approximate method, all of these are approximations.
+
+    **Arguments:**
+
+    - `network`, `evidence`: a single network and a single row of evidence, as for `infer`.
+    - `unit`: the hidden unit to explain, by name or by index.
+    - `method`: the method for all probabilities, as for `infer`. The default is `auto`.
+    - `candidates`: the hidden units that could be observed next. The default is all hidden units with parents.
+    - `top`: the number of candidates to show, each on and off.
+
+    **Example:**
+
+    >>> import plefka as pf
+    >>> why = pf.explain(pf.example("espresso"), {"slow_flow": 1, "thin_crema": 1}, "stale_beans")
+    >>> for moved in why.observations:
+    ...     print(f"{moved.unit} {moved.state}: {moved.shift:+.2f}")
+    thin_crema on: +1.24
+    slow_flow on: -0.10
+    """
+    check_top(top)
+    what_if = WhatIf.of(network, evidence, method, "explain")
+    asked = network.index(unit)
+    if not what_if.hidden[asked]:
+        raise InvalidEvidence(
+            f"explain needs a hidden unit; {network.names[asked]!r} is observed. Leave it out of the evidence."
+        )
+    informed = what_if.informed
+    solution = what_if.answers(
+        [{}, dict.fromkeys(informed, UNKNOWN), {asked: 1.0}, {asked: 0.0}, *({k: UNKNOWN} for k in informed)]
+    )
+    means, codes = answered(solution, solution.means[:, asked]), solution.codes.means[:, asked]
+    best = _most_moving(what_if, solution.means[2:4], asked, candidates, top) if solution.converged[2:4].all() else []
+    observations, changes = _observations(what_if, informed, means, codes), _changes(what_if, asked, best)
+    accuracies = [weakest(codes[:2]), *(each.accuracy for each in (*observations, *changes))]
+    return Explanation(
+        network.names[asked], float(means[0]), float(means[1]), observations, changes,
+        str(solution.method), solution.notes, all(each is Accuracy.EXACT for each in accuracies),
+        weakest(codes[0]), weakest(codes[1]),
+    )  # fmt: skip
+
+
+def _observations(what_if: WhatIf, informed: np.ndarray, means: np.ndarray, codes: np.ndarray) -> tuple[Moved, ...]:
+    """`means`, `codes`: of the unit with all evidence, and from the fifth on without each observation."""
+    shifts = difference(log_odds(means[0]), log_odds(means[4:]))
+    moved = [
+        Moved(
+            what_if.network.names[unit], _state(what_if.evidence, unit), float(shift), float(mean),
+            weakest((codes[0], code)),
+        )
+        for unit, shift, mean, code in zip(informed, shifts, means[4:], codes[4:], strict=True)
+    ]  # fmt: skip
+    return _largest_first(moved)
+
+
+def _largest_first(moves: list) -> tuple:
+    """By their shifts; those without an answer last."""
+    return tuple(sorted(moves, key=lambda move: (np.isnan(move.shift), -abs(move.shift))))
+
+
+def _state(evidence: Evidence, unit: int) -> str:
+    state = evidence.rows[0, unit]
+    if np.isnan(state):
+        return "likely on" if evidence.tilt[0, unit] > 0 else "likely off"
+    return "on" if state else "off"
+
+
+def _most_moving(what_if: WhatIf, given_unit: np.ndarray, asked: int, candidates: Any, top: int) -> np.ndarray:
+    """The units whose state says most about the unit: by Bayes' rule its odds change by P(state | on) / P(state | off).
+
+    These are the means of all units in the two rows that have the unit on and off.
+    """
+    units = possible_units(what_if, candidates, without=[asked])
+    on, off = given_unit[:, units]
+    shifts = np.maximum(abs(_log_ratio(on, off)), abs(_log_ratio(1 - on, 1 - off)))
+    return units[np.argsort(-shifts, kind="stable")][:top]
+
+
+def _log_ratio(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """ln a / b; 0 where an observation is impossible in any case."""
+    with np.errstate(divide="ignore"):
+        return difference(np.log(a), np.log(b))
+
+
+def possible_units(what_if: WhatIf, candidates: Any, without: Sequence[int] | np.ndarray) -> np.ndarray:
+    """Hidden units that could be observed: the given candidates, or all with parents, or all if none has parents."""
+    network, hidden = what_if.network, what_if.hidden.copy()
+    hidden[np.asarray(without, int)] = False
+    if candidates is None:
+        findings = hidden & ~network.roots
+        return np.flatnonzero(findings if findings.any() else hidden)
+    units = np.array([*dict.fromkeys(network.index(unit) for unit in candidates)], int)
+    taken = units[~hidden[units]]
+    if taken.size:
+        raise InvalidEvidence(
+            f"candidates must be hidden units other than those asked about; got {network.names[taken[0]]!r}."
+        )
+    return units
+
+
+def _changes(what_if: WhatIf, asked: int, units: Sequence[int] | np.ndarray) -> tuple[WouldMove, ...]:
+    """What each unit would do in either state, those that would move most first; states that cannot be are left out."""
+    states = [(int(unit), state) for unit in units for state in (1.0, 0.0)]
+    if not states:
+        return ()
+    solution = what_if.answers([{}, *({unit: state} for unit, state in states)])
+    means = answered(solution, solution.means[:, asked])
+    shifts = difference(log_odds(means[1:]), log_odds(means[0]))
+    with np.errstate(invalid="ignore"):
+        on = solution.log_likelihood[1::2] - solution.log_likelihood[2::2]
+    chance = 1 / (1 + np.exp(-on))
+    chances = np.stack([chance, 1 - chance], axis=1).ravel()
+    codes, whole = solution.codes.means[:, asked], np.reshape(solution.codes.log_partition[1:], (-1, 2))
+    known = [weakest((codes[0], code, *pair)) for code, pair in zip(codes[1:], whole.repeat(2, axis=0), strict=True)]
+    found = [
+        WouldMove(what_if.network.names[unit], "on" if state else "off", float(shift), float(mean), float(p), accuracy)
+        for (unit, state), shift, mean, p, accuracy in zip(states, shifts, means[1:], chances, known, strict=True)
+        if p > 0
+    ]
+    return _largest_first(found)

@@ -1,0 +1,143 @@
+"""How what is left of a network is stored: dense blocks where they are not much larger than its edges, else tables.
+
+Units that are there to fill a size of the ladder up are behind those of their layer, and are never free or counted.
+"""
+
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from plefka.averages.choice import MOST
+from plefka.networks.activations import Activation, Mixed
+from plefka.networks.blocks import Blocks
+from plefka.networks.edge_lists import SUMMED_WIDTHS, TABLE_WIDTHS
+from plefka.networks.edges import Edges
+from plefka.networks.parent_table import ParentTable
+from plefka.networks.storage import Storage
+from plefka.reduction.edge_list import EdgeList
+from plefka.reduction.ladder import rung, table_for
+
+LARGE = 2**16  # numbers from which on a network has a program for its own size
+GATHER = 6  # an entry of a table costs about so many of a dense block
+SMALLEST_DENSE = 48  # units whose full matrix is no burden
+
+
+class StorageLayout(NamedTuple):
+    """Where units are put."""
+
+    storage: Storage
+    place: np.ndarray  # of every unit
+    num_searched: int  # units before those that are free in no row
+
+    @property
+    def size(self) -> int:
+        return self.storage.size
+
+
+def lay_out(
+    edges: EdgeList, ever_free: np.ndarray, layers: np.ndarray | None, rows: int, activation: Activation
+) -> StorageLayout:
+    """The cheapest way to store these edges; `layers`: the layer of every unit, where the network came in layers."""
+    closed_forms, any_parents = activation.has_closed_averages, activation.has_linear_log_off
+    in_degree = int(np.bincount(edges.child, minlength=1).max())
+    if isinstance(activation, Mixed):
+        return _for_sums(edges, ever_free, in_degree, activation.most_summed)
+    levels = layers if layers is not None else _levels(edges)
+    sizes = None if levels is None else _layer_sizes(edges, levels, rows, any_parents)
+    dense = rung(edges.size, rows)
+    table = table_for(edges.size, len(np.unique(edges.child)), in_degree)
+    costs = {
+        "layers": _cost_of_layers(sizes, in_degree, closed_forms),
+        "dense": _cost_of_matrix(dense, in_degree, closed_forms) if sizes is None else np.inf,
+        "table": GATHER * table[1] * table[2] if table else np.inf,
+        "edges": GATHER * 4.0 * len(edges.child) + LARGE,
+    }
+    best = min(costs, key=lambda kind: costs[kind])
+    if best == "layers" and sizes is not None and levels is not None:
+        return _in_layers(edges, ever_free, levels, sizes)
+    if best == "dense":
+        W = np.zeros((edges.weight.shape[1], dense, dense))
+        W[:, edges.child, edges.parent] = edges.weight.T
+        return StorageLayout(Blocks.dense(_unstacked(W)), np.arange(edges.size), dense)
+    if best == "table" and table is not None:
+        return _in_table(edges, ever_free, table)
+    return StorageLayout(edges_of(edges), np.arange(edges.size), edges.size)
+
+
+def _for_sums(edges: EdgeList, ever_free: np.ndarray, in_degree: int, most_summed: int) -> StorageLayout:
+    """Units that are tables have no more parents in the storage than they need: their states are summed over."""
+    table = table_for(edges.size, len(np.unique(edges.child)), in_degree, summed=True)
+    if table is not None and table[2] <= most_summed:
+        return _in_table(edges, ever_free, table)
+    return StorageLayout(edges_of(edges, SUMMED_WIDTHS), np.arange(edges.size), edges.size)
+
+
+def _in_table(edges: EdgeList, ever_free: np.ndarray, table: tuple[int, int, int]) -> StorageLayout:
+    order = np.argsort(~ever_free, kind="stable")
+    place = np.empty(edges.size, int)
+    place[order] = np.arange(edges.size)
+    storage = ParentTable.of_edges(place[edges.child], place[edges.parent], edges.weight, table)
+    return StorageLayout(storage, place, table[0])
+
+
+def edges_of(edges: EdgeList, widths: tuple[int, ...] = TABLE_WIDTHS) -> Edges:
+    """The edges in the order in which a storage keeps them."""
+    order = np.lexsort((edges.parent, edges.child))
+    child, parent = (units[order].astype(np.int32) for units in (edges.child, edges.parent))
+    return Edges.from_lists(_unstacked(edges.weight[order].T), child, parent, edges.size, widths)
+
+
+def _unstacked(weights: np.ndarray) -> np.ndarray:
+    """One for all rows, where there is one."""
+    return weights[0] if len(weights) == 1 else weights
+
+
+def _levels(edges: EdgeList) -> np.ndarray | None:
+    """The length of the longest path to every unit, where each edge leads from one level to the next."""
+    level = np.zeros(edges.size, int)
+    for _ in range(edges.size):
+        below = level.copy()
+        np.maximum.at(below, edges.child, level[edges.parent] + 1)
+        if np.array_equal(below, level):
+            break
+        level = below
+    return level if np.all(level[edges.child] == level[edges.parent] + 1) else None
+
+
+def _layer_sizes(edges: EdgeList, levels: np.ndarray, rows: int, any_parents: bool) -> tuple[int, ...]:
+    counts = np.bincount(levels, minlength=2)
+    if len(edges.child) > LARGE:
+        return tuple(map(int, counts))
+    return tuple(rung(int(count), rows, any_parents=any_parents) for count in counts)
+
+
+def _cost_of_layers(sizes: tuple[int, ...] | None, in_degree: int, closed_forms: bool) -> float:
+    if sizes is None or not _allowed(max(sizes[:-1]), in_degree, closed_forms):
+        return np.inf
+    return float(sum(above * below for above, below in pairwise(sizes)))
+
+
+def _cost_of_matrix(size: int, in_degree: int, closed_forms: bool) -> float:
+    return size**2 if size <= SMALLEST_DENSE and _allowed(size, in_degree, closed_forms) else np.inf
+
+
+def _allowed(parents: int, in_degree: int, closed_forms: bool) -> bool:
+    """Sums over the states of parents take no more of them than there are."""
+    return closed_forms or parents <= MOST or in_degree > MOST
+
+
+def _in_layers(edges: EdgeList, ever_free: np.ndarray, levels: np.ndarray, sizes: tuple[int, ...]) -> StorageLayout:
+    starts = np.cumsum((0, *sizes))
+    order = np.argsort(levels, kind="stable")
+    rank = np.empty(edges.size, int)
+    rank[order] = np.arange(edges.size) - np.searchsorted(levels[order], levels[order])
+    blocks = []
+    for level, (above, below) in enumerate(pairwise(sizes)):
+        here = levels[edges.child] == level + 1
+        W = np.zeros((edges.weight.shape[1], below, above))
+        W[:, rank[edges.child[here]], rank[edges.parent[here]]] = edges.weight[here].T
+        blocks.append(_unstacked(W))
+    last = len(sizes) - 1
+    head = starts[last] if last > 0 and not ever_free[levels == last].any() else starts[-1]
+    return StorageLayout(Blocks.layered(blocks, sizes), starts[levels] + rank, int(head))

@@ -1,0 +1,157 @@
+"""Which observations contradict each other, where evidence has probability zero.
+
+A set of observations that is impossible, and possible without any one of them. Of a list that is impossible as a whole,
+the last observation of its shortest impossible beginning must be part of such a set, and so on with the observations
+before it: a few tests for each of them. What single units rule out is tested first, which is quick, and then exact
+inference on the few observations that are left.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import cast
+
+import numpy as np
+
+from plefka.errors import InvalidInput, listed
+from plefka.exact.cheapest_sum import Exactly
+from plefka.inference.solution import Solution, Status
+from plefka.networks.belief import BeliefNetwork
+from plefka.reduction.evidence import Evidence
+from plefka.reduction.possible import Possible
+from plefka.reduction.reduce import reduce
+
+SECONDS = 2.0  # of exact inference, as predicted, for one contradiction
+MOST_NAMED = 20  # observations in a message
+UNKNOWN = "the observations that contradict each other could not be found, because exact inference would take too long"
+PERHAPS_FEWER = "; a smaller set may already be impossible, but exact inference would take too long to find it"
+
+
+@dataclass(frozen=True)
+class Contradiction:
+    """Observations that cannot all be true; `is_minimal`: all but any one of them can."""
+
+    states: dict[int, int]
+    is_minimal: bool
+
+    def sentence(self, network: BeliefNetwork) -> str:
+        """'the observations fever=yes, cold=no and flu=no cannot all be true', without a full stop."""
+        seen = [f"{network.names[unit]}={network.states[unit][state]}" for unit, state in self.states.items()]
+        if len(seen) == 1:
+            return f"the observation {seen[0]} cannot be true"
+        *others, last = seen
+        named = listed(seen, MOST_NAMED) if len(seen) > MOST_NAMED else f"{', '.join(others)} and {last}"
+        which = "both" if len(seen) == 2 else "all"
+        return f"the observations {named} cannot {which} be true{'' if self.is_minimal else PERHAPS_FEWER}"
+
+
+def named(solution: Solution) -> Solution:
+    """The solution of a single row with a note that names the contradiction, where the evidence is impossible."""
+    if np.atleast_1d(solution.status).tolist() != [Status.IMPOSSIBLE] or solution.network.stack is not None:
+        return solution
+    found = sentence(cast(BeliefNetwork, solution.network), solution.evidence.rows[0])
+    return replace(solution, notes=(*solution.notes, found))
+
+
+def in_words(solution: Solution, row: int | None) -> str | None:
+    """The contradiction of a row that is impossible; None of any other row."""
+    status = np.atleast_1d(solution.status)
+    if row is None and len(status) > 1:
+        raise InvalidInput(f"row must be one of the {len(status)} rows of this batch; got none. Say which.")
+    number = 0 if row is None else row
+    if not isinstance(number, int | np.integer) or not -len(status) <= number < len(status):
+        raise InvalidInput(f"row must be a whole number from 0 to {len(status) - 1}; got {row!r}.")
+    if status[number] is not Status.IMPOSSIBLE:
+        return None
+    network = solution.network if solution.network.stack is None else solution.network.take(number)
+    return sentence(cast(BeliefNetwork, network), np.asarray(solution.evidence.rows)[number])
+
+
+def sentence(network: BeliefNetwork, row: np.ndarray) -> str:
+    """What contradicts what in a row of evidence that is impossible, or that it could not be found."""
+    found = contradiction(network, row)
+    return UNKNOWN if found is None else found.sentence(network)
+
+
+def contradiction(network: BeliefNetwork, row: np.ndarray) -> Contradiction | None:
+    """Observations of a row, as few as can be found, that are impossible; None where that is not seen."""
+    test, units = _Test(network, row), np.flatnonzero(~np.isnan(row))
+    if test.by_unit(units):
+        units = _smallest(units, lambda some: test.by_unit(some) is True)
+    elif not test(units):
+        return None
+    is_minimal = test.is_minimal(units)
+    if not is_minimal:
+        units = _smallest(units, lambda some: test(some) is True)
+        is_minimal = test.is_minimal(units)
+    return Contradiction({unit: int(row[unit]) for unit in np.sort(units).tolist()}, is_minimal)
+
+
+def _smallest(units: np.ndarray, is_impossible: Callable[[np.ndarray], bool]) -> np.ndarray:
+    """A part of an impossible set that is impossible and, as far as is seen, has no part that is."""
+    core, order = units[:0], units
+    while not is_impossible(core):
+
+        def begins(count: int, core: np.ndarray = core, order: np.ndarray = order) -> bool:
+            return is_impossible(np.concatenate([core, order[:count]]))
+
+        count = _shortest(begins, len(order))
+        core, order = np.append(core, order[count - 1]), order[: count - 1]
+    return core
+
+
+def _shortest(is_impossible: Callable[[int], bool], high: int) -> int:
+    """How long the shortest impossible beginning of a list is, all of which is: by steps from the end, then halves."""
+    low, step = 0, 1
+    while high - low > 1:
+        middle = max(high - step, (low + high) // 2)
+        if is_impossible(middle):
+            high, step = middle, 2 * step
+        else:
+            low = middle
+    return high
+
+
+class _Test:
+    """Whether observations are impossible: by what units rule out, then by exact inference while there is time."""
+
+    def __init__(self, network: BeliefNetwork, row: np.ndarray):
+        self.network, self.row, self.seconds = network, row, SECONDS
+        self._possible = Possible(network, np.flatnonzero(~np.isnan(row)).tolist())
+        self._known: dict[bytes, bool | None] = {}
+
+    def by_unit(self, units: np.ndarray) -> bool | None:
+        """None where single units do not see it."""
+        return self._possible.is_ruled_out(units, self.row[units].astype(int))
+
+    def __call__(self, units: np.ndarray) -> bool | None:
+        """None where it would take too long to know."""
+        key = np.sort(units).tobytes()
+        if key not in self._known:
+            found = self.by_unit(units)
+            self._known[key] = self._exactly(units) if found is None else found
+        return self._known[key]
+
+    def is_minimal(self, units: np.ndarray) -> bool:
+        """Whether observations are known to be possible without any one of them."""
+        return all(self(np.delete(units, k)) is False for k in range(len(units)))
+
+    def _exactly(self, units: np.ndarray) -> bool | None:
+        start = time.perf_counter()
+        try:
+            return self._looked_at(units)
+        finally:
+            self.seconds -= time.perf_counter() - start
+
+    def _looked_at(self, units: np.ndarray) -> bool | None:
+        if self.seconds < 0:
+            return None
+        row = np.full((1, self.network.size), np.nan)
+        row[0, units] = self.row[units]
+        reduction = reduce(self.network, Evidence(row, batched=True))
+        if reduction.impossible[0]:
+            return True
+        ways = [Exactly.of(part) for part in reduction.parts]
+        if sum(way.seconds for way in ways) > self.seconds:
+            return None
+        return any(np.isneginf(way.sums("float64")[0]).any() for way in ways)

@@ -1,0 +1,179 @@
+"""The edges of a network as reductions use them: sums over the parents, and over the children, of every unit.
+
+Arrays are (units, rows). `EdgeList` is NumPy's, for numbers that can be looked at; `TracedEdges` is the same inside a
+user's trace, with derivatives.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import scipy.sparse as sp
+
+from plefka.networks.activations import AnyArray
+from plefka.networks.propagation import map_edges_up, settled_along
+from plefka.networks.storage import Products, Storage
+from plefka.reduction.topological_sweep import Order
+
+CERTAIN_WEIGHT = 1e30  # an infinite weight as a number: no other sum comes near it, and 0 times it is 0
+
+
+@dataclass(frozen=True, eq=False)
+class EdgeList:
+    """weight[e] (or weight[e, row]) leads from parent[e] to child[e]; edges without weight are not listed."""
+
+    child: np.ndarray
+    parent: np.ndarray
+    weight: np.ndarray  # (edges, 1 or rows)
+    size: int
+
+    @property
+    def xp(self):
+        """The array namespace that goes with these edges."""
+        return np
+
+    @classmethod
+    def of(cls, storage: Storage) -> "EdgeList":
+        """All edges of a network, or of the networks of a stack, each of which is a row."""
+        return cls(*storage.edge_list(), storage.size)
+
+    def take(self, edges: AnyArray) -> "EdgeList":
+        """Some of the edges."""
+        return EdgeList(self.child[edges], self.parent[edges], self.weight[edges], self.size)
+
+    def of_rows(self, rows: Any) -> "EdgeList":
+        """The same edges with the weights of some rows, where each row has its own."""
+        weight = self.weight if self.weight.shape[1] == 1 else self.weight[:, rows]
+        return EdgeList(self.child, self.parent, weight, self.size)
+
+    def down(self, function: Callable, children: tuple = (), parents: tuple = ()) -> np.ndarray:
+        """sum_j function(w_ij, terms of child i..., terms of parent j...) for every unit i."""
+        ends = [z[self.child] for z in children] + [z[self.parent] for z in parents]
+        return self._summed(function(self.weight, *ends), self._by_child, self.child)
+
+    def up(self, function: Callable, values: np.ndarray, parents: tuple = ()) -> np.ndarray:
+        """sum_i z_i function(w_ij, terms of parent j...) for every unit j."""
+        terms = values[self.child] * function(self.weight, *(z[self.parent] for z in parents))
+        return self._summed(terms, self._by_parent, self.parent)
+
+    def _summed(self, by_edge: np.ndarray, collect: Callable, unit: np.ndarray) -> np.ndarray:
+        if by_edge.shape[1] == 1:
+            return np.bincount(unit, by_edge[:, 0], self.size)[:, None]
+        return collect() @ by_edge
+
+    def _by_child(self) -> sp.csr_array:
+        return self._collects[0]
+
+    def _by_parent(self) -> sp.csr_array:
+        return self._collects[1]
+
+    @cached_property
+    def _collects(self) -> tuple[sp.csr_array, sp.csr_array]:
+        count = len(self.child)
+        ones, edge = np.ones(count), np.arange(count)
+        by_child, by_parent = (
+            sp.csr_array((ones, (unit, edge)), shape=(self.size, count)) for unit in (self.child, self.parent)
+        )
+        return by_child, by_parent
+
+    @cached_property
+    def order(self) -> Order:
+        """Units after their parents, and before their children."""
+        return Order(self.child, self.parent, self.size)
+
+    def descend(self, edge: Callable, unit: Callable, parents: tuple = (), own: tuple = ()) -> np.ndarray:
+        """values_i = unit(xp, sums over the parents j of edge(xp, w_ij, values_j, terms of j...), own terms of i...).
+
+        `edge` gives a tuple of terms, of which each has a sum of its own.
+        """
+        return self.order.downwards.follow(edge, unit, self.weight, parents, own)
+
+    def ascend(self, coefficient: Callable, unit: Callable, own: tuple = ()) -> np.ndarray:
+        """values_j = unit(xp, sum over the children i of values_i coefficient(xp, w_ij, own terms of j...), own...)."""
+        factor = np.asarray(coefficient(np, self.weight, *(z[self.parent] for z in own)), float)
+        return self.order.upwards.follow(_product, unit, factor, (), own)
+
+    def attempted(self, attempt: Callable, fails: Callable, nothing: np.ndarray) -> Any:
+        """attempt(without) with as much left out, from nothing on, as is needed for fails(attempt) to be empty."""
+        while (failing := fails(found := attempt(nothing))).any():
+            nothing = nothing | failing
+        return found
+
+    def where_any(self, mask: np.ndarray, function: Callable, otherwise: Any) -> Any:
+        """function() where the mask is set anywhere."""
+        return function() if mask.any() else otherwise
+
+
+class TracedEdges(eqx.Module):
+    """The same for weights or evidence inside a trace."""
+
+    weights: Products
+    size: int = eqx.field(static=True)
+
+    @classmethod
+    def of(cls, storage: Storage, rows: int) -> "TracedEdges":
+        return cls(storage.open_for_reduction(CERTAIN_WEIGHT, rows), storage.size)
+
+    @property
+    def xp(self):
+        return jnp
+
+    def down(self, function: Callable, children: tuple = (), parents: tuple = ()) -> Any:
+        return self.weights.map_edges(lambda *terms: (function(*terms),), children, parents)[0]
+
+    def up(self, function: Callable, values: Any, parents: tuple = ()) -> Any:
+        return map_edges_up(self.weights, function, values, parents)
+
+    def descend(self, edge: Callable, unit: Callable, parents: tuple = (), own: tuple = ()) -> Any:
+        def once(arguments, values):
+            edges, parents, own = arguments
+            sums = edges.weights.map_edges(lambda *ends: edge(jnp, *ends), (), (values, *parents))
+            return unit(jnp, *sums, *own)
+
+        return self._settled(once, (self, parents, own))
+
+    def ascend(self, coefficient: Callable, unit: Callable, own: tuple = ()) -> Any:
+        def once(arguments, values):
+            edges, own = arguments
+            return unit(jnp, edges.up(lambda w, *ends: coefficient(jnp, w, *ends), values, own), *own)
+
+        return self._settled(once, (self, own))
+
+    def _settled(self, once: Callable, arguments: Any) -> Any:
+        """values = once(arguments, values), by repetition."""
+        like = max(jax.tree.leaves(arguments[1:]), key=lambda z: z.size)
+        return settled_along(once, arguments, jnp.zeros(like.shape, jnp.zeros(()).dtype))
+
+    def attempted(self, attempt: Callable, fails: Callable, nothing: Any) -> Any:
+        def once(state):
+            without = state[0] | state[1]
+            return without, fails(attempt(without))
+
+        without, _ = jax.lax.while_loop(lambda state: jnp.any(state[1]), once, once((nothing, nothing)))
+        return attempt(jax.lax.stop_gradient(without))
+
+    def where_any(self, mask: Any, function: Callable, otherwise: Any) -> Any:
+        return jax.lax.cond(jnp.any(mask), function, lambda: otherwise)
+
+
+Edges = EdgeList | TracedEdges
+
+
+def _product(xp: Any, factor: Any, value: Any) -> tuple:
+    return (factor * value,)
+
+
+def alike(function: Callable, edges: Edges, mask: Any) -> Any:
+    """function(edges, mask), which asks only where edges are: once, where all rows have the same edges and mask."""
+    if not isinstance(edges, EdgeList) or mask.shape[1] == 1:
+        return function(edges, mask)
+    is_edge = edges.weight != 0
+    if (is_edge != is_edge[:, :1]).any() or (mask != mask[:, :1]).any():
+        return function(edges, mask)
+    first = EdgeList(edges.child, edges.parent, is_edge[:, :1] * 1.0, edges.size)
+    return np.broadcast_to(function(first, mask[:, :1]), mask.shape)

@@ -1,0 +1,268 @@
+"""From what users have (nothing, a dictionary, an array, a DataFrame) to rows: a number per unit, nan where hidden."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, cast
+
+import jax.numpy as jnp
+import numpy as np
+
+from plefka.errors import InvalidEvidence, nearest
+from plefka.networks.conventions import as_off_and_on, in_words, rows_of_off_and_on
+from plefka.networks.network import Network
+from plefka.runtime.precision import is_traced
+from plefka.tables.columns import is_frame, of_frame
+from plefka.tables.roles import roles_of
+from plefka.tables.table import saying
+from plefka.tables.values import NO_STATE, Own, hint, is_numeric, meaning, own_text, states_of
+
+
+@dataclass(frozen=True)
+class Likelihood:
+    """Soft evidence: how probable what was seen is if the unit is on, and if it is off. Only their ratio moves means.
+
+    `{"fever": Likelihood(on=0.9, off=0.2)}` is a thermometer that shows fever in 90 of 100 patients who have it, and in
+    20 of 100 who have not. Inside a JAX trace both numbers may be traced, and must be above 0.
+
+    >>> import plefka as pf
+    >>> solution = pf.infer(pf.example("espresso"), {"slow_flow": pf.Likelihood(on=0.9, off=0.2)}, "exact")
+    >>> round(solution["limescale"], 3) > round(pf.infer(pf.example("espresso"), {}, "exact")["limescale"], 3)
+    True
+    """
+
+    on: float
+    off: float
+
+    def __post_init__(self):
+        if self.is_traced:
+            return
+        for value in (self.on, self.off):
+            if not isinstance(value, int | float | np.number) or not 0 <= value < math.inf:
+                raise InvalidEvidence(
+                    f"a Likelihood must have two numbers of at least 0; got on={self.on}, off={self.off}."
+                )
+        if self.on == self.off == 0:
+            raise InvalidEvidence("a Likelihood must be above 0 for at least one of the states; got on=0, off=0.")
+
+    @property
+    def is_hard(self) -> bool:
+        """Whether it leaves one state only."""
+        return not self.is_traced and (self.on == 0 or self.off == 0)
+
+    @property
+    def is_traced(self) -> bool:
+        """Whether its numbers belong to a trace of JAX, where they must be above 0 and are not checked."""
+        return is_traced(self.on, self.off)
+
+
+class Evidence(NamedTuple):
+    """Rows of evidence, of one network or one for each network of a stack.
+
+    Soft evidence multiplies the weight of a state S by exp(offset + sum_i tilt_i S_i).
+    """
+
+    rows: Any  # (B, n): 0, 1, or nan where hidden
+    tilt: Any = None  # (B, n), or None where there is no soft evidence
+    offset: Any = None  # (B,)
+    batched: bool = False
+    wanted: Any = None  # (n,): the units whose means are asked for, and all above them; None for all units
+
+    def take(self, index: Any) -> "Evidence":
+        """Some of the rows."""
+        return self._replace(
+            rows=self.rows[index],
+            tilt=None if self.tilt is None else self.tilt[index],
+            offset=None if self.offset is None else self.offset[index],
+        )
+
+    @property
+    def highest(self) -> Any:
+        """What ln P(evidence) cannot exceed: 0, or as much as soft evidence multiplies the weight of a state with."""
+        return 0.0 if self.tilt is None else self.offset + np.maximum(self.tilt, 0).sum(1)
+
+    @property
+    def informed(self) -> Any:
+        """Where something is known of a unit, for certain or not."""
+        seen = self.rows == self.rows
+        return seen if self.tilt is None else seen | (self.tilt != 0)
+
+
+def as_rows(network: Network, evidence: Any) -> tuple[Any, bool]:
+    """Rows (B, n) of certain evidence with nan for hidden units, and whether a batch was asked for."""
+    found = as_evidence(network, evidence)
+    if found.tilt is not None:
+        raise InvalidEvidence("evidence must be 0 or 1 here; got a Likelihood. pf.infer takes soft evidence.")
+    return found.rows, found.batched
+
+
+def as_evidence(network: Network, evidence: Any) -> Evidence:
+    """What is known of the units, row by row, checked."""
+    if isinstance(evidence, Evidence):
+        return _checked(network, evidence)
+    if evidence is None or isinstance(evidence, Mapping):
+        found = _from_mappings(network, [evidence or {}]).take(0)
+    elif isinstance(evidence, Sequence) and len(evidence) > 0 and isinstance(evidence[0], Mapping):
+        found = _from_mappings(network, [_mapping(row, k) for k, row in enumerate(evidence)])
+    elif is_frame(evidence):
+        found = _from_frame(network, evidence)
+    elif hasattr(evidence, "index") and hasattr(evidence, "items"):  # a Series: one row of a DataFrame
+        found = _from_frame(network, cast(Any, evidence).to_frame().T).take(0)
+    else:
+        found = Evidence(_from_array(network, evidence))
+        if network.values != (0, 1):
+            found = found._replace(rows=rows_of_off_and_on(network, found.rows))
+    if found.rows.shape[0] == 0:
+        raise InvalidEvidence(f"a batch of evidence must have at least one row; got shape {found.rows.shape}.")
+    batched = found.rows.ndim == 2 or network.stack is not None
+    return _checked(network, (found if found.rows.ndim == 2 else found.take(None))._replace(batched=batched))
+
+
+def _checked(network: Network, found: Evidence) -> Evidence:
+    """Rows (B, n), one for each network of a stack, of numbers that are states."""
+    found = _one_per_network(network, found)
+    if not is_traced(found.rows):
+        _check_values(network, found.rows)
+    return found
+
+
+def _mapping(row: Any, number: int) -> Mapping:
+    if not isinstance(row, Mapping):
+        raise InvalidEvidence(
+            f"every row in a list of dictionaries must be a dictionary; got {type(row).__name__} in row {number}. "
+            "Use {} for a row in which nothing is observed."
+        )
+    return row
+
+
+def _from_mappings(network: Network, evidence: Sequence[Mapping]) -> Evidence:
+    rows, odds = np.full((len(evidence), network.size), np.nan), _Odds((len(evidence), network.size))
+    for row, states in enumerate(evidence):
+        seen = set()
+        for unit, state in states.items():
+            position = network.index(unit)
+            if position in seen:
+                raise InvalidEvidence(f"unit {network.names[position]!r} is observed twice, by name and by index.")
+            seen.add(position)
+            soft = isinstance(state, Likelihood)
+            rows[row, position] = odds.read(row, position, state) if soft else _state(network, position, state)
+    return odds.with_rows(rows)
+
+
+class _Odds:
+    """Soft evidence as it is being read."""
+
+    def __init__(self, shape: tuple[int, int]):
+        self.tilt, self.offset, self.any = np.zeros(shape), np.zeros(shape[0]), False
+        self.traced: list[tuple[int, int, Likelihood]] = []
+
+    def read(self, row: int, unit: int, likelihood: Likelihood) -> float:
+        """The state of the unit: nan, or what is left where one state is excluded."""
+        self.any = True
+        if likelihood.is_hard:
+            self.offset[row] += math.log(likelihood.on + likelihood.off)
+            return float(likelihood.on > 0)
+        if likelihood.is_traced:
+            self.traced.append((row, unit, likelihood))
+            return math.nan
+        self.tilt[row, unit] = math.log(likelihood.on) - math.log(likelihood.off)
+        self.offset[row] += math.log(likelihood.off)
+        return math.nan
+
+    def with_rows(self, rows: np.ndarray) -> Evidence:
+        tilt, offset = self.tilt, self.offset
+        for row, unit, likelihood in self.traced:
+            on, off = jnp.log(likelihood.on), jnp.log(likelihood.off)
+            tilt, offset = jnp.asarray(tilt).at[row, unit].set(on - off), jnp.asarray(offset).at[row].add(off)
+        return Evidence(rows, tilt, offset) if self.any else Evidence(rows)
+
+
+def _state(network: Network, unit: int, state: Any) -> float:
+    """0, 1, or nan where it is missing, from a number or from a word for one of the unit's states."""
+    own = _own(network, unit)
+    found = meaning(as_off_and_on(network, state), own)
+    if found == NO_STATE:
+        raise InvalidEvidence(
+            f"the state of unit {network.names[unit]!r} must be {in_words(network)}{own_text(own)}; got {state!r}."
+            f"{nearest(state, own or ()) if isinstance(state, str) else ''} Leave a unit out to keep it hidden, "
+            "or pass a Likelihood(on, off) if the observation is uncertain."
+        )
+    return found
+
+
+def _own(network: Network, unit: int) -> Own:
+    return None if network.given_states is None else network.given_states[unit]
+
+
+def _from_frame(network: Network, frame: Any) -> Evidence:
+    """Columns that only name the rows are left out, and a warning says so."""
+    columns = of_frame(frame)
+    with saying(InvalidEvidence):
+        places = {name: unit for unit, name in enumerate(network.names)}
+        roles = roles_of(columns, places)
+    roles.report()
+    rows, odds = np.full((len(columns), network.size), np.nan), _Odds((len(columns), network.size))
+    for name, at in zip(roles.names or (), roles.units, strict=True):
+        rows[:, places[name]] = _numbers(network, columns.values[at], places[name], odds)
+    return odds.with_rows(rows)
+
+
+def _numbers(network: Network, values: Any, unit: int, odds: _Odds) -> np.ndarray:
+    """The states of a unit in all rows."""
+    own, (off, on) = _own(network, unit), network.values
+    if network.values != (0, 1) and not is_numeric(values):
+        values = np.array([as_off_and_on(network, value) for value in values], object)
+    found = states_of(as_off_and_on(network, values) if is_numeric(values) else values, own)
+    for row in np.flatnonzero(found == NO_STATE).tolist():
+        value = values[row]
+        if not isinstance(value, Likelihood):
+            raise InvalidEvidence(
+                f"row {row}: the states of unit {network.names[unit]!r} must be {off}, {on} or nan{own_text(own)}; "
+                f"got {value if is_numeric(values) else repr(value)}.{hint(value, own)}"
+            )
+        found[row] = odds.read(row, unit, value)
+    return found
+
+
+def _from_array(network: Network, evidence: Any) -> Any:
+    rows = evidence if is_traced(evidence) else _numbers_in_array(evidence)
+    if rows.ndim not in (1, 2) or rows.shape[-1] != network.size:
+        raise InvalidEvidence(
+            f"an array of evidence must have one column for each unit, with nan for hidden units: shape "
+            f"({network.size},) or (rows, {network.size}); got shape {rows.shape}."
+        )
+    return rows
+
+
+def _numbers_in_array(evidence: Any) -> np.ndarray:
+    try:
+        if isinstance(evidence, np.ma.MaskedArray):
+            return np.where(np.ma.getmaskarray(evidence), np.nan, np.asarray(evidence.data, dtype=float))
+        return np.asarray(evidence, dtype=float)
+    except (TypeError, ValueError):
+        raise InvalidEvidence(
+            "evidence must be None, a dictionary {unit: 0 or 1}, an array with nan for hidden units, or a DataFrame; "
+            f"got {type(evidence).__name__}: {str(evidence)[:60]!r}."
+        ) from None
+
+
+def _one_per_network(network: Network, evidence: Evidence) -> Evidence:
+    """A stack takes one row for all networks, or one row for each."""
+    rows = evidence.rows
+    if network.stack is None or rows.shape[0] == network.stack:
+        return evidence
+    if rows.shape[0] != 1:
+        raise InvalidEvidence(
+            f"a stack of {network.stack} networks takes one row of evidence, or {network.stack}; got {rows.shape[0]}."
+        )
+    return evidence.take(np.zeros(network.stack, int))
+
+
+def _check_values(network: Network, rows: np.ndarray) -> None:
+    odd = ~(np.isnan(rows) | (rows == 0) | (rows == 1))
+    if odd.any():
+        row, unit = np.argwhere(odd)[0]
+        raise InvalidEvidence(
+            f"evidence must be 0, 1 or nan (hidden); got {rows[row, unit]:g} for unit {network.names[unit]!r} "
+            f"in row {row}."
+        )

@@ -1,0 +1,101 @@
+"""What a method is asked: a network's energy, and which of its units are unknown. There is no evidence any more."""
+
+from dataclasses import replace
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from plefka.networks.activations import CERTAIN_FIELD, AnyArray, sigmoid
+from plefka.networks.storage import Storage
+from plefka.reduction.models import BeliefModel as BeliefModel
+from plefka.reduction.models import PairModel as PairModel
+from plefka.runtime.plain_module import PlainModule
+
+LARGEST_THETA = 700.0  # means stay at least 1e-304 above 0
+BOTTOMLESS = -1e3  # per unit: a free energy this low will not come back
+
+
+class Question(PlainModule):
+    """Find the free units; arrays are (units, rows).
+
+    The weight of a state S is exp(-E(S) + sum_i tilt_i S_i), where units that are not free have their values.
+    """
+
+    model: Any  # a Model
+    free: AnyArray
+    values: AnyArray  # of units that are not free; 1/2 elsewhere
+    tilt: AnyArray
+    num_searched: int = eqx.field(static=True)  # the units from here on are free in no row
+    constant: Any = None  # (rows,): what is to be added to ln P, if that is known
+
+    @property
+    def size(self) -> int:
+        """How many units there are, those that fill it up included."""
+        return self.free.shape[0]
+
+    @property
+    def num_rows(self) -> int:
+        """How many rows."""
+        return self.free.shape[1]
+
+    @property
+    def storage(self) -> Storage:
+        """The weights as they are kept."""
+        return self.model.weights
+
+    def opened(self, degree: int = 1, *, certain: float = CERTAIN_FIELD, pairs: bool = False) -> "Question":
+        """The same inside a computation, with weights that are ready for products."""
+        free, values, tilt = (jnp.asarray(z) for z in (self.free, self.values, self.tilt))
+        model = self.model.opened(degree, certain=certain, pairs=pairs)
+        return replace(self, model=model, free=free, values=values, tilt=tilt)
+
+    def take(self, rows: Any) -> "Question":
+        """Some of the rows."""
+        free, values, tilt = (z[:, rows] for z in (self.free, self.values, self.tilt))
+        constant = None if self.constant is None else self.constant[rows]
+        return Question(self.model.take(rows), free, values, tilt, self.num_searched, constant)
+
+    def with_model(self, **changes: Any) -> "Question":
+        """The same question of a model with other arrays."""
+        return replace(self, model=replace(self.model, **changes))
+
+    def searching(self, count: int) -> "Question":
+        """The same, where it is known that no unit from `count` on is free."""
+        return replace(self, num_searched=count)
+
+    @property
+    def searched(self) -> AnyArray:
+        """Where they are free, (units that are searched, rows)."""
+        return self.free[: self.num_searched]
+
+    @property
+    def barren(self) -> Any:
+        """Units of a trace that are not known and not searched."""
+        return ~self.free & (self.values == 0.5)
+
+    def means(self, theta: AnyArray) -> Float[Array, "units rows"]:
+        """u_i = sigma(theta_i), or the value."""
+        return self.complete(jnp.where(self.searched, sigmoid(theta), self.values[: self.num_searched]))
+
+    def complete(self, u: Float[Array, "searched rows"]) -> Float[Array, "units rows"]:
+        """The means that are searched, and the values behind it."""
+        return jnp.concatenate([u, self.values[self.num_searched :]]) if self.num_searched < len(self.values) else u
+
+    def tilt_energy(self, u: Float[Array, "units rows"]) -> Float[Array, " rows"]:
+        """What the tilt adds to the energy."""
+        return -(self.tilt * u).sum(0)
+
+    def limits(self) -> tuple[Any, Any]:
+        """How low the free energy may be: at a solution, and anywhere.
+
+        A solution is judged by ln P(evidence), of which units that were reduced away are part.
+        """
+        gain = jnp.maximum(self.tilt, 0.0).sum(0)
+        lowest = self.model.lowest_free_energy
+        if lowest is None:
+            return -jnp.inf, -jnp.inf
+        bottom = BOTTOMLESS * (1 + self.searched.sum(0)) - gain
+        reduced_away = 0.0 if self.constant is None else jnp.minimum(self.constant, 0.0)
+        return lowest - gain + reduced_away, bottom

@@ -1,0 +1,1 @@
+"""What everything stands on: compiled programs and their cache, precision, cores, whole files, provenance."""

@@ -1,0 +1,150 @@
+"""States of a Boltzmann machine, in NumPy: their weight, draws of independent units, and sweeps of Gibbs sampling.
+
+Independent units have the log-odds a_i = h_i + sum_j W_ij / 2, which is what they have if all others are undecided. At
+inverse temperature beta the weight of a state is exp(a S + beta (-E(S) - a S)), so that annealing goes from independent
+units, whose ln Z is known, to the machine. Arrays are (units, rows, columns), as for belief networks.
+"""
+
+import itertools
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from plefka.networks.activations import numpy_sigmoid
+from plefka.networks.blocks import Blocks
+from plefka.reduction.edge_list import EdgeList
+from plefka.reduction.question import Question
+from plefka.sampling.state_weights import QuestionUnits
+
+DENSE = 0.2  # the fraction of couplings from which on a product with the full matrix is faster
+
+
+class PairTarget(QuestionUnits):
+    """What is sampled: the states of a question's free units, by their weight."""
+
+    has_slopes = False
+
+    def __init__(self, question: Question):
+        self.units = np.flatnonzero(question.free.any(axis=1))
+        self.num_units = question.size
+        self.free, self.values = question.free[self.units], question.values[self.units]
+        h = np.broadcast_to(question.model.h, question.free.shape) + question.tilt
+        self.h = np.where(self.free, h[self.units], 0.0)[:, :, None]
+        self.matrices = _matrices(question, self.units)
+        self.alone = self.h + self.fields(self.free[:, :, None] * 0.5)
+        self.alone = np.where(self.free[:, :, None], self.alone, 0.0)
+
+    def fields(self, S: np.ndarray, units: Any = slice(None)) -> np.ndarray:
+        """sum_j W_ij S_j of some units."""
+        if len(self.matrices) == 1:
+            product = self.matrices[0][units] @ S.reshape(len(S), S.shape[1] * S.shape[2])
+            return product.reshape(len(product), *S.shape[1:])
+        return np.stack([W[units] @ S[:, row] for row, W in enumerate(self.matrices)], axis=1)
+
+    def log_weight(self, S: np.ndarray) -> np.ndarray:
+        """-E(S) of states, (rows, columns)."""
+        return (S * (self.h + self.fields(S) / 2)).sum(axis=0)
+
+    def log_alone(self, S: np.ndarray) -> np.ndarray:
+        """ln weight of states if units were independent."""
+        return (S * self.alone).sum(axis=0)
+
+    @property
+    def log_partition_alone(self) -> np.ndarray:
+        """ln Z of independent units, (rows, 1)."""
+        return np.where(self.free[:, :, None], np.logaddexp(0.0, self.alone), 0.0).sum(axis=0)
+
+    def forwards(self, known: np.ndarray, rule: Any) -> np.ndarray:
+        """Units that are nan follow from the probability to be on if they were independent, by the rule."""
+        p = np.broadcast_to(numpy_sigmoid(self.alone), known.shape)
+        return np.where(np.isnan(known), rule(p), known)
+
+    def drawn(self, known: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Units that are nan are drawn as if they were independent."""
+        return self.forwards(known, lambda p: rng.random(p.shape) < p)
+
+
+def _matrices(question: Question, units: np.ndarray) -> list:
+    """The symmetric couplings between these units: one for all rows, or one for each."""
+    if isinstance(storage := question.storage, Blocks) and storage.stack is None:
+        return [_full(storage)[np.ix_(units, units)]]
+    edges, number = EdgeList.of(question.storage), np.full(question.size, -1)
+    number[units] = np.arange(len(units))
+    child, parent = number[edges.child], number[edges.parent]
+    inside = (child >= 0) & (parent >= 0)
+    ends, shape = (child[inside], parent[inside]), (len(units), len(units))
+    full = inside.sum() > DENSE * len(units) ** 2
+    halves = (sp.csr_array((weight, ends), shape=shape) for weight in edges.weight[inside].T)
+    return [(L + L.T).toarray() if full else sp.csr_array(L + L.T) for L in halves]
+
+
+def _full(storage: Blocks) -> np.ndarray:
+    """The symmetric matrix of blocks, of one machine."""
+    W = np.zeros((storage.size, storage.size))
+    for block, child, parent in zip(storage.weights, storage.children, storage.parents, strict=True):
+        c, p = slice(*child), slice(*parent)
+        W[c, p] += block
+        W[p, c] += np.asarray(block).T
+    return W
+
+
+class PairChains(NamedTuple):
+    """States (units, rows, columns), and the logarithm of a run's weight so far, (rows, columns)."""
+
+    S: np.ndarray
+    gain: np.ndarray
+
+
+class PairSampler:
+    """Sweeps that visit units of one colour together: no two of them are coupled.
+
+    `colours`: those of an earlier question with the same couplings, but for their weights.
+    """
+
+    def __init__(self, question: Question, colours: list[np.ndarray] | None = None):
+        self.target = PairTarget(question)
+        self.colours = _colours_of(self.target) if colours is None else colours
+
+    def chains(self, S: np.ndarray) -> PairChains:
+        """Chains in these states, whose runs start with ln Z of independent units."""
+        gain = np.broadcast_to(self.target.log_partition_alone, S.shape[1:])
+        return PairChains(np.asarray(S, float), gain)
+
+    def states(self, chains: PairChains) -> np.ndarray:
+        """The states (units, rows, columns)."""
+        return chains.S
+
+    def by_unit(self, sums: tuple) -> np.ndarray:
+        """What was gathered, (units, rows, columns)."""
+        return sums[0]
+
+    def advance(self, chains: PairChains, betas: np.ndarray, key: np.ndarray, first: int) -> tuple[PairChains, tuple]:
+        """A sweep at each inverse temperature betas[1:], and the sums over them of P(on | all others)."""
+        target, S, gain = self.target, chains.S.copy(), chains.gain
+        free, total = target.free[:, :, None], np.zeros(chains.S.shape)
+        for number, (before, beta) in enumerate(itertools.pairwise(betas)):
+            if beta != before:
+                gain = gain + (beta - before) * (target.log_weight(S) - target.log_alone(S))
+            rng = np.random.default_rng([*map(int, key), first + number])
+            for units in self.colours:
+                alone = target.alone[units]
+                x = alone + beta * (target.h[units] + target.fields(S, units) - alone)
+                p = np.where(free[units], numpy_sigmoid(x), S[units])
+                S[units] = np.where(free[units], rng.random(p.shape) < p, S[units])
+                total[units] += p
+        return PairChains(S, gain), (total,)
+
+
+def _colours_of(target: PairTarget) -> list[np.ndarray]:
+    coupled = sum((abs(W) for W in map(sp.csr_array, target.matrices)), sp.csr_array((target.size,) * 2))
+    return colours(sp.csr_array(coupled))
+
+
+def colours(coupled: Any) -> list[np.ndarray]:
+    """Groups of units no two of which are coupled: each unit in the first group that has no neighbour of it."""
+    colour = np.full(coupled.shape[0], -1)
+    for unit in np.argsort(-np.diff(coupled.indptr), kind="stable"):
+        taken = set(colour[coupled.indices[coupled.indptr[unit] : coupled.indptr[unit + 1]]].tolist())
+        colour[unit] = next(k for k in range(len(colour)) if k not in taken)
+    return [np.flatnonzero(colour == k) for k in range(int(colour.max(initial=-1)) + 1)]

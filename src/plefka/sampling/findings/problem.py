@@ -1,0 +1,108 @@
+"""A row of a question as findings that were seen and the free units that they depend on, their causes.
+
+The probability of a finding is a log-concave function of a field that its causes raise.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from plefka.exact.log_factors import LogFactors
+from plefka.networks.activations import Activation, NoisyOr, Sigmoid
+
+
+class Rate(NamedTuple):
+    """The derivative of ln f, which falls with the field, and its own derivative."""
+
+    value: Callable
+    slope: Callable
+
+
+def _odds_against(x):
+    """1 / (exp(x) - 1), for large fields too."""
+    with np.errstate(divide="ignore"):
+        return np.exp(-x) / -np.expm1(-x)
+
+
+RATES = {
+    NoisyOr: Rate(_odds_against, lambda x: -_odds_against(x) * (1 + _odds_against(x))),
+    Sigmoid: Rate(lambda x: np.exp(-np.logaddexp(0, x)), lambda x: -np.exp(-np.logaddexp(0, x) - np.logaddexp(0, -x))),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class FindingsProblem:
+    """ln Z = constant + ln sum_S rest(S) exp(sum_j S_j log_on_j + (1 - S_j) log_off_j) prod_i f(x_i).
+
+    x_i = leak_i + sum of the sizes of the weights of those edges of i whose cause is in the state in which it acts: on
+    for a positive weight, off for a negative one, so that the leak is the lowest field. An infinite weight is a
+    certain edge. `rest` is what hidden units that depend on each other say, and is among the factors.
+    """
+
+    activation: Activation
+    constant: float
+    log_on: np.ndarray  # of causes
+    log_off: np.ndarray
+    leak: np.ndarray  # of findings
+    finding: np.ndarray  # of edges
+    cause: np.ndarray
+    weight: np.ndarray
+    units: np.ndarray  # of the question: which the causes are
+    findings: np.ndarray  # the same for the findings
+    factors: LogFactors | None = None  # of all of it; None where findings are not summed over one by one
+
+    @classmethod
+    def of(cls, factors: LogFactors) -> "FindingsProblem":
+        """The noisy-or units of a single row that were observed on, and have free parents."""
+        structure, free = factors.structure, set(factors.structure.free)
+        log_off, log_on = np.array([factors.prior[unit][:, 0] for unit in structure.free]).reshape(-1, 2).T
+        findings = [unit for unit in structure.switched if unit not in free]
+        constant, units = float(factors.constant[0]), np.array(structure.free, int)
+        edges = _edges_into(factors, findings)
+        return cls(NoisyOr(), constant, log_on, log_off, *edges, units, np.array(findings, int), factors)
+
+    def switched_fields(self, S: np.ndarray) -> np.ndarray:
+        """Of all units that others may switch on, hidden ones among them, for states (causes, draws)."""
+        if self.factors is None:
+            return np.zeros((0, S.shape[1]))
+        return fields(*_edges_into(self.factors, list(self.factors.structure.switched)), S)
+
+    @property
+    def rate(self) -> Rate:
+        """How fast ln f grows with the field."""
+        return RATES[type(self.activation)]
+
+
+def _edges_into(factors: LogFactors, children: list[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """The leaks of some units, and of all edges into them the place of the child, the cause and the weight."""
+    place = {unit: k for k, unit in enumerate(children)}
+    number = {unit: k for k, unit in enumerate(factors.structure.free)}
+    edges = [switch for switch in factors.structure.switches if switch.child in place]
+    return (
+        np.array([-factors.leak[unit][0, 0] for unit in children]),
+        np.array([place[switch.child] for switch in edges], int),
+        np.array([number[switch.parent] for switch in edges], int),
+        np.array([-factors.strength[switch][0, 0] * (1 if switch.state else -1) for switch in edges]),
+    )
+
+
+def fields(leak: np.ndarray, child: np.ndarray, cause: np.ndarray, weight: np.ndarray, S: np.ndarray) -> np.ndarray:
+    """(findings, draws) for states (causes, draws), infinite where an edge of probability one acts."""
+    size, acting, certain = np.abs(weight), acts(cause, weight, S), np.isinf(weight)
+    x = leak[:, None] + summed_by(child, np.where(certain, 0.0, size), len(leak)) @ acting
+    if certain.any():
+        x = np.where(summed_by(child, certain * 1.0, len(leak)) @ acting > 0, np.inf, x)
+    return x
+
+
+def acts(cause: np.ndarray, weight: np.ndarray, S: np.ndarray) -> np.ndarray:
+    """Which edges raise the field of their child, (edges, draws)."""
+    return (S[cause] == (weight > 0)[:, None]) * 1.0
+
+
+def summed_by(child: np.ndarray, values: np.ndarray, count: int) -> sp.csr_array:
+    """The matrix that sums over the edges of each child, times these values."""
+    return sp.csr_array((values, (child, np.arange(len(values)))), shape=(count, len(values)))

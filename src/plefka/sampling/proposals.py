@@ -1,0 +1,166 @@
+"""Where the draws of a check come from: from the network as it is defined, without any reduction of the evidence.
+
+Draws from a belief network come from findings that are transformed, or from the solution, made wider and adapted; those
+from a Boltzmann machine from a population that is cooled from infinite temperature.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import breadth_first_order
+
+from plefka.errors import MethodDoesNotApply
+from plefka.networks.belief import BeliefNetwork
+from plefka.reduction.evidence import Evidence
+from plefka.reduction.question import BeliefModel, Question
+from plefka.sampling.adapting import adapted
+from plefka.sampling.findings.exact_share import affordable
+from plefka.sampling.findings.findings import FindingsProposal, is_enough
+from plefka.sampling.importance import NUM_SAMPLES, Proposals, averaged, weighted_draws, widened
+from plefka.sampling.state_weights import Target
+
+PROPOSAL_SECONDS = 0.5  # that the search for a better proposal may take, about
+MOST_SAMPLES, MOST_NUMBERS = 2**16, 2**24  # draws where fewer do not decide, and the states of all units in them
+
+
+class Drawn(NamedTuple):
+    """Weighted states of the hidden units that a source draws, (units, draws)."""
+
+    states: np.ndarray
+    log_weights: np.ndarray  # (draws,): their mean is Z
+    chances: np.ndarray  # (units, draws): the states, or what they are given all others
+    family: np.ndarray | None = None  # (draws,): the same number for draws that have a common ancestor
+    steps: int = 1
+
+    def joined(self, other: "Drawn") -> "Drawn":
+        """These draws and others of the same source."""
+        states, log_w, chances = (np.concatenate(pair, axis=-1) for pair in zip(self[:3], other[:3], strict=True))
+        family = self.family
+        if family is not None and other.family is not None:
+            family = np.concatenate([family, other.family + len(family)])
+        return Drawn(states, log_w, chances, family, max(self.steps, other.steps))
+
+
+class Proposal(ABC):
+    """Something to draw weighted states from."""
+
+    is_bounded = False  # whether no weight can be far above those that are seen
+
+    @property
+    @abstractmethod
+    def units(self) -> np.ndarray:
+        """Which units of the network are drawn."""
+
+    @property
+    def size(self) -> int:
+        """How many these are."""
+        return len(self.units)
+
+    @abstractmethod
+    def drawn(self, count: int, rng: np.random.Generator) -> Drawn:
+        """So many draws."""
+
+    def most(self, drawn: Drawn) -> int:
+        """How many draws there is room and time for, given what the first of them took."""
+        return min(MOST_SAMPLES, MOST_NUMBERS // max(1, self.size))
+
+
+def question_of(network: BeliefNetwork, given: Evidence) -> tuple[Question, float]:
+    """One row as the definition has it, and what is to be added to ln P.
+
+    Units that are observed have their values; those above them are free; all others count nothing, as the sum over
+    their states is one.
+    """
+    known = np.asarray(given.rows, float).T
+    tilt = np.zeros(known.shape) if given.tilt is None else np.asarray(given.tilt, float).T
+    hidden, counted = np.isnan(known), _above(network, given.informed[0])[:, None]
+    h = np.atleast_2d(np.asarray(network.bias, float)).T
+    model = BeliefModel(network.storage, h, network.activation, counted)
+    free, values = hidden & counted, np.where(hidden, 0.0, known)
+    question = Question(model, free, values, np.where(free, tilt, 0.0), network.size)
+    return question, float((tilt * values).sum())
+
+
+def _above(network: BeliefNetwork, units: np.ndarray) -> np.ndarray:
+    """These units and all from which arrows lead to them, as a mask."""
+    child, parent, _ = network.storage.edge_list()
+    size, start = network.size, np.flatnonzero(units)
+    ends = np.concatenate([child, np.full(len(start), size)]), np.concatenate([parent, start])
+    upwards = sp.csr_array((np.ones(len(ends[0]), np.int8), ends), shape=(size + 1, size + 1))
+    found = np.zeros(size + 1, bool)
+    found[breadth_first_order(upwards, size, return_predecessors=False)] = True
+    return found[:-1]
+
+
+@dataclass(frozen=True, eq=False)
+class OfBeliefs(Proposal):
+    """Draws of the hidden units of a belief network that are above what was observed."""
+
+    target: Target
+    constant: float
+
+    @property
+    def units(self) -> np.ndarray:
+        return self.target.units[self.target.free[:, 0]]
+
+    def _drawn(self, S: np.ndarray, log_w: np.ndarray) -> Drawn:
+        states = S[self.target.free[:, 0]]
+        return Drawn(states, log_w + self.constant, states)
+
+
+@dataclass(frozen=True, eq=False)
+class OfMixture(OfBeliefs):
+    """Draws from a mixture near the solution."""
+
+    proposals: Proposals
+
+    @classmethod
+    def near(cls, target: Target, constant: float, mixture: tuple, rng: np.random.Generator) -> "OfMixture":
+        """The solution, made a little wider, and adapted where too few of its draws carry weight."""
+        first = widened(target, Proposals.of(mixture[0][:, None], mixture[1][:, target.units, None]))
+        return cls(target, constant, adapted(target, first, rng) if target.free.any() else first)
+
+    def drawn(self, count: int, rng: np.random.Generator) -> Drawn:
+        S, log_w = weighted_draws(self.target, self.proposals, rng, count)
+        return self._drawn(S[:, 0], log_w[0])
+
+
+@dataclass(frozen=True, eq=False)
+class OfFindings(OfBeliefs):
+    """Draws that do not depend on the solution."""
+
+    proposal: FindingsProposal
+    is_bounded = True
+
+    @classmethod
+    def where_they_serve(
+        cls, question: Question, target: Target, constant: float, rng: np.random.Generator
+    ) -> "OfFindings | None":
+        """None where no finding is on, that takes too long, or too few of the draws carry weight."""
+        k = affordable([question], PROPOSAL_SECONDS)
+        try:
+            proposal = None if k is None else FindingsProposal.of(question, k)
+        except MethodDoesNotApply:
+            return None
+        if proposal is None:
+            return None
+        _, log_w = proposal.drawn(NUM_SAMPLES, np.random.default_rng(rng.integers(2**63)))
+        return cls(target, constant, proposal) if is_enough(averaged(log_w), NUM_SAMPLES) else None
+
+    def drawn(self, count: int, rng: np.random.Generator) -> Drawn:
+        S, log_w = self.proposal.drawn(count, rng)
+        return self._drawn(S[self.target.units], log_w)
+
+
+def source_of(
+    network: BeliefNetwork, given: Evidence, mixture: tuple, rng: np.random.Generator, *, without_exact: bool
+) -> Proposal:
+    """`without_exact`: nothing that exact inference does is used."""
+    question, constant = question_of(network, given)
+    target, found = Target(question), None
+    if target.has_slopes and not without_exact:
+        found = OfFindings.where_they_serve(question, target, constant, rng)
+    return found or OfMixture.near(target, constant, mixture, rng)

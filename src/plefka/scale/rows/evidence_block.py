@@ -1,0 +1,74 @@
+"""Some rows of evidence, compact enough to travel: a byte for each state."""
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int, Int8
+
+HIDDEN = 2  # the byte of a unit that was not observed
+
+
+class EvidenceBlock(NamedTuple):
+    """The states of a few units in some rows, 0, 1 or HIDDEN, and what the rows are called."""
+
+    units: Int[np.ndarray, " column"]
+    states: Int8[np.ndarray, "row column"]
+    ids: dict[str, list[Any]]
+
+    @classmethod
+    def of(
+        cls, units: Int[np.ndarray, " column"], values: Float[np.ndarray, "row column"], ids: dict[str, list[Any]]
+    ) -> "EvidenceBlock":
+        """From 0, 1 and nan."""
+        states = np.full(values.shape, HIDDEN, np.int8)
+        np.copyto(states, values, where=values == values, casting="unsafe")
+        return cls(units, states, ids)
+
+    @property
+    def num_rows(self) -> int:
+        """How many rows there are."""
+        return len(self.states)
+
+    @property
+    def observed(self) -> Int[np.ndarray, " some"]:
+        """The units that some row observes."""
+        return self.units[(self.states != HIDDEN).any(axis=0)]
+
+    def values(self) -> Float[np.ndarray, "row column"]:
+        """As numbers, nan where hidden."""
+        return np.where(self.states == HIDDEN, np.nan, self.states)
+
+    def part(self, rows: slice) -> "EvidenceBlock":
+        """Some of the rows."""
+        return EvidenceBlock(self.units, self.states[rows], {name: values[rows] for name, values in self.ids.items()})
+
+    def digest(self, settings: str) -> str:
+        """Equal only for the same rows that are asked the same."""
+        found = hashlib.sha256(settings.encode())
+        found.update(np.ascontiguousarray(self.units, np.int64).tobytes())
+        found.update(np.ascontiguousarray(self.states).data)
+        found.update(repr((self.states.shape, self.ids)).encode())
+        return found.hexdigest()
+
+
+def resized(blocks: Iterable[EvidenceBlock], size: int) -> Iterator[EvidenceBlock]:
+    """The same rows, `size` in each block but the last; all blocks must be of the same units."""
+    held: list[EvidenceBlock] = []
+    for block in blocks:
+        held.append(block)
+        while sum(each.num_rows for each in held) >= size:
+            whole = joined(held)
+            yield whole.part(slice(0, size))
+            held = [whole.part(slice(size, None))] if whole.num_rows > size else []
+    if held:
+        yield joined(held)
+
+
+def joined(blocks: list[EvidenceBlock]) -> EvidenceBlock:
+    """All rows in one block."""
+    if len(blocks) == 1:
+        return blocks[0]
+    ids = {name: [value for block in blocks for value in block.ids[name]] for name in blocks[0].ids}
+    return EvidenceBlock(blocks[0].units, np.concatenate([block.states for block in blocks]), ids)

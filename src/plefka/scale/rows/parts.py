@@ -1,0 +1,233 @@
+"""The answers of blocks as files of their own: a run that was killed, by whatever, goes on from them.
+
+Where the answers go to a folder, it is a Parquet dataset with a file for each block. Where they go to one file OUT, the
+same is a folder OUT.parts beside it, until all blocks are there. A manifest says what was asked and what is done. Each
+part also has a digest of the rows that it answers and of what was asked, so that a row that was corrected is answered
+again, and a checksum of all its bytes, so that a part is right whatever the manifest says, or is computed again.
+"""
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from plefka.errors import InvalidFile, NotWritten, listed
+from plefka.runtime import extras, whole_files
+from plefka.scale.rows.done import BlockDone
+from plefka.tables.checksums import BLANK, SEAL, is_whole, sealed
+
+STATUS, LOG_LIKELIHOOD = "status", "log_likelihood"  # columns that every part has
+MANIFEST, DIGEST = "_manifest.json", b"plefka rows"  # readers of a dataset leave files alone that begin with _
+SUFFIXES = (".parquet", ".csv")
+EVERY, SHARE = 2.0, 50  # seconds between two manifests, and how many times as long as one takes to write
+
+
+class AnswerParts:
+    """Where the answers go, and the folder in which they are collected."""
+
+    def __init__(self, out: Path, settings: dict[str, Any]):
+        self.out, self.settings = out, settings
+        self.is_file = is_file(out)
+        self.folder = out.with_name(f"{out.name}.parts") if self.is_file else out
+        self._next = 0.0  # when the manifest may be written again
+
+    @classmethod
+    @contextmanager
+    def begin(cls, out: Path, settings: dict[str, Any], *, force: bool) -> Iterator["AnswerParts"]:
+        """Check what is there; parts of the same settings are kept, others only go with `force`.
+
+        Inside, no other run writes to this output.
+        """
+        _check_target(out, force=force)
+        parts = cls(out, settings)
+        with whole_files.in_words(parts.folder):
+            parts.folder.mkdir(exist_ok=True)
+        with _kept(out), whole_files.only_run(out, parts.folder / whole_files.LOCK):
+            _check_target(out, force=force)  # again, as a run that has just ended may have written it
+            parts._check_settings(force=force)
+            parts.note({}, complete=False)
+            yield parts
+
+    def _check_settings(self, *, force: bool) -> None:
+        whole_files.remove(self.folder.glob(whole_files.TEMPORARY))  # of a run that was killed
+        before = self.settings_before(self.out)
+        if before is None:
+            self._check_empty()
+        differs = [name for name in self.settings if before is not None and before.get(name) != self.settings[name]]
+        if differs and not force:
+            raise InvalidFile(
+                f"{self.folder}: has answers of another run, which differs in {', '.join(differs)}. "
+                "Remove this folder, name another, or pass force (--force) to begin again."
+            )
+        if differs:
+            self._remove_from(0)
+
+    @classmethod
+    def settings_before(cls, out: Path) -> dict[str, Any] | None:
+        """What the run that began this output was asked; None where there was none, {} where nobody can tell."""
+        parts = cls(out, {})
+        manifest = parts.folder / MANIFEST
+        if not manifest.exists() and not (parts.is_file and parts.path(0).exists()):
+            return None
+        try:
+            return dict(json.loads(manifest.read_bytes())["settings"])
+        except (OSError, ValueError, TypeError, KeyError):
+            return {}
+
+    def digest(self, number: int) -> str | None:
+        """Of the rows that a part answers; None where there is no part, or one that is not as it was written."""
+        try:
+            content = extras.pyarrow().BufferReader(self._content(number))
+            return extras.pyarrow("pyarrow.parquet").read_metadata(content).metadata[DIGEST].decode()
+        except (OSError, ValueError, TypeError, KeyError):
+            return None
+
+    def done(self, number: int) -> BlockDone | None:
+        """How the rows of a part ended; None where it is damaged."""
+        try:
+            table = self._read(number, [STATUS, LOG_LIKELIHOOD])
+            return BlockDone.of(*(table[name].to_numpy(zero_copy_only=False) for name in (STATUS, LOG_LIKELIHOOD)))
+        except (OSError, ValueError, KeyError):
+            return None
+
+    def _read(self, number: int, columns: list[str] | None = None) -> Any:
+        """The table of a part, or some of its columns."""
+        content = extras.pyarrow().BufferReader(self._content(number))
+        return extras.pyarrow("pyarrow.parquet").read_table(content, columns=columns)
+
+    def _content(self, number: int) -> bytes:
+        """All bytes of a part; an error where they are not as they were written."""
+        try:
+            content = self.path(number).read_bytes()
+        except OSError as error:
+            raise InvalidFile(f"{self.path(number)}: cannot be read: {error.strerror or error}.") from error
+        if not is_whole(content):
+            raise InvalidFile(f"{self.path(number)}: is damaged. Run the same again, which computes it anew.")
+        return content
+
+    def write(self, number: int, content: bytes) -> None:
+        """Keep the answers of a block."""
+        whole_files.write(self.path(number), content)
+
+    def note(self, done: dict[int, BlockDone], *, complete: bool) -> None:
+        """Say in the manifest what is done; not after each block, as with many of them that would take long."""
+        start = time.monotonic()
+        if not complete and start < self._next:
+            return
+        blocks = [{"file": self.path(number).name, **done[number].counts()} for number in sorted(done)]
+        content = {"complete": complete, "rows": sum(each["rows"] for each in blocks), "settings": self.settings}
+        whole_files.write(self.folder / MANIFEST, json.dumps({**content, "blocks": blocks}, indent=1).encode())
+        self._next = time.monotonic() + max(EVERY, SHARE * (time.monotonic() - start))
+
+    def last_note(self, done: dict[int, BlockDone]) -> None:
+        """What a run that failed had done, where the disk has room for it."""
+        self._next = 0.0
+        with suppress(OSError):
+            self.note(done, complete=False)
+
+    def finish(self, done: dict[int, BlockDone]) -> None:
+        """All parts with the same columns: one after another in one file, or as they are in the folder."""
+        if not self.is_file:
+            self._remove_from(len(done))
+            self._make_alike(len(done))
+            self.note(done, complete=True)
+            return
+        with whole_files.replacing(self.out) as (file,):
+            _write(file, self.out.suffix.lower(), self._schema(len(done)), self._tables(len(done)))
+        whole_files.settle(self.out.parent)  # before what it was made from goes
+        whole_files.remove([*self._from(0), self.folder / MANIFEST, self.folder / whole_files.LOCK])
+        with suppress(OSError):  # another run may begin here already
+            self.folder.rmdir()
+
+    def _make_alike(self, count: int) -> None:
+        """Parts with names of rows of another kind than the others have are written again."""
+        schema, parquet = self._schema(count), extras.pyarrow("pyarrow.parquet")
+        for number in range(count):
+            if not parquet.read_schema(self.path(number)).equals(schema):
+                table = self._read(number)
+                self.write(number, encoded(table.cast(schema), table.schema.metadata[DIGEST].decode()))
+
+    def _tables(self, count: int) -> Iterator[Any]:
+        for number in range(count):
+            yield self._read(number).replace_schema_metadata(None)
+
+    def _schema(self, count: int) -> Any:
+        """Of all parts: the names of rows may be numbers in one and text, or all missing, in another."""
+        pyarrow, parquet = extras.pyarrow(), extras.pyarrow("pyarrow.parquet")
+        kinds: dict[str, set] = {}
+        for number in range(count):
+            for field in parquet.read_schema(self.path(number)):
+                kinds.setdefault(field.name, set()).add(field.type)
+        found = {name: types - {pyarrow.null()} for name, types in kinds.items()}
+        return pyarrow.schema(
+            [(name, types.pop() if len(types) == 1 else pyarrow.string()) for name, types in found.items()]
+        )
+
+    def _remove_from(self, number: int) -> None:
+        for path in self._from(number):
+            with whole_files.in_words(path):
+                path.unlink()
+
+    def _from(self, number: int) -> list[Path]:
+        """Parts from a number on, and only these: a folder may hold something else."""
+        return [path for path in self.folder.glob("[0-9]" * 8 + ".parquet") if int(path.stem) >= number]
+
+    def _check_empty(self) -> None:
+        inside = sorted({path.name for path in self.folder.iterdir()} - {whole_files.LOCK})
+        if inside:
+            raise InvalidFile(
+                f"{self.folder}: must be a new or an empty folder, or one of the same run; it holds {listed(inside)}. "
+                "Name another folder."
+            )
+
+    def path(self, number: int) -> Path:
+        """The file of a part."""
+        return self.folder / f"{number:08}.parquet"
+
+
+def encoded(table: Any, digest: str) -> bytes:
+    """A part, with a digest of what it answers and a checksum."""
+    buffer = extras.pyarrow().BufferOutputStream()
+    table = table.replace_schema_metadata({DIGEST: digest.encode(), SEAL: BLANK})
+    extras.pyarrow("pyarrow.parquet").write_table(table, buffer)
+    return sealed(buffer.getvalue().to_pybytes())
+
+
+@contextmanager
+def _kept(out: Path) -> Iterator[None]:
+    """Where the disk is full or gone, say what to do."""
+    try:
+        yield
+    except NotWritten as error:
+        raise error.advising(f"Finished blocks of {out} are kept; run the same again to resume.") from error
+
+
+def is_file(out: Path) -> bool:
+    """Whether the answers go to one file, and not to a folder."""
+    return bool(out.suffix) and not out.is_dir()
+
+
+def _write(file: Any, suffix: str, schema: Any, tables: Iterator[Any]) -> None:
+    if suffix == ".csv":
+        writer = extras.pyarrow("pyarrow.csv").CSVWriter(file, schema)
+    else:
+        writer = extras.pyarrow("pyarrow.parquet").ParquetWriter(file, schema)
+    with writer:
+        for table in tables:
+            writer.write_table(table.cast(schema))
+
+
+def _check_target(out: Path, *, force: bool) -> None:
+    if is_file(out) and out.suffix.lower() not in SUFFIXES:
+        raise InvalidFile(
+            f"{out}: the name must end with {' or '.join(SUFFIXES)}, or have no suffix for a folder; "
+            f"got {out.suffix!r}."
+        )
+    if not out.parent.is_dir():
+        raise InvalidFile(f"{out}: the folder {str(out.parent)!r} does not exist. Create it, or name another.")
+    if out.is_file() and not is_file(out):
+        raise InvalidFile(f"{out}: must be a folder, as its name has no suffix; got a file. Name another.")
+    if out.is_file() and not force:
+        raise InvalidFile(f"{out}: already exists. Pass force (--force) to replace it, or name another file.")

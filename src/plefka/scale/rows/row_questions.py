@@ -1,0 +1,147 @@
+"""What is asked of every row, and the table of answers of a block."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from plefka import __version__
+from plefka.errors import InvalidInput
+from plefka.inference.infer import infer
+from plefka.inference.ranking import Units, check_top, chosen_units, most_probable
+from plefka.inference.solution import Solution
+from plefka.inference.solution_tables import ACCURACY, ESTIMATES, accuracies, estimated_units
+from plefka.learning.fingerprint import activation_text, digest
+from plefka.methods.library import Method
+from plefka.networks.belief import BeliefNetwork
+from plefka.reduction.evidence import Evidence
+from plefka.runtime import extras
+from plefka.scale.rows.common_evidence import Common
+from plefka.scale.rows.evidence_block import EvidenceBlock
+from plefka.scale.rows.parts import LOG_LIKELIHOOD, STATUS
+from plefka.scale.rows.relevant import Relevant
+from plefka.tables.text import status_word
+
+ROW = "row"
+MOST_COLUMNS = 20_000
+
+
+@dataclass(frozen=True, eq=False)
+class RowQuestion:
+    """What is asked of every row."""
+
+    network: BeliefNetwork
+    method: Method
+    common: Common
+    units: np.ndarray  # whose probabilities are wanted
+    top: int | None
+    id_columns: list[str]
+    relevant: Relevant | None
+    kept: Any  # units that the method names
+
+    @classmethod
+    def of(
+        cls, network: BeliefNetwork, method: Method, common: Common, units: Units, top: int | None,
+        id_columns: list[str],
+    ):  # fmt: skip
+        check_top(top)
+        method.check(network)
+        chosen = chosen_units(network, units)
+        if top is None and len(chosen) > MOST_COLUMNS:
+            raise InvalidInput(
+                f"a table has at most {MOST_COLUMNS:,} columns of units; got {len(chosen):,}. Pass top=10 for the most "
+                "probable ones, or units='causes' or a list of names."
+            )
+        asked = cls(
+            network, method, common, chosen, top, id_columns, Relevant.of(network), method.units_to_keep(network)
+        )
+        names = Counter([ROW, STATUS, LOG_LIKELIHOOD, ACCURACY, ESTIMATES, *id_columns, *asked._unit_names()])
+        twice = next((name for name, count in names.items() if count > 1), None)
+        if twice is not None:
+            raise InvalidInput(f"two columns would be called {twice!r}. Rename it, or pass top=10 instead.")
+        return asked
+
+    def settings(self, size: int) -> dict[str, Any]:
+        """All that the answers depend on besides the rows, as text."""
+        network = self.network
+        common = [self.common.evidence.rows, self.common.evidence.tilt, self.common.evidence.offset]
+        return {
+            "version": __version__,
+            "network": digest((network.storage, network.bias, np.array(network.names))),
+            "activation": activation_text(network.activation),
+            "method": str(self.method),
+            "evidence": digest(common),
+            "units": digest(self.units),
+            "top": self.top,
+            "id": self.id_columns,
+            "block": size,
+        }
+
+    def answered(self, block: EvidenceBlock, first: int) -> Any:
+        """The table of a block."""
+        solution, units = self._solution(block, first)
+        count = block.num_rows
+        columns: dict[str, Any] = {ROW: np.arange(first, first + count)}
+        columns |= {name: _column(block.ids[name]) for name in self.id_columns}
+        columns[STATUS] = [status_word(status) for status in solution.status]
+        columns[LOG_LIKELIHOOD] = solution.log_likelihood
+        place = np.full(self.network.size, -1)
+        place[units] = np.arange(len(units))
+        wanted = place[self.units]
+        words = extras.pyarrow().string()
+        columns[ACCURACY] = extras.pyarrow().array(accuracies(solution), words).dictionary_encode()
+        columns[ESTIMATES] = extras.pyarrow().array(estimated_units(solution, wanted), words).dictionary_encode()
+        columns |= dict(self._top_columns(solution, wanted) if self.top else self._columns(solution, wanted))
+        return extras.pyarrow().table(columns)
+
+    def _solution(self, block: EvidenceBlock, first: int) -> tuple[Solution, np.ndarray]:
+        """Of the part of the network that the block is about, and the units of this part."""
+        network, units, wanted = self.network, np.arange(self.network.size), None
+        if self.relevant is not None and len(self.units) < network.size:
+            asked = np.zeros(network.size, bool)
+            asked[self.units] = True
+            informed = asked | self.kept
+            informed[block.observed] = informed[self.common.units] = True
+            network, units = self.relevant.part(informed)
+            wanted = self.relevant.with_ancestors(asked)[units]
+        place = np.full(self.network.size, -1)
+        place[units] = np.arange(len(units))
+        rows = np.full((block.num_rows, len(units)), np.nan)
+        there = place[block.units] >= 0
+        rows[:, place[block.units[there]]] = block.values()[:, there]
+        common = self.common._replace(network=network, evidence=_narrowed(self.common.evidence, units))
+        given = common.added(Evidence(rows, batched=True, wanted=wanted), first, "rows")
+        return infer(network, given, self.method, throw=False), units
+
+    def _unit_names(self) -> list[str]:
+        return [] if self.top else [self.network.names[unit] for unit in self.units]
+
+    def _columns(self, solution: Solution, wanted: np.ndarray) -> Iterator[tuple[str, Any]]:
+        yield from zip(self._unit_names(), np.ascontiguousarray(solution.means[:, wanted].T), strict=True)
+
+    def _top_columns(self, solution: Solution, wanted: np.ndarray) -> Iterator[tuple[str, Any]]:
+        """The most probable hidden units of every row, and their probabilities; empty where there are fewer."""
+        top = self.top or 0
+        names, means = [[None] * len(solution.means) for _ in range(top)], np.full((top, len(solution.means)), np.nan)
+        for row, (mean, observed) in enumerate(zip(solution.means, solution.observed, strict=True)):
+            for k, unit in enumerate(most_probable(mean, wanted[~observed[wanted]], top)):
+                names[k][row], means[k, row] = solution.names[unit], mean[unit]
+        for k in range(top):
+            yield f"unit_{k + 1}", extras.pyarrow().array(names[k], "string")
+            yield f"probability_{k + 1}", means[k]
+
+
+def _column(ids: list[Any]) -> Any:
+    """The names of some rows; as text where they are of different kinds."""
+    pyarrow = extras.pyarrow()
+    try:
+        return pyarrow.array(ids)
+    except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError):
+        return pyarrow.array([None if value is None else str(value) for value in ids])
+
+
+def _narrowed(evidence: Evidence, units: np.ndarray) -> Evidence:
+    tilt = None if evidence.tilt is None else evidence.tilt[:, units]
+    return evidence._replace(rows=evidence.rows[:, units], tilt=tilt)

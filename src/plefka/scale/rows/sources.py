@@ -1,0 +1,170 @@
+"""Rows of evidence in blocks: from files that need not fit in memory, tables, arrays, and dictionaries."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sized
+from itertools import chain, islice
+from os import PathLike
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from plefka.errors import InvalidEvidence, InvalidInput
+from plefka.reduction.evidence import as_rows
+from plefka.scale.rows.dask_frames import is_dask, of_dask
+from plefka.scale.rows.evidence_block import EvidenceBlock
+from plefka.scale.rows.reader import Reader
+from plefka.scale.rows.row_files import JSON_LINES, about, files_of, mappings_in, naming_blocks, tables_in
+from plefka.tables.columns import is_frame, of_frame, of_mappings
+from plefka.tables.roles import IdColumns, Roles, note_of, why_id
+from plefka.tables.table import SAMPLE, saying
+from plefka.tables.table_files import READERS, for_suffix, suffix_of
+from plefka.tables.values import NO_STATE, hint, meaning, own_text
+
+if TYPE_CHECKING:
+    from plefka.networks.belief import BeliefNetwork
+
+
+class RowSource(NamedTuple):
+    """Rows in pieces, about how many rows there are, if that is known, and the columns that name them.
+
+    A piece is a block, or a DataFrame, the rows of which `reader` makes blocks of; or a DataFrame that is still to be
+    computed by a cluster. `counts` are their numbers of rows where these are not blocks.
+    """
+
+    pieces: Iterator[Any]
+    about: int | None
+    id_columns: list[str]
+    reader: Reader | None = None
+    counts: list[int] | None = None
+
+
+def open_source(
+    network: "BeliefNetwork", source: Any, size: int, id_columns: IdColumns = None, client: Any = None
+) -> RowSource:
+    """Rows in blocks of `size`: of files, a DataFrame, an array, or dictionaries {unit: 0 or 1}."""
+    if isinstance(source, str | PathLike):
+        return _of_files(network, source, size, id_columns)
+    if is_dask(source):
+        return RowSource(*of_dask(network, source, id_columns, client))
+    if is_frame(source):
+        with saying(InvalidEvidence):
+            columns = of_frame(source)
+            reader = Reader.of(network, columns, id_columns)
+        return RowSource(_saying_blocks(map(reader.block, columns.parts(size))), len(columns), reader.id_columns)
+    if isinstance(source, np.ndarray):
+        if id_columns:
+            raise InvalidInput(f"an array has no column {id_columns!r} to identify the rows. Pass a DataFrame.")
+        return RowSource(_of_array(network, source, size), len(source), [])
+    if isinstance(source, Iterable) and not isinstance(source, Mapping):
+        return _of_mappings(network, source, size, id_columns)
+    raise InvalidInput(
+        "rows must be a file, a DataFrame, an array with a column for each unit, or dictionaries {unit: 0 or 1}; "
+        f"got {type(source).__name__}."
+    )
+
+
+# ---- tables ----------------------------------------------------------------------------------------------------------
+
+
+def _of_files(network: "BeliefNetwork", source: str | PathLike[str], size: int, id_columns: IdColumns) -> RowSource:
+    paths = files_of(source)
+    for_suffix(paths[0], READERS)
+    count = about(paths)
+    if suffix_of(paths[0]) == JSON_LINES:
+        found = _of_mappings(network, mappings_in(paths), size, id_columns, f"{source}: ")
+        return found._replace(pieces=naming_blocks(str(source), found.pieces), about=count)
+    reader, blocks = tables_in(network, paths, size, id_columns)
+    return RowSource(blocks, count, reader.id_columns)
+
+
+def _saying_blocks(blocks: Iterator[EvidenceBlock]) -> Iterator[EvidenceBlock]:
+    with saying(InvalidEvidence):
+        yield from blocks
+
+
+def _of_array(network: "BeliefNetwork", rows: np.ndarray, size: int) -> Iterator[EvidenceBlock]:
+    for first in range(0, len(rows), size):
+        some = as_rows(network, rows[first : first + size])[0]
+        units = np.flatnonzero(~np.isnan(some).all(axis=0))  # only those that are observed in some row
+        yield EvidenceBlock.of(units, some[:, units], {})
+
+
+# ---- dictionaries ----------------------------------------------------------------------------------------------------
+
+
+def _of_mappings(
+    network: "BeliefNetwork", rows: Iterable[Any], size: int, id_columns: IdColumns, where: str = ""
+) -> RowSource:
+    """Columns that name the rows are recognised in the first of them."""
+    about = len(rows) if isinstance(rows, Sized) else None
+    rows = iter(rows)
+    head = [_mapping(row, number) for number, row in enumerate(islice(rows, SAMPLE))]
+    places = {name: unit for unit, name in enumerate(network.names)}
+    given = [id_columns] if isinstance(id_columns, str) else list(id_columns or ())
+    found = _recognised(head, places, given, where)
+    blocks = _mapping_blocks(network, chain(head, rows), size, (given, found), places)
+    return RowSource(blocks, about, [*given, *found])
+
+
+def _mapping(row: Any, number: int) -> Mapping[Any, Any]:
+    if not isinstance(row, Mapping):
+        raise InvalidEvidence(f"row {number}: must be a dictionary {{unit: 0 or 1}}; got {type(row).__name__}.")
+    return row
+
+
+def _recognised(head: list[Mapping], places: dict[Any, int], given: list[str], where: str) -> list[str]:
+    """Keys that are no units and name the rows."""
+    strange = [key for key in dict.fromkeys(key for row in head for key in row) if _is_strange(key, places, given)]
+    sample = of_mappings([{key: row.get(key) for key in strange} for row in head])
+    reasons = {key: why_id(sample, at, places) for at, key in enumerate(strange)}
+    found = [key for key, why in reasons.items() if why]
+    Roles([], None, {}, [note_of(key, reasons[key]) for key in found]).report(where)
+    return found
+
+
+def _is_strange(key: Any, places: dict[Any, int], given: list[str]) -> bool:
+    return isinstance(key, str) and key not in places and key not in given
+
+
+def _mapping_blocks(
+    network: "BeliefNetwork", rows: Iterable[Any], size: int, ids: tuple[list[str], list[str]], places: dict[Any, int]
+) -> Iterator[EvidenceBlock]:
+    """The units that some row of a block observes; names are listed once, as there may be many of them."""
+    rows, first, (given, found) = iter(rows), 0, ids
+    left_out = {*given, *found}
+    while block := [_mapping(row, first + k) for k, row in enumerate(islice(rows, size))]:
+        names = {key: [_id_of(row, first + k, key) for k, row in enumerate(block)] for key in given}
+        names |= {key: [row.get(key) for row in block] for key in found}
+        states = [_states(network, row, first + k, left_out, places) for k, row in enumerate(block)]
+        units = np.array(sorted({unit for row in states for unit in row}), int)
+        values = np.full((len(block), len(units)), np.nan)
+        for row, known in zip(values, states, strict=True):
+            row[np.searchsorted(units, [*known])] = [*known.values()]
+        yield EvidenceBlock.of(units, values, names)
+        first += len(block)
+
+
+def _id_of(row: Mapping[Any, Any], number: int, id_column: str) -> Any:
+    if id_column not in row:
+        raise InvalidEvidence(f"row {number}: must have {id_column!r}, the name of the row.")
+    return row[id_column]
+
+
+def _states(
+    network: "BeliefNetwork", row: Mapping[Any, Any], number: int, left_out: set[str], places: dict[Any, int]
+) -> dict[int, float]:
+    found: dict[int, float] = {}
+    for unit, state in row.items():
+        if unit in left_out:
+            continue
+        if unit not in places:
+            places[unit] = network.index(unit)
+        own = None if network.given_states is None else network.given_states[places[unit]]
+        known = meaning(state, own)
+        if known == NO_STATE:
+            raise InvalidEvidence(
+                f"row {number}: the state of unit {unit!r} must be 0 or 1{own_text(own)}; got {state!r}."
+                f"{hint(state, own)}"
+            )
+        if known == known:
+            found[places[unit]] = known
+    return found

@@ -1,0 +1,245 @@
+"""RestrictedBoltzmannMachine and BoltzmannMachineModel: the density of binary rows, by units with symmetric couplings.
+
+Given a row, units that are left are summed over exactly where these sums are short, as they are where nothing is
+missing, and by a method elsewhere. ln Z of the free machine is exact where that is quick, and else sampled.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from numbers import Integral
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from scipy.special import expit
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from plefka.ensembles import machine_around
+from plefka.learning import of_machines
+from plefka.learning.annealed import LogPartitions, log_partitions
+from plefka.learning.fitted import Fitted
+from plefka.learning.optimizers import adam, slowing_adam, slowing_descent
+from plefka.learning.patterns import as_patterns
+from plefka.methods.library import Exact, ForLearning, Method, parse_method
+from plefka.networks.boltzmann import BoltzmannMachine
+from plefka.sklearn.density import DensityModel
+from plefka.sklearn.learner import Learner, frequencies
+
+SCORE_WORK = 2**19  # states times units of a row that is summed over: a hundredth of a second
+SCORE_SECONDS = 1.0  # seconds of an exact ln Z of the free machine
+RUNS, TEMPERATURES = 100, 1000  # of the annealing that estimates it elsewhere
+APPROXIMATE = "G2"  # for rows that leave many units, where the method of learning has no posterior
+
+
+class FreeMachine:
+    """ln Z of a machine of which nothing is observed, computed when it is first asked for, and kept."""
+
+    def __init__(self, machine: BoltzmannMachine, seed: int, seconds: float):
+        self.machine, self.seed, self.seconds = machine, seed, seconds
+
+    @cached_property
+    def log_partition(self) -> LogPartitions:
+        nothing = np.full((1, self.machine.size), np.nan)
+        return log_partitions(self.machine, nothing, (self.seed,), RUNS, TEMPERATURES, seconds=self.seconds)
+
+
+class ClampedAnswers(NamedTuple):
+    """Of every row: ln Z with the row clamped, and P(on) of all units."""
+
+    log_partition: np.ndarray
+    means: np.ndarray
+
+
+@dataclass(eq=False, repr=False)
+class MachineModel(DensityModel):
+    """The parameters of both estimators; see `RestrictedBoltzmannMachine`."""
+
+    _parameter_constraints: ClassVar[dict] = {
+        **Learner._parameter_constraints,
+        "batch_size": [*Learner._parameter_constraints["batch_size"], None],
+        "learning_rate": [*Learner._parameter_constraints["learning_rate"], None],
+        "n_hidden": [Interval(Integral, 1, None, closed="left")],
+    }
+    is_restricted: ClassVar[bool]
+    n_hidden: int = 64
+    method: str | Method | None = None
+    batch_size: int | None = field(default=None, kw_only=True)
+    learning_rate: float | None = field(default=None, kw_only=True)
+
+    # ---- learning ----------------------------------------------------------------------------------------------------
+
+    def _start(self, X: np.ndarray, weights: np.ndarray, seed: int) -> BoltzmannMachine:
+        """Independent columns with their frequencies in the weighted rows, and small random weights of hidden units."""
+        on = frequencies(X, weights)
+        return machine_around(self.n_hidden, on, seed, restricted=self.is_restricted, names=self._names())
+
+    def _visible(self, network: BoltzmannMachine) -> slice:
+        return slice(0, self.n_features_in_)
+
+    def _rules(self, network: BoltzmannMachine, rows: np.ndarray, earlier: Fitted | None) -> tuple[Method, Any]:
+        """Those of `fit`. Learning goes on by the method and with the kind of steps that it began with."""
+        if self.method is not None:
+            method = parse_method(self.method)
+        else:
+            method = of_machines.default(network, as_patterns(network, rows)) if earlier is None else earlier.method
+        if earlier is None:
+            self._steps = steps_of(method, is_complete=not np.isnan(rows).any())
+        if self.optimizer is not None:
+            return method, self.optimizer
+        return method, self._steps() if self.learning_rate is None else self._steps(self.learning_rate)
+
+    def _keep(self, fitted: Fitted, history: dict[str, np.ndarray]):
+        seconds = np.inf if isinstance(fitted.method, Exact) else SCORE_SECONDS
+        self._free = FreeMachine(fitted.network, self._first_seed, seconds)
+        return super()._keep(fitted, history)
+
+    # ---- the density -------------------------------------------------------------------------------------------------
+
+    @property
+    def machine_(self) -> BoltzmannMachine:
+        """The machine that was learned."""
+        check_is_fitted(self)
+        return self.network_
+
+    @property
+    def log_partition_(self) -> float:
+        """ln Z of the machine: exact where that is quick, else an estimate by annealed importance sampling."""
+        check_is_fitted(self)
+        return float(self._free.log_partition.value[0])
+
+    @property
+    def log_partition_error_(self) -> float:
+        """The standard error of `log_partition_`; 0 where that is exact."""
+        check_is_fitted(self)
+        return float(self._free.log_partition.error[0])
+
+    def _is_bound(self) -> bool:
+        """Whether every sum is exact: no row leaves more states than the free machine has."""
+        nothing = np.full((1, self.n_features_in_), np.nan)
+        return isinstance(self.fitted_.method, Exact) or bool(self._is_short(nothing).all())
+
+    def _log_likelihood(self, rows: np.ndarray) -> np.ndarray:
+        return self._answers(rows).log_partition - self.log_partition_
+
+    # ---- units given rows --------------------------------------------------------------------------------------------
+
+    def _means(self, rows: np.ndarray) -> np.ndarray:
+        return self._answers(rows).means
+
+    def _answers(self, rows: np.ndarray) -> ClampedAnswers:
+        machine, evidence, short = self.network_, self._evidence(self.network_, rows), self._is_short(rows)
+        found = ClampedAnswers(np.zeros(len(rows)), np.zeros(evidence.shape))
+        for some, method in ((short, "exact"), (~short, self._posterior_method())):
+            if some.any():
+                solution = self._solved(machine, evidence[some], method)
+                found.log_partition[some], found.means[some] = solution.log_partition, solution.means
+        return found
+
+    def _is_short(self, rows: np.ndarray) -> np.ndarray:
+        """Of every row, whether the sum over the states of the units that it leaves is."""
+        missing, hidden = np.isnan(rows).sum(axis=1), self._n_features_out
+        bits = np.minimum(missing, hidden) if self.is_restricted else np.maximum(missing + hidden - 1, 0)
+        return np.exp2(bits) * (missing + hidden) <= SCORE_WORK
+
+    def _posterior_method(self) -> str | Method:
+        method = self.fitted_.method
+        return APPROXIMATE if isinstance(method, ForLearning) else method
+
+
+class RestrictedBoltzmannMachine(MachineModel):
+    """P(v, h) = exp(v'W h + b'v + c'h) / Z: binary rows v, and hidden units h that are coupled to them alone.
+
+    Rows consist of 0 and 1, with nan for what is missing, when learning and afterwards.
+
+    **Parameters:**
+
+    - `n_hidden`: the number of hidden units.
+    - `method`: what the averages of learning come from, as in `plefka.fit`: "exact", "persistent", "bethe", "G1" or
+        "G2". None is exact where that is quick, and else persistent, which is Gibbs sampling with chains that go on
+        from step to step.
+    - `epochs`, `batch_size`: how often all rows are seen, and how many distinct ones in a step; None for 32.
+    - `optimizer`, `learning_rate`: any optimiser of optax, or None for that of `plefka.fit`; it has steps of this size,
+        or None for its own.
+    - `l1`, `l2`: penalties on the weights.
+    - `validation_fraction`, `patience`: the fraction of rows that is held out, and the epochs without improvement on
+        them after which learning stops.
+    - `binarize`: x > binarize becomes 1 and other values 0; None for rows that are binary already.
+    - `random_state`: where the weights start from, the order of the rows, and what is drawn for `log_partition_`.
+    - `verbose`: show a progress bar on standard error.
+
+    `transform` and `score_samples` sum over hidden units exactly where nothing is missing. Of a row with missing values
+    they sum over all states where these are few, and else take the method if it is G1, G2 or bethe, and G2 if not.
+
+    **Attributes:** `machine_` (also `network_`), `log_partition_` and `log_partition_error_` (ln Z, computed when it is
+    first needed, by annealed importance sampling where the exact sum takes more than a second), `fitted_` (what
+    `plefka.fit` returned last), `history_` (arrays with an entry for each epoch), `n_iter_` (epochs so far),
+    `score_is_bound_` (only where all sums are exact), `n_features_in_`, `feature_names_in_`.
+
+    >>> from plefka.sklearn import RestrictedBoltzmannMachine
+    >>> rows = [[1, 1, 0, 0], [0, 0, 1, 1]] * 10
+    >>> model = RestrictedBoltzmannMachine(n_hidden=2, learning_rate=0.2, random_state=0).fit(rows)
+    >>> model.impute([[1, float("nan"), 0, 0]])
+    array([[1., 1., 0., 0.]])
+    """
+
+    is_restricted = True
+
+    def inverse_transform(self, X: Any) -> np.ndarray:
+        """P(on) of the visible units, given means or states u of the hidden ones: sigmoid(W u + b)."""
+        means = self._hidden_means(X)
+        return expit(means @ self.network_.weights.T + self.network_.bias[self._visible(self.network_)])
+
+
+@dataclass(eq=False, repr=False)
+class BoltzmannMachineModel(MachineModel):
+    """P(s) = exp(sum_{i<j} W_ij s_i s_j + b's) / Z, where s are the columns of binary rows, and perhaps hidden units.
+
+    All pairs of units are coupled. Without hidden units it is the Ising model that has the means and the correlations
+    of the rows, and has no `transform`.
+
+    The parameters are those of `RestrictedBoltzmannMachine`, but for:
+
+    - `n_hidden`: the number of hidden units, 0 or more.
+    - `method`: also "pseudolikelihood", for rows in which nothing is missing and no unit hidden. None is exact where
+        that is quick, else G2 for such rows, of up to 2,048 columns, and persistent for others.
+    - `batch_size`: None is all rows where nothing is missing or hidden, as their means and correlations are then all
+        that learning needs, and else 32.
+
+    The attributes are the same. `transform` is exact where few units are hidden.
+
+    >>> from plefka.sklearn import BoltzmannMachineModel
+    >>> rows = [[1, 1, 0, 0], [0, 0, 1, 1]] * 10
+    >>> model = BoltzmannMachineModel(epochs=20, random_state=0).fit(rows)
+    >>> model.machine_
+    <BoltzmannMachine: 4 units of 0 and 1, 6 couplings>
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **MachineModel._parameter_constraints,
+        "n_hidden": [Interval(Integral, 0, None, closed="left")],
+    }
+    is_restricted: ClassVar[bool] = False
+    n_hidden: int = 0
+
+
+def _has_hidden(model: BoltzmannMachineModel) -> bool:
+    if not model.n_hidden:
+        raise AttributeError(
+            "Without hidden units there is nothing to transform rows to. Add some, as in "
+            "BoltzmannMachineModel(n_hidden=8)."
+        )
+    return True
+
+
+# Outside of the class, as scikit-learn wraps a transform inside it in a function that is always there.
+for _name in ("transform", "fit_transform"):
+    setattr(BoltzmannMachineModel, _name, available_if(_has_hidden)(getattr(MachineModel, _name)))
+
+
+def steps_of(method: Method, *, is_complete: bool) -> Callable[..., Any]:
+    """What makes the optimiser that `fit` takes for a method, of a step size."""
+    if not isinstance(method, ForLearning):
+        return adam
+    return slowing_adam if is_complete else slowing_descent

@@ -1,0 +1,235 @@
+"""Tables in files, in blocks of rows that need not fit in memory together: .csv, .csv.gz, .parquet, .jsonl and .npy."""
+
+import csv
+import errno
+import gzip
+import json
+import stat
+import zlib
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from plefka.errors import InvalidFile, PlefkaError, first_repeated, nearest
+from plefka.runtime import extras
+from plefka.tables.columns import Columns, of_arrow, of_mappings
+from plefka.tables.values import NO_STATE, meaning
+
+PACKED = ".gz"
+NEW_LINE = b"\n"
+ENDLESS = {
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFSOCK: "a socket",
+}
+
+
+def file_blocks(path: Path, size: int, known: Collection[str] | None = None) -> Iterator[Columns]:
+    """The rows of a file in blocks, at least one, which may be empty. `known`: names of units, if there are any."""
+    read = for_suffix(path, READERS)
+    with naming(path):
+        yield from read(path, size, known)
+
+
+def check_regular(path: Path) -> None:
+    """Before a file is opened: to open or to read anything else may never end."""
+    kind = stat.S_IFMT(path.stat().st_mode) if path.exists() else 0
+    if kind in ENDLESS:
+        raise OSError(
+            errno.EINVAL, f"it must be a regular file; got {ENDLESS[kind]}. Save its content in a file and read that"
+        )
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Read this file inside: whatever is wrong with it is said of it."""
+    try:
+        check_regular(path)
+        yield
+    except OSError as error:
+        raise InvalidFile(f"{path}: cannot be read: {error.strerror or error}.") from error
+    except PlefkaError:
+        raise
+    except ValueError as error:
+        raise InvalidFile(f"{path}: {error}") from error
+
+
+def suffix_of(path: Path) -> str:
+    """Of what a file holds, packed or not."""
+    suffix = path.suffix.lower()
+    return path.with_suffix("").suffix.lower() + suffix if suffix == PACKED else suffix
+
+
+def for_suffix(path: Path, by_suffix: dict[str, Callable]) -> Any:
+    """The reader or writer for the suffix of a file."""
+    suffix = suffix_of(path)
+    if suffix not in by_suffix:
+        raise InvalidFile(
+            f"{path}: the name of a table file must end with {', '.join(by_suffix)}; "
+            f"got {repr(path.suffix) if suffix else 'no suffix'}." + nearest(suffix, by_suffix)
+        )
+    return by_suffix[suffix]
+
+
+def about_rows(path: Path) -> int | None:
+    """How many rows a file has, more or less, where that is quickly known: for the progress bar."""
+    if suffix_of(path) == ".parquet":
+        with naming(path), naming_parquet():
+            return extras.pyarrow("pyarrow.parquet").ParquetFile(path).metadata.num_rows
+    if suffix_of(path) not in (".csv", ".jsonl"):
+        return None
+    with naming(path), open(path, "rb") as file:
+        return sum(piece.count(NEW_LINE) for piece in iter(lambda: file.read(2**20), b""))
+
+
+# ---- CSV -------------------------------------------------------------------------------------------------------------
+
+
+def _csv_blocks(path: Path, size: int, known: Collection[str] | None) -> Iterator[Columns]:
+    """A first line without 0 and 1 is a header, and so is 0, 1, 2, ..., which numbers columns without naming them."""
+    with csv_lines(path) as lines:
+        number, first = next(lines, (0, []))
+        words = [word.strip() for word in first]
+        names = words if _is_header(words, known) else None
+        if names is None and first:
+            lines = chain([(number, first)], lines)
+        start = 0
+        while (block := list(islice(lines, size))) or not start:
+            for line, cells in block:
+                if len(cells) != len(first):
+                    raise ValueError(f"line {line}: must have {len(first)} values; got {len(cells)}.")
+            values = [list(column) for column in zip(*(cells for _, cells in block), strict=True)]
+            yield Columns(names, values or [[] for _ in first], start, [line for line, _ in block])
+            start += len(block)
+            if not block:
+                return
+
+
+@contextmanager
+def csv_lines(path: Path) -> Iterator[Iterator[tuple[int, list[str]]]]:
+    """The lines of a file with their numbers, each as a list of words."""
+    unpacked: Any = gzip.open if path.suffix.lower() == PACKED else open
+    try:
+        with unpacked(path, mode="rt", newline="", encoding="utf-8-sig") as file:
+            yield _lines(csv.reader(file))
+    except (UnicodeDecodeError, csv.Error, EOFError, zlib.error) as error:
+        raise ValueError(f"cannot be read as CSV: {error}.") from error
+
+
+def _is_header(words: list[str], known: Collection[str] | None) -> bool:
+    """Whether the first line has names; a row with a typing error must not be taken for a header."""
+    if words and known is not None and all(word in known for word in words):
+        return True
+    if len(words) > 2 and words == [str(k) for k in range(len(words))]:
+        return True
+    names = [word for word in words if meaning(word) == NO_STATE]
+    states = [word for word in words if word in ("0", "1", "0.0", "1.0")]
+    if names and states:
+        raise ValueError(
+            f"line 1 must be names of columns, or 0, 1 and empty (missing) throughout; got {names[0]!r} beside "
+            f"{states[0]!r}. Correct the value, or rename the columns."
+        )
+    return bool(names)
+
+
+def _lines(reader: Any) -> Iterator[tuple[int, list[str]]]:
+    """Lines with their numbers. Empty ones are skipped, except in a single column, where a value is missing."""
+    width = 0
+    for words in reader:
+        width = width or len(words)
+        if words or width == 1:
+            yield reader.line_num, words or [""]
+
+
+# ---- Parquet, JSON, NumPy --------------------------------------------------------------------------------------------
+
+
+def _parquet_blocks(path: Path, size: int, known: Collection[str] | None) -> Iterator[Columns]:
+    parquet = extras.pyarrow("pyarrow.parquet")
+    path.open("rb").close()  # raises the usual error if the file does not exist
+    with naming_parquet():
+        file = parquet.ParquetFile(path)
+        names, start = [str(name) for name in file.schema_arrow.names], 0
+        for batch in file.iter_batches(batch_size=size):
+            yield Columns(names, [of_arrow(column) for column in batch.columns], start)
+            start += batch.num_rows
+    if not start:
+        yield Columns(names, [[] for _ in names])
+
+
+@contextmanager
+def naming_parquet() -> Iterator[None]:
+    """Whatever is wrong inside is said of a Parquet file."""
+    try:
+        yield
+    except PlefkaError:
+        raise
+    except (OSError, ValueError, TypeError) as error:
+        raise ValueError(f"must be a Parquet file with columns of 0, 1 and missing; {_first_line(error)}") from error
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
+
+
+def _json_blocks(path: Path, size: int, known: Collection[str] | None) -> Iterator[Columns]:
+    """All rows at once, as any of them may have a column that no other has."""
+    yield of_mappings(list(json_rows(path)))
+
+
+def json_rows(path: Path) -> Iterator[dict[str, Any]]:
+    """The objects of a file with one in each line."""
+    with open(path, encoding="utf-8-sig") as lines:
+        for number, line in enumerate(lines, start=1):
+            if line.strip():
+                yield _json_row(line, number)
+
+
+def _json_row(line: str, number: int) -> dict[str, Any]:
+    try:
+        row = json.loads(line, object_pairs_hook=_unique)
+    except (ValueError, RecursionError) as error:  # the second where brackets are nested too deep
+        raise ValueError(f"line {number}: must be a JSON object {{unit: 0 or 1}}; {error}.") from None
+    if not isinstance(row, dict):
+        raise ValueError(f"line {number}: must be a JSON object {{unit: 0 or 1}}; got {type(row).__name__}.")
+    return row
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    twice = first_repeated(key for key, _ in pairs)
+    if twice is not None:
+        raise ValueError(f"every unit must come once, got {twice!r} twice")
+    return dict(pairs)
+
+
+def mapped_array(path: Path) -> np.ndarray:
+    """The array of a .npy file, memory-mapped, so that rows are read as they are used."""
+    try:
+        values = np.lib.format.open_memmap(path, mode="r")
+    except ValueError as error:
+        raise ValueError(f"must be an array written by numpy.save; {_first_line(error)}") from error
+    if values.dtype.kind not in "buif":
+        raise ValueError(f"must be an array of numbers; got {values.dtype}.")
+    if values.ndim != 2 or 0 in values.shape:
+        raise ValueError(f"a table must have at least one row and one column; got the shape {values.shape}.")
+    return values
+
+
+def _array_blocks(path: Path, size: int, known: Collection[str] | None) -> Iterator[Columns]:
+    values = mapped_array(path)
+    for start in range(0, len(values), size):
+        yield Columns(None, list(np.asarray(values[start : start + size]).T), start)
+
+
+READERS: dict[str, Callable[[Path, int, Any], Iterator[Columns]]] = {
+    ".csv": _csv_blocks,
+    ".csv.gz": _csv_blocks,
+    ".parquet": _parquet_blocks,
+    ".jsonl": _json_blocks,
+    ".npy": _array_blocks,
+}
