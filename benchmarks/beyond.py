@@ -15,8 +15,8 @@ from benchmarks.core import EDGES, dense_network, lower_part_observed, sparse_ne
 from benchmarks.measure import Row, best, peak_memory
 from plefka.averages import Enumerated, Fourier
 from plefka.averages.range import range_of
-from plefka.methods.library import parse_method
-from plefka.reduction.evidence import as_evidence
+from plefka.inference.library import parse_method
+from plefka.networks.evidence import as_evidence
 from plefka.reduction.question import BeliefModel
 from plefka.reduction.reduce import reduce
 from plefka.sampling.gibbs import Sampled, sample_posterior

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 import plefka as pf
 from plefka.errors import InvalidEvidence, InvalidInput, InvalidMethod, InvalidNetwork, MethodDoesNotApply
-from plefka.methods.library import SCHEMES, MeanField
+from plefka.mean_field.schemes import SCHEMES, MeanField
 
 NAMES = ("flu", "cold", "fever", "cough")
 

@@ -8,9 +8,9 @@ import scipy.sparse as sp
 
 import plefka as pf
 from plefka.errors import InvalidMethod, MethodDoesNotApply
-from plefka.inference.solution import IMPOSSIBLE, Status
+from plefka.methods.status import IMPOSSIBLE, Status
+from plefka.networks.evidence import as_evidence
 from plefka.paper.random_networks import observe
-from plefka.reduction.evidence import as_evidence
 from plefka.reduction.reduce import reduce
 from tests import polytrees, zoo
 from tests.quick import quick_where

@@ -10,8 +10,8 @@ import scipy.sparse as sp
 import plefka as pf
 from plefka.errors import InvalidEvidence
 from plefka.files.from_tables import network_of
-from plefka.reduction import contradictions
-from plefka.reduction.contradictions import contradiction
+from plefka.inference import contradictions
+from plefka.inference.contradictions import contradiction
 from plefka.reduction.possible import Possible
 from tests.formats.table_zoo import random_tables
 from tests.mixed_networks import random_units

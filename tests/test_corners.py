@@ -12,8 +12,9 @@ import scipy.sparse as sp
 
 import plefka as pf
 from plefka.errors import InvalidNetwork
-from plefka.inference.solution import ABOVE_LIKELIHOODS, CONVERGED
+from plefka.inference.solution import ABOVE_LIKELIHOODS
 from plefka.mean_field.minimisation import Minimum, better
+from plefka.methods.status import CONVERGED
 from tests.quick import quick_where
 
 TWO = pf.BeliefNetwork([[0, 0], [1.0, 0]], [0.1, 0.2])

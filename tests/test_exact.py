@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 
 import plefka as pf
 from plefka.errors import MethodDoesNotApply
-from plefka.exact import cheapest_sum, elimination, groups
+from plefka.exact import elimination, groups, state_sum
 from tests import zoo
 
 
 @pytest.fixture
 def only_elimination(monkeypatch):
-    monkeypatch.setattr(cheapest_sum.Exactly, "enumeration_seconds", np.inf)
+    monkeypatch.setattr(state_sum.StateSum, "enumeration_seconds", np.inf)
 
 
 def by_both(network, evidence, **options):
@@ -21,7 +21,7 @@ def by_both(network, evidence, **options):
     found = []
     for seconds in (0.0, np.inf):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(cheapest_sum.Exactly, "enumeration_seconds", seconds)
+            patch.setattr(state_sum.StateSum, "enumeration_seconds", seconds)
             found.append(pf.infer(network, evidence, "exact", **options))
     return found
 

@@ -8,12 +8,12 @@ from mpmath import exp, expm1, log, mp, mpf
 
 import plefka as pf
 from plefka.errors import MethodDoesNotApply
-from plefka.exact import cheapest_sum, machine_sums, strips
+from plefka.exact import machine_sums, state_sum, strips
 from plefka.exact.enumeration import too_many
 from plefka.exact.exact_answer import answer as exact_answer
-from plefka.methods.library import Exact
+from plefka.exact.exact_method import Exact
+from plefka.networks.evidence import Evidence
 from plefka.networks.fields import bits
-from plefka.reduction.evidence import Evidence
 from plefka.reduction.reduce import reduce
 from tests.data import path_of
 
@@ -25,7 +25,7 @@ WAYS = {"enumeration": 0.0, "elimination": np.inf}
 @pytest.fixture(params=WAYS)
 def way(request, monkeypatch):
     """Either sum, whichever is quicker otherwise."""
-    monkeypatch.setattr(cheapest_sum.Exactly, "enumeration_seconds", WAYS[request.param])
+    monkeypatch.setattr(state_sum.StateSum, "enumeration_seconds", WAYS[request.param])
 
 
 def by_definition(network, row, tilt):
@@ -124,7 +124,7 @@ def copies(away=4, between=9, size=200.0):
 
 
 def test_what_is_lost_there_and_back_is_noticed(monkeypatch):
-    monkeypatch.setattr(cheapest_sum.Exactly, "enumeration_seconds", np.inf)
+    monkeypatch.setattr(state_sum.StateSum, "enumeration_seconds", np.inf)
     network, row, tilt = copies()
     evidence = Evidence(rows=row[None], tilt=tilt[None], batched=True)
     found = exact_answer(EXACT, network, evidence, prune=False, dtype="float64")

@@ -11,8 +11,9 @@ import pytest
 
 import plefka as pf
 from plefka.errors import InvalidMethod
+from plefka.inference.composite_methods import Conditioned
 from plefka.inference.solution import ABOVE_ZERO
-from plefka.methods.library import SCHEMES, Conditioned, MeanField
+from plefka.mean_field.schemes import SCHEMES, MeanField
 
 OPTIONS = {
     "tol": (1e-10, 0.5, 1e-300),

@@ -10,7 +10,7 @@ from plefka.errors import InvalidMethod, MethodDoesNotApply
 from plefka.mean_field.mixture_direction import mixture_evaluator
 from plefka.mean_field.smoothing import information, started
 from plefka.mean_field.untruncated import Untruncated
-from plefka.reduction.evidence import Evidence, as_evidence
+from plefka.networks.evidence import Evidence, as_evidence
 from plefka.reduction.reduce import reduce, reduce_traced
 from tests import slow, zoo
 

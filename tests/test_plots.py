@@ -12,12 +12,13 @@ from matplotlib.text import Annotation
 import plefka as pf
 from plefka import plots
 from plefka.errors import InvalidInput, MissingExtra
-from plefka.inference.solution import Codes, Solution, Status
+from plefka.inference.solution import Codes, Solution
 from plefka.methods.posterior import ESTIMATE, OBSERVED
+from plefka.methods.status import Status
+from plefka.networks.evidence import as_evidence
 from plefka.networks.examples import read_example
 from plefka.plots.network_graph import THICKEST
 from plefka.plots.style import figure_of
-from plefka.reduction.evidence import as_evidence
 
 CHAIN = [[0, 0, 0, 0], [2, 0, 0, 0], [0, -1, 0, 0], [1, 0, 3, 0]]
 

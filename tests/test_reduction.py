@@ -8,10 +8,10 @@ import scipy.sparse as sp
 import plefka as pf
 from plefka.exact import predictions
 from plefka.methods.posterior import normalised
+from plefka.networks.edge_list import EdgeList
+from plefka.networks.evidence import as_evidence
 from plefka.reduction import by_row, reduce
 from plefka.reduction.certainty import certain
-from plefka.reduction.edge_list import EdgeList
-from plefka.reduction.evidence import as_evidence
 from tests.quick import quick_where
 
 

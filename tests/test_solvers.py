@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import plefka as pf
-from plefka.mean_field.minimisation import FUNCTIONALS
-from plefka.reduction.evidence import as_evidence
+from plefka.mean_field.functionals import FUNCTIONALS
+from plefka.networks.evidence import as_evidence
 from plefka.reduction.reduce import reduce
 from plefka.solvers.loop import evaluator, start
 from plefka.solvers.monotone import Monotone

@@ -11,12 +11,13 @@ import scipy.sparse as sp
 
 import plefka as pf
 from plefka.averages.range import LEAST_REACH, range_of
-from plefka.mean_field.functional import Functional
+from plefka.inference.library import parse_method
 from plefka.mean_field.minimisation import objective_of
-from plefka.methods.library import MeanField, parse_method
-from plefka.reduction.evidence import Evidence
+from plefka.mean_field.schemes import MeanField
+from plefka.networks.evidence import Evidence
 from plefka.reduction.question import BeliefModel
 from plefka.reduction.reduce import reduce
+from plefka.solvers.functional import Functional
 from plefka.solvers.implicit import conjugate_gradients
 from tests.zoo import ZOO, some_evidence
 

@@ -3,6 +3,8 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from plefka.runtime.late_binding import CONTRADICTION, SAMPLE_BELIEFS, SAMPLE_MACHINE, supply
+
 if TYPE_CHECKING:
     from plefka import bridges as bridges
     from plefka import ensembles as ensembles
@@ -18,29 +20,30 @@ if TYPE_CHECKING:
     from plefka.files.recognition import recognised as recognised
     from plefka.inference.check_verdict import Check as Check
     from plefka.inference.infer import infer as infer
+    from plefka.inference.library import METHODS as METHODS
+    from plefka.inference.library import parse_method as parse_method
+    from plefka.inference.library import register as register
+    from plefka.inference.library import unregister as unregister
     from plefka.inference.solution import InferenceFailed as InferenceFailed
     from plefka.inference.solution import Solution as Solution
-    from plefka.inference.solution import Status as Status
     from plefka.learning.fitted import Fitted as Fitted
     from plefka.learning.fitted import Stopped as Stopped
     from plefka.learning.fitting import fit as fit
     from plefka.learning.scoring import Score as Score
     from plefka.learning.scoring import score as score
     from plefka.mean_field.evaluate import free_energy as free_energy
-    from plefka.mean_field.functional import Functional as Functional
-    from plefka.methods.library import METHODS as METHODS
-    from plefka.methods.library import Method as Method
-    from plefka.methods.library import parse_method as parse_method
-    from plefka.methods.library import register as register
-    from plefka.methods.library import unregister as unregister
+    from plefka.mean_field.functionals import Functional as Functional
+    from plefka.methods.method import Method as Method
     from plefka.methods.posterior import Accuracy as Accuracy
     from plefka.methods.posterior import Posterior as Posterior
+    from plefka.methods.status import Status as Status
     from plefka.networks.activations import Custom as Custom
     from plefka.networks.activations import NoisyOr as NoisyOr
     from plefka.networks.activations import Sigmoid as Sigmoid
     from plefka.networks.activations import Table as Table
     from plefka.networks.belief import BeliefNetwork as BeliefNetwork
     from plefka.networks.boltzmann import BoltzmannMachine as BoltzmannMachine
+    from plefka.networks.evidence import Likelihood as Likelihood
     from plefka.networks.examples import example as example
     from plefka.networks.examples import example_names as example_names
     from plefka.networks.units import Unit as Unit
@@ -50,12 +53,11 @@ if TYPE_CHECKING:
     from plefka.questions.bounds import bounds as bounds
     from plefka.questions.explain import Explanation as Explanation
     from plefka.questions.explain import explain as explain
-    from plefka.reduction.evidence import Likelihood as Likelihood
     from plefka.runtime.program_cache import keep_compiled as keep_compiled
     from plefka.scale.rows.done import RowsDone as RowsDone
     from plefka.scale.rows.infer_rows import infer_rows as infer_rows
     from plefka.scale.sweep import sweep as sweep
-    from plefka.solvers.loop import Policy as Policy
+    from plefka.solvers.policies import Policy as Policy
 
 __version__ = "0.1.0"
 
@@ -69,13 +71,13 @@ _HOME = {
     "Custom": "plefka.networks.activations",
     "Explanation": "plefka.questions.explain",
     "Fitted": "plefka.learning.fitted",
-    "Functional": "plefka.mean_field.functional",
+    "Functional": "plefka.mean_field.functionals",
     "InferenceFailed": "plefka.inference.solution",
-    "Likelihood": "plefka.reduction.evidence",
-    "METHODS": "plefka.methods.library",
-    "Method": "plefka.methods.library",
+    "Likelihood": "plefka.networks.evidence",
+    "METHODS": "plefka.inference.library",
+    "Method": "plefka.inference.library",
     "NoisyOr": "plefka.networks.activations",
-    "Policy": "plefka.solvers.loop",
+    "Policy": "plefka.solvers.policies",
     "Posterior": "plefka.methods.posterior",
     "RowsDone": "plefka.scale.rows.done",
     "Score": "plefka.learning.scoring",
@@ -83,7 +85,7 @@ _HOME = {
     "Sigmoid": "plefka.networks.activations",
     "Accuracy": "plefka.methods.posterior",
     "Solution": "plefka.inference.solution",
-    "Status": "plefka.inference.solution",
+    "Status": "plefka.methods.status",
     "Stopped": "plefka.learning.fitted",
     "Table": "plefka.networks.activations",
     "Unit": "plefka.networks.units",
@@ -101,16 +103,23 @@ _HOME = {
     "load": "plefka.files",
     "load_evidence": "plefka.files",
     "load_tables": "plefka.files",
-    "parse_method": "plefka.methods.library",
+    "parse_method": "plefka.inference.library",
     "recognised": "plefka.files.recognition",
-    "register": "plefka.methods.library",
+    "register": "plefka.inference.library",
     "save": "plefka.files",
     "score": "plefka.learning.scoring",
     "series": "plefka.expansion.series",
     "sweep": "plefka.scale.sweep",
-    "unregister": "plefka.methods.library",
+    "unregister": "plefka.inference.library",
 }
 _MODULES = ("bridges", "ensembles", "errors", "plots", "progress")
+
+for _purpose, _module, _function in (
+    (SAMPLE_BELIEFS, "plefka.sampling.belief_samples", "sample"),
+    (SAMPLE_MACHINE, "plefka.sampling.machine_samples", "sample"),
+    (CONTRADICTION, "plefka.inference.contradictions", "sentence"),
+):
+    supply(_purpose, _module, _function)
 
 __all__ = [*_HOME, *_MODULES]  # pyright: ignore[reportUnsupportedDunderAll]
 

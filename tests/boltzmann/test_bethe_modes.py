@@ -7,7 +7,7 @@ import plefka as pf
 from plefka.messages import coupling_messages
 from plefka.messages.coupling_messages import may_have_several, without_zeros
 from plefka.networks.blocks import Blocks
-from plefka.reduction.evidence import as_evidence
+from plefka.networks.evidence import as_evidence
 from plefka.reduction.reduce import reduce
 from tests.boltzmann.machines import fields, summed
 from tests.compilations import compilations

@@ -11,14 +11,15 @@ import pytest
 
 import plefka as pf
 from plefka.exact.machine_sums import of_states
+from plefka.inference.library import parse_method
 from plefka.learning.annealed import AnnealedScore, log_partitions
 from plefka.learning.chains import ByChains
 from plefka.learning.gradients import ByMoments, ByNeighbours
 from plefka.learning.learner import When
 from plefka.learning.of_machines import in_own_values
 from plefka.learning.pair_moments import HESSIANS, both_on, moments, response
-from plefka.methods.library import parse_method
-from plefka.reduction.evidence import Evidence
+from plefka.networks.evidence import Evidence
+from plefka.reduction.reduce import reduce
 from tests.boltzmann.machines import MACHINES, couplings, fields, log_weights, restricted, states
 
 SOME = [{}, {1: 1}, {0: 0, 2: 1}]
@@ -72,7 +73,7 @@ def test_averages_by_elimination_are_slopes_of_ln_z():
     """A grid of 4 x 12 units, which is narrow, and has too many states to be enumerated quickly."""
     grid = pf.ensembles.ising_grid(4, 12, coupling=0.7, field=0.4, seed=1).converted()
     nothing = np.full((1, 48), np.nan)
-    (part,) = grid.reduced(Evidence(nothing, batched=True)).parts
+    (part,) = reduce(grid, Evidence(nothing, batched=True)).parts
     assert of_states(part) is None
     found = moments(grid, nothing, np.ones(1), parse_method("exact"))
     np.testing.assert_allclose(found.first, pf.infer(grid, None, "exact").means, atol=1e-10)

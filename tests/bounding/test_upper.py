@@ -7,10 +7,11 @@ from scipy.optimize import approx_fprime
 
 import plefka as pf
 from plefka.errors import InvalidInput
+from plefka.networks.evidence import Evidence
 from plefka.questions import bounds as both
 from plefka.questions.upper_bounds import TO_THE_END, upper_bound
-from plefka.reduction.evidence import Evidence
-from plefka.reduction.reduce import Part, reduce
+from plefka.reduction.part import Part
+from plefka.reduction.reduce import reduce
 from plefka.sampling.findings.findings import problem_of
 from plefka.sampling.findings.transformed import Transformed
 from tests.data import names_in

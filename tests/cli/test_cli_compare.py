@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import plefka as pf
+from plefka.inference import library
 from plefka.inference.solution import ABOVE_ZERO
-from plefka.methods import library
 
 NET = "example:espresso"
 SOME = "lukewarm_cup=1,slow_flow=1"

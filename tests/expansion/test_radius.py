@@ -13,9 +13,9 @@ from plefka.expansion.deviations import Deviations
 from plefka.expansion.hidden_states import hidden_states, unit_states
 from plefka.expansion.pade import approximant
 from plefka.expansion.pinned import Pinned
+from plefka.networks.evidence import as_evidence
 from plefka.paper import random_networks
 from plefka.paper.experiment_settings import Ensemble
-from plefka.reduction.evidence import as_evidence
 from tests import zoo
 from tests.quick import quick_where
 

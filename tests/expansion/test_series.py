@@ -10,7 +10,7 @@ from plefka.expansion.coefficients import coefficients, with_digits
 from plefka.expansion.hidden_states import hidden_states
 from plefka.expansion.legendre import exact_free_energy
 from plefka.expansion.pinned import Pinned
-from plefka.reduction.evidence import as_evidence
+from plefka.networks.evidence import as_evidence
 from tests import slow, zoo
 from tests.expansion import oracles
 from tests.quick import quick_where

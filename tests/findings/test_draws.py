@@ -9,8 +9,8 @@ from plefka.exact.elimination import LOGARITHMS, PLAIN_NUMBERS, eliminated
 from plefka.exact.elimination_steps import Match, Multiply
 from plefka.exact.log_factors import Logs, factors_of
 from plefka.exact.ordering import plan
-from plefka.reduction.edge_list import EdgeList
-from plefka.reduction.evidence import as_evidence
+from plefka.networks.edge_list import EdgeList
+from plefka.networks.evidence import as_evidence
 from plefka.reduction.reduce import reduce
 from tests import mixed_networks, zoo
 from tests.two_layers import two_layer

@@ -9,7 +9,7 @@ import pytest
 from mpmath import mp, mpf
 
 import plefka as pf
-from plefka.exact.cheapest_sum import Exactly
+from plefka.exact.state_sum import StateSum
 from plefka.reduction import recovery, reduce, summing
 from tests import oracle
 from tests.fuzz.drawing import KINDS, Draw, drawn, kind_of
@@ -86,7 +86,7 @@ def test_a_seed_is_a_draw(draw):
 
 def test_table_of_a_free_unit_beside_that_of_an_observed_child(monkeypatch):
     """Units in any order: the child comes before its parents, one of which is the parent of the other."""
-    monkeypatch.setattr(Exactly, "enumerates", False)
+    monkeypatch.setattr(StateSum, "enumerates", False)
     net = pf.BeliefNetwork([[0, 0.5, -1.0], [0, 0, 2.0], [0, 0, 0]], [0.1, -0.4, 0.3])
     truth = oracle.answer(oracle.numbers_of(net), known_of([1, np.nan, np.nan]))
     found = pf.infer(net, {0: 1}, "exact")

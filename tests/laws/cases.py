@@ -12,20 +12,14 @@ import numpy as np
 
 import plefka as pf
 from plefka.errors import MethodDoesNotApply
+from plefka.inference.composite_methods import Auto, Conditioned, Mixture
+from plefka.inference.library import METHODS
 from plefka.mean_field.orders import Orders
+from plefka.mean_field.schemes import HigherOrder, MeanField
 from plefka.mean_field.taylor import Taylor
-from plefka.methods.library import (
-    METHODS,
-    Auto,
-    Bethe,
-    Conditioned,
-    Findings,
-    Gibbs,
-    HigherOrder,
-    MeanField,
-    Method,
-    Mixture,
-)
+from plefka.messages.bethe_method import Bethe
+from plefka.methods.method import Method
+from plefka.sampling.sampling_methods import Findings, Gibbs
 from tests import zoo
 
 SIZE = 12

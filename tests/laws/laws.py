@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 
 import plefka as pf
-from plefka.methods.library import METHODS, Method
+from plefka.inference.library import METHODS
+from plefka.methods.method import Method
 from tests import zoo
 from tests.compilations import compilations
 from tests.laws import cases

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 import plefka as pf
+from plefka.inference.library import parse_method
 from plefka.learning.gradient_step import StepSettings, solve_rows
 from plefka.learning.of_beliefs import settings as settings_of
 from plefka.learning.parameters import parametrisation
 from plefka.learning.patterns import as_patterns
-from plefka.methods.library import MeanField, parse_method
+from plefka.mean_field.schemes import MeanField
 from plefka.runtime.precision import precision
 from plefka.solvers.monotone import Monotone
 from tests.learning.test_fit import ROWS, small

@@ -3,8 +3,9 @@
 import numpy as np
 
 import plefka as pf
-from plefka.reduction.evidence import Evidence, as_evidence
-from plefka.reduction.reduce import Part, reduce
+from plefka.networks.evidence import Evidence, as_evidence
+from plefka.reduction.part import Part
+from plefka.reduction.reduce import reduce
 
 NEVER, ALWAYS = 0.0, np.inf
 

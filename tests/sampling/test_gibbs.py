@@ -8,12 +8,13 @@ import scipy.sparse as sp
 
 import plefka as pf
 from plefka.errors import InvalidMethod, MethodDoesNotApply, MissingExtra
-from plefka.inference.solution import Status
-from plefka.methods.library import Gibbs, parse_method
+from plefka.inference.library import parse_method
+from plefka.methods.status import Status
 from plefka.sampling.annealing import anneal
 from plefka.sampling.gibbs import Sampled, sample_posterior
 from plefka.sampling.gibbs_sweeps import Sampler
 from plefka.sampling.importance import WeightedAverage, averaged
+from plefka.sampling.sampling_methods import Gibbs
 from plefka.sampling.visits import visits
 from tests import zoo
 from tests.compilations import compilations

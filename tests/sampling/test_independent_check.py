@@ -8,10 +8,10 @@ import pytest
 
 import plefka as pf
 from plefka.inference.check_sentences import NOT_CONVERGED
-from plefka.inference.solution import Status
+from plefka.methods.status import Status
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.boltzmann import BoltzmannMachine
-from plefka.reduction.evidence import as_evidence
+from plefka.networks.evidence import as_evidence
 from plefka.sampling.importance import averaged
 from plefka.sampling.populations import OfPopulation
 from tests import zoo

@@ -54,7 +54,7 @@ def try_all(solve: Callable[[str], Answer], label: str) -> tuple[dict[str, Answe
     On all cores: while one program is compiled, the next one is traced.
     """
     from plefka.errors import MethodDoesNotApply
-    from plefka.methods.library import METHODS
+    from plefka.inference.library import METHODS
     from plefka.progress import progress
 
     answers, left_out = {}, {}

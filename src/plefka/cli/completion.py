@@ -27,7 +27,7 @@ def files(incomplete: str) -> list[str]:
 
 def methods(incomplete: str) -> list[str]:
     """Methods by name, without their options."""
-    from plefka.methods.library import METHODS
+    from plefka.inference.library import METHODS
 
     return _starting(METHODS, incomplete)
 

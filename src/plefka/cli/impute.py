@@ -12,7 +12,7 @@ from plefka.cli.targets import claimed, write_table, writer_of
 if TYPE_CHECKING:
     import numpy as np
 
-    from plefka.methods.library import Method
+    from plefka.methods.method import Method
     from plefka.networks.belief import BeliefNetwork
     from plefka.tables.table import NumberTable
 
@@ -37,8 +37,8 @@ def impute(
 ) -> None:
     """Fill in the missing entries of a table."""
     from plefka.cli.source import read_network
+    from plefka.inference.library import parse_method
     from plefka.learning.fitting import learning_method
-    from plefka.methods.library import parse_method
     from plefka.tables.table import read_table
 
     source = options.table_of(data, rows)
@@ -72,7 +72,7 @@ def _filled(
     import numpy as np
 
     import plefka as pf
-    from plefka.reduction.evidence import Evidence
+    from plefka.networks.evidence import Evidence
     from plefka.tables.table import evidence_of, table_units
 
     units, values = table_units(network, table), np.array(table.values, float)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from plefka.inference.solution import Solution
-    from plefka.reduction.evidence import Likelihood
+    from plefka.networks.evidence import Likelihood
 
 Methods = Annotated[
     list[str] | None,

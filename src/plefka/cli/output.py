@@ -13,7 +13,7 @@ from plefka.tables.text import PRINTED_ROWS as PRINTED_ROWS
 
 if TYPE_CHECKING:
     from plefka.inference.solution import Solution
-    from plefka.reduction.evidence import Likelihood
+    from plefka.networks.evidence import Likelihood
 
 DID_NOT_CONVERGE = 1
 
@@ -110,7 +110,7 @@ def exit_with(solutions: Sequence["Solution"]) -> None:
 
 def _failures(solution: "Solution") -> list[str]:
     """A line for each status other than converged; of a batch, with the rows that ended so."""
-    from plefka.inference.solution import Status
+    from plefka.methods.status import Status
 
     statuses = solution.status if solution.is_batch else [solution.status]
     found = rows_by_sentence([] if status is Status.CONVERGED else [status.value] for status in statuses)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from plefka.cli.options import check_single, split_at_commas
 from plefka.errors import InvalidEvidence
-from plefka.reduction.evidence import Evidence, Likelihood, as_evidence
+from plefka.networks.evidence import Evidence, Likelihood, as_evidence
 from plefka.runtime.program_cache import keep_compiled
 from plefka.scale.rows.common_evidence import Common
 from plefka.tables.table import evidence_of, read_table, table_units

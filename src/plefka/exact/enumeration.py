@@ -13,8 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from plefka.errors import MethodDoesNotApply
-from plefka.inference.solution import CONVERGED, IMPOSSIBLE, NOT_FINITE
 from plefka.methods.posterior import About, Posterior
+from plefka.methods.status import CONVERGED, IMPOSSIBLE, NOT_FINITE
 from plefka.networks.activations import Activation, namespace
 from plefka.networks.fields import bits, field_weights, fields, log_terms, open_for_states, settled
 from plefka.networks.storage import Storage

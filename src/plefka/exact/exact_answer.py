@@ -6,28 +6,33 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
-from plefka.exact.cheapest_sum import Exactly
+from plefka.exact import enumeration, traced_machine_sums
 from plefka.exact.enumeration import MOST_HIDDEN, status_of
+from plefka.exact.planned_sum import planned_sum
 from plefka.exact.predictions import Predictions, TablesInGroups, planned
 from plefka.exact.ratios import BarrenRatios
+from plefka.exact.state_sum import StateSum
 from plefka.exact.table_networks import OfTables, families_of
 from plefka.methods.posterior import About, Posterior
 from plefka.networks.belief import BeliefNetwork
+from plefka.networks.edge_list import EdgeList
+from plefka.networks.evidence import Evidence
 from plefka.networks.network import Network
 from plefka.reduction.by_row import FEW_EDGES
 from plefka.reduction.dependence import have_several_parents
-from plefka.reduction.edge_list import EdgeList
-from plefka.reduction.evidence import Evidence
 from plefka.reduction.recovery import concatenated, of_reduction, reductions, with_predicted
 from plefka.reduction.reduce import Reduction
 from plefka.reduction.summing import relevant
+from plefka.reduction.traced_beliefs import TracedBelief
+from plefka.reduction.traced_machines import TracedPairs
 
 if TYPE_CHECKING:
-    from plefka.methods.library import Exact
-    from plefka.reduction.reduce import Part
+    from plefka.exact.exact_method import Exact
+    from plefka.reduction.part import Part
     from plefka.reduction.traced_beliefs import TracedReduction
 
 QUICK, NOT_LONG = 0.3, 3.0  # seconds of a row for which no other way is looked for: of any tables, of those of a file
+TRACED = {TracedBelief: enumeration.summed_in_trace, TracedPairs: traced_machine_sums.summed_in_trace}
 DEARER = 30  # times as long may be taken for the numbers of a file as they are, and not as compact units have them
 THOROUGH = 30.0  # seconds that barren units may take where exact inference was asked for
 AS_LONG = 10  # times as long as the answer itself may be taken for barren units, where exact was not asked for
@@ -35,7 +40,7 @@ AS_LONG = 10  # times as long as the answer itself may be taken for barren units
 
 def posterior(method: "Exact", part: "Part", *, dtype: str) -> Posterior:
     """ln P(evidence) and all posterior means, exactly."""
-    question, way = part.question, Exactly.of(part)
+    question, way = part.question, planned_sum(part)
     log_z, means, slopes = way.sums(dtype)
     means = np.where(question.free, np.clip(means, 0.0, 1.0), question.values)
     means = np.where(np.isfinite(log_z), means, np.nan).astype(dtype)
@@ -46,21 +51,21 @@ def posterior(method: "Exact", part: "Part", *, dtype: str) -> Posterior:
 
 
 def traced(method: "Exact", reduction: "TracedReduction") -> Posterior:
-    """The same inside a user's trace."""
-    return reduction.exact()
+    """Inside a user's trace."""
+    return TRACED[type(reduction)](reduction)
 
 
 class ReducedRows(NamedTuple):
     """Rows of evidence, reduced for exact inference, and what each part of them will cost."""
 
     reduced: list[tuple[np.ndarray, Reduction]]
-    ways: list[Exactly]
+    ways: list[StateSum]
     predictions: Predictions | None = None  # of barren units that were left out
 
     @classmethod
     def of(cls, method: "Exact", network: Network, evidence: Evidence, **how: bool) -> "ReducedRows":
         reduced = list(reductions(method, network, evidence, **how))
-        return cls(reduced, [Exactly.of(part) for _, reduction in reduced for part in reduction.parts])
+        return cls(reduced, [planned_sum(part) for _, reduction in reduced for part in reduction.parts])
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -77,13 +82,13 @@ class ReducedRows(NamedTuple):
         return total + (self.predictions.row_seconds if self.predictions else 0.0)
 
     @property
-    def dearest(self) -> Exactly:
+    def dearest(self) -> StateSum:
         """The part that costs most."""
         return max(self.ways, key=lambda way: way.seconds)
 
     def answer(self, method: "Exact", network: Network, evidence: Evidence, dtype: str) -> Posterior:
         """The exact posterior of all rows."""
-        found = of_reduction(method, self.reduced, network, evidence, dtype, jointly=False)
+        found = of_reduction(method, self.reduced, network, evidence, dtype)
         notes, predicted = self._by_elimination(), found.about.predicted
         if self.predictions is not None:
             means = self.predictions.means(cast(BeliefNetwork, network), evidence, found, dtype)

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from plefka.networks.activations import Activation
+from plefka.networks.edge_list import EdgeList
 from plefka.networks.fields import bits
-from plefka.reduction.edge_list import EdgeList
 from plefka.reduction.question import Question
 
 MOST_IN_A_FACTOR = 20  # units of a factor that is a table

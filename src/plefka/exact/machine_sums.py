@@ -17,23 +17,23 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse import csgraph
 
-from plefka.exact.cheapest_sum import Exactly
 from plefka.exact.elimination import table_probabilities
 from plefka.exact.enumeration import MOST_HIDDEN
 from plefka.exact.groups import Elimination
 from plefka.exact.log_factors import LogFactors, Structure, grouped
 from plefka.exact.ordering import WIDEST_TABLE, TooWide
+from plefka.exact.state_sum import StateSum
 from plefka.exact.strips import OfStrips
-from plefka.inference.solution import CONVERGED
 from plefka.methods.posterior import About, Posterior
+from plefka.methods.status import CONVERGED
+from plefka.networks.edge_list import EdgeList
 from plefka.networks.fields import bits
 from plefka.progress import progress
-from plefka.reduction.edge_list import EdgeList
 from plefka.reduction.question import Question
 from plefka.solvers.rounds import on_all_cores
 
 if TYPE_CHECKING:
-    from plefka.reduction.reduce import Part
+    from plefka.reduction.part import Part
 
 MOST_SUMMED_UNITS = 4096  # of which a matrix is made
 INNER = 12  # bits of the states of a block
@@ -265,7 +265,7 @@ class OfPairs(Elimination):
                 yield factors.rows, ends[:, 0], ends[:, 1], both_on
 
 
-class ExactlyPairs(Exactly):
+class MachineStateSum(StateSum):
     """A question about a Boltzmann machine, and what its exact answer will cost."""
 
     @cached_property
@@ -325,7 +325,7 @@ class OfStates(NamedTuple):
 def of_states(part: "Part") -> OfStates | None:
     """By enumeration, or None where an elimination is quicker, or nothing else possible."""
     question = part.question
-    exact = ExactlyPairs(question)
+    exact = MachineStateSum(question)
     seconds = exact.enumeration_seconds
     if np.isinf(seconds) or seconds > max(QUICK_SECONDS, OfPairs(question).seconds):
         return None

@@ -12,23 +12,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from plefka.exact.cheapest_sum import Exactly
 from plefka.exact.log_factors import grouped
+from plefka.exact.planned_sum import planned_sum
 from plefka.exact.ratios import EXACT, BarrenRatios
 from plefka.exact.table_networks import OfTables, families_of
-from plefka.inference.solution import CONVERGED
 from plefka.methods.posterior import Posterior
+from plefka.methods.status import CONVERGED
 from plefka.networks.belief import BeliefNetwork
+from plefka.networks.edge_list import EdgeList
+from plefka.networks.evidence import Evidence
 from plefka.networks.network import Network
 from plefka.reduction.barren_means import predicted
 from plefka.reduction.dependence import follow_exactly
-from plefka.reduction.edge_list import EdgeList
-from plefka.reduction.evidence import Evidence
 from plefka.reduction.recovery import of_reduction, reductions, with_predicted
 from plefka.reduction.summing import relevant
 
 if TYPE_CHECKING:
-    from plefka.methods.library import Exact
+    from plefka.exact.exact_method import Exact
     from plefka.reduction.reduce import Reduction
 
 PREDICTED = "units that no observation depends on are predicted as if their parents were independent of each other"
@@ -47,12 +47,12 @@ class OfReduced(NamedTuple):
     @classmethod
     def of(cls, network: BeliefNetwork, evidence: Evidence, kept: np.ndarray, units: np.ndarray) -> "OfReduced":
         reduced = list(reductions(EXACT, network, evidence, prune=True, keep_barren=False, kept=kept))
-        return cls(reduced, sum(Exactly.of(part).seconds for _, reduction in reduced for part in reduction.parts))
+        return cls(reduced, sum(planned_sum(part).seconds for _, reduction in reduced for part in reduction.parts))
 
     def means(self, network: BeliefNetwork, evidence: Evidence, units: np.ndarray, dtype: str) -> np.ndarray:
         """(rows, units)"""
         asked = evidence._replace(wanted=units)
-        return of_reduction(EXACT, self.reduced, network, asked, dtype, jointly=False).means
+        return of_reduction(EXACT, self.reduced, network, asked, dtype).means
 
 
 class OfFamilies(NamedTuple):

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from plefka.exact.cheapest_sum import Exactly
-from plefka.methods.library import Exact
+from plefka.exact.exact_method import Exact
+from plefka.exact.planned_sum import planned_sum
 from plefka.networks.belief import BeliefNetwork
-from plefka.reduction.edge_list import EdgeList
-from plefka.reduction.evidence import Evidence
+from plefka.networks.edge_list import EdgeList
+from plefka.networks.evidence import Evidence
 from plefka.reduction.recovery import reductions
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class BarrenRatios(NamedTuple):
         kept, seconds = [], np.zeros(count)
         for rows, reduction in reductions(EXACT, pairs, given, prune=True, keep_barren=False):
             for part in reduction.parts:
-                seconds += ONE_WAY * Exactly.of(part).seconds_by(row[rows[part.rows]], count)
+                seconds += ONE_WAY * planned_sum(part).seconds_by(row[rows[part.rows]], count)
             kept += [(rows, reduction)] if keeps else []
         return cls(pairs, given, row, unit, kept if keeps else None, seconds)
 
@@ -66,7 +66,7 @@ class BarrenRatios(NamedTuple):
         log_off, means = np.full(len(self.row), -np.inf), means.copy()
         for rows, reduction in self._reduced():
             for part in reduction.parts:
-                log_off[rows[part.rows]] = part.constant + Exactly.of(part).log_totals(dtype)
+                log_off[rows[part.rows]] = part.constant + planned_sum(part).log_totals(dtype)
             log_off[rows[reduction.impossible]] = -np.inf
         possible = np.isfinite(log_p[self.row])
         at = self.row[possible], self.unit[possible]

@@ -16,8 +16,8 @@ from scipy.sparse import csgraph
 
 from plefka.exact.elimination import LOGARITHMS, PLAIN_NUMBERS, Arithmetic
 from plefka.exact.groups import MOST_GIB
+from plefka.networks.edge_list import EdgeList
 from plefka.progress import progress
-from plefka.reduction.edge_list import EdgeList
 from plefka.reduction.question import Question
 
 WIDEST = 23  # units that are in at a time

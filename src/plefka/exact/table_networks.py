@@ -18,13 +18,13 @@ from plefka.methods.posterior import EXACT, About, Posterior, of_rows
 from plefka.networks.activations import MOST_PARENTS, Table, as_activation
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.conditionals import unit_logs
+from plefka.networks.evidence import Evidence
 from plefka.networks.network import Network
 from plefka.networks.units import units_of
-from plefka.reduction.evidence import Evidence
 from plefka.reduction.reduce import reduce
 
 if TYPE_CHECKING:
-    from plefka.methods.library import Exact
+    from plefka.exact.exact_method import Exact
 
 Family = tuple[tuple[int, ...], np.ndarray]  # a unit and its parents, and ln P(unit | parents), an axis for each
 _remembered: dict[int, tuple[weakref.ref, "list[Family] | None"]] = {}

@@ -11,8 +11,8 @@ import numpy as np
 
 from plefka.errors import MethodDoesNotApply
 from plefka.exact.machine_sums import MOST_SUMMED_UNITS, vertex_cover
-from plefka.inference.solution import CONVERGED, NOT_FINITE
 from plefka.methods.posterior import About, Posterior
+from plefka.methods.status import CONVERGED, NOT_FINITE
 from plefka.networks.activations import sigmoid, softplus
 from plefka.networks.fields import bits
 from plefka.networks.storage import Storage

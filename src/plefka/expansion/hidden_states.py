@@ -5,9 +5,9 @@ from typing import NamedTuple
 import numpy as np
 
 from plefka.errors import InvalidEvidence, MethodDoesNotApply
+from plefka.networks.evidence import Evidence
 from plefka.networks.fields import bits
 from plefka.networks.network import Network
-from plefka.reduction.evidence import Evidence
 
 MOST_EXPANDED = 16  # 2^16 states, thirty powers of each
 NUMBERS_AT_ONCE = 2**22

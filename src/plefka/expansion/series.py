@@ -16,8 +16,8 @@ from plefka.expansion.pinned import Pinned
 from plefka.expansion.series_tables import SERIES_COLUMNS, rows_of, verdict_of
 from plefka.expansion.truncated import check_truncation, truncated_energies
 from plefka.networks.belief import BeliefNetwork
+from plefka.networks.evidence import Evidence, as_evidence
 from plefka.networks.network import Network
-from plefka.reduction.evidence import Evidence, as_evidence
 from plefka.reduction.question import LARGEST_THETA
 from plefka.tables.text import text_table
 

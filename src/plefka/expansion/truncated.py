@@ -9,9 +9,9 @@ import numpy as np
 from plefka.errors import InvalidInput, MethodDoesNotApply
 from plefka.expansion.hidden_states import HiddenStates, unit_states
 from plefka.networks.belief import BeliefNetwork
+from plefka.networks.evidence import Evidence
 from plefka.networks.fields import field_weights
 from plefka.networks.network import Network
-from plefka.reduction.evidence import Evidence
 from plefka.runtime.precision import precision
 
 DEGREES = range(1, 5)  # those of G11 to G14

@@ -17,24 +17,30 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from plefka.errors import MissingExtra, PlefkaError
-from plefka.exact.cheapest_sum import Exactly
 from plefka.exact.exact_answer import in_blocks
+from plefka.exact.exact_method import Exact
+from plefka.exact.planned_sum import planned_sum
+from plefka.exact.state_sum import StateSum
 from plefka.exact.table_networks import OfTables
 from plefka.inference.auto_answers import Chosen, gathered, noted
 from plefka.inference.auto_check import CheckedRow
-from plefka.inference.solution import CONVERGED, IMPOSSIBLE
+from plefka.inference.by_parts import of_reduced, solved
+from plefka.inference.composite_methods import Auto, Conditioned
+from plefka.inference.library import parse_method
 from plefka.mean_field.minimisation import MOST_PAIRS
-from plefka.methods.library import Auto, Conditioned, Exact, Findings, Method, does_not_apply, parse_method
+from plefka.methods.method import Method, does_not_apply
 from plefka.methods.posterior import Posterior
+from plefka.methods.status import CONVERGED, IMPOSSIBLE
+from plefka.networks.evidence import Evidence
 from plefka.progress import progress
-from plefka.reduction.evidence import Evidence
 from plefka.reduction.question import Question
-from plefka.reduction.recovery import of_reduction, reductions, solved
+from plefka.reduction.recovery import reductions
 from plefka.sampling.findings.exact_share import affordable
+from plefka.sampling.sampling_methods import Findings
 
 if TYPE_CHECKING:
     from plefka.networks.network import Network
-    from plefka.reduction.reduce import Part
+    from plefka.reduction.part import Part
     from plefka.reduction.traced_beliefs import TracedReduction
 
 FIRST, SECOND = "bethe", "G2"
@@ -59,7 +65,7 @@ def answer(method: Auto, network: "Network", evidence: Evidence, *, prune: bool,
 
 def posterior(method: Auto, part: "Part", *, dtype: str) -> Posterior:
     """The same for a part of a larger computation: exact or belief propagation, without a check."""
-    way = Exactly.of(part)
+    way = planned_sum(part)
     why, affordable = _exact_cost(method, way, way.row_seconds)
     chosen = parse_method("exact" if method.exact and affordable else FIRST)
     return noted(chosen.posterior(part, dtype=dtype), chosen, why)
@@ -72,7 +78,7 @@ def traced(method: Auto, reduction: "TracedReduction") -> Posterior:
     )
 
 
-def _exact_cost(method: Auto, way: Exactly | OfTables, row_seconds: np.ndarray) -> tuple[str, bool]:
+def _exact_cost(method: Auto, way: StateSum | OfTables, row_seconds: np.ndarray) -> tuple[str, bool]:
     """What exact inference would do, and whether the budget allows it for every row."""
     seconds = float(row_seconds.max(initial=0.0))
     if seconds == np.inf:
@@ -194,7 +200,7 @@ class OneRow:
             return None
         chosen, rows = Findings("findings", k=k), self.rows
         try:
-            found = of_reduction(chosen, self.reduced, rows.network, rows.evidence, rows.dtype)
+            found = of_reduced(chosen, self.reduced, rows.network, rows.evidence, rows.dtype)
         except PlefkaError:
             return None
         return (found, chosen) if found.status[0] in (CONVERGED, IMPOSSIBLE) else None

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from plefka.methods.library import Method
+from plefka.methods.method import Method
 from plefka.methods.posterior import Posterior
 from plefka.reduction.recovery import concatenated, taken
 

@@ -12,11 +12,11 @@ import numpy as np
 
 from plefka.errors import InvalidInput
 from plefka.inference.check_verdict import IMPORTANCE, POPULATION, Check
-from plefka.inference.solution import Status
+from plefka.methods.status import Status
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.boltzmann import BoltzmannMachine
+from plefka.networks.evidence import Evidence
 from plefka.networks.network import Network
-from plefka.reduction.evidence import Evidence
 from plefka.runtime.precision import is_traced
 from plefka.runtime.seeds import as_seed
 from plefka.sampling.importance import NUM_SAMPLES

@@ -4,15 +4,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from plefka.errors import InvalidInput
-from plefka.inference.solution import Status
-from plefka.methods.library import METHODS
+from plefka.inference.library import METHODS
 from plefka.methods.method import Method, does_not_apply
+from plefka.methods.status import Status
 
 if TYPE_CHECKING:
     from plefka.inference.check_verdict import Check
     from plefka.inference.solution import Solution
     from plefka.methods.posterior import Posterior
-    from plefka.reduction.reduce import Part
+    from plefka.reduction.part import Part
 
 
 @dataclass(frozen=True)

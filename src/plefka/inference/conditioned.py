@@ -14,17 +14,22 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from plefka.errors import InvalidMethod
-from plefka.inference.solution import CONVERGED, IMPOSSIBLE, NOT_FINITE, WITHOUT_LEAK
+from plefka.inference.composite_methods import Conditioned
+from plefka.inference.library import parse_method
 from plefka.mean_field import minimisation
-from plefka.mean_field.functional import Functional
-from plefka.methods.library import Conditioned, MeanField, does_not_apply, parse_method
-from plefka.methods.method import posterior_of
+from plefka.mean_field.of_model import functional_of
+from plefka.mean_field.schemes import MeanField
+from plefka.methods.method import does_not_apply, posterior_of
 from plefka.methods.posterior import About, Posterior, normalised
+from plefka.methods.status import CONVERGED, IMPOSSIBLE, NOT_FINITE, WITHOUT_LEAK
 from plefka.networks.fields import bits
-from plefka.reduction.question import Question
+from plefka.reduction.machine_reduction import settled
+from plefka.reduction.part import Part
+from plefka.reduction.question import PairModel, Question
 from plefka.reduction.recovery import exact_rows
-from plefka.reduction.reduce import Part, Reduction, reduce_question
+from plefka.reduction.reduce import Reduction, reduce_question
 from plefka.runtime.programs import Program
+from plefka.solvers.functional import Functional
 from plefka.solvers.rounds import by_rows
 
 if TYPE_CHECKING:
@@ -75,7 +80,7 @@ def choose(method: Conditioned, part: Part, dtype: str) -> np.ndarray:
         score = (named[:, None] if named.ndim == 1 else named) & question.free
         chosen = highest(score, part.units, method.k)
     else:
-        chosen = question.model.chosen(part, method.k, dtype)
+        chosen = units_worth_it(part, method.k, dtype)
     return chosen[(chosen >= 0).any(axis=1)]
 
 
@@ -91,6 +96,31 @@ def highest(score: np.ndarray, units: np.ndarray, count: int | None) -> np.ndarr
     by_unit = np.broadcast_to(units.reshape(len(score), -1), score.shape)
     order = np.lexsort((by_unit, score <= 0, -level), axis=0)[:count]
     return np.where(np.take_along_axis(score, order, axis=0) > 0, order, -1)
+
+
+def units_worth_it(part: Part, count: int | None, dtype: str) -> np.ndarray:
+    """The units (count, rows) of a question that are worth conditioning on; -1 where a row has fewer."""
+    if isinstance(part.question.model, PairModel):
+        return _coupled_units(part, count, dtype)
+    return highest(contributions(part, dtype), part.units, count)
+
+
+def _coupled_units(part: Part, count: int | None, dtype: str) -> np.ndarray:
+    """The units (count, rows) to condition on, one after another: those that contribute most to the second order.
+
+    Couplings to units that were chosen before do not count any more. The means are those of G2 itself: those of G1 are
+    near 0 and 1 where couplings are strong, whether or not the units are decided.
+    """
+    question = part.question
+    u = parse_method("G2[solve=yes]").posterior(part, dtype=dtype).means
+    v = np.where(question.free, np.nan_to_num(u * (1 - u), nan=0.25), 0.0)
+    squares, found = question.storage.map_weights(np.square), []
+    for _ in range(min(count or 0, len(v))):
+        share = v * squares.product(v)
+        unit = share.argmax(axis=0)
+        found.append(np.where(share.max(axis=0) > 0, unit, -1))
+        v[unit, np.arange(v.shape[1])] = 0.0
+    return np.array(found, int).reshape(-1, question.num_rows)
 
 
 def contributions(part: Part, dtype: str) -> np.ndarray:
@@ -123,7 +153,7 @@ def starting_means(first: Posterior, part: Part, dtype: str) -> np.ndarray:
 
 
 def refuse_too_many_pairs(question: Question) -> None:
-    pairs = question.storage.num_pairs() if question.model.functional(minimisation.scheme("G2")).needs_pairs else 0
+    pairs = question.storage.num_pairs() if functional_of(question.model, minimisation.scheme("G2")).needs_pairs else 0
     if pairs > minimisation.MOST_PAIRS:
         why = f"to choose units it would sum over {pairs:,} pairs of parents; the limit is {minimisation.MOST_PAIRS:,}"
         raise does_not_apply(parse_method("conditioned"), why, "conditioned[G1,units=...] or bethe")
@@ -131,7 +161,7 @@ def refuse_too_many_pairs(question: Question) -> None:
 
 def contributions_at(means: np.ndarray, question: Question, dtype: str) -> np.ndarray:
     """What each unit contributes to the second order at these means, (units, rows)."""
-    functional, storage = question.model.functional(minimisation.scheme("G2")).fitted(question), question.storage
+    functional, storage = functional_of(question.model, minimisation.scheme("G2")).fitted(question), question.storage
     question = question.with_model(weights=storage.prepared(pairs=True, tables=True))
     u = np.where(question.free, np.nan_to_num(means, nan=0.5), question.values)
     work = functional.row_work(question.size, storage.num_edges, storage.num_pairs()) * question.num_rows
@@ -172,7 +202,7 @@ def solve_again(solve: Callable[[Part], Posterior], part: Part, question: Questi
     """A method on a question of which more is known: reduce, solve, recover."""
     reduction = reduce_question(question, needs_slope=part.needs_slope)
     (smaller,) = reduction.parts
-    found = smaller.question.model.settled(smaller.question) or solve(smaller)
+    found = settled(smaller.question) or solve(smaller)
     if found.about.contributions is not None:
         wide = np.nan_to_num(np.where(question.free, reduction.spread(found.about.contributions), 0))
         found = found._replace(about=replace(found.about, contributions=wide))

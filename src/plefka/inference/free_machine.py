@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import jax.numpy as jnp
 import numpy as np
 
-from plefka.inference.solution import CONVERGED, InferenceFailed, Status
+from plefka.inference.solution import InferenceFailed
 from plefka.methods.method import Method
 from plefka.methods.posterior import ESTIMATE, EXACT
+from plefka.methods.status import CONVERGED, Status
+from plefka.networks.evidence import Evidence
 from plefka.networks.network import Network
-from plefka.reduction.evidence import Evidence
 from plefka.runtime.precision import is_traced
 
 if TYPE_CHECKING:

@@ -9,12 +9,15 @@ import numpy as np
 
 from plefka.errors import InvalidInput
 from plefka.inference.batched_types import Statuses
-from plefka.inference.solution import STATUS_CODES, Codes, InferenceFailed, Solution, Status
-from plefka.methods.library import Method, does_not_apply, parse_method
+from plefka.inference.by_parts import answer_of
+from plefka.inference.library import parse_method
+from plefka.inference.solution import Codes, InferenceFailed, Solution
+from plefka.methods.method import Method, does_not_apply
 from plefka.methods.posterior import ESTIMATE, EXACT, OBSERVED, About, Posterior, of_rows
+from plefka.methods.status import STATUS_CODES, Status
 from plefka.networks.activations import namespace
+from plefka.networks.evidence import Evidence, as_evidence
 from plefka.networks.network import Network
-from plefka.reduction.evidence import Evidence, as_evidence
 from plefka.reduction.reduce import reduce_traced
 from plefka.runtime.precision import check_dtype, is_traced
 from plefka.runtime.reverse_mode import differentiable_once, reverse_mode_only
@@ -64,7 +67,7 @@ def infer(
     if traced:
         found = _inside_a_trace(method, network, given, prune)
     else:
-        found = method.answer(network, given, prune=prune, dtype=dtype)
+        found = answer_of(method, network, given, prune=prune, dtype=dtype)
     if given.offset is not None:
         found = found._replace(free_energy=found.free_energy - given.offset)
     solution = _solution(network, given, method, found, prune, traced)
@@ -82,7 +85,7 @@ def _with_reasons(solution: Solution) -> Solution:
     """Of a single row that is impossible, which observations contradict each other."""
     if not np.any(np.atleast_1d(solution.status) == Status.IMPOSSIBLE):
         return solution
-    from plefka.reduction.contradictions import named  # only where something is wrong
+    from plefka.inference.contradictions import named  # only where something is wrong
 
     return named(solution)
 

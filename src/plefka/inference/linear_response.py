@@ -12,13 +12,16 @@ import jax.numpy as jnp
 import numpy as np
 
 from plefka.errors import InvalidInput
-from plefka.mean_field.minimisation import FUNCTIONALS, Objective
-from plefka.methods.library import MeanField, does_not_apply
+from plefka.mean_field.functionals import FUNCTIONALS
+from plefka.mean_field.minimisation import Objective
+from plefka.mean_field.schemes import MeanField
+from plefka.methods.method import does_not_apply
+from plefka.networks.edge_list import EdgeList
+from plefka.networks.evidence import Evidence
 from plefka.networks.propagation import settled_along
 from plefka.reduction.barren_means import predict_traced
-from plefka.reduction.edge_list import EdgeList
-from plefka.reduction.evidence import Evidence
-from plefka.reduction.reduce import masked, reduce, reduce_traced
+from plefka.reduction.belief_reduction import masked
+from plefka.reduction.reduce import reduce, reduce_traced
 from plefka.reduction.summing import relevant
 from plefka.reduction.traced_beliefs import TracedReduction
 from plefka.runtime.precision import is_traced

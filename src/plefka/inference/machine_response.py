@@ -6,12 +6,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from plefka.mean_field.functional import Functional
 from plefka.mean_field.minimisation import Objective, scheme
-from plefka.methods.library import MeanField
+from plefka.mean_field.of_model import beyond_reach, functional_of, solved_by
+from plefka.mean_field.schemes import MeanField
 from plefka.reduction.question import Question
 from plefka.reduction.reduce import reduce
 from plefka.runtime.programs import Program
+from plefka.solvers.functional import Functional
 from plefka.solvers.implicit import response
 
 if TYPE_CHECKING:
@@ -23,8 +24,8 @@ def responses(solution: "Solution", method: MeanField, directions: np.ndarray) -
     reduction = reduce(solution.network, solution.evidence, prune=solution.prune)
     (part,) = reduction.parts
     question, model = part.question, part.question.model
-    means, name = np.nan_to_num(solution.means), model.solved_by(method)
-    if name == method.name and model.beyond_reach(method, question, part.narrowed(means[:, None])).any():
+    means, name = np.nan_to_num(solution.means), solved_by(model, method)
+    if name == method.name and beyond_reach(method, question, part.narrowed(means[:, None])).any():
         name = "G1"
     if name != method.name:
         from plefka.inference.infer import infer
@@ -33,7 +34,7 @@ def responses(solution: "Solution", method: MeanField, directions: np.ndarray) -
     variances = np.where(solution.observed, 0.0, means * (1 - means))
     found = directions * variances  # of units that are coupled to nobody
     if question.free.any():
-        functional = model.functional(scheme(name)).fitted(question)
+        functional = functional_of(model, scheme(name)).fitted(question)
         question = Objective(functional).prepared(question)
         here, units = question.free[:, 0], part.units
         z = np.zeros((len(directions), question.size))

@@ -11,18 +11,22 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
+from plefka.inference.composite_methods import Mixture
 from plefka.inference.conditioned import contributions_of, first_order, held, solve_again, starting_means
-from plefka.inference.solution import CONVERGED, IMPOSSIBLE, NOT_FINITE
-from plefka.mean_field.functional import Functional
-from plefka.mean_field.minimisation import POLICIES, Minimum, scheme, slopes_at
+from plefka.inference.library import parse_method
+from plefka.mean_field.minimisation import Minimum, scheme, slopes_at
 from plefka.mean_field.mixture_direction import mixture_evaluator
+from plefka.mean_field.of_model import functional_of
+from plefka.mean_field.schemes import MeanField
 from plefka.mean_field.smoothing import Variables, started, unstacked
-from plefka.methods.library import MeanField, Mixture, parse_method
 from plefka.methods.posterior import About, Posterior, normalised
+from plefka.methods.status import CONVERGED, IMPOSSIBLE, NOT_FINITE
 from plefka.networks.activations import numpy_sigmoid
+from plefka.reduction.part import Part
 from plefka.reduction.question import Question
-from plefka.reduction.reduce import Part
+from plefka.solvers.functional import Functional
 from plefka.solvers.loop import Search, descend, limits, start
+from plefka.solvers.policies import POLICIES
 from plefka.solvers.rounds import Criteria, Iteration, in_rounds
 
 SOFT = 0.02  # a component starts with no mean closer to 0 or 1: units that were held are let go
@@ -168,7 +172,7 @@ def _with_unit(states: np.ndarray, unit: np.ndarray, useful: np.ndarray, state: 
 def _optimise(method: Mixture, question: Question, first: Components, dtype: str) -> tuple[Minimum, Components]:
     """From the start downhill: where the search ended, and the mixture there."""
     count, policy = method.components, POLICIES["monotone"]
-    functional = question.model.functional(scheme("G1")).fitted(question)
+    functional = functional_of(question.model, scheme("G1")).fitted(question)
     storage = question.storage.prepared(tables=True)
     question = question.with_model(weights=storage)
     searched = question.num_searched

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
@@ -10,46 +9,16 @@ import numpy as np
 from plefka.errors import InvalidInput, PlefkaError
 from plefka.inference.batched_types import Checks, Counts, Flags, NumberByRow, Statuses
 from plefka.methods.posterior import ACCURACIES, ESTIMATE, EXACT, LOWER_BOUND, OBSERVED, Accuracy
+from plefka.methods.status import Status
 
 if TYPE_CHECKING:
     import pandas
 
-    from plefka.methods.library import Method
+    from plefka.methods.method import Method
+    from plefka.networks.evidence import Evidence
     from plefka.networks.network import Network
-    from plefka.reduction.evidence import Evidence
     from plefka.reduction.recovery import Components
     from plefka.sampling.chain_draws import Draws
-
-
-class Status(Enum):
-    """How a computation ended; the value is the sentence for the user.
-
-    >>> import plefka as pf
-    >>> pf.infer(pf.example("espresso"), {"slow_flow": 1}, "exact").status is pf.Status.CONVERGED
-    True
-    """
-
-    CONVERGED = "converged"
-    OUT_OF_STEPS = (
-        "ran out of steps before the means settled; raise max_steps or tol, as in G12[max_steps=10000], "
-        "of gibbs its sweeps and temperatures, of findings k and samples, or try another method"
-    )
-    DIVERGED = (
-        "diverged: the free energy fell below what any probability allows, as it is unbounded below here; use a first "
-        "order scheme such as G12, or a bound"
-    )
-    NOT_FINITE = (
-        "the free energy is not a finite number at the starting point; look for weights of extreme size, "
-        "or use a method that does not expand the energy"
-    )
-    IMPOSSIBLE = (
-        "the evidence is impossible: its probability is zero; correct it, give a unit that is observed on a leak, "
-        "or make a certain edge less than certain"
-    )
-    WITHOUT_LEAK = (
-        "has no finite answer, as a noisy-or unit that is on or hidden has no leak, or one below 1e-12; give it one "
-        "(a positive bias), or use bethe, which needs none"
-    )
 
 
 ABOVE_ZERO = "ln P(evidence) above 0 cannot be the logarithm of a probability; compare with another method"
@@ -58,9 +27,6 @@ ABOVE_LIKELIHOODS = (
     "method"
 )
 LIKELIHOOD_ROUNDING = 1e-6  # how far above 0 a log-likelihood of 0 may come out, in float32 too
-
-STATUS_CODES = tuple(Status)  # inside a computation a status is its position in this list, from 1
-RUNNING, CONVERGED, OUT_OF_STEPS, DIVERGED, NOT_FINITE, IMPOSSIBLE, WITHOUT_LEAK = range(7)
 
 
 class InferenceFailed(PlefkaError):
@@ -274,7 +240,7 @@ class Solution:
 
         `row`: its number, in a batch. Nothing is looked for until this is called.
         """
-        from plefka.reduction.contradictions import in_words
+        from plefka.inference.contradictions import in_words
 
         return in_words(self, row)
 

@@ -4,10 +4,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from plefka.exact.machine_sums import ExactlyPairs
+from plefka.exact.machine_sums import MachineStateSum
+from plefka.inference.library import parse_method
 from plefka.learning.patterns import Patterns
-from plefka.methods.library import parse_method
-from plefka.reduction.evidence import Evidence
+from plefka.networks.evidence import Evidence
+from plefka.reduction.reduce import reduce
 from plefka.sampling.annealing import anneal
 from plefka.sampling.coupling_chains import PairSampler
 from plefka.sampling.importance import averaged
@@ -48,11 +49,11 @@ def log_partitions(
 
 def exact_sums(machine: "BoltzmannMachine", rows: np.ndarray, seconds: float) -> LogPartitions | None:
     """Where nothing is left to be summed over, or the sum over states takes no longer than this; else None."""
-    (part,) = machine.reduced(Evidence(rows, batched=True)).parts
+    (part,) = reduce(machine, Evidence(rows, batched=True)).parts
     question, nothing = part.question, np.zeros(len(rows))
     if not question.free.any():
         return LogPartitions(part.constant, nothing, nothing + np.inf)
-    if min((exact := ExactlyPairs(question)).enumeration_seconds, exact.elimination.seconds) > seconds:
+    if min((exact := MachineStateSum(question)).enumeration_seconds, exact.elimination.seconds) > seconds:
         return None
     found = parse_method("exact").posterior(part, dtype="float64")
     return LogPartitions(part.constant - found.free_energy, nothing, nothing + np.inf)
@@ -63,7 +64,7 @@ def _of_some(
 ) -> LogPartitions:
     if (exact := exact_sums(machine, rows, seconds)) is not None:
         return exact
-    (part,) = machine.reduced(Evidence(rows, batched=True)).parts
+    (part,) = reduce(machine, Evidence(rows, batched=True)).parts
     question = part.question
     sequence = np.random.SeedSequence(seed)
     sampler: Any = PairSampler(question)

@@ -19,14 +19,15 @@ from plefka.learning.learner import When
 from plefka.learning.pair_moments import outer
 from plefka.learning.patterns import Patterns
 from plefka.networks.activations import numpy_sigmoid
-from plefka.reduction.evidence import Evidence
+from plefka.networks.evidence import Evidence
 from plefka.reduction.machine_reduction import settled
+from plefka.reduction.reduce import reduce
 from plefka.sampling.coupling_chains import PairSampler, PairTarget, colours
 
 if TYPE_CHECKING:
     from plefka.learning.fitting import LearningRun
     from plefka.networks.boltzmann import BoltzmannMachine
-    from plefka.reduction.reduce import Part
+    from plefka.reduction.part import Part
 
 MOST_STATES = 2**25  # of hidden units of all rows, that are kept from epoch to epoch
 FREE, CLAMPED = range(2)  # tell the random numbers of one step apart
@@ -71,7 +72,7 @@ class ByChains(Gradients):
 
     def _free(self, number: int, machine: "BoltzmannMachine", when: When) -> tuple[np.ndarray, Any]:
         """Averages over all chains, after some sweeps."""
-        reduction = machine.reduced(Evidence(np.full((1, machine.size), np.nan), batched=True))
+        reduction = reduce(machine, Evidence(np.full((1, machine.size), np.nan), batched=True))
         (part,) = reduction.parts
         states, here = self.memory[0][number], part.units >= 0
         U, S = self._swept(part, states[np.where(here, part.units, 0)][:, None], (number, *when, FREE))
@@ -86,7 +87,7 @@ class ByChains(Gradients):
             found = self.clamped(machine, rows)
             return (found.first, found.second), found.counted
         numbers, evidence, c = rows
-        reduction = machine.reduced(Evidence(evidence, batched=True))
+        reduction = reduce(machine, Evidence(evidence, batched=True))
         (part,) = reduction.parts
         found = settled(part.question)
         U = self._row_chains(number, part, numbers, when) if found is None else found.means

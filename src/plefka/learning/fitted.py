@@ -12,7 +12,7 @@ from plefka.methods.posterior import Accuracy
 from plefka.tables.text import SENTENCES
 
 if TYPE_CHECKING:
-    from plefka.methods.library import Method
+    from plefka.methods.method import Method
     from plefka.networks.network import Network
 
 N = TypeVar("N", bound="Network")

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from plefka.errors import InvalidInput
+from plefka.inference.library import parse_method
 from plefka.learning.checkpoint import Checkpoint
 from plefka.learning.devices import Devices
 from plefka.learning.epochs import Loop
@@ -15,7 +16,7 @@ from plefka.learning.fitted import Fitted, N
 from plefka.learning.parameters import masked, parametrisation
 from plefka.learning.patterns import Data, Patterns, as_patterns
 from plefka.learning.stream import Stream, is_streamed
-from plefka.methods.library import Method, parse_method
+from plefka.methods.method import Method
 from plefka.networks.activations import Activation, Sigmoid, as_activation
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.boltzmann import BoltzmannMachine

@@ -12,19 +12,18 @@ import jax
 import jax.numpy as jnp
 from jax.sharding import Mesh, PartitionSpec
 
-from plefka.inference.solution import CONVERGED, DIVERGED, OUT_OF_STEPS
 from plefka.learning.parameters import Parametrisation
-from plefka.mean_field.functional import Functional
 from plefka.mean_field.minimisation import Minimum, better
-from plefka.mean_field.taylor import negative_entropy
+from plefka.methods.status import CONVERGED, DIVERGED, OUT_OF_STEPS
 from plefka.networks.activations import Activation
 from plefka.networks.belief import BeliefNetwork
+from plefka.networks.evidence import Evidence
 from plefka.networks.storage import Storage
 from plefka.reduction.barren_means import predict_traced
-from plefka.reduction.evidence import Evidence
 from plefka.reduction.models import LOWEST
 from plefka.reduction.reduce import reduce_traced
 from plefka.runtime.programs import Program
+from plefka.solvers.functional import Functional, negative_entropy
 from plefka.solvers.loop import Policy, descend, evaluator, limits, start
 
 DEVICES = "devices"  # the axis of a mesh that rows are shared over

@@ -12,18 +12,22 @@ import jax
 import numpy as np
 
 from plefka.errors import InvalidInput
-from plefka.exact.machine_sums import ExactlyPairs
+from plefka.exact.exact_method import Exact
+from plefka.exact.machine_sums import MachineStateSum
 from plefka.inference.free_machine import log_partition_of_free
 from plefka.inference.infer import infer
+from plefka.inference.library import parse_method
 from plefka.inference.solution import InferenceFailed
 from plefka.learning.annealed import independent, judge
 from plefka.learning.learner import When, max_steps
 from plefka.learning.pair_moments import MOST_PAIRED, Moments, check, moments, outer, past_its_turn
 from plefka.learning.patterns import Patterns, complete
-from plefka.methods.library import Exact, ForLearning, Method, Persistent, PseudoLikelihood, parse_method
+from plefka.methods.for_learning import ForLearning, Persistent, PseudoLikelihood
+from plefka.methods.method import Method
 from plefka.networks.activations import numpy_sigmoid
 from plefka.networks.couplings import below_diagonal
-from plefka.reduction.evidence import Evidence
+from plefka.networks.evidence import Evidence
+from plefka.reduction.reduce import reduce
 
 if TYPE_CHECKING:
     from plefka.learning.fitting import LearningRun
@@ -135,8 +139,8 @@ def log_weight(machine: "BoltzmannMachine", of: Moments) -> float:
 
 def exact_seconds(machine: "BoltzmannMachine") -> float:
     """What the sum over the states of the free machine takes, about."""
-    (part,) = machine.reduced(Evidence(np.full((1, machine.size), np.nan), batched=True)).parts
-    return ExactlyPairs(part.question).enumeration_seconds
+    (part,) = reduce(machine, Evidence(np.full((1, machine.size), np.nan), batched=True)).parts
+    return MachineStateSum(part.question).enumeration_seconds
 
 
 class ByMoments(Gradients):

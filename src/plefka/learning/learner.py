@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from plefka.inference.library import METHODS
 from plefka.learning.gradient_step import Outcome, TrainingState, parameters_of
 from plefka.learning.patterns import Patterns, Piece
-from plefka.methods.library import METHODS
 from plefka.methods.posterior import Accuracy
 
 if TYPE_CHECKING:

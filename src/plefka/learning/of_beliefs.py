@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from plefka.errors import InvalidInput, MethodDoesNotApply
+from plefka.inference.library import METHODS
 from plefka.learning import likelihood
 from plefka.learning.fingerprint import activation_text, digest
 from plefka.learning.gradient_step import Batch, Outcome, StepSettings, TrainingState, step
@@ -14,10 +15,11 @@ from plefka.learning.parameters import Parametrisation
 from plefka.learning.patterns import Data, Patterns, Piece, batch_places, complete
 from plefka.learning.starts import Starts, drawn
 from plefka.learning.validation import validation
-from plefka.mean_field.minimisation import POLICIES
-from plefka.methods.library import METHODS, HigherOrder, MeanField, Method
+from plefka.mean_field.schemes import HigherOrder, MeanField
+from plefka.methods.method import Method
 from plefka.methods.posterior import Accuracy
 from plefka.solvers.monotone import Monotone
+from plefka.solvers.policies import POLICIES
 
 if TYPE_CHECKING:
     from plefka.learning.fitting import LearningRun

@@ -18,7 +18,8 @@ from plefka.learning.learner import Steps, When
 from plefka.learning.optimizers import adam, slowing_adam, slowing_descent
 from plefka.learning.parameters import Parametrisation
 from plefka.learning.patterns import Data, Patterns, Piece, complete
-from plefka.methods.library import ForLearning, Method, PseudoLikelihood
+from plefka.methods.for_learning import ForLearning, PseudoLikelihood
+from plefka.methods.method import Method
 from plefka.methods.posterior import Accuracy
 from plefka.runtime.programs import Program
 

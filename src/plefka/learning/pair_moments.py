@@ -15,20 +15,24 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import jax
 import numpy as np
 
+from plefka.exact.exact_method import Exact
 from plefka.exact.log_factors import grouped
 from plefka.exact.machine_sums import OfPairs, of_states
-from plefka.inference.solution import CONVERGED, OUT_OF_STEPS
-from plefka.methods.library import Bethe, Exact, MeanField, Method, does_not_apply
-from plefka.reduction.evidence import Evidence
-from plefka.reduction.machine_reduction import ReducedPairs
+from plefka.mean_field.of_model import beyond_reach, solved_by
+from plefka.mean_field.schemes import MeanField
+from plefka.messages.bethe_method import Bethe
+from plefka.methods.method import Method, does_not_apply
+from plefka.methods.status import CONVERGED, OUT_OF_STEPS
+from plefka.networks.evidence import Evidence
+from plefka.reduction.machine_reduction import ReducedPairs, settled
 from plefka.reduction.recovery import exact_rows, reductions
 
 if TYPE_CHECKING:
     from plefka.methods.posterior import Posterior
     from plefka.networks.boltzmann import BoltzmannMachine
     from plefka.networks.storage import Storage
+    from plefka.reduction.part import Part
     from plefka.reduction.question import Question
-    from plefka.reduction.reduce import Part
 
 LINEAR_RESPONSE = ("G1", "G2")
 MOST_PAIRED = 2048  # of a question whose Hessian is inverted
@@ -76,7 +80,7 @@ def moments(machine: "BoltzmannMachine", rows: np.ndarray, weights: np.ndarray, 
 
 def _of_chunk(machine: "BoltzmannMachine", reduction: Any, weights: np.ndarray, method: Method) -> Moments:
     (part,) = reduction.parts
-    found = part.question.model.settled(part.question)
+    found = settled(part.question)
     states = None
     if found is None:
         states = of_states(part) if isinstance(method, Exact) else None
@@ -154,8 +158,8 @@ def _hessians(solved: Solved) -> np.ndarray:
     question, method = solved.question, solved.method
     kinds = np.full(question.num_rows, method.name, object)
     if isinstance(method, MeanField):
-        at_first = question.model.beyond_reach(method, question, solved.found.means)
-        kinds[at_first | (question.model.solved_by(method) == "G1")] = "G1"
+        at_first = beyond_reach(method, question, solved.found.means)
+        kinds[at_first | (solved_by(question.model, method) == "G1")] = "G1"
     return kinds
 
 

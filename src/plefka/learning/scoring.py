@@ -7,16 +7,17 @@ import numpy as np
 
 from plefka.errors import InvalidInput
 from plefka.inference.infer import infer
-from plefka.inference.solution import Status
 from plefka.learning import likelihood
 from plefka.learning.fitting import learning_method
 from plefka.learning.patterns import Patterns, as_patterns, as_table
-from plefka.methods.library import MeanField, Method
+from plefka.mean_field.schemes import MeanField
+from plefka.methods.method import Method
 from plefka.methods.posterior import EXACT, LOWER_BOUND, Accuracy
+from plefka.methods.status import Status
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.boltzmann import BoltzmannMachine
+from plefka.networks.evidence import Evidence
 from plefka.progress import progress
-from plefka.reduction.evidence import Evidence
 from plefka.reduction.reduce import reduce
 from plefka.runtime.precision import precision
 from plefka.runtime.seeds import as_seed

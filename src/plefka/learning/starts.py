@@ -8,7 +8,7 @@ import numpy as np
 from plefka.learning.learner import When
 from plefka.learning.patterns import Data
 from plefka.mean_field.minimisation import random_start
-from plefka.methods.library import MeanField
+from plefka.mean_field.schemes import MeanField
 
 MOST_STARTS = 2**25  # numbers that are kept for the next epoch to start from
 STORED = np.float32

@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 
 from plefka.inference.infer import infer
-from plefka.inference.solution import Status
 from plefka.learning.devices import Devices
 from plefka.learning.learner import max_steps
 from plefka.learning.patterns import Patterns
-from plefka.methods.library import MeanField
+from plefka.mean_field.schemes import MeanField
+from plefka.methods.status import Status
 from plefka.networks.belief import BeliefNetwork
 from plefka.reduction.models import LOWEST
 

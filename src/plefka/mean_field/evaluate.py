@@ -6,17 +6,19 @@ import jax.numpy as jnp
 import numpy as np
 
 from plefka.errors import InvalidInput
-from plefka.mean_field.functional import Functional
 from plefka.mean_field.minimisation import Objective, check
-from plefka.mean_field.taylor import negative_entropy
-from plefka.methods.library import MeanField, Method, does_not_apply, parse_method
+from plefka.mean_field.of_model import functional_of
+from plefka.mean_field.schemes import MeanField
+from plefka.methods.method import Method, does_not_apply
+from plefka.methods.registry import parse_method
+from plefka.networks.evidence import Evidence, as_evidence
 from plefka.networks.network import Network
-from plefka.reduction.evidence import Evidence, as_evidence
 from plefka.reduction.question import Question
 from plefka.reduction.reduce import reduce, reduce_traced
 from plefka.runtime.precision import is_traced
 from plefka.runtime.programs import Program
 from plefka.runtime.reverse_mode import reverse_mode_only
+from plefka.solvers.functional import Functional, negative_entropy
 from plefka.solvers.rounds import by_rows
 
 
@@ -76,7 +78,7 @@ def _of_numbers(method: MeanField, network: Network, evidence: Evidence, u: np.n
     G = np.empty(len(u))
     for part in reduction.parts:
         check(method, part.question)
-        functional = part.question.model.functional(method).fitted(part.question)
+        functional = functional_of(part.question.model, method).fitted(part.question)
         question = Objective(functional).prepared(part.question)
         means = np.where(question.free, part.narrowed(u[part.rows].T), question.values)
         work = question.storage.num_edges * question.num_rows
@@ -89,7 +91,7 @@ def _of_numbers(method: MeanField, network: Network, evidence: Evidence, u: np.n
 
 def _traced(method: MeanField, network: Network, evidence: Evidence, u, prune: bool):
     reduction = reduce_traced(network, evidence, prune=prune)
-    functional = reduction.question.model.functional(method).fitted(reduction.question)
+    functional = functional_of(reduction.question.model, method).fitted(reduction.question)
     question = Objective(functional).prepared(reduction.question)
     means = jnp.where(question.free, reduction.settled(u.T), question.values)
     G = _evaluate(question, means, functional=functional)

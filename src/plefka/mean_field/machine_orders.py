@@ -23,16 +23,17 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from plefka.mean_field.functional import Functional
-from plefka.methods.library import HigherOrder, MeanField, SecondOrder, does_not_apply
+from plefka.methods.method import does_not_apply
+from plefka.methods.registry import METHODS
 from plefka.networks.activations import namespace
 from plefka.networks.blocks import Blocks
 from plefka.networks.storage import OpenStorage, Storage
 from plefka.reduction.dependence import uncoupled
 from plefka.reduction.question import Question
+from plefka.solvers.functional import Functional
 
 if TYPE_CHECKING:
-    from plefka.reduction.reduce import Part
+    from plefka.mean_field.schemes import MeanField
 
 ORDERS = {"G1": 1, "G2": 2, "G3": 3, "G4": 4}
 REACH = 2.5  # of the expansion, in what units contribute to the second order
@@ -43,55 +44,37 @@ Means = Float[Array, "units rows"]
 Rows = Float[Array, " rows"]
 
 
-def check_scheme(method: MeanField) -> None:
+def check_scheme(method: "MeanField") -> None:
     """The Taylor schemes and SJJ are about fields of units that follow their parents."""
     if method.name not in ORDERS:
         why = "it is for units that follow their parents, and this network is a Boltzmann machine"
         raise does_not_apply(method, why, "G1, G2, G3 or G4")
 
 
-def functional_of(method: MeanField) -> "PairOrders":
+def functional_of(method: "MeanField") -> "PairOrders":
     """The free energy of a scheme; its second order is always whole."""
     check_scheme(method)
     return PairOrders(ORDERS[method.name])
 
 
-def solved_by(method: MeanField) -> str:
+def solved_by(method: "MeanField") -> str:
     """The scheme itself, unless it is to be evaluated at the solution of G1."""
     return "G1" if getattr(method, "solve", None) is False else method.name
 
 
-def beyond_reach(method: MeanField, question: Question, means: Any) -> Any:
+def beyond_reach(method: "MeanField", question: Question, means: Any) -> Any:
     """The rows (rows,) in which a scheme that solved for itself is better evaluated at the solution of G1.
 
     What its units contribute to the second order, v_i sum_j W_ij^2 v_j, is what the expansion is one in. On spin
     glasses a solution of its own is better up to a weighted mean of 2.5, and worse above it.
     """
-    if not isinstance(method, HigherOrder) or method.solve is not None:
+    if getattr(method, "solve", False) is not None:  # it says itself where it is solved
         return np.zeros(question.num_rows, bool)
     xp = namespace(means)
     v = xp.where(question.free, means * (1 - means), 0.0)
     shares = v * question.storage.map_weights(lambda w: w**2).neighbour_sums(xp)(v)
     total = shares.sum(axis=0)
     return (shares**2).sum(axis=0) > REACH * xp.where(total > 0, total, 1.0)
-
-
-def chosen(part: "Part", count: int | None, dtype: str) -> np.ndarray:
-    """The units (count, rows) to condition on, one after another: those that contribute most to the second order.
-
-    Couplings to units that were chosen before do not count any more. The means are those of G2 itself: those of G1 are
-    near 0 and 1 where couplings are strong, whether or not the units are decided.
-    """
-    question = part.question
-    u = SecondOrder("G2", solve=True).posterior(part, dtype=dtype).means
-    v = np.where(question.free, np.nan_to_num(u * (1 - u), nan=0.25), 0.0)
-    squares, found = question.storage.map_weights(np.square), []
-    for _ in range(min(count or 0, len(v))):
-        share = v * squares.product(v)
-        unit = share.argmax(axis=0)
-        found.append(np.where(share.max(axis=0) > 0, unit, -1))
-        v[unit, np.arange(v.shape[1])] = 0.0
-    return np.array(found, int).reshape(-1, question.num_rows)
 
 
 def start(question: Question) -> Any:
@@ -130,7 +113,7 @@ class PairOrders(Functional):
         storage = question.storage
         if self.order > 2 and not _has_matrix(storage) and storage.size > LARGEST_MATRIX:
             why = f"a matrix of {storage.size:,} units would be multiplied, and {LARGEST_MATRIX:,} is the most"
-            raise does_not_apply(MeanField(f"G{self.order}"), why, "G2 or bethe")
+            raise does_not_apply(METHODS[f"G{self.order}"], why, "G2 or bethe")
         return self
 
     def suited(self, storage: Storage) -> Storage:

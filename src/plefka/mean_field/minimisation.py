@@ -8,79 +8,34 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import jax
 import numpy as np
 
-from plefka.errors import InvalidMethod
-from plefka.inference.solution import CONVERGED, NOT_FINITE, RUNNING, WITHOUT_LEAK
-from plefka.mean_field.functional import Functional
-from plefka.mean_field.orders import Orders
-from plefka.mean_field.sjj import SaulJaakkolaJordan
-from plefka.mean_field.taylor import Taylor
-from plefka.mean_field.untruncated import Untruncated
-from plefka.methods import schemes
-from plefka.methods.library import METHODS, HigherOrder, MeanField, does_not_apply, parse_method
+from plefka.averages.choice import states_held
+from plefka.mean_field.of_model import beyond_reach, check_scheme, functional_of, solved_by, starting_point
+from plefka.mean_field.schemes import HigherOrder, MeanField
+from plefka.methods.method import does_not_apply
 from plefka.methods.posterior import About, Posterior, with_rows
-from plefka.networks.activations import Activation, AnyArray, namespace, numpy_sigmoid
+from plefka.methods.registry import parse_method
+from plefka.methods.status import CONVERGED, NOT_FINITE, RUNNING, WITHOUT_LEAK
+from plefka.networks.activations import AnyArray, namespace, numpy_sigmoid
 from plefka.reduction.dependence import where_settled
 from plefka.reduction.question import LARGEST_THETA, Question
 from plefka.runtime.programs import Program
+from plefka.solvers.functional import Functional
 from plefka.solvers.implicit import other_free_energy
 from plefka.solvers.loop import Policy, Search, descend, evaluator, limits, start
-from plefka.solvers.monotone import Monotone
-from plefka.solvers.plain_iteration import Paper
+from plefka.solvers.policies import POLICIES
 from plefka.solvers.rounds import Criteria, Iteration, by_rows, in_rounds
-from plefka.solvers.sequential import Sequential
 
 if TYPE_CHECKING:
-    from plefka.reduction.reduce import Part
+    from plefka.reduction.part import Part
     from plefka.reduction.traced_beliefs import TracedReduction
 
-FUNCTIONALS: dict[str, Functional] = {
-    **{f"G1{degree}": Taylor(1, degree) for degree in range(5)},
-    "G21": Taylor(2, 1, 1),
-    "G22": Taylor(2, 2, 2),
-    "G221": Taylor(2, 2, 1),
-    "G212": Taylor(2, 1, 2),
-    "SJJ": SaulJaakkolaJordan(),
-    "G1": Untruncated(1),
-    "G2": Untruncated(2),
-    "G3": Orders(3),
-    "G4": Orders(4),
-}
-POLICIES: dict[str, Policy] = {"monotone": Monotone(), "paper": Paper(), "sequential": Sequential()}
 MOST_PAIRS = 200_000_000  # what fits in memory for one row
-
-
-def entries_of(thing: Any, name: str) -> list[tuple[dict, Any]]:
-    """Where `register` puts a user's free energy or policy: dictionaries, and what is known there by the name."""
-    try:
-        found = thing() if isinstance(thing, type) and issubclass(thing, Functional | Policy) else thing
-    except TypeError as error:
-        why = "what is abstract must be defined, and every field must have a default"
-        raise InvalidMethod(f"{thing.__name__} cannot be registered: {why} ({error}).") from error
-    if isinstance(found, Functional):
-        return [(METHODS, MeanField(name)), (FUNCTIONALS, found)]
-    if isinstance(found, Policy):
-        return [(schemes.POLICY_NAMES, type(found).__doc__ or ""), (POLICIES, found)]
-    kind = found.__name__ if isinstance(found, type) else type(found).__name__
-    raise InvalidMethod(f"what is registered must be a pf.Method, a pf.Functional or a pf.Policy; got {kind}.")
-
-
-def check_activation(method: MeanField, activation: Activation) -> None:
-    """SJJ is for the sigmoid, what expands in fields is for units that have one, and only machines are annealed."""
-    if method.anneal:
-        why = "anneal lowers the temperature of a Boltzmann machine, and this is a belief network"
-        raise does_not_apply(method, why, f"{method.name}[restarts=10,seed=0]")
-    if activation.mixes_kinds and not FUNCTIONALS[method.name].needs_tables:
-        why = "it expands in the fields of units, and a table has none"
-        raise does_not_apply(method, why, "G1, G2 or bethe")
-    if method.name == "SJJ" and not activation.has_linear_log_odds:
-        why = f"its bound is for sigmoid networks, and this one is {activation.name}"
-        raise does_not_apply(method, why, "G1, a bound for every activation,")
 
 
 def check(method: MeanField, question: Question) -> None:
     """Refuse a question that the method cannot answer, and name a method that can."""
-    question.model.check_scheme(method)
-    if question.model.functional(method).needs_pairs and question.storage.num_pairs() > MOST_PAIRS:
+    check_scheme(method, question.model.activation)
+    if functional_of(question.model, method).needs_pairs and question.storage.num_pairs() > MOST_PAIRS:
         pairs = f"{question.storage.num_pairs():,} pairs of parents"
         raise does_not_apply(method, f"it would sum over {pairs} (the limit is {MOST_PAIRS:,})", "G221")
 
@@ -112,11 +67,11 @@ class Objective(NamedTuple):
 
 def objective_of(method: MeanField, question: Question) -> Objective:
     """What a method minimises and evaluates."""
-    model, last = question.model, question.model.functional(method).fitted(question)
-    solved_by = model.solved_by(method)
-    if solved_by == method.name:
+    model, last = question.model, functional_of(question.model, method).fitted(question)
+    name = solved_by(model, method)
+    if name == method.name:
         return Objective(last)
-    return Objective(model.functional(scheme(solved_by)).fitted(question), last)
+    return Objective(functional_of(model, scheme(name)).fitted(question), last)
 
 
 def scheme(name: str) -> MeanField:
@@ -180,7 +135,7 @@ def posterior(method: MeanField, part: "Part", *, dtype: str, contributions: boo
         best = found if best is None else better(best, found)
     assert best is not None
     found = _answer(descent, best)
-    beyond = np.flatnonzero(part.question.model.beyond_reach(method, part.question, found.means))
+    beyond = np.flatnonzero(beyond_reach(method, part.question, found.means))
     if not beyond.size:
         return found
     at_first = posterior(replace(cast(HigherOrder, method), solve=False), part.take(beyond), dtype=dtype)
@@ -211,7 +166,7 @@ class _Descent(NamedTuple):
     @classmethod
     def of(cls, method: MeanField, part: "Part", dtype: str, *, contributions: bool) -> "_Descent":
         objective = objective_of(method, part.question)
-        pairs = part.question.model.functional(scheme("G2")).fitted(part.question) if contributions else None
+        pairs = functional_of(part.question.model, scheme("G2")).fitted(part.question) if contributions else None
         question = objective.prepared(part.question, pairs=contributions)
         return cls(method, objective, question, pairs, part.needs_slope, dtype)
 
@@ -231,7 +186,7 @@ class _Descent(NamedTuple):
             max(storage.num_edges, functional.row_work(question.size, storage.num_edges, pairs))
             for pairs in (num_pairs, num_pairs if self.pairs is None else storage.num_pairs())
         ]  # what units contribute is computed once, at the end
-        work[1] = max(work[1], question.model.states_held())
+        work[1] = max(work[1], _states_held(question))
         theta = np.where(question.searched, theta, 0.0).astype(self.dtype)
 
         def first(rows: Any) -> Search:
@@ -249,7 +204,7 @@ class _Descent(NamedTuple):
 def starts(method: MeanField, question: Question) -> Iterator[Any]:
     """Natural parameters to start from: those of the model, which are u = 1/2 or near it, then u uniform at random."""
     shape = (question.num_searched, question.num_rows)
-    yield question.model.start(question)[: question.num_searched]
+    yield starting_point(question)[: question.num_searched]
     rng = np.random.default_rng(method.seed)
     for _ in range(method.restarts):
         yield random_start(rng, shape)
@@ -315,3 +270,9 @@ def traced(method: MeanField, reduction: "TracedReduction") -> Posterior:
     from plefka.mean_field.traced_minimisation import answer
 
     return answer(method, reduction)
+
+
+def _states_held(question: Question) -> int:
+    """How many states of neighbours an average holds at once."""
+    f = question.model.activation
+    return 1 if f is None else states_held(f, question.storage.most_parents())

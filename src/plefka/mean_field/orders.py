@@ -16,11 +16,11 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from plefka.errors import MethodDoesNotApply
-from plefka.mean_field.functional import Functional
 from plefka.mean_field.untruncated import Untruncated
 from plefka.networks.activations import Activation
 from plefka.reduction.question import Question
 from plefka.runtime.precision import is_traced
+from plefka.solvers.functional import Functional
 
 MOST_ENUMERATED = 12  # 2^12 states of every row, held at once
 Table = Float[Array, "states rows"]  # bit k of a state's number is the state of the k-th free unit of the row

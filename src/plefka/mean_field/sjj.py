@@ -5,9 +5,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from plefka.averages.parents import Parents, log_odds, log_tilt, tilted_mean
-from plefka.mean_field.functional import Functional
 from plefka.networks.activations import Activation, sigmoid
 from plefka.reduction.question import Question
+from plefka.solvers.functional import Functional
 
 XI_TOLERANCE = 1e-6  # Newton's last step; its error is the square of that
 XI_GAIN = 1e-13  # what the rest of the bracket could still gain

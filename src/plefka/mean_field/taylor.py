@@ -7,9 +7,9 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from plefka.mean_field.functional import Functional
 from plefka.networks.activations import Activation
 from plefka.reduction.question import Question
+from plefka.solvers.functional import Functional
 
 
 class Taylor(Functional):
@@ -76,10 +76,3 @@ def moments(kappa: list[Float[Array, "units rows"]], degree: int) -> dict[int, F
     if degree >= 4:
         found[4] = (kappa[2] + 3 * kappa[0] ** 2) / 24
     return found
-
-
-def negative_entropy(u: Float[Array, "..."]) -> Float[Array, "..."]:
-    """u ln u + (1 - u) ln(1 - u), unit by unit; 0 ln 0 = 0."""
-    inner = (u > 0) & (u < 1)
-    safe = jnp.where(inner, u, 0.5)
-    return jnp.where(inner, safe * jnp.log(safe) + (1 - safe) * jnp.log1p(-safe), 0.0)

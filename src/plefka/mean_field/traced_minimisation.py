@@ -8,23 +8,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from plefka.inference.solution import IMPOSSIBLE, NOT_FINITE, WITHOUT_LEAK
-from plefka.mean_field.functional import Functional
-from plefka.mean_field.minimisation import (
-    POLICIES,
-    Minimisation,
-    Minimum,
-    Objective,
-    better,
-    check,
-    objective_of,
-    starts,
-)
-from plefka.methods.library import HigherOrder, MeanField
+from plefka.mean_field.minimisation import Minimisation, Minimum, Objective, better, check, objective_of, starts
+from plefka.mean_field.of_model import beyond_reach
+from plefka.mean_field.schemes import HigherOrder, MeanField
 from plefka.methods.posterior import About, Posterior
+from plefka.methods.status import IMPOSSIBLE, NOT_FINITE, WITHOUT_LEAK
 from plefka.reduction.question import Question
+from plefka.solvers.functional import Functional
 from plefka.solvers.implicit import differentiable
 from plefka.solvers.loop import Search, start
+from plefka.solvers.policies import POLICIES
 
 if TYPE_CHECKING:
     from plefka.reduction.traced_beliefs import TracedReduction
@@ -37,7 +30,7 @@ def answer(method: MeanField, reduction: "TracedReduction") -> Posterior:
     question = objective.prepared(reduction.question)
     opened = objective.opened(question)
     found = _minimum(method, objective.minimised, *jax.lax.stop_gradient((question, opened)))
-    beyond = question.model.beyond_reach(method, question, opened.means(found.theta))
+    beyond = beyond_reach(method, question, opened.means(found.theta))
     if isinstance(beyond, np.ndarray):  # nowhere, whatever the numbers are
         return _at_minimum(objective, reduction, question, opened, found)
     # 0 times a slope that is no number would be no number: where another answer counts, this one is at means of 1/2.

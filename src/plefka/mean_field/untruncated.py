@@ -18,13 +18,13 @@ from plefka.averages.enumerated import Enumerated
 from plefka.averages.exponentials import SMALLEST_LEAK, Exponentials
 from plefka.averages.parents import Parents
 from plefka.averages.range import Range, range_of
-from plefka.mean_field.functional import Functional
 from plefka.networks.activations import Activation, namespace
+from plefka.networks.edge_list import EdgeList, Edges, TracedEdges
 from plefka.networks.storage import OpenStorage
 from plefka.reduction.dependence import without_pairs
-from plefka.reduction.edge_list import EdgeList, Edges, TracedEdges
 from plefka.reduction.question import Question
 from plefka.reduction.summing import is_edge, times
+from plefka.solvers.functional import Functional
 
 TINIEST = 5e-324  # no leak is less than this
 LARGEST_TABLE = 2**24  # second derivatives that are held at once

@@ -23,14 +23,14 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from plefka.averages.parents import chance
-from plefka.inference.solution import CONVERGED, NOT_FINITE
 from plefka.mean_field import machine_orders as pair_orders
-from plefka.messages.bethe import Beliefs, found_by
+from plefka.messages.bethe_method import Bethe
+from plefka.messages.factor_messages import Beliefs, found_by
 from plefka.messages.log_odds import LogOdds
 from plefka.messages.message_sweeps import Propagation, propagate, start
 from plefka.messages.unit_factors import Messages, Rows, Units
-from plefka.methods.library import Bethe
 from plefka.methods.posterior import About, Posterior
+from plefka.methods.status import CONVERGED, NOT_FINITE
 from plefka.networks.activations import namespace, numpy_sigmoid, sigmoid, softplus
 from plefka.networks.blocks import Blocks
 from plefka.networks.parent_table import ParentTable
@@ -41,7 +41,7 @@ from plefka.solvers.loop import REACHABLE
 from plefka.solvers.rounds import Criteria, Iteration, in_rounds
 
 if TYPE_CHECKING:
-    from plefka.reduction.reduce import Part
+    from plefka.reduction.part import Part
     from plefka.reduction.traced_machines import TracedPairs
 
 FIRST_ORDER_STEPS = 30  # to a start near a solution of the first order

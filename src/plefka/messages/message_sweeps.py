@@ -14,9 +14,9 @@ import numpy as np
 from jaxtyping import Array, Int
 
 from plefka.averages.parents import chance
-from plefka.inference.solution import CONVERGED, IMPOSSIBLE, NOT_FINITE, OUT_OF_STEPS, RUNNING
 from plefka.messages.log_odds import LogOdds
 from plefka.messages.unit_factors import Messages, Rows, UnitFactors, Units
+from plefka.methods.status import CONVERGED, IMPOSSIBLE, NOT_FINITE, OUT_OF_STEPS, RUNNING
 from plefka.networks.activations import AnyArray
 from plefka.solvers.loop import repeated
 

@@ -78,7 +78,7 @@ class Posterior(NamedTuple):
 
     means: "AnyArray"  # (units, rows)
     free_energy: "AnyArray"
-    status: "AnyArray"  # positions in solution.STATUS_CODES, from 1
+    status: "AnyArray"  # positions in status.STATUS_CODES, from 1
     num_steps: "AnyArray"
     num_cycles: "AnyArray"
     residual: "AnyArray"
@@ -119,7 +119,7 @@ class Posterior(NamedTuple):
         >>> bool(pf.Posterior.of(np.array([[0.5]]), np.array([0.0]), converged=np.array([False])).converged[0])
         False
         """
-        from plefka.inference.solution import CONVERGED, OUT_OF_STEPS  # it says what the statuses mean
+        from plefka.methods.status import CONVERGED, OUT_OF_STEPS  # it says what the statuses mean
         from plefka.networks.activations import namespace  # of JAX
 
         xp = namespace(log_partition)
@@ -132,7 +132,7 @@ class Posterior(NamedTuple):
     @property
     def converged(self) -> "AnyArray":
         """Where a row has an answer."""
-        from plefka.inference.solution import CONVERGED
+        from plefka.methods.status import CONVERGED
 
         return self.status == CONVERGED
 

@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import equinox as eqx
 import numpy as np
@@ -20,13 +20,8 @@ from plefka.networks.neighbourhood import Edge
 from plefka.networks.network import Network
 from plefka.networks.storage import Storage
 from plefka.networks.units import Unit, described, put_together, units_of
+from plefka.runtime.late_binding import SAMPLE_BELIEFS, supplied
 from plefka.runtime.precision import is_traced
-
-if TYPE_CHECKING:
-    from plefka.methods.library import MeanField
-    from plefka.reduction.evidence import Evidence
-    from plefka.reduction.reduce import Reduction
-    from plefka.reduction.traced_beliefs import TracedBelief
 
 
 class BeliefNetwork(Network):
@@ -308,26 +303,9 @@ class BeliefNetwork(Network):
     def is_normalised(self) -> bool:
         return True
 
-    def check_scheme(self, method: "MeanField") -> None:
-        from plefka.mean_field.minimisation import check_activation
-
-        check_activation(method, self.activation)
-
-    def reduced(
-        self, evidence: "Evidence", *, prune: bool = True, keep_barren: bool = False, kept: Any = False
-    ) -> "Reduction":
-        from plefka.reduction.reduce import reduce_belief
-
-        return reduce_belief(self, evidence, prune=prune, keep_barren=keep_barren, kept=kept)
-
-    def reduced_traced(self, evidence: "Evidence", *, prune: bool = True) -> "TracedBelief":
-        from plefka.reduction.traced_beliefs import reduce_belief_traced
-
-        return reduce_belief_traced(self, evidence, prune=prune)
-
     def log_joint(self, S: Any) -> Any:
         """ln P(S) of a state (n,), or of each state of a batch (B, n)."""
-        from plefka.networks.ancestral import log_joint
+        from plefka.networks.log_joint import log_joint
 
         return log_joint(self, S)
 
@@ -340,9 +318,7 @@ class BeliefNetwork(Network):
         >>> pf.example("espresso").sample(seed=0, count=3).shape
         (3, 15)
         """
-        from plefka.networks.ancestral import sample
-
-        return sample(self, seed, count, evidence)
+        return supplied(SAMPLE_BELIEFS)(self, seed, count, evidence)
 
     def __repr__(self) -> str:
         shape = " x ".join(map(str, self.layers)) if self.layers else f"{self.size:,}"

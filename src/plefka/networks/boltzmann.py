@@ -1,7 +1,7 @@
 """Boltzmann machines: P(S) is proportional to exp(-E(S) / T), with an energy that is quadratic in the states (3)."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -18,14 +18,9 @@ from plefka.networks.couplings import check_block, check_temperature, check_valu
 from plefka.networks.edges import Edges
 from plefka.networks.network import Network
 from plefka.networks.storage import Storage
+from plefka.runtime.late_binding import SAMPLE_MACHINE, supplied
 from plefka.runtime.precision import is_traced
 from plefka.tables.text import text_table
-
-if TYPE_CHECKING:
-    from plefka.methods.library import MeanField
-    from plefka.reduction.evidence import Evidence
-    from plefka.reduction.reduce import Reduction
-    from plefka.reduction.traced_beliefs import TracedReduction
 
 
 class BoltzmannMachine(Network):
@@ -226,29 +221,12 @@ class BoltzmannMachine(Network):
             constant=cast(Any, self.constant)[networks], layers=self.layers,
         )  # fmt: skip
 
-    def check_scheme(self, method: "MeanField") -> None:
-        from plefka.mean_field.machine_orders import check_scheme
-
-        check_scheme(method)
-
-    def reduced(
-        self, evidence: "Evidence", *, prune: bool = True, keep_barren: bool = False, kept: Any = False
-    ) -> "Reduction":
-        from plefka.reduction.machine_reduction import reduce_pairs
-
-        return reduce_pairs(self, evidence, prune=prune, kept=kept)
-
-    def reduced_traced(self, evidence: "Evidence", *, prune: bool = True) -> "TracedReduction":
-        from plefka.reduction.traced_machines import reduce_pairs_traced
-
-        return reduce_pairs_traced(self, evidence, prune=prune)
-
     def log_joint(self, S: Any) -> Any:
         """-E(S) / T + constant of a state (n,) or of each of a batch: ln P(S) + ln Z, so it is not normalised.
 
         States have the machine's own values. `log_joint(S) - infer(machine).log_partition` is ln P(S).
         """
-        from plefka.sampling.machine_samples import log_weights
+        from plefka.networks.machine_states import log_weights
 
         return log_weights(self, S)
 
@@ -266,9 +244,7 @@ class BoltzmannMachine(Network):
         >>> machine.sample(seed=0, count=2).shape
         (2, 9)
         """
-        from plefka.sampling.machine_samples import sample
-
-        return sample(self, seed, count, evidence, sweeps)
+        return supplied(SAMPLE_MACHINE)(self, seed, count, evidence, sweeps)
 
     def describe(self, most: int = 40) -> str:
         """A table in words: of each unit, up to `most` of them, its bias and the units that it is coupled to."""

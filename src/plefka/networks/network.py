@@ -1,7 +1,7 @@
 """What all networks of binary units have in common: units with names, and weights between them."""
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import equinox as eqx
 import numpy as np
@@ -10,12 +10,6 @@ from plefka.errors import InvalidEvidence, nearest
 from plefka.networks.activations import Activation
 from plefka.networks.arguments import positions
 from plefka.networks.storage import Storage
-
-if TYPE_CHECKING:
-    from plefka.methods.library import MeanField
-    from plefka.reduction.evidence import Evidence
-    from plefka.reduction.reduce import Reduction
-    from plefka.reduction.traced_beliefs import TracedReduction
 
 
 class Network(eqx.Module):
@@ -37,20 +31,6 @@ class Network(eqx.Module):
     @abstractmethod
     def take(self, networks: Any) -> Any:
         """A part of a stack: a single network by its index, or several by a slice or an array of indices."""
-
-    @abstractmethod
-    def check_scheme(self, method: "MeanField") -> None:
-        """Refuse a mean-field scheme that has no meaning here, and name one that has."""
-
-    @abstractmethod
-    def reduced(
-        self, evidence: "Evidence", *, prune: bool = True, keep_barren: bool = False, kept: Any = False
-    ) -> "Reduction":
-        """What is left to be solved of every row, see `plefka.reduction.reduce`."""
-
-    @abstractmethod
-    def reduced_traced(self, evidence: "Evidence", *, prune: bool = True) -> "TracedReduction":
-        """The same inside a user's trace, where numbers cannot be looked at, and with derivatives."""
 
     @abstractmethod
     def log_joint(self, S: Any) -> Any:

@@ -19,17 +19,17 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from plefka.inference.solution import CONVERGED, OUT_OF_STEPS
+from plefka.inference.by_parts import solved
 from plefka.mean_field.evaluate import free_energy
-from plefka.mean_field.functional import Functional
+from plefka.mean_field.schemes import MeanField
 from plefka.mean_field.taylor import Taylor
-from plefka.methods.library import MeanField
 from plefka.methods.posterior import Posterior
+from plefka.methods.status import CONVERGED, OUT_OF_STEPS
 from plefka.networks.activations import Activation, Sigmoid, numpy_sigmoid, sigmoid, softplus
 from plefka.networks.blocks import OpenBlocks
 from plefka.paper.experiment_settings import AS_PRINTED, BY_73
 from plefka.reduction.question import Question
-from plefka.reduction.recovery import solved
+from plefka.solvers.functional import Functional
 
 RIGHT_G12 = Taylor(1, 2)
 PRINTED_STEP = 0.3  # of the way to the printed means, so that the iteration settles

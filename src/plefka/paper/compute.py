@@ -16,7 +16,8 @@ import numpy as np
 
 import plefka as pf
 from plefka.errors import PlefkaWarning
-from plefka.methods.library import MeanField, Method
+from plefka.mean_field.schemes import MeanField
+from plefka.methods.method import Method
 from plefka.paper import error_and_time as methods
 from plefka.paper import learn_bars, radii, trial
 from plefka.paper.as_printed import AsPrinted, ByPrintedFixedPoint

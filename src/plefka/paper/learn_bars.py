@@ -9,7 +9,7 @@ import numpy as np
 
 import plefka as pf
 from plefka.learning.optimizers import swept_adam
-from plefka.methods.library import MeanField
+from plefka.mean_field.schemes import MeanField
 from plefka.paper.experiment_settings import Learning
 
 SIDE = 4

@@ -8,7 +8,7 @@ import numpy as np
 
 from plefka.errors import InvalidEvidence
 from plefka.inference.ranking import check_top
-from plefka.methods.library import Method
+from plefka.methods.method import Method
 from plefka.methods.posterior import Accuracy
 from plefka.networks.belief import BeliefNetwork
 from plefka.questions.changed_evidence import WhatIf, entropy, how_computed, mark_of, weakest

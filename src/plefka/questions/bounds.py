@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 
 from plefka.errors import InvalidInput, MethodDoesNotApply
-from plefka.exact.cheapest_sum import Exactly
-from plefka.inference.solution import CONVERGED, OUT_OF_STEPS
-from plefka.methods.library import parse_method
+from plefka.exact.planned_sum import planned_sum
+from plefka.inference.library import parse_method
+from plefka.methods.status import CONVERGED, OUT_OF_STEPS
 from plefka.networks.belief import BeliefNetwork
+from plefka.networks.evidence import as_evidence
 from plefka.questions.upper_bounds import upper_bound
-from plefka.reduction.evidence import as_evidence
 from plefka.reduction.recovery import exact_rows
 from plefka.reduction.reduce import Reduction, reduce
 
@@ -72,7 +72,7 @@ def bounds(network: BeliefNetwork, evidence: Any = None) -> Bounds:
     (part,) = reduction.parts
     if reduction.impossible[0]:
         return Bounds(-np.inf, -np.inf, "exact", "exact", is_exact=True)
-    if Exactly.of(part).seconds <= AFFORDABLE:
+    if planned_sum(part).seconds <= AFFORDABLE:
         found = parse_method("exact").posterior(part, dtype="float64")
         exact = offset + float(part.constant[0] - found.free_energy[0])
         return Bounds(exact, exact, "exact", "exact", is_exact=bool(exact_rows(part, found)[0]))

@@ -8,13 +8,14 @@ import numpy as np
 from jaxtyping import Float
 
 from plefka.errors import InvalidEvidence, InvalidInput
+from plefka.inference.contradictions import named
 from plefka.inference.infer import DEFAULT_METHOD, infer
-from plefka.inference.solution import InferenceFailed, Solution, Status
-from plefka.methods.library import Method
+from plefka.inference.solution import InferenceFailed, Solution
+from plefka.methods.method import Method
 from plefka.methods.posterior import EXACT, OBSERVED, Accuracy
+from plefka.methods.status import Status
 from plefka.networks.belief import BeliefNetwork
-from plefka.reduction.contradictions import named
-from plefka.reduction.evidence import Evidence, as_evidence
+from plefka.networks.evidence import Evidence, as_evidence
 
 UNKNOWN = np.nan  # in a change: whatever was known of the unit is forgotten
 Change = Mapping[int, float]

@@ -8,9 +8,10 @@ import numpy as np
 
 from plefka.errors import InvalidEvidence
 from plefka.inference.ranking import check_top
-from plefka.methods.library import Method
+from plefka.methods.method import Method
 from plefka.methods.posterior import Accuracy
 from plefka.networks.belief import BeliefNetwork
+from plefka.networks.evidence import Evidence
 from plefka.questions.changed_evidence import (
     UNKNOWN,
     WhatIf,
@@ -21,7 +22,6 @@ from plefka.questions.changed_evidence import (
     mark_of,
     weakest,
 )
-from plefka.reduction.evidence import Evidence
 from plefka.tables.text import text_table
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from plefka.errors import MethodDoesNotApply
-from plefka.reduction.edge_list import EdgeList
+from plefka.networks.edge_list import EdgeList
 from plefka.reduction.question import Question
 from plefka.reduction.summing import times
 from plefka.sampling.findings.findings import problem_of
@@ -20,7 +20,7 @@ from plefka.sampling.findings.transformed import TangentSearch
 from plefka.sampling.findings.two_layers import is_two_layered, two_layers
 
 if TYPE_CHECKING:
-    from plefka.reduction.reduce import Part
+    from plefka.reduction.part import Part
 
 EXACT_FINDINGS = 12
 TO_THE_END = TangentSearch(max_steps=500, tol=1e-7)

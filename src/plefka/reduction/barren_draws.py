@@ -12,9 +12,9 @@ import numpy as np
 
 from plefka.methods.posterior import JointDraws
 from plefka.networks.activations import Activation
-from plefka.reduction.edge_list import EdgeList
+from plefka.networks.edge_list import EdgeList
+from plefka.networks.state_fields import StateFields
 from plefka.reduction.summing import Given, Reduced, Roots, times
-from plefka.sampling.state_weights import StateFields
 
 DRAWS_AT_ONCE = 2**22  # numbers
 

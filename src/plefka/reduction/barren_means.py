@@ -11,9 +11,9 @@ import numpy as np
 from plefka.averages.parents import Parents
 from plefka.averages.range import rounded
 from plefka.networks.activations import CERTAIN_FIELD, Activation, Mixed
+from plefka.networks.edge_list import EdgeList
 from plefka.networks.edge_lists import SUMMED_WIDTHS
 from plefka.networks.propagation import settled_along
-from plefka.reduction.edge_list import EdgeList
 from plefka.reduction.ladder import rows_for, rung
 from plefka.reduction.question import Question
 from plefka.runtime.programs import Program

@@ -14,6 +14,7 @@ import numpy as np
 from plefka.methods.posterior import JointDraws
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.blocks import Blocks
+from plefka.networks.edge_list import EdgeList
 from plefka.networks.parent_table import ParentTable
 from plefka.networks.storage import Storage
 from plefka.reduction.barren_draws import Averages, Uniforms, chances, with_summed
@@ -21,14 +22,13 @@ from plefka.reduction.barren_means import predicted
 from plefka.reduction.certainty import Certain, certain
 from plefka.reduction.compact_storage import lay_out
 from plefka.reduction.cutting import FILLER_BIAS, Remains, remains
-from plefka.reduction.edge_list import EdgeList
 from plefka.reduction.ladder import COARSE, rung
 from plefka.reduction.question import BeliefModel, Question
 from plefka.reduction.summing import Given, Reduced, recovered, reduced
 
 if TYPE_CHECKING:
-    from plefka.reduction.evidence import Evidence
-    from plefka.reduction.reduce import Part
+    from plefka.networks.evidence import Evidence
+    from plefka.reduction.part import Part
 
 FEW_EDGES = 4096  # a network with fewer of them is asked for all rows together
 MANY_EDGES, FEW_OF_MANY = 2**18, 16  # with more of them, a single row that is about one in so many is reduced alone
@@ -177,7 +177,7 @@ class ByRow:
             yield np.array(rows), shape
 
     def _part(self, kept: np.ndarray, edges: EdgeList, rows: np.ndarray, shape: Any) -> "Part":
-        from plefka.reduction.reduce import Part
+        from plefka.reduction.part import Part
 
         number = np.full(len(self.rows), -1)
         number[rows] = np.arange(len(rows))

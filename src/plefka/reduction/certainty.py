@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from plefka.networks.activations import Activation, Mixed
-from plefka.reduction.edge_list import EdgeList
+from plefka.networks.edge_list import EdgeList
 
 
 class Certain(NamedTuple):

@@ -11,11 +11,11 @@ import numpy as np
 from plefka.averages.choice import MOST
 from plefka.networks.activations import Activation, Mixed
 from plefka.networks.blocks import Blocks
+from plefka.networks.edge_list import EdgeList
 from plefka.networks.edge_lists import SUMMED_WIDTHS, TABLE_WIDTHS
 from plefka.networks.edges import Edges
 from plefka.networks.parent_table import ParentTable
 from plefka.networks.storage import Storage
-from plefka.reduction.edge_list import EdgeList
 from plefka.reduction.ladder import rung, table_for
 
 LARGE = 2**16  # numbers from which on a network has a program for its own size

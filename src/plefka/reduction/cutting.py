@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from plefka.networks.activations import Activation
+from plefka.networks.edge_list import EdgeList, alike
 from plefka.reduction.compact_storage import LARGE, StorageLayout, lay_out
-from plefka.reduction.edge_list import EdgeList, alike
 from plefka.reduction.question import BeliefModel, Question
 from plefka.reduction.summing import LEAST, Given, Reduced, is_edge, log_sums, times
 

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-from plefka.reduction.edge_list import EdgeList
+from plefka.networks.edge_list import EdgeList
 from plefka.reduction.question import Question
 from plefka.reduction.summing import Given
 

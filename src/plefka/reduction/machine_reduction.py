@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from plefka.inference.solution import CONVERGED
 from plefka.methods.posterior import About, Posterior
+from plefka.methods.status import CONVERGED
 from plefka.networks.activations import numpy_sigmoid, numpy_softplus
 from plefka.networks.blocks import Blocks
+from plefka.networks.edge_list import EdgeList
 from plefka.networks.parent_table import ParentTable
 from plefka.networks.storage import Storage
 from plefka.reduction.compact_storage import GATHER, LARGE, edges_of
-from plefka.reduction.edge_list import EdgeList
 from plefka.reduction.ladder import rung, table_for
+from plefka.reduction.part import Part
 from plefka.reduction.question import PairModel, Question
-from plefka.reduction.reduce import Part
 
 if TYPE_CHECKING:
     from plefka.networks.boltzmann import BoltzmannMachine
-    from plefka.reduction.evidence import Evidence
+    from plefka.networks.evidence import Evidence
 
 
 class GivenMachine(NamedTuple):
@@ -76,7 +76,7 @@ def reduced(pairs: GivenMachine, *, solves: bool, named: Any = None) -> "Reduced
 
 def settled(question: Question) -> Posterior | None:
     """The answer where no unit is left: ln Z is all in the constant."""
-    if question.free.any():
+    if not isinstance(question.model, PairModel) or question.free.any():
         return None
     nothing, steps = np.zeros(question.num_rows), np.zeros(question.num_rows, int)
     everywhere = np.ones(question.num_rows, bool)

@@ -6,23 +6,13 @@ which more is known is reduced again.
 """
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
-import numpy as np
 
 from plefka.networks.activations import CERTAIN_FIELD, Activation, AnyArray
 from plefka.runtime.plain_module import PlainModule
-
-if TYPE_CHECKING:
-    from plefka.exact.cheapest_sum import Exactly
-    from plefka.mean_field.functional import Functional
-    from plefka.methods.library import Bethe, MeanField
-    from plefka.methods.posterior import Posterior
-    from plefka.reduction.machine_reduction import ReducedPairs
-    from plefka.reduction.question import Question
-    from plefka.reduction.reduce import Part, Together
 
 FEW_PARENTS = 5
 PASSES_FEW, PASSES_MANY, PASSES_PAIRS = 1e3, 4e3, 1e2  # work of belief propagation for each edge or coupling
@@ -49,65 +39,13 @@ class Model(PlainModule):
     def lowest_free_energy(self) -> float | None:
         """What the free energy cannot be below, up to the error of an approximation; None where there is no limit."""
 
-    @abstractmethod
-    def check_scheme(self, method: "MeanField") -> None:
-        """Refuse a scheme that has no meaning for this energy, and name one that has."""
-
-    @abstractmethod
-    def functional(self, method: "MeanField") -> "Functional":
-        """The free energy that a scheme is."""
-
-    @abstractmethod
-    def solved_by(self, method: "MeanField") -> str:
-        """The scheme that is minimised for a method."""
-
     def at_inverse_temperature(self, beta: float) -> "Model":
         """The same energy times beta."""
         raise NotImplementedError
 
-    def beyond_reach(self, method: "MeanField", question: "Question", means: Any) -> Any:
-        """The rows (rows,) in which a scheme that was solved for itself is better evaluated at the solution of G1."""
-        return np.zeros(question.num_rows, bool)
-
-    @abstractmethod
-    def start(self, question: "Question") -> Any:
-        """Natural parameters (units, rows) to start a search from."""
-
     @abstractmethod
     def work_per_edge(self) -> float:
         """What belief propagation is predicted to cost."""
-
-    @abstractmethod
-    def states_held(self) -> int:
-        """How many states of neighbours an average holds at once."""
-
-    @abstractmethod
-    def bethe(self, method: "Bethe", part: "Part", dtype: str) -> "Posterior":
-        """Belief propagation on a question with this model."""
-
-    @abstractmethod
-    def chosen(self, part: "Part", count: int | None, dtype: str) -> Any:
-        """The units (count, rows) of a question that are worth conditioning on; -1 where a row has fewer."""
-
-    @abstractmethod
-    def exactly(self, question: "Question") -> "Exactly":
-        """How its states are summed over."""
-
-    def settled(self, question: "Question") -> "Posterior | None":
-        """The answer to a question that leaves nothing to be solved; None where there is something."""
-        return None
-
-    @abstractmethod
-    def reduced(self, question: "Question", *, needs_slope: bool) -> "Together | ReducedPairs":
-        """A question with this model, of which more units are known, is reduced again."""
-
-    @abstractmethod
-    def target(self, question: "Question") -> Any:
-        """What is sampled."""
-
-    @abstractmethod
-    def sampler(self, question: "Question") -> Any:
-        """How chains go from state to state."""
 
     def _of_rows(self, rows: Any) -> tuple[Any, Any]:
         """Weights and biases of some rows, where each row has its own."""
@@ -135,57 +73,8 @@ class BeliefModel(Model):
     def lowest_free_energy(self) -> float | None:
         return LOWEST
 
-    def check_scheme(self, method: "MeanField") -> None:
-        from plefka.mean_field.minimisation import check_activation
-
-        check_activation(method, self.activation)
-
-    def functional(self, method: "MeanField") -> "Functional":
-        return method.functional
-
-    def solved_by(self, method: "MeanField") -> str:
-        return method.solved_by
-
-    def start(self, question: "Question") -> Any:
-        return np.zeros(question.free.shape)
-
     def work_per_edge(self) -> float:
         return PASSES_FEW if self.weights.most_parents() <= FEW_PARENTS else PASSES_MANY
-
-    def states_held(self) -> int:
-        from plefka.averages.choice import states_held
-
-        return states_held(self.activation, self.weights.most_parents())
-
-    def bethe(self, method: "Bethe", part: "Part", dtype: str) -> "Posterior":
-        from plefka.messages.bethe import of_beliefs
-
-        return of_beliefs(method, part, dtype=dtype)
-
-    def chosen(self, part: "Part", count: int | None, dtype: str) -> Any:
-        from plefka.inference.conditioned import contributions, highest
-
-        return highest(contributions(part, dtype), part.units, count)
-
-    def exactly(self, question: "Question") -> "Exactly":
-        from plefka.exact.cheapest_sum import Exactly
-
-        return Exactly(question)
-
-    def reduced(self, question: "Question", *, needs_slope: bool) -> "Together | ReducedPairs":
-        from plefka.reduction.reduce import reduce_belief_question
-
-        return reduce_belief_question(question, needs_slope=needs_slope)
-
-    def target(self, question: "Question") -> Any:
-        from plefka.sampling.state_weights import Target
-
-        return Target(question)
-
-    def sampler(self, question: "Question") -> Any:
-        from plefka.sampling.gibbs_sweeps import Sampler
-
-        return Sampler(question)
 
 
 class PairModel(Model):
@@ -208,71 +97,8 @@ class PairModel(Model):
     def lowest_free_energy(self) -> float | None:
         return None
 
-    def check_scheme(self, method: "MeanField") -> None:
-        from plefka.mean_field.machine_orders import check_scheme
-
-        check_scheme(method)
-
-    def functional(self, method: "MeanField") -> "Functional":
-        from plefka.mean_field.machine_orders import functional_of
-
-        return functional_of(method)
-
-    def solved_by(self, method: "MeanField") -> str:
-        from plefka.mean_field.machine_orders import solved_by
-
-        return solved_by(method)
-
     def at_inverse_temperature(self, beta: float) -> "PairModel":
         return PairModel(self.weights.map_weights(lambda w: beta * w), beta * self.h)
 
-    def beyond_reach(self, method: "MeanField", question: "Question", means: Any) -> Any:
-        from plefka.mean_field.machine_orders import beyond_reach
-
-        return beyond_reach(method, question, means)
-
-    def start(self, question: "Question") -> Any:
-        from plefka.mean_field.machine_orders import start
-
-        return start(question)
-
     def work_per_edge(self) -> float:
         return PASSES_PAIRS
-
-    def states_held(self) -> int:
-        return 1
-
-    def bethe(self, method: "Bethe", part: "Part", dtype: str) -> "Posterior":
-        from plefka.messages.coupling_messages import of_pairs
-
-        return of_pairs(method, part, dtype=dtype)
-
-    def chosen(self, part: "Part", count: int | None, dtype: str) -> Any:
-        from plefka.mean_field.machine_orders import chosen
-
-        return chosen(part, count, dtype)
-
-    def exactly(self, question: "Question") -> "Exactly":
-        from plefka.exact.machine_sums import ExactlyPairs
-
-        return ExactlyPairs(question)
-
-    def settled(self, question: "Question") -> "Posterior | None":
-        from plefka.reduction.machine_reduction import settled
-
-        return settled(question)
-
-    def reduced(self, question: "Question", *, needs_slope: bool) -> "Together | ReducedPairs":
-        from plefka.reduction.machine_reduction import reduce_pair_question
-
-        return reduce_pair_question(question)
-
-    def target(self, question: "Question") -> Any:
-        from plefka.sampling.coupling_chains import PairTarget
-
-        return PairTarget(question)
-
-    def sampler(self, question: "Question") -> Any:
-        from plefka.sampling.coupling_chains import PairSampler
-
-        return PairSampler(question)

@@ -12,8 +12,8 @@ import numpy as np
 
 from plefka.networks.activations import Activation
 from plefka.networks.belief import BeliefNetwork
+from plefka.networks.edge_list import EdgeList
 from plefka.networks.fields import bits
-from plefka.reduction.edge_list import EdgeList
 
 MOST_TABLE_PARENTS = 16  # of a unit whose states are all looked at
 

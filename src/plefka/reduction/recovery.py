@@ -7,15 +7,17 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 
 from plefka.errors import listed
-from plefka.inference.solution import CONVERGED, IMPOSSIBLE, NOT_FINITE, OUT_OF_STEPS
 from plefka.methods.method import Method, posterior_of
 from plefka.methods.posterior import ESTIMATE, EXACT, About, Posterior, normalised, of_rows
+from plefka.methods.status import CONVERGED, IMPOSSIBLE, NOT_FINITE, OUT_OF_STEPS
+from plefka.networks.edge_list import EdgeList
+from plefka.networks.evidence import Evidence
 from plefka.networks.network import Network
 from plefka.reduction.barren_means import predicted as predicted_means
 from plefka.reduction.dependence import follow_exactly, have_several_parents
-from plefka.reduction.edge_list import EdgeList
-from plefka.reduction.evidence import Evidence
-from plefka.reduction.reduce import Part, Reduction, reduce
+from plefka.reduction.machine_reduction import settled
+from plefka.reduction.part import Part
+from plefka.reduction.reduce import Reduction, reduce
 
 UNITS_AT_ONCE = 2**22  # units times rows that are reduced at once
 LOOSE = "edges of probability one between hidden units count as weights of 30, so this is not a strict bound"
@@ -26,11 +28,6 @@ LOOSE_TABLES = (
 # Some rows, the units that the means are of, ln weights (components, rows) and means (components, units, rows).
 Components: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 NEEDS_LEAK = "these units need a leak greater than 0: "
-
-
-def solved(method: Method, network: Network, evidence: Evidence, *, prune: bool, dtype: str) -> Posterior:
-    """What the method finds for every row; arrays are (rows, units) and (rows,)."""
-    return of_reduction(method, reductions(method, network, evidence, prune=prune), network, evidence, dtype)
 
 
 def reductions(
@@ -64,23 +61,13 @@ def of_reduction(
     network: Network,
     evidence: Evidence,
     dtype: str,
-    *,
-    jointly: bool = True,
 ) -> Posterior:
-    """What the method finds for rows that are reduced already.
-
-    `jointly`: barren units whose parents depend on each other are predicted exactly, where the method knows these.
-    """
+    """What the method finds for rows that are reduced already."""
     pieces = [
         _of_chunk(method, reduction, network, evidence.take(_neighbours(rows)), dtype, rows[0])
         for rows, reduction in reduced
     ]
-    found = concatenated(pieces)
-    if not jointly or not found.about.knows_parents.any():
-        return found
-    from plefka.exact.predictions import improved  # it reduces and recovers itself
-
-    return improved(cast(Any, network), evidence, found, dtype)
+    return concatenated(pieces)
 
 
 def _of_chunk(
@@ -94,7 +81,7 @@ def _of_chunk(
     (left_out, certain), (exact, drawn) = np.zeros((2, *evidence.rows.shape), bool), np.zeros((2, count), bool)
     means_error, abouts, by_field = np.full(evidence.rows.shape, np.nan), [], False
     for part in reduction.parts:
-        found = part.question.model.settled(part.question) or posterior_of(method, part, dtype=dtype)
+        found = settled(part.question) or posterior_of(method, part, dtype=dtype)
         rows = part.rows
         G[rows], status[rows], residual[rows] = found.free_energy - part.constant, found.status, found.residual
         steps[rows], cycles[rows] = found.num_steps, found.num_cycles

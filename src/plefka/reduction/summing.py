@@ -12,7 +12,7 @@ from typing import Any
 import equinox as eqx
 
 from plefka.networks.activations import Activation, AnyArray, namespace
-from plefka.reduction.edge_list import CERTAIN_WEIGHT, alike
+from plefka.networks.edge_list import CERTAIN_WEIGHT, alike
 from plefka.runtime.plain_module import PlainModule
 
 LEAST = -1e10  # stands for ln 0: exp of it is 0, and differences of two of them are numbers

@@ -7,17 +7,15 @@ from typing import TYPE_CHECKING, Any
 import jax.numpy as jnp
 
 from plefka.networks.belief import BeliefNetwork
+from plefka.networks.edge_list import TracedEdges
 from plefka.reduction.barren_means import predict_traced
-from plefka.reduction.edge_list import TracedEdges
+from plefka.reduction.belief_reduction import masked, observed_tilt, whole
 from plefka.reduction.question import Question
-from plefka.reduction.reduce import masked, observed_tilt, whole
 from plefka.reduction.summing import Given, Reduced, recovered, reduced
 
 if TYPE_CHECKING:
-    from plefka.mean_field.functional import Functional
-    from plefka.methods.library import Bethe
-    from plefka.methods.posterior import Posterior
-    from plefka.reduction.evidence import Evidence
+    from plefka.networks.evidence import Evidence
+    from plefka.solvers.functional import Functional
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,14 +42,6 @@ class TracedReduction:
     def predicted(self, question: Question, means: Any, functional: "Functional") -> Any:
         """The means with those of units that are barren in this question."""
 
-    @abstractmethod
-    def bethe(self, method: "Bethe") -> "Posterior":
-        """Belief propagation."""
-
-    @abstractmethod
-    def exact(self) -> "Posterior":
-        """The sum over all states."""
-
 
 @dataclass(frozen=True, eq=False)
 class TracedBelief(TracedReduction):
@@ -74,16 +64,6 @@ class TracedBelief(TracedReduction):
 
     def predicted(self, question: Question, means: Any, functional: "Functional") -> Any:
         return predict_traced(question, means, functional.chance)
-
-    def bethe(self, method: "Bethe") -> "Posterior":
-        from plefka.messages.bethe import of_traced_beliefs
-
-        return of_traced_beliefs(method, self)
-
-    def exact(self) -> "Posterior":
-        from plefka.exact.enumeration import summed_in_trace
-
-        return summed_in_trace(self)
 
 
 def reduce_belief_traced(network: BeliefNetwork, evidence: "Evidence", *, prune: bool) -> TracedBelief:

@@ -17,11 +17,9 @@ from plefka.reduction.traced_beliefs import TracedReduction
 from plefka.runtime.precision import is_traced
 
 if TYPE_CHECKING:
-    from plefka.methods.library import Bethe
-    from plefka.methods.posterior import Posterior
     from plefka.networks.boltzmann import BoltzmannMachine
+    from plefka.networks.evidence import Evidence
     from plefka.networks.storage import Storage
-    from plefka.reduction.evidence import Evidence
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,16 +48,6 @@ class TracedPairs(TracedReduction):
     def predicted(self, question: Question, means: Any, functional: Any) -> Any:
         """There is nothing to predict."""
         return means
-
-    def bethe(self, method: "Bethe") -> "Posterior":
-        from plefka.messages.coupling_messages import of_traced_pairs
-
-        return of_traced_pairs(method, self)
-
-    def exact(self) -> "Posterior":
-        from plefka.exact.traced_machine_sums import summed_in_trace
-
-        return summed_in_trace(self)
 
 
 def reduce_pairs_traced(machine: "BoltzmannMachine", evidence: "Evidence", *, prune: bool) -> TracedPairs:

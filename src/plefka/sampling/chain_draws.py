@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from plefka.errors import InvalidInput
-from plefka.methods.library import Gibbs
 from plefka.reduction.reduce import reduce
 from plefka.sampling.gibbs import visited
+from plefka.sampling.sampling_methods import Gibbs
 
 if TYPE_CHECKING:
     from plefka.inference.solution import Solution

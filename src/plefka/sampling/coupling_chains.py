@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from plefka.networks.activations import numpy_sigmoid
 from plefka.networks.blocks import Blocks
-from plefka.reduction.edge_list import EdgeList
+from plefka.networks.edge_list import EdgeList
 from plefka.reduction.question import Question
 from plefka.sampling.state_weights import QuestionUnits
 

@@ -8,24 +8,25 @@ and must rest on five effective runs or more.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plefka.inference.solution import CONVERGED, OUT_OF_STEPS
 from plefka.methods.posterior import About, JointDraws, Posterior
+from plefka.methods.status import CONVERGED, OUT_OF_STEPS
 from plefka.progress import interruptible, progress
 from plefka.reduction.ladder import rows_for
-from plefka.reduction.question import Question
+from plefka.reduction.question import PairModel, Question
 from plefka.sampling import diagnostics
 from plefka.sampling.annealing import anneal
+from plefka.sampling.coupling_chains import PairSampler
 from plefka.sampling.gibbs_sweeps import SWEEPS_AT_ONCE, Chains, Sampler
 from plefka.sampling.importance import averaged
 from plefka.sampling.state_weights import Target
 
 if TYPE_CHECKING:
-    from plefka.methods.library import Gibbs
-    from plefka.reduction.reduce import Part
+    from plefka.reduction.part import Part
+    from plefka.sampling.sampling_methods import Gibbs
 
 LARGEST_R_HAT, FEWEST_SAMPLES, FEWEST_RUNS = 1.01, 400, 5
 CHAIN_NUMBERS = 2**20  # in one array of a chunk of rows
@@ -113,8 +114,13 @@ def sample_posterior(method: "Gibbs", question: Question) -> Sampled:
     return Sampled(*(np.concatenate(array, axis=-1)[..., :count] for array in arrays))
 
 
+def sampler_of(question: Question) -> Any:
+    """How chains go from state to state."""
+    return PairSampler(question) if isinstance(question.model, PairModel) else Sampler(question)
+
+
 def _sample(method: "Gibbs", question: Question, num_states: int, seed: np.random.SeedSequence) -> Sampled:
-    sampler = question.model.sampler(question)
+    sampler = sampler_of(question)
     up, along = seed.spawn(2)
     log_weights, ends = anneal(
         sampler, runs=method.runs, together=method.chains, temperatures=method.temperatures, seed=up
@@ -141,7 +147,7 @@ def _slope(target: Target, states: np.ndarray) -> np.ndarray:
 
 def visited(method: "Gibbs", question: Question, every: int) -> np.ndarray:
     """The states (kept, units of the question, rows, chains) of 0 and 1 after every so many sweeps."""
-    sampler = question.model.sampler(question)
+    sampler = sampler_of(question)
     up, along = np.random.SeedSequence((method.seed or 0, 0)).spawn(2)
     start = method.chains
     _, ends = anneal(sampler, runs=start, together=start, temperatures=method.temperatures, seed=up)

@@ -17,11 +17,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from plefka.networks.boltzmann import BoltzmannMachine
-from plefka.reduction.evidence import Evidence
+from plefka.networks.evidence import Evidence
+from plefka.networks.state_fields import SMALL
 from plefka.sampling.coupling_chains import DENSE, colours
 from plefka.sampling.importance import averaged, resampled
 from plefka.sampling.proposals import Drawn, Proposal
-from plefka.sampling.state_weights import SMALL
 
 EVEN = 0.99  # the effective fraction of the weights that one rise of the inverse temperature leaves, at least
 RESAMPLED = 0.5  # the effective fraction of all replicas at which they are resampled

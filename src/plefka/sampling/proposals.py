@@ -14,7 +14,7 @@ from scipy.sparse.csgraph import breadth_first_order
 
 from plefka.errors import MethodDoesNotApply
 from plefka.networks.belief import BeliefNetwork
-from plefka.reduction.evidence import Evidence
+from plefka.networks.evidence import Evidence
 from plefka.reduction.question import BeliefModel, Question
 from plefka.sampling.adapting import adapted
 from plefka.sampling.findings.exact_share import affordable

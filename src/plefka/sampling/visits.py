@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from plefka.reduction.edge_list import EdgeList
+from plefka.networks.edge_list import EdgeList
 from plefka.reduction.ladder import MANY_ROWS, rung
 
 STEP_COST = 500  # what a step costs by itself, in cells: a child of a visited unit, in one column

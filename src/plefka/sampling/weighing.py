@@ -7,10 +7,10 @@ import scipy.sparse as sp
 
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.network import Network
+from plefka.networks.state_fields import StateFields
 from plefka.sampling import diagnostics
 from plefka.sampling.importance import averaged, resampled
 from plefka.sampling.proposals import Drawn, Proposal
-from plefka.sampling.state_weights import StateFields
 
 FEWEST_PREDICTED, MOST_PREDICTED = 512, 4096  # states that units below the evidence are predicted from
 MOST_NUMBERS, AT_ONCE = 2**25, 2**22  # of all units in them, and of those that are held at once

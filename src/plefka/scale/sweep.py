@@ -15,8 +15,9 @@ import numpy as np
 from plefka import __version__
 from plefka.errors import InvalidInput
 from plefka.inference.infer import DEFAULT_METHOD, infer
+from plefka.inference.library import parse_method
 from plefka.inference.solution import Solution
-from plefka.methods.library import Method, parse_method
+from plefka.methods.method import Method
 from plefka.networks.belief import BeliefNetwork
 from plefka.runtime import extras
 from plefka.runtime.seeds import as_seed

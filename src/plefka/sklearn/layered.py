@@ -12,7 +12,7 @@ from plefka.inference.solution import Solution
 from plefka.learning.fitted import Fitted
 from plefka.learning.fitting import learning_method
 from plefka.learning.optimizers import adam
-from plefka.methods.library import Method
+from plefka.methods.method import Method
 from plefka.networks.activations import Activation, as_activation
 from plefka.networks.belief import BeliefNetwork
 from plefka.sklearn.learner import Learner, frequencies

@@ -19,7 +19,7 @@ from plefka.inference.infer import infer
 from plefka.inference.solution import Solution
 from plefka.learning.fitted import Fitted, Stopped
 from plefka.learning.fitting import fit
-from plefka.methods.library import Method
+from plefka.methods.method import Method
 from plefka.sklearn.frames import as_numbers
 from plefka.tables.columns import is_frame
 from plefka.tables.table import saying

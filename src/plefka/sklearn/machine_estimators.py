@@ -17,12 +17,15 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from plefka.ensembles import machine_around
+from plefka.exact.exact_method import Exact
+from plefka.inference.library import parse_method
 from plefka.learning import of_machines
 from plefka.learning.annealed import LogPartitions, log_partitions
 from plefka.learning.fitted import Fitted
 from plefka.learning.optimizers import adam, slowing_adam, slowing_descent
 from plefka.learning.patterns import as_patterns
-from plefka.methods.library import Exact, ForLearning, Method, parse_method
+from plefka.methods.for_learning import ForLearning
+from plefka.methods.method import Method
 from plefka.networks.boltzmann import BoltzmannMachine
 from plefka.sklearn.density import DensityModel
 from plefka.sklearn.learner import Learner, frequencies

@@ -5,7 +5,7 @@ from typing import Any, cast
 import jax.numpy as jnp
 import numpy as np
 
-from plefka.methods.schemes import MeanField
+from plefka.mean_field.schemes import MeanField
 from plefka.networks.belief import BeliefNetwork
 from plefka.runtime.precision import precision
 from plefka.sklearn.density import DensityModel

@@ -11,10 +11,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from plefka.mean_field.functional import Functional
-from plefka.mean_field.taylor import negative_entropy
 from plefka.networks.activations import AnyArray, sigmoid
 from plefka.reduction.question import Question
+from plefka.solvers.functional import Functional, negative_entropy
 
 LINEAR_TOLERANCE = 1e-10
 MOST_STEPS = 10  # for each unit

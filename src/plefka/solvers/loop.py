@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from plefka.inference.solution import CONVERGED, DIVERGED, NOT_FINITE, OUT_OF_STEPS, RUNNING
+from plefka.methods.status import CONVERGED, DIVERGED, NOT_FINITE, OUT_OF_STEPS, RUNNING
 from plefka.networks.activations import log_one_plus, namespace, sigmoid
 from plefka.reduction.question import LARGEST_THETA, Question
 

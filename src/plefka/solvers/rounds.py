@@ -15,7 +15,7 @@ import equinox as eqx
 import jax
 import numpy as np
 
-from plefka.inference.solution import OUT_OF_STEPS, RUNNING
+from plefka.methods.status import OUT_OF_STEPS, RUNNING
 from plefka.reduction.ladder import rows_for
 from plefka.reduction.question import Question
 from plefka.runtime.cores import num_cores

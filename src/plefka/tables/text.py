@@ -7,7 +7,8 @@ from plefka.errors import listed
 
 if TYPE_CHECKING:
     from plefka.inference.batched_types import Statuses
-    from plefka.inference.solution import Solution, Status
+    from plefka.inference.solution import Solution
+    from plefka.methods.status import Status
 
 PRINTED_ROWS = 20
 LEGEND = "~ is an estimate; other probabilities are exact"

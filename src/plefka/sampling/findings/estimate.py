@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from plefka.exact.cheapest_sum import slopes_of
+from plefka.exact.state_sum import slopes_of
 from plefka.reduction.question import Question
 from plefka.sampling.findings.problem import FindingsProblem
 from plefka.sampling.findings.transformed import BestTangents, Transformed

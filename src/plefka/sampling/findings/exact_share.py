@@ -3,7 +3,7 @@
 import numpy as np
 
 from plefka.exact.groups import STEP
-from plefka.reduction.edge_list import EdgeList
+from plefka.networks.edge_list import EdgeList
 from plefka.reduction.question import Question
 
 FIXED, DRAWING = 0.02, 4e-5  # seconds of an answer with all findings transformed, and for each edge of it

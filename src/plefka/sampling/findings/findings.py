@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from plefka.exact.log_factors import Logs, TooManyParents, factors_of
-from plefka.inference.solution import CONVERGED, IMPOSSIBLE, OUT_OF_STEPS
-from plefka.methods.library import does_not_apply, parse_method
+from plefka.methods.method import does_not_apply
 from plefka.methods.posterior import About, JointDraws, Posterior
-from plefka.reduction.edge_list import EdgeList
+from plefka.methods.registry import parse_method
+from plefka.methods.status import CONVERGED, IMPOSSIBLE, OUT_OF_STEPS
+from plefka.networks.edge_list import EdgeList
 from plefka.reduction.question import Question
 from plefka.sampling.findings.estimate import Estimate, WeightedDraws, estimated
 from plefka.sampling.findings.greedy import transformed
@@ -18,8 +19,8 @@ from plefka.sampling.findings.transformed import BestTangents, TangentSearch, Tr
 from plefka.sampling.importance import WeightedAverage
 
 if TYPE_CHECKING:
-    from plefka.methods.library import Findings
-    from plefka.reduction.reduce import Part
+    from plefka.reduction.part import Part
+    from plefka.sampling.sampling_methods import Findings
 
 CLOSE_TANGENTS = TangentSearch(max_steps=12, tol=1e-2)  # draws mend the rest
 FEWEST_EFFECTIVE = 400  # draws: ln P is then off by less than 0.05, as a rule

@@ -3,7 +3,7 @@
 import numpy as np
 
 from plefka.networks.activations import Sigmoid
-from plefka.reduction.edge_list import EdgeList
+from plefka.networks.edge_list import EdgeList
 from plefka.reduction.question import Question
 from plefka.sampling.findings.problem import FindingsProblem
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from plefka.errors import InvalidEvidence
-from plefka.reduction.evidence import Evidence, as_evidence
+from plefka.networks.evidence import Evidence, as_evidence
 
 if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork

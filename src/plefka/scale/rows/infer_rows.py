@@ -8,8 +8,9 @@ from typing import Any
 
 from plefka.errors import InvalidInput
 from plefka.inference.infer import DEFAULT_METHOD
+from plefka.inference.library import parse_method
 from plefka.inference.ranking import Units
-from plefka.methods.library import Method, parse_method
+from plefka.methods.method import Method
 from plefka.networks.belief import BeliefNetwork
 from plefka.scale.rows.answering import SharedQuestion, answer, pieces
 from plefka.scale.rows.common_evidence import Common

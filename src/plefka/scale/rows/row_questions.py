@@ -14,9 +14,9 @@ from plefka.inference.ranking import Units, check_top, chosen_units, most_probab
 from plefka.inference.solution import Solution
 from plefka.inference.solution_tables import ACCURACY, ESTIMATES, accuracies, estimated_units
 from plefka.learning.fingerprint import activation_text, digest
-from plefka.methods.library import Method
+from plefka.methods.method import Method
 from plefka.networks.belief import BeliefNetwork
-from plefka.reduction.evidence import Evidence
+from plefka.networks.evidence import Evidence
 from plefka.runtime import extras
 from plefka.scale.rows.common_evidence import Common
 from plefka.scale.rows.evidence_block import EvidenceBlock

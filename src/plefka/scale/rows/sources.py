@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from plefka.errors import InvalidEvidence, InvalidInput
-from plefka.reduction.evidence import as_rows
+from plefka.networks.evidence import as_rows
 from plefka.scale.rows.dask_frames import is_dask, of_dask
 from plefka.scale.rows.evidence_block import EvidenceBlock
 from plefka.scale.rows.reader import Reader

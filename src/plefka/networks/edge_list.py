@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from plefka.networks.activations import AnyArray
 from plefka.networks.propagation import map_edges_up, settled_along
 from plefka.networks.storage import Products, Storage
-from plefka.reduction.topological_sweep import Order
+from plefka.networks.topological_sweep import Order
 
 CERTAIN_WEIGHT = 1e30  # an infinite weight as a number: no other sum comes near it, and 0 times it is 0
 

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -14,16 +13,15 @@ from plefka.exact.enumeration import MOST_HIDDEN, REFUSED, num_enumerated, too_m
 from plefka.exact.groups import MOST_GIB, STEP, Elimination, EliminationGroup
 from plefka.exact.log_factors import LogFactors, Logs, factors_of, grouped, patterns
 from plefka.exact.ordering import TooWide
-from plefka.reduction.edge_list import EdgeList
+from plefka.networks.edge_list import EdgeList
 from plefka.reduction.question import Question
 
 if TYPE_CHECKING:
-    from plefka.reduction.reduce import Part
+    pass
 
 STATES, RATE = 3.0, 2e8  # work of a state for each unit and edge, and how much of it a second holds
 COMPILING = 0.5  # seconds
 STEPS_PER_EDGE = 4  # for each edge, at least
-_PLANNED: "WeakKeyDictionary[Part, Exactly]" = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,15 +74,10 @@ class OfQuestion(Elimination):
 
 
 @dataclass(frozen=True, eq=False)
-class Exactly:
+class StateSum:
     """A question, and what its answer will cost."""
 
     question: Question
-
-    @staticmethod
-    def of(part: "Part") -> "Exactly":
-        """The same for the same part: what was planned to learn its cost is then there to be done."""
-        return _PLANNED.setdefault(part, part.question.model.exactly(part.question))
 
     @cached_property
     def bits(self) -> int:

@@ -4,23 +4,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from plefka.errors import InvalidMethod, nearest
-from plefka.methods.method import (
-    Method,
-    at_least,
-    import_registering_modules,
-    optional_seed,
-    steps_at_most,
-    tolerance,
-)
+from plefka.methods.method import Method, at_least, optional_seed, steps_at_most, tolerance
+from plefka.methods.registry import POLICY_NAMES, import_registering_modules
 
 if TYPE_CHECKING:
     from plefka.networks.network import Network
 
-POLICY_NAMES = {  # and what they do; mean_field.py has them
-    "monotone": "the free energy never rises",
-    "paper": "plain iteration with the paper's rule for cycles",
-    "sequential": "plain iteration, one unit at a time",
-}
 SCHEMES = ("G10", "G11", "G12", "G13", "G14", "G21", "G22", "G221", "G212", "SJJ")
 
 
@@ -61,7 +50,7 @@ class MeanField(Method):
     @property
     def functional(self):
         """The free energy of the answer."""
-        from plefka.mean_field.minimisation import FUNCTIONALS
+        from plefka.mean_field.functionals import FUNCTIONALS
 
         return FUNCTIONALS[self.name]
 
@@ -75,7 +64,9 @@ class MeanField(Method):
         return self.functional.is_bound
 
     def check(self, network: "Network") -> None:
-        network.check_scheme(self)
+        from plefka.mean_field.of_model import check_scheme
+
+        check_scheme(self, network.activation)
 
 
 @dataclass(frozen=True)

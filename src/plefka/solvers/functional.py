@@ -136,3 +136,10 @@ class Functional(eqx.Module):
             return self.smooth_energy(question.with_model(h=h), u).sum()
 
         return -jax.grad(energy)(jnp.broadcast_to(question.model.h, u.shape))
+
+
+def negative_entropy(u: Float[Array, "..."]) -> Float[Array, "..."]:
+    """u ln u + (1 - u) ln(1 - u), unit by unit; 0 ln 0 = 0."""
+    inner = (u > 0) & (u < 1)
+    safe = jnp.where(inner, u, 0.5)
+    return jnp.where(inner, safe * jnp.log(safe) + (1 - safe) * jnp.log1p(-safe), 0.0)

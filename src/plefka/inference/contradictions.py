@@ -14,10 +14,11 @@ from typing import cast
 import numpy as np
 
 from plefka.errors import InvalidInput, listed
-from plefka.exact.cheapest_sum import Exactly
-from plefka.inference.solution import Solution, Status
+from plefka.exact.planned_sum import planned_sum
+from plefka.inference.solution import Solution
+from plefka.methods.status import Status
 from plefka.networks.belief import BeliefNetwork
-from plefka.reduction.evidence import Evidence
+from plefka.networks.evidence import Evidence
 from plefka.reduction.possible import Possible
 from plefka.reduction.reduce import reduce
 
@@ -151,7 +152,7 @@ class _Test:
         reduction = reduce(self.network, Evidence(row, batched=True))
         if reduction.impossible[0]:
             return True
-        ways = [Exactly.of(part) for part in reduction.parts]
+        ways = [planned_sum(part) for part in reduction.parts]
         if sum(way.seconds for way in ways) > self.seconds:
             return None
         return any(np.isneginf(way.sums("float64")[0]).any() for way in ways)

@@ -1,0 +1,33 @@
+"""The way of every answer: reduce, let the method solve each part, recover all units."""
+
+from collections.abc import Iterable
+from typing import Any, cast
+
+import numpy as np
+
+from plefka.exact.predictions import improved
+from plefka.methods.method import Method
+from plefka.methods.posterior import Posterior
+from plefka.networks.evidence import Evidence
+from plefka.networks.network import Network
+from plefka.reduction.recovery import of_reduction, reductions
+from plefka.reduction.reduce import Reduction
+
+
+def answer_of(method: Method, network: Network, evidence: Evidence, *, prune: bool, dtype: str) -> Posterior:
+    """What the method finds for every row, in its own way or by parts; arrays are (rows, units) and (rows,)."""
+    found = method.answer(network, evidence, prune=prune, dtype=dtype)
+    return solved(method, network, evidence, prune=prune, dtype=dtype) if found is None else found
+
+
+def solved(method: Method, network: Network, evidence: Evidence, *, prune: bool, dtype: str) -> Posterior:
+    """What the method finds for every row, by parts."""
+    return of_reduced(method, reductions(method, network, evidence, prune=prune), network, evidence, dtype)
+
+
+def of_reduced(
+    method: Method, reduced: Iterable[tuple[np.ndarray, Reduction]], network: Network, evidence: Evidence, dtype: str
+) -> Posterior:
+    """Of rows that are reduced already; barren units whose parents depend on each other are summed over with these."""
+    found = of_reduction(method, reduced, network, evidence, dtype)
+    return improved(cast(Any, network), evidence, found, dtype) if found.about.knows_parents.any() else found

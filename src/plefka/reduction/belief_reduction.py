@@ -1,0 +1,225 @@
+"""`reduce` for belief networks: from rows of evidence to questions, and the way back to all units of the network.
+
+This is the only place where units are observed away, summed out, found certain, impossible or barren, and where the
+part that the evidence speaks of is cut out. All of it is exact.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from plefka.errors import InvalidEvidence
+from plefka.methods.posterior import JointDraws
+from plefka.networks.belief import BeliefNetwork
+from plefka.networks.edge_list import EdgeList
+from plefka.networks.storage import Storage
+from plefka.reduction.barren_draws import Averages, Uniforms, chances, with_summed
+from plefka.reduction.barren_means import predicted
+from plefka.reduction.by_row import ByRow, reduce_by_row, speaks_of_little
+from plefka.reduction.certainty import Certain, certain, impossibilities
+from plefka.reduction.cutting import Cut, cut, is_worth_it, remains
+from plefka.reduction.dependence import binds_barren
+from plefka.reduction.part import Part
+from plefka.reduction.question import BeliefModel, Question
+from plefka.reduction.summing import Given, Reduced, recovered, reduced
+from plefka.runtime.late_binding import CONTRADICTION, supplied
+
+if TYPE_CHECKING:
+    from plefka.networks.evidence import Evidence
+
+
+def whole(given: Given) -> Reduced:
+    """Nothing summed out, and every unit counted."""
+    nothing = given.hidden & False
+    return Reduced(given.h + nothing * 0.0, nothing[0] * 0.0, nothing, ~nothing)
+
+
+def observed_tilt(given: Given) -> Any:
+    """What soft evidence adds about units that are observed as well."""
+    return (given.tilt * given.xp.where(given.hidden, 0.0, given.known)).sum(0)  # no nan in derivatives by the tilt
+
+
+def masked(storage: Storage, given: Given, left: Reduced) -> Question:
+    """All units of a network, those that are summed out or barren not counted."""
+    xp, free = given.xp, given.hidden & left.counted
+    values = xp.where(left.summed, 0.0, xp.where(given.hidden, 0.5, given.known))
+    model = BeliefModel(storage, left.h, given.activation, left.counted)
+    return Question(model, free, values, xp.where(free, given.tilt, 0.0), storage.size)
+
+
+def reduce_belief(
+    network: BeliefNetwork, evidence: "Evidence", *, prune: bool, keep_barren: bool, kept: Any
+) -> "Together | ByRow":
+    """The same of a belief network."""
+    if prune and not keep_barren and speaks_of_little(network, evidence):
+        by_row = reduce_by_row(network, evidence, kept)
+        if not evidence.batched:
+            _refuse_impossible(network, by_row.certain, by_row.unit, evidence.rows[0])
+        return by_row
+    edges, h = EdgeList.of(network.storage), np.atleast_2d(np.asarray(network.bias, float)).T
+    known = np.asarray(evidence.rows, float).T
+    tilt = np.zeros(known.shape) if evidence.tilt is None else np.asarray(evidence.tilt, float).T
+    sure = certain(edges, h, network.activation, known)
+    named = kept if np.ndim(kept) else None
+    if not evidence.batched:
+        _refuse_impossible(network, sure, np.arange(network.size), evidence.rows[0])
+    if not prune:
+        given = Given(edges, h, network.activation, known, tilt)
+        decided = np.isnan(known) & ~np.isnan(sure.known)  # units that stay free: their other state is not excluded
+        sure = sure._replace(loose=sure.loose | decided)
+        return Together(network.storage, given, sure, whole(given), None, observed_tilt(given), named=named)
+    given = Given(edges, h, network.activation, np.where(sure.impossible, known, sure.known), tilt)
+    left = reduced(given, keep_barren=keep_barren, kept=False if named is None else named[:, None])
+    rest = remains(given, left)
+    if not is_worth_it(given, rest):
+        return Together(network.storage, given, sure, left, None, left.constant + observed_tilt(given), named=named)
+    found = cut(given, rest, layers_of(network))
+    return Together(network.storage, given, sure, left, found, rest.constant, rest.slope, named)
+
+
+def _refuse_impossible(network: BeliefNetwork, sure: Certain, units: np.ndarray, row: np.ndarray) -> None:
+    """A single row of evidence must be possible; if not, say why, and which observations contradict each other.
+
+    `units` are those that it is about.
+    """
+    for wrong, why, advice in impossibilities(sure):
+        if wrong.any():
+            unit, which = network.names[units[np.argwhere(wrong)[0][0]]], supplied(CONTRADICTION)(network, row)
+            raise InvalidEvidence(
+                f"the evidence is impossible: unit {unit!r} is {why}. {advice}. {which[0].upper()}{which[1:]}."
+            )
+
+
+def layers_of(network: BeliefNetwork) -> np.ndarray | None:
+    """The layer of every unit, where the network came in layers."""
+    return None if network.layers is None else np.repeat(np.arange(len(network.layers)), network.layers)
+
+
+def reduce_belief_question(question: Question, *, needs_slope: bool) -> "Together":
+    """The same of a belief network."""
+    model = cast(BeliefModel, question.model)
+    edges = EdgeList.of(question.storage)
+    known = np.where(question.free, np.nan, question.values)
+    sure = certain(edges, model.h, model.activation, known)
+    known = np.where(sure.impossible, known, sure.known)
+    given = Given(edges, model.h, model.activation, known, question.tilt, ~model.counted & ~question.free)
+    left = reduced(given)
+    rest = remains(given, left)
+    if not is_worth_it(given, rest):
+        constant = left.constant + observed_tilt(given)
+        return Together(question.storage, given, sure, left, None, constant, needs_slope=needs_slope)
+    return Together(
+        question.storage, given, sure, left, cut(given, rest, None), rest.constant, rest.slope, needs_slope=needs_slope
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Together:
+    """All rows as one question."""
+
+    storage: Storage
+    given: Given
+    certain: Certain
+    left: Reduced
+    cut: Cut | None  # None where all units of the network stay
+    constant: np.ndarray
+    slope: np.ndarray | None = None  # d ln P / dh of units that are part of the constant
+    named: Any = None  # units (of the network) that a method names
+    needs_slope: bool = False  # whether d ln P / dh is wanted for all units
+
+    @property
+    def impossible(self) -> np.ndarray:
+        """The rows that are seen to have probability zero."""
+        return self.certain.impossible | np.isneginf(self.constant)
+
+    @property
+    def barren(self) -> np.ndarray:
+        """The units (units, rows) that are hidden and that nothing known depends on."""
+        given, left = self.given, self.left
+        return given.hidden & ~left.counted & ~left.summed & ~np.asarray(given.absent)
+
+    @property
+    def edges(self) -> EdgeList:
+        """Of the network."""
+        return self.given.edges
+
+    @property
+    def has_barren(self) -> bool:
+        """Whether there are any."""
+        return bool(self.barren.any())
+
+    @property
+    def has_summed(self) -> bool:
+        """Whether units were summed out."""
+        return bool(self.left.summed.any())
+
+    def spread(self, found: np.ndarray) -> np.ndarray:
+        """What was found of the units of the question, in the place of all units."""
+        (part,) = self.parts
+        return self.restored(part, found, None)[0]
+
+    @property
+    def is_loose(self) -> np.ndarray:
+        """The rows with edges of probability one between hidden units."""
+        return np.asarray(self.certain.loose.any(axis=0))
+
+    @cached_property
+    def parts(self) -> list[Part]:
+        """One part with all rows."""
+        question = masked(self.storage, self.given, self.left) if self.cut is None else self.cut.question
+        units = np.arange(self.storage.size)
+        if self.cut is not None:
+            units = np.full(question.size, -1)
+            units[self.cut.place] = self.cut.units
+        constant = np.where(np.isneginf(self.constant), 0.0, self.constant)
+        needs_slope = self.needs_slope or self.given.activation.has_linear_log_off
+        question = replace(question, constant=constant)
+        return [Part(np.arange(len(constant)), question, constant, units, needs_slope, self.named)]
+
+    def restored(self, part: Part, means: np.ndarray, slope: np.ndarray | None) -> tuple[np.ndarray, np.ndarray | None]:
+        """The means (units, rows) of all units, nan where barren, and d ln P / dh, from those of a part."""
+        given, left = self.given, self.left
+        free = given.hidden & left.counted
+        found = means if self.cut is None else self.cut.widened(means, np.full(given.known.shape, np.nan))
+        full = np.where(free, found, given.known)
+        if slope is None:
+            return full, None
+        if self.cut is not None and self.slope is not None:
+            settled = left.counted & ~free & (self.slope != 0)
+            slope = np.where(settled, self.slope, self.cut.widened(slope, np.zeros(full.shape)))
+        slope = np.where(left.counted & (given.known == 0), -1.0, slope)  # an energy that is linear in h
+        if not left.summed.any():
+            return full, slope
+        means_of_summed, slope = recovered(given, left, slope)
+        return np.where(left.summed, means_of_summed, full), slope
+
+    def barren_of(self, part: Part, wanted: Any = None) -> np.ndarray:
+        """The barren units (units, rows) that are wanted."""
+        return self.barren if wanted is None else self.barren & wanted[:, None]
+
+    def certain_of(self, part: Part) -> np.ndarray:
+        """The units (units, rows) whose state was observed, or follows from what was."""
+        return ~self.given.hidden
+
+    def binds_barren(self, wanted: Any = None) -> np.ndarray:
+        """(rows,): whether any of them has parents that depend on each other."""
+        (part,) = self.parts
+        return binds_barren(self.given, self.left.counted | self.left.summed, self.barren_of(part, wanted))
+
+    def predicted(self, part: Part, means: np.ndarray, *, by_field: bool, wanted: Any = None) -> np.ndarray:
+        """The means (units, rows) with those of barren units that are wanted."""
+        given, barren = self.given, self.barren_of(part, wanted)
+        return predicted(given.edges, given.h, given.activation, means, barren, by_field=by_field)
+
+    def averages(self, part: Part, draws: JointDraws, *, wanted: Any = None) -> Averages:
+        """Over draws of the question's states."""
+        given, barren, uniforms = self.given, self.barren_of(part, wanted), Uniforms(draws)
+        free, sums = (given.hidden & self.left.counted)[:, :, None], []
+        for some in uniforms.chunks(barren.size):
+            S = np.moveaxis(np.asarray(draws.states[some], float), 0, -1)
+            S = S if self.cut is None else self.cut.widened(S, np.full((*barren.shape, S.shape[2]), np.nan))
+            S = with_summed(given, self.left, np.where(free, S, given.known[:, :, None]), uniforms)
+            sums.append((*chances(given.edges, given.h, given.activation, S, barren, uniforms), S.sum(axis=2)))
+        return Averages.over(sums, uniforms.count)

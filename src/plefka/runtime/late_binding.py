@@ -1,0 +1,23 @@
+"""What rooms above supply to those below, loaded on first use. The root of the package says what that is.
+
+A network can be sampled and a contradiction be named, but what does it stands in rooms above that of networks and of
+reductions. These ask here, and import nothing.
+"""
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+SAMPLE_BELIEFS, SAMPLE_MACHINE, CONTRADICTION = "sample beliefs", "sample a machine", "name a contradiction"
+_HOMES: dict[str, tuple[str, str]] = {}
+
+
+def supply(name: str, module: str, function: str) -> None:
+    """By the root of the package: where the function of this purpose is found."""
+    _HOMES[name] = module, function
+
+
+def supplied(name: str) -> Callable[..., Any]:
+    """The function of this purpose."""
+    module, function = _HOMES[name]
+    return getattr(import_module(module), function)

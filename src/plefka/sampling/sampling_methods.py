@@ -1,0 +1,55 @@
+"""`gibbs` and `findings` as data: their options, and where they are computed."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from plefka.errors import MethodDoesNotApply
+from plefka.methods.method import Method, at_least, does_not_apply, is_seed, optional_seed
+from plefka.methods.spelling import option
+
+if TYPE_CHECKING:
+    from plefka.networks.network import Network
+
+
+@dataclass(frozen=True)
+class Findings(Method):
+    """Of a noisy-or network some findings exactly, the others by draws from what is left when these are transformed.
+
+    - `k`: how many of the units that are observed on are summed over exactly, at most; fewer where that takes long.
+    - `samples`: draws that mend what the transformation of the others leaves; with 0 the answer is an upper bound.
+    - `seed`: where the random numbers start.
+    """
+
+    module = "plefka.sampling.findings.findings"
+    k: int = at_least(0, 12, "k")
+    samples: int = option(4096, lambda count: count == 0 or count >= 100, "samples must be 0, or 100 or more")
+    seed: int = option(0, is_seed, "seed must be a whole number from 0 to 2^63 - 1")
+
+    def check(self, network: "Network") -> None:
+        if network.activation is None or not network.activation.has_linear_log_off:
+            raise does_not_apply(self, "it transforms noisy-or units that are observed on, and has none here", "bethe")
+
+
+@dataclass(frozen=True)
+class Gibbs(Method):
+    """Gibbs sampling of the means, and annealed importance sampling of ln P(evidence), in float64 always.
+
+    - `sweeps`, `burn`: sweeps of every chain that count, and those before them that do not.
+    - `chains`: how many chains there are, to be compared with each other.
+    - `temperatures`, `runs`: steps of the annealing from the prior to the posterior, and how often it is run.
+    - `seed`: where the random numbers start; there is no default.
+    """
+
+    module = "plefka.sampling.gibbs"
+    sweeps: int = at_least(10, 2000, "sweeps")
+    burn: int = at_least(0, 500, "burn")
+    chains: int = at_least(2, 8, "chains")
+    temperatures: int = at_least(1, 200, "temperatures")
+    runs: int = at_least(2, 64, "runs")
+    seed: int | None = optional_seed()
+
+    def check(self, network: "Network") -> None:
+        if self.seed is None:
+            raise MethodDoesNotApply(
+                f"{self.name} does not apply without a seed, as it is random. Add one, as in {self.name}[seed=0]."
+            )
