@@ -27,6 +27,7 @@ check: $(STAMP)-check
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/basedpyright
+	$(BIN)/lint-imports
 
 format: $(STAMP)-check
 	$(BIN)/ruff format .

@@ -3,7 +3,8 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from plefka.runtime.late_binding import CONTRADICTION, SAMPLE_BELIEFS, SAMPLE_MACHINE, supply
+from plefka.runtime.late_binding import CONTRADICTION, INFER, SAMPLE_BELIEFS, SAMPLE_MACHINE, supply
+from plefka.runtime.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from plefka import bridges as bridges
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from plefka.learning.fitted import Fitted as Fitted
     from plefka.learning.fitted import Stopped as Stopped
     from plefka.learning.fitting import fit as fit
-    from plefka.learning.scoring import Score as Score
+    from plefka.learning.row_scores import Score as Score
     from plefka.learning.scoring import score as score
     from plefka.mean_field.evaluate import free_energy as free_energy
     from plefka.mean_field.functionals import Functional as Functional
@@ -59,7 +60,6 @@ if TYPE_CHECKING:
     from plefka.scale.sweep import sweep as sweep
     from plefka.solvers.policies import Policy as Policy
 
-__version__ = "0.1.0"
 
 # Each public name and the module it is loaded from on first use, so that `import plefka` is quick.
 _HOME = {
@@ -80,7 +80,7 @@ _HOME = {
     "Policy": "plefka.solvers.policies",
     "Posterior": "plefka.methods.posterior",
     "RowsDone": "plefka.scale.rows.done",
-    "Score": "plefka.learning.scoring",
+    "Score": "plefka.learning.row_scores",
     "Series": "plefka.expansion.series",
     "Sigmoid": "plefka.networks.activations",
     "Accuracy": "plefka.methods.posterior",
@@ -118,6 +118,7 @@ for _purpose, _module, _function in (
     (SAMPLE_BELIEFS, "plefka.sampling.belief_samples", "sample"),
     (SAMPLE_MACHINE, "plefka.sampling.machine_samples", "sample"),
     (CONTRADICTION, "plefka.inference.contradictions", "sentence"),
+    (INFER, "plefka.inference.infer", "infer"),
 ):
     supply(_purpose, _module, _function)
 

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from plefka import __version__
 from plefka.cli import main
+from plefka.runtime.version import __version__
 
 COMMAND = [sys.executable, "-m", "plefka"]
 INFER = [*COMMAND, "infer", "example:espresso", "-e", "slow_flow=1", "-m", "G12"]

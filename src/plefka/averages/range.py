@@ -1,7 +1,7 @@
 """How far the fields of a network go: what a quadrature has to cover."""
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -12,7 +12,6 @@ from plefka.runtime.precision import is_traced
 
 if TYPE_CHECKING:
     from plefka.networks.activations import Activation
-    from plefka.reduction.question import BeliefModel
 
 GRID = 1.2  # reaches are rounded up to powers of it, so that few programs are compiled
 LEAST_REACH = 8.0
@@ -35,7 +34,7 @@ class Range(NamedTuple):
         return choose(activation, positions, self.reach, self.leak, self.largest)
 
 
-def range_of(model: "BeliefModel") -> Range:
+def range_of(model: Any) -> Range:
     """The range that averages over the parents of a network must cover, in all rows.
 
     A usual one where weights are traced, or where all averages are sums over the few states of the parents.

@@ -3,12 +3,9 @@
 import sys
 from collections.abc import Sequence
 
+from plefka.cli.exit_codes import BAD_INPUT, INTERRUPTED
 from plefka.cli.interrupts import Interrupts, again_where_dropped
 from plefka.errors import MissingExtra
-
-BAD_INPUT = 2
-PROCESS_LOST = 3  # one of several that learn together
-INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -9,11 +9,11 @@ from typing import Annotated
 import typer
 
 from plefka import progress
-from plefka.cli import BAD_INPUT
 from plefka.cli.ask import ask
 from plefka.cli.compare import compare
 from plefka.cli.convert import convert
 from plefka.cli.demo import demo
+from plefka.cli.exit_codes import BAD_INPUT
 from plefka.cli.explain import explain
 from plefka.cli.explore import explore
 from plefka.cli.fit import fit
@@ -39,7 +39,7 @@ for command in COMMANDS:
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        from plefka import __version__
+        from plefka.runtime.version import __version__
 
         print(f"plefka {__version__}")
         raise typer.Exit

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from plefka.cli import options, output
-from plefka.tables.text import estimates, kind_of, quantity_of, status_word
+from plefka.inference.solution_text import estimates, kind_of, quantity_of, status_word
 
 if TYPE_CHECKING:
     from plefka.inference.solution import Solution

@@ -7,7 +7,7 @@ import typer
 
 from plefka.cli import options, output
 from plefka.cli.targets import check_folder, check_new
-from plefka.tables.text import kind_of
+from plefka.inference.solution_text import kind_of
 
 if TYPE_CHECKING:
     from plefka.inference.solution import Solution

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from plefka.cli import INTERRUPTED, joining, options, output
+from plefka.cli import joining, options, output
+from plefka.cli.exit_codes import INTERRUPTED
 from plefka.cli.fit_report import fit_content, print_fit
 from plefka.cli.fit_rows import Beginning, NewMachine, read_rows, sizes
 from plefka.cli.targets import check_new, check_target

@@ -6,7 +6,7 @@ import typer
 
 from plefka.cli import completion, options, output, rows_out
 from plefka.errors import InvalidInput
-from plefka.tables.text import accuracies, kind_of, marked, quantity_of, status_word
+from plefka.inference.solution_text import accuracies, kind_of, marked, quantity_of, status_word
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

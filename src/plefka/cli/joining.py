@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from plefka.cli import PROCESS_LOST
+from plefka.cli.exit_codes import PROCESS_LOST
 from plefka.errors import InvalidInput, ProcessLost
 
 Coordinator = Annotated[

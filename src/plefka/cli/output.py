@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from plefka.errors import listed
-from plefka.tables.text import LEGEND, doubts, rows_by_sentence, text_table
+from plefka.inference.solution_text import LEGEND, doubts
 from plefka.tables.text import PRINTED_ROWS as PRINTED_ROWS
+from plefka.tables.text import rows_by_sentence, text_table
 
 if TYPE_CHECKING:
     from plefka.inference.solution import Solution

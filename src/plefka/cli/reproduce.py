@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from plefka.cli import INTERRUPTED, options, output
+from plefka.cli import options, output
+from plefka.cli.exit_codes import INTERRUPTED
 from plefka.cli.targets import check_folder
 from plefka.errors import InvalidFile, InvalidInput, nearest
 from plefka.paper.experiment_settings import PARTS

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from plefka.cli import INTERRUPTED, completion, options, output
+from plefka.cli import completion, options, output
+from plefka.cli.exit_codes import INTERRUPTED
 from plefka.errors import InvalidInput
 
 if TYPE_CHECKING:

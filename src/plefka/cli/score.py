@@ -9,7 +9,7 @@ from plefka.cli import options, output
 from plefka.cli.targets import claimed, write_table, writer_of
 
 if TYPE_CHECKING:
-    from plefka.learning.scoring import Score
+    from plefka.learning.row_scores import Score
 
 
 def score(

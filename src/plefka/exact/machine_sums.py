@@ -30,7 +30,7 @@ from plefka.networks.edge_list import EdgeList
 from plefka.networks.fields import bits
 from plefka.progress import progress
 from plefka.reduction.question import Question
-from plefka.solvers.rounds import on_all_cores
+from plefka.runtime.cores import on_all_cores
 
 if TYPE_CHECKING:
     from plefka.reduction.part import Part

@@ -122,7 +122,7 @@ class Series:
 
     def _repr_html_(self) -> str:
         """A table for notebooks."""
-        from plefka.tables.html import series_html
+        from plefka.expansion.series_tables import series_html
 
         return series_html(self)
 

@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from plefka.tables.html import Content, page
+
 if TYPE_CHECKING:
     from plefka.expansion.series import Series
 
@@ -55,3 +57,9 @@ def rows_of(series: "Series") -> list[tuple[str, ...]]:
         (str(n), f"{c:+.6e}", f"{digits:.0f}", f"{total:.8g}", f"{error:+.1e}")
         for n, (c, digits, total, error) in enumerate(numbers)
     ]
+
+
+def series_html(series: "Series") -> str:
+    """The verdict, and every order."""
+    rows = rows_of(series)
+    return page(Content(repr(series).strip("<>"), [series.verdict], SERIES_COLUMNS, rows, len(rows), "orders"))

@@ -32,7 +32,7 @@ def files(path: Path) -> tuple[Path, Path]:
 def loads(causes: bytes, findings: bytes, activation: GivenActivation = None) -> BeliefNetwork:
     """The network in a pair of files."""
     check_activation(activation)
-    return diagnosis(_read(causes, CAUSES), _read(findings, FINDINGS))
+    return diagnosis(BeliefNetwork, _read(causes, CAUSES), _read(findings, FINDINGS))
 
 
 def dumps(network: BeliefNetwork) -> tuple[bytes, bytes]:

@@ -21,7 +21,7 @@ def loads(content: bytes, activation: GivenActivation = None) -> BeliefNetwork:
     """The network in a file."""
     check_activation(activation)
     sheets = _sheets(content)
-    return diagnosis(*(_table(sheets, name) for name in (CAUSES, FINDINGS)))
+    return diagnosis(BeliefNetwork, *(_table(sheets, name) for name in (CAUSES, FINDINGS)))
 
 
 def dumps(network: BeliefNetwork) -> bytes:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from plefka.inference.check_verdict import GOOD, POPULATION, SMALL_DIFFERENCE, SMALL_MEAN, SURE, USABLE, rounding
+from plefka.inference.check_limits import GOOD, POPULATION, SMALL_DIFFERENCE, SMALL_MEAN, SURE, USABLE, rounding
 
 if TYPE_CHECKING:
     from plefka.inference.check_verdict import Check

@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from plefka.errors import InvalidMethod
 from plefka.mean_field.schemes import SecondOrder
 from plefka.methods.method import Method, does_not_apply, optional_seed, steps_at_most, tolerance
@@ -10,8 +12,6 @@ from plefka.methods.registry import METHODS
 from plefka.methods.spelling import Seconds, names_in, option
 
 if TYPE_CHECKING:
-    from plefka.methods.posterior import Posterior
-    from plefka.networks.evidence import Evidence
     from plefka.networks.network import Network
 
 MOST_CONDITIONED = 12  # 2^12 questions for each row
@@ -62,9 +62,14 @@ class Conditioned(Method):
             raise does_not_apply(self, why, f"{self.inner.name} alone, or conditioned[bethe,k={self.k}]")
 
     def units_to_keep(self, network: "Network") -> Any:
-        from plefka.inference.conditioned import named_units
-
-        return named_units(self, network)
+        if not self.units:
+            return False
+        units = [network.index(name) for name in self.names]
+        if len(set(units)) < len(units):
+            raise InvalidMethod(f"units must be distinct; got {self.units!r}.")
+        mask = np.zeros(network.size, bool)
+        mask[units] = True
+        return mask
 
 
 @dataclass(frozen=True)
@@ -104,12 +109,3 @@ class Auto(Method):
     module = "plefka.inference.auto"
     budget: Seconds = BUDGET
     exact: bool = True
-
-    def answer(self, network: "Network", evidence: "Evidence", *, prune: bool, dtype: str) -> "Posterior":
-        from plefka.inference.auto import answer
-
-        return answer(self, network, evidence, prune=prune, dtype=dtype)
-
-    @property
-    def takes_soft_evidence(self) -> bool:
-        return True

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from plefka.errors import InvalidMethod
 from plefka.inference.composite_methods import Conditioned
 from plefka.inference.library import parse_method
 from plefka.mean_field import minimisation
@@ -33,7 +32,7 @@ from plefka.solvers.functional import Functional
 from plefka.solvers.rounds import by_rows
 
 if TYPE_CHECKING:
-    from plefka.networks.network import Network
+    pass
 
 TIED = 6  # digits of a contribution, relative to the largest of a row, that tell units apart
 STATES_AT_ONCE = 4000  # rows that are solved in one go
@@ -58,18 +57,6 @@ def posterior(method: Conditioned, part: Part, *, dtype: str) -> Posterior:
     slopes = [piece.slope for piece in pieces]
     slope = None if slopes[0] is None else np.concatenate(cast(Any, slopes), axis=1)
     return Posterior(*arrays, slope=slope, about=_about(method, part, chosen, [piece.about for piece in pieces]))
-
-
-def named_units(method: Conditioned, network: "Network") -> Any:
-    """Where the units are that a method names."""
-    if not method.units:
-        return False
-    units = [network.index(name) for name in method.names]
-    if len(set(units)) < len(units):
-        raise InvalidMethod(f"units must be distinct; got {method.units!r}.")
-    mask = np.zeros(network.size, bool)
-    mask[units] = True
-    return mask
 
 
 def choose(method: Conditioned, part: Part, dtype: str) -> np.ndarray:

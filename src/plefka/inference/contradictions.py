@@ -9,18 +9,20 @@ inference on the few observations that are left.
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from plefka.errors import InvalidInput, listed
 from plefka.exact.planned_sum import planned_sum
-from plefka.inference.solution import Solution
 from plefka.methods.status import Status
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.evidence import Evidence
 from plefka.reduction.possible import Possible
 from plefka.reduction.reduce import reduce
+
+if TYPE_CHECKING:
+    from plefka.inference.solution import Solution
 
 SECONDS = 2.0  # of exact inference, as predicted, for one contradiction
 MOST_NAMED = 20  # observations in a message
@@ -46,7 +48,7 @@ class Contradiction:
         return f"the observations {named} cannot {which} be true{'' if self.is_minimal else PERHAPS_FEWER}"
 
 
-def named(solution: Solution) -> Solution:
+def named(solution: "Solution") -> "Solution":
     """The solution of a single row with a note that names the contradiction, where the evidence is impossible."""
     if np.atleast_1d(solution.status).tolist() != [Status.IMPOSSIBLE] or solution.network.stack is not None:
         return solution
@@ -54,7 +56,7 @@ def named(solution: Solution) -> Solution:
     return replace(solution, notes=(*solution.notes, found))
 
 
-def in_words(solution: Solution, row: int | None) -> str | None:
+def in_words(solution: "Solution", row: int | None) -> str | None:
     """The contradiction of a row that is impossible; None of any other row."""
     status = np.atleast_1d(solution.status)
     if row is None and len(status) > 1:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import jax.numpy as jnp
 import numpy as np
 
-from plefka.inference.solution import InferenceFailed
 from plefka.methods.method import Method
 from plefka.methods.posterior import ESTIMATE, EXACT
-from plefka.methods.status import CONVERGED, Status
+from plefka.methods.status import CONVERGED
 from plefka.networks.evidence import Evidence
 from plefka.networks.network import Network
+from plefka.runtime.late_binding import INFER, supplied
 from plefka.runtime.precision import is_traced
 
 if TYPE_CHECKING:
@@ -65,14 +65,10 @@ def _free_of(machine: Network, method: Method, *, prune: bool) -> Free:
 
 
 def _computed(machine: Network, method: Method, prune: bool) -> Free:
-    from plefka.inference.infer import infer
-
     nothing = Evidence(np.full((machine.stack or 1, machine.size), np.nan), batched=machine.stack is not None)
-    found = infer(machine, nothing, method, prune=prune, throw=False)
+    found = supplied(INFER)(machine, nothing, method, prune=prune, throw=machine.stack is None)
     is_exact = found.codes.log_partition == EXACT
     if is_traced(machine):
         return Free(jnp.where(cast(Any, found.status) == CONVERGED, found.log_partition, jnp.nan), is_exact)
-    if machine.stack is None and found.status is not Status.CONVERGED:
-        raise InferenceFailed(found)
     log_partition = np.where(found.converged, found.log_partition, np.nan) if found.is_batch else found.log_partition
     return Free(log_partition, is_exact)

@@ -24,6 +24,7 @@ from plefka.reduction.belief_reduction import masked
 from plefka.reduction.reduce import reduce, reduce_traced
 from plefka.reduction.summing import relevant
 from plefka.reduction.traced_beliefs import TracedReduction
+from plefka.runtime.late_binding import INFER, supplied
 from plefka.runtime.precision import is_traced
 from plefka.runtime.programs import Program
 from plefka.solvers.implicit import differentiable
@@ -95,9 +96,10 @@ def _means(solution: "Solution") -> np.ndarray:
     method = _method(solution)
     if method.solved_by == method.name:
         return solution.means
-    from plefka.inference.infer import infer
 
-    return infer(solution.network, solution.evidence, method.solved_by, prune=solution.prune, throw=False).means[0]
+    return supplied(INFER)(
+        solution.network, solution.evidence, method.solved_by, prune=solution.prune, throw=False
+    ).means[0]
 
 
 def _method(solution: "Solution") -> MeanField:

@@ -11,6 +11,7 @@ from plefka.mean_field.of_model import beyond_reach, functional_of, solved_by
 from plefka.mean_field.schemes import MeanField
 from plefka.reduction.question import Question
 from plefka.reduction.reduce import reduce
+from plefka.runtime.late_binding import INFER, supplied
 from plefka.runtime.programs import Program
 from plefka.solvers.functional import Functional
 from plefka.solvers.implicit import response
@@ -28,9 +29,9 @@ def responses(solution: "Solution", method: MeanField, directions: np.ndarray) -
     if name == method.name and beyond_reach(method, question, part.narrowed(means[:, None])).any():
         name = "G1"
     if name != method.name:
-        from plefka.inference.infer import infer
-
-        means = infer(solution.network, solution.evidence, name, prune=solution.prune, throw=False).means.reshape(-1)
+        means = supplied(INFER)(
+            solution.network, solution.evidence, name, prune=solution.prune, throw=False
+        ).means.reshape(-1)
     variances = np.where(solution.observed, 0.0, means * (1 - means))
     found = directions * variances  # of units that are coupled to nobody
     if question.free.any():

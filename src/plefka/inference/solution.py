@@ -387,13 +387,13 @@ class Solution:
         return f"<Solution by {self.method}: {name} {self.log_partition:.6g}, {self.status.name.lower()}>"
 
     def __str__(self) -> str:
-        from plefka.tables.text import solution_table
+        from plefka.inference.solution_text import solution_table
 
         return solution_table(self)
 
     def _repr_html_(self) -> str:
         """A table for notebooks: the answer, and the most probable hidden units."""
-        from plefka.tables.html import solution_html
+        from plefka.inference.solution_html import solution_html
 
         return solution_html(self)
 

@@ -2,18 +2,20 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from plefka.errors import InvalidInput
-from plefka.inference.solution import Solution
+
+if TYPE_CHECKING:
+    from plefka.inference.solution import Solution
 
 BY_ROW = ("means", "log_partition", "status", "num_steps", "residual", "num_cycles", "observed", "checked",
           "standard_error", "means_error", "predicted")  # fmt: skip
 
 
-def one_row(solution: Solution, number: int) -> Solution:
+def one_row(solution: "Solution", number: int) -> "Solution":
     """A single row is itself; of a batch, all that it says of one row."""
     if not -solution.num_rows <= number < solution.num_rows:
         raise InvalidInput(f"row must be a number from 0 to {solution.num_rows - 1}; got {number}.")

@@ -8,8 +8,8 @@ import numpy as np
 
 from plefka.errors import InvalidInput
 from plefka.inference.batched_types import NumberByRow
+from plefka.inference.solution_text import accuracies, kind_of, status_word
 from plefka.methods.posterior import ESTIMATE, OBSERVED
-from plefka.tables.text import accuracies, kind_of, status_word
 
 if TYPE_CHECKING:
     import pandas
@@ -53,8 +53,8 @@ def frame(solution: "Solution", *, wide: bool) -> "pandas.DataFrame":
 
 def _long(solution: "Solution") -> dict[str, Any]:
     """One row for each unit, of every row of evidence."""
+    from plefka.inference.log_odds import log_odds
     from plefka.networks.kinds import kinds_of
-    from plefka.questions.changed_evidence import log_odds
 
     means, observed = np.atleast_2d(solution.means), np.atleast_2d(solution.observed)
     count, size = means.shape

@@ -7,9 +7,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from plefka import __version__
 from plefka.networks.activations import Activation
 from plefka.runtime.programs import Program
+from plefka.runtime.version import __version__
 
 if TYPE_CHECKING:
     from plefka.learning.fitting import LearningRun

@@ -8,8 +8,8 @@ import numpy as np
 from jaxtyping import PyTree
 
 from plefka.inference.solution import LIKELIHOOD_ROUNDING
+from plefka.inference.solution_text import SENTENCES
 from plefka.methods.posterior import Accuracy
-from plefka.tables.text import SENTENCES
 
 if TYPE_CHECKING:
     from plefka.methods.method import Method
@@ -132,7 +132,7 @@ class Fitted(Generic[N]):
 
     def _repr_html_(self) -> str:
         """A table for notebooks: how learning ended, and some of its epochs."""
-        from plefka.tables.html import fitted_html
+        from plefka.learning.fitted_html import fitted_html
 
         return fitted_html(self)
 

@@ -22,7 +22,7 @@ from plefka.learning.annealed import independent, judge
 from plefka.learning.learner import When, max_steps
 from plefka.learning.pair_moments import MOST_PAIRED, Moments, check, moments, outer, past_its_turn
 from plefka.learning.patterns import Patterns, complete
-from plefka.methods.for_learning import ForLearning, Persistent, PseudoLikelihood
+from plefka.methods.for_learning import ForLearning
 from plefka.methods.method import Method
 from plefka.networks.activations import numpy_sigmoid
 from plefka.networks.couplings import below_diagonal
@@ -211,14 +211,6 @@ class ByNeighbours(Gradients):
             raise InvalidInput("pseudolikelihood needs validation rows in which every unit is observed.")
         rows = np.arange(len(held_out)), held_out.rows(), held_out.counts
         return self.of(0, machine, rows, When(0, 0)).log_likelihood / held_out.total
-
-
-def gradients_of(run: "LearningRun") -> Gradients:
-    """Those of the method of a run."""
-    from plefka.learning.chains import ByChains
-
-    kinds = {Persistent: ByChains, PseudoLikelihood: ByNeighbours}
-    return kinds.get(type(run.method), ByMoments)(run)
 
 
 def default_method(machine: "BoltzmannMachine", data: Any) -> Method:

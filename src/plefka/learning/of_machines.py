@@ -11,14 +11,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from plefka.learning.chains import ByChains
 from plefka.learning.fingerprint import digest
 from plefka.learning.gradient_step import Outcome, TrainingState
-from plefka.learning.gradients import Gradient, check_method, default_method, gradients_of
+from plefka.learning.gradients import ByMoments, ByNeighbours, Gradient, Gradients, check_method, default_method
 from plefka.learning.learner import Steps, When
 from plefka.learning.optimizers import adam, slowing_adam, slowing_descent
 from plefka.learning.parameters import Parametrisation
 from plefka.learning.patterns import Data, Patterns, Piece, complete
-from plefka.methods.for_learning import ForLearning, PseudoLikelihood
+from plefka.methods.for_learning import ForLearning, Persistent, PseudoLikelihood
 from plefka.methods.method import Method
 from plefka.methods.posterior import Accuracy
 from plefka.runtime.programs import Program
@@ -174,3 +175,9 @@ def _moved(state: TrainingState, settings: MachineSettings, start: Any, slope: A
 
 moved = Program(_moved)
 steps = MachineSteps
+
+
+def gradients_of(run: "LearningRun") -> Gradients:
+    """Those of the method of a run."""
+    kinds = {Persistent: ByChains, PseudoLikelihood: ByNeighbours}
+    return kinds.get(type(run.method), ByMoments)(run)

@@ -7,7 +7,7 @@ import numpy as np
 from plefka.errors import InvalidInput
 from plefka.learning.annealed import LogPartitions, exact_sums, log_partitions
 from plefka.learning.patterns import Patterns
-from plefka.learning.scoring import Score, accuracies
+from plefka.learning.row_scores import Score, accuracies
 from plefka.networks.boltzmann import BoltzmannMachine
 from plefka.runtime.seeds import as_seed
 

@@ -27,7 +27,6 @@ from plefka.solvers.rounds import Criteria, Iteration, by_rows, in_rounds
 
 if TYPE_CHECKING:
     from plefka.reduction.part import Part
-    from plefka.reduction.traced_beliefs import TracedReduction
 
 MOST_PAIRS = 200_000_000  # what fits in memory for one row
 
@@ -263,13 +262,6 @@ def _at_minimum(question: Question, means, *, objective: Objective, needs_slope:
 
 
 _evaluate = Program(_at_minimum)
-
-
-def traced(method: MeanField, reduction: "TracedReduction") -> Posterior:
-    """Inside a user's trace, in its precision and with derivatives by everything in the network."""
-    from plefka.mean_field.traced_minimisation import answer
-
-    return answer(method, reduction)
 
 
 def _states_held(question: Question) -> int:

@@ -25,7 +25,7 @@ class MeanField(Method):
     - `anneal`: of a Boltzmann machine, how many higher temperatures are solved first, each from the one before.
     """
 
-    module = "plefka.mean_field.minimisation"
+    module = "plefka.mean_field.scheme_answers"
     tol: float = tolerance(1e-8)
     max_steps: int = steps_at_most(3000)
     policy: str = "monotone"

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from plefka.reduction.traced_beliefs import TracedReduction
 
 
-def answer(method: MeanField, reduction: "TracedReduction") -> Posterior:
+def traced(method: MeanField, reduction: "TracedReduction") -> Posterior:
     """Inside a user's trace, in its precision and with derivatives by everything in the network."""
     check(method, reduction.question)
     objective = objective_of(method, reduction.question)
@@ -37,7 +37,7 @@ def answer(method: MeanField, reduction: "TracedReduction") -> Posterior:
     own = _at_minimum(objective, reduction, question, opened, found._replace(theta=jnp.where(beyond, 0.0, found.theta)))
 
     def with_others() -> tuple:
-        at_first = answer(replace(cast(HigherOrder, method), solve=False), reduction)
+        at_first = traced(replace(cast(HigherOrder, method), solve=False), reduction)
         return tuple(jnp.where(beyond, *fields) for fields in zip(at_first[:6], own[:6], strict=True))
 
     return Posterior(*jax.lax.cond(beyond.any(), with_others, lambda: tuple(own[:6])), about=own.about)

@@ -154,7 +154,7 @@ class BeliefNetwork(Network):
         """
         from plefka.networks.diagnosis import diagnosis
 
-        return diagnosis(causes, findings, leak=leak)
+        return diagnosis(cls, causes, findings, leak=leak)
 
     @classmethod
     def of_units(
@@ -331,6 +331,6 @@ class BeliefNetwork(Network):
 
     def _repr_html_(self) -> str:
         """A table for notebooks: what each unit is, of up to 20 units."""
-        from plefka.tables.html import network_html
+        from plefka.networks.network_html import network_html
 
         return network_html(self)

@@ -277,6 +277,6 @@ class BoltzmannMachine(Network):
 
     def _repr_html_(self) -> str:
         """A table for notebooks: bias and neighbours of up to 20 units."""
-        from plefka.tables.html import machine_html
+        from plefka.networks.network_html import machine_html
 
         return machine_html(self)

@@ -4,15 +4,17 @@ P(finding off | causes) = (1 - leak) prod_j (1 - p_j)^S_j, so that the weight of
 -ln(1 - prior) or -ln(1 - leak).
 """
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Float, Int
 
 from plefka.errors import InvalidInput, InvalidNetwork, listed, nearest
-from plefka.networks.belief import BeliefNetwork
 from plefka.networks.probabilities import ProbabilityFrame
+
+if TYPE_CHECKING:
+    from plefka.networks.belief import BeliefNetwork
 
 CAUSE, PRIOR = ("cause", "name", "disease"), ("prior", "probability", "p")
 FINDING, ITS_CAUSE, PROBABILITY, LEAK = ("finding", "symptom"), ("cause", "disease"), ("probability", "p"), ("leak",)
@@ -26,7 +28,7 @@ class FindingEdges(NamedTuple):
     probability: Float[np.ndarray, " row"]
 
 
-def diagnosis(causes: Any, findings: Any, *, leak: float = 0.0) -> BeliefNetwork:
+def diagnosis(kind: type["BeliefNetwork"], causes: Any, findings: Any, *, leak: float = 0.0) -> "BeliefNetwork":
     """The network of two tables; see `BeliefNetwork.diagnosis`."""
     if not isinstance(leak, int | float | np.number) or not 0 <= leak < 1:
         raise InvalidInput(f"leak must be a probability of at least 0 and below 1; got {leak!r}.")
@@ -39,7 +41,7 @@ def diagnosis(causes: Any, findings: Any, *, leak: float = 0.0) -> BeliefNetwork
     there = (edges.cause >= 0) & (edges.probability > 0)
     ends = (edges.finding[there] + len(names), edges.cause[there])
     weights = sp.csr_array((field(edges.probability[there]), ends), shape=(len(units), len(units)))
-    return BeliefNetwork(weights, field(np.concatenate([prior, leaks])), "noisy_or", units)
+    return kind(weights, field(np.concatenate([prior, leaks])), "noisy_or", units)
 
 
 def field(probability: np.ndarray) -> np.ndarray:

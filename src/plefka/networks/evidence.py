@@ -9,10 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from plefka.errors import InvalidEvidence, nearest
-from plefka.networks.conventions import as_off_and_on, in_words, rows_of_off_and_on
 from plefka.networks.network import Network
 from plefka.runtime.precision import is_traced
 from plefka.tables.columns import is_frame, of_frame
+from plefka.tables.conventions import as_off_and_on, in_words, rows_of_off_and_on
 from plefka.tables.roles import roles_of
 from plefka.tables.table import saying
 from plefka.tables.values import NO_STATE, Own, hint, is_numeric, meaning, own_text, states_of

@@ -84,17 +84,15 @@ def units_around(network: "BeliefNetwork", around: str | int | Sequence[str | in
 
 def subnetwork(network: "BeliefNetwork", around: str | int | Sequence[str | int], hops: int) -> "BeliefNetwork":
     """See `BeliefNetwork.subnetwork`."""
-    from plefka.networks.belief import BeliefNetwork
-
     units = units_around(network, around, hops)
     names = [network.names[unit] for unit in units]
     states = None if network.given_states is None else [network.given_states[unit] for unit in units]
     if network.conditionals is None:
         weights = _matrix(network, "neighbours")[units][:, units]
-        return BeliefNetwork(weights, np.asarray(network.bias)[units], network.activation, names, states=states)
+        return type(network)(weights, np.asarray(network.bias)[units], network.activation, names, states=states)
     chosen, kept = set(units.tolist()), set(names)
     of_all = enumerate(units_of(network))
-    return BeliefNetwork.of_units(
+    return type(network).of_units(
         [_without(unit, kept)._replace(name=network.names[at]) for at, unit in of_all if at in chosen], states=states
     )
 

@@ -5,7 +5,7 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
-from plefka import __version__
+from plefka.runtime.version import __version__
 
 LAYERS = (2, 4, 6)
 AS_PRINTED = "G22 as printed"

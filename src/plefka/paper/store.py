@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from plefka import __version__
 from plefka.errors import InvalidFile, MissingExtra
 from plefka.paper.experiment_settings import digest, spelled
 from plefka.runtime import whole_files
 from plefka.runtime.provenance import machine, source
+from plefka.runtime.version import __version__
 from plefka.tables.checksums import BLANK, SEAL, is_sealed, is_whole, sealed
 
 try:

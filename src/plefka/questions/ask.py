@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from plefka.errors import InvalidEvidence
+from plefka.inference.log_odds import entropy
 from plefka.inference.ranking import check_top
 from plefka.methods.method import Method
 from plefka.methods.posterior import Accuracy
 from plefka.networks.belief import BeliefNetwork
-from plefka.questions.changed_evidence import WhatIf, entropy, how_computed, mark_of, weakest
+from plefka.questions.changed_evidence import WhatIf, how_computed, mark_of, weakest
 from plefka.questions.explain import possible_units
 from plefka.tables.text import text_table
 

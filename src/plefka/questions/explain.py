@@ -7,21 +7,13 @@ from typing import Any
 import numpy as np
 
 from plefka.errors import InvalidEvidence
+from plefka.inference.log_odds import difference, log_odds
 from plefka.inference.ranking import check_top
 from plefka.methods.method import Method
 from plefka.methods.posterior import Accuracy
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.evidence import Evidence
-from plefka.questions.changed_evidence import (
-    UNKNOWN,
-    WhatIf,
-    answered,
-    difference,
-    how_computed,
-    log_odds,
-    mark_of,
-    weakest,
-)
+from plefka.questions.changed_evidence import UNKNOWN, WhatIf, answered, how_computed, mark_of, weakest
 from plefka.tables.text import text_table
 
 

@@ -16,8 +16,8 @@ from plefka.networks.edge_lists import SUMMED_WIDTHS
 from plefka.networks.propagation import settled_along
 from plefka.reduction.ladder import rows_for, rung
 from plefka.reduction.question import Question
+from plefka.runtime.cores import on_all_cores
 from plefka.runtime.programs import Program
-from plefka.solvers.rounds import on_all_cores
 
 EDGES_AT_ONCE = 2**20  # edges times rows that are worked on at once
 FEW_STATES = 2**16  # of the parents of all units, in all rows, over which NumPy sums sooner than a program is compiled

@@ -38,7 +38,9 @@ class GivenMachine(NamedTuple):
     layers: tuple[int, ...] | None = None
 
 
-def reduce_pairs(machine: "BoltzmannMachine", evidence: "Evidence", *, prune: bool, kept: Any) -> "ReducedPairs":
+def reduce_pairs(
+    machine: "BoltzmannMachine", evidence: "Evidence", *, prune: bool, keep_barren: bool, kept: Any
+) -> "ReducedPairs":
     """What is left to be solved of every row."""
     machine = machine.converted()
     h, known = np.atleast_2d(np.asarray(machine.bias, float)).T, np.asarray(evidence.rows, float).T

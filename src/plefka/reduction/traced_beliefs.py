@@ -15,7 +15,6 @@ from plefka.reduction.summing import Given, Reduced, recovered, reduced
 
 if TYPE_CHECKING:
     from plefka.networks.evidence import Evidence
-    from plefka.solvers.functional import Functional
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +38,7 @@ class TracedReduction:
         return means
 
     @abstractmethod
-    def predicted(self, question: Question, means: Any, functional: "Functional") -> Any:
+    def predicted(self, question: Question, means: Any, functional: Any) -> Any:
         """The means with those of units that are barren in this question."""
 
 
@@ -62,7 +61,7 @@ class TracedBelief(TracedReduction):
             summed, lambda: jnp.where(summed, recovered(self.given, self.left, slope)[0], means), means
         )
 
-    def predicted(self, question: Question, means: Any, functional: "Functional") -> Any:
+    def predicted(self, question: Question, means: Any, functional: Any) -> Any:
         return predict_traced(question, means, functional.chance)
 
 

@@ -1,14 +1,15 @@
 """What rooms above supply to those below, loaded on first use. The root of the package says what that is.
 
 A network can be sampled and a contradiction be named, but what does it stands in rooms above that of networks and of
-reductions. These ask here, and import nothing.
+reductions. These ask here, and import nothing. So does an answer that has to ask again.
 """
 
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-SAMPLE_BELIEFS, SAMPLE_MACHINE, CONTRADICTION = "sample beliefs", "sample a machine", "name a contradiction"
+SAMPLE_BELIEFS, SAMPLE_MACHINE = "sample a belief network", "sample a machine"
+CONTRADICTION, INFER = "name a contradiction", "infer"
 _HOMES: dict[str, tuple[str, str]] = {}
 
 

@@ -1,7 +1,7 @@
 """The states that the chains of gibbs visit, as they are drawn: (chain, draw, unit), the layout of ArviZ."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -9,9 +9,6 @@ from plefka.errors import InvalidInput
 from plefka.reduction.reduce import reduce
 from plefka.sampling.gibbs import visited
 from plefka.sampling.sampling_methods import Gibbs
-
-if TYPE_CHECKING:
-    from plefka.inference.solution import Solution
 
 MOST_BYTES = 2**28  # of all states
 
@@ -61,7 +58,7 @@ class Draws:
         return f"<Draws: {chains} chains of {count:,} draws of {size:,} units>"
 
 
-def draws(solution: "Solution", most: int) -> Draws:
+def draws(solution: Any, most: int) -> Draws:
     """See `Solution.draws`."""
     method = _gibbs(solution)
     if not isinstance(most, int | np.integer) or isinstance(most, bool) or most < 1:
@@ -81,7 +78,7 @@ def draws(solution: "Solution", most: int) -> Draws:
     return Draws(np.stack(whole).astype(np.int8).transpose(2, 0, 1), solution.names, thinning)
 
 
-def _gibbs(solution: "Solution") -> Gibbs:
+def _gibbs(solution: Any) -> Gibbs:
     method = solution.method
     if not isinstance(method, Gibbs):
         raise InvalidInput(f"draws are those of gibbs; got a solution by {method}. Use method='gibbs[seed=0]'.")

@@ -26,7 +26,7 @@ def sample(machine: BoltzmannMachine, seed: int, count: int, evidence: Any, swee
     given, rng = as_evidence(machine, evidence), np.random.default_rng(as_seed(seed))
     if len(given.rows) > 1:
         raise InvalidInput(f"sample takes one row of evidence; got {len(given.rows)}.")
-    reduction = reduce_pairs(machine, given._replace(batched=True), prune=True, kept=False)
+    reduction = reduce_pairs(machine, given._replace(batched=True), prune=True, keep_barren=False, kept=False)
     S = _all_units(reduction, _drawn(reduction, rng, count, sweeps), rng)
     off, on = machine.values
     return np.where(S == 1, on, off).T.astype(np.int8)

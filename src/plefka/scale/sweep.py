@@ -12,21 +12,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from plefka import __version__
 from plefka.errors import InvalidInput
 from plefka.inference.infer import DEFAULT_METHOD, infer
 from plefka.inference.library import parse_method
 from plefka.inference.solution import Solution
+from plefka.inference.solution_text import status_word
 from plefka.methods.method import Method
 from plefka.networks.belief import BeliefNetwork
 from plefka.runtime import extras
 from plefka.runtime.seeds import as_seed
+from plefka.runtime.version import __version__
 from plefka.scale.rows.done import BlockDone, RowsDone
 from plefka.scale.rows.parts import LOG_LIKELIHOOD, STATUS, AnswerParts, encoded
 from plefka.scale.rows.run import BlockAnswer, BlockWork, run
 from plefka.scale.workers.cluster import team_of
 from plefka.scale.workers.mapping import ReadyResult
-from plefka.tables.text import status_word
 
 NETWORKS_PER_PIECE = 1000  # networks
 

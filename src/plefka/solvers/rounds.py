@@ -7,7 +7,6 @@ are. What a row finds does not depend on others.
 
 from abc import abstractmethod
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -18,7 +17,7 @@ import numpy as np
 from plefka.methods.status import OUT_OF_STEPS, RUNNING
 from plefka.reduction.ladder import rows_for
 from plefka.reduction.question import Question
-from plefka.runtime.cores import num_cores
+from plefka.runtime.cores import on_all_cores
 from plefka.runtime.programs import Program
 
 ROUND_NUMBERS = 2**26  # held at once for a chunk of rows, per array
@@ -128,15 +127,3 @@ def by_rows(program: Callable, question: Question, means: np.ndarray, *, work: i
 
     parts = on_all_cores(of_chunk, chunks)
     return jax.tree.map(lambda *z: np.concatenate(z, axis=-1)[..., :count], *parts)
-
-
-def on_all_cores(work: Callable[[Any], Any], pieces: list) -> list:
-    """The results of all pieces in their order; compiled code lets threads run side by side."""
-    cores = num_cores()
-    if len(pieces) == 1 or cores == 1:
-        return [work(piece) for piece in pieces]
-    pool = ThreadPoolExecutor(min(cores, len(pieces)))
-    try:
-        return list(pool.map(work, pieces))
-    finally:
-        pool.shutdown(cancel_futures=True)

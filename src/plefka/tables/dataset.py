@@ -8,20 +8,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from plefka.errors import InvalidFile, listed
 from plefka.runtime import extras
 from plefka.tables.columns import Columns, of_arrow
+from plefka.tables.conventions import Network
 from plefka.tables.roles import IdColumns, Roles
 from plefka.tables.table import SAMPLE, NumberTable, numbers_in, own_words, table_roles
 from plefka.tables.table_files import naming, naming_parquet, suffix_of
 from plefka.tables.values import Own
-
-if TYPE_CHECKING:
-    from plefka.networks.belief import BeliefNetwork
 
 PARQUET_SUFFIX = ".parquet"
 MISSING = -1  # in an array of int8
@@ -120,7 +118,7 @@ def is_dataset(source: Any) -> bool:
     return suffix_of(path) == PARQUET_SUFFIX or path.is_dir()
 
 
-def as_dataset(source: Any, network: "BeliefNetwork | None" = None, id_columns: IdColumns = None) -> Dataset:
+def as_dataset(source: Any, network: Network | None = None, id_columns: IdColumns = None) -> Dataset:
     """The files in the order of their names; columns are units of the network or, without one, all that hold states."""
     if isinstance(source, Dataset):
         return source

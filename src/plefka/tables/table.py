@@ -6,18 +6,16 @@ from dataclasses import replace
 from itertools import chain
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from plefka.errors import InvalidFile, InvalidInput, PlefkaError
 from plefka.tables.columns import Columns, is_frame, of_frame
+from plefka.tables.conventions import Network, as_off_and_on
 from plefka.tables.roles import IdColumns, Roles, roles_of
 from plefka.tables.table_files import file_blocks, mapped_array, naming, suffix_of
 from plefka.tables.values import NAN, NO_STATE, Own, hint, is_numeric, own_text, states_of
-
-if TYPE_CHECKING:
-    from plefka.networks.belief import BeliefNetwork
 
 ROWS_READ_AT_ONCE = 2**16  # rows that are read or checked at once
 SAMPLE = 1000  # rows by which columns are recognised
@@ -38,7 +36,7 @@ def is_table(source: Any) -> bool:
 
 
 def read_table(
-    source: Any, network: "BeliefNetwork | None" = None, id_columns: IdColumns = None, what: str = "rows"
+    source: Any, network: Network | None = None, id_columns: IdColumns = None, what: str = "rows"
 ) -> NumberTable:
     """The table in a file or a DataFrame; columns are units of the network or, without one, all that hold states."""
     if isinstance(source, str | PathLike):
@@ -61,7 +59,7 @@ def saying(kind: type[InvalidInput] = InvalidInput) -> Iterator[None]:
         raise kind(str(error)) from error
 
 
-def _in_file(path: Path, network: "BeliefNetwork | None", id_columns: IdColumns) -> NumberTable:
+def _in_file(path: Path, network: Network | None, id_columns: IdColumns) -> NumberTable:
     if suffix_of(path) == ".npy":
         values = mapped_array(path)
         roles_of(Columns(None, []), None, id_columns)
@@ -74,7 +72,7 @@ def _in_file(path: Path, network: "BeliefNetwork | None", id_columns: IdColumns)
 
 
 def _joined(
-    path: Path | str, blocks: Iterator[Columns], sample: Columns, network: "BeliefNetwork | None", id_columns: IdColumns
+    path: Path | str, blocks: Iterator[Columns], sample: Columns, network: Network | None, id_columns: IdColumns
 ) -> NumberTable:
     """All blocks, in columns that the first of them shows."""
     roles = table_roles(sample, network, id_columns)
@@ -91,7 +89,7 @@ def _joined(
     return NumberTable(path, roles.names, joined, ids)
 
 
-def table_roles(sample: Columns, network: "BeliefNetwork | None", id_columns: IdColumns) -> Roles:
+def table_roles(sample: Columns, network: Network | None, id_columns: IdColumns) -> Roles:
     """What columns are, beside a network or without one; columns that are merely counted have no names."""
     if _is_counted(sample.names) and (network is None or network.given_names is None):
         return roles_of(replace(sample, names=None), None, id_columns)
@@ -104,7 +102,7 @@ def _is_counted(names: list[str] | None) -> bool:
     return names is not None and names == [str(k) for k in range(len(names))]
 
 
-def own_words(network: "BeliefNetwork | None", roles: Roles) -> list[Own]:
+def own_words(network: Network | None, roles: Roles) -> list[Own]:
     """The words for states of the unit of each column."""
     if network is None or network.given_states is None:
         return [None] * len(roles.units)
@@ -128,8 +126,6 @@ def numbers_in(block: Columns, roles: Roles, own: list[Own], network: Any = None
 
 
 def _as_zero_and_one(network: Any, values: Any) -> Any:
-    from plefka.networks.conventions import as_off_and_on  # it needs the networks, which need tables
-
     return as_off_and_on(network, values) if is_numeric(values) else [as_off_and_on(network, each) for each in values]
 
 
@@ -154,7 +150,7 @@ def _check_numbers(block: np.ndarray, first: int) -> None:
 # ---- beside a network ------------------------------------------------------------------------------------------------
 
 
-def units_of(network: "BeliefNetwork", names: list[str] | None, width: int) -> np.ndarray:
+def units_of(network: Network, names: list[str] | None, width: int) -> np.ndarray:
     """The unit of every column: by name, or those of the bottom layer, or all, where columns have no names."""
     if names is not None:
         position = {name: unit for unit, name in enumerate(network.names)}
@@ -168,7 +164,7 @@ def units_of(network: "BeliefNetwork", names: list[str] | None, width: int) -> n
     return np.arange(network.size - width, network.size)
 
 
-def table_units(network: "BeliefNetwork", table: NumberTable) -> np.ndarray:
+def table_units(network: Network, table: NumberTable) -> np.ndarray:
     """The unit of every column of a table."""
     try:
         return units_of(network, table.names, table.values.shape[1])
@@ -176,7 +172,7 @@ def table_units(network: "BeliefNetwork", table: NumberTable) -> np.ndarray:
         raise InvalidFile(f"{table.path}: {error}") from error
 
 
-def evidence_of(network: "BeliefNetwork", units: np.ndarray, values: Any) -> np.ndarray:
+def evidence_of(network: Network, units: np.ndarray, values: Any) -> np.ndarray:
     """Some rows of a table with a column for every unit; nan where a unit has none."""
     rows = np.full((len(values), network.size), NAN)
     rows[:, units] = values

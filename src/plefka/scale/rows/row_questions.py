@@ -7,22 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from plefka import __version__
 from plefka.errors import InvalidInput
 from plefka.inference.infer import infer
 from plefka.inference.ranking import Units, check_top, chosen_units, most_probable
 from plefka.inference.solution import Solution
 from plefka.inference.solution_tables import ACCURACY, ESTIMATES, accuracies, estimated_units
+from plefka.inference.solution_text import status_word
 from plefka.learning.fingerprint import activation_text, digest
 from plefka.methods.method import Method
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.evidence import Evidence
 from plefka.runtime import extras
+from plefka.runtime.version import __version__
 from plefka.scale.rows.common_evidence import Common
 from plefka.scale.rows.evidence_block import EvidenceBlock
 from plefka.scale.rows.parts import LOG_LIKELIHOOD, STATUS
 from plefka.scale.rows.relevant import Relevant
-from plefka.tables.text import status_word
 
 ROW = "row"
 MOST_COLUMNS = 20_000

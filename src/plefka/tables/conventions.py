@@ -1,13 +1,14 @@
 """The numbers for off and on: 0 and 1, or in some Boltzmann machines -1 and 1."""
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from plefka.errors import InvalidEvidence
-from plefka.networks.network import Network
 from plefka.runtime.precision import is_traced
 from plefka.tables.values import NO_STATE, meaning
+
+Network: TypeAlias = Any  # what has units with names, states and values; networks stand on tables
 
 
 def in_words(network: Network) -> str:

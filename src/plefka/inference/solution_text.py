@@ -1,0 +1,147 @@
+"""What `print(solution)` shows, and the words for what it says."""
+
+from typing import TYPE_CHECKING
+
+from plefka.errors import listed
+from plefka.tables.text import PRINTED_ROWS, rows_by_sentence, text_table
+
+if TYPE_CHECKING:
+    from plefka.inference.batched_types import Statuses
+    from plefka.inference.solution import Solution
+    from plefka.methods.status import Status
+
+LEGEND = "~ is an estimate; other probabilities are exact"
+SENTENCES = {
+    "exact": "exact",
+    "lower bound": "a lower bound",
+    "upper bound": "an upper bound",
+    "estimate": "an estimate, not a bound",
+}
+
+
+def method_and_kind(solution: "Solution") -> str:
+    """The method, and what its ln P(evidence) is: 'G1 (a lower bound)', or 'exact', which says it all."""
+    method, kind = str(solution.method), SENTENCES[kind_of(solution)]
+    return method if method == kind else f"{method} ({kind})"
+
+
+def solution_table(solution: "Solution") -> str:
+    """The answer, how it was reached, and the means, most probable first."""
+    return _batch_table(solution) if solution.is_batch else _single_table(solution)
+
+
+def kind_of(solution: "Solution") -> str:
+    """What `log_partition` is, of all rows: 'exact', 'lower bound', 'upper bound' or 'estimate'."""
+    said = solution.log_partition_accuracy
+    weakest = ({said} if isinstance(said, str) else set(said.tolist())) - {"exact"} or {"exact"}
+    return str(weakest.pop()) if len(weakest) == 1 else "estimate"
+
+
+def accuracies(solution: "Solution") -> list[str]:
+    """What ln P, or ln Z, of every row is."""
+    said = solution.log_partition_accuracy
+    return [str(said)] if isinstance(said, str) else [str(each) for each in said]
+
+
+def estimates(solution: "Solution") -> list[str]:
+    """How many of the hidden units of every row have a mean that is an estimate: none, all, or '3 of 14'."""
+    said = solution.accuracy.reshape(solution.num_rows, -1)
+    some, hidden = (said == "estimate").sum(axis=1), (said != "observed").sum(axis=1)
+    return ["none" if not n else "all" if n == m else f"{n:,} of {m:,}" for n, m in zip(some.tolist(), hidden.tolist())]
+
+
+def marked(solution: "Solution", row: int | None, unit: int, digits: int) -> str:
+    """The mean of a unit, with a ~ in front where that is an estimate."""
+    place = unit if row is None else (row, unit)
+    return f"{'~' if solution.accuracy[place] == 'estimate' else ''}{solution.means[place]:.{digits}f}"
+
+
+def quantity_of(solution: "Solution") -> str:
+    """What `log_partition` is called: ln P(evidence) of a belief network, ln Z of a Boltzmann machine."""
+    return "ln P(evidence)" if solution.network is None or solution.network.is_normalised else "ln Z"
+
+
+def status_word(status: "Status | Statuses") -> str:
+    """'converged', 'out of steps', ..."""
+    return status.name.lower().replace("_", " ")
+
+
+def doubts(solution: "Solution") -> list[str]:
+    """Every warning once; of a batch, with the rows that it is about."""
+    if not solution.is_batch:
+        return solution.warnings
+    found = rows_by_sentence(solution.warnings)
+    return [f"{warning} ({'row' if len(rows) == 1 else 'rows'} {listed(rows)})" for warning, rows in found.items()]
+
+
+def _single_table(solution: "Solution") -> str:
+    lines = [
+        f"{quantity_of(solution)} = {solution.log_partition:.6f}  by {method_and_kind(solution)}",
+        _status_line(solution),
+        *solution.notes,
+        *(f"warning: {doubt}" for doubt in doubts(solution)),
+    ]
+    states = _states(solution)
+    accuracy = dict(zip(solution.names, solution.accuracy, strict=True))
+    hidden = [
+        (f"{name}={states[name][1]}" if states else name, f"{mean:.6f}", str(accuracy[name]))
+        for name, mean in _all_hidden(solution)
+    ]
+    shown = hidden[:PRINTED_ROWS]
+    observed = [
+        f"{name}={states[name][round(solution.means[unit])] if states else f'{solution.magnetisations[unit]:.0f}'}"
+        for unit, name in enumerate(solution.names)
+        if solution.observed[unit]
+    ]
+    if observed:
+        lines.append(f"observed: {', '.join(observed[:PRINTED_ROWS])}{', ...' if len(observed) > PRINTED_ROWS else ''}")
+    if hidden:
+        lines += ["", text_table(("unit", "P(state | evidence)" if states else "P(on | evidence)", "accuracy"), shown)]
+    if len(hidden) > len(shown):
+        lines.append(f"... and {len(hidden) - len(shown):,} more")
+    return "\n".join(lines)
+
+
+def _all_hidden(solution: "Solution") -> list[tuple[str, float]]:
+    return solution.ranking(None, units="all")
+
+
+def _states(solution: "Solution") -> dict[str, tuple[str, str]]:
+    """What off and on are called in each unit, where they have words."""
+    given = getattr(solution.network, "given_states", None)
+    return dict(zip(solution.names, given, strict=True)) if given else {}
+
+
+def _status_line(solution: "Solution") -> str:
+    if kind_of(solution) == "exact" and not solution.num_steps:
+        return "summed over all states"
+    restarts = f", best of {solution.num_restarts + 1} starts" if solution.num_restarts else ""
+    return f"{solution.status.value} after {solution.num_steps} steps{restarts}, residual {solution.residual:.1e}"
+
+
+def _batch_table(solution: "Solution") -> str:
+    count = solution.num_rows
+    shown = range(min(count, PRINTED_ROWS))
+    accuracy, estimated = accuracies(solution), estimates(solution)
+    rows = [
+        (
+            str(k),
+            f"{solution.log_partition[k]:.6f}",
+            accuracy[k],
+            estimated[k],
+            status_word(solution.status[k]),
+            str(solution.num_steps[k]),
+            f"{solution.residual[k]:.1e}",
+        )
+        for k in shown
+    ]
+    done = int(solution.converged.sum())
+    lines = [
+        f"{count:,} rows by {method_and_kind(solution)}: {done:,} converged, "
+        f"mean {quantity_of(solution)} = {solution.log_partition.mean():.6f}",
+        *solution.notes,
+        *(f"warning: {doubt}" for doubt in doubts(solution)),
+        "",
+        text_table(("row", quantity_of(solution), "accuracy", "estimates", "status", "steps", "residual"), rows),
+    ]
+    return "\n".join([*lines, f"... and {count - len(rows):,} more"] if count > len(rows) else lines)
