@@ -1,0 +1,16 @@
+"""What is computed of a value once, and is then known for as long as the value lives."""
+
+import weakref
+from collections.abc import Callable, Hashable
+from typing import Any
+
+_known: dict[tuple, tuple[weakref.ref, Any]] = {}
+
+
+def once(owner: Any, name: Hashable, compute: Callable[[], Any]) -> Any:
+    """compute(), which depends on the owner and the name alone; owners are told apart by identity."""
+    key = (id(owner), name)
+    known = _known.get(key)
+    if known is None or known[0]() is not owner:
+        known = _known[key] = (weakref.ref(owner, lambda _: _known.pop(key, None)), compute())
+    return known[1]
