@@ -80,6 +80,7 @@ def answered(data: RareDiseases, patient: Patient) -> dict:
     of_diseases = solution.accuracy[: len(data.diseases)] == pf.Accuracy.EXACT
     return {
         "present": sum(evidence.values()), "excluded": len(evidence) - sum(evidence.values()), "seconds": seconds,
-        "exact": bool(solution.log_partition_accuracy is pf.Accuracy.EXACT and of_diseases.all()), "rank": 1 + int((chances > chances[place]).sum()),
+        "exact": bool(solution.log_partition_accuracy is pf.Accuracy.EXACT and of_diseases.all()),
+        "rank": 1 + int((chances > chances[place]).sum()),
         "chance": float(chances[place]), "log_p": float(solution.log_partition), "note": solution.notes[0],
     }  # fmt: skip
