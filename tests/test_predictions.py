@@ -301,13 +301,13 @@ def test_what_is_affordable_is_decided_for_every_row(method, limits, monkeypatch
 
 
 def test_rows_of_the_same_form_are_planned_once():
-    from plefka.exact.ordering import plan
+    from plefka.exact.ordering import small_plan
 
     network, rows = patients(0, causes=10, findings=9, count=20, special=False)
-    plan.cache_clear()
+    small_plan.cache_clear()
     found = pf.infer(network, rows, "exact")
     assert found.converged.all()
-    assert plan.cache_info().currsize <= 9  # by how many of nine findings are on
+    assert small_plan.cache_info().currsize <= 9  # by how many of nine findings are on
 
 
 def test_a_finding_that_must_be_on():

@@ -1,11 +1,14 @@
 """Reduction: the part of a network that the evidence speaks of gives the answers of the whole."""
 
+import gc
+
 import jax
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 import plefka as pf
+from plefka import once
 from plefka.evidence import as_evidence
 from plefka.exact import predictions
 from plefka.posterior import normalised
@@ -191,3 +194,13 @@ def test_a_huge_network_can_be_asked_without_evidence(monkeypatch):
     found = pf.infer(PATIENTS, {})
     assert found.log_likelihood == pytest.approx(0, abs=1e-12)
     np.testing.assert_allclose(found.means, alone.means, rtol=1e-12)
+
+
+def test_the_edges_of_a_network_are_listed_once_and_then_forgotten():
+    storage = pf.BeliefNetwork(sp.csr_array([[0, 0], [0.5, 0]]), [0.0, 0.0]).storage
+    edges = EdgeList.of(storage)
+    assert EdgeList.of(storage) is edges
+    assert any(known[1] is edges for known in once._known.values())
+    del storage
+    gc.collect()
+    assert not any(known[1] is edges for known in once._known.values())

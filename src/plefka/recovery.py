@@ -1,6 +1,6 @@
 """From the answers of questions to an answer for all units of the network, row by row."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any, TypeAlias, cast
 
@@ -66,13 +66,16 @@ def of_reduction(
     dtype: str,
     *,
     jointly: bool = True,
+    known: dict[Part, Posterior] | None = None,
 ) -> Posterior:
     """What the method finds for rows that are reduced already.
 
     `jointly`: barren units whose parents depend on each other are predicted exactly, where the method knows these.
+    `known`: the posteriors of all parts, where they were computed before.
     """
+    solve = (lambda part: posterior_of_part(method, part, dtype)) if known is None else known.__getitem__
     pieces = [
-        _of_chunk(method, reduction, network, evidence.take(_neighbours(rows)), dtype, rows[0])
+        _of_chunk(method, reduction, network, evidence.take(_neighbours(rows)), dtype, rows[0], solve)
         for rows, reduction in reduced
     ]
     found = concatenated(pieces)
@@ -83,8 +86,19 @@ def of_reduction(
     return improved(cast(Any, network), evidence, found, dtype)
 
 
+def posterior_of_part(method: Method, part: Part, dtype: str) -> Posterior:
+    """What the method finds for the rows of a part, if anything is left to be found."""
+    return part.question.model.settled(part.question) or posterior_of(method, part, dtype=dtype)
+
+
 def _of_chunk(
-    method: Method, reduction: Reduction, network: Network, evidence: Evidence, dtype: str, first: int
+    method: Method,
+    reduction: Reduction,
+    network: Network,
+    evidence: Evidence,
+    dtype: str,
+    first: int,
+    solve: Callable[[Part], Posterior],
 ) -> Posterior:
     """What the method finds for some rows, of which `first` is the number of the first one."""
     count = len(evidence.rows)
@@ -94,8 +108,7 @@ def _of_chunk(
     (left_out, certain), (exact, drawn) = np.zeros((2, *evidence.rows.shape), bool), np.zeros((2, count), bool)
     means_error, abouts, by_field = np.full(evidence.rows.shape, np.nan), [], False
     for part in reduction.parts:
-        found = part.question.model.settled(part.question) or posterior_of(method, part, dtype=dtype)
-        rows = part.rows
+        found, rows = solve(part), part.rows
         G[rows], status[rows], residual[rows] = found.free_energy - part.constant, found.status, found.residual
         steps[rows], cycles[rows] = found.num_steps, found.num_cycles
         exact[rows] = exact_rows(part, found)

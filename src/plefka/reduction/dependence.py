@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
+from plefka.once import once
 from plefka.question import Question
 from plefka.reduction.edges import EdgeList
 from plefka.reduction.summing import Given
@@ -138,10 +139,14 @@ def follow_exactly(edges: EdgeList, exact: np.ndarray, certain: np.ndarray, barr
 
 def have_several_parents(edges: EdgeList) -> np.ndarray:
     """(units,): those with several parents, and all below them; the others follow from the mean of a single unit."""
+    return once(edges, have_several_parents, lambda: _have_several_parents(edges))
+
+
+def _have_several_parents(edges: EdgeList) -> np.ndarray:
     several = (np.bincount(edges.child, minlength=edges.size) > 1)[:, None] * 1.0
 
     def unit(xp, above, several):
         return xp.where(above + several > 0, 1.0, 0.0)
 
-    shape = EdgeList(edges.child, edges.parent, edges.weight[:, :1], edges.size)
-    return shape.descend(lambda xp, w, found: (found,), unit, (), (several,))[:, 0] > 0
+    sweep = edges.order.downwards
+    return sweep.follow(lambda xp, w, found: (found,), unit, edges.weight[:, :1], (), (several,))[:, 0] > 0
