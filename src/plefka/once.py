@@ -12,5 +12,5 @@ def once(owner: Any, name: Hashable, compute: Callable[[], Any]) -> Any:
     key = (id(owner), name)
     known = _known.get(key)
     if known is None or known[0]() is not owner:
-        known = _known[key] = (weakref.ref(owner, lambda _: _known.pop(key, None)), compute())
+        known = _known[key] = (weakref.ref(owner, lambda _, forget=_known.pop: forget(key, None)), compute())
     return known[1]
