@@ -73,17 +73,17 @@ def is_small(question: Question) -> bool:
 
 def num_enumerated(question: Question) -> int:
     """How many units must be enumerated in the row that has most of them."""
-    return int(_rows(question).rank.max(initial=-1)) + 1
+    return once(question, num_enumerated, lambda: int((question.free & ~_leaves(question)).sum(0).max(initial=0)))
+
+
+def _leaves(question: Question) -> np.ndarray:
+    has_children = question.storage.num_children() > 0
+    return np.asarray(question.free & ~has_children[:, None] & (question.tilt == 0))
 
 
 def _rows(question: Question) -> Row:
-    """All rows, listed once; arrays are (units, rows)."""
-    return once(question, _rows, lambda: _listed(question))
-
-
-def _listed(question: Question) -> Row:
-    has_children = question.storage.num_children() > 0
-    leaf = question.free & ~has_children[:, None] & (question.tilt == 0)
+    """All rows; arrays are (units, rows)."""
+    leaf = _leaves(question)
     summed = question.free & ~leaf
     rank = np.where(summed, np.cumsum(summed, axis=0) - 1, -1)
     h = np.broadcast_to(question.model.h, question.free.shape)
