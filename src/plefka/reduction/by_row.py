@@ -66,7 +66,8 @@ def reduce_by_row(network: BeliefNetwork, evidence: "Evidence", kept: Any) -> "B
     impossible[row[(sure.unexplained | sure.contradicted)[:, 0]]] = True
     known = np.where(impossible[row, None], known, sure.known)
     given = Given(flat, h, network.activation, known, tilt)
-    left = reduced(given, kept=False if np.ndim(kept) == 0 else np.asarray(kept)[unit, None])
+    named = False if np.ndim(kept) == 0 else np.asarray(kept)[unit, None]
+    left = reduced(given, keep_barren=True, kept=named)  # there are none: all are above what is known
     rest = remains(given, left, each_is_a_row=True)
     rows, wanted = np.asarray(evidence.rows), evidence.wanted
     return ByRow(network, edges, rows, row, unit, given, left, rest, sure, impossible, kept, wanted)
