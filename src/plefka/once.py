@@ -12,5 +12,6 @@ def once(owner: Any, name: Hashable, compute: Callable[[], Any]) -> Any:
     key = (id(owner), name)
     known = _known.get(key)
     if known is None or known[0]() is not owner:
-        known = _known[key] = (weakref.ref(owner, lambda _, forget=_known.pop: forget(key, None)), compute())
+        forget = _known.pop  # which is there until the very end of the interpreter
+        known = _known[key] = (weakref.ref(owner, lambda _: forget(key, None)), compute())
     return known[1]
