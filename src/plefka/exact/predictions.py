@@ -46,7 +46,8 @@ class OfReduced(NamedTuple):
 
     @classmethod
     def of(cls, network: BeliefNetwork, evidence: Evidence, kept: np.ndarray, units: np.ndarray) -> "OfReduced":
-        reduced = list(reductions(EXACT, network, evidence, prune=True, keep_barren=False, kept=kept))
+        asked = evidence._replace(wanted=units)
+        reduced = list(reductions(EXACT, network, asked, prune=True, keep_barren=False, kept=kept))
         return cls(reduced, sum(Exactly.of(part).seconds for _, reduction in reduced for part in reduction.parts))
 
     def means(self, network: BeliefNetwork, evidence: Evidence, units: np.ndarray, dtype: str) -> np.ndarray:

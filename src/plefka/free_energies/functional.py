@@ -4,17 +4,17 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from plefka.activations import Activation
 from plefka.networks.storage import Storage
+from plefka.plain_module import PlainModule
 from plefka.question import Question
 
 
-class Functional(eqx.Module):
+class Functional(PlainModule):
     """A free energy of the means, G = G_0 + energy, that is minimised. A subclass defines `network_energy`.
 
     G_0 and soft evidence are added for it, and all derivatives are taken by JAX, of which its arrays are: `u` is

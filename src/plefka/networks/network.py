@@ -10,6 +10,7 @@ from plefka.activations import Activation
 from plefka.errors import InvalidEvidence, nearest
 from plefka.networks.arguments import positions
 from plefka.networks.storage import Storage
+from plefka.plain_module import PlainModule
 
 if TYPE_CHECKING:
     from plefka.evidence import Evidence
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from plefka.reduction.traced import TracedReduction
 
 
-class Network(eqx.Module):
+class Network(PlainModule):
     """A network of binary units, or a stack of them with a leading axis, that `infer` takes."""
 
     storage: eqx.AbstractVar[Storage]

@@ -69,8 +69,10 @@ def _surplus(row: np.ndarray, one: np.ndarray, other: np.ndarray, shape: tuple[i
 
 def binds_barren(given: Given, relevant: Any, barren: np.ndarray) -> np.ndarray:
     """(rows,): whether any of the barren units (units, rows) has parents that depend on each other."""
-    binding = given.has_nonlinear_energy(relevant)
-    without, those = (_Graphs.of(given.edges, given.hidden, z).surplus() for z in (binding & ~barren, binding | barren))
+    binding, rows = given.has_nonlinear_energy(relevant), np.arange(barren.shape[1])
+    edges, uncertain = given.edges.of_rows(np.r_[rows, rows]), np.hstack([given.hidden, given.hidden])
+    both = _Graphs.of(edges, uncertain, np.hstack([binding & ~barren, binding | barren])).surplus()
+    without, those = np.split(both, 2)
     return those > without
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from plefka.activations import log_one_plus, namespace, sigmoid
+from plefka.plain_module import PlainModule
 from plefka.question import LARGEST_THETA, Question
 from plefka.solution import CONVERGED, DIVERGED, NOT_FINITE, OUT_OF_STEPS, RUNNING
 
@@ -33,7 +34,7 @@ class Point(eqx.Module):
     residual: Float[Array | np.ndarray, " rows"]  # by how much the full step would change a mean, at most
 
 
-class Policy(eqx.Module):
+class Policy(PlainModule):
     """How the solver of the mean-field equations goes from point to point. A subclass defines `step`.
 
     All rows go at once: arrays are (units, rows) or (rows,), of JAX, so that a choice is a `jnp.where`. Of a point,
