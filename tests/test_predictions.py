@@ -184,6 +184,16 @@ def test_groups_are_as_exact_as_the_whole(monkeypatch):
     assert not predicted(groups).any()
 
 
+def test_groups_are_exact_where_rows_observe_different_units(monkeypatch):
+    """A unit that one row observes is barren in another, which a group must have summed over to answer for it."""
+    monkeypatch.setattr(predictions, "LITTLE", 0.0)
+    monkeypatch.setattr(predictions._Planner, "_alone", 0.0)  # so that every unit is a group of its own
+    network, observed = network_of("noisy_or", 0), [OBSERVED, {2: 0, 5: 1}, {4: 1}]
+    found = pf.infer(network, observed, "findings")
+    assert not predicted(found).any()
+    np.testing.assert_allclose(found.means, [truth(network, seen) for seen in observed], rtol=0, atol=1e-9)
+
+
 def test_what_would_cost_too_much_is_said(monkeypatch):
     """ln P stays exact, and so do the means of the causes."""
     network, observed = layered(), {12 + k: k % 2 for k in range(6)}

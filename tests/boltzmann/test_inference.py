@@ -318,3 +318,15 @@ def test_units_with_observed_parents_are_a_logistic_regression_in_both_kinds_of_
     seen = pf.infer(network, np.c_[parents, child], "exact").log_likelihood
     alone = pf.infer(network, rows, "exact").log_likelihood
     np.testing.assert_allclose(np.exp(seen - alone), np.where(child, chances, 1 - chances), atol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["G1", "G4"])
+def test_a_row_starts_where_it_starts_alone(method):
+    """Couplings to observed units, which another row of the batch leaves in, say nothing of the first direction."""
+    rng = np.random.default_rng(5)
+    half = np.tril(rng.normal(size=(6, 6)) * [[3], [3], [3], [3], [3], [9]], -1)
+    machine = pf.BoltzmannMachine(half + half.T, rng.normal(size=6), values=(-1, 1))
+    rows = np.full((2, 6), np.nan)
+    rows[0, 5], rows[1, 4] = 1, -1
+    together, alone = pf.infer(machine, rows, method), [pf.infer(machine, row, method) for row in rows]
+    np.testing.assert_allclose(together.means, [found.means for found in alone], rtol=0, atol=1e-14)

@@ -156,9 +156,10 @@ def reduce_belief_question(question: Question, *, needs_slope: bool) -> "Togethe
     model = cast(BeliefModel, question.model)
     edges = EdgeList.of(question.storage)
     known = np.where(question.free, np.nan, question.values)
-    sure = certain(edges, model.h, model.activation, known)
+    absent = ~model.counted & ~question.free
+    sure = certain(edges, model.h, model.activation, known, absent)
     known = np.where(sure.impossible, known, sure.known)
-    given = Given(edges, model.h, model.activation, known, question.tilt, ~model.counted & ~question.free)
+    given = Given(edges, model.h, model.activation, known, question.tilt, absent)
     left = reduced(given)
     rest = remains(given, left)
     if not is_worth_it(given, rest):
