@@ -3,7 +3,6 @@
 This is the way of networks that came in tables, and of units of different kinds with few parents.
 """
 
-import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -20,6 +19,7 @@ from plefka.networks.belief import BeliefNetwork
 from plefka.networks.conditionals import unit_logs
 from plefka.networks.network import Network
 from plefka.networks.units import units_of
+from plefka.once import once
 from plefka.reduction.evidence import Evidence
 from plefka.reduction.reduce import reduce
 
@@ -27,19 +27,13 @@ if TYPE_CHECKING:
     from plefka.methods.library import Exact
 
 Family = tuple[tuple[int, ...], np.ndarray]  # a unit and its parents, and ln P(unit | parents), an axis for each
-_remembered: dict[int, tuple[weakref.ref, "list[Family] | None"]] = {}
 
 
 def families_of(network: BeliefNetwork) -> list[Family] | None:
     """Of all units, listed once; None for a network that has no tables, or too large ones."""
     if network.given_tables is None and network.conditionals is None:
         return None
-    key = id(network)
-    known = _remembered.get(key)
-    if known is None or known[0]() is not network:
-        watch = weakref.ref(network, lambda _: _remembered.pop(key, None))
-        known = _remembered[key] = (watch, _families(network))
-    return known[1]
+    return once(network, families_of, lambda: _families(network))
 
 
 def _families(network: BeliefNetwork) -> list[Family] | None:
