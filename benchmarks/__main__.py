@@ -1,10 +1,11 @@
-"""`python -m benchmarks [SUITE ...] --out FOLDER`: run, print tables, keep JSON."""
+"""`python -m benchmarks [SUITE ...] --out FOLDER`: run, print tables, keep JSON; some suites resume from the folder."""
 
 import argparse
 import json
 import sys
 from dataclasses import asdict
 from importlib import import_module
+from inspect import signature
 from pathlib import Path
 
 from benchmarks.measure import Row, machine
@@ -32,7 +33,8 @@ def main() -> int:
 def run(suite: str, folder: Path) -> int:
     """One suite: its table, and its JSON with the machine's facts."""
     rows: list[Row] = []
-    for row in import_module(f"benchmarks.{suite}").rows():
+    measured = import_module(f"benchmarks.{suite}").rows
+    for row in measured(folder) if signature(measured).parameters else measured():
         print(f"{row.name}: {row.value:.4g} {row.unit} (aim: {row.aim})", file=sys.stderr, flush=True)
         rows.append(row)
     lines = [(r.name, f"{r.value:.4g} {r.unit}", r.aim, "yes" if r.met else "no") for r in rows]

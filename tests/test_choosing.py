@@ -67,6 +67,15 @@ def test_findings_that_take_too_long_are_not_drawn():
     assert "auto chose bethe" in pf.infer(two_findings(), rows, "auto[exact=no,budget=0.01s]").notes[0]
 
 
+def test_no_unit_is_predicted_from_draws_that_are_rejected(monkeypatch):
+    from plefka.reduction.reduce import Together
+    from plefka.sampling.findings import findings
+
+    monkeypatch.setattr(findings, "is_enough", lambda average, samples: False)
+    monkeypatch.setattr(Together, "averages", lambda *_, **__: pytest.fail("units are predicted from rejected draws"))
+    assert "auto chose bethe" in pf.infer(two_findings(), {2: 1}, "auto[exact=no]").notes[0]
+
+
 @pytest.mark.usefixtures("no_findings")
 @pytest.mark.filterwarnings("error")
 def test_impossible_rows_have_no_say():

@@ -184,6 +184,16 @@ def test_groups_are_as_exact_as_the_whole(monkeypatch):
     assert not predicted(groups).any()
 
 
+def test_groups_are_exact_where_rows_observe_different_units(monkeypatch):
+    """A unit that one row observes is barren in another, which a group must have summed over to answer for it."""
+    monkeypatch.setattr(predictions, "LITTLE", 0.0)
+    monkeypatch.setattr(predictions._Planner, "_alone", 0.0)  # so that every unit is a group of its own
+    network, observed = network_of("noisy_or", 0), [OBSERVED, {2: 0, 5: 1}, {4: 1}]
+    found = pf.infer(network, observed, "findings")
+    assert not predicted(found).any()
+    np.testing.assert_allclose(found.means, [truth(network, seen) for seen in observed], rtol=0, atol=1e-9)
+
+
 def test_what_would_cost_too_much_is_said(monkeypatch):
     """ln P stays exact, and so do the means of the causes."""
     network, observed = layered(), {12 + k: k % 2 for k in range(6)}
@@ -301,13 +311,13 @@ def test_what_is_affordable_is_decided_for_every_row(method, limits, monkeypatch
 
 
 def test_rows_of_the_same_form_are_planned_once():
-    from plefka.exact.ordering import plan
+    from plefka.exact.ordering import small_plan
 
     network, rows = patients(0, causes=10, findings=9, count=20, special=False)
-    plan.cache_clear()
+    small_plan.cache_clear()
     found = pf.infer(network, rows, "exact")
     assert found.converged.all()
-    assert plan.cache_info().currsize <= 9  # by how many of nine findings are on
+    assert small_plan.cache_info().currsize <= 9  # by how many of nine findings are on
 
 
 def test_a_finding_that_must_be_on():

@@ -1,11 +1,14 @@
 """Reduction: the part of a network that the evidence speaks of gives the answers of the whole."""
 
+import gc
+
 import jax
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 import plefka as pf
+from plefka import once
 from plefka.exact import predictions
 from plefka.methods.posterior import normalised
 from plefka.networks.edge_list import EdgeList
@@ -162,6 +165,19 @@ def test_a_certain_edge_that_contradicts_breaks_no_bound(method):
     assert pf.infer(network, seen, method).log_likelihood <= pf.infer(network, seen, "exact").log_likelihood + 1e-9
 
 
+@pytest.mark.parametrize("method", ["G1", "G12", "bethe"])
+def test_a_finding_that_another_row_explains_says_nothing(method):
+    """Unit 2 is on for certain in the first row alone, where it is no part of what is conditioned."""
+    W = np.zeros((5, 5))
+    W[2, :2], W[3, :2], W[4, :2] = np.inf, [0.4, 0.7], [0.5, 0.9]
+    network = pf.BeliefNetwork(W, [0.5, 2.0, 0.1, 0.2, 0.3], "noisy_or")
+    rows = np.array([[1, np.nan, 1, 1, 1], [np.nan, np.nan, 1, 1, 1]])
+    together = pf.infer(network, rows, f"conditioned[{method},k=1]")
+    alone = [pf.infer(network, row, f"conditioned[{method},k=1]") for row in rows]
+    np.testing.assert_allclose(together.means, [found.means for found in alone], atol=1e-7)
+    np.testing.assert_allclose(together.log_likelihood, [found.log_likelihood for found in alone], atol=1e-7)
+
+
 def test_soft_evidence_of_a_unit_that_is_certain_counts():
     network = pf.BeliefNetwork(CERTAIN, [0.3, 0.1, 0.1, 0.1, 0.1], "noisy_or")
     seen = {0: 1, 1: pf.Likelihood(0.8, 0.1)}
@@ -191,3 +207,13 @@ def test_a_huge_network_can_be_asked_without_evidence(monkeypatch):
     found = pf.infer(PATIENTS, {})
     assert found.log_likelihood == pytest.approx(0, abs=1e-12)
     np.testing.assert_allclose(found.means, alone.means, rtol=1e-12)
+
+
+def test_the_edges_of_a_network_are_listed_once_and_then_forgotten():
+    storage = pf.BeliefNetwork(sp.csr_array([[0, 0], [0.5, 0]]), [0.0, 0.0]).storage
+    edges = EdgeList.of(storage)
+    assert EdgeList.of(storage) is edges
+    assert any(known[1] is edges for known in once._known.values())
+    del storage
+    gc.collect()
+    assert not any(known[1] is edges for known in once._known.values())

@@ -279,17 +279,18 @@ def test_what_a_machine_does_not_offer_is_refused():
         pf.plots.network(machine, pf.infer(machine, None, "exact"))
 
 
-def test_free_partition_functions_are_computed_once():
+def test_free_partition_functions_are_computed_once(monkeypatch):
     from plefka.inference import free_machine
 
+    computed, compute = [], free_machine._computed
+    monkeypatch.setattr(free_machine, "_computed", lambda *given: computed.append(given) or compute(*given))
     machine = restricted(3, 3, 1.0, 0)
     solution = pf.infer(machine, {0: 1}, "exact")
-    assert id(machine) not in free_machine._known  # nothing is computed until it is asked for
+    assert not computed  # until it is asked for
     first = solution.log_likelihood
-    known = free_machine._known[id(machine)][1]
-    assert len(known) == 1
+    assert len(computed) == 1
     assert pf.infer(machine, {1: 0}, "exact").log_likelihood <= 0
-    assert len(known) == 1
+    assert len(computed) == 1
     assert first == pytest.approx(summed(machine, {0: 1})[0] - summed(machine)[0])
 
 
@@ -317,3 +318,15 @@ def test_units_with_observed_parents_are_a_logistic_regression_in_both_kinds_of_
     seen = pf.infer(network, np.c_[parents, child], "exact").log_likelihood
     alone = pf.infer(network, rows, "exact").log_likelihood
     np.testing.assert_allclose(np.exp(seen - alone), np.where(child, chances, 1 - chances), atol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["G1", "G4"])
+def test_a_row_starts_where_it_starts_alone(method):
+    """Couplings to observed units, which another row of the batch leaves in, say nothing of the first direction."""
+    rng = np.random.default_rng(5)
+    half = np.tril(rng.normal(size=(6, 6)) * [[3], [3], [3], [3], [3], [9]], -1)
+    machine = pf.BoltzmannMachine(half + half.T, rng.normal(size=6), values=(-1, 1))
+    rows = np.full((2, 6), np.nan)
+    rows[0, 5], rows[1, 4] = 1, -1
+    together, alone = pf.infer(machine, rows, method), [pf.infer(machine, row, method) for row in rows]
+    np.testing.assert_allclose(together.means, [found.means for found in alone], rtol=0, atol=1e-14)

@@ -219,3 +219,14 @@ def test_a_check_flags_belief_propagation_where_it_is_far_off():
         assert check.log_likelihood == pytest.approx(log_z, abs=0.1)
         if abs(abs(found.log_likelihood - log_z) - 0.1) > 0.05:
             assert check.trusted == (abs(found.log_likelihood - log_z) < 0.1)
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_draws_of_which_none_is_possible():
+    """Forty findings that are off exclude the only causes of one that is on, in every draw, and nothing overflows."""
+    W = np.full((41, 2), 7.0)
+    network = pf.BeliefNetwork.layered([W], [np.full(2, 0.1), np.zeros(41)], "noisy_or")
+    found = pf.infer(network, {unit: int(unit == 2) for unit in range(2, 43)}, "findings[k=0]", throw=False)
+    assert found.status == pf.Status.OUT_OF_STEPS
+    assert np.isfinite(found.means).all()
+    assert found.log_partition_accuracy == "estimate"

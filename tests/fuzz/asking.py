@@ -13,7 +13,10 @@ from tests.fuzz.drawing import Draw
 
 EXACT, LOWER, UPPER, ESTIMATE, OBSERVED = "exact", "lower bound", "upper bound", "estimate", "observed"
 CONVERGED, IMPOSSIBLE, REFUSED, CRASHED = "converged", "impossible", "refused", "crashed"
-FEW = 16  # rows that are asked together by methods that take long for a row
+FEW, FEWEST = 16, 2  # rows that are asked by methods that take long for a row, and inside a trace
+# Rows of a batch, where a draw is asked in several. What has up to 63 rows is filled up to few sizes, so that networks
+# share programs; what has more rows to many sizes, and for nearly every draw there is something to compile.
+BATCH = 48
 STEPS = "max_steps=200"  # what has not converged by then says so
 SOLVED = tuple(f"{name}[{STEPS}]" for name in ("G1", "G2", "G11", "G12", "G22", "G221"))
 ANY = ("bethe", *SOLVED, "conditioned[G12,k=2]")
@@ -47,9 +50,20 @@ class Asking(NamedTuple):
         """Of the method, without its options."""
         return self.method.partition("[")[0]
 
+    def num_rows(self, draw: Draw) -> int:
+        """How many of them are asked: the first so many."""
+        return FEWEST if "traced" in self.options else FEW if "few" in self.options else len(draw.known)
+
+    def batches(self, draw: Draw) -> list[np.ndarray]:
+        """Rows that are asked together."""
+        count = self.num_rows(draw)
+        step = BATCH if "batches" in self.options else count
+        return [np.arange(first, min(first + step, count)) for first in range(0, count, step)]
+
 
 FINDINGS = [Asking(name, frozenset({"few"})) for name in ("findings", "findings[samples=0,k=1]")]
-COMPILED = 0.2  # of draws are asked by methods that need a program, beside the others
+COMPILED = 0.1  # of draws are asked by methods that need a program, beside the others
+IN_FULL = 0.005  # of draws are asked by these about all rows
 
 
 class Answer(NamedTuple):
@@ -75,12 +89,14 @@ def askings(kind: str, seed: int) -> list[Asking]:
     found += [Asking("exact", frozenset({"unpruned"}))] * (rng.random() < 0.5)
     found += [Asking(str(rng.choice(["exact", "auto"])), frozenset({"alone"}))]
     if rng.random() < COMPILED:
+        found += [Asking(str(rng.choice(methods)), frozenset({"batches"}))]
+        found += [Asking(str(rng.choice(methods)), frozenset({str(rng.choice(["unpruned", "alone"])), "batches"}))]
+    if rng.random() < IN_FULL:
         found += [Asking(str(rng.choice(methods)))]
-        found += [Asking(str(rng.choice(methods)), frozenset({rng.choice(["unpruned", "alone"])}))]
     if rng.random() < 0.01:
         found += [Asking(str(rng.choice(TRACED)), frozenset({"traced"}))]
     if rng.random() < 0.02:
-        found += [Asking(str(rng.choice(SLOW)))]
+        found += [Asking(str(rng.choice(SLOW)), frozenset({"few"}))]
     return list(dict.fromkeys(found))
 
 
@@ -89,9 +105,11 @@ def asked(draw: Draw, asking: Asking, rows: Sequence[int]) -> list[Answer]:
     method, prune = asking.method, "unpruned" not in asking.options
     if "alone" in asking.options:
         return [_safely(partial(_alone, draw, row, method, prune), 1)[0] for row in rows]
-    draw = draw.first(FEW) if asking.options & {"few", "traced"} else draw
-    ask = _traced if "traced" in asking.options else _together
-    found = _safely(partial(ask, draw, method, prune), len(draw.known))
+    ask, wanted, found = _traced if "traced" in asking.options else _together, {*rows}, {}
+    for batch in asking.batches(draw):
+        if not wanted.isdisjoint(batch.tolist()):
+            answers = _safely(partial(ask, draw.take(batch), method, prune), len(batch))
+            found.update(zip(batch.tolist(), answers, strict=True))
     return [found[row] for row in rows]
 
 

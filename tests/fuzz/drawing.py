@@ -16,7 +16,7 @@ from tests.fuzz.enumeration import log_chances
 from tests.oracle import BeliefNumbers, MachineNumbers, Numbers, UnitNumbers, known_of
 from tests.zoo import CLOGLOG, PROBIT
 
-ROWS = 128  # of a batch, or networks of a stack: one of the sizes that are compiled
+ROWS = 384  # of a batch, or networks of a stack: three times a size that is compiled
 CAUCHY = pf.Custom(lambda x: 0.9 / (1 + x**2) + 0.05, name="cauchy")
 CUSTOM = {"probit": PROBIT, "complementary log-log": CLOGLOG, "cauchy": CAUCHY}
 
@@ -39,10 +39,13 @@ class Draw(NamedTuple):
     def row_network(self, row: int) -> Any:
         return self.network.take(row) if self.is_stack else self.network
 
-    def first(self, count: int) -> "Draw":
-        """The first rows alone."""
-        network = self.network.take(np.arange(count)) if self.is_stack else self.network
-        return Draw(self.kind, network, self.numbers[:count], self.known[:count])
+    def take(self, rows: np.ndarray) -> "Draw":
+        """Some rows alone."""
+        if len(rows) == len(self.known):
+            return self
+        if not self.is_stack:
+            return self._replace(known=self.known[rows])
+        return Draw(self.kind, self.network.take(rows), [self.numbers[row] for row in rows], self.known[rows])
 
     @property
     def is_soft(self) -> np.ndarray:

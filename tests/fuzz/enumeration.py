@@ -53,19 +53,22 @@ class Enumeration(NamedTuple):
 
     def answer(self, known: np.ndarray) -> Enumerated:
         """The truth about pairs (off, on) of all units, (n, 2)."""
+        off, on = (known[self.core, state] > 0 for state in (0, 1))
+        fits = np.flatnonzero(((self.states == 0) & off | (self.states == 1) & on).all(axis=1))
+        states, energy = self.states[fits], self.energy[fits]
         with np.errstate(divide="ignore", invalid="ignore"):
-            logs = self.logs + np.log(known)
+            logs = self.logs[fits] + np.log(known)
             inner = np.setdiff1d(np.arange(len(known)), self.core)
-            own = np.where(self.states == 1, logs[:, self.core, 1], logs[:, self.core, 0])
+            own = np.where(states == 1, logs[:, self.core, 1], logs[:, self.core, 0])
             both = np.logaddexp(logs[:, inner, 0], logs[:, inner, 1])
-            terms = self.energy + own.sum(axis=1) + both.sum(axis=1)
+            terms = energy + own.sum(axis=1) + both.sum(axis=1)
             largest = terms.max()
             if largest == -np.inf:
                 return Enumerated(-np.inf, np.full(len(known), np.nan))
             weights = np.exp(terms - largest)
             some, total = weights > 0, weights.sum()
             means = np.zeros(len(known))
-            means[self.core] = weights @ self.states / total
+            means[self.core] = weights @ states / total
             means[inner] = weights[some] @ np.exp(logs[some][:, inner, 1] - both[some]) / total
             return Enumerated(float(largest + np.log(total)), means)
 

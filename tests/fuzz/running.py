@@ -1,6 +1,7 @@
 """A run: draws that are asked one after another and judged, counted by kind and method; and one case again."""
 
 import json
+import math
 import time
 from collections import Counter
 from pathlib import Path
@@ -9,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from tests import oracle
-from tests.fuzz.asking import CRASHED, EXACT, FEW, IMPOSSIBLE, OBSERVED, REFUSED, Answer, Asking, asked, askings
+from tests.fuzz.asking import CRASHED, EXACT, IMPOSSIBLE, OBSERVED, REFUSED, Answer, Asking, asked, askings
 from tests.fuzz.drawing import Draw, drawn, kind_of
 from tests.fuzz.enumeration import Enumerated, Enumeration
 from tests.fuzz.laws import CLOSE, Verdict, compared, judged
 
 ALONE = 2  # rows of a draw that are asked so
-IN_MANY_DIGITS = 0.002  # of all rows, beside every disagreement
+IN_MANY_DIGITS = 0.001  # of all rows, beside every disagreement
 MOST_STATES = 2**11  # of a row that is summed in many digits as a sample
 SAVED_EVERY = 20.0  # seconds
 SHOWN = 2  # failures of one draw, asked in one way
@@ -87,9 +88,11 @@ class Fuzz:
     def cases(self) -> int:
         return sum(count["cases"] for by in self.counts.values() for count in by.values())
 
-    def run(self, seconds: float, cases: int | None = None) -> None:
+    def run(self, seconds: float, cases: float | None = None, draws: float | None = None) -> None:
+        """Until one of these limits is reached."""
         start, saved, before = time.monotonic(), time.monotonic(), self.seconds
-        while time.monotonic() - start < seconds and (cases is None or self.cases < cases):
+        cases, draws = (math.inf if limit is None else limit for limit in (cases, draws))
+        while time.monotonic() - start < seconds and self.cases < cases and self.next < draws:
             self.one(self.draw_seed(self.next))
             self.next += 1
             self.seconds = before + time.monotonic() - start
@@ -112,9 +115,8 @@ class Fuzz:
         for asking in askings(kind, seed):
             if self.methods and asking.name not in self.methods:
                 continue
-            rows = range(FEW if asking.options & {"few", "traced"} else len(draw.known))
-            if "alone" in asking.options:
-                rows = rng.choice(len(draw.known), ALONE, replace=False).tolist()
+            count = asking.num_rows(draw)
+            rows = rng.choice(count, ALONE, replace=False).tolist() if "alone" in asking.options else range(count)
             for row, answer, verdict in verdicts(draw, truths, asking, rows):
                 self.count(draw, asking, row, answer, truths[row], verdict)
                 for broken in verdict.broken:

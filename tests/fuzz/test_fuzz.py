@@ -135,7 +135,7 @@ def corrupted_recovery(monkeypatch):
 
 
 FAULTS = {  # the kind and the method by which it is found, and a seed with which that is soon
-    cut_slope: ("diagnosis", "exact", 3),
+    cut_slope: ("diagnosis", "exact", 1),
     cancelling_form: ("diagnosis", "exact", 175),
     flag_by_name: ("noisy-or, layered", "findings", 2),
     corrupted_recovery: ("noisy-or, sparse", "exact", 2),
@@ -168,4 +168,12 @@ def test_counts_go_on_from_a_file(tmp_path):
     rest = Fuzz(3, out, kinds, quiet=True)
     rest.run(math.inf, cases=1000)
     assert rest.counts == whole.counts
-    assert f"{whole.cases:,} cases" in section(Sweep([out]), Sweep([out]))
+    assert f"{whole.cases:,} cases" in section(Sweep([out]), (Sweep([out]), Sweep([out])))
+
+
+def test_versions_are_compared_on_equal_draws(tmp_path):
+    files = [tmp_path / "earlier.json", tmp_path / "now.json"]
+    for draws, file in zip((1, 2), files, strict=True):
+        Fuzz(3, file, ("tables",), quiet=True).run(math.inf, draws=draws)
+    with pytest.raises(SystemExit, match=r"needs two runs of the same draws; got \[\(3, 1\)\] and \[\(3, 2\)\]"):
+        section(Sweep(files[1:]), (Sweep(files[:1]), Sweep(files[1:])))

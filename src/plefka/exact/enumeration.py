@@ -21,6 +21,7 @@ from plefka.networks.storage import Storage
 from plefka.progress import progress
 from plefka.reduction.ladder import rows_for
 from plefka.reduction.question import Question
+from plefka.runtime.once import once
 from plefka.runtime.precision import is_traced
 from plefka.runtime.programs import Program
 
@@ -70,14 +71,9 @@ def is_small(question: Question) -> bool:
     return question.num_rows <= FEW_ROWS and work <= LITTLE_WORK and question.size**2 <= LITTLE_WORK
 
 
-def enumerated(question: Question) -> np.ndarray:
-    """The units (units, rows) whose states are summed over."""
-    return np.asarray(question.free & ~_leaves(question))
-
-
 def num_enumerated(question: Question) -> int:
     """How many units must be enumerated in the row that has most of them."""
-    return int(enumerated(question).sum(axis=0).max(initial=0))
+    return once(question, num_enumerated, lambda: int((question.free & ~_leaves(question)).sum(0).max(initial=0)))
 
 
 def _leaves(question: Question) -> np.ndarray:
@@ -87,7 +83,8 @@ def _leaves(question: Question) -> np.ndarray:
 
 def _rows(question: Question) -> Row:
     """All rows; arrays are (units, rows)."""
-    leaf, summed = _leaves(question), enumerated(question)
+    leaf = _leaves(question)
+    summed = question.free & ~leaf
     rank = np.where(summed, np.cumsum(summed, axis=0) - 1, -1)
     h = np.broadcast_to(question.model.h, question.free.shape)
     counted = question.model.counted & ~leaf
@@ -125,10 +122,11 @@ def _nothing(shape: tuple[int, ...], units: int) -> Sums:
 def _by_numpy(question: Question, rows: Row) -> Sums:
     """Row after row."""
     f, found = question.model.activation, []
+    matrices = [field_weights(question.storage, network) for network in range(question.storage.stack or 1)]
     for k in range(question.num_rows):
         there = np.flatnonzero(question.model.counted[:, k] | (question.values[:, k] != 0))  # not those that fill up
         row = Row(*(field[there, k] if field.ndim == 2 else field[k] for field in rows))
-        sums, W = _nothing((), len(there)), field_weights(question.storage, k)[there][:, there]
+        sums, W = _nothing((), len(there)), matrices[k if len(matrices) > 1 else 0][there][:, there]
         for first in range(0, int(row.states), BLOCKS[-1]):
             number = np.arange(first, min(first + BLOCKS[-1], int(row.states)))
             with np.errstate(over="ignore", invalid="ignore"):

@@ -220,9 +220,9 @@ def _with_dependent_parents(
     for rows, reduction in small.reduced:
         if not reduction.has_barren:
             continue
-        binds = reduction.binds_barren(evidence.wanted) if quickly else np.ones(len(rows), bool)
+        binds = reduction.binds_barren if quickly else np.ones(len(rows), bool)
         for part in reduction.parts:
-            found[rows[part.rows]] = (reduction.barren_of(part, evidence.wanted) & binds[part.rows]).T
+            found[rows[part.rows]] = (reduction.barren_of(part) & binds[part.rows]).T
     return found & have_several_parents(EdgeList.of(network.storage)) if found.any() else found
 
 

@@ -8,13 +8,14 @@ from typing import NamedTuple
 import numpy as np
 
 from plefka.errors import MethodDoesNotApply
-from plefka.exact.elimination import EliminationAnswer, eliminated, log_total
+from plefka.exact.elimination import FEW_NUMBERS, EliminationAnswer, eliminated, log_total
 from plefka.exact.elimination_steps import Plan
 from plefka.exact.enumeration import REFUSED
 from plefka.exact.log_factors import LogFactors, TooManyParents
 from plefka.exact.ordering import TooWide, plan
 
-STEP, ENTRY = 3e-5, 2e-8  # seconds of a step of an elimination, there and back, and of an entry of its tables
+STEP = 3e-5  # seconds of a step of an elimination, there and back
+KEPT, REPEATED = 4e-9, 2e-8  # and of an entry of its tables, where the way there is kept, or gone again on the way back
 ENTRIES_AT_ONCE = 2**22  # numbers of the largest table of all rows that are eliminated together
 MOST_GIB = 1.0  # of memory
 FEW_ROWS = 256  # of which all that was planned is kept until it is done
@@ -26,6 +27,7 @@ class Cost(NamedTuple):
 
     num_steps: int
     entries: float
+    stored: float
     width: int
     at_once: int  # rows
     gib: float
@@ -33,11 +35,13 @@ class Cost(NamedTuple):
     @classmethod
     def of(cls, plan: Plan) -> "Cost":
         at_once = int(max(1, min(ENTRIES_AT_ONCE // 2**plan.width, MOST_GIB * 2**27 // max(plan.peak, 1.0))))
-        return cls(plan.num_steps, plan.entries, plan.width, at_once, plan.peak / 2**27)
+        return cls(plan.num_steps, plan.entries, plan.stored, plan.width, at_once, plan.peak / 2**27)
 
     def seconds(self, rows: np.ndarray | int) -> np.ndarray:
         """Of so many rows together."""
-        return STEP * self.num_steps * np.ceil(np.divide(rows, self.at_once)) + ENTRY * self.entries * np.asarray(rows)
+        rows = np.asarray(rows)
+        entry = np.where(self.stored * np.minimum(rows, self.at_once) <= FEW_NUMBERS, KEPT, REPEATED)
+        return STEP * self.num_steps * np.ceil(rows / self.at_once) + entry * self.entries * rows
 
 
 class EliminationGroup(NamedTuple):

@@ -14,6 +14,7 @@ from plefka.exact.table_axes import ACT, BECOME, MULTIPLY, OBSERVE, SUM, AxisLay
 
 SEVERAL = 1.5  # a table grows by so much for every axis that two tables switch on together
 WIDEST_TABLE = 25  # axes of a table
+SMALL = 256  # edges of a structure whose plan is kept with many others
 
 
 class TooWide(Exception):
@@ -23,15 +24,25 @@ class TooWide(Exception):
         self.width = width
 
 
-@lru_cache(maxsize=256)
 def plan(structure: Structure) -> Plan:
-    """An order of elimination; raises `TooWide` where none was found that fits."""
+    """An order of elimination, the same for the same structure; raises `TooWide` where none was found that fits.
+
+    Few large ones are kept: each is some ten thousand values, and Python's garbage collector looks at all that are
+    kept, which took up to two seconds.
+    """
+    return (small_plan if len(structure.switches) <= SMALL else large_plan)(structure)
+
+
+def _plan(structure: Structure) -> Plan:
     writer = _PlanWriter(structure)
     while (axis := writer.next()) is not None:
         writer.eliminate(axis)
     layout = AxisLayout(structure.size, writer.eliminated)
     clusters = tuple(layout.cluster(words) for words in writer.clusters)
     return Plan(clusters, writer.width, writer.entries, writer.stored, writer.peak)
+
+
+small_plan, large_plan = lru_cache(maxsize=256)(_plan), lru_cache(maxsize=4)(_plan)
 
 
 class _PlanWriter:

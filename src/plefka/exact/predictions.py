@@ -46,7 +46,8 @@ class OfReduced(NamedTuple):
 
     @classmethod
     def of(cls, network: BeliefNetwork, evidence: Evidence, kept: np.ndarray, units: np.ndarray) -> "OfReduced":
-        reduced = list(reductions(EXACT, network, evidence, prune=True, keep_barren=False, kept=kept))
+        asked = evidence._replace(wanted=units)
+        reduced = list(reductions(EXACT, network, asked, prune=True, keep_barren=False, kept=kept))
         return cls(reduced, sum(planned_sum(part).seconds for _, reduction in reduced for part in reduction.parts))
 
     def means(self, network: BeliefNetwork, evidence: Evidence, units: np.ndarray, dtype: str) -> np.ndarray:
@@ -199,7 +200,7 @@ class _Planner:
         self.network, self.evidence, self.barren, self.left = network, evidence, barren, limit
         self.edges = EdgeList.of(network.storage)
         self.way = OfReduced if families_of(network) is None else OfFamilies
-        self.informed = np.asarray(evidence.informed).any(axis=0)
+        self.informed = np.asarray(evidence.informed).T
         self.groups: list[BarrenGroup] = []
         self.covered = np.zeros(len(barren), bool)
         self.out_of_reach = np.zeros(len(barren), bool)
@@ -232,13 +233,15 @@ class _Planner:
         return self._sum(np.zeros(len(self.barren), bool))[1].seconds
 
     def _sum(self, kept: np.ndarray) -> tuple[np.ndarray, OfReduced | OfFamilies]:
-        units = relevant(self.edges, (kept | self.informed)[:, None]).all(axis=1)
+        """The units (units, rows) that a sum is over in each row, and the sum."""
+        summed = relevant(self.edges, kept[:, None] | self.informed)
+        units = summed.any(axis=1)
         self.left -= PLANNING * units.sum()
-        return units, self.way.of(self.network, self.evidence, kept, units)
+        return summed, self.way.of(self.network, self.evidence, kept, units)
 
     def _group(self, some: np.ndarray) -> BarrenGroup:
-        units, found = self._sum(np.isin(np.arange(self.edges.size), some))
-        return BarrenGroup(units & self.barren, found)
+        summed, found = self._sum(np.isin(np.arange(self.edges.size), some))
+        return BarrenGroup(summed.all(axis=1) & self.barren, found)
 
     def _below(self, some: np.ndarray) -> np.ndarray:
         """These units, and all that depend on them."""

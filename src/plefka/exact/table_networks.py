@@ -3,7 +3,6 @@
 This is the way of networks that came in tables, and of units of different kinds with few parents.
 """
 
-import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -22,24 +21,19 @@ from plefka.networks.evidence import Evidence
 from plefka.networks.network import Network
 from plefka.networks.units import units_of
 from plefka.reduction.reduce import reduce
+from plefka.runtime.once import once
 
 if TYPE_CHECKING:
     from plefka.exact.exact_method import Exact
 
 Family = tuple[tuple[int, ...], np.ndarray]  # a unit and its parents, and ln P(unit | parents), an axis for each
-_remembered: dict[int, tuple[weakref.ref, "list[Family] | None"]] = {}
 
 
 def families_of(network: BeliefNetwork) -> list[Family] | None:
     """Of all units, listed once; None for a network that has no tables, or too large ones."""
     if network.given_tables is None and network.conditionals is None:
         return None
-    key = id(network)
-    known = _remembered.get(key)
-    if known is None or known[0]() is not network:
-        watch = weakref.ref(network, lambda _: _remembered.pop(key, None))
-        known = _remembered[key] = (watch, _families(network))
-    return known[1]
+    return once(network, families_of, lambda: _families(network))
 
 
 def _families(network: BeliefNetwork) -> list[Family] | None:

@@ -34,7 +34,7 @@ from plefka.methods.status import CONVERGED, IMPOSSIBLE
 from plefka.networks.evidence import Evidence
 from plefka.progress import progress
 from plefka.reduction.question import Question
-from plefka.reduction.recovery import reductions
+from plefka.reduction.recovery import posterior_of_part, reductions
 from plefka.sampling.findings.exact_share import affordable
 from plefka.sampling.sampling_methods import Findings
 
@@ -51,6 +51,7 @@ NEVER_SUMMED = (
 RATE = 2e8  # how much work a second holds
 NOT_CHECKED = "was not checked, as arviz-stats is not installed (pip install 'plefka[sampling]')"
 FORBIDDEN = "exact was forbidden"
+USABLE = (CONVERGED, IMPOSSIBLE)  # statuses of an answer
 CHECKING, LONGEST_CHECK = 1e-3, 10  # seconds of a check for each unit of a network, and budgets that it may take
 TOO_LONG = "was not checked, as that would take about {:.0f} s"
 
@@ -189,8 +190,12 @@ class OneRow:
         return list(reductions(parse_method(FIRST), rows.network, given, prune=rows.prune))
 
     @property
+    def parts(self) -> list["Part"]:
+        return [part for _, reduction in self.reduced for part in reduction.parts]
+
+    @property
     def questions(self) -> list[Question]:
-        return [part.question for _, reduction in self.reduced for part in reduction.parts]
+        return [part.question for part in self.parts]
 
     def by_findings(self) -> tuple[Posterior, Method] | None:
         """Some findings exactly and the others by draws; None where that does not apply or too few carry weight."""
@@ -200,10 +205,13 @@ class OneRow:
             return None
         chosen, rows = Findings("findings", k=k), self.rows
         try:
-            found = of_reduced(chosen, self.reduced, rows.network, rows.evidence, rows.dtype)
+            known = {part: posterior_of_part(chosen, part, rows.dtype) for part in self.parts}
         except PlefkaError:
             return None
-        return (found, chosen) if found.status[0] in (CONVERGED, IMPOSSIBLE) else None
+        if not all(np.isin(posterior.status, USABLE).all() for posterior in known.values()):
+            return None  # and all other units are not predicted from it, which takes longer than to find it
+        found = of_reduced(chosen, self.reduced, rows.network, rows.evidence, rows.dtype, known=known)
+        return (found, chosen) if found.status[0] in USABLE else None
 
     @property
     def first(self) -> Method:

@@ -10,6 +10,7 @@ from plefka.methods.method import Method
 from plefka.methods.posterior import Posterior
 from plefka.networks.evidence import Evidence
 from plefka.networks.network import Network
+from plefka.reduction.part import Part
 from plefka.reduction.recovery import of_reduction, reductions
 from plefka.reduction.reduce import Reduction
 
@@ -26,8 +27,14 @@ def solved(method: Method, network: Network, evidence: Evidence, *, prune: bool,
 
 
 def of_reduced(
-    method: Method, reduced: Iterable[tuple[np.ndarray, Reduction]], network: Network, evidence: Evidence, dtype: str
+    method: Method,
+    reduced: Iterable[tuple[np.ndarray, Reduction]],
+    network: Network,
+    evidence: Evidence,
+    dtype: str,
+    *,
+    known: dict[Part, Posterior] | None = None,
 ) -> Posterior:
     """Of rows that are reduced already; barren units whose parents depend on each other are summed over with these."""
-    found = of_reduction(method, reduced, network, evidence, dtype)
+    found = of_reduction(method, reduced, network, evidence, dtype, known=known)
     return improved(cast(Any, network), evidence, found, dtype) if found.about.knows_parents.any() else found

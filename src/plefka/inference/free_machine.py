@@ -4,7 +4,6 @@ The latter is computed once for each machine and method, and kept as long as the
 of JAX it is computed each time.
 """
 
-import weakref
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import jax.numpy as jnp
@@ -16,12 +15,11 @@ from plefka.methods.status import CONVERGED
 from plefka.networks.evidence import Evidence
 from plefka.networks.network import Network
 from plefka.runtime.late_binding import INFER, supplied
+from plefka.runtime.once import once
 from plefka.runtime.precision import is_traced
 
 if TYPE_CHECKING:
     from plefka.inference.solution import Solution
-
-_known: dict[int, tuple[weakref.ref, dict[tuple[Method, bool], Any]]] = {}
 
 
 class Free(NamedTuple):
@@ -54,14 +52,7 @@ def _free(solution: "Solution") -> Free:
 def _free_of(machine: Network, method: Method, *, prune: bool) -> Free:
     if is_traced(machine):  # its numbers must not outlive their trace
         return _computed(machine, method, prune)
-    key = id(machine)
-    known = _known.get(key)
-    if known is None or known[0]() is not machine:
-        known = _known[key] = (weakref.ref(machine, lambda _: _known.pop(key, None)), {})
-    found = known[1].get((method, prune))
-    if found is None:
-        found = known[1][method, prune] = _computed(machine, method, prune)
-    return found
+    return once(machine, (log_partition_of_free, method, prune), lambda: _computed(machine, method, prune))
 
 
 def _computed(machine: Network, method: Method, prune: bool) -> Free:

@@ -86,7 +86,7 @@ def start(question: Question) -> Any:
     free, storage, xp = question.free, question.storage, namespace(question.free)
     z = free * storage.map_weights(lambda w: w * abs(w)).neighbour_sums(xp)(free * 1.0)
     z = z + EVEN * free * (abs(z).max(axis=0) == 0)
-    shift = storage.map_weights(abs).neighbour_sums(xp)(free * 1.0).max(axis=0, initial=0.0)
+    shift = (free * storage.map_weights(abs).neighbour_sums(xp)(free * 1.0)).max(axis=0, initial=0.0)
     product = storage.neighbour_sums(xp)
 
     def turned(_, z):

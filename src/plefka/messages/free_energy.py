@@ -13,6 +13,7 @@ ln Z is stationary in the messages: its derivatives are those at fixed messages.
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from plefka.averages.parents import Parents
 from plefka.messages.unit_factors import Chances, Messages, Rows, UnitFactors, Units
@@ -24,7 +25,7 @@ def log_likelihood(factors: UnitFactors, messages: Messages) -> tuple[Rows, Unit
     question, beliefs = factors.question, factors.beliefs(messages)
     cavities = factors.cavities(messages, beliefs)
     parents = [Parents.of_log_odds(cavity) for cavity in cavities]
-    factors = _off_poles(factors, factors.chances(parents).on)
+    factors = _off_poles(factors, parents)
     chances = factors.chances(parents)
     theta, from_below = beliefs.total, beliefs.without(messages.own)
     on = theta > 0
@@ -49,9 +50,11 @@ def _bias_slope(chances: Chances, from_below: Units, log_sums: Units) -> Units:
     return jax.lax.stop_gradient(jnp.where(jnp.isfinite(found), found, 0.0))
 
 
-def _off_poles(factors: UnitFactors, log_on: Units) -> UnitFactors:
+def _off_poles(factors: UnitFactors, parents: list[Parents]) -> UnitFactors:
     """Where a unit cannot be on, ln F has a pole: a field that small changes nothing, and keeps all slopes finite."""
-    h = factors.question.model.h
-    above = factors.question.model.activation.off_poles(h) - h
-    raised = h + jax.lax.stop_gradient(jnp.where(jnp.isneginf(log_on), above, 0.0))
+    h, f = factors.question.model.h, factors.question.model.activation
+    if np.isinf(f.domain).all():  # there is no pole at any field
+        return factors
+    excluded = jnp.isneginf(factors.chances(parents).on)
+    raised = h + jax.lax.stop_gradient(jnp.where(excluded, f.off_poles(h) - h, 0.0))
     return eqx.tree_at(lambda f: f.question.model.h, factors, raised)

@@ -19,6 +19,7 @@ from plefka.networks.activations import AnyArray
 from plefka.networks.propagation import map_edges_up, settled_along
 from plefka.networks.storage import Products, Storage
 from plefka.networks.topological_sweep import Order
+from plefka.runtime.once import once
 
 CERTAIN_WEIGHT = 1e30  # an infinite weight as a number: no other sum comes near it, and 0 times it is 0
 
@@ -39,8 +40,8 @@ class EdgeList:
 
     @classmethod
     def of(cls, storage: Storage) -> "EdgeList":
-        """All edges of a network, or of the networks of a stack, each of which is a row."""
-        return cls(*storage.edge_list(), storage.size)
+        """All edges of a network, or of the networks of a stack, each of which is a row; listed and ordered once."""
+        return once(storage, cls, lambda: cls(*storage.edge_list(), storage.size))
 
     def take(self, edges: AnyArray) -> "EdgeList":
         """Some of the edges."""
@@ -48,8 +49,9 @@ class EdgeList:
 
     def of_rows(self, rows: Any) -> "EdgeList":
         """The same edges with the weights of some rows, where each row has its own."""
-        weight = self.weight if self.weight.shape[1] == 1 else self.weight[:, rows]
-        return EdgeList(self.child, self.parent, weight, self.size)
+        if self.weight.shape[1] == 1:
+            return self
+        return EdgeList(self.child, self.parent, self.weight[:, rows], self.size)
 
     def down(self, function: Callable, children: tuple = (), parents: tuple = ()) -> np.ndarray:
         """sum_j function(w_ij, terms of child i..., terms of parent j...) for every unit i."""

@@ -1,8 +1,6 @@
 """What is listed of sparse edges once, before anything is computed: tables of parents, and pairs of units."""
 
-import weakref
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -15,18 +13,6 @@ from plefka.networks.storage import Table
 TABLE_WIDTHS = (2, 5, 12, 32)  # and twice that, and so on: few of them, as each is compiled by itself
 SUMMED_WIDTHS = (2, 5, 8, 12, 16, 32)  # where states of parents are summed over: no wider than a table can be
 FEW_PAIRS = 2**16
-
-_remembered: dict[tuple, tuple[weakref.ref, Any]] = {}
-
-
-def listed_once(listing: Callable, child: Index, parent: Index, *settings: Any) -> Any:
-    """listing(child, parent, *settings), which depends on the edges alone, for as long as these live."""
-    key = (id(child), listing, settings)
-    known = _remembered.get(key)
-    if known is None or known[0]() is not child:
-        watch = weakref.ref(child, lambda _: _remembered.pop(key, None))
-        known = _remembered[key] = (watch, listing(np.asarray(child), np.asarray(parent), *settings))
-    return known[1]
 
 
 class EdgeTable(eqx.Module):

@@ -15,10 +15,11 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Array
 
-from plefka.networks.edge_lists import TABLE_WIDTHS, EdgeTables, UnitPairs, list_pairs, list_tables, listed_once
+from plefka.networks.edge_lists import TABLE_WIDTHS, EdgeTables, UnitPairs, list_pairs, list_tables
 from plefka.networks.incidence import Incidence
 from plefka.networks.open_edges import ListedEdges, OpenEdges, Side, not_listed
 from plefka.networks.storage import Products, Storage
+from plefka.runtime.once import once
 from plefka.runtime.precision import is_traced
 
 MANY = 2**21  # edges times rows, from which buckets are worth their compilation
@@ -89,11 +90,12 @@ class Edges(Storage):
     def prepared(self, *, pairs: bool = False, tables: bool = False) -> "Edges":
         if is_traced(self.child.unit):
             return self
-        edges = (self.child.unit, self.parent.unit, self.size)
+        owner, edges = self.child.unit, (*self.ends(), self.size)
         if pairs and self.listed_pairs is None:
-            self = replace(self, listed_pairs=listed_once(list_pairs, *edges))
+            self = replace(self, listed_pairs=once(owner, list_pairs, lambda: list_pairs(*edges)))
         if tables and self.listed_tables is None:
-            self = replace(self, listed_tables=listed_once(list_tables, *edges, self.widths))
+            listed = once(owner, (list_tables, self.widths), lambda: list_tables(*edges, self.widths))
+            self = replace(self, listed_tables=listed)
         return self
 
     @property
@@ -129,6 +131,5 @@ class Edges(Storage):
     def along(self, function):
         return function(np.asarray(self.child.unit), np.asarray(self.parent.unit))
 
-    def union(self) -> sp.csr_array:
-        child, parent = np.asarray(self.child.unit), np.asarray(self.parent.unit)
-        return self._sparse(np.ones(len(child)), child, parent)
+    def ends(self) -> tuple[np.ndarray, np.ndarray]:
+        return np.asarray(self.child.unit), np.asarray(self.parent.unit)

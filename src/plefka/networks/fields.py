@@ -46,5 +46,8 @@ def field_weights(storage: Storage, network: int) -> Any:
     """The weights of one network as a matrix of NumPy or SciPy to be multiplied with states."""
     child, parent, weight = storage.edge_list()
     values = np.minimum(weight[:, network if weight.shape[1] > 1 else 0], CERTAIN_STATE)
-    W = sp.csr_array((values, (child, parent)), shape=(storage.size, storage.size))
-    return W.toarray() if storage.size <= SMALL_NETWORK else W
+    if storage.size > SMALL_NETWORK:
+        return sp.csr_array((values, (child, parent)), shape=(storage.size, storage.size))
+    W = np.zeros((storage.size, storage.size))
+    W[child, parent] = values
+    return W

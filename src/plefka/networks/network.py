@@ -10,9 +10,10 @@ from plefka.errors import InvalidEvidence, nearest
 from plefka.networks.activations import Activation
 from plefka.networks.arguments import positions
 from plefka.networks.storage import Storage
+from plefka.runtime.plain_module import PlainModule
 
 
-class Network(eqx.Module):
+class Network(PlainModule):
     """A network of binary units, or a stack of them with a leading axis, that `infer` takes."""
 
     storage: eqx.AbstractVar[Storage]

@@ -210,9 +210,13 @@ class Storage(PlainModule):
         matrices = [self._sparse(w, child, parent) for w in weight.T]
         return matrices[0] if self.stack is None else matrices
 
+    def ends(self) -> tuple[np.ndarray, np.ndarray]:
+        """Child and parent of all edges that any network of a stack has."""
+        return self.edge_list()[:2]
+
     def union(self) -> sp.csr_array:
         """Where any network of a stack has an edge."""
-        child, parent, _ = self.edge_list()
+        child, parent = self.ends()
         return self._sparse(np.ones(len(child)), child, parent)
 
     def _sparse(self, values: np.ndarray, child: np.ndarray, parent: np.ndarray) -> sp.csr_array:
@@ -225,15 +229,15 @@ class Storage(PlainModule):
 
     def most_parents(self) -> int:
         """Of any unit."""
-        return int(np.diff(self.union().indptr).max(initial=0))
+        return int(np.bincount(self.ends()[0]).max(initial=0))
 
     def has_average(self) -> np.ndarray:
         """Which units are averaged over parents: those that have any, and others that are laid out beside them."""
-        return np.diff(self.union().indptr) > 0
+        return np.bincount(self.ends()[0], minlength=self.size) > 0
 
     def num_children(self) -> np.ndarray:
         """Of every unit; in a stack, all that it has in some network."""
-        return np.asarray(self.union().sum(axis=0)).ravel()
+        return np.bincount(self.ends()[1], minlength=self.size)
 
 
 def off_diagonal(H: Float[Array, "n n ..."]) -> Float[Array, "n n ..."]:

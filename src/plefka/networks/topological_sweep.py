@@ -81,14 +81,12 @@ class Sweep:
         level = levels(source, target, size)
         is_acyclic = level is not None
         level = (np.bincount(target, minlength=size) > 0) * 1 if level is None else level
-        units, edges = np.argsort(level, kind="stable"), np.lexsort((target, level[target]))
-        numbers = np.arange(level.max(initial=0) + 2)
-        unit_bounds = np.searchsorted(level[units], numbers)
-        edge_bounds = np.searchsorted(level[target][edges], numbers)
+        units, unit_bounds = np.argsort(level, kind="stable"), _bounds(np.bincount(level, minlength=1))
         place = np.empty(size, int)
         place[units] = np.arange(size)
-        first = np.searchsorted(place[target[edges]], np.arange(size))
-        return cls(units, unit_bounds, edges, edge_bounds, source[edges], first, is_acyclic)
+        edges = np.argsort(place[target], kind="stable")
+        first = _bounds(np.bincount(place[target], minlength=size))
+        return cls(units, unit_bounds, edges, first[unit_bounds], source[edges], first[:-1], is_acyclic)
 
     @property
     def num_levels(self) -> int:
@@ -149,13 +147,18 @@ def _of_no_edge(edge: Callable, values: np.ndarray, sources: tuple) -> tuple[flo
     return tuple(0.0 for _ in edge(np, values[:0], values[:0], *(z[:0] for z in sources)))
 
 
+def _bounds(counts: np.ndarray) -> np.ndarray:
+    """Where each of these many begins, one behind the other, and where the last one ends."""
+    return np.concatenate([[0], np.cumsum(counts)])
+
+
 def levels(source: np.ndarray, target: np.ndarray, size: int) -> np.ndarray | None:
     """(units,): how many edges the longest path to each unit has; None where there is a cycle."""
     waiting = np.bincount(target, minlength=size)
     order = np.argsort(source, kind="stable")
     targets, counts = target[order], np.bincount(source, minlength=size)
     starts = np.cumsum(counts) - counts
-    level, ready, done = np.zeros(size, int), np.flatnonzero(waiting == 0), 0
+    level, last, ready, done = np.zeros(size, int), np.zeros(size, int), np.flatnonzero(waiting == 0), 0
     for number in range(DEEP):
         if not len(ready):
             break
@@ -163,9 +166,9 @@ def levels(source: np.ndarray, target: np.ndarray, size: int) -> np.ndarray | No
         times = counts[ready]
         within = np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times)
         reached = targets[np.repeat(starts[ready], times) + within]
-        reached, times = np.unique(reached, return_counts=True)
-        waiting[reached] -= times
-        ready = reached[waiting[reached] == 0]
+        np.subtract.at(waiting, reached, 1)
+        last[reached] = np.arange(len(reached))
+        ready = reached[(waiting[reached] == 0) & (last[reached] == np.arange(len(reached)))]  # each of them once
     else:
         return _levels_one_by_one(level, ready, waiting, targets, starts, counts, size - done)
     return level if done == size else None

@@ -15,6 +15,7 @@ except ImportError as error:
     raise MissingExtra("jinja2", "data", "the report of an experiment") from error
 
 HERE = Path(__file__).parent
+LONG = 16  # letters, from which on a number with a remark may be broken into lines
 WIDE = 6  # inches, from which on a drawing gets more room
 
 
@@ -32,8 +33,13 @@ def page(title: str, about: Sequence[str], sections: Sequence[Section], footer: 
 
 def _column_kinds(table: ReportTable) -> list[Markup]:
     """The class of every column, for the style sheet."""
-    numeric = [any(column) and all(map(_is_number, column)) for column in zip(*table.rows, strict=True)]
-    return [Markup(' class="number"' if number else "") for number in numeric] or [Markup()] * len(table.header)
+    return [_column_kind(column) for column in zip(*table.rows, strict=True)] or [Markup()] * len(table.header)
+
+
+def _column_kind(column: Sequence[str]) -> Markup:
+    if not any(column) or not all(map(_is_number, column)):
+        return Markup()
+    return Markup(' class="number long"' if max(map(len, column)) > LONG else ' class="number"')
 
 
 def _is_number(text: str) -> bool:

@@ -68,7 +68,7 @@ def with_summed(
     if not left.summed.any():
         return S
     edges, counted = given.edges, left.counted | left.summed
-    roots = Roots.at(left.h, given, counted, left.summed)
+    roots = Roots.of(given, left)
     live = edges.take(given.has_nonlinear_energy(counted)[edges.child].any(axis=1))
     live = live.take((left.summed[live.parent] & given.has_nonlinear_energy(counted)[live.child]).any(axis=1))
     fields = StateFields(edges, left.h, given.activation).of(np.nan_to_num(S))  # with the average of the summed parents

@@ -62,21 +62,24 @@ def reduce_belief(
     known = np.asarray(evidence.rows, float).T
     tilt = np.zeros(known.shape) if evidence.tilt is None else np.asarray(evidence.tilt, float).T
     sure = certain(edges, h, network.activation, known)
-    named = kept if np.ndim(kept) else None
+    named, wanted = kept if np.ndim(kept) else None, evidence.wanted
     if not evidence.batched:
         _refuse_impossible(network, sure, np.arange(network.size), evidence.rows[0])
     if not prune:
         given = Given(edges, h, network.activation, known, tilt)
         decided = np.isnan(known) & ~np.isnan(sure.known)  # units that stay free: their other state is not excluded
         sure = sure._replace(loose=sure.loose | decided)
-        return Together(network.storage, given, sure, whole(given), None, observed_tilt(given), named=named)
+        return Together(
+            network.storage, given, sure, whole(given), None, observed_tilt(given), named=named, wanted=wanted
+        )
     given = Given(edges, h, network.activation, np.where(sure.impossible, known, sure.known), tilt)
     left = reduced(given, keep_barren=keep_barren, kept=False if named is None else named[:, None])
     rest = remains(given, left)
     if not is_worth_it(given, rest):
-        return Together(network.storage, given, sure, left, None, left.constant + observed_tilt(given), named=named)
+        constant = left.constant + observed_tilt(given)
+        return Together(network.storage, given, sure, left, None, constant, named=named, wanted=wanted)
     found = cut(given, rest, layers_of(network))
-    return Together(network.storage, given, sure, left, found, rest.constant, rest.slope, named)
+    return Together(network.storage, given, sure, left, found, rest.constant, rest.slope, named, wanted=wanted)
 
 
 def _refuse_impossible(network: BeliefNetwork, sure: Certain, units: np.ndarray, row: np.ndarray) -> None:
@@ -102,9 +105,10 @@ def reduce_belief_question(question: Question, *, needs_slope: bool) -> "Togethe
     model = cast(BeliefModel, question.model)
     edges = EdgeList.of(question.storage)
     known = np.where(question.free, np.nan, question.values)
-    sure = certain(edges, model.h, model.activation, known)
+    absent = ~model.counted & ~question.free
+    sure = certain(edges, model.h, model.activation, known, absent)
     known = np.where(sure.impossible, known, sure.known)
-    given = Given(edges, model.h, model.activation, known, question.tilt, ~model.counted & ~question.free)
+    given = Given(edges, model.h, model.activation, known, question.tilt, absent)
     left = reduced(given)
     rest = remains(given, left)
     if not is_worth_it(given, rest):
@@ -128,17 +132,19 @@ class Together:
     slope: np.ndarray | None = None  # d ln P / dh of units that are part of the constant
     named: Any = None  # units (of the network) that a method names
     needs_slope: bool = False  # whether d ln P / dh is wanted for all units
+    wanted: Any = None  # (units,): those whose means are asked for, and all above them; None for all units
 
     @property
     def impossible(self) -> np.ndarray:
         """The rows that are seen to have probability zero."""
         return self.certain.impossible | np.isneginf(self.constant)
 
-    @property
+    @cached_property
     def barren(self) -> np.ndarray:
-        """The units (units, rows) that are hidden and that nothing known depends on."""
+        """The units (units, rows) that are hidden and wanted, and that nothing known depends on."""
         given, left = self.given, self.left
-        return given.hidden & ~left.counted & ~left.summed & ~np.asarray(given.absent)
+        found = given.hidden & ~left.counted & ~left.summed & ~np.asarray(given.absent)
+        return found if self.wanted is None else found & self.wanted[:, None]
 
     @property
     def edges(self) -> EdgeList:
@@ -195,27 +201,27 @@ class Together:
         means_of_summed, slope = recovered(given, left, slope)
         return np.where(left.summed, means_of_summed, full), slope
 
-    def barren_of(self, part: Part, wanted: Any = None) -> np.ndarray:
+    def barren_of(self, part: Part) -> np.ndarray:
         """The barren units (units, rows) that are wanted."""
-        return self.barren if wanted is None else self.barren & wanted[:, None]
+        return self.barren
 
     def certain_of(self, part: Part) -> np.ndarray:
         """The units (units, rows) whose state was observed, or follows from what was."""
         return ~self.given.hidden
 
-    def binds_barren(self, wanted: Any = None) -> np.ndarray:
+    @cached_property
+    def binds_barren(self) -> np.ndarray:
         """(rows,): whether any of them has parents that depend on each other."""
-        (part,) = self.parts
-        return binds_barren(self.given, self.left.counted | self.left.summed, self.barren_of(part, wanted))
+        return binds_barren(self.given, self.left.counted | self.left.summed, self.barren)
 
-    def predicted(self, part: Part, means: np.ndarray, *, by_field: bool, wanted: Any = None) -> np.ndarray:
+    def predicted(self, part: Part, means: np.ndarray, *, by_field: bool) -> np.ndarray:
         """The means (units, rows) with those of barren units that are wanted."""
-        given, barren = self.given, self.barren_of(part, wanted)
-        return predicted(given.edges, given.h, given.activation, means, barren, by_field=by_field)
+        given = self.given
+        return predicted(given.edges, given.h, given.activation, means, self.barren, by_field=by_field)
 
-    def averages(self, part: Part, draws: JointDraws, *, wanted: Any = None) -> Averages:
+    def averages(self, part: Part, draws: JointDraws) -> Averages:
         """Over draws of the question's states."""
-        given, barren, uniforms = self.given, self.barren_of(part, wanted), Uniforms(draws)
+        given, barren, uniforms = self.given, self.barren, Uniforms(draws)
         free, sums = (given.hidden & self.left.counted)[:, :, None], []
         for some in uniforms.chunks(barren.size):
             S = np.moveaxis(np.asarray(draws.states[some], float), 0, -1)

@@ -66,9 +66,11 @@ def reduce_by_row(network: BeliefNetwork, evidence: "Evidence", kept: Any) -> "B
     impossible[row[(sure.unexplained | sure.contradicted)[:, 0]]] = True
     known = np.where(impossible[row, None], known, sure.known)
     given = Given(flat, h, network.activation, known, tilt)
-    left = reduced(given, kept=False if np.ndim(kept) == 0 else np.asarray(kept)[unit, None])
+    named = False if np.ndim(kept) == 0 else np.asarray(kept)[unit, None]
+    left = reduced(given, keep_barren=True, kept=named)  # there are none: all are above what is known
     rest = remains(given, left, each_is_a_row=True)
-    return ByRow(network, edges, np.asarray(evidence.rows), row, unit, given, left, rest, sure, impossible, kept)
+    rows, wanted = np.asarray(evidence.rows), evidence.wanted
+    return ByRow(network, edges, rows, row, unit, given, left, rest, sure, impossible, kept, wanted)
 
 
 def _union(edges: EdgeList, informed: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -119,6 +121,7 @@ class ByRow:
     certain: Certain
     contradictory: np.ndarray  # (rows,)
     named: Any
+    wanted: Any  # (units of the network,): those whose means are asked for, and all above them; None for all units
 
     @cached_property
     def constant(self) -> np.ndarray:
@@ -232,14 +235,14 @@ class ByRow:
         out[at] = values[slot, column].reshape(len(at), out.shape[1])
         return out
 
-    def predicted(self, part: "Part", means: np.ndarray, *, by_field: bool, wanted: Any = None) -> np.ndarray:
+    def predicted(self, part: "Part", means: np.ndarray, *, by_field: bool) -> np.ndarray:
         """The means (units, rows) with those of barren units that are wanted, of the rows of one part."""
-        h, barren = np.asarray(self.network.bias, float)[:, None], self.barren_of(part, wanted)
+        h, barren = np.asarray(self.network.bias, float)[:, None], self.barren_of(part)
         return predicted(self.edges, h, self.network.activation, means, barren, by_field=by_field)
 
-    def averages(self, part: "Part", draws: JointDraws, *, wanted: Any = None) -> Averages:
+    def averages(self, part: "Part", draws: JointDraws) -> Averages:
         """Over draws of the question's states."""
-        barren, uniforms, h = self.barren_of(part, wanted), Uniforms(draws), np.asarray(self.network.bias, float)
+        barren, uniforms, h = self.barren_of(part), Uniforms(draws), np.asarray(self.network.bias, float)
         column, sums = np.full(len(self.rows), -1), []
         column[part.rows] = np.arange(len(part.rows))
         there, free = column[self.row] >= 0, self.given.hidden & self.left.counted
@@ -252,10 +255,10 @@ class ByRow:
             sums.append((*found, full.sum(axis=2)))
         return Averages.over(sums, uniforms.count)
 
-    def barren_of(self, part: "Part", wanted: Any = None) -> np.ndarray:
+    def barren_of(self, part: "Part") -> np.ndarray:
         """The barren units (units, rows) that are wanted, of the rows of one part."""
         shape = (len(self.rows), self.network.size)
-        barren = np.ones(shape, bool) if wanted is None else np.tile(wanted, (shape[0], 1))
+        barren = np.ones(shape, bool) if self.wanted is None else np.tile(self.wanted, (shape[0], 1))
         barren[self.row, self.unit] = False
         return barren[part.rows].T
 
@@ -265,7 +268,8 @@ class ByRow:
         certain[self.row, self.unit] = ~self.given.hidden[:, 0]
         return certain[part.rows].T
 
-    def binds_barren(self, wanted: Any = None) -> np.ndarray:
+    @property
+    def binds_barren(self) -> np.ndarray:
         """(rows,): whether any of them may have parents that depend on each other: in a large network, they may."""
         return np.ones(len(self.rows), bool)
 

@@ -28,8 +28,13 @@ class Certain(NamedTuple):
         return np.asarray((self.unexplained | self.contradicted).any(axis=0))
 
 
-def certain(edges: EdgeList, h: np.ndarray, activation: Activation, known: np.ndarray) -> Certain:
-    """What follows from the evidence; nothing does without a unit that has no leak or an edge that is certain."""
+def certain(
+    edges: EdgeList, h: np.ndarray, activation: Activation, known: np.ndarray, absent: np.ndarray | np.bool_ = np.False_
+) -> Certain:
+    """What follows from the evidence; nothing does without a unit that has no leak or an edge that is certain.
+
+    `absent`: (units, rows), units that are no part of a row. These are known to be 0, which says nothing of parents.
+    """
     linear, loose = activation.is_linear_off(h), _loose_tables(edges, h, activation, known)
     if not (linear & (h == 0)).any() and not np.isinf(edges.weight).any():
         nothing = np.zeros(known.shape, bool)
@@ -50,8 +55,8 @@ def certain(edges: EdgeList, h: np.ndarray, activation: Activation, known: np.nd
     def surely_on(xp, switches, known):
         return xp.where(known != known, xp.where(switches > 0, 1.0, 0.0), known)
 
-    hidden = np.isnan(known)
-    switched_off = sure.ascend(lambda xp, w, *_: np.isinf(w) * 1.0, off, (known, hidden * 1.0))
+    hidden, seen = np.isnan(known), np.where(absent, np.nan, known)
+    switched_off = sure.ascend(lambda xp, w, *_: np.isinf(w) * 1.0, off, (seen, hidden * 1.0))
     with_off = np.where(switched_off > 0, 0.0, known)
     own = with_off, np.broadcast_to(alone, known.shape) * 1.0
     may_be_on = causes.descend(lambda xp, w, on: (xp.where(w > 0, on, 0.0),), possibly_on, (), own)
@@ -59,7 +64,7 @@ def certain(edges: EdgeList, h: np.ndarray, activation: Activation, known: np.nd
     found = np.where(np.isnan(with_off) & (may_be_on == 0), 0.0, with_off)
     found = np.where(np.isnan(found) & (must_be_on == 1), 1.0, found)
     unexplained = (known == 1) & ~(alone | parents(causes, _positive, may_be_on))
-    contradicted = (known == 0) & parents(sure, np.isinf, must_be_on)
+    contradicted = (seen == 0) & parents(sure, np.isinf, must_be_on)
     open_ = np.isnan(found)
     return Certain(found, unexplained, contradicted, loose | (open_ & parents(sure, np.isinf, open_)))
 

@@ -14,6 +14,7 @@ from scipy.sparse.csgraph import connected_components
 from plefka.networks.edge_list import EdgeList
 from plefka.reduction.question import Question
 from plefka.reduction.summing import Given
+from plefka.runtime.once import once
 
 MEAN_ROUNDING = 1e-13  # of a mean, by which a further step may still change it where the answer is called exact
 
@@ -68,8 +69,10 @@ def _surplus(row: np.ndarray, one: np.ndarray, other: np.ndarray, shape: tuple[i
 
 def binds_barren(given: Given, relevant: Any, barren: np.ndarray) -> np.ndarray:
     """(rows,): whether any of the barren units (units, rows) has parents that depend on each other."""
-    binding = given.has_nonlinear_energy(relevant)
-    without, those = (_Graphs.of(given.edges, given.hidden, z).surplus() for z in (binding & ~barren, binding | barren))
+    binding, rows = given.has_nonlinear_energy(relevant), np.arange(barren.shape[1])
+    edges, uncertain = given.edges.of_rows(np.r_[rows, rows]), np.hstack([given.hidden, given.hidden])
+    both = _Graphs.of(edges, uncertain, np.hstack([binding & ~barren, binding | barren])).surplus()
+    without, those = np.split(both, 2)
     return those > without
 
 
@@ -138,10 +141,14 @@ def follow_exactly(edges: EdgeList, exact: np.ndarray, certain: np.ndarray, barr
 
 def have_several_parents(edges: EdgeList) -> np.ndarray:
     """(units,): those with several parents, and all below them; the others follow from the mean of a single unit."""
+    return once(edges, have_several_parents, lambda: _have_several_parents(edges))
+
+
+def _have_several_parents(edges: EdgeList) -> np.ndarray:
     several = (np.bincount(edges.child, minlength=edges.size) > 1)[:, None] * 1.0
 
     def unit(xp, above, several):
         return xp.where(above + several > 0, 1.0, 0.0)
 
-    shape = EdgeList(edges.child, edges.parent, edges.weight[:, :1], edges.size)
-    return shape.descend(lambda xp, w, found: (found,), unit, (), (several,))[:, 0] > 0
+    sweep = edges.order.downwards
+    return sweep.follow(lambda xp, w, found: (found,), unit, edges.weight[:, :1], (), (several,))[:, 0] > 0

@@ -217,7 +217,7 @@ class ReducedPairs:
         full[self.units] = np.where(self.free[self.units], found[self.layout.place], full[self.units])
         return full
 
-    def barren_of(self, part: Part, wanted: Any = None) -> np.ndarray:
+    def barren_of(self, part: Part) -> np.ndarray:
         """None: every unit counts."""
         return np.zeros(self.free.shape, bool)
 
@@ -225,7 +225,8 @@ class ReducedPairs:
         """Units that are known, and those without a free neighbour, whose mean is exact whatever the method."""
         return ~self.free
 
-    def binds_barren(self, wanted: Any = None) -> np.ndarray:
+    @property
+    def binds_barren(self) -> np.ndarray:
         return np.zeros(self.free.shape[1], bool)
 
     def predicted(self, part: Part, means: np.ndarray, **options: Any) -> np.ndarray:

@@ -1,6 +1,6 @@
 """From the answers of questions to an answer for all units of the network, row by row."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any, TypeAlias, cast
 
@@ -61,17 +61,34 @@ def of_reduction(
     network: Network,
     evidence: Evidence,
     dtype: str,
+    *,
+    known: dict[Part, Posterior] | None = None,
 ) -> Posterior:
-    """What the method finds for rows that are reduced already."""
+    """What the method finds for rows that are reduced already.
+
+    `known`: the posteriors of all parts, where they were computed before.
+    """
+    solve = (lambda part: posterior_of_part(method, part, dtype)) if known is None else known.__getitem__
     pieces = [
-        _of_chunk(method, reduction, network, evidence.take(_neighbours(rows)), dtype, rows[0])
+        _of_chunk(method, reduction, network, evidence.take(_neighbours(rows)), dtype, rows[0], solve)
         for rows, reduction in reduced
     ]
     return concatenated(pieces)
 
 
+def posterior_of_part(method: Method, part: Part, dtype: str) -> Posterior:
+    """What the method finds for the rows of a part, if anything is left to be found."""
+    return settled(part.question) or posterior_of(method, part, dtype=dtype)
+
+
 def _of_chunk(
-    method: Method, reduction: Reduction, network: Network, evidence: Evidence, dtype: str, first: int
+    method: Method,
+    reduction: Reduction,
+    network: Network,
+    evidence: Evidence,
+    dtype: str,
+    first: int,
+    solve: Callable[[Part], Posterior],
 ) -> Posterior:
     """What the method finds for some rows, of which `first` is the number of the first one."""
     count = len(evidence.rows)
@@ -81,15 +98,14 @@ def _of_chunk(
     (left_out, certain), (exact, drawn) = np.zeros((2, *evidence.rows.shape), bool), np.zeros((2, count), bool)
     means_error, abouts, by_field = np.full(evidence.rows.shape, np.nan), [], False
     for part in reduction.parts:
-        found = settled(part.question) or posterior_of(method, part, dtype=dtype)
-        rows = part.rows
+        found, rows = solve(part), part.rows
         G[rows], status[rows], residual[rows] = found.free_energy - part.constant, found.status, found.residual
         steps[rows], cycles[rows] = found.num_steps, found.num_cycles
         exact[rows] = exact_rows(part, found)
         drawn[rows], by_field = (found.about.draws is not None) & ~exact[rows], by_field or found.about.by_field
-        means[rows] = _all_means(reduction, part, found, evidence.wanted, exact[rows]).T
+        means[rows] = _all_means(reduction, part, found, exact[rows]).T
         abouts.append(_about_part(found.about, part, network, first, count))
-        left_out[rows], certain[rows] = reduction.barren_of(part, evidence.wanted).T, reduction.certain_of(part).T
+        left_out[rows], certain[rows] = reduction.barren_of(part).T, reduction.certain_of(part).T
         if found.about.error is not None:
             error[rows], means_error[rows] = found.about.error, _of_all_units(found.about.means_error, part, network).T
     np.clip(means, 0.0, 1.0, out=means)  # averages of ones may come out as 1 + 2e-16
@@ -106,7 +122,7 @@ def _of_chunk(
         exact[impossible], left_out[impossible] = True, False
     accuracy = of_rows(count, is_exact=exact, is_lower=is_bound & ~loose, is_upper=about.is_upper)
     depends = exact & left_out.any(axis=1)
-    depends = depends & reduction.binds_barren(evidence.wanted) if depends.any() else depends
+    depends = depends & reduction.binds_barren if depends.any() else depends
     predicted = left_out & ~(drawn | (exact & ~depends))[:, None]
     sure = certain | exact[:, None]
     if left_out.any():
@@ -150,9 +166,7 @@ def _of_all_units(values: np.ndarray, part: Part, network: Network) -> np.ndarra
     return full
 
 
-def _all_means(
-    reduction: Reduction, part: Part, found: Posterior, wanted: np.ndarray | None, exact: np.ndarray
-) -> np.ndarray:
+def _all_means(reduction: Reduction, part: Part, found: Posterior, exact: np.ndarray) -> np.ndarray:
     """Of all units of the network, (units, rows); of barren ones they are averaged over the components of a mixture.
 
     `exact`: (rows,), where that is not left to draws, nor to f at the mean field.
@@ -160,19 +174,19 @@ def _all_means(
     full, _ = reduction.restored(part, found.means, found.slope)
 
     def predict(part: Part, means: np.ndarray) -> np.ndarray:
-        averaged = reduction.predicted(part, means, by_field=False, wanted=wanted)
+        averaged = reduction.predicted(part, means, by_field=False)
         if not found.about.by_field or averaged is means or exact.all():
             return averaged
-        return np.where(exact, averaged, reduction.predicted(part, means, by_field=True, wanted=wanted))
+        return np.where(exact, averaged, reduction.predicted(part, means, by_field=True))
 
     predicted = predict(part, full)
     if predicted is full:
         return full
     if found.about.draws is not None:
         # By how much dependent parents matter: what is due to the means of the draws alone is known better without.
-        averages = reduction.averages(part, found.about.draws, wanted=wanted)
+        averages = reduction.averages(part, found.about.draws)
         corrected = np.clip(predicted + averages.chances - predict(part, averages.states), 0.0, 1.0)
-        return np.where(reduction.barren_of(part, wanted), np.where(exact, predicted, corrected), full)
+        return np.where(reduction.barren_of(part), np.where(exact, predicted, corrected), full)
     mixture = found.about.components or found.about.proposals
     if mixture is None:
         return predicted

@@ -7,20 +7,17 @@ exact, for ln P(evidence) and for the means: that of a unit that was summed out 
 its child (see `recovered`).
 """
 
-from typing import Any
-
-import equinox as eqx
+from typing import Any, NamedTuple
 
 from plefka.networks.activations import Activation, AnyArray, namespace
 from plefka.networks.edge_list import CERTAIN_WEIGHT, alike
-from plefka.runtime.plain_module import PlainModule
 
 LEAST = -1e10  # stands for ln 0: exp of it is 0, and differences of two of them are numbers
 FAINT = 1e-30  # a field below it, which float32 has as well, is left to the sums, as these are in logarithms
 CANCELLED = 1e-6  # and so is one of which inhibiting parents may leave less than this part, as rounding is all there is
 
 
-class Reduced(PlainModule):
+class Reduced(NamedTuple):
     """What is left of a network when units are summed out; arrays are (units, rows).
 
     A unit that was summed out counts as off from then on, and has no energy.
@@ -32,7 +29,7 @@ class Reduced(PlainModule):
     counted: AnyArray  # whose energy still counts
 
 
-class Given(PlainModule):
+class Given(NamedTuple):
     """A network with what is known of its units; arrays are (units, rows), of the namespace of the edges."""
 
     edges: Any  # EdgeList, or TracedEdges inside a trace
@@ -68,6 +65,13 @@ class Given(PlainModule):
     def off(self, counted: AnyArray) -> AnyArray:
         """1 where a unit that counts was observed off."""
         return (counted & (self.known == 0) & self.linear) * 1.0
+
+
+class Around(NamedTuple):
+    """What known units say of each unit, whichever are summed out."""
+
+    shift: AnyArray  # what known parents add to its field
+    tilt: AnyArray  # what soft evidence and children that are off add to its log-odds
 
 
 def reduced(given: Given, *, keep_barren: bool = False, kept: Any = False) -> Reduced:
@@ -131,23 +135,27 @@ def _summed(given: Given, candidate: AnyArray) -> AnyArray:
 
 def _without(given: Given, counted, candidate) -> Reduced:
     """Leaks and a constant in the place of the units that are summed out."""
+    around = _around(given, counted)
 
     def without(kept):
         summed = _summed(given, candidate & ~kept)
-        return Reduced(_leaks(given, counted, summed), summed[0] * 0.0, summed, counted & ~summed)
+        h = _leaks(given, counted, summed, around)
+        return h, summed, Roots.at(h, given, around, summed)
 
-    found = given.edges.attempted(without, lambda found: _into_faint(given, found), candidate & False)
-    return eqx.tree_at(lambda r: r.constant, found, log_sums(given, found).sum(0))
+    def fails(found):
+        return _into_faint(given, counted, around, *found)
+
+    h, summed, roots = given.edges.attempted(without, fails, candidate & False)
+    return Reduced(h, given.xp.where(summed, roots.log_sum, 0.0).sum(0), summed, counted & ~summed)
 
 
-def _into_faint(given: Given, left: Reduced) -> AnyArray:
+def _into_faint(given: Given, counted, around: Around, h, summed, roots: "Roots") -> AnyArray:
     """Units that were summed into a child whose field is then too small, for some states of its other parents."""
-    xp, edges, h, summed, counted = given.xp, given.edges, left.h, left.summed, left.counted | left.summed
-    roots = Roots.at(h, given, counted, summed)
+    xp, edges = given.xp, given.edges
     states = xp.where(given.hidden, 0.0, given.known)
     free = (given.hidden & ~summed) * 1.0
     inhibited = edges.down(lambda w, on: xp.minimum(times(w), 0.0) * on, (), (xp.maximum(states, given.hidden * 1.0),))
-    lowest = h + edges.down(times, (), (states,)) + edges.down(lambda w, free: xp.minimum(w, 0.0) * free, (), (free,))
+    lowest = h + around.shift + edges.down(lambda w, free: xp.minimum(w, 0.0) * free, (), (free,))
     faint = (lowest < FAINT) | (lowest < -CANCELLED * inhibited)
     live = given.has_nonlinear_energy(counted) & faint
     return summed & (roots.log_p > LEAST) & (edges.up(is_edge, live * 1.0) > 0)
@@ -155,13 +163,11 @@ def _into_faint(given: Given, left: Reduced) -> AnyArray:
 
 def log_sums(given: Given, left: Reduced) -> Any:
     """What each unit that was summed out has left behind, (units, rows)."""
-    roots = Roots.at(left.h, given, left.counted | left.summed, left.summed)
-    return given.xp.where(left.summed, roots.log_sum, 0.0)
+    return given.xp.where(left.summed, Roots.of(given, left).log_sum, 0.0)
 
 
-def _leaks(given: Given, counted, summed) -> AnyArray:
+def _leaks(given: Given, counted, summed, around: Around) -> AnyArray:
     """The biases of all units, with what the roots above them that are summed out add."""
-    shift, tilt = _around(given, counted)
 
     def added(xp, w, h, shift, tilt, summed):
         log_p, log_not_p, _ = _root(xp, h + shift, tilt, summed)
@@ -171,7 +177,7 @@ def _leaks(given: Given, counted, summed) -> AnyArray:
         return (h + live * inhibited) + live * explained  # from the lowest upwards, so that nothing cancels
 
     live = given.has_nonlinear_energy(counted) * 1.0
-    return given.edges.descend(added, bias, (shift, tilt, summed * 1.0), (given.h, live))
+    return given.edges.descend(added, bias, (*around, summed * 1.0), (given.h, live))
 
 
 def _inhibited(xp, w, log_p):
@@ -195,10 +201,9 @@ def _explained(xp, w, log_p, log_not_p):
     return xp.where(none, 0.0, xp.where(much, large, little))
 
 
-def _around(given: Given, counted) -> tuple[AnyArray, AnyArray]:
-    """What known parents add to a field, and what soft evidence and children that are off add to the log-odds."""
+def _around(given: Given, counted) -> Around:
     states = given.xp.where(given.hidden, 0.0, given.known)
-    return given.edges.down(times, (), (states,)), given.tilt - given.edges.up(times, given.off(counted))
+    return Around(given.edges.down(times, (), (states,)), given.tilt - given.edges.up(times, given.off(counted)))
 
 
 def _root(xp, x, tilt, summed):
@@ -218,7 +223,7 @@ def _log_on(xp, x):
     return xp.where(small, near, xp.log1p(-xp.exp(-xp.where(small, 1.0, x))))
 
 
-class Roots(PlainModule):
+class Roots(NamedTuple):
     """Units that are summed out, as they are without their live child; all others are off."""
 
     x: AnyArray  # 1 where a unit cannot be on
@@ -227,11 +232,15 @@ class Roots(PlainModule):
     log_sum: AnyArray  # ln of the sum over both states
 
     @classmethod
-    def at(cls, h, given: Given, counted, summed) -> "Roots":
+    def of(cls, given: Given, left: Reduced) -> "Roots":
+        """Those of a network that was reduced."""
+        return cls.at(left.h, given, _around(given, left.counted | left.summed), left.summed)
+
+    @classmethod
+    def at(cls, h, given: Given, around: Around, summed) -> "Roots":
         """With what soft evidence and children that are off say."""
-        shift, tilt = _around(given, counted)
-        x = h + shift
-        return cls(given.xp.where(summed & (x > 0), x, 1.0), *_root(given.xp, x, tilt, summed))
+        x = h + around.shift
+        return cls(given.xp.where(summed & (x > 0), x, 1.0), *_root(given.xp, x, around.tilt, summed))
 
 
 def times(w, value=1.0) -> Any:
@@ -248,7 +257,7 @@ def recovered(given: Given, left: Reduced, slope: Any) -> tuple[Any, Any]:
     """
     xp, summed = given.xp, left.summed
     counted = left.counted | summed
-    roots = Roots.at(left.h, given, counted, summed)
+    roots = Roots.of(given, left)
     known = xp.where(xp.isfinite(slope) & ~summed, slope, 0.0)
     live = given.has_nonlinear_energy(counted) * 1.0
     p = xp.exp(roots.log_p)

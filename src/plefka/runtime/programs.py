@@ -7,7 +7,6 @@ float64 or float32 whatever the user's JAX settings are.
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import jax
@@ -36,33 +35,38 @@ class Program:
 
     def __call__(self, *arguments: Any, work: int, dtype: str = "float64", **static: Any) -> Any:
         """`work`: how many numbers a step of the program works on."""
-        with precision(dtype):
-            numbers = jax.tree.map(partial(_as_array, dtype=np.dtype(dtype)), arguments)
-            compiled = self._compiled(numbers, work > BRIEF, dtype, static)
-            return to_numpy(compiled(*numbers))
-
-    def _compiled(self, arguments: tuple, optimised: bool, dtype: str, static: dict) -> Callable:
         leaves, structure = jax.tree.flatten(arguments)
+        leaves = [_as_array(leaf, np.dtype(dtype)) for leaf in leaves]
+        with precision(dtype):
+            compiled = self._compiled(leaves, structure, work > BRIEF, dtype, static)
+            return to_numpy(compiled(*leaves))
+
+    def _compiled(self, leaves: list, structure: Any, optimised: bool, dtype: str, static: dict) -> Callable:
+        """For leaves of these shapes, of arguments of this structure."""
         shapes = tuple((leaf.shape, leaf.dtype) for leaf in leaves)
         key = (self.function, structure, shapes, optimised, dtype, tuple(sorted(static.items())))
         with _lock:
             own = _locks.setdefault(key, threading.Lock())
         try:
             with own:  # other programs are compiled meanwhile
-                compiled = _kept.get(key) or self._compile(arguments, optimised, static)
+                compiled = _kept.get(key) or self._compile(leaves, structure, optimised, static)
                 _keep(key, compiled)
                 return compiled
         finally:
             _locks.pop(key, None)
 
-    def _compile(self, arguments: tuple, optimised: bool, static: dict) -> Callable:
+    def _compile(self, leaves: list, structure: Any, optimised: bool, static: dict) -> Callable:
         options = {} if optimised else QUICK_TO_COMPILE
-        folder = folder_in_use()
+        folder, arguments = folder_in_use(), jax.tree.unflatten(structure, leaves)
         if folder is not None and (kept := exported(folder, self.function, arguments, static)):
-            flat = jax.jit(kept.call).lower(*jax.tree.leaves(arguments)).compile(compiler_options=options)
-            return lambda *arrays: jax.tree.unflatten(kept.structure, flat(*jax.tree.leaves(arrays)))
+            flat = jax.jit(kept.call).lower(*leaves).compile(compiler_options=options)
+            return lambda *leaves: jax.tree.unflatten(kept.structure, flat(*leaves))
+
         # A function of its own, with which all that JAX remembers of tracing it goes away.
-        return jax.jit(lambda *arrays: self.function(*arrays, **static)).lower(*arguments).compile(options)
+        def of_leaves(*leaves: Any) -> Any:
+            return self.function(*jax.tree.unflatten(structure, leaves), **static)
+
+        return jax.jit(of_leaves).lower(*leaves).compile(options)
 
 
 def _keep(key: tuple, compiled: Callable) -> None:

@@ -4,7 +4,6 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -12,9 +11,10 @@ from jaxtyping import Array, Float
 from plefka.networks.activations import Activation
 from plefka.networks.storage import Storage
 from plefka.reduction.question import Question
+from plefka.runtime.plain_module import PlainModule
 
 
-class Functional(eqx.Module):
+class Functional(PlainModule):
     """A free energy of the means, G = G_0 + energy, that is minimised. A subclass defines `network_energy`.
 
     G_0 and soft evidence are added for it, and all derivatives are taken by JAX, of which its arrays are: `u` is

@@ -17,6 +17,7 @@ from jaxtyping import Array, Float, Int
 from plefka.methods.status import CONVERGED, DIVERGED, NOT_FINITE, OUT_OF_STEPS, RUNNING
 from plefka.networks.activations import log_one_plus, namespace, sigmoid
 from plefka.reduction.question import LARGEST_THETA, Question
+from plefka.runtime.plain_module import PlainModule
 
 WORTH_A_STEP = 1 / 8  # of the rows that are running end with it
 REACHABLE = 64  # a residual of so many roundings is as small as it gets
@@ -33,7 +34,7 @@ class Point(eqx.Module):
     residual: Float[Array | np.ndarray, " rows"]  # by how much the full step would change a mean, at most
 
 
-class Policy(eqx.Module):
+class Policy(PlainModule):
     """How the solver of the mean-field equations goes from point to point. A subclass defines `step`.
 
     All rows go at once: arrays are (units, rows) or (rows,), of JAX, so that a choice is a `jnp.where`. Of a point,

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
-import equinox as eqx
 import jax
 import numpy as np
 
@@ -18,6 +17,7 @@ from plefka.methods.status import OUT_OF_STEPS, RUNNING
 from plefka.reduction.ladder import rows_for
 from plefka.reduction.question import Question
 from plefka.runtime.cores import on_all_cores
+from plefka.runtime.plain_module import PlainModule
 from plefka.runtime.programs import Program
 
 ROUND_NUMBERS = 2**26  # held at once for a chunk of rows, per array
@@ -25,7 +25,7 @@ FEW_ROWS = 16  # rows that are not worth a round of their own
 SMALLER, CHUNKS = 128, 4  # rows go on in chunks of this size where so many of them hold all: no other is compiled
 
 
-class Iteration(eqx.Module):
+class Iteration(PlainModule):
     """A method that goes step by step. Its states have a `status` (rows,), and rows on the last axis of all arrays."""
 
     @abstractmethod
@@ -57,8 +57,7 @@ def in_rounds(
     `row_work` is how many numbers are held at once for a row; `step_work` is on how many a step works, if on fewer.
     """
     most = max(1, ROUND_NUMBERS // max(row_work, 1))
-    answers: Any = None
-    waiting, state = question, start
+    answers, waiting, state = None, question, start
     number = np.arange(question.num_rows)
 
     def solve(size: int, first: int) -> tuple[Any, Any]:
@@ -73,15 +72,16 @@ def in_rounds(
 
     size = rows_for(len(number), most)
     work = (step_work or row_work) * size  # programs of later rounds are worth optimising where the first one is
-    while len(number):
+    while True:
         found, ended = zip(*on_all_cores(partial(solve, size), list(range(0, len(number), size))), strict=True)
         answers = _updated(answers, found, number)
         running = [np.flatnonzero(part.status == RUNNING) for part in ended]
-        left = _concatenated([_taken(part, rows) for part, rows in zip(ended, running, strict=True)])
         here = np.concatenate([rows + k * size for k, rows in enumerate(running)])
+        if not len(here):
+            return answers
+        left = _concatenated([_taken(part, rows) for part, rows in zip(ended, running, strict=True)])
         number, waiting, state = number[here], waiting.take(here), partial(_taken, left)
         size = min(size, SMALLER) if len(number) <= CHUNKS * SMALLER else size
-    return answers
 
 
 def _taken(state: Any, rows: Any) -> Any:

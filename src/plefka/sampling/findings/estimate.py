@@ -87,7 +87,10 @@ def _means(found: BestTangents, S: np.ndarray, w: np.ndarray) -> tuple[np.ndarra
 
 
 def _slope(draws: WeightedDraws, question: Question, means: np.ndarray, w: np.ndarray) -> np.ndarray:
-    """d ln Z / dh: known of the transformed row, except that of findings that are transformed."""
+    """d ln Z / dh: known of the transformed row, except that of findings that are transformed.
+
+    Where no draw is possible, as in none of them a finding has a cause, that of the transformed row stands.
+    """
     relaxed, found, S, log_w = draws
     problem = relaxed.problem
     if problem.factors is None:
@@ -97,7 +100,7 @@ def _slope(draws: WeightedDraws, question: Question, means: np.ndarray, w: np.nd
     slope = slopes_of(question, problem.factors, means[:, None], summed)[:, 0]
     transformed = problem.findings[relaxed.transformed]
     slope[transformed] = relaxed.rates(found.z)
-    if log_w.any():
+    if log_w.any() and not np.isneginf(log_w).all():
         switched = np.array(problem.factors.structure.switched, int)
         weights = np.where(np.isin(switched, transformed)[:, None], w, w - 1)
         slope[transformed] = 0.0

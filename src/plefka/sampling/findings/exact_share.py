@@ -6,9 +6,9 @@ from plefka.exact.groups import STEP
 from plefka.networks.edge_list import EdgeList
 from plefka.reduction.question import Question
 
-FIXED, DRAWING = 0.02, 4e-5  # seconds of an answer with all findings transformed, and for each edge of it
+FIXED, DRAWING = 0.02, 2.5e-5  # seconds of an answer with all findings transformed, and for each edge of it
 SUMS_AT_LEAST, SUMS = 12, 5  # of a search, and for each finding that is exact
-STEPS_PER_FINDING_EDGE = 1.5  # of a sum, for each edge into findings that are exact
+STEPS_PER_FINDING_EDGE = 0.7  # of a sum, for each edge into findings that are exact
 EXACT = (12, 8, 4, 2, 0)  # findings, of which as many are taken as fit
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from plefka.exact.elimination import EliminationAnswer, eliminated
 from plefka.exact.elimination_steps import Plan
-from plefka.exact.groups import ENTRY, STEP
+from plefka.exact.groups import Cost
 from plefka.exact.log_factors import LogFactors
 from plefka.exact.ordering import TooWide, plan
 from plefka.exact.posterior_draws import drawn
@@ -64,7 +64,7 @@ class OpenFindings:
             order = self._plan
         except TooWide:
             return np.inf
-        return STEP * order.num_steps + ENTRY * order.entries if order.peak <= MOST_GIB * 2**27 else np.inf
+        return float(Cost.of(order).seconds(1)) if order.peak <= MOST_GIB * 2**27 else np.inf
 
     def _with(self, log_on: np.ndarray, log_off: np.ndarray) -> LogFactors:
         """With the chances of the causes, of which the logarithms are given."""

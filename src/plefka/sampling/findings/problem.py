@@ -91,18 +91,18 @@ def _edges_into(factors: LogFactors, children: list[int]) -> tuple[np.ndarray, n
 
 def fields(leak: np.ndarray, child: np.ndarray, cause: np.ndarray, weight: np.ndarray, S: np.ndarray) -> np.ndarray:
     """(findings, draws) for states (causes, draws), infinite where an edge of probability one acts."""
-    size, acting, certain = np.abs(weight), acts(cause, weight, S), np.isinf(weight)
-    x = leak[:, None] + summed_by(child, np.where(certain, 0.0, size), len(leak)) @ acting
+    certain, ends, S = np.isinf(weight), (child, cause, weight > 0), S * 1.0
+    x = leak[:, None] + acting(*ends, np.where(certain, 0.0, np.abs(weight)), len(leak), S)
     if certain.any():
-        x = np.where(summed_by(child, certain * 1.0, len(leak)) @ acting > 0, np.inf, x)
+        x = np.where(acting(*ends, certain * 1.0, len(leak), S) > 0, np.inf, x)
     return x
 
 
-def acts(cause: np.ndarray, weight: np.ndarray, S: np.ndarray) -> np.ndarray:
-    """Which edges raise the field of their child, (edges, draws)."""
-    return (S[cause] == (weight > 0)[:, None]) * 1.0
+def acting(child, cause, when_on: np.ndarray, values: np.ndarray, count: int, S: np.ndarray) -> np.ndarray:
+    """(children, draws): the sum of the values of those edges whose cause is in the state in which it acts."""
 
+    def total(some: np.ndarray, states: np.ndarray) -> np.ndarray:
+        return sp.csr_array((values[some], (child[some], cause[some])), shape=(count, len(S))) @ states
 
-def summed_by(child: np.ndarray, values: np.ndarray, count: int) -> sp.csr_array:
-    """The matrix that sums over the edges of each child, times these values."""
-    return sp.csr_array((values, (child, np.arange(len(values)))), shape=(count, len(values)))
+    found = total(when_on, S)
+    return found if when_on.all() else found + total(~when_on, 1 - S)

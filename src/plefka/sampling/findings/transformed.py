@@ -24,7 +24,7 @@ import numpy as np
 
 from plefka.sampling.findings.descent import descend
 from plefka.sampling.findings.open_findings import OpenFindings
-from plefka.sampling.findings.problem import FindingsProblem, acts, fields, summed_by
+from plefka.sampling.findings.problem import FindingsProblem, acting, fields
 
 NEAREST, FARTHEST = -60.0, 10.0  # of ln(x - leak)
 FLATTEST = 1e-12
@@ -109,7 +109,7 @@ class Transformed:
 
     def _log_ratio(self, z: np.ndarray, S: np.ndarray) -> np.ndarray:
         base, a = self._exponents(z)
-        bound = base[:, None] + summed_by(self.finding, a, len(base)) @ acts(self.cause, self.weight, S)
+        bound = base[:, None] + acting(self.finding, self.cause, self.when_on, a, len(base), S * 1.0)
         true = self.problem.activation.log_on(fields(self.leak, self.finding, self.cause, self.weight, S))
         return np.minimum(true - bound, 0.0).sum(axis=0)
 
