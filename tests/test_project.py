@@ -64,9 +64,9 @@ def test_nothing_but_code_is_in_the_package():
 
 def test_a_wheel_with_rows_is_refused(tmp_path):
     with zipfile.ZipFile(tmp_path / "plefka-0.whl", "w") as archive:
-        for name in ("plefka/__init__.py", "plefka/experiments/rows/0.parquet", "results/report.md"):
+        for name in ("plefka/__init__.py", "plefka/paper/rows/0.parquet", "results/report.md"):
             archive.writestr(name, "")
-    with pytest.raises(SystemExit, match=r"experiments/rows/0\.parquet, results/report\.md"):
+    with pytest.raises(SystemExit, match=r"paper/rows/0\.parquet, results/report\.md"):
         wheel.main(tmp_path)
 
 

@@ -15,6 +15,7 @@ import pytest
 
 from plefka.errors import PlefkaWarning
 from plefka.paper import compute, tables_1_2
+from plefka.paper.computing_code import code_digest
 from plefka.paper.experiment_settings import Study
 from plefka.paper.store import Store, read_one
 from plefka.runtime.provenance import PACKAGE, source
@@ -85,7 +86,7 @@ def test_rows_of_other_code_are_computed_again(tmp_path, monkeypatch):
     small = Study("table1", COLUMNS[:1], 4, 2, 300, 0)
     compute.complete(small, tmp_path)
     rows = read_one(tmp_path, small)
-    monkeypatch.setattr("plefka.paper.store.source", lambda: "other code")
+    monkeypatch.setattr("plefka.paper.store.code_digest", lambda: "other code")
     with pytest.warns(PlefkaWarning, match="table1: 2 of 2 blocks of rows were computed by other code; they are"):
         compute.complete(small, tmp_path)
     again = read_one(tmp_path, small)
@@ -97,14 +98,14 @@ def test_rows_of_other_code_are_computed_again(tmp_path, monkeypatch):
 
 def test_rows_depend_on_the_code_that_computes_them_only(tmp_path):
     package = shutil.copytree(PACKAGE, tmp_path / "plefka", ignore=shutil.ignore_patterns("__pycache__"))
-    before = source()
-    assert source(package) == before
-    drawing = ("plots/networks.py", "cli/app.py", "experiments/html.py")
-    for name in (*drawing, "inference.py", "solvers/loop.py", "experiments/trial.py"):
+    before = code_digest()
+    assert code_digest(package) == before
+    drawing = ("plots/network_graph.py", "cli/app.py", "paper/report_html.py", "explorer/service.py")
+    for name in (*drawing, "inference/infer.py", "solvers/loop.py", "paper/trial.py"):
         source.cache_clear()
         (package / name).write_text((package / name).read_text() + "# changed\n")
-        assert (source(package) == before) is (name in drawing)
-        before = source(package)
+        assert (code_digest(package) == before) is (name in drawing)
+        before = code_digest(package)
 
 
 def test_rows_that_cannot_be_read_are_named(tmp_path):

@@ -7,9 +7,9 @@ import pytest
 
 import plefka as pf
 from plefka.paper import compute, random_networks, tables_1_2
+from plefka.paper.computing_code import code_digest
 from plefka.paper.experiment_settings import Ensemble, Study
 from plefka.paper.store import StoredRows, read_one
-from plefka.runtime.provenance import source
 from tests import slow
 
 COUNT, BLOCK = 5, 3
@@ -44,7 +44,7 @@ def test_the_provenance_says_how_and_on_what(computed):
     rows = computed["table1"]
     assert rows.settings["seed"] == 7
     assert rows.provenance["version"] == pf.__version__
-    assert rows.provenance["sources"] == [source()]
+    assert rows.provenance["sources"] == [code_digest()]
     assert set(rows.provenance["machine"]) == {"system", "processor", "cores", "python", "packages"}
     assert str(Path.home()) not in str(rows.provenance)
 

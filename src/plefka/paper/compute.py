@@ -21,6 +21,7 @@ from plefka.methods.method import Method
 from plefka.paper import error_and_time as methods
 from plefka.paper import learn_bars, radii, trial
 from plefka.paper.as_printed import AsPrinted, ByPrintedFixedPoint
+from plefka.paper.computing_code import code_digest
 from plefka.paper.experiment_settings import (
     AS_PRINTED,
     BY_73,
@@ -35,7 +36,6 @@ from plefka.paper.experiment_settings import (
 from plefka.paper.random_networks import draw, observe
 from plefka.paper.store import Store
 from plefka.progress import progress
-from plefka.runtime.provenance import source
 from plefka.runtime.whole_files import LOCK, in_words, only_run
 from plefka.scale.workers.mapping import mapped
 from plefka.scale.workers.teams import Here, Team
@@ -154,7 +154,7 @@ def _learning_blocks(settings: Learning, folder: Path) -> list[RowsFile]:
 
 def _learn(settings: Learning, scheme: learn_bars.Scheme, folder: Path, advance: Advance) -> dict[str, Any]:
     folder.mkdir(parents=True, exist_ok=True)
-    return learn_bars.learn(settings, scheme, folder / f"{scheme.name}-{source()}.checkpoint.npz", advance)
+    return learn_bars.learn(settings, scheme, folder / f"{scheme.name}-{code_digest()}.checkpoint.npz", advance)
 
 
 def _trial_blocks(settings: Trial, folder: Path) -> list[RowsFile]:

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from plefka.errors import InvalidFile, MissingExtra
+from plefka.paper.computing_code import code_digest
 from plefka.paper.experiment_settings import digest, spelled
 from plefka.runtime import whole_files
-from plefka.runtime.provenance import machine, source
+from plefka.runtime.provenance import machine
 from plefka.runtime.version import __version__
 from plefka.tables.checksums import BLANK, SEAL, is_sealed, is_whole, sealed
 
@@ -60,7 +61,7 @@ class Store:
         """Whether the block is there, as it was written, and the present code has computed it."""
         if not self.has(block) or self.is_damaged(block):
             return False
-        return _read_block(self.path(block), columns=[])[1].get("source") == source()
+        return _read_block(self.path(block), columns=[])[1].get("source") == code_digest()
 
     def is_damaged(self, block: str) -> bool:
         """Whether the block is not as it was written."""
@@ -79,7 +80,7 @@ class Store:
             "block": block,
             "blocks": num_blocks,
             "version": __version__,
-            "source": source(),
+            "source": code_digest(),
             "machine": machine(),
             "date": time.strftime("%Y-%m-%d %H:%M:%S %z"),
             "seconds": round(seconds, 3),

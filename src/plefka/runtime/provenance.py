@@ -9,27 +9,16 @@ from pathlib import Path
 from typing import Any
 
 PACKAGE = Path(__file__).parents[1]
-# What no row depends on. Of the experiments, most modules only draw rows; those that compute them are named.
-NOT_COMPUTING = {
-    "cache.py",
-    "cli",
-    "examples",
-    "experiments",
-    "formats",
-    "plots",
-    "progress.py",
-    "sklearn",
-    "tables.py",
-}
-COMPUTING = ("as_printed", "compute", "learn_bars", "networks", "radii", "settings", "summary", "trial")
+# What no number depends on: folders and files of the package.
+NOT_COMPUTING = {"bridges.py", "cli", "explorer", "files", "paper", "plots", "progress.py", "sklearn", "tables"}
 PACKAGES = ("jax", "jaxlib", "numpy", "scipy", "equinox", "optax")
 
 
 @cache
-def source(package: Path = PACKAGE) -> str:
-    """A digest of the code that computes rows: another one for every change of it."""
+def source(package: Path = PACKAGE, also: tuple[str, ...] = ()) -> str:
+    """A digest of the code that computes numbers, and of these files: another one for every change of it."""
     files = [path for path in package.rglob("*.py") if path.relative_to(package).parts[0] not in NOT_COMPUTING]
-    files += [package / "experiments" / f"{name}.py" for name in COMPUTING]
+    files += [package / name for name in also]
     texts = {path.relative_to(package).as_posix(): path.read_text(encoding="utf-8") for path in files}
     return hashlib.sha256(repr(sorted(texts.items())).encode()).hexdigest()[:12]
 
