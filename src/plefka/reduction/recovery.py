@@ -174,10 +174,12 @@ def _all_means(reduction: Reduction, part: Part, found: Posterior, exact: np.nda
     full, _ = reduction.restored(part, found.means, found.slope)
 
     def predict(part: Part, means: np.ndarray) -> np.ndarray:
-        averaged = reduction.predicted(part, means, by_field=False)
-        if not found.about.by_field or averaged is means or exact.all():
-            return averaged
-        return np.where(exact, averaged, reduction.predicted(part, means, by_field=True))
+        if not found.about.by_field or exact.all():
+            return reduction.predicted(part, means, by_field=False)
+        by_field = reduction.predicted(part, means, by_field=True)
+        if by_field is means or not exact.any():
+            return by_field
+        return np.where(exact, reduction.predicted(part, means, by_field=False), by_field)
 
     predicted = predict(part, full)
     if predicted is full:
