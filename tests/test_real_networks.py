@@ -1,5 +1,7 @@
 """Networks that people made of real medicine: solved, and beside the published or enumerated truth."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -113,7 +115,7 @@ INTERNAL_MEDICINE = quick_where(["BN_80", "BN_82"], ["BN_80", "BN_82", "BN_86", 
 def test_internal_medicine_from_its_tables_is_exact(name):
     """To all digits of the tables, which are rounded and which compact units match within 1e-6 only."""
     network, reference = pf.load(path_of(f"cpcs/{name}.erg.gz")), read_json(f"cpcs/{name}.reference.json")
-    evidence = pf.formats.load_evidence(path_of(f"cpcs/{name}.erg.evid.gz"))
+    evidence: Any = pf.load_evidence(path_of(f"cpcs/{name}.erg.evid.gz"))
     assert {str(unit): int(state) for unit, state in evidence.items()} == reference["evidence"]
     for method in ("exact", "auto"):
         solution = pf.infer(network, evidence, method)

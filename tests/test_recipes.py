@@ -14,6 +14,7 @@ import pytest
 
 import plefka as pf
 from plefka.errors import InvalidMethod, MethodDoesNotApply
+from plefka.inference.composite_methods import Conditioned
 from tests import zoo
 
 ROOT = Path(__file__).parents[1]
@@ -152,7 +153,7 @@ def test_a_part_that_needs_a_slope_says_so():
         def posterior(self, part, *, dtype):
             return pf.parse_method("bethe").posterior(part, dtype=dtype)._replace(slope=None)
 
-    for method in (WithoutSlope("lost"), pf.methods.Conditioned("conditioned", WithoutSlope("lost"), 1)):
+    for method in (WithoutSlope("lost"), Conditioned("conditioned", WithoutSlope("lost"), 1)):
         with pytest.raises(MethodDoesNotApply, match="lost does not apply: its posterior has no `slope`"):
             pf.infer(ESPRESSO, {"slow_flow": 1}, method)
     assert pf.infer(SIGMOID, SEEN, WithoutSlope("lost")).converged

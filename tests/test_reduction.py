@@ -8,13 +8,13 @@ import pytest
 import scipy.sparse as sp
 
 import plefka as pf
-from plefka import once
 from plefka.exact import predictions
 from plefka.methods.posterior import normalised
 from plefka.networks.edge_list import EdgeList
 from plefka.networks.evidence import as_evidence
 from plefka.reduction import by_row, reduce
 from plefka.reduction.certainty import certain
+from plefka.runtime import once
 from tests.quick import quick_where
 
 
