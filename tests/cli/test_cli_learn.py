@@ -193,7 +193,7 @@ def test_parameters_that_left_the_numbers_are_not_written(run, data, tmp_path):
 
 
 def test_doubts_about_what_was_learned_are_an_exit_code(run, data, tmp_path, monkeypatch):
-    monkeypatch.setattr("plefka.learning.fitted.ROUNDING", -100.0)  # so that any objective is too high
+    monkeypatch.setattr("plefka.learning.fitted.LIKELIHOOD_ROUNDING", -100.0)  # so that any objective is too high
     answer = run("fit", data, "-o", tmp_path / "model.json", *QUICK, "--json")
     assert answer.code == 1
     assert "ln P per row is above 0, which no probability allows" in answer.err

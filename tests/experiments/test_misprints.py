@@ -15,6 +15,11 @@ from tests import slow, zoo
 from tests.experiments import made_up
 from tests.quick import quick_where
 
+COLUMNS = {
+    misprints: misprints.MISPRINT_COLUMNS,
+    policies: policies.POLICY_COLUMNS,
+    variants: variants.VARIANT_COLUMNS,
+}
 ENDS: dict[str, tuple[float, float]] = {"sigmoid": (-1, 1), "noisy_or": (0.2, 0.8)}
 
 
@@ -83,7 +88,7 @@ def test_it_is_no_method_of_the_library():
     ids=lambda module: module.__name__.split(".")[-1],
 )
 def test_a_study_in_a_tiny_configuration(module, tmp_path):
-    study = Study(module.__name__.split(".")[-1], module.COLUMNS, 3, 3, 20, 1)
+    study = Study(module.__name__.split(".")[-1], COLUMNS[module], 3, 3, 20, 1)
     compute.complete(study, tmp_path)
     rows = read_one(tmp_path, study)
     assert rows.complete

@@ -211,8 +211,8 @@ def test_a_second_command_is_refused(tmp_path, command, capsys):
 
 HOLD = """
 import sys, time, pathlib
-from plefka import atomic
-with atomic.only_run(pathlib.Path(sys.argv[1])):
+from plefka.runtime import whole_files
+with whole_files.only_run(pathlib.Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(100)
 """

@@ -12,6 +12,7 @@ from plefka.methods.status import Status
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.boltzmann import BoltzmannMachine
 from plefka.networks.evidence import as_evidence
+from plefka.reduction.reduce import REDUCE
 from plefka.sampling.importance import averaged
 from plefka.sampling.populations import OfPopulation
 from tests import zoo
@@ -69,8 +70,9 @@ def test_the_check_reduces_nothing(monkeypatch):
         raise AssertionError("the check must not use the reduction")
 
     for kind in (BeliefNetwork, BoltzmannMachine):
-        monkeypatch.setattr(kind, "reduced", refuse)
-    monkeypatch.setattr("plefka.reduction.recovery.solved", refuse)
+        monkeypatch.setitem(REDUCE, kind, refuse)
+    monkeypatch.setattr("plefka.reduction.belief_reduction.recovered", refuse)
+    monkeypatch.setattr("plefka.reduction.recovery.concatenated", refuse)
     assert all(np.isfinite(solution.check(seed=0).log_likelihood) for solution in solutions)
 
 
