@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from plefka.learning.fitted import Fitted as Fitted
     from plefka.learning.fitted import Stopped as Stopped
     from plefka.learning.fitting import fit as fit
+    from plefka.learning.process_group import join_processes as join_processes
     from plefka.learning.row_scores import Score as Score
     from plefka.learning.scoring import score as score
     from plefka.mean_field.evaluate import free_energy as free_energy
@@ -99,6 +100,7 @@ _HOME = {
     "free_energy": "plefka.mean_field.evaluate",
     "infer": "plefka.inference.infer",
     "infer_rows": "plefka.scale.rows.infer_rows",
+    "join_processes": "plefka.learning.process_group",
     "keep_compiled": "plefka.runtime.program_cache",
     "load": "plefka.files",
     "load_evidence": "plefka.files",

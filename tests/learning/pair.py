@@ -11,7 +11,7 @@ import numpy as np
 import plefka as pf
 from plefka.errors import PlefkaError
 from plefka.learning import of_beliefs as loop
-from plefka.learning.process_group import join
+from plefka.learning.process_group import join_processes
 
 EPOCHS = 20
 MACHINES = ("exact", "persistent")  # methods
@@ -112,6 +112,6 @@ def dying(process: int, folder: Path, victim: int) -> None:
 
 if __name__ == "__main__":
     number, place = int(sys.argv[1]), Path(sys.argv[3])
-    join(f"127.0.0.1:{sys.argv[2]}", 2, number, timeout=600)
+    join_processes(f"127.0.0.1:{sys.argv[2]}", 2, number, timeout=600)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     dying(number, place, int(sys.argv[4])) if len(sys.argv) > 4 else all_cases(number, place)

@@ -34,9 +34,9 @@ def joined(coordinator: str | None, processes: int | None, process: int | None) 
             )
         yield
         return
-    from plefka.learning.process_group import join
+    from plefka.learning.process_group import join_processes
 
-    join(coordinator, processes, process)
+    join_processes(coordinator, processes, process)
     try:
         yield
     except ProcessLost as error:

@@ -26,16 +26,22 @@ OUTPUT, ERRORS = 1, 2  # descriptors
 LOOPBACK = {"127.0.0.1": "127.0.0.1", "localhost": "127.0.0.1", "::1": "::1"}  # where only this machine listens
 
 
-def join(coordinator: str, processes: int, process: int, *, timeout: float = TIMEOUT) -> None:
+def join_processes(coordinator: str, processes: int, process: int, *, timeout: float = TIMEOUT) -> None:
     """Join `processes` processes, before the first computation of JAX; each calls it with its own number from 0 on.
 
     **Arguments:**
 
     - `coordinator`: "HOST:PORT", where HOST is the machine of process 0 as the others reach it, and PORT is free there.
+    - `processes`, `process`: how many there are, and the number of this one.
     - `timeout`: how many seconds to wait for the others.
 
     `jax.distributed.initialize`, which it calls, does as well where a cluster says who is who. What this adds are a
     shorter time until a lost process is noticed, and errors that can be read and caught.
+
+    >>> import plefka as pf
+    >>> pf.join_processes("node0:12345", processes=4, process=4)
+    Traceback (most recent call last):
+    plefka.errors.InvalidInput: process must be the number of this process, from 0 to 3 where there are 4; got 4.
     """
     address = _address(coordinator)
     _check_numbers(processes, process)
