@@ -28,5 +28,5 @@ def unpack(content: bytes, suffix: str) -> bytes:
 
 
 def pack(content: bytes) -> bytes:
-    """The same bytes for the same content: no time, no name."""
+    """The content packed by gzip without time and name, so that equal contents give equal bytes."""
     return gzip.compress(content, mtime=0)

@@ -17,7 +17,7 @@ MACHINE_ENTRIES = (MACHINE_KEY, "temperature", "constant")
 
 
 def text(machine: BoltzmannMachine) -> str:
-    """The numbers that are of the machine as a whole."""
+    """The numbers that are of the machine as a whole, as JSON."""
     constant = np.asarray(machine.constant, float)
     return json_layout.fields(
         {
@@ -39,7 +39,7 @@ def numbers(place: Place, lead: tuple[int, ...]) -> dict[str, Any]:
 
 
 def arrays(machine: BoltzmannMachine) -> dict[str, np.ndarray]:
-    """The same as entries of an archive."""
+    """The numbers that are of the machine as a whole, as entries of an archive."""
     numbers = (np.array(machine.values), np.array(machine.temperature), np.asarray(machine.constant, float))
     return dict(zip(MACHINE_ENTRIES, numbers, strict=True))
 

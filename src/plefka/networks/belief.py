@@ -274,7 +274,7 @@ class BeliefNetwork(Network):
         return self.storage.parameters, self.bias
 
     def with_parameters(self, parameters: tuple[Any, Any]) -> "BeliefNetwork":
-        """The same network with other weights and biases, of the same shapes as those in `parameters`."""
+        """A copy of the network with these weights and biases, in the shapes of `parameters`."""
         weights, bias = parameters
         return self._changed(self.storage.with_parameters(weights), bias)
 
@@ -287,7 +287,7 @@ class BeliefNetwork(Network):
         return changed.with_tables(None)
 
     def with_tables(self, tables: GivenTables | None) -> "BeliefNetwork":
-        """The same network with the tables it was read from, which `exact` uses instead of the rounded fields."""
+        """A copy that keeps the tables it was read from, which `exact` uses instead of the rounded fields."""
         if tables is self.given_tables:
             return self
         changed = copy.copy(self)

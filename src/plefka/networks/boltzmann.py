@@ -150,7 +150,7 @@ class BoltzmannMachine(Network):
         return self.storage.parameters, self.bias
 
     def with_parameters(self, parameters: tuple[Any, Any]) -> "BoltzmannMachine":
-        """The same machine with other weights and biases, of the same shapes as those in `parameters`."""
+        """A copy of the machine with these weights and biases, in the shapes of `parameters`."""
         weights, bias = parameters
         return eqx.tree_at(lambda z: (z.storage, z.bias), self, (self.storage.with_parameters(weights), bias))
 
@@ -176,7 +176,7 @@ class BoltzmannMachine(Network):
         return self.size * (self.size - 1) // 2 if is_matrix else self.num_edges
 
     def converted(self, values: tuple[int, int] = (0, 1), temperature: float = 1.0) -> "BoltzmannMachine":
-        """The same distribution over on and off, and the same ln Z, with other values and another temperature.
+        """A machine with other values and another temperature, but this distribution over on and off and this ln Z.
 
         **Example:**
 

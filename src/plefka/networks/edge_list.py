@@ -1,7 +1,7 @@
 """The edges of a network as reductions use them: sums over the parents, and over the children, of every unit.
 
-Arrays are (units, rows). `EdgeList` is NumPy's, for numbers that can be looked at; `TracedEdges` is the same inside a
-user's trace, with derivatives.
+Arrays are (units, rows). `EdgeList` is NumPy's, for numbers that can be looked at; `TracedEdges` is JAX's, for
+numbers inside a user's trace, with derivatives.
 """
 
 from collections.abc import Callable
@@ -48,7 +48,7 @@ class EdgeList:
         return EdgeList(self.child[edges], self.parent[edges], self.weight[edges], self.size)
 
     def of_rows(self, rows: Any) -> "EdgeList":
-        """The same edges with the weights of some rows, where each row has its own."""
+        """All edges with the weights of some rows only, where each row has its own."""
         if self.weight.shape[1] == 1:
             return self
         return EdgeList(self.child, self.parent, self.weight[:, rows], self.size)
@@ -112,7 +112,7 @@ class EdgeList:
 
 
 class TracedEdges(eqx.Module):
-    """The same for weights or evidence inside a trace."""
+    """Sums over parents and children for weights or evidence inside a trace, by the methods of `EdgeList`."""
 
     weights: Products
     size: int = eqx.field(static=True)

@@ -27,7 +27,7 @@ def write(path: Path, content: bytes) -> None:
 
 
 def write_all(contents: Mapping[Path, bytes]) -> None:
-    """The same for several files: if one of them cannot be written, all of them stay as they were."""
+    """Write several files, or none: if one of them cannot be written, all of them stay as they were."""
     with replacing(*contents) as files:
         for file, content in zip(files, contents.values(), strict=True):
             file.write(content)
@@ -143,7 +143,7 @@ def _put_back(earlier: Mapping[Path, Path | None]) -> None:
 
 
 def _copied(path: Path) -> Path | None:
-    """The same file under another name; None where there is none."""
+    """A second name for the file, or a copy of it; None where there is no such file."""
     copy = temporary_name(path)
     with in_words(path):
         try:
