@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from plefka.averages.average import Average, message, of_edges
-from plefka.averages.blocks import NUMBERS_PER_BLOCK, map_columns
+from plefka.averages.column_blocks import NUMBERS_PER_BLOCK, map_columns
 from plefka.averages.parents import Parents, log_mix, log_terms
 from plefka.networks.activations import Activation, Custom
 from plefka.networks.storage import off_diagonal

@@ -18,10 +18,15 @@ import jax.numpy as jnp
 import numpy as np
 
 from plefka.averages.average import Average, mean_field
-from plefka.averages.blocks import map_columns
+from plefka.averages.column_blocks import map_columns
 from plefka.averages.cumulants import log_psi, num_terms, power_sums
-from plefka.averages.curvatures import curvatures_by_columns, no_curvatures, products_of_pairs
-from plefka.averages.one_pass import sums_over_nodes, with_slopes
+from plefka.averages.derivatives import (
+    curvatures_by_columns,
+    no_curvatures,
+    products_of_pairs,
+    sums_over_nodes,
+    with_slopes,
+)
 from plefka.averages.products import inverse, rotate
 from plefka.averages.quadrature import FourierNode, Rule, walk
 from plefka.averages.small_weights import messages_of_sums, small_chances, small_messages

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from plefka.errors import InvalidFile, InvalidInput, nearest
-from plefka.files import csv_pair, excel, native_json, native_npz, packed
-from plefka.files.disk import read, read_all, write
+from plefka.files import csv_pair, excel, native_json, native_npz
+from plefka.files.disk import PACKED_SUFFIX, read, read_all, write
 from plefka.files.stored import GivenActivation, check_storable
 from plefka.networks.activations import Activation, as_activation
 from plefka.networks.belief import BeliefNetwork
@@ -155,7 +155,7 @@ def load_evidence(path: PathText) -> dict[int, str] | list[dict[int, str]]:
     try:
         if path.suffix.lower() != ".evid" and [part.lower() for part in path.suffixes[-2:]] != [
             ".evid",
-            packed.PACKED_SUFFIX,
+            PACKED_SUFFIX,
         ]:
             raise InvalidFile("the name of an evidence file must end with .evid or .evid.gz.")
         return loads_evidence(read(path))
@@ -229,7 +229,7 @@ def _network_of(tables: "TableNetwork", path: Path, approximate: float | None) -
 
 def _suffix(path: Path) -> str:
     """The suffix that names the format, without .gz."""
-    name = path.with_suffix("") if path.suffix.lower() == packed.PACKED_SUFFIX else path
+    name = path.with_suffix("") if path.suffix.lower() == PACKED_SUFFIX else path
     suffix = name.suffix.lower()
     if suffix not in FORMATS and path.is_dir():
         return ".csv"

@@ -14,7 +14,7 @@ from plefka.errors import InvalidFile
 from plefka.files import json_layout
 from plefka.files.archive import Archive
 from plefka.files.conditional_tables import MOST_READ_PARENTS
-from plefka.files.json_place import Place
+from plefka.files.strict_json import Place
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.cycles import cycle_text, find_cycle
 from plefka.networks.given_tables import GivenTables

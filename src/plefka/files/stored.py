@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from plefka.errors import InvalidFile, InvalidInput, nearest
-from plefka.files.json_place import Place
+from plefka.files.strict_json import Place
 from plefka.networks.activations import ACTIVATIONS, Activation, Custom
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.blocks import Blocks

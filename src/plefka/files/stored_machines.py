@@ -7,7 +7,7 @@ import numpy as np
 from plefka.errors import InvalidFile, InvalidInput
 from plefka.files import json_layout
 from plefka.files.archive import Archive
-from plefka.files.json_place import Place
+from plefka.files.strict_json import Place
 from plefka.networks.blocks import Blocks
 from plefka.networks.boltzmann import BoltzmannMachine
 from plefka.networks.storage import Storage

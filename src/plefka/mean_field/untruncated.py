@@ -13,11 +13,10 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from plefka.averages.average import mean_field
-from plefka.averages.choice import FEW_PARENTS
+from plefka.averages.choice import FEW_PARENTS, Range, range_of
 from plefka.averages.enumerated import Enumerated
 from plefka.averages.exponentials import SMALLEST_LEAK, Exponentials
 from plefka.averages.parents import Parents
-from plefka.averages.range import Range, range_of
 from plefka.networks.activations import Activation, namespace
 from plefka.networks.edge_list import EdgeList, Edges, TracedEdges
 from plefka.networks.storage import OpenStorage

@@ -8,9 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from plefka.averages import Parents
-from plefka.averages.choice import states_held
+from plefka.averages.choice import Range, range_of, states_held
 from plefka.averages.parents import chance, log_odds
-from plefka.averages.range import Range, range_of
 from plefka.errors import MethodDoesNotApply
 from plefka.mean_field.untruncated import GAUSSIAN
 from plefka.messages.bethe_method import Bethe

@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from plefka.averages.choice import rounded_range
 from plefka.averages.parents import Parents
-from plefka.averages.range import rounded
 from plefka.networks.activations import CERTAIN_FIELD, Activation, Mixed
 from plefka.networks.edge_list import EdgeList
 from plefka.networks.edge_lists import SUMMED_WIDTHS
@@ -128,7 +128,7 @@ def _by_averages(edges: EdgeList, h, activation: Activation, means: np.ndarray) 
     position = np.arange(len(order)) - (np.cumsum(counts) - counts)[edges.child[order]]
     at = (position, edges.child[order])
     low, high = (h + _sums(edges, part(edges.weight, 0.0)) for part in (np.minimum, np.maximum))
-    average = rounded(low, high, np.inf).average(activation, shape[0])
+    average = rounded_range(low, high, np.inf).average(activation, shape[0])
     for first in range(0, means.shape[1], rows):
         some = np.minimum(np.arange(first, first + rows), means.shape[1] - 1)
         w = np.zeros((*shape, rows if edges.weight.shape[1] > 1 else 1))
