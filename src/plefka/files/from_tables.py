@@ -15,7 +15,7 @@ from plefka.files.recognition import Candidates, Form, check_approximate, probab
 from plefka.files.relabelling import flipped, flips_for_noisy_or
 from plefka.networks.activations import Table
 from plefka.networks.belief import BeliefNetwork
-from plefka.networks.given_tables import GivenTables
+from plefka.networks.conditionals import GivenTables
 from plefka.networks.units import Unit
 
 ACTIVATIONS = {NOISY_OR: "noisy_or", SIGMOID: "sigmoid"}

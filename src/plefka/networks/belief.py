@@ -13,13 +13,15 @@ from plefka.networks import checks, neighbourhood
 from plefka.networks.activations import Activation, Table
 from plefka.networks.arguments import as_float, bias_of, concatenate, single_activation, stored
 from plefka.networks.blocks import Blocks
-from plefka.networks.conditionals import Conditionals, encoded
+from plefka.networks.conditionals import Conditionals, GivenTables, encoded
+from plefka.networks.descriptions import description, network_html
+from plefka.networks.diagnosis import diagnosis
 from plefka.networks.edges import Edges
-from plefka.networks.given_tables import GivenTables
+from plefka.networks.log_joint import log_joint
 from plefka.networks.neighbourhood import Edge
 from plefka.networks.network import Network
 from plefka.networks.storage import Storage
-from plefka.networks.units import Unit, described, put_together, units_of
+from plefka.networks.units import Unit, network_parts, units_of
 from plefka.runtime.late_binding import SAMPLE_BELIEFS, supplied
 from plefka.runtime.precision import is_traced
 
@@ -152,8 +154,6 @@ class BeliefNetwork(Network):
         >>> pf.BeliefNetwork.diagnosis(causes, findings, leak=0.02)
         <BeliefNetwork: 4 noisy_or units, 2 edges, flu, cold, fever, ...>
         """
-        from plefka.networks.diagnosis import diagnosis
-
         return diagnosis(cls, causes, findings, leak=leak)
 
     @classmethod
@@ -173,7 +173,7 @@ class BeliefNetwork(Network):
         >>> pf.BeliefNetwork.of_units(units)
         <BeliefNetwork: 2 units (1 table, 1 noisy_or), 1 edges, flu, fever>
         """
-        parts = put_together(units)
+        parts = network_parts(units)
         return cls(parts.weights, parts.bias, parts.kinds, parts.names, states=states)
 
     @classmethod
@@ -209,7 +209,7 @@ class BeliefNetwork(Network):
 
     def describe(self, most: int = 40) -> str:
         """A table in words: of each unit, up to `most` of them, its kind, its parents and its numbers."""
-        return described(self, most)
+        return description(self, most)
 
     def parents(self, unit: str | int) -> list[str]:
         """The names of a unit's parents, in the order of the network's units.
@@ -305,8 +305,6 @@ class BeliefNetwork(Network):
 
     def log_joint(self, S: Any) -> Any:
         """ln P(S) of a state (n,), or of each state of a batch (B, n)."""
-        from plefka.networks.log_joint import log_joint
-
         return log_joint(self, S)
 
     def sample(self, seed: int, count: int, evidence: Any = None) -> np.ndarray:
@@ -331,6 +329,4 @@ class BeliefNetwork(Network):
 
     def _repr_html_(self) -> str:
         """A table for notebooks: what each unit is, of up to 20 units."""
-        from plefka.networks.network_html import network_html
-
         return network_html(self)

@@ -15,7 +15,9 @@ from plefka.networks.activations import namespace
 from plefka.networks.arguments import as_float, bias_of
 from plefka.networks.blocks import Blocks
 from plefka.networks.couplings import check_block, check_temperature, check_values, constant_of, stored_once
+from plefka.networks.descriptions import machine_html
 from plefka.networks.edges import Edges
+from plefka.networks.log_joint import log_weights
 from plefka.networks.network import Network
 from plefka.networks.storage import Storage
 from plefka.runtime.late_binding import SAMPLE_MACHINE, supplied
@@ -226,8 +228,6 @@ class BoltzmannMachine(Network):
 
         States have the machine's own values. `log_joint(S) - infer(machine).log_partition` is ln P(S).
         """
-        from plefka.networks.machine_states import log_weights
-
         return log_weights(self, S)
 
     def sample(self, seed: int, count: int, evidence: Any = None, *, sweeps: int = 1000) -> np.ndarray:
@@ -277,6 +277,4 @@ class BoltzmannMachine(Network):
 
     def _repr_html_(self) -> str:
         """A table for notebooks: bias and neighbours of up to 20 units."""
-        from plefka.networks.network_html import machine_html
-
         return machine_html(self)

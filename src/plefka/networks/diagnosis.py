@@ -12,6 +12,7 @@ from jaxtyping import Float, Int
 
 from plefka.errors import InvalidInput, InvalidNetwork, listed, nearest
 from plefka.networks.probabilities import ProbabilityFrame
+from plefka.runtime.extras import pandas
 
 if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
@@ -63,8 +64,6 @@ def _causes(table: ProbabilityFrame) -> tuple[list[str], np.ndarray]:
 
 def _edges(table: ProbabilityFrame, causes: list[str]) -> tuple[list[str], FindingEdges]:
     """The names of all units, causes first, and the rows with names replaced by numbers."""
-    from plefka.runtime.extras import pandas
-
     words, cause = table.words(FINDING, "the name of a finding"), table.words(ITS_CAUSE, "what may switch it on")
     probability = table.numbers(PROBABILITY, "to be on if the cause is on and nothing else is")
     table.refuse_where(words == "", lambda row: "every row must name a finding; got none")
