@@ -80,7 +80,7 @@ def _machine(file: Place) -> BoltzmannMachine:
     names = _names(fields["names"]) if "names" in fields else None
     lead = () if stack is None else (stack,)
     bias = _bias(fields["bias"], names, lead)
-    return stored_machines.made(
+    return stored_machines.machine_from(
         *_weights(fields["weights"], bias, names),
         bias,
         names,

@@ -54,7 +54,9 @@ def numbers_in(archive: Archive, lead: tuple[int, ...]) -> dict[str, Any]:
     }
 
 
-def made(storage: Storage, layers: tuple[int, ...] | None, bias: Any, names: Any, **numbers: Any) -> BoltzmannMachine:
+def machine_from(
+    storage: Storage, layers: tuple[int, ...] | None, bias: Any, names: Any, **numbers: Any
+) -> BoltzmannMachine:
     """The machine with the weights of a file, which have a coupling once, or in a matrix twice."""
     try:
         if layers is not None:

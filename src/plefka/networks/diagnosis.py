@@ -77,16 +77,17 @@ def _edges(table: ProbabilityFrame, causes: list[str]) -> tuple[list[str], Findi
         )
     at = pandas().Index(units).get_indexer(cause)
     at = np.where(cause == "", -1, np.where(at < 0, -2, at))
-    table.refuse_where(at == -2, lambda row: _unknown_cause(cause.iloc[row], units))
+    table.refuse_where(
+        at == -2,
+        lambda row: (
+            f"there is no cause {cause.iloc[row]!r}; add it to causes with its prior.{nearest(cause.iloc[row], units)}"
+        ).removesuffix("."),
+    )
     table.refuse_where(
         np.isnan(probability) & (at >= 0),
         lambda row: f"finding {words.iloc[row]!r} must have a probability for its cause {cause.iloc[row]!r}; got none",
     )
     return units, FindingEdges(number, at, probability)
-
-
-def _unknown_cause(word: str, units: list[str]) -> str:
-    return f"there is no cause {word!r}; add it to causes with its prior.{nearest(word, units)}".removesuffix(".")
 
 
 def _leaks(table: ProbabilityFrame, edges: FindingEdges, findings: list[str], otherwise: float) -> np.ndarray:

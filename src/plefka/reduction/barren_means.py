@@ -13,7 +13,7 @@ from plefka.averages.parents import Parents
 from plefka.networks.activations import CERTAIN_FIELD, Activation, Mixed
 from plefka.networks.edge_list import EdgeList
 from plefka.networks.edge_lists import SUMMED_WIDTHS
-from plefka.networks.propagation import settled_along
+from plefka.networks.propagation import fixed_point_along_edges
 from plefka.reduction.ladder import rows_for, rung
 from plefka.reduction.question import Question
 from plefka.runtime.cores import on_all_cores
@@ -174,6 +174,6 @@ def predict_traced(question: Question, u: Any, chance: Callable) -> Any:
         return jnp.where(question.barren, chance(question, values), u)
 
     def along(question, u):
-        return settled_along(once, (question, u), jax.lax.stop_gradient(u))
+        return fixed_point_along_edges(once, (question, u), jax.lax.stop_gradient(u))
 
     return jax.lax.cond(jnp.any(question.barren), along, lambda _, u: u, question, u)
