@@ -6,7 +6,7 @@ is tilted. Where parent k is on rather than off, the average is larger by
 
     Delta_k = sum_n D_n w_k^n kappa_n'(u_k) / n!
 
-with D_n the same integral of z^n exp K(z): exp K is a product over the parents, and the factor of parent k becomes its
+with D_n the integral of z^n exp K(z): exp K is a product over the parents, and the factor of parent k becomes its
 derivative by u_k. So a child needs one polynomial for each of its parents, and nothing for each parent and node.
 """
 
@@ -75,7 +75,7 @@ class Integral(NamedTuple):
             _product(by_t * mask * sign, part) for mask, part in zip((parity, ~parity), self.C, strict=True)
         )
         V = real + imaginary
-        return _chosen(self.best, [_product(shift, V) for shift in _shifts(count)])
+        return _of_best_tilt(self.best, [_product(shift, V) for shift in _shifts(count)])
 
 
 def integral(rule: Rule, X) -> Integral:
@@ -112,7 +112,7 @@ def _shifts(count: int) -> tuple[np.ndarray, ...]:
     )
 
 
-def _chosen(best, of_tilts: list):
+def _of_best_tilt(best, of_tilts: list):
     return jnp.where(best == 0, of_tilts[0], jnp.where(best == 1, of_tilts[1], of_tilts[2]))
 
 

@@ -21,9 +21,9 @@ from plefka.networks.storage import Storage
 from plefka.progress import progress
 from plefka.reduction.ladder import rows_for
 from plefka.reduction.question import Question
-from plefka.runtime.once import once
 from plefka.runtime.precision import is_traced
 from plefka.runtime.programs import Program
+from plefka.runtime.value_cache import cached_for
 
 if TYPE_CHECKING:
     from plefka.reduction.traced_beliefs import TracedBelief
@@ -73,7 +73,7 @@ def is_small(question: Question) -> bool:
 
 def num_enumerated(question: Question) -> int:
     """How many units must be enumerated in the row that has most of them."""
-    return once(question, num_enumerated, lambda: int((question.free & ~_leaves(question)).sum(0).max(initial=0)))
+    return cached_for(question, num_enumerated, lambda: int((question.free & ~_leaves(question)).sum(0).max(initial=0)))
 
 
 def _leaves(question: Question) -> np.ndarray:

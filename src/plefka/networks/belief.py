@@ -11,7 +11,7 @@ from jaxtyping import PyTree
 from plefka.errors import InvalidNetwork
 from plefka.networks import checks, neighbourhood
 from plefka.networks.activations import Activation, Table
-from plefka.networks.arguments import as_float, bias_of, concatenate, single_activation, stored
+from plefka.networks.arguments import as_float, as_storage, bias_of, concatenate, single_activation
 from plefka.networks.blocks import Blocks
 from plefka.networks.conditionals import Conditionals, GivenTables, encoded
 from plefka.networks.descriptions import description, network_html
@@ -78,7 +78,7 @@ class BeliefNetwork(Network):
         states: Sequence[Sequence[str]] | None = None,
         tolerance: float = checks.PROBABILITY_TOLERANCE,
     ):
-        self.storage = weights if isinstance(weights, Storage) else stored(weights)
+        self.storage = weights if isinstance(weights, Storage) else as_storage(weights)
         self.bias = bias_of(self.storage, bias)
         self.given_names = checks.check_names(names, self.size)
         if isinstance(activation, list | tuple | np.ndarray):

@@ -22,7 +22,7 @@ from plefka.networks.network import Network
 from plefka.networks.storage import Storage
 from plefka.runtime.late_binding import SAMPLE_MACHINE, supplied
 from plefka.runtime.precision import is_traced
-from plefka.tables.text import text_table
+from plefka.tables.display import text_table
 
 
 class BoltzmannMachine(Network):

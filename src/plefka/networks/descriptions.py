@@ -8,8 +8,7 @@ import numpy as np
 from plefka.errors import listed
 from plefka.networks.activations import Table, as_activation
 from plefka.networks.units import Unit, units_of
-from plefka.tables.html import HTML_ROWS, Content, page
-from plefka.tables.text import text_table
+from plefka.tables.display import HTML_ROWS, Content, page, text_table
 
 if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork

@@ -19,7 +19,7 @@ from plefka.networks.activations import AnyArray
 from plefka.networks.propagation import fixed_point_along_edges, map_edges_up
 from plefka.networks.storage import Products, Storage
 from plefka.networks.topological_sweep import Order
-from plefka.runtime.once import once
+from plefka.runtime.value_cache import cached_for
 
 CHILD, PARENT = 0, 1  # ends of an edge
 CERTAIN_WEIGHT = 1e30  # an infinite weight as a number: no other sum comes near it, and 0 times it is 0
@@ -42,7 +42,7 @@ class EdgeList:
     @classmethod
     def of(cls, storage: Storage) -> "EdgeList":
         """All edges of a network, or of the networks of a stack, each of which is a row; listed and ordered once."""
-        return once(storage, cls, lambda: cls(*storage.edge_list(), storage.size))
+        return cached_for(storage, cls, lambda: cls(*storage.edge_list(), storage.size))
 
     def take(self, edges: AnyArray) -> "EdgeList":
         """Some of the edges."""
