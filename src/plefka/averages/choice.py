@@ -29,7 +29,7 @@ def choose(activation: Activation, positions: int, reach: float, leak: float, la
     `reach` is the largest |field| of a unit in any state and `largest` the largest |w_j|, which matter for the sigmoid;
     `leak` is the smallest h, which matters for noisy-or.
     """
-    activation = of_parents(activation, positions)
+    activation = activation_for(activation, positions)
     if positions <= FEW_PARENTS or activation.mixes_kinds:
         return Enumerated(activation)
     if isinstance(activation, Sigmoid):
@@ -41,7 +41,7 @@ def choose(activation: Activation, positions: int, reach: float, leak: float, la
     return Enumerated(activation) if positions <= MOST else GaussHermite(activation)
 
 
-def of_parents(activation: Activation, positions: int) -> Activation:
+def activation_for(activation: Activation, positions: int) -> Activation:
     """The activation of units that are stored with so many parents: tables are stored with no more than they need."""
     return activation.of_fields if isinstance(activation, Mixed) and positions > activation.most_summed else activation
 

@@ -96,7 +96,7 @@ class EdgeList:
         factor = np.asarray(coefficient(np, self.weight, *(z[self.parent] for z in own)), float)
         return self.order.upwards.follow(_product, unit, factor, (), own)
 
-    def attempted(self, attempt: Callable, fails: Callable, nothing: np.ndarray) -> Any:
+    def retried_without_failures(self, attempt: Callable, fails: Callable, nothing: np.ndarray) -> Any:
         """attempt(without) with as much left out, from nothing on, as is needed for fails(attempt) to be empty."""
         while (failing := fails(found := attempt(nothing))).any():
             nothing = nothing | failing
@@ -147,7 +147,7 @@ class TracedEdges(eqx.Module):
         like = max(jax.tree.leaves(arguments[1:]), key=lambda z: z.size)
         return fixed_point_along_edges(update, arguments, jnp.zeros(like.shape, jnp.zeros(()).dtype))
 
-    def attempted(self, attempt: Callable, fails: Callable, nothing: Any) -> Any:
+    def retried_without_failures(self, attempt: Callable, fails: Callable, nothing: Any) -> Any:
         def once(state):
             without = state[0] | state[1]
             return without, fails(attempt(without))
@@ -159,14 +159,14 @@ class TracedEdges(eqx.Module):
         return jax.lax.cond(jnp.any(mask), function, lambda: otherwise)
 
 
-Edges = EdgeList | TracedEdges
+AnyEdges = EdgeList | TracedEdges
 
 
 def _product(xp: Any, factor: Any, value: Any) -> tuple:
     return (factor * value,)
 
 
-def once_if_rows_agree(function: Callable, edges: Edges, mask: Any) -> Any:
+def once_if_rows_agree(function: Callable, edges: AnyEdges, mask: Any) -> Any:
     """function(edges, mask), which asks only where edges are: once, where all rows have the same edges and mask."""
     if not isinstance(edges, EdgeList) or mask.shape[1] == 1:
         return function(edges, mask)

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Array
 
-from plefka.networks.edge_lists import TABLE_WIDTHS, EdgeTables, UnitPairs, list_pairs, list_tables
+from plefka.networks.edge_tables import TABLE_WIDTHS, EdgeTables, UnitPairs, list_pairs, list_tables
 from plefka.networks.incidence import Incidence
 from plefka.networks.open_edges import ListedEdges, OpenEdges, Side, not_listed
 from plefka.networks.storage import Products, Storage

@@ -147,7 +147,7 @@ def _without(given: Given, counted, candidate) -> Reduced:
     def fails(found):
         return _into_faint(given, counted, around, *found)
 
-    h, summed, roots = given.edges.attempted(without, fails, candidate & False)
+    h, summed, roots = given.edges.retried_without_failures(without, fails, candidate & False)
     return Reduced(h, given.xp.where(summed, roots.log_sum, 0.0).sum(0), summed, counted & ~summed)
 
 
