@@ -10,7 +10,7 @@ from pathlib import Path
 
 from benchmarks.measure import Row, machine
 from plefka.runtime import whole_files
-from plefka.tables.text import text_table
+from plefka.tables.display import text_table
 
 SUITES = (
     "core", "beyond", "learning", "learning_scale", "reproduction", "latency", "streams", "rows_ended", "spreadsheet",

@@ -14,7 +14,7 @@ import plefka as pf
 from benchmarks.core import EDGES, dense_network, lower_part_observed, sparse_network
 from benchmarks.measure import Row, best, peak_memory
 from plefka.averages import Enumerated, Fourier
-from plefka.averages.range import range_of
+from plefka.averages.choice import range_of
 from plefka.inference.library import parse_method
 from plefka.networks.evidence import as_evidence
 from plefka.reduction.question import BeliefModel

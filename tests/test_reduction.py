@@ -14,7 +14,7 @@ from plefka.networks.edge_list import EdgeList
 from plefka.networks.evidence import as_evidence
 from plefka.reduction import belief_reduction, by_row, reduce
 from plefka.reduction.certainty import certain
-from plefka.runtime import once
+from plefka.runtime import value_cache
 from tests.quick import quick_where
 
 
@@ -213,7 +213,7 @@ def test_the_edges_of_a_network_are_listed_once_and_then_forgotten():
     storage = pf.BeliefNetwork(sp.csr_array([[0, 0], [0.5, 0]]), [0.0, 0.0]).storage
     edges = EdgeList.of(storage)
     assert EdgeList.of(storage) is edges
-    assert any(known[1] is edges for known in once._known.values())
+    assert any(known[1] is edges for known in value_cache._known.values())
     del storage
     gc.collect()
-    assert not any(known[1] is edges for known in once._known.values())
+    assert not any(known[1] is edges for known in value_cache._known.values())

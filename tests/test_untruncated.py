@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 import plefka as pf
-from plefka.averages.range import LEAST_REACH, range_of
+from plefka.averages.choice import LEAST_REACH, range_of
 from plefka.inference.library import parse_method
 from plefka.mean_field.minimisation import objective_of
 from plefka.mean_field.schemes import MeanField

@@ -24,7 +24,7 @@ from table_zoo import (
 
 import plefka as pf
 from plefka.errors import InvalidFile, InvalidInput
-from plefka.files import TABLE_FORMATS, bif, convert, load_evidence, load_tables, packed, uai, xmlbif
+from plefka.files import TABLE_FORMATS, bif, convert, disk, load_evidence, load_tables, uai, xmlbif
 from plefka.files.from_tables import tables_of
 
 
@@ -368,11 +368,11 @@ def test_defaults_do_not_take_all_memory():
 
 def test_bombs_are_refused(tmp_path):
     bomb = tmp_path / "bomb.bif.gz"
-    bomb.write_bytes(gzip.compress(b" " * (packed.LARGEST_UNPACKED + 1), 9))
+    bomb.write_bytes(gzip.compress(b" " * (disk.LARGEST_UNPACKED + 1), 9))
     with pytest.raises(InvalidFile, match="at most 67,108,864 bytes when unpacked"):
         pf.load(bomb)
     bomb = tmp_path / "bomb.json.gz"
-    bomb.write_bytes(gzip.compress(b"[" * (packed.LARGEST_JSON + 1)))
+    bomb.write_bytes(gzip.compress(b"[" * (disk.LARGEST_JSON + 1)))
     with pytest.raises(InvalidFile, match="Unpack it yourself"):
         pf.load(bomb)
 

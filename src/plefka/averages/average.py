@@ -21,8 +21,8 @@ Weights = Float[Array, "positions columns _"]
 Means = Float[Array, "positions _ rows"]
 Bias = Float[Array, "columns _"]
 Columns = Float[Array, "columns rows"]
-Edges = Float[Array, "positions columns rows"]
-Pair = tuple[Edges, Edges]
+EdgeValues = Float[Array, "positions columns rows"]
+Pair = tuple[EdgeValues, EdgeValues]
 
 
 class Average(eqx.Module):
@@ -43,7 +43,9 @@ class Average(eqx.Module):
         """ln <f(x)> and ln <1 - f(x)>, to all their digits."""
 
     @abstractmethod
-    def messages(self, w: Weights, parents: Parents, h: Bias, log_ratio: Columns) -> tuple[Edges, Columns, Columns]:
+    def messages(
+        self, w: Weights, parents: Parents, h: Bias, log_ratio: Columns
+    ) -> tuple[EdgeValues, Columns, Columns]:
         """The message of each child to each of its parents, and the two `chances` of the child.
 
         log_ratio is ln n(1) - ln n(0) of the child, infinite where it is observed. With F_k^s the average of f over the
@@ -68,7 +70,7 @@ class Average(eqx.Module):
         H = off_diagonal(jax.lax.map(row, jnp.eye(len(w), dtype=own.dtype)))
         return H.sum(2, keepdims=True) if shared else H
 
-    def slopes(self, w: Weights, u: Means, h: Bias) -> Edges:
+    def slopes(self, w: Weights, u: Means, h: Bias) -> EdgeValues:
         """d<log_on>/du_j - d<log_off>/du_j, for every edge."""
         (on, _), back = jax.vjp(lambda u: self.logs(w, u, h), of_edges(u, w))
         return back((jnp.ones_like(on), -jnp.ones_like(on)))[0]
@@ -79,7 +81,7 @@ def of_edges(means: Any, w: Weights) -> Any:
     return jax.tree.map(lambda x: jnp.broadcast_to(x, (*w.shape[:2], x.shape[2])), means)
 
 
-def message(off: Pair, on: Pair, log_ratio: Columns) -> Edges:
+def message(off: Pair, on: Pair, log_ratio: Columns) -> EdgeValues:
     """ln[n(1) F^1 + n(0) (1 - F^1)] - ln[n(1) F^0 + n(0) (1 - F^0)]; 0 where both are impossible.
 
     `off` and `on` are ln F and ln(1 - F) where the parent is off and where it is on.

@@ -71,7 +71,7 @@ def kappas_of(count: int, u) -> list:
 
 
 def edge_power_sums(count: int, w, u):
-    """The same where every edge has its own mean: some positions at a time, all columns beside each other."""
+    """sum_j w_j^n kappa_n(u_j) / n! where every edge has its own mean: some positions and all columns at a time."""
     positions, shape = len(w), jnp.broadcast_shapes(w.shape[1:], u.shape[1:])
     size = max(1, min(positions, COLUMNS_AT_ONCE // max(shape[0] * shape[1], 1)))
     steps = -(-positions // size)

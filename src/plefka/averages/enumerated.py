@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from plefka.averages.average import Average, message, of_edges
-from plefka.averages.blocks import NUMBERS_PER_BLOCK, map_columns
+from plefka.averages.column_blocks import NUMBERS_PER_BLOCK, map_columns
 from plefka.averages.parents import Parents, log_mix, log_terms
 from plefka.networks.activations import Activation, Custom
 from plefka.networks.storage import off_diagonal
@@ -44,7 +44,7 @@ class Enumerated(Average):
     def messages(self, w, parents, h, log_ratio):
         def of_columns(w, parents, h, log_ratio):
             table = self._table(fields(w, h))
-            pairs = in_logs(lambda mixture, table: leave_one_out(mixture, table, parents), table, parents)
+            pairs = log_of_averages(lambda mixture, table: leave_one_out(mixture, table, parents), table, parents)
             log_on, log_off = log_mix(parents[0], *jnp.moveaxis(pairs[:, :, 0], 1, 0))
             (on0, on1), (off0, off1) = pairs
             return message((on0, off0), (on1, off1), log_ratio), log_on, log_off
@@ -114,12 +114,12 @@ def average(table, u):
 
 def log_average(table, parents: Parents):
     """ln <exp(table)>, with finite derivatives by the means up to 0 and 1."""
-    return in_logs(lambda mixture, table: fold(mixture, table, parents), table, parents)
+    return log_of_averages(lambda mixture, table: fold(mixture, table, parents), table, parents)
 
 
-def in_logs(averages: Callable, table, parents: Parents):
+def log_of_averages(averages: Callable, table, parents: Parents):
     """ln of averages(mix, exp(table)), or averages(log_mix, table) where that has too many orders of magnitude."""
-    scale = likeliest(table, parents)
+    scale = log_scale(table, parents)
     relative = table - scale[:, None]
     gap = LARGEST_GAP[str(table.dtype)]
 
@@ -134,7 +134,7 @@ def in_logs(averages: Callable, table, parents: Parents):
     return jax.lax.cond(too_wide[0] | too_wide[1], with_logs, with_numbers, relative)
 
 
-def likeliest(table, parents: Parents):
+def log_scale(table, parents: Parents):
     """The largest table + ln probability of a state: the scale of <exp(table)>."""
     largest = fold(lambda *terms: jnp.maximum(*log_terms(*terms)), table, parents)
     return jax.lax.stop_gradient(jnp.where(jnp.isfinite(largest), largest, 0.0))

@@ -16,9 +16,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from plefka.averages.average import Average, mean_field, message, of_edges
-from plefka.averages.blocks import map_columns
-from plefka.averages.curvatures import curvatures_by_columns, no_curvatures, products_of_pairs
-from plefka.averages.one_pass import sums_over_nodes, with_slopes
+from plefka.averages.column_blocks import map_columns
+from plefka.averages.derivatives import (
+    curvatures_by_columns,
+    no_curvatures,
+    products_of_pairs,
+    sums_over_nodes,
+    with_slopes,
+)
 from plefka.averages.parents import Parents, log_tilt
 from plefka.averages.products import REAL, all_but_one, products
 from plefka.networks.activations import log_noisy_or

@@ -18,10 +18,15 @@ import jax.numpy as jnp
 import numpy as np
 
 from plefka.averages.average import Average, mean_field
-from plefka.averages.blocks import map_columns
+from plefka.averages.column_blocks import map_columns
 from plefka.averages.cumulants import log_psi, num_terms, power_sums
-from plefka.averages.curvatures import curvatures_by_columns, no_curvatures, products_of_pairs
-from plefka.averages.one_pass import sums_over_nodes, with_slopes
+from plefka.averages.derivatives import (
+    curvatures_by_columns,
+    no_curvatures,
+    products_of_pairs,
+    sums_over_nodes,
+    with_slopes,
+)
 from plefka.averages.products import inverse, rotate
 from plefka.averages.quadrature import FourierNode, Rule, walk
 from plefka.averages.small_weights import messages_of_sums, small_chances, small_messages
@@ -57,7 +62,7 @@ class Fourier(Average):
         return num_terms(self.rule.nodes.t, self.rule.nodes.log_cosh, self.reach, self.largest)
 
     def message_terms(self, positions: int) -> int | None:
-        """The same for probabilities and messages, where there are more parents than it takes to be worth it."""
+        """How many cumulants give probabilities and messages, where weights are small and parents are many enough."""
         nodes = self.message_rule.nodes
         if positions < MANY:
             return None
@@ -125,7 +130,7 @@ log_cosh = with_slopes(sums)
 
 
 def log_cosh_from_sums(rule: Rule, X, h):
-    """The same from the power sums of small weights, differentiated automatically."""
+    """<ln cosh(x / 2)> from the power sums of small weights, differentiated automatically."""
     real, imaginary = log_psi(rule.nodes.t.astype(X.dtype), X, h)
     q = rule.nodes.log_cosh.astype(X.dtype)[:, None, None]
     return (q * (1 - jnp.exp(real) * jnp.cos(imaginary))).sum(0)

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from plefka.averages.average import Average, message, of_edges
-from plefka.averages.blocks import map_columns
+from plefka.averages.column_blocks import map_columns
 from plefka.averages.parents import Parents
 from plefka.networks.activations import Activation
 

@@ -6,7 +6,7 @@ is tilted. Where parent k is on rather than off, the average is larger by
 
     Delta_k = sum_n D_n w_k^n kappa_n'(u_k) / n!
 
-with D_n the same integral of z^n exp K(z): exp K is a product over the parents, and the factor of parent k becomes its
+with D_n the integral of z^n exp K(z): exp K is a product over the parents, and the factor of parent k becomes its
 derivative by u_k. So a child needs one polynomial for each of its parents, and nothing for each parent and node.
 """
 
@@ -21,21 +21,21 @@ import numpy as np
 from plefka.averages.cumulants import by_cumulants
 from plefka.averages.products import rotate
 from plefka.averages.quadrature import Rule
-from plefka.averages.tilting import both_accurate, in_logs, message_side, smaller_side
+from plefka.averages.tilting import both_accurate, both_logs, message_side, smaller_side
 
 
 def small_chances(rule: Rule, X):
     """ln <f> and ln <1 - f>, from the smaller of them."""
     side = smaller_side(X[0])
     found = integral(rule, reflected(X, side))
-    return in_logs(found.cost, found.value(), side)
+    return both_logs(found.cost, found.value(), side)
 
 
 def small_messages(rule: Rule, X, log_ratio):
     """D_n [n(1) - n(0)] / [n(1) <f> + n(0) <1 - f>] for n from 1, and the chances."""
     side = message_side(X[0], log_ratio)
     found = integral(rule, reflected(X, side))
-    chances = in_logs(found.cost, found.value(), side)
+    chances = both_logs(found.cost, found.value(), side)
     log_f, log_rest = both_accurate(chances, partial(small_chances, rule, X), side, X[0], log_ratio)
     log_sum = jnp.logaddexp(log_f + jnp.minimum(log_ratio, 0.0), log_rest + jnp.minimum(-log_ratio, 0.0))
     gain = -jnp.sign(log_ratio) * jnp.expm1(-jnp.abs(log_ratio))  # n(1) - n(0), the larger of them one
@@ -75,7 +75,7 @@ class Integral(NamedTuple):
             _product(by_t * mask * sign, part) for mask, part in zip((parity, ~parity), self.C, strict=True)
         )
         V = real + imaginary
-        return _chosen(self.best, [_product(shift, V) for shift in _shifts(count)])
+        return _of_best_tilt(self.best, [_product(shift, V) for shift in _shifts(count)])
 
 
 def integral(rule: Rule, X) -> Integral:
@@ -112,7 +112,7 @@ def _shifts(count: int) -> tuple[np.ndarray, ...]:
     )
 
 
-def _chosen(best, of_tilts: list):
+def _of_best_tilt(best, of_tilts: list):
     return jnp.where(best == 0, of_tilts[0], jnp.where(best == 1, of_tilts[1], of_tilts[2]))
 
 

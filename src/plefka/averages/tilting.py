@@ -45,7 +45,7 @@ def tilted_chances(rule: Rule, w, parents: Parents, h):
     odd, even = walk(rule, visit, weights, (nothing, nothing), w, tilted_mean(best * side / 2 * w, parents), h)
     integral = jnp.where(best == 1, even, 0.5 + (1 - best) * side * odd)
     cost = jnp.take_along_axis(costs, best[None], axis=0)[0]
-    return in_logs(cost, integral, side)
+    return both_logs(cost, integral, side)
 
 
 def smaller_side(x):
@@ -113,11 +113,11 @@ def shared_messages(rule: Rule, w, parents: Parents, h, log_ratio, choice: TiltC
     integrals = walk(rule, visit, (rule.nodes.odd, rule.nodes.even), start, w, u, h)
     constant = jnp.where(best == 1, 0.0, 0.5)
     costs = choice.cost, choice.without_off, choice.without_on
-    found = [in_logs(cost, constant + total, side) for cost, total in zip(costs, integrals, strict=True)]
+    found = [both_logs(cost, constant + total, side) for cost, total in zip(costs, integrals, strict=True)]
     return message(found[1], found[2], log_ratio), *found[0]
 
 
-def in_logs(cost, integral, side):
+def both_logs(cost, integral, side):
     """ln <f> and ln <1 - f>, from the one on this side."""
     near = jnp.minimum(cost + jnp.log(jnp.maximum(integral, SMALLEST_INTEGRAL)), -SMALLEST_INTEGRAL)
     far = jnp.log(-jnp.expm1(near))
@@ -159,13 +159,13 @@ def tilted_messages(rule: Rule, w, parents: Parents, h, log_ratio):
     def step(best, tilt):
         a, for_on, for_off, constant, odd, even = tilt
         moment, terms = log_moment(a, w, parents, h)
-        integrals = left_out(rule, w, tilted_mean(a * w, parents), h)
+        integrals = leave_one_out_integrals(rule, w, tilted_mean(a * w, parents), h)
         costs = (moment, moment - terms, moment - terms + a * w)
         found = []
         for cost, (odds, evens), old in zip(costs, integrals, best, strict=True):
             value = cost + jnp.log(jnp.maximum(constant + odd * odds + even * evens, SMALLEST_INTEGRAL))
             found.append(
-                tuple(better(serves, (cost, value), pair) for pair, serves in zip(old, (for_on, for_off), strict=True))
+                tuple(cheaper(serves, (cost, value), pair) for pair, serves in zip(old, (for_on, for_off), strict=True))
             )
         return tuple(found), None
 
@@ -175,7 +175,7 @@ def tilted_messages(rule: Rule, w, parents: Parents, h, log_ratio):
     return message(log_off, log_on, log_ratio), *log_f
 
 
-def better(serves, new: tuple, old: tuple) -> tuple:
+def cheaper(serves, new: tuple, old: tuple) -> tuple:
     """The pair (cost, value) whose tilt costs less."""
     chosen = (serves > 0) & (new[0] < old[0])
     return jnp.where(chosen, new[0], old[0]), jnp.where(chosen, new[1], old[1])
@@ -187,7 +187,7 @@ def values_of(pair: tuple) -> tuple:
     return jnp.minimum(log_f, 0.0), jnp.minimum(log_rest, 0.0)
 
 
-def left_out(rule: Rule, w, u, h):
+def leave_one_out_integrals(rule: Rule, w, u, h):
     """The odd and the even integral: of all parents, and of all but one where that one is off, or on."""
 
     def visit(total, node, odd, even):

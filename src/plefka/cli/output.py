@@ -9,8 +9,8 @@ import typer
 
 from plefka.errors import listed
 from plefka.inference.solution_text import LEGEND, doubts
-from plefka.tables.text import PRINTED_ROWS as PRINTED_ROWS
-from plefka.tables.text import rows_by_sentence, text_table
+from plefka.tables.display import PRINTED_ROWS as PRINTED_ROWS
+from plefka.tables.display import rows_by_sentence, text_table
 
 if TYPE_CHECKING:
     from plefka.inference.solution import Solution

@@ -16,14 +16,14 @@ from plefka.errors import MethodDoesNotApply
 from plefka.methods.posterior import About, Posterior
 from plefka.methods.status import CONVERGED, IMPOSSIBLE, NOT_FINITE
 from plefka.networks.activations import Activation, namespace
-from plefka.networks.fields import bits, field_weights, fields, log_terms, open_for_states, settled
+from plefka.networks.fields import bits, field_in_domain, field_weights, fields, log_terms, open_for_states
 from plefka.networks.storage import Storage
 from plefka.progress import progress
 from plefka.reduction.ladder import rows_for
 from plefka.reduction.question import Question
-from plefka.runtime.once import once
 from plefka.runtime.precision import is_traced
 from plefka.runtime.programs import Program
+from plefka.runtime.value_cache import cached_for
 
 if TYPE_CHECKING:
     from plefka.reduction.traced_beliefs import TracedBelief
@@ -73,7 +73,7 @@ def is_small(question: Question) -> bool:
 
 def num_enumerated(question: Question) -> int:
     """How many units must be enumerated in the row that has most of them."""
-    return once(question, num_enumerated, lambda: int((question.free & ~_leaves(question)).sum(0).max(initial=0)))
+    return cached_for(question, num_enumerated, lambda: int((question.free & ~_leaves(question)).sum(0).max(initial=0)))
 
 
 def _leaves(question: Question) -> np.ndarray:
@@ -96,7 +96,7 @@ def _add_block(row: Row, f: Activation, field_of: Callable, number: Any, sums: S
     xp = namespace(number)
     S = xp.where(row.rank[:, None] >= 0, bits(number, xp.maximum(row.rank, 0)), row.values[:, None])
     S = xp.where(row.leaf[:, None], 0.0, S)
-    x = settled(f, field_of(S) + row.h[:, None])
+    x = field_in_domain(f, field_of(S) + row.h[:, None])
     log_weight = (xp.where(row.counted[:, None], log_terms(f, x, S), 0.0) + row.tilt[:, None] * S).sum(0)
     log_weight = xp.where(number < row.states, log_weight, -xp.inf)
     top = xp.maximum(sums.top, log_weight.max())

@@ -21,7 +21,7 @@ from plefka.networks.evidence import Evidence
 from plefka.networks.network import Network
 from plefka.networks.units import units_of
 from plefka.reduction.reduce import reduce
-from plefka.runtime.once import once
+from plefka.runtime.value_cache import cached_for
 
 if TYPE_CHECKING:
     from plefka.exact.exact_method import Exact
@@ -33,7 +33,7 @@ def families_of(network: BeliefNetwork) -> list[Family] | None:
     """Of all units, listed once; None for a network that has no tables, or too large ones."""
     if network.given_tables is None and network.conditionals is None:
         return None
-    return once(network, families_of, lambda: _families(network))
+    return cached_for(network, families_of, lambda: _families(network))
 
 
 def _families(network: BeliefNetwork) -> list[Family] | None:

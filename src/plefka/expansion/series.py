@@ -19,7 +19,7 @@ from plefka.networks.belief import BeliefNetwork
 from plefka.networks.evidence import Evidence, as_evidence
 from plefka.networks.network import Network
 from plefka.reduction.question import LARGEST_THETA
-from plefka.tables.text import text_table
+from plefka.tables.display import text_table
 
 MOST_ORDERS = 30
 SURE, CLOSE = 1.1, 1.02  # from here on, and below its inverse, a radius decides that is estimated, or known by circles

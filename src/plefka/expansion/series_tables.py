@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from plefka.tables.html import Content, page
+from plefka.tables.display import Content, page
 
 if TYPE_CHECKING:
     from plefka.expansion.series import Series

@@ -4,20 +4,20 @@ from collections.abc import Callable
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from plefka.errors import InvalidFile, InvalidInput, nearest
-from plefka.files import csv_pair, excel, native_json, native_npz, packed
-from plefka.files.disk import read, read_all, write
+from plefka.files import csv_pair, excel, native_json, native_npz
+from plefka.files.conditional_tables import TableNetwork
+from plefka.files.disk import PACKED_SUFFIX, read, read_all, write
+from plefka.files.from_tables import network_of, tables_of
+from plefka.files.recognition import Form, expanded, recognised
 from plefka.files.stored import GivenActivation, check_storable
+from plefka.files.uai import loads_evidence
 from plefka.networks.activations import Activation, as_activation
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.boltzmann import BoltzmannMachine
 from plefka.networks.examples import example
-
-if TYPE_CHECKING:
-    from plefka.files.conditional_tables import TableNetwork
-    from plefka.files.recognition import Form
 
 
 class Format(NamedTuple):
@@ -97,8 +97,6 @@ def save(network: BeliefNetwork | BoltzmannMachine, path: PathText) -> None:
     path = Path(path)
     suffix = _suffix(path)
     if suffix in TABLE_FORMATS and not isinstance(network, BoltzmannMachine):
-        from plefka.files.from_tables import tables_of
-
         write({path: _table_writer(path)(tables_of(network))})
         return
     check_storable(network)
@@ -110,7 +108,7 @@ def save(network: BeliefNetwork | BoltzmannMachine, path: PathText) -> None:
     write(dict(zip(form.files(path), contents, strict=True)))
 
 
-def load_tables(path: PathText) -> "TableNetwork":
+def load_tables(path: PathText) -> TableNetwork:
     """Read a network from a file of any format as probability tables, without recognising noisy-or or sigmoid units.
 
     `pf.recognised` says which units are a noisy-or or a sigmoid.
@@ -127,8 +125,6 @@ def load_tables(path: PathText) -> "TableNetwork":
     """
     path = Path(path)
     if _suffix(path) not in TABLE_FORMATS:
-        from plefka.files.from_tables import tables_of
-
         return tables_of(load(path))
     try:
         return _module(_suffix(path)).loads(read(path))
@@ -149,13 +145,11 @@ def load_evidence(path: PathText) -> dict[int, str] | list[dict[int, str]]:
     ...     pf.load_evidence(Path(folder, "asia.uai.evid"))
     {0: '1', 3: '0'}
     """
-    from plefka.files.uai import loads_evidence
-
     path = Path(path)
     try:
         if path.suffix.lower() != ".evid" and [part.lower() for part in path.suffixes[-2:]] != [
             ".evid",
-            packed.PACKED_SUFFIX,
+            PACKED_SUFFIX,
         ]:
             raise InvalidFile("the name of an evidence file must end with .evid or .evid.gz.")
         return loads_evidence(read(path))
@@ -163,7 +157,7 @@ def load_evidence(path: PathText) -> dict[int, str] | list[dict[int, str]]:
         raise InvalidFile(f"{path}: {error}") from error
 
 
-def convert(source: PathText, target: PathText, approximate: float | None = None) -> "list[Form]":
+def convert(source: PathText, target: PathText, approximate: float | None = None) -> list[Form]:
     """Convert a network file from one format to another.
 
     Between two formats of tables, the tables are copied as they are, unless you pass `approximate`.
@@ -192,8 +186,6 @@ def convert(source: PathText, target: PathText, approximate: float | None = None
     if not from_tables:
         save(load(source, approximate=approximate), target)
         return []
-    from plefka.files.recognition import expanded, recognised
-
     tables = load_tables(source)
     forms = recognised(tables, approximate)
     if to_tables:
@@ -218,9 +210,7 @@ def _check_not_read(source: Path, target: Path) -> None:
             raise InvalidFile(f"{file}: is one of the input files, which are not overwritten. Name another file.")
 
 
-def _network_of(tables: "TableNetwork", path: Path, approximate: float | None) -> BeliefNetwork:
-    from plefka.files.from_tables import network_of
-
+def _network_of(tables: TableNetwork, path: Path, approximate: float | None) -> BeliefNetwork:
     try:
         return network_of(tables, approximate)
     except InvalidInput as error:
@@ -229,7 +219,7 @@ def _network_of(tables: "TableNetwork", path: Path, approximate: float | None) -
 
 def _suffix(path: Path) -> str:
     """The suffix that names the format, without .gz."""
-    name = path.with_suffix("") if path.suffix.lower() == packed.PACKED_SUFFIX else path
+    name = path.with_suffix("") if path.suffix.lower() == PACKED_SUFFIX else path
     suffix = name.suffix.lower()
     if suffix not in FORMATS and path.is_dir():
         return ".csv"
@@ -246,7 +236,7 @@ def _module(suffix: str) -> Any:
     return import_module(f"plefka.files.{TABLE_FORMATS[suffix]}")
 
 
-def _table_writer(path: Path) -> "Callable[[TableNetwork], bytes]":
+def _table_writer(path: Path) -> Callable[[TableNetwork], bytes]:
     module = _module(_suffix(path))
     if not hasattr(module, "dumps"):
         raise InvalidFile(f"{path}: this format can be read but not written. Use .uai, which stores the same tables.")

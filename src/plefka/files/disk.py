@@ -1,11 +1,20 @@
-"""The bytes of files: read and written as a whole, and packed if their names end with .gz."""
+"""The bytes of files: read and written as a whole, and packed by gzip if their names end with .gz.
 
+Files are unpacked up to a limit, so that a small file cannot take all memory.
+"""
+
+import gzip
+import io
+import zlib
 from pathlib import Path
 
 from plefka.errors import InvalidFile
-from plefka.files import packed
 from plefka.runtime import whole_files
 from plefka.tables.table_files import check_regular
+
+PACKED_SUFFIX = ".gz"
+LARGEST_UNPACKED = 2**26  # bytes of an unpacked file
+LARGEST_JSON = 2**24  # JSON takes up to thirty times its length when it is read
 
 
 def read_all(files: tuple[Path, ...]) -> list[bytes]:
@@ -28,16 +37,16 @@ def read(path: Path) -> bytes:
         content = path.read_bytes()
     except (OSError, ValueError) as error:
         raise InvalidFile(f"cannot be read: {_reason(error)}. Check the file name.") from error
-    if path.suffix.lower() != packed.PACKED_SUFFIX:
+    if path.suffix.lower() != PACKED_SUFFIX:
         return content
-    return packed.unpack(content, path.with_suffix("").suffix.lower())
+    return _unpacked(content, path.with_suffix("").suffix.lower())
 
 
 def write(contents: dict[Path, bytes]) -> None:
-    """Write all files of a network, or none of them."""
+    """Write all files of a network, or none of them; packed without time and name, so that bytes depend on content."""
     whole_files.write_all(
         {
-            file: packed.pack(content) if file.suffix.lower() == packed.PACKED_SUFFIX else content
+            file: gzip.compress(content, mtime=0) if file.suffix.lower() == PACKED_SUFFIX else content
             for file, content in contents.items()
         }
     )
@@ -45,3 +54,19 @@ def write(contents: dict[Path, bytes]) -> None:
 
 def _reason(error: Exception) -> str:
     return str(getattr(error, "strerror", None) or error)
+
+
+def _unpacked(content: bytes, suffix: str) -> bytes:
+    """What a packed file of a format contains."""
+    largest = LARGEST_JSON if suffix == ".json" else LARGEST_UNPACKED
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
+            unpacked = file.read(largest + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise InvalidFile(f"must be a gzip file; got: {error}. Was it cut off?") from None
+    if len(unpacked) > largest:
+        raise InvalidFile(
+            f"a gzip file must have at most {largest:,} bytes when unpacked; got more. "
+            "Unpack it yourself with gunzip if you trust it."
+        )
+    return unpacked

@@ -15,7 +15,7 @@ from plefka.files.recognition import Candidates, Form, check_approximate, probab
 from plefka.files.relabelling import flipped, flips_for_noisy_or
 from plefka.networks.activations import Table
 from plefka.networks.belief import BeliefNetwork
-from plefka.networks.given_tables import GivenTables
+from plefka.networks.conditionals import GivenTables
 from plefka.networks.units import Unit
 
 ACTIVATIONS = {NOISY_OR: "noisy_or", SIGMOID: "sigmoid"}
@@ -88,7 +88,7 @@ def _built(
     """The network, with its tables unless it is meant to differ from them or has units without one."""
     network = _network(tables, forms)
     if approximate is not None:
-        _say_costs(forms, approximate)
+        _warn_of_errors(forms, approximate)
     if approximate is not None or known:
         return network
     units = tables.units
@@ -124,7 +124,7 @@ def _unit(name: str | None, form: Form) -> Unit:
     return Unit(name, form.parents, Table(probabilities(form)))
 
 
-def _say_costs(forms: Sequence[Form], approximate: float) -> None:
+def _warn_of_errors(forms: Sequence[Form], approximate: float) -> None:
     costs = [f"{form.unit.name} {form.error:.2g}" for form in forms if form.error > TOLERANCE]
     if costs:
         warnings.warn(

@@ -14,10 +14,10 @@ from plefka.errors import InvalidFile
 from plefka.files import json_layout
 from plefka.files.archive import Archive
 from plefka.files.conditional_tables import MOST_READ_PARENTS
-from plefka.files.json_place import Place
+from plefka.files.strict_json import Place
 from plefka.networks.belief import BeliefNetwork
+from plefka.networks.conditionals import GivenTables
 from plefka.networks.cycles import cycle_text, find_cycle
-from plefka.networks.given_tables import GivenTables
 
 TABLES_KEY = "tables"  # in a text
 TABLE_ENTRY_NAMES = ("table_num_parents", "table_parents", "table_numbers")  # in an archive

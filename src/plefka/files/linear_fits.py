@@ -40,18 +40,18 @@ SCALES = {
     NEGATED: Scale(lambda p: -np.log(p), lambda x: np.exp(-x), lambda x: -np.exp(-x)),
     SIGMOID: Scale(lambda p: np.log(p) - np.log1p(-p), _sigmoid, lambda x: _sigmoid(x) * _sigmoid(-x)),
 }
-Found = tuple[float, Float[np.ndarray, " parent"], Bool[np.ndarray, " parent"]] | None
+LinearFit = tuple[float, Float[np.ndarray, " parent"], Bool[np.ndarray, " parent"]] | None
 
 
-def _fit_noisy_or(table: Table, limit: float) -> Found:
+def _fit_noisy_or(table: Table, limit: float) -> LinearFit:
     return _fit_with_certain_parents(table, NOISY_OR, 1 - table, limit)
 
 
-def _fit_negated(table: Table, limit: float) -> Found:
+def _fit_negated(table: Table, limit: float) -> LinearFit:
     return _fit_with_certain_parents(table, NEGATED, table, limit)
 
 
-def _fit_sigmoid(table: Table, limit: float) -> Found:
+def _fit_sigmoid(table: Table, limit: float) -> LinearFit:
     edge = limit / 4 if limit > TOLERANCE else 0.0
     if not edge and (table.min() <= ZERO or table.max() >= 1 - ZERO):
         return None
@@ -59,13 +59,13 @@ def _fit_sigmoid(table: Table, limit: float) -> Found:
     return bias, weights, np.zeros(table.ndim, bool)
 
 
-def _fit_with_certain_parents(table: Table, kind: str, quiet: Table, limit: float) -> Found:
+def _fit_with_certain_parents(table: Table, kind: str, quiet: Table, limit: float) -> LinearFit:
     """`quiet` is the probability that no cause is effective; parents in whose presence it is zero are certain."""
     found = _fit_by_zeros(table, kind, quiet, ZERO, limit)
     return _fit_by_zeros(table, kind, quiet, limit, limit) if found is None and limit > TOLERANCE else found
 
 
-def _fit_by_zeros(table: Table, kind: str, quiet: Table, zero: float, limit: float) -> Found:
+def _fit_by_zeros(table: Table, kind: str, quiet: Table, zero: float, limit: float) -> LinearFit:
     on_decides, off_decides = (
         np.array([bool(np.all(quiet.take(state, axis) <= zero)) for axis in range(table.ndim)], bool)
         for state in (1, 0)
@@ -158,7 +158,7 @@ def fields_of(bias: float, weights: Float[np.ndarray, " parent"], negated: Bool[
     return fields
 
 
-FITS: dict[str, Callable[[Table, float], Found]] = {
+FITS: dict[str, Callable[[Table, float], LinearFit]] = {
     NOISY_OR: _fit_noisy_or,
     NEGATED: _fit_negated,
     SIGMOID: _fit_sigmoid,

@@ -9,9 +9,8 @@ from jaxtyping import Float, Int
 
 from plefka.errors import InvalidFile, nearest
 from plefka.files import given_lists, json_layout, stored, stored_machines, unit_lists
-from plefka.files.json_place import Place, finite_numbers
 from plefka.files.stored import Bias, GivenActivation, Weights
-from plefka.files.strict_json import parse
+from plefka.files.strict_json import Place, finite_numbers, parse
 from plefka.networks.activations import Activation
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.blocks import Blocks
@@ -81,7 +80,7 @@ def _machine(file: Place) -> BoltzmannMachine:
     names = _names(fields["names"]) if "names" in fields else None
     lead = () if stack is None else (stack,)
     bias = _bias(fields["bias"], names, lead)
-    return stored_machines.made(
+    return stored_machines.machine_from(
         *_weights(fields["weights"], bias, names),
         bias,
         names,

@@ -74,7 +74,9 @@ def loads(content: bytes, activation: GivenActivation = None) -> BeliefNetwork |
         names = archive.texts("names") if "names" in archive else None
         bias = _bias(archive, names)
         weights = _READERS[_kind(archive)](archive, bias)
-        return stored_machines.made(*weights, bias, names, **stored_machines.numbers_in(archive, bias.shape[:-1]))
+        return stored_machines.machine_from(
+            *weights, bias, names, **stored_machines.numbers_in(archive, bias.shape[:-1])
+        )
     if "kinds" in archive:
         return given_lists.from_archive(archive, unit_lists.from_archive(archive, activation))
     chosen = _activation(archive, activation)

@@ -35,7 +35,7 @@ def flips_for_noisy_or(candidates: Sequence[Candidates]) -> list[bool] | None:
 
 
 def flipped(tables: TableNetwork, flips: Sequence[bool]) -> TableNetwork:
-    """The same distribution with on and off exchanged in some units."""
+    """The tables of the network with on and off exchanged in some units; its distribution does not change."""
     return TableNetwork(tuple(_flipped(unit, flips[k], flips) for k, unit in enumerate(tables.units)), tables.named)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from plefka.errors import InvalidFile, InvalidInput, nearest
-from plefka.files.json_place import Place
+from plefka.files.strict_json import Place
 from plefka.networks.activations import ACTIVATIONS, Activation, Custom
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.blocks import Blocks
@@ -61,14 +61,14 @@ def version_of(network: BeliefNetwork | BoltzmannMachine) -> int:
 
 
 def kind_of(network: Network) -> str:
-    """Which of `KINDS` the weights are."""
+    """Which of `WEIGHT_KINDS` the weights are."""
     if isinstance(network.storage, Blocks):
         return "matrix" if network.storage.is_dense else "layers"
     return "edges"
 
 
 def kinds_in(file: Container[str]) -> list[str]:
-    """Which of `KINDS` a file has keys for; there must be one."""
+    """Which of `WEIGHT_KINDS` a file has keys for; there must be one."""
     return [kind for kind in WEIGHT_KINDS if kind in file]
 
 
@@ -98,7 +98,7 @@ def builtin_activation(name: str, given: GivenActivation) -> Activation:
     activation = ACTIVATIONS[name]()
     if given is not None and type(given) is not type(activation):
         raise InvalidFile(
-            f"activation must be what the file says, {name!r}; got {_called(given)}. Load it without `activation`."
+            f"activation must be what the file says, {name!r}; got {_given_text(given)}. Load it without `activation`."
         )
     return activation
 
@@ -123,7 +123,7 @@ def custom_activation(name: str, given: GivenActivation) -> Activation:
         return Custom(given, name=name)
     if is_builtin(given) or given.name != name:
         raise InvalidFile(
-            f"activation must be the custom one that the file names, {name!r}; got {_called(given)}. "
+            f"activation must be the custom one that the file names, {name!r}; got {_given_text(given)}. "
             f"If it is the same function, pass Custom(..., name={name!r})."
         )
     return given
@@ -159,5 +159,5 @@ def _check_distinct(key: Int[np.ndarray, " edge"], order: Int[np.ndarray, " edge
         )
 
 
-def _called(given: GivenActivation) -> str:
+def _given_text(given: GivenActivation) -> str:
     return repr(given.name) if isinstance(given, Activation) else f"the function {getattr(given, '__name__', given)!r}"

@@ -7,7 +7,7 @@ import numpy as np
 from plefka.errors import InvalidFile, InvalidInput
 from plefka.files import json_layout
 from plefka.files.archive import Archive
-from plefka.files.json_place import Place
+from plefka.files.strict_json import Place
 from plefka.networks.blocks import Blocks
 from plefka.networks.boltzmann import BoltzmannMachine
 from plefka.networks.storage import Storage
@@ -17,7 +17,7 @@ MACHINE_ENTRIES = (MACHINE_KEY, "temperature", "constant")
 
 
 def text(machine: BoltzmannMachine) -> str:
-    """The numbers that are of the machine as a whole."""
+    """The numbers that are of the machine as a whole, as JSON."""
     constant = np.asarray(machine.constant, float)
     return json_layout.fields(
         {
@@ -39,7 +39,7 @@ def numbers(place: Place, lead: tuple[int, ...]) -> dict[str, Any]:
 
 
 def arrays(machine: BoltzmannMachine) -> dict[str, np.ndarray]:
-    """The same as entries of an archive."""
+    """The numbers that are of the machine as a whole, as entries of an archive."""
     numbers = (np.array(machine.values), np.array(machine.temperature), np.asarray(machine.constant, float))
     return dict(zip(MACHINE_ENTRIES, numbers, strict=True))
 
@@ -54,7 +54,9 @@ def numbers_in(archive: Archive, lead: tuple[int, ...]) -> dict[str, Any]:
     }
 
 
-def made(storage: Storage, layers: tuple[int, ...] | None, bias: Any, names: Any, **numbers: Any) -> BoltzmannMachine:
+def machine_from(
+    storage: Storage, layers: tuple[int, ...] | None, bias: Any, names: Any, **numbers: Any
+) -> BoltzmannMachine:
     """The machine with the weights of a file, which have a coupling once, or in a matrix twice."""
     try:
         if layers is not None:

@@ -1,12 +1,19 @@
-"""JSON in UTF-8, with no key twice, and with errors that say where.
+"""JSON in UTF-8, with no key twice, read as values that know where they stand, so that errors can say where.
 
-NaN and Infinity, which Python reads though the standard has no such numbers, are refused with their place (place.py).
+NaN and Infinity, which Python reads though the standard has no such numbers, are refused with their place.
 """
 
 import json
+import math
+import reprlib
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from plefka.errors import InvalidFile, first_repeated
+import numpy as np
+from jaxtyping import Float
+
+from plefka.errors import InvalidFile, first_repeated, listed, nearest
 
 
 def parse(content: bytes) -> Any:
@@ -53,3 +60,107 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _near(text: str, position: int) -> str:
     return repr(text[position : position + 20]) if position < len(text) else "the end of the file"
+
+
+@dataclass(frozen=True)
+class Place:
+    """A value and the path to it, such as `weights.edges[3][2]`."""
+
+    value: Any
+    path: str = ""
+
+    def at(self, key: int | str) -> "Place":
+        """The value one step further."""
+        return Place(self.value[key], self.path + _step(key) if self.path else str(key))
+
+    def refuse(self, wanted: str, advice: str = "") -> InvalidFile:
+        """What to raise where this value is not what it must be."""
+        return InvalidFile(f"{self.path or 'the file'} must be {wanted}; got {reprlib.repr(self.value)}.{advice}")
+
+    def fields(self, required: Sequence[str], optional: Sequence[str] = ()) -> dict[str, "Place"]:
+        """The values of an object, by key."""
+        self.check_keys(required, optional)
+        return {key: self.at(key) for key in self.value}
+
+    def check_keys(self, required: Sequence[str], optional: Sequence[str] = ()) -> None:
+        """An object with all required keys and with no others."""
+        if not isinstance(self.value, dict):
+            raise self.refuse(f"an object with the keys {listed(required)}")
+        allowed = dict.fromkeys((*required, *optional))
+        unknown = next((key for key in self.value if key not in allowed), None)
+        if unknown is not None:
+            hint = nearest(unknown, allowed) or " Remove it."
+            got = reprlib.repr(unknown)
+            raise InvalidFile(f"{self._inside()}keys must be among {listed(allowed)}; got {got}.{hint}")
+        missing = next((key for key in required if key not in self.value), None)
+        if missing is not None:
+            raise InvalidFile(
+                f"{self._inside()}the key {missing!r} is missing; got {listed(self.value) or 'none'}. Add it."
+            )
+
+    def items(self, count: int | None = None, of: str = "values") -> list[Any]:
+        """The items of a list, of which there must be `count`."""
+        if not isinstance(self.value, list):
+            raise self.refuse(f"a list of {of}" if count is None else f"a list of {count} {of}")
+        if count is not None and len(self.value) != count:
+            raise InvalidFile(f"{self.path} must be a list of {count} {of}; got {len(self.value)}.")
+        return self.value
+
+    def word(self) -> str:
+        if not isinstance(self.value, str):
+            raise self.refuse("a string")
+        return self.value
+
+    def whole(self, least: int = 0, most: int | None = None) -> int:
+        """A whole number in a range whose end belongs to it."""
+        if type(self.value) is not int or self.value < least or (most is not None and self.value > most):
+            upto = f"from {least} on" if most is None else f"from {least} to {most}"
+            raise self.refuse(f"a whole number {upto}")
+        return self.value
+
+    def number(self) -> float:
+        """A finite number, or "inf"."""
+        if self.value == "inf":
+            return math.inf
+        number = _as_float(self.value)
+        if not math.isfinite(number):
+            raise self.refuse('a number that is finite in float64, or "inf" for an edge of probability one')
+        return number
+
+    def numbers(self, shape: tuple[int, ...]) -> Float[np.ndarray, "..."]:
+        """Lists in lists of numbers, of exactly this shape."""
+        items = self.items(shape[0], "numbers" if len(shape) == 1 else "rows" if len(shape) == 2 else "matrices")
+        if len(shape) > 1:
+            return np.array([self.at(k).numbers(shape[1:]) for k in range(shape[0])], float).reshape(shape)
+        row = finite_numbers(items)
+        return row if row is not None else np.array([self.at(k).number() for k in range(len(items))], float)
+
+    def _inside(self) -> str:
+        return f"{self.path}: " if self.path else ""
+
+
+def finite_numbers(items: Sequence[Any]) -> Float[np.ndarray, " item"] | None:
+    """All items at once, or None where some are not finite numbers and have to be looked at one by one."""
+    if not {*map(type, items)} <= {int, float}:
+        return None
+    try:
+        row = np.array(items, float)
+    except OverflowError:
+        return None
+    return row if np.isfinite(row).all() else None
+
+
+def _as_float(value: object) -> float:
+    """What is no number at all, or too large for a float, is not finite either."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
+
+
+def _step(key: int | str) -> str:
+    if isinstance(key, int):
+        return f"[{key}]"
+    return f".{key}" if key.isidentifier() else f"[{json.dumps(key)}]"

@@ -8,8 +8,8 @@ import numpy as np
 from plefka.errors import InvalidFile
 from plefka.files import given_lists, json_layout, stored
 from plefka.files.archive import Archive
-from plefka.files.json_place import Place
 from plefka.files.stored import GivenActivation
+from plefka.files.strict_json import Place
 from plefka.networks.activations import ACTIVATIONS, MOST_PARENTS, Activation, Table, as_activation
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.units import Unit

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from plefka.tables.text import PRINTED_ROWS, text_table
+from plefka.tables.display import PRINTED_ROWS, text_table
 
 if TYPE_CHECKING:
     from plefka.inference.check_verdict import Check

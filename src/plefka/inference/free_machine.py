@@ -15,8 +15,8 @@ from plefka.methods.status import CONVERGED
 from plefka.networks.evidence import Evidence
 from plefka.networks.network import Network
 from plefka.runtime.late_binding import INFER, supplied
-from plefka.runtime.once import once
 from plefka.runtime.precision import is_traced
+from plefka.runtime.value_cache import cached_for
 
 if TYPE_CHECKING:
     from plefka.inference.solution import Solution
@@ -52,7 +52,7 @@ def _free(solution: "Solution") -> Free:
 def _free_of(machine: Network, method: Method, *, prune: bool) -> Free:
     if is_traced(machine):  # its numbers must not outlive their trace
         return _computed(machine, method, prune)
-    return once(machine, (log_partition_of_free, method, prune), lambda: _computed(machine, method, prune))
+    return cached_for(machine, (log_partition_of_free, method, prune), lambda: _computed(machine, method, prune))
 
 
 def _computed(machine: Network, method: Method, prune: bool) -> Free:

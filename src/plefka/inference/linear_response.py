@@ -18,7 +18,7 @@ from plefka.mean_field.schemes import MeanField
 from plefka.methods.method import does_not_apply
 from plefka.networks.edge_list import EdgeList
 from plefka.networks.evidence import Evidence
-from plefka.networks.propagation import settled_along
+from plefka.networks.propagation import fixed_point_along_edges
 from plefka.reduction.barren_means import predict_traced
 from plefka.reduction.belief_reduction import masked
 from plefka.reduction.reduce import reduce, reduce_traced
@@ -185,4 +185,4 @@ def _handed_on(question, chance, u, change):
         following = jax.jvp(lambda u: chance(question, u), (u,), (changes,))[1]
         return change + jnp.where(question.barren, following, 0.0)
 
-    return settled_along(once, (question, u, change), change)
+    return fixed_point_along_edges(once, (question, u, change), change)

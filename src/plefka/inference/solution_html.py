@@ -9,7 +9,7 @@ from plefka.inference.check_differences import DIFFERENCE_COLUMNS, differences
 from plefka.inference.ranking import ranked
 from plefka.inference.solution_tables import checks_of
 from plefka.inference.solution_text import LEGEND, accuracies, doubts, marked, method_and_kind, quantity_of, status_word
-from plefka.tables.html import HTML_ROWS, Content, bar, page
+from plefka.tables.display import HTML_ROWS, Content, bar, page
 
 if TYPE_CHECKING:
     from plefka.inference.check_verdict import Check

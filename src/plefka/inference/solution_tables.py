@@ -54,7 +54,7 @@ def frame(solution: "Solution", *, wide: bool) -> "pandas.DataFrame":
 def _long(solution: "Solution") -> dict[str, Any]:
     """One row for each unit, of every row of evidence."""
     from plefka.inference.log_odds import log_odds
-    from plefka.networks.kinds import kinds_of
+    from plefka.networks.descriptions import kinds_of
 
     means, observed = np.atleast_2d(solution.means), np.atleast_2d(solution.observed)
     count, size = means.shape

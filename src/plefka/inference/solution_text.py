@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from plefka.errors import listed
-from plefka.tables.text import PRINTED_ROWS, rows_by_sentence, text_table
+from plefka.tables.display import PRINTED_ROWS, rows_by_sentence, text_table
 
 if TYPE_CHECKING:
     from plefka.inference.batched_types import Statuses

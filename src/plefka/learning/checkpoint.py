@@ -16,7 +16,7 @@ from plefka.files.archive import Archive
 from plefka.learning.devices import Devices
 from plefka.runtime.precision import is_key
 from plefka.runtime.whole_files import only_run, write
-from plefka.tables.table_files import naming
+from plefka.tables.table_files import errors_name_file
 
 FORMAT = 4
 THERE = b"+"  # before the content of a file, which may be empty
@@ -69,7 +69,7 @@ def _check_folder(path: Path) -> None:
 
 def _found(path: Path) -> bytes:
     """THERE and what the file holds, or nothing where there is no file."""
-    with naming(path):
+    with errors_name_file(path):
         return THERE + path.read_bytes() if path.exists() else b""
 
 

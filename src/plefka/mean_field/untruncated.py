@@ -13,13 +13,12 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from plefka.averages.average import mean_field
-from plefka.averages.choice import FEW_PARENTS
+from plefka.averages.choice import FEW_PARENTS, Range, range_of
 from plefka.averages.enumerated import Enumerated
 from plefka.averages.exponentials import SMALLEST_LEAK, Exponentials
 from plefka.averages.parents import Parents
-from plefka.averages.range import Range, range_of
 from plefka.networks.activations import Activation, namespace
-from plefka.networks.edge_list import EdgeList, Edges, TracedEdges
+from plefka.networks.edge_list import AnyEdges, EdgeList, TracedEdges
 from plefka.networks.storage import OpenStorage
 from plefka.reduction.dependence import without_pairs
 from plefka.reduction.question import Question
@@ -210,7 +209,7 @@ def _decided(question: Question) -> list[Bool[Array, "columns rows"]]:
     return W.map(lambda w, fixed: ((w == 0) | fixed).all(0), W.parents(fixed))
 
 
-def lowest_fields(edges: Edges, h: Any, u: Any) -> Any:
+def lowest_fields(edges: AnyEdges, h: Any, u: Any) -> Any:
     """The fields where only parents are on that are so for certain, or may be and inhibit."""
     xp = edges.xp
     sure, free = xp.where(u == 1, 1.0, 0.0), xp.where((u > 0) & (u < 1), 1.0, 0.0)

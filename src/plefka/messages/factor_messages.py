@@ -8,9 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from plefka.averages import Parents
-from plefka.averages.choice import states_held
+from plefka.averages.choice import Range, range_of, states_held
 from plefka.averages.parents import chance, log_odds
-from plefka.averages.range import Range, range_of
 from plefka.errors import MethodDoesNotApply
 from plefka.mean_field.untruncated import GAUSSIAN
 from plefka.messages.bethe_method import Bethe
@@ -19,7 +18,7 @@ from plefka.messages.message_sweeps import Propagation, propagate, start
 from plefka.messages.unit_factors import Messages, UnitFactors, Units, average_of
 from plefka.methods.posterior import About, Posterior
 from plefka.methods.status import IMPOSSIBLE, NOT_FINITE
-from plefka.networks.propagation import settled_along
+from plefka.networks.propagation import fixed_point_along_edges
 from plefka.reduction.dependence import where_settled, without_loops
 from plefka.reduction.question import Question
 from plefka.solvers.loop import REACHABLE
@@ -148,7 +147,7 @@ def _predicted(factors: UnitFactors, messages: Messages, means: Units) -> Units:
         return jnp.where(barren, found.on - found.off, known)
 
     def predicted(known):
-        return jnp.where(barren, chance(settled_along(once, None, known, least=1.0)), means)
+        return jnp.where(barren, chance(fixed_point_along_edges(once, None, known, least=1.0)), means)
 
     return jax.lax.cond(jnp.any(barren), predicted, lambda _: means, known)
 

@@ -13,8 +13,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from plefka.averages import Average, Exponentials, Parents
-from plefka.averages.choice import of_parents
-from plefka.averages.range import Range
+from plefka.averages.choice import Range, activation_for
 from plefka.messages.log_odds import LogOdds, certain_part, finite_part, of_state
 from plefka.networks.activations import Activation, AnyArray
 from plefka.networks.storage import OpenStorage
@@ -27,7 +26,7 @@ Table = Float[Array, "positions columns rows"]
 
 def average_of(activation: Activation, positions: int, fields: Range) -> Average:
     """How the averages over so many parents are taken; for noisy-or those of messages are products, however many."""
-    activation = of_parents(activation, positions)
+    activation = activation_for(activation, positions)
     is_product = activation.has_linear_log_off and not activation.mixes_kinds
     return Exponentials(0.0) if is_product else fields.average(activation, positions)
 

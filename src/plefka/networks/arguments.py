@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 import scipy.sparse as sp
 
@@ -24,7 +25,7 @@ def single_activation(activation: Any) -> Activation:
     return as_activation(activation)
 
 
-def stored(weights: Any) -> Storage:
+def as_storage(weights: Any) -> Storage:
     if sp.issparse(weights):
         checks.check_square(weights.shape)
         return Edges.from_scipy(weights)
@@ -60,8 +61,6 @@ def bias_of(storage: Storage, bias: Any) -> Any:
 
 
 def concatenate(parts):
-    import jax.numpy as jnp
-
     return jnp.concatenate(parts, axis=-1)
 
 

@@ -11,15 +11,17 @@ from jaxtyping import PyTree
 from plefka.errors import InvalidNetwork
 from plefka.networks import checks, neighbourhood
 from plefka.networks.activations import Activation, Table
-from plefka.networks.arguments import as_float, bias_of, concatenate, single_activation, stored
+from plefka.networks.arguments import as_float, as_storage, bias_of, concatenate, single_activation
 from plefka.networks.blocks import Blocks
-from plefka.networks.conditionals import Conditionals, encoded
+from plefka.networks.conditionals import Conditionals, GivenTables, encoded
+from plefka.networks.descriptions import description, network_html
+from plefka.networks.diagnosis import diagnosis
 from plefka.networks.edges import Edges
-from plefka.networks.given_tables import GivenTables
+from plefka.networks.log_joint import log_joint
 from plefka.networks.neighbourhood import Edge
 from plefka.networks.network import Network
 from plefka.networks.storage import Storage
-from plefka.networks.units import Unit, described, put_together, units_of
+from plefka.networks.units import Unit, network_parts, units_of
 from plefka.runtime.late_binding import SAMPLE_BELIEFS, supplied
 from plefka.runtime.precision import is_traced
 
@@ -76,7 +78,7 @@ class BeliefNetwork(Network):
         states: Sequence[Sequence[str]] | None = None,
         tolerance: float = checks.PROBABILITY_TOLERANCE,
     ):
-        self.storage = weights if isinstance(weights, Storage) else stored(weights)
+        self.storage = weights if isinstance(weights, Storage) else as_storage(weights)
         self.bias = bias_of(self.storage, bias)
         self.given_names = checks.check_names(names, self.size)
         if isinstance(activation, list | tuple | np.ndarray):
@@ -152,8 +154,6 @@ class BeliefNetwork(Network):
         >>> pf.BeliefNetwork.diagnosis(causes, findings, leak=0.02)
         <BeliefNetwork: 4 noisy_or units, 2 edges, flu, cold, fever, ...>
         """
-        from plefka.networks.diagnosis import diagnosis
-
         return diagnosis(cls, causes, findings, leak=leak)
 
     @classmethod
@@ -173,7 +173,7 @@ class BeliefNetwork(Network):
         >>> pf.BeliefNetwork.of_units(units)
         <BeliefNetwork: 2 units (1 table, 1 noisy_or), 1 edges, flu, fever>
         """
-        parts = put_together(units)
+        parts = network_parts(units)
         return cls(parts.weights, parts.bias, parts.kinds, parts.names, states=states)
 
     @classmethod
@@ -209,7 +209,7 @@ class BeliefNetwork(Network):
 
     def describe(self, most: int = 40) -> str:
         """A table in words: of each unit, up to `most` of them, its kind, its parents and its numbers."""
-        return described(self, most)
+        return description(self, most)
 
     def parents(self, unit: str | int) -> list[str]:
         """The names of a unit's parents, in the order of the network's units.
@@ -274,7 +274,7 @@ class BeliefNetwork(Network):
         return self.storage.parameters, self.bias
 
     def with_parameters(self, parameters: tuple[Any, Any]) -> "BeliefNetwork":
-        """The same network with other weights and biases, of the same shapes as those in `parameters`."""
+        """A copy of the network with these weights and biases, in the shapes of `parameters`."""
         weights, bias = parameters
         return self._changed(self.storage.with_parameters(weights), bias)
 
@@ -287,7 +287,7 @@ class BeliefNetwork(Network):
         return changed.with_tables(None)
 
     def with_tables(self, tables: GivenTables | None) -> "BeliefNetwork":
-        """The same network with the tables it was read from, which `exact` uses instead of the rounded fields."""
+        """A copy that keeps the tables it was read from, which `exact` uses instead of the rounded fields."""
         if tables is self.given_tables:
             return self
         changed = copy.copy(self)
@@ -305,8 +305,6 @@ class BeliefNetwork(Network):
 
     def log_joint(self, S: Any) -> Any:
         """ln P(S) of a state (n,), or of each state of a batch (B, n)."""
-        from plefka.networks.log_joint import log_joint
-
         return log_joint(self, S)
 
     def sample(self, seed: int, count: int, evidence: Any = None) -> np.ndarray:
@@ -331,6 +329,4 @@ class BeliefNetwork(Network):
 
     def _repr_html_(self) -> str:
         """A table for notebooks: what each unit is, of up to 20 units."""
-        from plefka.networks.network_html import network_html
-
         return network_html(self)

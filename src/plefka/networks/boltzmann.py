@@ -15,12 +15,14 @@ from plefka.networks.activations import namespace
 from plefka.networks.arguments import as_float, bias_of
 from plefka.networks.blocks import Blocks
 from plefka.networks.couplings import check_block, check_temperature, check_values, constant_of, stored_once
+from plefka.networks.descriptions import machine_html
 from plefka.networks.edges import Edges
+from plefka.networks.log_joint import log_weights
 from plefka.networks.network import Network
 from plefka.networks.storage import Storage
 from plefka.runtime.late_binding import SAMPLE_MACHINE, supplied
 from plefka.runtime.precision import is_traced
-from plefka.tables.text import text_table
+from plefka.tables.display import text_table
 
 
 class BoltzmannMachine(Network):
@@ -150,7 +152,7 @@ class BoltzmannMachine(Network):
         return self.storage.parameters, self.bias
 
     def with_parameters(self, parameters: tuple[Any, Any]) -> "BoltzmannMachine":
-        """The same machine with other weights and biases, of the same shapes as those in `parameters`."""
+        """A copy of the machine with these weights and biases, in the shapes of `parameters`."""
         weights, bias = parameters
         return eqx.tree_at(lambda z: (z.storage, z.bias), self, (self.storage.with_parameters(weights), bias))
 
@@ -176,7 +178,7 @@ class BoltzmannMachine(Network):
         return self.size * (self.size - 1) // 2 if is_matrix else self.num_edges
 
     def converted(self, values: tuple[int, int] = (0, 1), temperature: float = 1.0) -> "BoltzmannMachine":
-        """The same distribution over on and off, and the same ln Z, with other values and another temperature.
+        """A machine with other values and another temperature, but this distribution over on and off and this ln Z.
 
         **Example:**
 
@@ -226,8 +228,6 @@ class BoltzmannMachine(Network):
 
         States have the machine's own values. `log_joint(S) - infer(machine).log_partition` is ln P(S).
         """
-        from plefka.networks.machine_states import log_weights
-
         return log_weights(self, S)
 
     def sample(self, seed: int, count: int, evidence: Any = None, *, sweeps: int = 1000) -> np.ndarray:
@@ -277,6 +277,4 @@ class BoltzmannMachine(Network):
 
     def _repr_html_(self) -> str:
         """A table for notebooks: bias and neighbours of up to 20 units."""
-        from plefka.networks.network_html import machine_html
-
         return machine_html(self)

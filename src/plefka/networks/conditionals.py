@@ -2,20 +2,23 @@
 
 Units of one kind keep their fields: the kind that has units with more than 16 parents, or else the most frequent one.
 All others become tables (see plefka.networks.activations.mixed), which is exact, and are remembered as they were given.
+So are the tables of a file, beside the compact units that they were recognised as.
 """
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import equinox as eqx
 import numpy as np
 import scipy.sparse as sp
+from jaxtyping import Float
 
 from plefka.errors import InvalidNetwork
 from plefka.networks.activations import MOST_PARENTS, Activation, AnyArray, Mixed, Sigmoid, Table, as_activation
 from plefka.networks.activations.mixed import FIRST_ROW, MOST_TABLE_ROWS
-from plefka.networks.edge_lists import SUMMED_WIDTHS
+from plefka.networks.edge_tables import SUMMED_WIDTHS
 from plefka.networks.edges import Edges
 from plefka.networks.storage import Storage
 from plefka.runtime.precision import is_traced
@@ -43,6 +46,17 @@ class Conditionals(eqx.Module):
         counts = Counter(names[kind] for kind in np.asarray(self.kind))
         counts[self.with_fields.name] += size - len(self.kind)
         return ", ".join(f"{count} {name}" for name, count in counts.items() if count)
+
+
+@dataclass(frozen=True, eq=False)
+class GivenTables:
+    """The tables of a file, of every unit in the order of the network.
+
+    Numbers of a file are rounded, and a compact unit is off by as much. Exact inference takes the tables.
+    """
+
+    parents: tuple[tuple[int, ...], ...]
+    on: tuple[Float[np.ndarray, "..."], ...]  # P(on), with an axis for each parent
 
 
 class Encoded(NamedTuple):

@@ -40,7 +40,7 @@ def stored_once(weights: Any, names: Any) -> Storage:
 
 
 def below_diagonal(storage: Storage) -> Storage:
-    """The same with nothing above the diagonal of a dense matrix, by whose entries there is thus no derivative."""
+    """The couplings with zeros on and above the diagonal of a dense matrix, so that no derivative is taken there."""
     if not isinstance(storage, Blocks) or not storage.is_dense:
         return storage
     return storage.map_weights(lambda W: namespace(W).tril(W, -1))

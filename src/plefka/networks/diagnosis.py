@@ -12,6 +12,7 @@ from jaxtyping import Float, Int
 
 from plefka.errors import InvalidInput, InvalidNetwork, listed, nearest
 from plefka.networks.probabilities import ProbabilityFrame
+from plefka.runtime.extras import pandas
 
 if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
@@ -63,8 +64,6 @@ def _causes(table: ProbabilityFrame) -> tuple[list[str], np.ndarray]:
 
 def _edges(table: ProbabilityFrame, causes: list[str]) -> tuple[list[str], FindingEdges]:
     """The names of all units, causes first, and the rows with names replaced by numbers."""
-    from plefka.runtime.extras import pandas
-
     words, cause = table.words(FINDING, "the name of a finding"), table.words(ITS_CAUSE, "what may switch it on")
     probability = table.numbers(PROBABILITY, "to be on if the cause is on and nothing else is")
     table.refuse_where(words == "", lambda row: "every row must name a finding; got none")
@@ -78,16 +77,17 @@ def _edges(table: ProbabilityFrame, causes: list[str]) -> tuple[list[str], Findi
         )
     at = pandas().Index(units).get_indexer(cause)
     at = np.where(cause == "", -1, np.where(at < 0, -2, at))
-    table.refuse_where(at == -2, lambda row: _unknown_cause(cause.iloc[row], units))
+    table.refuse_where(
+        at == -2,
+        lambda row: (
+            f"there is no cause {cause.iloc[row]!r}; add it to causes with its prior.{nearest(cause.iloc[row], units)}"
+        ).removesuffix("."),
+    )
     table.refuse_where(
         np.isnan(probability) & (at >= 0),
         lambda row: f"finding {words.iloc[row]!r} must have a probability for its cause {cause.iloc[row]!r}; got none",
     )
     return units, FindingEdges(number, at, probability)
-
-
-def _unknown_cause(word: str, units: list[str]) -> str:
-    return f"there is no cause {word!r}; add it to causes with its prior.{nearest(word, units)}".removesuffix(".")
 
 
 def _leaks(table: ProbabilityFrame, edges: FindingEdges, findings: list[str], otherwise: float) -> np.ndarray:

@@ -1,7 +1,7 @@
 """The edges of a network as reductions use them: sums over the parents, and over the children, of every unit.
 
-Arrays are (units, rows). `EdgeList` is NumPy's, for numbers that can be looked at; `TracedEdges` is the same inside a
-user's trace, with derivatives.
+Arrays are (units, rows). `EdgeList` is NumPy's, for numbers that can be looked at; `TracedEdges` is JAX's, for
+numbers inside a user's trace, with derivatives.
 """
 
 from collections.abc import Callable
@@ -16,11 +16,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from plefka.networks.activations import AnyArray
-from plefka.networks.propagation import map_edges_up, settled_along
+from plefka.networks.propagation import fixed_point_along_edges, map_edges_up
 from plefka.networks.storage import Products, Storage
 from plefka.networks.topological_sweep import Order
-from plefka.runtime.once import once
+from plefka.runtime.value_cache import cached_for
 
+CHILD, PARENT = 0, 1  # ends of an edge
 CERTAIN_WEIGHT = 1e30  # an infinite weight as a number: no other sum comes near it, and 0 times it is 0
 
 
@@ -41,14 +42,14 @@ class EdgeList:
     @classmethod
     def of(cls, storage: Storage) -> "EdgeList":
         """All edges of a network, or of the networks of a stack, each of which is a row; listed and ordered once."""
-        return once(storage, cls, lambda: cls(*storage.edge_list(), storage.size))
+        return cached_for(storage, cls, lambda: cls(*storage.edge_list(), storage.size))
 
     def take(self, edges: AnyArray) -> "EdgeList":
         """Some of the edges."""
         return EdgeList(self.child[edges], self.parent[edges], self.weight[edges], self.size)
 
     def of_rows(self, rows: Any) -> "EdgeList":
-        """The same edges with the weights of some rows, where each row has its own."""
+        """All edges with the weights of some rows only, where each row has its own."""
         if self.weight.shape[1] == 1:
             return self
         return EdgeList(self.child, self.parent, self.weight[:, rows], self.size)
@@ -56,26 +57,21 @@ class EdgeList:
     def down(self, function: Callable, children: tuple = (), parents: tuple = ()) -> np.ndarray:
         """sum_j function(w_ij, terms of child i..., terms of parent j...) for every unit i."""
         ends = [z[self.child] for z in children] + [z[self.parent] for z in parents]
-        return self._summed(function(self.weight, *ends), self._by_child, self.child)
+        return self._summed(function(self.weight, *ends), self.child, CHILD)
 
     def up(self, function: Callable, values: np.ndarray, parents: tuple = ()) -> np.ndarray:
         """sum_i z_i function(w_ij, terms of parent j...) for every unit j."""
         terms = values[self.child] * function(self.weight, *(z[self.parent] for z in parents))
-        return self._summed(terms, self._by_parent, self.parent)
+        return self._summed(terms, self.parent, PARENT)
 
-    def _summed(self, by_edge: np.ndarray, collect: Callable, unit: np.ndarray) -> np.ndarray:
+    def _summed(self, by_edge: np.ndarray, unit: np.ndarray, end: int) -> np.ndarray:
         if by_edge.shape[1] == 1:
             return np.bincount(unit, by_edge[:, 0], self.size)[:, None]
-        return collect() @ by_edge
-
-    def _by_child(self) -> sp.csr_array:
-        return self._collects[0]
-
-    def _by_parent(self) -> sp.csr_array:
-        return self._collects[1]
+        return self._collects[end] @ by_edge
 
     @cached_property
     def _collects(self) -> tuple[sp.csr_array, sp.csr_array]:
+        """The matrices that sum over the edges of every child, and of every parent."""
         count = len(self.child)
         ones, edge = np.ones(count), np.arange(count)
         by_child, by_parent = (
@@ -100,7 +96,7 @@ class EdgeList:
         factor = np.asarray(coefficient(np, self.weight, *(z[self.parent] for z in own)), float)
         return self.order.upwards.follow(_product, unit, factor, (), own)
 
-    def attempted(self, attempt: Callable, fails: Callable, nothing: np.ndarray) -> Any:
+    def retried_without_failures(self, attempt: Callable, fails: Callable, nothing: np.ndarray) -> Any:
         """attempt(without) with as much left out, from nothing on, as is needed for fails(attempt) to be empty."""
         while (failing := fails(found := attempt(nothing))).any():
             nothing = nothing | failing
@@ -112,7 +108,7 @@ class EdgeList:
 
 
 class TracedEdges(eqx.Module):
-    """The same for weights or evidence inside a trace."""
+    """Sums over parents and children for weights or evidence inside a trace, by the methods of `EdgeList`."""
 
     weights: Products
     size: int = eqx.field(static=True)
@@ -132,26 +128,26 @@ class TracedEdges(eqx.Module):
         return map_edges_up(self.weights, function, values, parents)
 
     def descend(self, edge: Callable, unit: Callable, parents: tuple = (), own: tuple = ()) -> Any:
-        def once(arguments, values):
+        def update(arguments, values):
             edges, parents, own = arguments
             sums = edges.weights.map_edges(lambda *ends: edge(jnp, *ends), (), (values, *parents))
             return unit(jnp, *sums, *own)
 
-        return self._settled(once, (self, parents, own))
+        return self._fixed_point(update, (self, parents, own))
 
     def ascend(self, coefficient: Callable, unit: Callable, own: tuple = ()) -> Any:
-        def once(arguments, values):
+        def update(arguments, values):
             edges, own = arguments
             return unit(jnp, edges.up(lambda w, *ends: coefficient(jnp, w, *ends), values, own), *own)
 
-        return self._settled(once, (self, own))
+        return self._fixed_point(update, (self, own))
 
-    def _settled(self, once: Callable, arguments: Any) -> Any:
-        """values = once(arguments, values), by repetition."""
+    def _fixed_point(self, update: Callable, arguments: Any) -> Any:
+        """values = update(arguments, values), by repetition."""
         like = max(jax.tree.leaves(arguments[1:]), key=lambda z: z.size)
-        return settled_along(once, arguments, jnp.zeros(like.shape, jnp.zeros(()).dtype))
+        return fixed_point_along_edges(update, arguments, jnp.zeros(like.shape, jnp.zeros(()).dtype))
 
-    def attempted(self, attempt: Callable, fails: Callable, nothing: Any) -> Any:
+    def retried_without_failures(self, attempt: Callable, fails: Callable, nothing: Any) -> Any:
         def once(state):
             without = state[0] | state[1]
             return without, fails(attempt(without))
@@ -163,14 +159,14 @@ class TracedEdges(eqx.Module):
         return jax.lax.cond(jnp.any(mask), function, lambda: otherwise)
 
 
-Edges = EdgeList | TracedEdges
+AnyEdges = EdgeList | TracedEdges
 
 
 def _product(xp: Any, factor: Any, value: Any) -> tuple:
     return (factor * value,)
 
 
-def alike(function: Callable, edges: Edges, mask: Any) -> Any:
+def once_if_rows_agree(function: Callable, edges: AnyEdges, mask: Any) -> Any:
     """function(edges, mask), which asks only where edges are: once, where all rows have the same edges and mask."""
     if not isinstance(edges, EdgeList) or mask.shape[1] == 1:
         return function(edges, mask)

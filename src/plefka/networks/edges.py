@@ -15,12 +15,12 @@ import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Array
 
-from plefka.networks.edge_lists import TABLE_WIDTHS, EdgeTables, UnitPairs, list_pairs, list_tables
+from plefka.networks.edge_tables import TABLE_WIDTHS, EdgeTables, UnitPairs, list_pairs, list_tables
 from plefka.networks.incidence import Incidence
 from plefka.networks.open_edges import ListedEdges, OpenEdges, Side, not_listed
 from plefka.networks.storage import Products, Storage
-from plefka.runtime.once import once
 from plefka.runtime.precision import is_traced
+from plefka.runtime.value_cache import cached_for
 
 MANY = 2**21  # edges times rows, from which buckets are worth their compilation
 
@@ -92,9 +92,9 @@ class Edges(Storage):
             return self
         owner, edges = self.child.unit, (*self.ends(), self.size)
         if pairs and self.listed_pairs is None:
-            self = replace(self, listed_pairs=once(owner, list_pairs, lambda: list_pairs(*edges)))
+            self = replace(self, listed_pairs=cached_for(owner, list_pairs, lambda: list_pairs(*edges)))
         if tables and self.listed_tables is None:
-            listed = once(owner, (list_tables, self.widths), lambda: list_tables(*edges, self.widths))
+            listed = cached_for(owner, (list_tables, self.widths), lambda: list_tables(*edges, self.widths))
             self = replace(self, listed_tables=listed)
         return self
 

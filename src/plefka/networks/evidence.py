@@ -12,10 +12,10 @@ from plefka.errors import InvalidEvidence, nearest
 from plefka.networks.network import Network
 from plefka.runtime.precision import is_traced
 from plefka.tables.columns import is_frame, of_frame
-from plefka.tables.conventions import as_off_and_on, in_words, rows_of_off_and_on
+from plefka.tables.conventions import as_off_and_on, numbers_in_words, rows_of_off_and_on
 from plefka.tables.roles import roles_of
-from plefka.tables.table import saying
-from plefka.tables.values import NO_STATE, Own, hint, is_numeric, meaning, own_text, states_of
+from plefka.tables.table import value_errors_as
+from plefka.tables.values import NO_STATE, StateWords, advice_on_value, is_numeric, meaning, state_words_text, states_of
 
 
 @dataclass(frozen=True)
@@ -179,25 +179,25 @@ class _Odds:
 
 def _state(network: Network, unit: int, state: Any) -> float:
     """0, 1, or nan where it is missing, from a number or from a word for one of the unit's states."""
-    own = _own(network, unit)
+    own = _state_words(network, unit)
     found = meaning(as_off_and_on(network, state), own)
     if found == NO_STATE:
         raise InvalidEvidence(
-            f"the state of unit {network.names[unit]!r} must be {in_words(network)}{own_text(own)}; got {state!r}."
-            f"{nearest(state, own or ()) if isinstance(state, str) else ''} Leave a unit out to keep it hidden, "
-            "or pass a Likelihood(on, off) if the observation is uncertain."
+            f"the state of unit {network.names[unit]!r} must be {numbers_in_words(network)}{state_words_text(own)}; "
+            f"got {state!r}.{nearest(state, own or ()) if isinstance(state, str) else ''} "
+            "Leave a unit out to keep it hidden, or pass a Likelihood(on, off) if the observation is uncertain."
         )
     return found
 
 
-def _own(network: Network, unit: int) -> Own:
+def _state_words(network: Network, unit: int) -> StateWords:
     return None if network.given_states is None else network.given_states[unit]
 
 
 def _from_frame(network: Network, frame: Any) -> Evidence:
     """Columns that only name the rows are left out, and a warning says so."""
     columns = of_frame(frame)
-    with saying(InvalidEvidence):
+    with value_errors_as(InvalidEvidence):
         places = {name: unit for unit, name in enumerate(network.names)}
         roles = roles_of(columns, places)
     roles.report()
@@ -209,7 +209,7 @@ def _from_frame(network: Network, frame: Any) -> Evidence:
 
 def _numbers(network: Network, values: Any, unit: int, odds: _Odds) -> np.ndarray:
     """The states of a unit in all rows."""
-    own, (off, on) = _own(network, unit), network.values
+    own, (off, on) = _state_words(network, unit), network.values
     if network.values != (0, 1) and not is_numeric(values):
         values = np.array([as_off_and_on(network, value) for value in values], object)
     found = states_of(as_off_and_on(network, values) if is_numeric(values) else values, own)
@@ -217,8 +217,9 @@ def _numbers(network: Network, values: Any, unit: int, odds: _Odds) -> np.ndarra
         value = values[row]
         if not isinstance(value, Likelihood):
             raise InvalidEvidence(
-                f"row {row}: the states of unit {network.names[unit]!r} must be {off}, {on} or nan{own_text(own)}; "
-                f"got {value if is_numeric(values) else repr(value)}.{hint(value, own)}"
+                f"row {row}: the states of unit {network.names[unit]!r} must be {off}, {on} or nan"
+                f"{state_words_text(own)}; got {value if is_numeric(values) else repr(value)}."
+                f"{advice_on_value(value, own)}"
             )
         found[row] = odds.read(row, unit, value)
     return found

@@ -1,16 +1,23 @@
-"""A network in a given state: the fields of its units, and what each adds to ln P(S)."""
+"""A network in a given state: the fields of its units, what each adds to ln P(S), and draws from parent to child."""
 
-from typing import Any
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Array, Float
 
 from plefka.networks.activations import Activation, namespace
+from plefka.networks.edge_list import EdgeList
 from plefka.networks.storage import OpenStorage, Storage
+
+if TYPE_CHECKING:
+    from plefka.networks.belief import BeliefNetwork
 
 SMALL_NETWORK = 256  # units up to which a full matrix is quicker
 CERTAIN_STATE = 1e30  # an infinite weight as a number: no other sum comes near it, and 0 times it is 0
+FULL_FRACTION, FULL_UNITS = 0.05, 64  # of edges, and units, from which a product with the full matrix is faster
 
 
 def open_for_states(storage: Storage) -> OpenStorage:
@@ -22,10 +29,10 @@ def fields(
     weights: OpenStorage, h: Float[Array, "units #rows"], activation: Activation, S: Float[Array, "units rows"]
 ) -> Float[Array, "units rows"]:
     """x_i = sum_j w_ij S_j + h_i, for weights that are open for states."""
-    return settled(activation, h + weights.field_of(S))
+    return field_in_domain(activation, h + weights.field_of(S))
 
 
-def settled(activation: Activation, x: Any) -> Any:
+def field_in_domain(activation: Activation, x: Any) -> Any:
     """The field with infinity where a certain parent is on, and inside its domain."""
     xp = namespace(x)
     return activation.clip(xp.where(x > CERTAIN_STATE / 2, xp.inf, x))
@@ -51,3 +58,66 @@ def field_weights(storage: Storage, network: int) -> Any:
     W = np.zeros((storage.size, storage.size))
     W[child, parent] = values
     return W
+
+
+class StateFields:
+    """The fields of all units of a network, or of the networks of a stack, each of which is a row, in NumPy.
+
+    Arrays of states are (units, rows, columns).
+    """
+
+    def __init__(self, edges: EdgeList, h: np.ndarray, activation: Activation):
+        self.edges, self.h, self.activation = edges, h[:, :, None], activation
+
+    @classmethod
+    def of_network(cls, network: "BeliefNetwork") -> "StateFields":
+        """Of all units, without evidence."""
+        h = np.atleast_2d(np.asarray(network.bias, float)).T
+        return cls(EdgeList.of(network.storage), h, network.activation)
+
+    @cached_property
+    def finite(self) -> list:
+        """The finite weights as a matrix (child, parent): one for all rows, or one for each."""
+        return self._matrices(np.where(np.isinf(self.edges.weight), 0.0, self.edges.weight))
+
+    @cached_property
+    def certain(self) -> list:
+        """1 for every edge of probability one; nothing where there is none."""
+        is_certain = np.isinf(self.edges.weight)
+        return self._matrices(is_certain * 1.0) if is_certain.any() else []
+
+    def _matrices(self, values: np.ndarray) -> list:
+        edges = self.edges
+        where, shape = (edges.child, edges.parent), (edges.size, edges.size)
+        matrices = [sp.csr_array((column, where), shape=shape) for column in values.T]
+        full = edges.size > FULL_UNITS and len(edges.child) > FULL_FRACTION * edges.size**2 and len(matrices) == 1
+        return [matrix.toarray() for matrix in matrices] if full else matrices
+
+    def split(self, S: np.ndarray, units: np.ndarray | slice = slice(None)) -> tuple[np.ndarray, np.ndarray | None]:
+        """The fields of some units without edges of probability one, and how many of these are on, if there are any."""
+        x = _times(self.finite, S, units) + self.h[units]
+        return x, _times(self.certain, S, units) if self.certain else None
+
+    def of(self, S: np.ndarray, units: np.ndarray | slice = slice(None)) -> np.ndarray:
+        """The fields of some units, infinite where an edge of probability one is on."""
+        x, on = self.split(S, units)
+        return np.asarray(self.activation.clip(x if on is None else np.where(on > 0, np.inf, x)))
+
+    def forwards(self, known: np.ndarray, rule: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+        """Units that are nan follow from the probability to be on given their parents, by the rule."""
+        hidden, S = np.isnan(known), np.nan_to_num(known)
+        for units in self.edges.order.groups(np.asarray(hidden.any(axis=(1, 2)))):
+            p = np.asarray(self.activation.probability(self.of(S, units)))
+            S[units] = np.where(hidden[units], rule(p), S[units])
+        return S
+
+    def drawn(self, known: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Units that are nan are drawn given their parents."""
+        return self.forwards(known, lambda p: rng.random(p.shape) < p)
+
+
+def _times(matrices: list, S: np.ndarray, units: np.ndarray | slice) -> np.ndarray:
+    if len(matrices) == 1:
+        product = matrices[0][units] @ S.reshape(len(S), S.shape[1] * S.shape[2])
+        return product.reshape(len(product), *S.shape[1:])
+    return np.stack([matrix[units] @ S[:, row] for row, matrix in enumerate(matrices)], axis=1)

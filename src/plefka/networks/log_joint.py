@@ -1,4 +1,4 @@
-"""The probability of a state of a belief network."""
+"""ln P(S) of a state: of a belief network, and up to ln Z of a Boltzmann machine."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -6,12 +6,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from plefka.errors import InvalidInput
-from plefka.networks.fields import fields, log_terms, open_for_states
-from plefka.networks.state_fields import StateFields
+from plefka.networks.fields import StateFields, fields, log_terms, open_for_states
 from plefka.runtime.precision import is_traced
 
 if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
+    from plefka.networks.boltzmann import BoltzmannMachine
 
 
 def log_joint(network: "BeliefNetwork", S: Any) -> Any:
@@ -42,3 +42,20 @@ def _log_joint(network: "BeliefNetwork", S: np.ndarray) -> np.ndarray:
         S = np.broadcast_to(S, (len(S), network.stack))
     states = S[:, None] if network.stack is None else S[:, :, None]
     return log_terms(network.activation, StateFields.of_network(network).of(states), states).sum(0).ravel()
+
+
+def log_weights(machine: "BoltzmannMachine", S: Any) -> Any:
+    """-E(S) / T + constant of a state (n,), or of each state of a batch (B, n)."""
+    S = np.asarray(S, float)
+    off, on = machine.values
+    if S.ndim not in (1, 2) or S.shape[-1] != machine.size:
+        raise InvalidInput(f"a state has one number for each unit, shape (..., {machine.size}); got {S.shape}.")
+    if not np.all((off == S) | (on == S)):
+        raise InvalidInput(f"a state of this machine consists of {off} and {on}; use infer for units that are unknown.")
+    rows = np.atleast_2d(S)
+    if machine.stack is not None and len(rows) not in (1, machine.stack):
+        raise InvalidInput(f"a stack of {machine.stack} machines takes one state, or {machine.stack}; got {len(rows)}.")
+    columns = np.broadcast_to(rows, (machine.stack or len(rows), machine.size)).T
+    h = np.atleast_2d(np.asarray(machine.bias, float)).T
+    total = (columns * (h + machine.storage.product(columns) / 2)).sum(axis=0) / machine.temperature + machine.constant
+    return total if S.ndim == 2 or machine.stack is not None else total[0].item()

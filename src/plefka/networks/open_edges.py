@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from plefka.errors import MethodDoesNotApply
-from plefka.networks.edge_lists import EdgeTables, UnitPairs, flat
+from plefka.networks.edge_tables import EdgeTables, UnitPairs, flat
 from plefka.networks.incidence import Incidence, Index
 from plefka.networks.storage import OpenStorage, Products
 

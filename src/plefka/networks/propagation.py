@@ -1,4 +1,4 @@
-"""Along the arrows: what follows from parent to child."""
+"""Values of units that follow from those of their parents, and the derivatives of these values."""
 
 from collections.abc import Callable
 from typing import Any
@@ -25,42 +25,44 @@ def map_edges_up(
     return jax.vjp(down, values)[1](values)[0]
 
 
-def settled_along(once: Callable, arguments: Any, start: Float[Array, "units rows"], least: float = 0.0) -> Array:
-    """values = once(arguments, values), by repetition, where the values of a unit follow from those of its parents.
+def fixed_point_along_edges(
+    update: Callable, arguments: Any, start: Float[Array, "units rows"], least: float = 0.0
+) -> Array:
+    """values = update(arguments, values), by repetition, where the values of a unit follow from those of its parents.
 
-    Its reverse derivative is settled in the same way, against the arrows. `least`: see `differs`.
+    Its reverse derivative is found in the same way, from child to parent. `least`: see `differs`.
     """
 
     @jax.custom_vjp
-    def settled(arguments, start):
-        return _settle(lambda values: once(arguments, values), start, least)
+    def fixed_point(arguments, start):
+        return _repeated_until_unchanged(lambda values: update(arguments, values), start, least)
 
     def forward(arguments, start):
-        values = settled(arguments, start)
+        values = fixed_point(arguments, start)
         return values, (arguments, values)
 
     def backward(saved, by_values):
         def against(arguments, total):
             saved, by_values = arguments
-            return by_values + jax.vjp(once, *saved)[1](total)[1]
+            return by_values + jax.vjp(update, *saved)[1](total)[1]
 
-        total = settled_along(against, (saved, by_values), by_values)
-        return jax.vjp(once, *saved)[1](total)[0], jnp.zeros_like(total)
+        total = fixed_point_along_edges(against, (saved, by_values), by_values)
+        return jax.vjp(update, *saved)[1](total)[0], jnp.zeros_like(total)
 
-    settled.defvjp(forward, backward)
-    return settled(arguments, start)
+    fixed_point.defvjp(forward, backward)
+    return fixed_point(arguments, start)
 
 
-def _settle(once: Callable, start: Array, least: float) -> Array:
+def _repeated_until_unchanged(update: Callable, start: Array, least: float) -> Array:
     def step(state):
         values, _, rounds = state
-        new = once(values)
+        new = update(values)
         return new, jnp.any(differs(new, values, least)), rounds + 1
 
-    def unsettled(state):  # no path has more edges than there are units, whatever rounding does
+    def is_changing(state):  # no path has more edges than there are units, whatever rounding does
         return state[1] & (state[2] <= len(start))
 
-    return jax.lax.while_loop(unsettled, step, (start, jnp.asarray(True), 0))[0]
+    return jax.lax.while_loop(is_changing, step, (start, jnp.asarray(True), 0))[0]
 
 
 def differs(new: Any, old: Any, least: float = 0.0) -> Any:

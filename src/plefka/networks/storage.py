@@ -94,10 +94,10 @@ class OpenStorage(Products):
 
     @abstractmethod
     def taylor_pair_sum(self, v: Units, a: Units, d: Units, tilt: Units, g: Units) -> Float[Array, " rows"]:
-        """The same with P_ij = a_i w_ij + d_i w_ij^2 tilt_j / 2 + sum_m g_m w_mi w_mj."""
+        """sum over pairs i, j of v_i v_j P_ij^2 with P_ij = a_i w_ij + d_i w_ij^2 tilt_j / 2 + sum_m g_m w_mi w_mj."""
 
     def pair_product(self, z: Units, along: Sequence[Table], common: Sequence[Array]) -> Units:
-        """sum_j P_ij z_j for every unit i, with the same P."""
+        """sum_j P_ij z_j for every unit i, with P of `pair_sum`."""
         up, down = [], []
         for edge, pairs, above, below in zip(along, common, self.parents(z), self.children(z), strict=True):
             from_child = edge * below
@@ -138,7 +138,7 @@ class Storage(PlainModule):
         return self.open(1, certain)
 
     def prepared(self, *, pairs: bool = False, tables: bool = False) -> "Storage":
-        """The same weights with whatever the pairs and the tables of parents need to have been looked up beforehand."""
+        """A copy of the weights that has already looked up what pairs and tables of parents need."""
         return self
 
     @property
@@ -157,10 +157,10 @@ class Storage(PlainModule):
 
     @abstractmethod
     def with_parameters(self, weights: Any) -> "Storage":
-        """The same edges with other weights."""
+        """A copy of the edges with these weights."""
 
     def map_weights(self, function: Callable) -> "Storage":
-        """The same edges with function(weight) for weight, array by array."""
+        """A copy of the edges with function(weight) for weight, array by array."""
         return self.with_parameters(jax.tree.map(function, self.parameters))
 
     def take(self, networks: slice | int | np.ndarray) -> "Storage":
@@ -241,6 +241,6 @@ class Storage(PlainModule):
 
 
 def off_diagonal(H: Float[Array, "n n ..."]) -> Float[Array, "n n ..."]:
-    """The same with zeros on the diagonal: no unit is a pair with itself."""
+    """H with zeros on the diagonal: no unit is a pair with itself."""
     others = 1 - jnp.eye(len(H), dtype=H.dtype)
     return H * others.reshape(others.shape + (1,) * (H.ndim - 2))

@@ -1,4 +1,4 @@
-"""Along the arrows in one go: what follows from parent to child, or back, each unit once.
+"""One pass along the edges, from parent to child or back, that computes each unit once.
 
 Units are put into levels, each after all units that it depends on, and a level is computed at once. In a deep network
 of narrow levels, a chain for one, NumPy takes longer to be called than to compute: there units follow each other one

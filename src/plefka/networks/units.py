@@ -1,4 +1,4 @@
-"""Units one by one: from a list of units to a network, from a network to its units, and a table that describes them."""
+"""Units one by one: from a list of units to a network, and from a network to its units."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -8,14 +8,11 @@ import scipy.sparse as sp
 from jaxtyping import Array
 
 from plefka.errors import InvalidNetwork, listed, nearest
-from plefka.networks.activations import Activation, Table, as_activation
+from plefka.networks.activations import Activation, Table
 from plefka.networks.conditionals import TABLE_CODE, Conditionals
-from plefka.tables.text import text_table
 
 if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
-
-MOST_SHOWN = 8  # numbers of a unit that are shown
 
 
 class Unit(NamedTuple):
@@ -82,19 +79,9 @@ class NetworkParts(NamedTuple):
     names: tuple[str, ...] | None
 
 
-def put_together(units: Sequence[Unit | tuple]) -> NetworkParts:
+def network_parts(given: Sequence[Unit | tuple]) -> NetworkParts:
     """From units to the arguments of a network; the parents of a unit may come in any order, and after it."""
-    return _put_together([unit if isinstance(unit, Unit) else _unit(unit) for unit in units])
-
-
-def _unit(parts: tuple) -> Unit:
-    try:
-        return Unit(*parts)
-    except TypeError:
-        raise InvalidNetwork(f"a unit must be (name, parents, kind, weights, bias); got {parts!r}.") from None
-
-
-def _put_together(units: list[Unit]) -> NetworkParts:
+    units = [unit if isinstance(unit, Unit) else _unit(unit) for unit in given]
     if not units:
         raise InvalidNetwork("a network must have at least one unit; got an empty list.")
     named = [unit.name for unit in units if unit.name is not None]
@@ -114,6 +101,13 @@ def _put_together(units: list[Unit]) -> NetworkParts:
     where = np.concatenate(rows).astype(int), np.concatenate(columns).astype(int)
     W = sp.csr_array((np.concatenate(values), where), shape=(len(units), len(units)))
     return NetworkParts(W, np.array([unit.bias for unit in units], float), kinds, tuple(named) or None)
+
+
+def _unit(parts: tuple) -> Unit:
+    try:
+        return Unit(*parts)
+    except TypeError:
+        raise InvalidNetwork(f"a unit must be (name, parents, kind, weights, bias); got {parts!r}.") from None
 
 
 def _ordered(unit: Unit, parents: list[int], name: str) -> tuple[np.ndarray, Any]:
@@ -145,28 +139,3 @@ def _position(parent: str | int, names: dict[str, int], size: int, child: str) -
     raise InvalidNetwork(
         f"unit {child} must have parents of this network; got {parent!r}." + nearest(str(parent), names)
     )
-
-
-def described(network: "BeliefNetwork", most: int) -> str:
-    """A line for each unit: its kind, its parents and its numbers."""
-    text = text_table(("unit", "kind", "parents", "numbers"), rows_in_words(network, most))
-    return text if network.size <= most else f"{text}\n... and {network.size - most:,} more units"
-
-
-def rows_in_words(network: "BeliefNetwork", most: int) -> list[tuple[str, str, str, str]]:
-    """The name, kind, parents and numbers of up to so many units."""
-    return [
-        (network.names[at], *_in_words(unit)) for at, unit in zip(range(min(most, network.size)), units_of(network))
-    ]
-
-
-def _in_words(unit: Unit) -> tuple[str, str, str]:
-    if isinstance(unit.kind, Table):
-        name, numbers = "table", unit.kind.probabilities.ravel().tolist()
-        return name, listed(unit.parents), "P(on) = " + _short(numbers)
-    weights = f"; weights {_short(unit.weights)}" if unit.weights else ""
-    return as_activation(unit.kind).name, listed(unit.parents), f"bias {unit.bias:.4g}{weights}"
-
-
-def _short(numbers: Sequence[float]) -> str:
-    return listed((f"{number:.4g}" for number in numbers), MOST_SHOWN)

@@ -36,7 +36,7 @@ from plefka.paper.experiment_settings import (
 from plefka.paper.random_networks import draw, observe
 from plefka.paper.store import Store
 from plefka.progress import progress
-from plefka.runtime.whole_files import LOCK, in_words, only_run
+from plefka.runtime.whole_files import LOCK, only_run, write_errors_in_words
 from plefka.scale.workers.mapping import mapped
 from plefka.scale.workers.teams import Here, Team
 
@@ -54,7 +54,7 @@ class RowsFile(NamedTuple):
 def complete(experiment: Experiment, folder: Path, team: Team | None = None) -> None:
     """Compute the blocks that are missing or stale, here or by a team of workers, which gives the same rows."""
     store = Store(folder, experiment)
-    with in_words(store.folder):
+    with write_errors_in_words(store.folder):
         store.folder.mkdir(parents=True, exist_ok=True)
     with only_run(store.folder, store.folder / LOCK):
         _complete(experiment, store, _team(experiment, team))

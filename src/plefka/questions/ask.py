@@ -14,7 +14,7 @@ from plefka.methods.posterior import Accuracy
 from plefka.networks.belief import BeliefNetwork
 from plefka.questions.changed_evidence import WhatIf, how_computed, mark_of, weakest
 from plefka.questions.explain import possible_units
-from plefka.tables.text import text_table
+from plefka.tables.display import text_table
 
 MOST_CANDIDATES = 64  # that are looked at one by one
 MOST_TARGETS = 32  # by which they are chosen where there are more

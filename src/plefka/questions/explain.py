@@ -14,7 +14,7 @@ from plefka.methods.posterior import Accuracy
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.evidence import Evidence
 from plefka.questions.changed_evidence import UNKNOWN, WhatIf, answered, how_computed, mark_of, weakest
-from plefka.tables.text import text_table
+from plefka.tables.display import text_table
 
 
 @dataclass(frozen=True)

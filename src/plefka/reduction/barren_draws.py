@@ -13,7 +13,7 @@ import numpy as np
 from plefka.methods.posterior import JointDraws
 from plefka.networks.activations import Activation
 from plefka.networks.edge_list import EdgeList
-from plefka.networks.state_fields import StateFields
+from plefka.networks.fields import StateFields
 from plefka.reduction.summing import Given, Reduced, Roots, times
 
 DRAWS_AT_ONCE = 2**22  # numbers

@@ -8,12 +8,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from plefka.averages.choice import rounded_range
 from plefka.averages.parents import Parents
-from plefka.averages.range import rounded
 from plefka.networks.activations import CERTAIN_FIELD, Activation, Mixed
 from plefka.networks.edge_list import EdgeList
-from plefka.networks.edge_lists import SUMMED_WIDTHS
-from plefka.networks.propagation import settled_along
+from plefka.networks.edge_tables import SUMMED_WIDTHS
+from plefka.networks.propagation import fixed_point_along_edges
 from plefka.reduction.ladder import rows_for, rung
 from plefka.reduction.question import Question
 from plefka.runtime.cores import on_all_cores
@@ -128,7 +128,7 @@ def _by_averages(edges: EdgeList, h, activation: Activation, means: np.ndarray) 
     position = np.arange(len(order)) - (np.cumsum(counts) - counts)[edges.child[order]]
     at = (position, edges.child[order])
     low, high = (h + _sums(edges, part(edges.weight, 0.0)) for part in (np.minimum, np.maximum))
-    average = rounded(low, high, np.inf).average(activation, shape[0])
+    average = rounded_range(low, high, np.inf).average(activation, shape[0])
     for first in range(0, means.shape[1], rows):
         some = np.minimum(np.arange(first, first + rows), means.shape[1] - 1)
         w = np.zeros((*shape, rows if edges.weight.shape[1] > 1 else 1))
@@ -174,6 +174,6 @@ def predict_traced(question: Question, u: Any, chance: Callable) -> Any:
         return jnp.where(question.barren, chance(question, values), u)
 
     def along(question, u):
-        return settled_along(once, (question, u), jax.lax.stop_gradient(u))
+        return fixed_point_along_edges(once, (question, u), jax.lax.stop_gradient(u))
 
     return jax.lax.cond(jnp.any(question.barren), along, lambda _, u: u, question, u)

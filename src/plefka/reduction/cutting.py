@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from plefka.networks.activations import Activation
-from plefka.networks.edge_list import EdgeList, alike
+from plefka.networks.edge_list import EdgeList, once_if_rows_agree
 from plefka.reduction.compact_storage import LARGE, StorageLayout, lay_out
 from plefka.reduction.question import BeliefModel, Question
 from plefka.reduction.summing import LEAST, Given, Reduced, is_edge, log_sums, times
@@ -50,7 +50,7 @@ def remains(given: Given, left: Reduced, *, each_is_a_row: bool = False) -> Rema
     tilt = given.tilt
     off = given.off(left.counted) if f.has_linear_log_off else np.zeros(known.shape)
     tilt = np.maximum(tilt - edges.up(times, off), LEAST) if off.any() else tilt
-    depends = alike(_has_free_parent, edges, free)
+    depends = once_if_rows_agree(_has_free_parent, edges, free)
     whole = _fields(given, left, on)
     findings = observed & depends & (off == 0) & np.isfinite(whole)  # else it is on whatever its other parents do
     fixed = ~np.isnan(known).any(axis=1, keepdims=True) | ~findings  # parents whose state is part of the bias

@@ -14,7 +14,7 @@ from scipy.sparse.csgraph import connected_components
 from plefka.networks.edge_list import EdgeList
 from plefka.reduction.question import Question
 from plefka.reduction.summing import Given
-from plefka.runtime.once import once
+from plefka.runtime.value_cache import cached_for
 
 MEAN_ROUNDING = 1e-13  # of a mean, by which a further step may still change it where the answer is called exact
 
@@ -141,7 +141,7 @@ def follow_exactly(edges: EdgeList, exact: np.ndarray, certain: np.ndarray, barr
 
 def have_several_parents(edges: EdgeList) -> np.ndarray:
     """(units,): those with several parents, and all below them; the others follow from the mean of a single unit."""
-    return once(edges, have_several_parents, lambda: _have_several_parents(edges))
+    return cached_for(edges, have_several_parents, lambda: _have_several_parents(edges))
 
 
 def _have_several_parents(edges: EdgeList) -> np.ndarray:

@@ -10,7 +10,7 @@ its child (see `recovered`).
 from typing import Any, NamedTuple
 
 from plefka.networks.activations import Activation, AnyArray, namespace
-from plefka.networks.edge_list import CERTAIN_WEIGHT, alike
+from plefka.networks.edge_list import CERTAIN_WEIGHT, once_if_rows_agree
 
 LEAST = -1e10  # stands for ln 0: exp of it is 0, and differences of two of them are numbers
 FAINT = 1e-30  # a field below it, which float32 has as well, is left to the sums, as these are in logarithms
@@ -100,7 +100,9 @@ def relevant(edges: Any, informed: AnyArray) -> AnyArray:
     def found(xp, below, informed):
         return xp.where(below + informed > 0, 1.0, 0.0)
 
-    return alike(lambda edges, informed: edges.ascend(_counts, found, (informed * 1.0,)) > 0, edges, informed)
+    return once_if_rows_agree(
+        lambda edges, informed: edges.ascend(_counts, found, (informed * 1.0,)) > 0, edges, informed
+    )
 
 
 def is_edge(w, *_) -> Any:
@@ -145,7 +147,7 @@ def _without(given: Given, counted, candidate) -> Reduced:
     def fails(found):
         return _into_faint(given, counted, around, *found)
 
-    h, summed, roots = given.edges.attempted(without, fails, candidate & False)
+    h, summed, roots = given.edges.retried_without_failures(without, fails, candidate & False)
     return Reduced(h, given.xp.where(summed, roots.log_sum, 0.0).sum(0), summed, counted & ~summed)
 
 

@@ -37,7 +37,7 @@ def precision(dtype: str) -> Iterator[None]:
 
 
 def to_numpy(tree):
-    """The same tree with NumPy arrays for leaves; only keys of random numbers, which NumPy cannot hold, stay JAX's."""
+    """The tree with NumPy arrays for leaves; only keys of random numbers, which NumPy cannot hold, stay JAX's."""
     return jax.tree.map(lambda leaf: leaf if is_key(leaf) else np.asarray(leaf), tree)
 
 

@@ -34,7 +34,7 @@ def reverse_mode_only(method: object) -> Iterator[None]:
 
 
 def differentiable_once(method: object, inputs: Tree) -> Tree:
-    """The same inputs of a trace, by which an answer can be differentiated once: the next derivative is refused."""
+    """The inputs of a trace, guarded so that an answer can be differentiated by them once and not a second time."""
 
     @jax.custom_jvp
     def not_again(derivative: Any, value: Any) -> Any:

@@ -27,7 +27,7 @@ def write(path: Path, content: bytes) -> None:
 
 
 def write_all(contents: Mapping[Path, bytes]) -> None:
-    """The same for several files: if one of them cannot be written, all of them stay as they were."""
+    """Write several files, or none: if one of them cannot be written, all of them stay as they were."""
     with replacing(*contents) as files:
         for file, content in zip(files, contents.values(), strict=True):
             file.write(content)
@@ -36,7 +36,7 @@ def write_all(contents: Mapping[Path, bytes]) -> None:
 @contextmanager
 def replacing(*paths: Path) -> Iterator[list[Any]]:
     """Files to write to, which take the places of `paths` once all that was written is on the disk."""
-    with in_words(paths[0]):
+    with write_errors_in_words(paths[0]):
         targets = [Path(os.path.realpath(path)) for path in paths]  # a link goes on pointing to its file
     temporaries = [temporary_name(target) for target in targets]
     try:
@@ -48,7 +48,7 @@ def replacing(*paths: Path) -> Iterator[list[Any]]:
             yield files
             for file, target, temporary in zip(files, targets, temporaries, strict=True):
                 file.flush()
-                with in_words(target):
+                with write_errors_in_words(target):
                     os.fsync(file.fileno())  # otherwise a crash could leave the new name with no content
                     with suppress(FileNotFoundError):
                         shutil.copymode(target, temporary)
@@ -59,7 +59,7 @@ def replacing(*paths: Path) -> Iterator[list[Any]]:
 
 
 @contextmanager
-def in_words(path: Path) -> Iterator[None]:
+def write_errors_in_words(path: Path) -> Iterator[None]:
     """What the system refuses, for a full disk or a lost mount, as a sentence about `path`."""
     try:
         yield
@@ -81,7 +81,7 @@ def remove(paths: Iterable[Path]) -> None:
             os.unlink(path)
 
 
-def settle(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """See to it that the names in a folder are on the disk, where the system can do that for folders."""
     with suppress(OSError):
         opened = os.open(folder, os.O_RDONLY)
@@ -96,11 +96,11 @@ class _Raw(io.RawIOBase):
 
     def __init__(self, path: Path, target: Path):
         self._target = target
-        with in_words(target):
+        with write_errors_in_words(target):
             self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
 
     def write(self, content: Any) -> int:
-        with in_words(self._target):
+        with write_errors_in_words(self._target):
             return os.write(self._file, content)
 
     def writable(self) -> bool:
@@ -122,7 +122,7 @@ def _take_names(temporaries: list[Path], targets: list[Path]) -> None:
         for target in targets[:-1]:
             earlier[target] = _copied(target)
         for temporary, target in zip(temporaries, targets, strict=True):
-            with in_words(target):
+            with write_errors_in_words(target):
                 os.replace(temporary, target)
     except BaseException:
         _put_back(earlier)
@@ -143,9 +143,9 @@ def _put_back(earlier: Mapping[Path, Path | None]) -> None:
 
 
 def _copied(path: Path) -> Path | None:
-    """The same file under another name; None where there is none."""
+    """A second name for the file, or a copy of it; None where there is no such file."""
     copy = temporary_name(path)
-    with in_words(path):
+    with write_errors_in_words(path):
         try:
             os.link(path, copy)
         except FileNotFoundError:
@@ -166,10 +166,10 @@ def only_run(out: Path, lock: Path | None = None) -> Iterator[None]:
     process ends.
     """
     lock = lock or out.with_name(f".{out.name}.lock")
-    with in_words(out):
+    with write_errors_in_words(out):
         held = _locked(lock, out)
     try:
-        with in_words(out):
+        with write_errors_in_words(out):
             os.ftruncate(held, 0)
             os.write(held, f"process {os.getpid()} on {socket.gethostname()}".encode())
         yield

@@ -9,8 +9,7 @@ from plefka.methods.posterior import normalised
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.edge_list import EdgeList
 from plefka.networks.evidence import Evidence, as_rows
-from plefka.networks.fields import bits
-from plefka.networks.state_fields import StateFields
+from plefka.networks.fields import StateFields, bits
 from plefka.reduction.reduce import reduce
 from plefka.reduction.summing import relevant
 from plefka.runtime.late_binding import CONTRADICTION, supplied

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 
 from plefka.networks.boltzmann import BoltzmannMachine
 from plefka.networks.evidence import Evidence
-from plefka.networks.state_fields import SMALL
+from plefka.networks.fields import FULL_UNITS
 from plefka.sampling.coupling_chains import DENSE, colours
 from plefka.sampling.importance import averaged, resampled
 from plefka.sampling.proposals import Drawn, Proposal
@@ -57,7 +57,7 @@ class OfPopulation(Proposal):
         units = np.concatenate([units[group] for group in groups]) if groups else units
         J, ends = half**2 / T * sp.csr_array(W[units][:, units]), np.cumsum([0, *map(len, groups)])
         kind = np.float32 if abs(J).sum() + abs(field).sum() < LARGEST_SINGLE else np.float64
-        is_full = len(units) > SMALL and J.nnz > DENSE * len(units) ** 2
+        is_full = len(units) > FULL_UNITS and J.nnz > DENSE * len(units) ** 2
         matrix: Any = (J.toarray() if is_full else sp.csr_array(J)).astype(kind)
         rows = tuple(matrix[first:last] for first, last in pairwise(ends))
         return cls(units, field[units].astype(kind), rows, float(constant))

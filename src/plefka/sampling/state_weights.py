@@ -8,8 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from plefka.networks.edge_list import EdgeList
-from plefka.networks.fields import log_terms
-from plefka.networks.state_fields import StateFields
+from plefka.networks.fields import StateFields, log_terms
 from plefka.reduction.question import Question
 from plefka.reduction.summing import LEAST
 

@@ -6,8 +6,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from plefka.networks.belief import BeliefNetwork
+from plefka.networks.fields import StateFields
 from plefka.networks.network import Network
-from plefka.networks.state_fields import StateFields
 from plefka.sampling import diagnostics
 from plefka.sampling.importance import averaged, resampled
 from plefka.sampling.proposals import Drawn, Proposal

@@ -7,7 +7,7 @@ import numpy as np
 
 from plefka.runtime import extras
 from plefka.tables.columns import Columns, of_frame
-from plefka.tables.roles import Roles, note_of, why_id
+from plefka.tables.roles import Roles, id_note, reason_for_id
 from plefka.tables.values import NO_STATE, is_numeric, states_of
 
 
@@ -18,9 +18,11 @@ def as_numbers(frame: Any, features: Collection[str] | None = None) -> Any:
     """
     columns, labels = of_frame(frame), _labels(frame)
     names = columns.names or []
-    reasons = {at: "" if name in (features or ()) else why_id(columns, at, features) for at, name in enumerate(names)}
+    reasons = {
+        at: "" if name in (features or ()) else reason_for_id(columns, at, features) for at, name in enumerate(names)
+    }
     kept = [at for at in reasons if not reasons[at]]
-    Roles([], None, {}, [note_of(names[at], why, "feature") for at, why in reasons.items() if why]).report()
+    Roles([], None, {}, [id_note(names[at], why, "feature") for at, why in reasons.items() if why]).report()
     values = np.column_stack([_numbers(columns, at) for at in kept]) if kept else np.zeros((len(columns), 0))
     return extras.pandas().DataFrame(values, columns=[labels[at] for at in kept])
 
@@ -38,6 +40,6 @@ def _numbers(columns: Columns, at: int) -> np.ndarray:
     found = states_of(values)
     odd = np.flatnonzero(found == NO_STATE)
     if len(odd):
-        where = f"{columns.place(odd[0])}, {columns.called(at)}"
+        where = f"{columns.place(odd[0])}, {columns.column_text(at)}"
         raise ValueError(f"Input X must contain only 0, 1 and NaN (missing); got {values[odd[0]]!r} in {where}.")
     return found

@@ -22,7 +22,7 @@ from plefka.learning.fitting import fit
 from plefka.methods.method import Method
 from plefka.sklearn.frames import as_numbers
 from plefka.tables.columns import is_frame
-from plefka.tables.table import saying
+from plefka.tables.table import value_errors_as
 
 LARGEST_SEED = 2**31 - 1
 
@@ -76,7 +76,7 @@ class Learner(BaseEstimator):
         if not is_frame(X) or self.binarize is not None or 0 in X.shape:
             return X
         features = None if reset else list(getattr(self, "feature_names_in_", ()))
-        with saying():
+        with value_errors_as():
             return as_numbers(X, features)
 
     def _binary(self, X: np.ndarray) -> np.ndarray:

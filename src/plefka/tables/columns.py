@@ -34,7 +34,7 @@ class Columns:
         """Where one of these rows stands, for messages."""
         return f"row {self.first + row}" if self.lines is None else f"line {self.lines[row]}"
 
-    def called(self, column: int) -> str:
+    def column_text(self, column: int) -> str:
         """What a column is called in messages."""
         return f"column {self.names[column]!r}" if self.names else f"column {column}"
 

@@ -11,7 +11,7 @@ from plefka.tables.values import NO_STATE, meaning
 Network: TypeAlias = Any  # what has units with names, states and values; networks stand on tables
 
 
-def in_words(network: Network) -> str:
+def numbers_in_words(network: Network) -> str:
     """The numbers for off and on."""
     return f"{network.values[0]} or {network.values[1]}"
 

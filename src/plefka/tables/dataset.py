@@ -17,9 +17,9 @@ from plefka.runtime import extras
 from plefka.tables.columns import Columns, of_arrow
 from plefka.tables.conventions import Network
 from plefka.tables.roles import IdColumns, Roles
-from plefka.tables.table import SAMPLE, NumberTable, numbers_in, own_words, table_roles
-from plefka.tables.table_files import naming, naming_parquet, suffix_of
-from plefka.tables.values import Own
+from plefka.tables.table import SAMPLE, NumberTable, numbers_in, state_words, table_roles
+from plefka.tables.table_files import errors_name_file, parquet_errors_in_words, suffix_of
+from plefka.tables.values import StateWords
 
 PARQUET_SUFFIX = ".parquet"
 MISSING = -1  # in an array of int8
@@ -52,7 +52,7 @@ class Dataset:
     groups: tuple[RowGroup, ...]
     columns: list[str]  # as the files call them
     names: list[str] | None  # of the units; None where columns are only counted
-    own: list[Own]  # their words for states
+    own: list[StateWords]  # their words for states
     network: Any = None  # whose numbers for off and on they have, if not 0 and 1
 
     def __len__(self) -> int:
@@ -73,7 +73,7 @@ class Dataset:
     def _read(self, group: RowGroup) -> Iterator[tuple[int, np.ndarray]]:
         """The first row of each block, counted in the group, and its values."""
         roles = Roles(list(range(len(self.columns))), self.names, {}, [])
-        with naming(group.path):
+        with errors_name_file(group.path):
             for found in self._decoded(group):
                 values = numbers_in(found, roles, self.own, self.network)
                 yield found.first - group.in_file, np.where(np.isnan(values), MISSING, values).astype(np.int8)
@@ -127,9 +127,9 @@ def as_dataset(source: Any, network: Network | None = None, id_columns: IdColumn
         columns = [str(name) for name in file.schema_arrow.names]
         first = next(file.iter_batches(SAMPLE), None)
         values = [[] for _ in columns] if first is None else [of_arrow(column) for column in first.columns]
-    with naming(paths[0]):
+    with errors_name_file(paths[0]):
         roles = table_roles(Columns(columns, values), network, id_columns)
-        own = own_words(network, roles)
+        own = state_words(network, roles)
     roles.report(f"{paths[0]}: ")
     chosen = [columns[at] for at in roles.units]
     groups = tuple(_groups(paths, chosen))
@@ -151,9 +151,9 @@ def _paths(source: Any) -> list[Path]:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[Any]:
-    with naming(path):
+    with errors_name_file(path):
         path.open("rb").close()  # raises the usual error if the file cannot be read
-        with naming_parquet(), extras.pyarrow("pyarrow.parquet").ParquetFile(path, pre_buffer=False) as file:
+        with parquet_errors_in_words(), extras.pyarrow("pyarrow.parquet").ParquetFile(path, pre_buffer=False) as file:
             yield file
 
 

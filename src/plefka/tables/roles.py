@@ -59,9 +59,9 @@ def roles_of(sample: Columns, known: Collection[str] | None, id_columns: IdColum
             ids[name] = at
         elif known is not None and name in known:
             units.append(at)
-        elif why := why_id(sample, at, known):
+        elif why := reason_for_id(sample, at, known):
             ids[INDEX if _is_index(name, at) else name] = at
-            notes.append(note_of(name, why))
+            notes.append(id_note(name, why))
         elif known is None:
             units.append(at)
         else:
@@ -71,7 +71,7 @@ def roles_of(sample: Columns, known: Collection[str] | None, id_columns: IdColum
     return Roles(units, [sample.names[at] for at in units], ids, notes)
 
 
-def why_id(sample: Columns, at: int, known: Collection[str] | None) -> str:
+def reason_for_id(sample: Columns, at: int, known: Collection[str] | None) -> str:
     """Why a column that is no unit names the rows; nothing where it does not."""
     names, values = sample.names or [], sample.values[at]
     if _is_index(names[at], at):
@@ -97,7 +97,7 @@ def _is_text(values: Any) -> bool:
 
 def _counts(values: Any) -> bool:
     """Whole numbers that all differ; a single one that is no state may be a slip."""
-    if not all(map(_is_whole, values)) or not _all_differ(values):
+    if not all(_is_number(value) and float(value).is_integer() for value in values) or not _all_differ(values):
         return False
     others = int((states_of(values) == NO_STATE).sum())
     return others >= 2 or others == len(values)
@@ -130,10 +130,6 @@ def _is_number(value: Any) -> bool:
     return True
 
 
-def _is_whole(value: Any) -> bool:
-    return _is_number(value) and float(value).is_integer()
-
-
 def _plain(values: Any) -> list[Any]:
     """As Python's own values; whole numbers stay whole."""
     if not is_numeric(values):
@@ -162,11 +158,11 @@ def _spelled_alike(name: str, known: Collection[str] | None) -> bool:
     return bool(difflib.get_close_matches(name.casefold(), map(str.casefold, known or ()), 1, SPELLED_ALIKE))
 
 
-def note_of(name: str, why: str, kind: str = "unit") -> str:
+def id_note(name: str, why: str, kind: str = "unit") -> str:
     """What was recognised, in a sentence; `kind` is what the column is not."""
     called = f"the column {name!r}" if name else "the first column"
-    told = f" To avoid this warning, pass --id {name} (id_columns={name!r}), or make it the index of a DataFrame."
-    confirm = told if name and kind == "unit" else ""
+    advice = f" To avoid this warning, pass --id {name} (id_columns={name!r}), or make it the index of a DataFrame."
+    confirm = advice if name and kind == "unit" else ""
     return f"{called} is not a {kind} and {why}, so it is used to identify the rows.{confirm}"
 
 

@@ -14,8 +14,8 @@ from plefka.errors import InvalidFile, InvalidInput, PlefkaError
 from plefka.tables.columns import Columns, is_frame, of_frame
 from plefka.tables.conventions import Network, as_off_and_on
 from plefka.tables.roles import IdColumns, Roles, roles_of
-from plefka.tables.table_files import file_blocks, mapped_array, naming, suffix_of
-from plefka.tables.values import NAN, NO_STATE, Own, hint, is_numeric, own_text, states_of
+from plefka.tables.table_files import errors_name_file, file_blocks, mapped_array, suffix_of
+from plefka.tables.values import NAN, NO_STATE, StateWords, advice_on_value, is_numeric, state_words_text, states_of
 
 ROWS_READ_AT_ONCE = 2**16  # rows that are read or checked at once
 SAMPLE = 1000  # rows by which columns are recognised
@@ -41,15 +41,15 @@ def read_table(
     """The table in a file or a DataFrame; columns are units of the network or, without one, all that hold states."""
     if isinstance(source, str | PathLike):
         path = Path(source)
-        with naming(path):
+        with errors_name_file(path):
             return _in_file(path, network, id_columns)
-    with saying():
+    with value_errors_as():
         columns = of_frame(source)
         return _joined(what, iter([columns]), columns, network, id_columns)
 
 
 @contextmanager
-def saying(kind: type[InvalidInput] = InvalidInput) -> Iterator[None]:
+def value_errors_as(kind: type[InvalidInput] = InvalidInput) -> Iterator[None]:
     """Whatever is wrong with a table in memory is bad input."""
     try:
         yield
@@ -76,7 +76,7 @@ def _joined(
 ) -> NumberTable:
     """All blocks, in columns that the first of them shows."""
     roles = table_roles(sample, network, id_columns)
-    own = own_words(network, roles)
+    own = state_words(network, roles)
     values, ids = [], {name: [] for name in roles.ids_in(sample)}
     for block in blocks:
         values.append(numbers_in(block, roles, own, network).astype(np.float32))
@@ -102,14 +102,14 @@ def _is_counted(names: list[str] | None) -> bool:
     return names is not None and names == [str(k) for k in range(len(names))]
 
 
-def own_words(network: Network | None, roles: Roles) -> list[Own]:
+def state_words(network: Network | None, roles: Roles) -> list[StateWords]:
     """The words for states of the unit of each column."""
     if network is None or network.given_states is None:
         return [None] * len(roles.units)
     return [network.given_states[unit] for unit in units_of(network, roles.names, len(roles.units)).tolist()]
 
 
-def numbers_in(block: Columns, roles: Roles, own: list[Own], network: Any = None) -> np.ndarray:
+def numbers_in(block: Columns, roles: Roles, own: list[StateWords], network: Any = None) -> np.ndarray:
     """0, 1 and nan in the columns that are units, whatever the numbers of the network for off and on are.
 
     An error says where something else stands.
@@ -121,7 +121,7 @@ def numbers_in(block: Columns, roles: Roles, own: list[Own], network: Any = None
     odd = np.argwhere(values == NO_STATE)
     if len(odd):
         row, column = odd[0].tolist()
-        raise ValueError(_odd_text(block, row, roles.units[column], own[column], numbers))
+        raise ValueError(_wrong_value_text(block, row, roles.units[column], own[column], numbers))
     return values
 
 
@@ -129,12 +129,12 @@ def _as_zero_and_one(network: Any, values: Any) -> Any:
     return as_off_and_on(network, values) if is_numeric(values) else [as_off_and_on(network, each) for each in values]
 
 
-def _odd_text(block: Columns, row: int, at: int, own: Own, numbers: tuple[int, int]) -> str:
+def _wrong_value_text(block: Columns, row: int, at: int, own: StateWords, numbers: tuple[int, int]) -> str:
     value = block.values[at][row]
     value = value.item() if isinstance(value, np.generic) else value
     missing = "empty (missing)" if block.lines is not None else "missing"
-    states = f"{numbers[0]}, {numbers[1]} or {missing}{own_text(own)}"
-    return f"{block.place(row)}: {block.called(at)} must be {states}; got {value!r}.{hint(value, own)}"
+    states = f"{numbers[0]}, {numbers[1]} or {missing}{state_words_text(own)}"
+    return f"{block.place(row)}: {block.column_text(at)} must be {states}; got {value!r}.{advice_on_value(value, own)}"
 
 
 def _check_numbers(block: np.ndarray, first: int) -> None:

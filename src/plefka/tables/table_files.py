@@ -32,7 +32,7 @@ ENDLESS = {
 def file_blocks(path: Path, size: int, known: Collection[str] | None = None) -> Iterator[Columns]:
     """The rows of a file in blocks, at least one, which may be empty. `known`: names of units, if there are any."""
     read = for_suffix(path, READERS)
-    with naming(path):
+    with errors_name_file(path):
         yield from read(path, size, known)
 
 
@@ -46,7 +46,7 @@ def check_regular(path: Path) -> None:
 
 
 @contextmanager
-def naming(path: Path) -> Iterator[None]:
+def errors_name_file(path: Path) -> Iterator[None]:
     """Read this file inside: whatever is wrong with it is said of it."""
     try:
         check_regular(path)
@@ -79,11 +79,11 @@ def for_suffix(path: Path, by_suffix: dict[str, Callable]) -> Any:
 def about_rows(path: Path) -> int | None:
     """How many rows a file has, more or less, where that is quickly known: for the progress bar."""
     if suffix_of(path) == ".parquet":
-        with naming(path), naming_parquet():
+        with errors_name_file(path), parquet_errors_in_words():
             return extras.pyarrow("pyarrow.parquet").ParquetFile(path).metadata.num_rows
     if suffix_of(path) not in (".csv", ".jsonl"):
         return None
-    with naming(path), open(path, "rb") as file:
+    with errors_name_file(path), open(path, "rb") as file:
         return sum(piece.count(NEW_LINE) for piece in iter(lambda: file.read(2**20), b""))
 
 
@@ -152,7 +152,7 @@ def _lines(reader: Any) -> Iterator[tuple[int, list[str]]]:
 def _parquet_blocks(path: Path, size: int, known: Collection[str] | None) -> Iterator[Columns]:
     parquet = extras.pyarrow("pyarrow.parquet")
     path.open("rb").close()  # raises the usual error if the file does not exist
-    with naming_parquet():
+    with parquet_errors_in_words():
         file = parquet.ParquetFile(path)
         names, start = [str(name) for name in file.schema_arrow.names], 0
         for batch in file.iter_batches(batch_size=size):
@@ -163,7 +163,7 @@ def _parquet_blocks(path: Path, size: int, known: Collection[str] | None) -> Ite
 
 
 @contextmanager
-def naming_parquet() -> Iterator[None]:
+def parquet_errors_in_words() -> Iterator[None]:
     """Whatever is wrong inside is said of a Parquet file."""
     try:
         yield

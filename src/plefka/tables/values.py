@@ -13,10 +13,10 @@ NO_STATE = float("inf")  # in an array of states: a value that is none
 OFF, ON = ("0", "0.0", "false", "no"), ("1", "1.0", "true", "yes")  # pandas writes 1.0 beside a missing value
 MISSING = ("", "nan", "na", "n/a", "<na>", "nat", "none", "null")
 WORDS = dict.fromkeys(OFF, 0.0) | dict.fromkeys(ON, 1.0) | dict.fromkeys(MISSING, NAN)
-Own = tuple[str, str] | None  # a unit's own words for off and on
+StateWords = tuple[str, str] | None  # a unit's own words for off and on
 
 
-def meaning(value: Any, own: Own = None) -> float:
+def meaning(value: Any, own: StateWords = None) -> float:
     """0, 1, nan, or NO_STATE; the unit's own words come before those that everybody knows."""
     if isinstance(value, str):
         return _of_text(value, own)
@@ -29,7 +29,7 @@ def meaning(value: Any, own: Own = None) -> float:
     return number if number in (0, 1) or number != number else NO_STATE
 
 
-def _of_text(text: str, own: Own) -> float:
+def _of_text(text: str, own: StateWords) -> float:
     if own is not None and text in own:
         return float(own.index(text))
     word = text.strip().casefold()
@@ -48,7 +48,7 @@ def _of_text(text: str, own: Own) -> float:
 class _Meanings(dict):
     """The meaning of every value that came so far, so that each is looked at once."""
 
-    def __init__(self, own: Own):
+    def __init__(self, own: StateWords):
         super().__init__(WORDS if own is None else {})
         self.own = own
 
@@ -59,7 +59,7 @@ class _Meanings(dict):
         return found
 
 
-def states_of(values: Any, own: Own = None) -> np.ndarray:
+def states_of(values: Any, own: StateWords = None) -> np.ndarray:
     """The meaning of every value of a column."""
     if is_numeric(values):
         numbers = np.asarray(values, float)
@@ -72,7 +72,7 @@ def is_numeric(values: Any) -> bool:
     return isinstance(values, np.ndarray) and values.dtype.kind in "buif"
 
 
-def _looked_up(values: Iterable[Any], own: Own) -> list[float]:
+def _looked_up(values: Iterable[Any], own: StateWords) -> list[float]:
     meanings = _Meanings(own)
     try:
         return [meanings[value] for value in values]
@@ -80,12 +80,12 @@ def _looked_up(values: Iterable[Any], own: Own) -> list[float]:
         return [meaning(value, own) for value in values]
 
 
-def own_text(own: Own) -> str:
+def state_words_text(own: StateWords) -> str:
     """What else a state may be called, for messages."""
     return "" if own is None else f", or {own[0]!r} (off) or {own[1]!r} (on)"
 
 
-def hint(value: Any, own: Own) -> str:
+def advice_on_value(value: Any, own: StateWords) -> str:
     """What to do about a value that is no state."""
     if isinstance(value, str) and not _is_number(value):
         return nearest(value, own or ())

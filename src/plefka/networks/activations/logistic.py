@@ -21,7 +21,7 @@ def _(primals, tangents):
 
 
 def numpy_sigmoid(x: np.ndarray) -> np.ndarray:
-    """The same of NumPy arrays; to import SciPy's takes longer than a small network."""
+    """1 / (1 + exp(-x)) of NumPy arrays. Importing SciPy's takes longer than solving a small network."""
     e = np.exp(-np.abs(x))
     return np.where(x >= 0, 1.0, e) / (1 + e)
 

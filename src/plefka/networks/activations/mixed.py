@@ -60,7 +60,7 @@ class Table:
         return self.probabilities.ndim
 
     def reordered(self, order: Any) -> "Table":
-        """The same table with the parents in another order: parent `order[k]` comes at position k."""
+        """A copy of the table with its parents in another order: parent `order[k]` comes at position k."""
         return Table(np.transpose(self.probabilities, order))
 
     def __eq__(self, other: object) -> bool:

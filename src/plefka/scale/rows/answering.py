@@ -13,7 +13,7 @@ from plefka.scale.rows.row_questions import RowQuestion
 from plefka.scale.rows.run import BlockAnswer
 from plefka.scale.rows.sources import RowSource
 from plefka.scale.workers.mapping import ReadyResult
-from plefka.tables.table import saying
+from plefka.tables.table import value_errors_as
 
 
 class SharedQuestion(NamedTuple):
@@ -27,7 +27,7 @@ class SharedQuestion(NamedTuple):
 
 def answer(question: SharedQuestion, first: int, known: str | None, rows: Any) -> BlockAnswer:
     """The part of a piece, unless the one that is there has the digest `known` of these very rows."""
-    with saying(InvalidEvidence):
+    with value_errors_as(InvalidEvidence):
         block = rows if isinstance(rows, EvidenceBlock) else _whole(question, rows)
     digest = block.digest(question.settings)
     if digest == known:

@@ -7,7 +7,7 @@ from plefka.errors import InvalidEvidence
 from plefka.scale.rows.reader import Reader
 from plefka.tables.columns import of_frame
 from plefka.tables.roles import IdColumns
-from plefka.tables.table import SAMPLE, saying
+from plefka.tables.table import SAMPLE, value_errors_as
 
 if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
@@ -23,7 +23,7 @@ def of_dask(
 ) -> tuple[Iterator[Any], int, list[str], Reader, list[int]]:
     """Partitions, computed here one after another, or left to the workers of a client; and what a `Source` has."""
     counts = _computed(source.map_partitions(len), client).tolist()
-    with saying(InvalidEvidence):
+    with value_errors_as(InvalidEvidence):
         reader = Reader.of(
             network, of_frame(_computed(source.head(SAMPLE, npartitions=-1, compute=False), client)), id_columns
         )

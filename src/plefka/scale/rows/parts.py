@@ -42,7 +42,7 @@ class AnswerParts:
         """
         _check_target(out, force=force)
         parts = cls(out, settings)
-        with whole_files.in_words(parts.folder):
+        with whole_files.write_errors_in_words(parts.folder):
             parts.folder.mkdir(exist_ok=True)
         with _kept(out), whole_files.only_run(out, parts.folder / whole_files.LOCK):
             _check_target(out, force=force)  # again, as a run that has just ended may have written it
@@ -136,7 +136,7 @@ class AnswerParts:
             return
         with whole_files.replacing(self.out) as (file,):
             _write(file, self.out.suffix.lower(), self._schema(len(done)), self._tables(len(done)))
-        whole_files.settle(self.out.parent)  # before what it was made from goes
+        whole_files.sync_folder(self.out.parent)  # before what it was made from goes
         whole_files.remove([*self._from(0), self.folder / MANIFEST, self.folder / whole_files.LOCK])
         with suppress(OSError):  # another run may begin here already
             self.folder.rmdir()
@@ -167,7 +167,7 @@ class AnswerParts:
 
     def _remove_from(self, number: int) -> None:
         for path in self._from(number):
-            with whole_files.in_words(path):
+            with whole_files.write_errors_in_words(path):
                 path.unlink()
 
     def _from(self, number: int) -> list[Path]:

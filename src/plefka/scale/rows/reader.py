@@ -8,7 +8,7 @@ import numpy as np
 from plefka.scale.rows.evidence_block import EvidenceBlock
 from plefka.tables.columns import Columns, of_frame
 from plefka.tables.roles import IdColumns, Roles
-from plefka.tables.table import numbers_in, own_words, table_roles, units_of
+from plefka.tables.table import numbers_in, state_words, table_roles, units_of
 
 if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
@@ -30,7 +30,7 @@ class Reader(NamedTuple):
             raise ValueError("a table must have at least one row and one column; got nothing.")
         units = units_of(network, roles.names, len(roles.units))
         roles.report(where)
-        return cls(sample.names, roles, own_words(network, roles), units, list(roles.ids_in(sample)))
+        return cls(sample.names, roles, state_words(network, roles), units, list(roles.ids_in(sample)))
 
     def block(self, columns: Columns) -> EvidenceBlock:
         """The states of a block of columns."""

@@ -13,7 +13,15 @@ from plefka.scale.rows.reader import Reader
 from plefka.tables.columns import Columns
 from plefka.tables.roles import IdColumns
 from plefka.tables.table import SAMPLE
-from plefka.tables.table_files import READERS, about_rows, file_blocks, for_suffix, json_rows, naming, suffix_of
+from plefka.tables.table_files import (
+    READERS,
+    about_rows,
+    errors_name_file,
+    file_blocks,
+    for_suffix,
+    json_rows,
+    suffix_of,
+)
 
 if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
@@ -51,7 +59,7 @@ def about(paths: list[Path]) -> int | None:
 def mappings_in(paths: list[Path]) -> Iterator[dict[str, Any]]:
     """The objects of files with one in each line."""
     for path in paths:
-        with naming(path):
+        with errors_name_file(path):
             yield from json_rows(path)
 
 
@@ -62,14 +70,14 @@ def tables_in(
     for path in paths:
         for_suffix(path, READERS)
     known, first = network.given_names, paths[0]
-    with naming(first):
+    with errors_name_file(first):
         reader = Reader.of(network, next(file_blocks(first, SAMPLE, known)), id_columns, f"{first}: ")
     in_files = ((path, file_blocks(path, size, known)) for path in paths)
     return reader, resized(chain.from_iterable(_blocks(reader, first, *each) for each in in_files), size)
 
 
 def _blocks(reader: Reader, first: Path, path: Path, columns: Iterator[Columns]) -> Iterator[EvidenceBlock]:
-    with naming(path):
+    with errors_name_file(path):
         for some in columns:
             if len(some):
                 yield reader.block(reader.in_order(some, first))

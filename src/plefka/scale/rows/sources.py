@@ -14,10 +14,10 @@ from plefka.scale.rows.evidence_block import EvidenceBlock
 from plefka.scale.rows.reader import Reader
 from plefka.scale.rows.row_files import JSON_LINES, about, files_of, mappings_in, naming_blocks, tables_in
 from plefka.tables.columns import is_frame, of_frame, of_mappings
-from plefka.tables.roles import IdColumns, Roles, note_of, why_id
-from plefka.tables.table import SAMPLE, saying
+from plefka.tables.roles import IdColumns, Roles, id_note, reason_for_id
+from plefka.tables.table import SAMPLE, value_errors_as
 from plefka.tables.table_files import READERS, for_suffix, suffix_of
-from plefka.tables.values import NO_STATE, hint, meaning, own_text
+from plefka.tables.values import NO_STATE, advice_on_value, meaning, state_words_text
 
 if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
@@ -46,7 +46,7 @@ def open_source(
     if is_dask(source):
         return RowSource(*of_dask(network, source, id_columns, client))
     if is_frame(source):
-        with saying(InvalidEvidence):
+        with value_errors_as(InvalidEvidence):
             columns = of_frame(source)
             reader = Reader.of(network, columns, id_columns)
         return RowSource(_saying_blocks(map(reader.block, columns.parts(size))), len(columns), reader.id_columns)
@@ -77,7 +77,7 @@ def _of_files(network: "BeliefNetwork", source: str | PathLike[str], size: int, 
 
 
 def _saying_blocks(blocks: Iterator[EvidenceBlock]) -> Iterator[EvidenceBlock]:
-    with saying(InvalidEvidence):
+    with value_errors_as(InvalidEvidence):
         yield from blocks
 
 
@@ -115,9 +115,9 @@ def _recognised(head: list[Mapping], places: dict[Any, int], given: list[str], w
     """Keys that are no units and name the rows."""
     strange = [key for key in dict.fromkeys(key for row in head for key in row) if _is_strange(key, places, given)]
     sample = of_mappings([{key: row.get(key) for key in strange} for row in head])
-    reasons = {key: why_id(sample, at, places) for at, key in enumerate(strange)}
+    reasons = {key: reason_for_id(sample, at, places) for at, key in enumerate(strange)}
     found = [key for key, why in reasons.items() if why]
-    Roles([], None, {}, [note_of(key, reasons[key]) for key in found]).report(where)
+    Roles([], None, {}, [id_note(key, reasons[key]) for key in found]).report(where)
     return found
 
 
@@ -162,8 +162,8 @@ def _states(
         known = meaning(state, own)
         if known == NO_STATE:
             raise InvalidEvidence(
-                f"row {number}: the state of unit {unit!r} must be 0 or 1{own_text(own)}; got {state!r}."
-                f"{hint(state, own)}"
+                f"row {number}: the state of unit {unit!r} must be 0 or 1{state_words_text(own)}; got {state!r}."
+                f"{advice_on_value(state, own)}"
             )
         if known == known:
             found[places[unit]] = known

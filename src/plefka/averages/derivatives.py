@@ -1,4 +1,8 @@
-"""Sums over nodes with derivatives that are found in the same pass over the nodes."""
+"""Derivatives of averages: first ones in the same pass over the nodes as the values, second ones by two parents.
+
+Second derivatives by the means of two parents are tables (positions, positions, columns, rows). Where all columns share
+their parents, only the sum over the columns matters, and the table has a single column.
+"""
 
 from collections.abc import Callable
 from functools import partial
@@ -7,6 +11,12 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from jax.custom_derivatives import SymbolicZero
+from jaxtyping import Array, Float
+
+from plefka.averages.column_blocks import map_columns, sum_columns
+from plefka.networks.storage import off_diagonal
+
+Curvatures = Float[Array, "positions positions _ rows"]
 
 
 def sums_over_nodes(number: int, w, u, h) -> tuple:
@@ -49,3 +59,20 @@ def _sum_to(shape: tuple[int, ...], x):
     """The sums over the axes along which an array of this shape was repeated."""
     repeated = tuple(axis for axis, size in enumerate(shape) if size != x.shape[axis])
     return x.sum(repeated, keepdims=True)
+
+
+def curvatures_by_columns(function: Callable, shared: bool, w, u, *terms) -> Curvatures:
+    """function(w, u, *terms) by blocks of columns, without derivatives by one and the same parent."""
+    work = len(w) * u.shape[2]
+    if shared:
+        return off_diagonal(sum_columns(function, work, w, u, *terms))
+    return off_diagonal(map_columns(function, len(w) * work, w, u, *terms))
+
+
+def no_curvatures(shared: bool, w, u) -> Curvatures:
+    return jnp.zeros((len(w), len(w), 1 if shared else w.shape[1], u.shape[2]), u.dtype)
+
+
+def products_of_pairs(shared: bool, x: Float[Array, "positions columns rows"], y) -> Curvatures:
+    """x_j y_l for every two positions."""
+    return jnp.einsum("jcr,lcr->jlr", x, y)[:, :, None] if shared else jnp.einsum("jcr,lcr->jlcr", x, y)

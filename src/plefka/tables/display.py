@@ -1,14 +1,14 @@
-"""Small tables for notebooks, which need nothing else.
+"""Small tables as plain text, and as HTML for notebooks, which need nothing else.
 
 Colours are those of the page (currentColor on a transparent background), so that light and dark themes both work.
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from html import escape
 from typing import NamedTuple
 
-import numpy as np
-
+PRINTED_ROWS = 20
 HTML_ROWS = 20
 TABLE_STYLE = "border-collapse:collapse;background:transparent;color:inherit;margin:.3em 0"
 CELL = "padding:.15em .7em;text-align:{};border:0;background:transparent;color:inherit"
@@ -18,6 +18,27 @@ BAR = (
     'vertical-align:middle"><span style="display:block;height:100%;width:{:.1f}%;background:currentColor;opacity:.55">'
     "</span></span>"
 )
+
+
+def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Columns aligned: the first to the left, the others to the right."""
+    lines = [header, *rows]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    template = "  ".join(f"{{:{'>' if k else '<'}{width}}}" for k, width in enumerate(widths))
+    first, *others = (template.format(*line).rstrip() for line in lines)
+    return "\n".join([first, "-" * len(template.format(*header)), *others])
+
+
+def rows_by_sentence(sentences: Iterable[Iterable[str]]) -> dict[str, list[int]]:
+    """Every sentence once, with the rows that it is about."""
+    found: dict[str, list[int]] = {}
+    for row, some in enumerate(sentences):
+        for sentence in some:
+            found.setdefault(sentence, []).append(row)
+    return found
+
+
+# ---- HTML ------------------------------------------------------------------------------------------------------------
 
 
 class Markup(str):
@@ -37,7 +58,7 @@ class Content(NamedTuple):
 
 def bar(probability: float) -> Markup:
     """A bar as long as a probability."""
-    share = 100 * min(max(probability, 0.0), 1.0) if np.isfinite(probability) else 0.0
+    share = 100 * min(max(probability, 0.0), 1.0) if math.isfinite(probability) else 0.0
     return Markup(BAR.format(share))
 
 

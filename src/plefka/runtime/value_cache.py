@@ -1,4 +1,4 @@
-"""What is computed of a value once, and is then known for as long as the value lives."""
+"""What is computed from a value once, and kept for as long as the value lives."""
 
 import weakref
 from collections.abc import Callable, Hashable
@@ -7,7 +7,7 @@ from typing import Any
 _known: dict[tuple, tuple[weakref.ref, Any]] = {}
 
 
-def once(owner: Any, name: Hashable, compute: Callable[[], Any]) -> Any:
+def cached_for(owner: Any, name: Hashable, compute: Callable[[], Any]) -> Any:
     """compute(), which depends on the owner and the name alone; owners are told apart by identity."""
     key = (id(owner), name)
     known = _known.get(key)
