@@ -65,7 +65,7 @@ def answer(method: Auto, network: "Network", evidence: Evidence, *, prune: bool,
 
 
 def posterior(method: Auto, part: "Part", *, dtype: str) -> Posterior:
-    """The same for a part of a larger computation: exact or belief propagation, without a check."""
+    """The answer for a part of a larger computation: exact or belief propagation, without a check."""
     way = planned_sum(part)
     why, affordable = _exact_cost(method, way, way.row_seconds)
     chosen = parse_method("exact" if method.exact and affordable else FIRST)

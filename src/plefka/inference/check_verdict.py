@@ -89,7 +89,7 @@ class Check:
         return check_html(self)
 
     def shifted(self, by: float) -> "Check":
-        """The same with a constant added to every log-likelihood."""
+        """The check with a constant added to every log-likelihood."""
         estimate = None if self.estimate is None else self.estimate + by
         return replace(self, log_likelihood=self.log_likelihood + by, estimate=estimate) if by else self
 

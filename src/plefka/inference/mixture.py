@@ -91,7 +91,7 @@ def _about(first: About, components: Components) -> About:
 
 
 def _filled(single: Components, count: int) -> Components:
-    """The same mixture, with components that have no weight behind."""
+    """The single component, followed by components without weight, `count` in all."""
     log_weight = np.full((count, single.means.shape[2]), -np.inf)
     log_weight[0] = 0.0
     return Components(log_weight, np.repeat(single.means, count, axis=0))

@@ -61,7 +61,7 @@ class Sweeping(Iteration):
 
 
 def of_beliefs(method: Bethe, part: "Part", *, dtype: str) -> Posterior:
-    """The same of a belief network."""
+    """Beliefs and Bethe's ln P(evidence) of every row of a belief network."""
     question, fields = part.question, _fields(part.question)
     storage = question.storage.prepared(tables=True)
     question = question.with_model(weights=storage)
@@ -117,7 +117,7 @@ def beliefs(factors: UnitFactors, messages: Messages) -> Units:
 
 
 def of_traced_beliefs(method: Bethe, reduction: "TracedBelief") -> Posterior:
-    """The same of a belief network."""
+    """Beliefs and Bethe's ln P(evidence) of a belief network inside a user's trace; only ln P has derivatives."""
     question = reduction.question.with_model(weights=reduction.question.storage.prepared(tables=True))
     fields = _fields(question)
     factors = factors_of(question, fields)

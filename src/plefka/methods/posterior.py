@@ -144,7 +144,7 @@ def of_rows(count: int, *, is_exact: Any = False, is_lower: Any = False, is_uppe
 
 
 def with_rows(found: Posterior, rows: np.ndarray, other: Posterior) -> Posterior:
-    """The same with another answer for some rows."""
+    """The answer `found`, in which `other` replaces these rows."""
     arrays = [np.array(field) for field in found[:6]]
     for array, new in zip(arrays, other[:6], strict=True):
         array[..., rows] = new

@@ -52,7 +52,7 @@ def masked(storage: Storage, given: Given, left: Reduced) -> Question:
 def reduce_belief(
     network: BeliefNetwork, evidence: "Evidence", *, prune: bool, keep_barren: bool, kept: Any
 ) -> "Together | ByRow":
-    """The same of a belief network."""
+    """What is left to be solved of every row of a belief network: one question for all rows, or one for each."""
     if prune and not keep_barren and speaks_of_little(network, evidence):
         by_row = reduce_by_row(network, evidence, kept)
         if not evidence.batched:
@@ -101,7 +101,7 @@ def layers_of(network: BeliefNetwork) -> np.ndarray | None:
 
 
 def reduce_belief_question(question: Question, *, needs_slope: bool) -> "Together":
-    """The same of a belief network."""
+    """Reduce a question of a belief network again, of which more units are known."""
     model = cast(BeliefModel, question.model)
     edges = EdgeList.of(question.storage)
     known = np.where(question.free, np.nan, question.values)

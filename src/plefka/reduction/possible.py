@@ -48,7 +48,7 @@ class Switched:
     has_leak: bool
 
     def narrow(self, may: np.ndarray) -> None:
-        """The same without a look at all states of the parents."""
+        """Take from `may` (units, 2) what is impossible, without listing the states of the parents."""
         unit, parents = self.units[0], self.units[1:]
         sure = parents[self.certain]
         may[unit, 0] &= may[sure, 0].all()

@@ -46,7 +46,7 @@ class Question(PlainModule):
         return self.model.weights
 
     def opened(self, degree: int = 1, *, certain: float = CERTAIN_FIELD, pairs: bool = False) -> "Question":
-        """The same inside a computation, with weights that are ready for products."""
+        """The question inside a computation, with weights that are ready for products."""
         free, values, tilt = (jnp.asarray(z) for z in (self.free, self.values, self.tilt))
         model = self.model.opened(degree, certain=certain, pairs=pairs)
         return replace(self, model=model, free=free, values=values, tilt=tilt)
@@ -58,11 +58,11 @@ class Question(PlainModule):
         return Question(self.model.take(rows), free, values, tilt, self.num_searched, constant)
 
     def with_model(self, **changes: Any) -> "Question":
-        """The same question of a model with other arrays."""
+        """The question with other arrays in its model."""
         return replace(self, model=replace(self.model, **changes))
 
     def searching(self, count: int) -> "Question":
-        """The same, where it is known that no unit from `count` on is free."""
+        """The question where it is known that no unit from `count` on is free."""
         return replace(self, num_searched=count)
 
     @property
