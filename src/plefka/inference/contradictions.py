@@ -48,7 +48,7 @@ class Contradiction:
         return f"the observations {named} cannot {which} be true{'' if self.is_minimal else PERHAPS_FEWER}"
 
 
-def named(solution: "Solution") -> "Solution":
+def with_contradiction(solution: "Solution") -> "Solution":
     """The solution of a single row with a note that names the contradiction, where the evidence is impossible."""
     if np.atleast_1d(solution.status).tolist() != [Status.IMPOSSIBLE] or solution.network.stack is not None:
         return solution

@@ -10,6 +10,7 @@ import numpy as np
 from plefka.errors import InvalidInput
 from plefka.inference.batched_types import Statuses
 from plefka.inference.by_parts import answer_of
+from plefka.inference.contradictions import with_contradiction
 from plefka.inference.library import parse_method
 from plefka.inference.solution import Codes, InferenceFailed, Solution
 from plefka.methods.method import Method, does_not_apply
@@ -73,21 +74,12 @@ def infer(
     solution = _solution(network, given, method, found, prune, traced)
     if traced:
         return solution
-    solution = _with_reasons(solution)
+    solution = with_contradiction(solution)
     if throw and not given.batched and solution.status is not Status.CONVERGED:
         raise InferenceFailed(solution)
     if check is not False:
         return replace(solution, checked=solution.check(seed=0 if check is True else check))
     return solution
-
-
-def _with_reasons(solution: Solution) -> Solution:
-    """Of a single row that is impossible, which observations contradict each other."""
-    if not np.any(np.atleast_1d(solution.status) == Status.IMPOSSIBLE):
-        return solution
-    from plefka.inference.contradictions import named  # only where something is wrong
-
-    return named(solution)
 
 
 def _inside_a_trace(method: Method, network: Network, given: Evidence, prune: bool) -> Posterior:

@@ -13,21 +13,25 @@ import numpy as np
 
 from plefka.errors import InvalidInput
 from plefka.mean_field.functionals import FUNCTIONALS
-from plefka.mean_field.minimisation import Objective
+from plefka.mean_field.minimisation import Objective, scheme
+from plefka.mean_field.of_model import beyond_reach, functional_of, solved_by
 from plefka.mean_field.schemes import MeanField
 from plefka.methods.method import does_not_apply
+from plefka.networks.belief import BeliefNetwork
 from plefka.networks.edge_list import EdgeList
 from plefka.networks.evidence import Evidence
 from plefka.networks.propagation import settled_along
 from plefka.reduction.barren_means import predict_traced
 from plefka.reduction.belief_reduction import masked
+from plefka.reduction.question import Question
 from plefka.reduction.reduce import reduce, reduce_traced
 from plefka.reduction.summing import relevant
 from plefka.reduction.traced_beliefs import TracedReduction
 from plefka.runtime.late_binding import INFER, supplied
 from plefka.runtime.precision import is_traced
 from plefka.runtime.programs import Program
-from plefka.solvers.implicit import differentiable
+from plefka.solvers.functional import Functional
+from plefka.solvers.implicit import differentiable, response
 
 if TYPE_CHECKING:
     from plefka.inference.solution import Solution
@@ -60,9 +64,7 @@ def _responses(solution: "Solution", directions: np.ndarray) -> np.ndarray:
     own beside that, as much as it takes for a variance of u (1 - u).
     """
     if not solution.network.is_normalised:
-        from plefka.inference.machine_response import responses
-
-        return responses(solution, _method(solution), directions)
+        return _machine_responses(solution, directions)
     network, means = solution.network, _means(solution)
     tilt = np.zeros(means.shape) if solution.evidence.tilt is None else solution.evidence.tilt[0]
     u = np.clip(means, CLIP, 1 - CLIP)
@@ -135,8 +137,6 @@ def _responses_of(
     storage, bias, activation, rows, tilt, theta, directions, own, *, objective: Objective, prune, has_barren
 ):
     """C z for every direction z, where `own` is D; and L' z, what z receives of the own variation of a unit."""
-    from plefka.networks.belief import BeliefNetwork
-
     network = BeliefNetwork(storage, bias, activation)
     functional = objective.minimised
 
@@ -166,12 +166,12 @@ def _responses_of(
     def along(change):
         return _handed_on(question, functional.chance, u[:, None], change)
 
-    def response(z):
+    def response_to(z):
         received = jax.vjp(along, jnp.zeros((len(u), 1), u.dtype))[1](z[:, None])[0]
         change = jnp.where(question.barren, own[:, None] * received, backwards(z)[0][:, None])
         return along(change)[:, 0], received[:, 0]
 
-    return jax.lax.map(response, directions)
+    return jax.lax.map(response_to, directions)
 
 
 _products = Program(_responses_of)
@@ -186,3 +186,43 @@ def _handed_on(question, chance, u, change):
         return change + jnp.where(question.barren, following, 0.0)
 
     return settled_along(once, (question, u, change), change)
+
+
+# ---- Boltzmann machines ----------------------------------------------------------------------------------------------
+
+
+def _machine_responses(solution: "Solution", directions: np.ndarray) -> np.ndarray:
+    """cov(S, sum_j z_j S_j) for every row z of the directions; S counts as 0 and 1."""
+    method = _method(solution)
+    reduction = reduce(solution.network, solution.evidence, prune=solution.prune)
+    (part,) = reduction.parts
+    question, model = part.question, part.question.model
+    means, name = np.nan_to_num(solution.means), solved_by(model, method)
+    if name == method.name and beyond_reach(method, question, part.narrowed(means[:, None])).any():
+        name = "G1"
+    if name != method.name:
+        means = supplied(INFER)(
+            solution.network, solution.evidence, name, prune=solution.prune, throw=False
+        ).means.reshape(-1)
+    variances = np.where(solution.observed, 0.0, means * (1 - means))
+    found = directions * variances  # of units that are coupled to nobody
+    if question.free.any():
+        functional = functional_of(model, scheme(name)).fitted(question)
+        question = Objective(functional).prepared(question)
+        here, units = question.free[:, 0], part.units
+        z = np.zeros((len(directions), question.size))
+        z[:, here] = directions[:, units[here]]
+        u = np.where(question.free, part.narrowed(means[:, None]), question.values)
+        work = question.storage.num_edges * len(directions)
+        found[:, units[here]] = _machine_products(question, u, z, functional=functional, work=work)[:, here]
+    return found
+
+
+def _machine_products_of(question: Question, u, directions, *, functional: Functional):
+    opened = question.opened(functional.powers(question.model.activation))
+    hessian = functional.hessian(opened, u)
+    root = jnp.sqrt(jnp.where(opened.free, u * (1 - u), 0.0))
+    return jax.lax.map(lambda z: (root * response(hessian, opened, u, root * z[:, None]))[:, 0], directions)
+
+
+_machine_products = Program(_machine_products_of)
