@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import plefka as pf
-from plefka.inference.check_sentences import NOT_CONVERGED
+from plefka.inference.check_text import NOT_CONVERGED
 from plefka.methods.status import Status
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.boltzmann import BoltzmannMachine

@@ -20,6 +20,7 @@ from plefka.networks.evidence import Evidence
 from plefka.networks.network import Network
 from plefka.reduction.by_row import FEW_EDGES
 from plefka.reduction.dependence import have_several_parents
+from plefka.reduction.question import Part
 from plefka.reduction.recovery import concatenated, of_reduction, reductions, with_predicted
 from plefka.reduction.reduce import Reduction
 from plefka.reduction.summing import relevant
@@ -28,7 +29,6 @@ from plefka.reduction.traced_machines import TracedPairs
 
 if TYPE_CHECKING:
     from plefka.exact.exact_method import Exact
-    from plefka.reduction.part import Part
     from plefka.reduction.traced_beliefs import TracedReduction
 
 QUICK, NOT_LONG = 0.3, 3.0  # seconds of a row for which no other way is looked for: of any tables, of those of a file
@@ -38,7 +38,7 @@ THOROUGH = 30.0  # seconds that barren units may take where exact inference was 
 AS_LONG = 10  # times as long as the answer itself may be taken for barren units, where exact was not asked for
 
 
-def posterior(method: "Exact", part: "Part", *, dtype: str) -> Posterior:
+def posterior(method: "Exact", part: Part, *, dtype: str) -> Posterior:
     """ln P(evidence) and all posterior means, exactly."""
     question, way = part.question, planned_sum(part)
     log_z, means, slopes = way.sums(dtype)

@@ -11,7 +11,7 @@ the same in every block, in which the other units have one state each. All of it
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -29,11 +29,8 @@ from plefka.methods.status import CONVERGED
 from plefka.networks.edge_list import EdgeList
 from plefka.networks.fields import bits
 from plefka.progress import progress
-from plefka.reduction.question import Question
+from plefka.reduction.question import Part, Question
 from plefka.runtime.cores import on_all_cores
-
-if TYPE_CHECKING:
-    from plefka.reduction.part import Part
 
 MOST_SUMMED_UNITS = 4096  # of which a matrix is made
 INNER = 12  # bits of the states of a block
@@ -322,7 +319,7 @@ class OfStates(NamedTuple):
         return K
 
 
-def of_states(part: "Part") -> OfStates | None:
+def of_states(part: Part) -> OfStates | None:
     """By enumeration, or None where an elimination is quicker, or nothing else possible."""
     question = part.question
     exact = MachineStateSum(question)

@@ -22,8 +22,7 @@ from plefka.exact.exact_method import Exact
 from plefka.exact.planned_sum import planned_sum
 from plefka.exact.state_sum import StateSum
 from plefka.exact.table_networks import OfTables
-from plefka.inference.auto_answers import Chosen, gathered, noted
-from plefka.inference.auto_check import CheckedRow
+from plefka.inference.auto_answers import CheckedRow, Chosen, gathered, noted
 from plefka.inference.by_parts import of_reduced, solved
 from plefka.inference.composite_methods import Auto, Conditioned
 from plefka.inference.library import parse_method
@@ -33,14 +32,13 @@ from plefka.methods.posterior import Posterior
 from plefka.methods.status import CONVERGED, IMPOSSIBLE
 from plefka.networks.evidence import Evidence
 from plefka.progress import progress
-from plefka.reduction.question import Question
+from plefka.reduction.question import Part, Question
 from plefka.reduction.recovery import posterior_of_part, reductions
 from plefka.sampling.findings.exact_share import affordable
 from plefka.sampling.sampling_methods import Findings
 
 if TYPE_CHECKING:
     from plefka.networks.network import Network
-    from plefka.reduction.part import Part
     from plefka.reduction.traced_beliefs import TracedReduction
 
 FIRST, SECOND = "bethe", "G2"
@@ -64,7 +62,7 @@ def answer(method: Auto, network: "Network", evidence: Evidence, *, prune: bool,
     return gathered([*found, *rows.approximately(others)], len(everything))
 
 
-def posterior(method: Auto, part: "Part", *, dtype: str) -> Posterior:
+def posterior(method: Auto, part: Part, *, dtype: str) -> Posterior:
     """The answer for a part of a larger computation: exact or belief propagation, without a check."""
     way = planned_sum(part)
     why, affordable = _exact_cost(method, way, way.row_seconds)
@@ -190,7 +188,7 @@ class OneRow:
         return list(reductions(parse_method(FIRST), rows.network, given, prune=rows.prune))
 
     @property
-    def parts(self) -> list["Part"]:
+    def parts(self) -> list[Part]:
         return [part for _, reduction in self.reduced for part in reduction.parts]
 
     @property

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from plefka.inference.check_correction import corrected
-from plefka.inference.check_differences import check_table
 from plefka.inference.check_limits import (
     CHANCE,
     DRAWN_ROUNDING,
@@ -21,7 +20,7 @@ from plefka.inference.check_limits import (
     USABLE,
     rounding,
 )
-from plefka.inference.check_sentences import verdict_of
+from plefka.inference.check_text import check_table, verdict_of
 from plefka.inference.solution_html import check_html
 
 if TYPE_CHECKING:

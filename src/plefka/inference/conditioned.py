@@ -23,8 +23,7 @@ from plefka.methods.posterior import About, Posterior, normalised
 from plefka.methods.status import CONVERGED, IMPOSSIBLE, NOT_FINITE, WITHOUT_LEAK
 from plefka.networks.fields import bits
 from plefka.reduction.machine_reduction import settled
-from plefka.reduction.part import Part
-from plefka.reduction.question import PairModel, Question
+from plefka.reduction.question import PairModel, Part, Question
 from plefka.reduction.recovery import exact_rows
 from plefka.reduction.reduce import Reduction, reduce_question
 from plefka.runtime.programs import Program

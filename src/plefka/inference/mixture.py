@@ -22,8 +22,7 @@ from plefka.mean_field.smoothing import Variables, started, unstacked
 from plefka.methods.posterior import About, Posterior, normalised
 from plefka.methods.status import CONVERGED, IMPOSSIBLE, NOT_FINITE
 from plefka.networks.activations import numpy_sigmoid
-from plefka.reduction.part import Part
-from plefka.reduction.question import Question
+from plefka.reduction.question import Part, Question
 from plefka.solvers.functional import Functional
 from plefka.solvers.loop import Search, descend, limits, start
 from plefka.solvers.policies import POLICIES

@@ -25,14 +25,13 @@ from plefka.methods.method import Method, does_not_apply
 from plefka.methods.status import CONVERGED, OUT_OF_STEPS
 from plefka.networks.evidence import Evidence
 from plefka.reduction.machine_reduction import ReducedPairs, settled
+from plefka.reduction.question import Part, Question
 from plefka.reduction.recovery import exact_rows, reductions
 
 if TYPE_CHECKING:
     from plefka.methods.posterior import Posterior
     from plefka.networks.boltzmann import BoltzmannMachine
     from plefka.networks.storage import Storage
-    from plefka.reduction.part import Part
-    from plefka.reduction.question import Question
 
 LINEAR_RESPONSE = ("G1", "G2")
 MOST_PAIRED = 2048  # of a question whose Hessian is inverted
@@ -117,14 +116,14 @@ class Solved:
 
     storage: "Storage"
     reduction: ReducedPairs
-    part: "Part"
+    part: Part
     found: "Posterior"
     method: Method
     means: np.ndarray  # (units, rows), 0 in rows that do not count
     weights: np.ndarray  # (rows,)
 
     @property
-    def question(self) -> "Question":
+    def question(self) -> Question:
         return self.part.question
 
     def spread(self, K: np.ndarray) -> Any:
@@ -217,7 +216,7 @@ def past_its_turn(machine: "BoltzmannMachine", means: np.ndarray, gradient: Any)
     return jax.tree.map(stops, machine.storage.parameters, *products, gradient)
 
 
-def question_matrix(question: "Question") -> np.ndarray:
+def question_matrix(question: Question) -> np.ndarray:
     """The symmetric couplings of a question of one machine."""
     child, parent, weight = question.storage.edge_list()
     W = np.zeros((question.size,) * 2)

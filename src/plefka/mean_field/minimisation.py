@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import jax
 import numpy as np
@@ -17,16 +17,13 @@ from plefka.methods.registry import parse_method
 from plefka.methods.status import CONVERGED, NOT_FINITE, RUNNING, WITHOUT_LEAK
 from plefka.networks.activations import AnyArray, namespace, numpy_sigmoid
 from plefka.reduction.dependence import where_settled
-from plefka.reduction.question import LARGEST_THETA, Question
+from plefka.reduction.question import LARGEST_THETA, Part, Question
 from plefka.runtime.programs import Program
 from plefka.solvers.functional import Functional
 from plefka.solvers.implicit import other_free_energy
 from plefka.solvers.loop import Policy, Search, descend, evaluator, limits, start
 from plefka.solvers.policies import POLICIES
 from plefka.solvers.rounds import Criteria, Iteration, by_rows, in_rounds
-
-if TYPE_CHECKING:
-    from plefka.reduction.part import Part
 
 MOST_PAIRS = 200_000_000  # what fits in memory for one row
 
@@ -121,7 +118,7 @@ class Minimisation(Iteration):
         return Minimum.of(state, self.policy, slope, added)
 
 
-def posterior(method: MeanField, part: "Part", *, dtype: str, contributions: bool = False) -> Posterior:
+def posterior(method: MeanField, part: Part, *, dtype: str, contributions: bool = False) -> Posterior:
     """Solve every row, from every starting point, and keep the lowest free energy that converged.
 
     `contributions`: of each unit to the second order at the solution, as well.
@@ -142,7 +139,7 @@ def posterior(method: MeanField, part: "Part", *, dtype: str, contributions: boo
 
 
 def slopes_at(
-    method: MeanField, part: "Part", means: np.ndarray, *, dtype: str, contributions: bool = False
+    method: MeanField, part: Part, means: np.ndarray, *, dtype: str, contributions: bool = False
 ) -> np.ndarray:
     """d ln P / dh at these means, (units, rows), by the program of `posterior`: a search that has ended stays there."""
     descent = _Descent.of(method, part, dtype, contributions=contributions)._replace(needs_slope=True)
@@ -163,7 +160,7 @@ class _Descent(NamedTuple):
     dtype: str
 
     @classmethod
-    def of(cls, method: MeanField, part: "Part", dtype: str, *, contributions: bool) -> "_Descent":
+    def of(cls, method: MeanField, part: Part, dtype: str, *, contributions: bool) -> "_Descent":
         objective = objective_of(method, part.question)
         pairs = functional_of(part.question.model, scheme("G2")).fitted(part.question) if contributions else None
         question = objective.prepared(part.question, pairs=contributions)

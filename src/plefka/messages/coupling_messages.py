@@ -36,12 +36,11 @@ from plefka.networks.blocks import Blocks
 from plefka.networks.parent_table import ParentTable
 from plefka.networks.storage import OpenStorage
 from plefka.reduction.dependence import coupled_in_trees, where_settled
-from plefka.reduction.question import Question
+from plefka.reduction.question import Part, Question
 from plefka.solvers.loop import REACHABLE
 from plefka.solvers.rounds import Criteria, Iteration, in_rounds
 
 if TYPE_CHECKING:
-    from plefka.reduction.part import Part
     from plefka.reduction.traced_machines import TracedPairs
 
 FIRST_ORDER_STEPS = 30  # to a start near a solution of the first order
@@ -129,7 +128,7 @@ class PairSweeping(Iteration):
         return Beliefs(state.status, state.steps, state.residual, means, log_z, None)
 
 
-def of_pairs(method: Bethe, part: "Part", *, dtype: str) -> Posterior:
+def of_pairs(method: Bethe, part: Part, *, dtype: str) -> Posterior:
     """Beliefs and Bethe's ln Z of every row."""
     question = without_zeros(part.question)
     question = question.with_model(weights=question.storage.prepared(tables=True))

@@ -21,12 +21,11 @@ from plefka.methods.posterior import About, Posterior
 from plefka.methods.status import IMPOSSIBLE, NOT_FINITE
 from plefka.networks.propagation import settled_along
 from plefka.reduction.dependence import where_settled, without_loops
-from plefka.reduction.question import Question
+from plefka.reduction.question import Part, Question
 from plefka.solvers.loop import REACHABLE
 from plefka.solvers.rounds import Criteria, Iteration, in_rounds
 
 if TYPE_CHECKING:
-    from plefka.reduction.part import Part
     from plefka.reduction.traced_beliefs import TracedBelief
 
 FARTHEST = 600.0  # log-odds of which the chance is a number with all its digits, whatever messages add
@@ -60,7 +59,7 @@ class Sweeping(Iteration):
         return Beliefs(state.status, state.steps, state.residual, means, *log_z)
 
 
-def of_beliefs(method: Bethe, part: "Part", *, dtype: str) -> Posterior:
+def of_beliefs(method: Bethe, part: Part, *, dtype: str) -> Posterior:
     """Beliefs and Bethe's ln P(evidence) of every row of a belief network."""
     question, fields = part.question, _fields(part.question)
     storage = question.storage.prepared(tables=True)

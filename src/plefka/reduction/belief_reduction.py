@@ -21,8 +21,7 @@ from plefka.reduction.by_row import ByRow, reduce_by_row, speaks_of_little
 from plefka.reduction.certainty import Certain, certain, impossibilities
 from plefka.reduction.cutting import Cut, cut, is_worth_it, remains
 from plefka.reduction.dependence import binds_barren
-from plefka.reduction.part import Part
-from plefka.reduction.question import BeliefModel, Question
+from plefka.reduction.question import BeliefModel, Part, Question
 from plefka.reduction.summing import Given, Reduced, recovered, reduced
 from plefka.runtime.late_binding import CONTRADICTION, supplied
 

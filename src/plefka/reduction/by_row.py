@@ -23,12 +23,11 @@ from plefka.reduction.certainty import Certain, certain
 from plefka.reduction.compact_storage import lay_out
 from plefka.reduction.cutting import FILLER_BIAS, Remains, remains
 from plefka.reduction.ladder import COARSE, rung
-from plefka.reduction.question import BeliefModel, Question
+from plefka.reduction.question import BeliefModel, Part, Question
 from plefka.reduction.summing import Given, Reduced, recovered, reduced
 
 if TYPE_CHECKING:
     from plefka.networks.evidence import Evidence
-    from plefka.reduction.part import Part
 
 FEW_EDGES = 4096  # a network with fewer of them is asked for all rows together
 MANY_EDGES, FEW_OF_MANY = 2**18, 16  # with more of them, a single row that is about one in so many is reduced alone
@@ -149,7 +148,7 @@ class ByRow:
         return loose
 
     @cached_property
-    def parts(self) -> list["Part"]:
+    def parts(self) -> list[Part]:
         """Rows with what is left of about the same size, together."""
         kept = np.flatnonzero(self.rest.kept[:, 0])
         place = np.full(len(self.unit), -1)
@@ -179,9 +178,7 @@ class ByRow:
         for shape, rows in shapes.items():
             yield np.array(rows), shape
 
-    def _part(self, kept: np.ndarray, edges: EdgeList, rows: np.ndarray, shape: Any) -> "Part":
-        from plefka.reduction.part import Part
-
+    def _part(self, kept: np.ndarray, edges: EdgeList, rows: np.ndarray, shape: Any) -> Part:
         number = np.full(len(self.rows), -1)
         number[rows] = np.arange(len(rows))
         of_row = number[self.row[kept]]
@@ -210,7 +207,7 @@ class ByRow:
         model = BeliefModel(storage, filled(rest.h, FILLER_BIAS), self.given.activation, filled(rest.kept, False))
         return Question(model, filled(rest.free, False), filled(rest.values, 0.0), filled(rest.tilt, 0.0), searched)
 
-    def restored(self, part: "Part", means: np.ndarray, slope: np.ndarray | None) -> tuple[np.ndarray, Any]:
+    def restored(self, part: Part, means: np.ndarray, slope: np.ndarray | None) -> tuple[np.ndarray, Any]:
         """The means (units, rows) of all units, nan where barren; of the rows of one part."""
         number = np.full(len(self.rows), -1)
         number[part.rows] = np.arange(len(part.rows))
@@ -226,7 +223,7 @@ class ByRow:
         full[unit, column] = found[there, 0]
         return full, None
 
-    def _flat(self, part: "Part", values: np.ndarray, otherwise: float) -> np.ndarray:
+    def _flat(self, part: Part, values: np.ndarray, otherwise: float) -> np.ndarray:
         """From (units of the question, rows, or more) to the units of the union, (units, 1 or more)."""
         slot, column = np.nonzero(part.units >= 0)
         keys = self.row * self.network.size + self.unit
@@ -235,12 +232,12 @@ class ByRow:
         out[at] = values[slot, column].reshape(len(at), out.shape[1])
         return out
 
-    def predicted(self, part: "Part", means: np.ndarray, *, by_field: bool) -> np.ndarray:
+    def predicted(self, part: Part, means: np.ndarray, *, by_field: bool) -> np.ndarray:
         """The means (units, rows) with those of barren units that are wanted, of the rows of one part."""
         h, barren = np.asarray(self.network.bias, float)[:, None], self.barren_of(part)
         return predicted(self.edges, h, self.network.activation, means, barren, by_field=by_field)
 
-    def averages(self, part: "Part", draws: JointDraws) -> Averages:
+    def averages(self, part: Part, draws: JointDraws) -> Averages:
         """Over draws of the question's states."""
         barren, uniforms, h = self.barren_of(part), Uniforms(draws), np.asarray(self.network.bias, float)
         column, sums = np.full(len(self.rows), -1), []
@@ -255,14 +252,14 @@ class ByRow:
             sums.append((*found, full.sum(axis=2)))
         return Averages.over(sums, uniforms.count)
 
-    def barren_of(self, part: "Part") -> np.ndarray:
+    def barren_of(self, part: Part) -> np.ndarray:
         """The barren units (units, rows) that are wanted, of the rows of one part."""
         shape = (len(self.rows), self.network.size)
         barren = np.ones(shape, bool) if self.wanted is None else np.tile(self.wanted, (shape[0], 1))
         barren[self.row, self.unit] = False
         return barren[part.rows].T
 
-    def certain_of(self, part: "Part") -> np.ndarray:
+    def certain_of(self, part: Part) -> np.ndarray:
         """The units (units, rows) whose state was observed, or follows from what was, of the rows of one part."""
         certain = ~np.isnan(self.rows)
         certain[self.row, self.unit] = ~self.given.hidden[:, 0]

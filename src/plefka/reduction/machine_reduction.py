@@ -20,8 +20,7 @@ from plefka.networks.parent_table import ParentTable
 from plefka.networks.storage import Storage
 from plefka.reduction.compact_storage import GATHER, LARGE, edges_of
 from plefka.reduction.ladder import rung, table_for
-from plefka.reduction.part import Part
-from plefka.reduction.question import PairModel, Question
+from plefka.reduction.question import PairModel, Part, Question
 
 if TYPE_CHECKING:
     from plefka.networks.boltzmann import BoltzmannMachine

@@ -16,7 +16,7 @@ from plefka.networks.network import Network
 from plefka.reduction.barren_means import predicted as predicted_means
 from plefka.reduction.dependence import follow_exactly, have_several_parents
 from plefka.reduction.machine_reduction import settled
-from plefka.reduction.part import Part
+from plefka.reduction.question import Part
 from plefka.reduction.reduce import Reduction, reduce
 
 UNITS_AT_ONCE = 2**22  # units times rows that are reduced at once
