@@ -126,7 +126,7 @@ def in_blocks(
             continue
         piece = network if network.stack is None else network.take(rows)
         some = evidence if len(rows) == len(evidence.rows) else evidence.take(rows)
-        question, apart = asked(method, piece, some, prune=prune, budget=budget)
+        question, apart = plan_rows(method, piece, some, prune=prune, budget=budget)
         apart = apart | (question.row_seconds > budget)
         if len(rows) > 1 and apart.any():
             waiting += [rows[~apart], *rows[apart][:, None]]
@@ -134,12 +134,12 @@ def in_blocks(
             yield AlikeRows(rows, piece, some, question)
 
 
-def asked(
+def plan_rows(
     method: "Exact", network: Network, evidence: Evidence, *, prune: bool, budget: float
 ) -> tuple[ReducedRows | OfTables | TablesInGroups, np.ndarray]:
-    """From the tables of all units where there are some, and it does not cost far more than the other way.
+    """How rows will be summed over, and which of them (rows,) need a plan of their own, where there are several.
 
-    And which rows (rows,) must be asked alone, where there are several.
+    From the tables of all units where there are some, and it does not cost far more than the other way.
     """
     if not network.is_normalised:  # no unit is barren
         return ReducedRows.of(method, network, evidence, prune=prune), np.zeros(len(evidence.rows), bool)
@@ -220,7 +220,7 @@ def _with_dependent_parents(
     for rows, reduction in small.reduced:
         if not reduction.has_barren:
             continue
-        binds = reduction.binds_barren if quickly else np.ones(len(rows), bool)
+        binds = reduction.barren_parents_depend if quickly else np.ones(len(rows), bool)
         for part in reduction.parts:
             found[rows[part.rows]] = (reduction.barren_of(part) & binds[part.rows]).T
     return found & have_several_parents(EdgeList.of(network.storage)) if found.any() else found

@@ -167,14 +167,14 @@ class _FactorWriter:
     def written(self) -> LogFactors:
         has_parents = np.zeros(self.size, bool)
         has_parents[self.child] = True
-        self._settle(self.counted & ~has_parents)
+        self._add_units_without_parents(self.counted & ~has_parents)
         linear = np.broadcast_to(self.f.is_linear(self.x), self.x.shape)[:, 0]
         tables = self._tables(np.flatnonzero(has_parents & ~linear))
         self._keep_edges(linear[self.child])
         self._fold(self.counted & has_parents & ~self.free & ~self.on & linear)
         return self._finished(*self._switched(), tables)
 
-    def _settle(self, units: np.ndarray) -> None:
+    def _add_units_without_parents(self, units: np.ndarray) -> None:
         """Units without free parents."""
         x, roots, known = self.f.clip(self.x), units & self.free, units & ~self.free
         self.prior[roots] += self._chances(x[roots])

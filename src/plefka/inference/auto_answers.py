@@ -67,7 +67,7 @@ class Chosen(NamedTuple):
         )
 
 
-def gathered(chosen: list[Chosen], count: int) -> Posterior:
+def joined_answers(chosen: list[Chosen], count: int) -> Posterior:
     """All rows, with a note for each method that answered some of them."""
     order = np.argsort(np.concatenate([each.rows for each in chosen]), kind="stable")
     found = concatenated(
@@ -79,7 +79,7 @@ def gathered(chosen: list[Chosen], count: int) -> Posterior:
     return found._replace(about=replace(found.about, notes=notes, methods=methods))
 
 
-def noted(found: Posterior, chosen: Method, why: str) -> Posterior:
+def with_note(found: Posterior, chosen: Method, why: str) -> Posterior:
     """An answer with a note that says which method it is of, and why."""
     about = found.about
     bound = chosen.is_bound if about.is_bound is None else about.is_bound

@@ -14,7 +14,7 @@ import numpy as np
 from plefka.errors import InvalidInput
 from plefka.mean_field.functionals import FUNCTIONALS
 from plefka.mean_field.minimisation import Objective, scheme
-from plefka.mean_field.of_model import beyond_reach, functional_of, solved_by
+from plefka.mean_field.scheme_by_kind import better_at_first_order, functional_of, solved_by
 from plefka.mean_field.schemes import MeanField
 from plefka.methods.method import does_not_apply
 from plefka.networks.belief import BeliefNetwork
@@ -164,7 +164,7 @@ def _responses_of(
     question = opened(reduced(tilt))
 
     def along(change):
-        return _handed_on(question, functional.chance, u[:, None], change)
+        return _propagated_changes(question, functional.chance, u[:, None], change)
 
     def response_to(z):
         received = jax.vjp(along, jnp.zeros((len(u), 1), u.dtype))[1](z[:, None])[0]
@@ -177,7 +177,7 @@ def _responses_of(
 _products = Program(_responses_of)
 
 
-def _handed_on(question, chance, u, change):
+def _propagated_changes(question, chance, u, change):
     """The change of all means, along the arrows: of barren units their own, and what follows from their parents'."""
 
     def once(arguments, changes):
@@ -198,7 +198,7 @@ def _machine_responses(solution: "Solution", directions: np.ndarray) -> np.ndarr
     (part,) = reduction.parts
     question, model = part.question, part.question.model
     means, name = np.nan_to_num(solution.means), solved_by(model, method)
-    if name == method.name and beyond_reach(method, question, part.narrowed(means[:, None])).any():
+    if name == method.name and better_at_first_order(method, question, part.narrowed(means[:, None])).any():
         name = "G1"
     if name != method.name:
         means = supplied(INFER)(

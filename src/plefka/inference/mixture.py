@@ -16,7 +16,7 @@ from plefka.inference.conditioned import contributions_of, first_order, held, so
 from plefka.inference.library import parse_method
 from plefka.mean_field.minimisation import Minimum, scheme, slopes_at
 from plefka.mean_field.mixture_direction import mixture_evaluator
-from plefka.mean_field.of_model import functional_of
+from plefka.mean_field.scheme_by_kind import functional_of
 from plefka.mean_field.schemes import MeanField
 from plefka.mean_field.smoothing import Variables, started, unstacked
 from plefka.methods.posterior import About, Posterior, normalised
@@ -55,11 +55,11 @@ def posterior(method: Mixture, part: Part, *, dtype: str) -> Posterior:
         whole = whole._replace(about=replace(whole.about, contributions=contributions))
         tree, status = _split(partial(_held, part, dtype), whole, question, method.components)
         found, optimised = _optimise(method, question, tree, dtype)
-        others = [_Other(-np.logaddexp.reduce(tree.log_weight, axis=0), tree, status)]
+        others = [_OtherMixture(-np.logaddexp.reduce(tree.log_weight, axis=0), tree, status)]
     else:
         found, optimised = _optimise(method, question, _drawn(method, question), dtype)
         others = []
-    others.append(_Other(whole.free_energy, _filled(single, method.components), whole.status))
+    others.append(_OtherMixture(whole.free_energy, _filled(single, method.components), whole.status))
     best = _best(found, optimised, whole, others)
     if not part.needs_slope:
         return best
@@ -106,7 +106,7 @@ def _drawn(method: Mixture, question: Question) -> Components:
 # ---- the start -------------------------------------------------------------------------------------------------------
 
 
-class _Other(NamedTuple):
+class _OtherMixture(NamedTuple):
     """A mixture that was not optimised as such."""
 
     free_energy: np.ndarray  # (rows,)
@@ -207,7 +207,7 @@ class Mixing(Iteration):
         return Minimum.of(state, POLICIES["monotone"])
 
 
-def _best(found: Minimum, optimised: Components, whole: Posterior, others: list[_Other]) -> Posterior:
+def _best(found: Minimum, optimised: Components, whole: Posterior, others: list[_OtherMixture]) -> Posterior:
     """Row by row the mixture with the lowest free energy."""
     G = np.stack([found.G, *(other.free_energy for other in others)])
     G = np.where(np.isfinite(G), G, np.inf)

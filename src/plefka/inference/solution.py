@@ -10,7 +10,7 @@ from plefka.errors import InvalidInput, PlefkaError
 from plefka.inference.batched_types import Checks, Counts, Flags, NumberByRow, Statuses
 from plefka.inference.ranking import ranking
 from plefka.inference.solution_html import solution_html
-from plefka.inference.solution_rows import one_row
+from plefka.inference.solution_rows import row_of_batch
 from plefka.inference.solution_tables import as_dict, as_json, frame, of_unit
 from plefka.inference.solution_text import solution_table
 from plefka.methods.posterior import ACCURACIES, ESTIMATE, EXACT, LOWER_BOUND, OBSERVED, Accuracy
@@ -207,7 +207,7 @@ class Solution:
 
     def row(self, number: int) -> "Solution":
         """One row of a batch as a solution of its own; a single row is itself."""
-        return one_row(self, number)
+        return row_of_batch(self, number)
 
     @property
     def converged(self) -> Flags:

@@ -20,7 +20,7 @@ from plefka.learning.pair_moments import outer
 from plefka.learning.patterns import Patterns
 from plefka.networks.activations import numpy_sigmoid
 from plefka.networks.evidence import Evidence
-from plefka.reduction.machine_reduction import settled
+from plefka.reduction.machine_reduction import answer_without_free_units
 from plefka.reduction.question import Part
 from plefka.reduction.reduce import reduce
 from plefka.sampling.coupling_chains import PairSampler, PairTarget, colours
@@ -89,7 +89,7 @@ class ByChains(Gradients):
         numbers, evidence, c = rows
         reduction = reduce(machine, Evidence(evidence, batched=True))
         (part,) = reduction.parts
-        found = settled(part.question)
+        found = answer_without_free_units(part.question)
         U = self._row_chains(number, part, numbers, when) if found is None else found.means
         u = reduction.restored(part, U, None)[0]
         return (u @ c, outer(machine.storage, u * c, u)), float(c.sum())

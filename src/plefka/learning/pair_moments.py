@@ -18,13 +18,13 @@ import numpy as np
 from plefka.exact.exact_method import Exact
 from plefka.exact.log_factors import grouped
 from plefka.exact.machine_sums import OfPairs, of_states
-from plefka.mean_field.of_model import beyond_reach, solved_by
+from plefka.mean_field.scheme_by_kind import better_at_first_order, solved_by
 from plefka.mean_field.schemes import MeanField
 from plefka.messages.bethe_method import Bethe
 from plefka.methods.method import Method, does_not_apply
 from plefka.methods.status import CONVERGED, OUT_OF_STEPS
 from plefka.networks.evidence import Evidence
-from plefka.reduction.machine_reduction import ReducedPairs, settled
+from plefka.reduction.machine_reduction import ReducedPairs, answer_without_free_units
 from plefka.reduction.question import Part, Question
 from plefka.reduction.recovery import exact_rows, reductions
 
@@ -79,7 +79,7 @@ def moments(machine: "BoltzmannMachine", rows: np.ndarray, weights: np.ndarray, 
 
 def _of_chunk(machine: "BoltzmannMachine", reduction: Any, weights: np.ndarray, method: Method) -> Moments:
     (part,) = reduction.parts
-    found = settled(part.question)
+    found = answer_without_free_units(part.question)
     states = None
     if found is None:
         states = of_states(part) if isinstance(method, Exact) else None
@@ -157,7 +157,7 @@ def _hessians(solved: Solved) -> np.ndarray:
     question, method = solved.question, solved.method
     kinds = np.full(question.num_rows, method.name, object)
     if isinstance(method, MeanField):
-        at_first = beyond_reach(method, question, solved.found.means)
+        at_first = better_at_first_order(method, question, solved.found.means)
         kinds[at_first | (solved_by(question.model, method) == "G1")] = "G1"
     return kinds
 

@@ -9,14 +9,20 @@ import jax
 import numpy as np
 
 from plefka.averages.choice import states_held
-from plefka.mean_field.of_model import beyond_reach, check_scheme, functional_of, solved_by, starting_point
+from plefka.mean_field.scheme_by_kind import (
+    better_at_first_order,
+    check_scheme,
+    functional_of,
+    solved_by,
+    starting_point,
+)
 from plefka.mean_field.schemes import HigherOrder, MeanField
 from plefka.methods.method import does_not_apply
 from plefka.methods.posterior import About, Posterior, with_rows
 from plefka.methods.registry import parse_method
 from plefka.methods.status import CONVERGED, NOT_FINITE, RUNNING, WITHOUT_LEAK
 from plefka.networks.activations import AnyArray, namespace, numpy_sigmoid
-from plefka.reduction.dependence import where_settled
+from plefka.reduction.dependence import where_converged
 from plefka.reduction.question import LARGEST_THETA, Part, Question
 from plefka.runtime.programs import Program
 from plefka.solvers.functional import Functional
@@ -131,7 +137,7 @@ def posterior(method: MeanField, part: Part, *, dtype: str, contributions: bool 
         best = found if best is None else better(best, found)
     assert best is not None
     found = _answer(descent, best)
-    beyond = np.flatnonzero(beyond_reach(method, part.question, found.means))
+    beyond = np.flatnonzero(better_at_first_order(method, part.question, found.means))
     if not beyond.size:
         return found
     at_first = posterior(replace(cast(HigherOrder, method), solve=False), part.take(beyond), dtype=dtype)
@@ -238,7 +244,7 @@ def _answer(descent: _Descent, found: Minimum) -> Posterior:
     about = About(
         is_bound=last.is_bound, notes=last.notes, by_field=last.predicts_by_field, without_leak=missing,
         contributions=found.contributions,
-        exact_rows=partial(where_settled, last.exact_rows, question, found.residual),
+        exact_rows=partial(where_converged, last.exact_rows, question, found.residual),
     )  # fmt: skip
     return Posterior(means, G, status, found.steps, found.cycles, found.residual, slope, about)
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from plefka.mean_field.minimisation import Minimisation, Minimum, Objective, better, check, objective_of, starts
 from plefka.mean_field.minimisation import posterior as posterior
-from plefka.mean_field.of_model import beyond_reach
+from plefka.mean_field.scheme_by_kind import better_at_first_order
 from plefka.mean_field.schemes import HigherOrder, MeanField
 from plefka.methods.posterior import About, Posterior
 from plefka.methods.status import IMPOSSIBLE, NOT_FINITE, WITHOUT_LEAK
@@ -34,7 +34,7 @@ def traced(method: MeanField, reduction: "TracedReduction") -> Posterior:
     question = objective.prepared(reduction.question)
     opened = objective.opened(question)
     found = _minimum(method, objective.minimised, *jax.lax.stop_gradient((question, opened)))
-    beyond = beyond_reach(method, question, opened.means(found.theta))
+    beyond = better_at_first_order(method, question, opened.means(found.theta))
     if isinstance(beyond, np.ndarray):  # nowhere, whatever the numbers are
         return _at_minimum(objective, reduction, question, opened, found)
     # 0 times a slope that is no number would be no number: where another answer counts, this one is at means of 1/2.

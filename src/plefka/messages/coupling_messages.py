@@ -25,8 +25,8 @@ from jaxtyping import Array, Float
 from plefka.averages.parents import chance
 from plefka.mean_field import machine_orders as pair_orders
 from plefka.messages.bethe_method import Bethe
-from plefka.messages.factor_messages import Beliefs, found_by
-from plefka.messages.log_odds import LogOdds
+from plefka.messages.factor_messages import Beliefs, without_derivatives
+from plefka.messages.log_odds_sums import LogOdds
 from plefka.messages.message_sweeps import Propagation, propagate, start
 from plefka.messages.unit_factors import Messages, Rows, Units
 from plefka.methods.posterior import About, Posterior
@@ -35,7 +35,7 @@ from plefka.networks.activations import namespace, numpy_sigmoid, sigmoid, softp
 from plefka.networks.blocks import Blocks
 from plefka.networks.parent_table import ParentTable
 from plefka.networks.storage import OpenStorage
-from plefka.reduction.dependence import coupled_in_trees, where_settled
+from plefka.reduction.dependence import coupled_in_trees, where_converged
 from plefka.reduction.question import Part, Question
 from plefka.solvers.loop import REACHABLE
 from plefka.solvers.rounds import Criteria, Iteration, in_rounds
@@ -139,7 +139,7 @@ def of_pairs(method: Bethe, part: Part, *, dtype: str) -> Posterior:
     return Posterior(
         found.means, -found.log_z, np.where(wrong, NOT_FINITE, found.status), found.steps,
         np.zeros_like(found.steps), found.residual, None,
-        About(exact_rows=partial(where_settled, coupled_in_trees, question, found.residual)),
+        About(exact_rows=partial(where_converged, coupled_in_trees, question, found.residual)),
     )  # fmt: skip
 
 
@@ -166,7 +166,9 @@ def of_traced_pairs(method: Bethe, reduction: "TracedPairs") -> Posterior:
     means = jax.lax.stop_gradient(reduction.restored(sweeping.answer(frozen, found).means, None))
     status = jnp.where(jnp.isnan(means).any(0) | jnp.isnan(log_z), NOT_FINITE, found.status)
     steps = one.steps + jnp.where(several, two.steps, 0)
-    return Posterior(found_by(couplings, means), -log_z, status, steps, jnp.zeros_like(steps), found.residual)
+    return Posterior(
+        without_derivatives(couplings, means), -log_z, status, steps, jnp.zeros_like(steps), found.residual
+    )
 
 
 def without_zeros(question: Question) -> Question:

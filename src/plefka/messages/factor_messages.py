@@ -20,7 +20,7 @@ from plefka.messages.unit_factors import Messages, UnitFactors, Units, average_o
 from plefka.methods.posterior import About, Posterior
 from plefka.methods.status import IMPOSSIBLE, NOT_FINITE
 from plefka.networks.propagation import settled_along
-from plefka.reduction.dependence import where_settled, without_loops
+from plefka.reduction.dependence import where_converged, without_loops
 from plefka.reduction.question import Part, Question
 from plefka.solvers.loop import REACHABLE
 from plefka.solvers.rounds import Criteria, Iteration, in_rounds
@@ -95,7 +95,7 @@ def _about(question: Question, fields: Range, residual: np.ndarray | None) -> Ab
     average = average_of(question.model.activation, question.storage.most_parents(), fields)
     if not average.is_exact:
         return About(notes=(GAUSSIAN,))
-    return About(exact_rows=None if residual is None else partial(where_settled, _on_trees, question, residual))
+    return About(exact_rows=None if residual is None else partial(where_converged, _on_trees, question, residual))
 
 
 def _on_trees(question: Question) -> np.ndarray:
@@ -132,7 +132,7 @@ def of_traced_beliefs(method: Bethe, reduction: "TracedBelief") -> Posterior:
     wrong = ~impossible & (jnp.isnan(means).any(0) | jnp.isnan(log_z))
     status = jnp.where(wrong, NOT_FINITE, found.status)
     return Posterior(
-        found_by(factors, means), jnp.where(impossible, jnp.inf, -log_z), status, found.steps,
+        without_derivatives(factors, means), jnp.where(impossible, jnp.inf, -log_z), status, found.steps,
         jnp.zeros_like(found.steps), found.residual, None, _about(question, fields, None),
     )  # fmt: skip
 
@@ -153,7 +153,7 @@ def _predicted(factors: UnitFactors, messages: Messages, means: Units) -> Units:
 
 
 @jax.custom_vjp
-def found_by(_: Any, means: Units) -> Units:
+def without_derivatives(_: Any, means: Units) -> Units:
     """The means, which depend on all factors, though not in a way that is differentiated here."""
     return means
 
@@ -165,4 +165,4 @@ def _refuse(_, __):
     )
 
 
-found_by.defvjp(lambda _, means: (means, None), _refuse)
+without_derivatives.defvjp(lambda _, means: (means, None), _refuse)

@@ -34,7 +34,7 @@ MANY_EDGES, FEW_OF_MANY = 2**18, 16  # with more of them, a single row that is a
 MOST_DENSE = 48  # units of a part with several levels that is stored as a full matrix
 
 
-def speaks_of_little(network: BeliefNetwork, evidence: "Evidence") -> bool:
+def should_reduce_by_row(network: BeliefNetwork, evidence: "Evidence") -> bool:
     """Whether rows of a large network differ in the units that they observe, or one of a huge one observes few."""
     if network.stack is not None or network.num_edges < FEW_EDGES:
         return False
@@ -51,7 +51,7 @@ def speaks_of_little(network: BeliefNetwork, evidence: "Evidence") -> bool:
     return bool(np.count_nonzero(informed[0][child]) * FEW_OF_MANY < network.num_edges)
 
 
-def reduce_by_row(network: BeliefNetwork, evidence: "Evidence", kept: Any) -> "ByRow":
+def reduce_by_row(network: BeliefNetwork, evidence: "Evidence", kept: Any) -> "ReducedByRow":
     """Every row by itself."""
     edges = EdgeList.of(network.storage)
     informed = np.asarray(evidence.informed) | kept
@@ -69,7 +69,7 @@ def reduce_by_row(network: BeliefNetwork, evidence: "Evidence", kept: Any) -> "B
     left = reduced(given, keep_barren=True, kept=named)  # there are none: all are above what is known
     rest = remains(given, left, each_is_a_row=True)
     rows, wanted = np.asarray(evidence.rows), evidence.wanted
-    return ByRow(network, edges, rows, row, unit, given, left, rest, sure, impossible, kept, wanted)
+    return ReducedByRow(network, edges, rows, row, unit, given, left, rest, sure, impossible, kept, wanted)
 
 
 def _union(edges: EdgeList, informed: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -106,7 +106,7 @@ def _ranges(counts: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False)
-class ByRow:
+class ReducedByRow:
     """Questions of rows that share nothing but the network; units of the union of all rows are numbered through."""
 
     network: BeliefNetwork
@@ -142,10 +142,11 @@ class ByRow:
         return bool(self.left.summed.any())
 
     @property
-    def is_loose(self) -> np.ndarray:
-        loose = np.zeros(len(self.rows), bool)
-        loose[self.row[self.certain.loose[:, 0]]] = True
-        return loose
+    def deterministic_rows(self) -> np.ndarray:
+        """The rows with edges of probability one between hidden units."""
+        found = np.zeros(len(self.rows), bool)
+        found[self.row[self.certain.deterministic[:, 0]]] = True
+        return found
 
     @cached_property
     def parts(self) -> list[Part]:
@@ -266,7 +267,7 @@ class ByRow:
         return certain[part.rows].T
 
     @property
-    def binds_barren(self) -> np.ndarray:
+    def barren_parents_depend(self) -> np.ndarray:
         """(rows,): whether any of them may have parents that depend on each other: in a large network, they may."""
         return np.ones(len(self.rows), bool)
 

@@ -33,7 +33,7 @@ class TracedReduction:
     def restored(self, means: Any, slope: Any) -> Any:
         """The means (units, rows) with those of units that are masked, from d ln P / dh where units are summed out."""
 
-    def settled(self, means: Any) -> Any:
+    def with_exact_means(self, means: Any) -> Any:
         """Means (units, rows) that a user gives, where units that are solved exactly have their own."""
         return means
 

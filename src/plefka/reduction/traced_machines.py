@@ -38,7 +38,7 @@ class TracedPairs(TracedReduction):
     def restored(self, means: Any, slope: Any) -> Any:
         return jnp.where(self.question.free, means, self.known)
 
-    def settled(self, means: Any) -> Any:
+    def with_exact_means(self, means: Any) -> Any:
         if not self.solves:
             return means
         there = self.question.storage.map_weights(lambda w: (w != 0) * 1.0)

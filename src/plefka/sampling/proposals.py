@@ -16,7 +16,7 @@ from plefka.errors import MethodDoesNotApply
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.evidence import Evidence
 from plefka.reduction.question import BeliefModel, Question
-from plefka.sampling.adapting import adapted
+from plefka.sampling.adapted_proposals import adapted
 from plefka.sampling.findings.exact_share import affordable
 from plefka.sampling.findings.findings import FindingsProposal, is_enough
 from plefka.sampling.importance import NUM_SAMPLES, Proposals, averaged, weighted_draws, widened
