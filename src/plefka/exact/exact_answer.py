@@ -24,12 +24,10 @@ from plefka.reduction.question import Part
 from plefka.reduction.recovery import concatenated, of_reduction, reductions, with_predicted
 from plefka.reduction.reduce import Reduction
 from plefka.reduction.summing import relevant
-from plefka.reduction.traced_beliefs import TracedBelief
-from plefka.reduction.traced_machines import TracedPairs
+from plefka.reduction.traced_reductions import TracedBelief, TracedPairs, TracedReduction
 
 if TYPE_CHECKING:
     from plefka.exact.exact_method import Exact
-    from plefka.reduction.traced_beliefs import TracedReduction
 
 QUICK, NOT_LONG = 0.3, 3.0  # seconds of a row for which no other way is looked for: of any tables, of those of a file
 TRACED = {TracedBelief: enumeration.summed_in_trace, TracedPairs: traced_machine_sums.summed_in_trace}
@@ -50,7 +48,7 @@ def posterior(method: "Exact", part: Part, *, dtype: str) -> Posterior:
     return Posterior(means, -log_z.astype(dtype), status_of(-log_z, np.where), steps, steps, steps * 0.0, slope, about)
 
 
-def traced(method: "Exact", reduction: "TracedReduction") -> Posterior:
+def traced(method: "Exact", reduction: TracedReduction) -> Posterior:
     """Inside a user's trace."""
     return TRACED[type(reduction)](reduction)
 

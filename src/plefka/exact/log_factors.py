@@ -6,7 +6,7 @@ term is positive. A parent with a negative weight acts when it is off, and the l
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -224,7 +224,7 @@ class _FactorWriter:
                 axes, table = (unit, *parents), np.stack([off, on])
             else:
                 axes, table = tuple(parents), np.where(self.values[unit] == 1, on, off)
-            found[axes] = _times(found.get(axes), table)
+            found[axes] = table if axes not in found else found[axes] + table
         return found
 
     def _finished(self, leak: dict, strength: dict, tables: dict) -> LogFactors:
@@ -238,7 +238,3 @@ class _FactorWriter:
 def _of_rows(log: np.ndarray, rows: slice | np.ndarray) -> np.ndarray:
     """Some of the rows, or what is the same in all of them."""
     return log if log.shape[-1] == 1 else log[..., rows]
-
-
-def _times(first: np.ndarray | None, second: Any) -> Any:
-    return second if first is None else first + second

@@ -39,7 +39,7 @@ from plefka.sampling.sampling_methods import Findings
 
 if TYPE_CHECKING:
     from plefka.networks.network import Network
-    from plefka.reduction.traced_beliefs import TracedReduction
+    from plefka.reduction.traced_reductions import TracedReduction
 
 FIRST, SECOND = "bethe", "G2"
 MOST_CONDITIONED = 8

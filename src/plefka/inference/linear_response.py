@@ -26,7 +26,7 @@ from plefka.reduction.belief_reduction import masked
 from plefka.reduction.question import Question
 from plefka.reduction.reduce import reduce, reduce_traced
 from plefka.reduction.summing import relevant
-from plefka.reduction.traced_beliefs import TracedReduction
+from plefka.reduction.traced_reductions import TracedReduction
 from plefka.runtime.late_binding import INFER, supplied
 from plefka.runtime.precision import is_traced
 from plefka.runtime.programs import Program
@@ -69,9 +69,9 @@ def _responses(solution: "Solution", directions: np.ndarray) -> np.ndarray:
     tilt = np.zeros(means.shape) if solution.evidence.tilt is None else solution.evidence.tilt[0]
     u = np.clip(means, CLIP, 1 - CLIP)
     theta = np.log(u) - np.log1p(-u)
-    objective = _objective(solution)
-    barren = _barren(solution)
-    storage = objective.prepared(_question(solution)).storage
+    question, barren = _question(solution), _barren(solution)
+    objective = Objective(FUNCTIONALS[_method(solution).solved_by].fitted(question))
+    storage = objective.prepared(question).storage
 
     asked = np.flatnonzero(_with_ancestors(network, np.asarray(directions.any(axis=0))) & barren)
     count = max(len(directions), len(asked))  # of directions, so that one program serves both calls
@@ -117,10 +117,6 @@ def _question(solution: "Solution") -> Any:
     """All units of the network."""
     reduction: Any = reduce(solution.network, solution.evidence, prune=False)
     return masked(solution.network.storage, reduction.given, reduction.left)
-
-
-def _objective(solution: "Solution") -> Objective:
-    return Objective(FUNCTIONALS[_method(solution).solved_by].fitted(_question(solution)))
 
 
 def _barren(solution: "Solution") -> np.ndarray:

@@ -24,7 +24,7 @@ from plefka.solvers.loop import Search, start
 from plefka.solvers.policies import POLICIES
 
 if TYPE_CHECKING:
-    from plefka.reduction.traced_beliefs import TracedReduction
+    from plefka.reduction.traced_reductions import TracedReduction
 
 
 def traced(method: MeanField, reduction: "TracedReduction") -> Posterior:

@@ -41,7 +41,7 @@ from plefka.solvers.loop import REACHABLE
 from plefka.solvers.rounds import Criteria, Iteration, in_rounds
 
 if TYPE_CHECKING:
-    from plefka.reduction.traced_machines import TracedPairs
+    from plefka.reduction.traced_reductions import TracedPairs
 
 FIRST_ORDER_STEPS = 30  # to a start near a solution of the first order
 POSITIONS, FEWER = (2, 4, 8, 16), 3  # of a table, which must have this factor fewer entries than the matrix

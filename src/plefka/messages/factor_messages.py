@@ -26,7 +26,7 @@ from plefka.solvers.loop import REACHABLE
 from plefka.solvers.rounds import Criteria, Iteration, in_rounds
 
 if TYPE_CHECKING:
-    from plefka.reduction.traced_beliefs import TracedBelief
+    from plefka.reduction.traced_reductions import TracedBelief
 
 FARTHEST = 600.0  # log-odds of which the chance is a number with all its digits, whatever messages add
 

@@ -63,7 +63,7 @@ def certain(
     must_be_on = sure.descend(lambda xp, w, on: (xp.where(w == xp.inf, on, 0.0),), surely_on, (), (known,))
     found = np.where(np.isnan(with_off) & (may_be_on == 0), 0.0, with_off)
     found = np.where(np.isnan(found) & (must_be_on == 1), 1.0, found)
-    unexplained = (known == 1) & ~(alone | parents(causes, _positive, may_be_on))
+    unexplained = (known == 1) & ~(alone | parents(causes, lambda w: w > 0, may_be_on))
     contradicted = (seen == 0) & parents(sure, np.isinf, must_be_on)
     open_ = np.isnan(found)
     return Certain(found, unexplained, contradicted, deterministic | (open_ & parents(sure, np.isinf, open_)))
@@ -79,10 +79,6 @@ def _deterministic_tables(
     last = h + edges.down(lambda w: np.minimum(w, 0.0))
     open_ = hidden | (edges.down(lambda w, hidden: (w != 0) * hidden, (), (hidden * 1.0,)) > 0)
     return open_ & activation.has_certain_rows(h, last)
-
-
-def _positive(w: np.ndarray) -> np.ndarray:
-    return w > 0
 
 
 def impossibilities(found: Certain) -> Iterator[tuple[np.ndarray, str, str]]:

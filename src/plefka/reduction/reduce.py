@@ -11,8 +11,7 @@ from plefka.reduction.belief_reduction import ReducedTogether, reduce_belief, re
 from plefka.reduction.by_row import ReducedByRow
 from plefka.reduction.machine_reduction import ReducedPairs, reduce_pair_question, reduce_pairs
 from plefka.reduction.question import PairModel, Question
-from plefka.reduction.traced_beliefs import TracedReduction, reduce_belief_traced
-from plefka.reduction.traced_machines import reduce_pairs_traced
+from plefka.reduction.traced_reductions import TracedReduction, reduce_belief_traced, reduce_pairs_traced
 
 Reduction: TypeAlias = ReducedTogether | ReducedByRow | ReducedPairs
 REDUCE: dict[type, Callable] = {BeliefNetwork: reduce_belief, BoltzmannMachine: reduce_pairs}
