@@ -12,7 +12,7 @@ from plefka.exact.planned_sum import planned_sum
 from plefka.exact.predictions import Predictions, TablesInGroups, planned
 from plefka.exact.ratios import BarrenRatios
 from plefka.exact.state_sum import StateSum
-from plefka.exact.table_networks import OfTables, families_of
+from plefka.exact.table_networks import TableElimination, families_of
 from plefka.methods.posterior import About, Posterior
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.edge_list import EdgeList
@@ -106,7 +106,7 @@ class AlikeRows(NamedTuple):
     rows: np.ndarray
     network: Network
     evidence: Evidence
-    question: ReducedRows | OfTables | TablesInGroups
+    question: ReducedRows | TableElimination | TablesInGroups
 
     def answer(self, method: "Exact", dtype: str) -> Posterior:
         return self.question.answer(method, self.network, self.evidence, dtype)
@@ -134,7 +134,7 @@ def in_blocks(
 
 def plan_rows(
     method: "Exact", network: Network, evidence: Evidence, *, prune: bool, budget: float
-) -> tuple[ReducedRows | OfTables | TablesInGroups, np.ndarray]:
+) -> tuple[ReducedRows | TableElimination | TablesInGroups, np.ndarray]:
     """How rows will be summed over, and which of them (rows,) need a plan of their own, where there are several.
 
     From the tables of all units where there are some, and it does not cost far more than the other way.
@@ -145,13 +145,13 @@ def plan_rows(
     families = families_of(network)
     if families is None:
         return _reduced(method, network, evidence, prune=prune, budget=budget)
-    by_tables = OfTables(families, evidence)
+    by_tables = TableElimination(families, evidence)
     enough = min(budget, QUICK if network.given_tables is None else NOT_LONG)
     dear = by_tables.row_seconds > enough
     if not dear.any() or len(dear) > 1:
         return by_tables, dear
     informed = np.asarray(evidence.informed).T
-    above = OfTables(families, evidence, relevant(EdgeList.of(network.storage), informed)[:, 0])
+    above = TableElimination(families, evidence, relevant(EdgeList.of(network.storage), informed)[:, 0])
     if above.seconds > enough:
         other, apart = _reduced(method, network, evidence, prune=prune, budget=budget)
         (seconds,) = other.row_seconds

@@ -21,7 +21,7 @@ from plefka.exact.exact_answer import in_blocks
 from plefka.exact.exact_method import Exact
 from plefka.exact.planned_sum import planned_sum
 from plefka.exact.state_sum import StateSum
-from plefka.exact.table_networks import OfTables
+from plefka.exact.table_networks import TableElimination
 from plefka.inference.auto_answers import CheckedRow, Chosen, joined_answers, with_note
 from plefka.inference.by_parts import of_reduced, solved
 from plefka.inference.composite_methods import Auto, Conditioned
@@ -77,7 +77,7 @@ def traced(method: Auto, reduction: "TracedReduction") -> Posterior:
     )
 
 
-def _exact_cost(method: Auto, way: StateSum | OfTables, row_seconds: np.ndarray) -> tuple[str, bool]:
+def _exact_cost(method: Auto, way: StateSum | TableElimination, row_seconds: np.ndarray) -> tuple[str, bool]:
     """What exact inference would do, and whether the budget allows it for every row."""
     seconds = float(row_seconds.max(initial=0.0))
     if seconds == np.inf:

@@ -21,7 +21,7 @@ from plefka.networks.network import Network
 from plefka.runtime.precision import is_traced
 from plefka.runtime.seeds import as_seed
 from plefka.sampling.importance import NUM_SAMPLES
-from plefka.sampling.populations import OfPopulation
+from plefka.sampling.populations import PopulationProposal
 from plefka.sampling.proposals import MOST_NUMBERS, Drawn, Proposal, source_of
 from plefka.sampling.weighted_answer import weighted_answer
 
@@ -98,7 +98,7 @@ def _check(
     if isinstance(network, BeliefNetwork):
         source = source_of(network, given, mixture, rng, without_exact=without_exact)
     else:
-        source = OfPopulation.of(cast(BoltzmannMachine, network), given)
+        source = PopulationProposal.of(cast(BoltzmannMachine, network), given)
     row_check = _RowCheck(network, np.asarray(given.rows[0], float), source, make)
     found = row_check.with_samples(num_samples, rng) if num_samples else row_check.until_decided(rng)
     return found.shifted(offset)

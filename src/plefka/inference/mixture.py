@@ -180,9 +180,13 @@ def _optimise(method: Mixture, question: Question, first: Components, dtype: str
     row_work = count * (functional.row_work(question.size, storage.num_edges, 0) + count * question.size)
     criteria = Criteria(float(method.tol), method.max_steps)
     found = in_rounds(
-        Mixing(functional, count), question, lambda rows: start(policy, variables[:, rows].astype(dtype)), criteria,
-        row_work=row_work, dtype=dtype,
-    )  # fmt: skip
+        MixtureIteration(functional, count),
+        question,
+        lambda rows: start(policy, variables[:, rows].astype(dtype)),
+        criteria,
+        row_work=row_work,
+        dtype=dtype,
+    )
     found = Minimum(*found)
     at: Variables = unstacked(found.theta, count)
     means = np.repeat(question.values[None], count, axis=0)
@@ -190,7 +194,7 @@ def _optimise(method: Mixture, question: Question, first: Components, dtype: str
     return found, Components(at.phi - np.logaddexp.reduce(at.phi, axis=0), means)
 
 
-class Mixing(Iteration):
+class MixtureIteration(Iteration):
     """Downhill on the free energy of a mixture."""
 
     functional: Functional

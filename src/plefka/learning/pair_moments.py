@@ -17,7 +17,7 @@ import numpy as np
 
 from plefka.exact.exact_method import Exact
 from plefka.exact.log_factors import grouped
-from plefka.exact.machine_sums import OfPairs, of_states
+from plefka.exact.machine_sums import PairElimination, state_moments
 from plefka.mean_field.scheme_by_kind import better_at_first_order, solved_by
 from plefka.mean_field.schemes import MeanField
 from plefka.messages.bethe_method import Bethe
@@ -82,7 +82,7 @@ def _of_chunk(machine: "BoltzmannMachine", reduction: Any, weights: np.ndarray, 
     found = answer_without_free_units(part.question)
     states = None
     if found is None:
-        states = of_states(part) if isinstance(method, Exact) else None
+        states = state_moments(part) if isinstance(method, Exact) else None
         found = method.posterior(part, dtype="float64") if states is None else states.posterior
     usable = ((found.status == CONVERGED) | (found.status == OUT_OF_STEPS)) & np.isfinite(found.free_energy)
     c = np.where(usable, weights, 0.0)
@@ -260,7 +260,7 @@ def both_on(w: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
 def _by_elimination(solved: Solved) -> Any:
     """Of tables that are joined unit by unit, each of which has the two units of a coupling."""
     question, c, u = solved.question, solved.weights, solved.found.means
-    elimination, K = OfPairs(question), np.zeros((question.size,) * 2)
+    elimination, K = PairElimination(question), np.zeros((question.size,) * 2)
     if elimination.refusal:
         raise does_not_apply(solved.method, "products of units are summed over too many states", "bethe")
     for rows, child, parent, found in elimination.pairs():

@@ -110,7 +110,7 @@ class Couplings(eqx.Module):
         return total
 
 
-class PairSweeping(Iteration):
+class CouplingIteration(Iteration):
     """Messages, sweep by sweep."""
 
     def prepare(self, question: Question) -> Couplings:
@@ -146,7 +146,7 @@ def of_pairs(method: Bethe, part: Part, *, dtype: str) -> Posterior:
 def of_traced_pairs(method: Bethe, reduction: "TracedPairs") -> Posterior:
     """Inside a user's trace: ln Z is stationary in the messages, so that its derivatives are those at fixed ones."""
     question = reduction.question.with_model(weights=reduction.question.storage.prepared(tables=True))
-    sweeping = PairSweeping()
+    sweeping = CouplingIteration()
     couplings = sweeping.prepare(question)
     frozen, rows = jax.lax.stop_gradient(couplings), question.num_rows
     tables = [jnp.zeros((*w.shape[:2], rows), w.dtype) for w in frozen.weights.tables] * 2
@@ -200,7 +200,7 @@ def _swept(method: Bethe, question: Question, own: np.ndarray, dtype: str) -> Be
 
     row_work = max(8 * storage.num_edges, 4 * question.size)
     criteria = Criteria(float(method.tol), method.max_steps)
-    return Beliefs(*in_rounds(PairSweeping(), question, first, criteria, row_work=row_work, dtype=dtype))
+    return Beliefs(*in_rounds(CouplingIteration(), question, first, criteria, row_work=row_work, dtype=dtype))
 
 
 def may_have_several(question: Question) -> Any:

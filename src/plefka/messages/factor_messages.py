@@ -42,7 +42,7 @@ class Beliefs(NamedTuple):
     slope: Any
 
 
-class Sweeping(Iteration):
+class FactorIteration(Iteration):
     """Messages, sweep by sweep."""
 
     fields: Range
@@ -73,7 +73,7 @@ def of_beliefs(method: Bethe, part: Part, *, dtype: str) -> Posterior:
     states = states_held(question.model.activation, storage.most_parents())
     row_work = max(4 * storage.num_edges, 4 * question.size, states)
     criteria = Criteria(float(method.tol), method.max_steps)
-    found = Beliefs(*in_rounds(Sweeping(fields), question, first, criteria, row_work=row_work, dtype=dtype))
+    found = Beliefs(*in_rounds(FactorIteration(fields), question, first, criteria, row_work=row_work, dtype=dtype))
     impossible = found.status == IMPOSSIBLE
     means = np.where(impossible & question.free, np.nan, found.means)
     wrong = ~impossible & (np.isnan(means).any(0) | np.isnan(found.log_z))
@@ -122,7 +122,7 @@ def of_traced_beliefs(method: Bethe, reduction: "TracedBelief") -> Posterior:
     factors = factors_of(question, fields)
     frozen = jax.lax.stop_gradient(factors)
     first = start(frozen.initial_messages(), method.damping, jnp)
-    found = Sweeping(fields).advance(frozen, first, method.tol, method.max_steps, 0)
+    found = FactorIteration(fields).advance(frozen, first, method.tol, method.max_steps, 0)
     messages = jax.lax.stop_gradient(found.messages)
     log_z, slope = log_likelihood(factors, messages)
     means = jax.lax.stop_gradient(reduction.restored(beliefs(frozen, messages), slope))
