@@ -68,11 +68,13 @@ def test_findings_that_take_too_long_are_not_drawn():
 
 
 def test_no_unit_is_predicted_from_draws_that_are_rejected(monkeypatch):
-    from plefka.reduction.reduce import Together
+    from plefka.reduction.reduce import ReducedTogether
     from plefka.sampling.findings import findings
 
     monkeypatch.setattr(findings, "is_enough", lambda average, samples: False)
-    monkeypatch.setattr(Together, "averages", lambda *_, **__: pytest.fail("units are predicted from rejected draws"))
+    monkeypatch.setattr(
+        ReducedTogether, "averages", lambda *_, **__: pytest.fail("units are predicted from rejected draws")
+    )
     assert "auto chose bethe" in pf.infer(two_findings(), {2: 1}, "auto[exact=no]").notes[0]
 
 

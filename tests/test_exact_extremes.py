@@ -132,7 +132,7 @@ def test_what_is_lost_there_and_back_is_noticed(monkeypatch):
     assert found.means[0] == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("of", [machine_sums.OfPairs, strips.OfStrips])
+@pytest.mark.parametrize("of", [machine_sums.PairElimination, strips.StripElimination])
 @pytest.mark.parametrize("size", [10.0, 200.0, 900.0])
 def test_chains_of_machines_are_right_in_any_range(of, size):
     """Strong couplings between neighbours, fields against them at the ends: the sum over states, in logarithms."""

@@ -9,8 +9,8 @@ import scipy.sparse as sp
 from sklearn.linear_model import LogisticRegression
 
 import plefka as pf
-from plefka.exact.machine_sums import MachineStateSum, OfPairs
-from plefka.exact.strips import OfStrips
+from plefka.exact.machine_sums import MachineStateSum, PairElimination
+from plefka.exact.strips import StripElimination
 from plefka.networks.evidence import as_evidence
 from plefka.reduction.reduce import reduce
 from tests.boltzmann.machines import MACHINES, couplings, fields, full_weights, restricted, some_evidence, summed
@@ -61,9 +61,9 @@ def test_elimination_and_enumeration_agree():
     (part,) = reduce(grid, as_evidence(grid, {3: 1})).parts
     way = MachineStateSum(part.question)
     assert way.bits == 7  # one side of a board of 15 squares
-    strips = OfStrips(part.question)
+    strips = StripElimination(part.question)
     assert strips.width == 5
-    for found in (OfPairs(part.question).sums(), strips.sums()):
+    for found in (PairElimination(part.question).sums(), strips.sums()):
         for ours, theirs in zip(found, way._enumerated("float64"), strict=True):
             np.testing.assert_allclose(ours, theirs, atol=1e-12)
 
@@ -71,7 +71,7 @@ def test_elimination_and_enumeration_agree():
 def test_strips_have_logarithms_where_plain_numbers_do_not_do():
     grid = pf.ensembles.ising_grid(3, 4, coupling=400.0, field=200.0, seed=0)
     (part,) = reduce(grid, as_evidence(grid, None)).parts
-    ours, theirs = OfStrips(part.question).sums(), MachineStateSum(part.question)._enumerated("float64")
+    ours, theirs = StripElimination(part.question).sums(), MachineStateSum(part.question)._enumerated("float64")
     np.testing.assert_allclose(ours[0], theirs[0], rtol=1e-13)
     np.testing.assert_allclose(ours[1], theirs[1], atol=1e-10)
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import plefka as pf
-from plefka.exact.machine_sums import of_states
+from plefka.exact.machine_sums import state_moments
 from plefka.inference.library import parse_method
 from plefka.learning.annealed import AnnealedScore, log_partitions
 from plefka.learning.chains import ByChains
@@ -74,7 +74,7 @@ def test_averages_by_elimination_are_slopes_of_ln_z():
     grid = pf.ensembles.ising_grid(4, 12, coupling=0.7, field=0.4, seed=1).converted()
     nothing = np.full((1, 48), np.nan)
     (part,) = reduce(grid, Evidence(nothing, batched=True)).parts
-    assert of_states(part) is None
+    assert state_moments(part) is None
     found = moments(grid, nothing, np.ones(1), parse_method("exact"))
     np.testing.assert_allclose(found.first, pf.infer(grid, None, "exact").means, atol=1e-10)
     child, _, _ = grid.storage.edge_list()

@@ -10,7 +10,7 @@ from plefka.errors import InvalidInput
 from plefka.networks.evidence import Evidence
 from plefka.questions import bounds as both
 from plefka.questions.upper_bounds import TO_THE_END, upper_bound
-from plefka.reduction.part import Part
+from plefka.reduction.question import Part
 from plefka.reduction.reduce import reduce
 from plefka.sampling.findings.findings import problem_of
 from plefka.sampling.findings.transformed import Transformed

@@ -135,7 +135,7 @@ def test_a_process_that_dies_ends_the_others_and_the_run_resumes_alone(tmp_path,
 )
 def test_numbers_and_addresses_are_checked(arguments, message):
     with pytest.raises(pf.errors.InvalidInput, match=message):
-        process_group.join(*arguments)
+        process_group.join_processes(*arguments)
 
 
 def test_a_coordinator_that_cannot_be_reached_is_named():
@@ -143,7 +143,7 @@ def test_a_coordinator_that_cannot_be_reached_is_named():
     with pytest.raises(
         pf.errors.InvalidInput, match=f"process 1 of 2 cannot reach process 0 at {address}: Connection r"
     ):
-        process_group.join(address, 2, 1, timeout=0.5)
+        process_group.join_processes(address, 2, 1, timeout=0.5)
 
 
 def test_a_port_that_is_taken_is_named():
@@ -152,7 +152,7 @@ def test_a_port_that_is_taken_is_named():
         with pytest.raises(
             pf.errors.InvalidInput, match=f"process 0 cannot listen at {address}: Address already in use"
         ):
-            process_group.join(address, 2, 0, timeout=0.5)
+            process_group.join_processes(address, 2, 0, timeout=0.5)
 
 
 def test_another_program_at_the_address_is_told_apart():
@@ -160,7 +160,7 @@ def test_another_program_at_the_address_is_told_apart():
         thread = threading.Thread(target=lambda: server.accept()[0].close())
         thread.start()
         with pytest.raises(pf.errors.InvalidInput, match=r"process 0 did not answer at .*, or another program does"):
-            process_group.join(f"127.0.0.1:{server.getsockname()[1]}", 2, 1, timeout=5)
+            process_group.join_processes(f"127.0.0.1:{server.getsockname()[1]}", 2, 1, timeout=5)
         thread.join()
 
 
@@ -170,7 +170,7 @@ def meeting(*others: tuple[int, int], count: int, timeout: float = 600.0) -> lis
 
     def join(place: int, number: int, of: int) -> None:
         try:
-            process_group.join(address, of, number, timeout=timeout)
+            process_group.join_processes(address, of, number, timeout=timeout)
         except pf.errors.InvalidInput as error:
             said[place] = str(error)
 
@@ -203,7 +203,7 @@ def test_two_processes_of_one_number_are_refused():
 def test_processes_are_joined_before_the_first_computation():
     jax.devices()
     with pytest.raises(pf.errors.InvalidInput, match="must be joined once, before the first computation of JAX: "):
-        process_group.join(f"127.0.0.1:{free_port()}", 1, 0)
+        process_group.join_processes(f"127.0.0.1:{free_port()}", 1, 0)
 
 
 def test_a_process_that_is_lost_without_a_checkpoint_leaves_advice(monkeypatch):

@@ -4,7 +4,7 @@ import numpy as np
 
 import plefka as pf
 from plefka.networks.evidence import Evidence, as_evidence
-from plefka.reduction.part import Part
+from plefka.reduction.question import Part
 from plefka.reduction.reduce import reduce
 
 NEVER, ALWAYS = 0.0, np.inf

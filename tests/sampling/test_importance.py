@@ -70,7 +70,7 @@ def two_modes():
 
 
 def test_a_mixture_is_a_better_proposal_than_one_of_its_parts(monkeypatch):
-    monkeypatch.setattr("plefka.sampling.adapting.ROUNDS", 0)
+    monkeypatch.setattr("plefka.sampling.adapted_proposals.ROUNDS", 0)
     network, row, one = two_modes()
     both = [(np.zeros(1, int), np.arange(3), np.zeros((2, 1)), np.stack([one, one[[1, 0, 2]]])[:, :, None])]
     single = solved(network, row, means=one).check(seed=0, num_samples=4096)
@@ -84,7 +84,7 @@ def test_draws_are_adapted_to_a_mode_that_the_solution_does_not_have(monkeypatch
     found = solved(network, row, means=one).check(seed=0, num_samples=4096)
     assert_covers(found, pf.infer(network, row, "exact"))
     assert found.effective_samples > 2000
-    monkeypatch.setattr("plefka.sampling.adapting.ROUNDS", 0)
+    monkeypatch.setattr("plefka.sampling.adapted_proposals.ROUNDS", 0)
     assert solved(network, row, means=one).check(seed=0, num_samples=4096).effective_samples < 1000
 
 
@@ -276,7 +276,7 @@ def test_draws_that_miss_the_posterior_confirm_nothing_unless_they_are_adapted(m
     assert found.reliable
     assert not found.trusted
     assert_covers(found, exact)
-    monkeypatch.setattr("plefka.sampling.adapting.ROUNDS", 0)
+    monkeypatch.setattr("plefka.sampling.adapted_proposals.ROUNDS", 0)
     found = wrong.check(seed=0, num_samples=1000)
     assert not found.reliable
     assert not found.trusted

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 import plefka as pf
-from plefka.inference.check_sentences import NOT_CONVERGED
+from plefka.inference.check_text import NOT_CONVERGED
 from plefka.methods.status import Status
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.boltzmann import BoltzmannMachine
 from plefka.networks.evidence import as_evidence
 from plefka.reduction.reduce import REDUCE
 from plefka.sampling.importance import averaged
-from plefka.sampling.populations import OfPopulation
+from plefka.sampling.populations import PopulationProposal
 from tests import zoo
 from tests.boltzmann.test_real_machines import read
 
@@ -148,7 +148,10 @@ def test_populations_agree_with_enumeration(name):
 
 def test_errors_of_a_population_are_as_large_as_they_say():
     machine = pf.ensembles.spin_glass(10, 1, 0, scale=3.0, field=0.2).take(0)
-    source, truth = OfPopulation.of(machine, as_evidence(machine, None)), pf.infer(machine, None, "exact").log_partition
+    source, truth = (
+        PopulationProposal.of(machine, as_evidence(machine, None)),
+        pf.infer(machine, None, "exact").log_partition,
+    )
     z = []
     for seed in range(30):
         drawn = source.drawn(256, np.random.default_rng(seed))

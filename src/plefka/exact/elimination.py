@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from plefka.exact.elimination_steps import ASKED, Act, Cluster, Match, Multiply, Observe, Plan, Sum
+from plefka.exact.elimination_steps import WANTED_FACTORS, Act, Cluster, Match, Multiply, Observe, Plan, Sum
 from plefka.exact.log_factors import LogFactors, Switch
 from plefka.methods.posterior import normalised
 
@@ -77,25 +77,30 @@ def table_probabilities(factors: LogFactors, plan: Plan) -> list[np.ndarray]:
         run.answer()
         return run.tables()
 
-    return _by_rows(factors, plan, tables, asked=(*ASKED, "table"))[1]
+    return _by_rows(factors, plan, tables, wanted=(*WANTED_FACTORS, "table"))[1]
 
 
 def _by_rows(
-    factors: LogFactors, plan: Plan, ask: "Callable[[EliminationRun], list[np.ndarray]]", asked: tuple[str, ...] = ASKED
+    factors: LogFactors,
+    plan: Plan,
+    ask: "Callable[[EliminationRun], list[np.ndarray]]",
+    wanted: tuple[str, ...] = WANTED_FACTORS,
 ) -> "tuple[EliminationRun, list[np.ndarray]]":
-    """What is asked of a run, arrays (..., rows): by logarithms in the rows of which plain numbers have lost a part."""
-    run = EliminationRun(factors, plan, PLAIN_NUMBERS, asked)
+    """What `ask` takes from a run, arrays (..., rows): by logarithms in rows where plain numbers have lost a part."""
+    run = EliminationRun(factors, plan, PLAIN_NUMBERS, wanted)
     found, rows = ask(run), run.doubtful
     if len(rows):
-        better = ask(EliminationRun(factors.take(rows), plan, LOGARITHMS, asked))
+        better = ask(EliminationRun(factors.take(rows), plan, LOGARITHMS, wanted))
         for plain, new in zip(found, better, strict=True):
             plain[..., rows] = new
     return run, found
 
 
 class EliminationRun:
-    def __init__(self, factors: LogFactors, plan: Plan, arithmetic: Arithmetic, asked: tuple[str, ...] = ASKED):
-        self.plan, self.a, self.asked = plan, arithmetic, asked
+    def __init__(
+        self, factors: LogFactors, plan: Plan, arithmetic: Arithmetic, wanted: tuple[str, ...] = WANTED_FACTORS
+    ):
+        self.plan, self.a, self.wanted = plan, arithmetic, wanted
         self.count = len(factors.rows)
         self.log_scale = factors.constant.copy()  # with all factors scaled, so that none has an entry above one
         self.log_sum = np.zeros(self.count)  # and then of their product
@@ -224,8 +229,8 @@ class EliminationRun:
         """The message, and the tables before those steps whose way back needs them."""
         table, kept = self.one, []
         for step in cluster.steps:
-            is_asked = type(step) is Sum or (type(step) is Multiply and step.factor[0] in self.asked)
-            kept.append(table if is_asked else None)
+            is_wanted = type(step) is Sum or (type(step) is Multiply and step.factor[0] in self.wanted)
+            kept.append(table if is_wanted else None)
             table = FORWARDS[type(step)](self, step, table)
         return table, kept
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from plefka.exact.log_factors import Switch
 
-ASKED = ("leak", "message")  # factors that the way back must say something of
+WANTED_FACTORS = ("leak", "message")  # factors that the way back must say something of
 Shape = tuple[int, ...]
 
 

@@ -26,7 +26,7 @@ from plefka.runtime.programs import Program
 from plefka.runtime.value_cache import cached_for
 
 if TYPE_CHECKING:
-    from plefka.reduction.traced_beliefs import TracedBelief
+    from plefka.reduction.traced_reductions import TracedBelief
 
 MOST_HIDDEN = 24
 BLOCKS = (2**6, 2**12)  # states at once for one row

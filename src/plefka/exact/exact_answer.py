@@ -12,7 +12,7 @@ from plefka.exact.planned_sum import planned_sum
 from plefka.exact.predictions import Predictions, TablesInGroups, planned
 from plefka.exact.ratios import BarrenRatios
 from plefka.exact.state_sum import StateSum
-from plefka.exact.table_networks import OfTables, families_of
+from plefka.exact.table_networks import TableElimination, families_of
 from plefka.methods.posterior import About, Posterior
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.edge_list import EdgeList
@@ -20,16 +20,14 @@ from plefka.networks.evidence import Evidence
 from plefka.networks.network import Network
 from plefka.reduction.by_row import FEW_EDGES
 from plefka.reduction.dependence import have_several_parents
+from plefka.reduction.question import Part
 from plefka.reduction.recovery import concatenated, of_reduction, reductions, with_predicted
 from plefka.reduction.reduce import Reduction
 from plefka.reduction.summing import relevant
-from plefka.reduction.traced_beliefs import TracedBelief
-from plefka.reduction.traced_machines import TracedPairs
+from plefka.reduction.traced_reductions import TracedBelief, TracedPairs, TracedReduction
 
 if TYPE_CHECKING:
     from plefka.exact.exact_method import Exact
-    from plefka.reduction.part import Part
-    from plefka.reduction.traced_beliefs import TracedReduction
 
 QUICK, NOT_LONG = 0.3, 3.0  # seconds of a row for which no other way is looked for: of any tables, of those of a file
 TRACED = {TracedBelief: enumeration.summed_in_trace, TracedPairs: traced_machine_sums.summed_in_trace}
@@ -38,7 +36,7 @@ THOROUGH = 30.0  # seconds that barren units may take where exact inference was 
 AS_LONG = 10  # times as long as the answer itself may be taken for barren units, where exact was not asked for
 
 
-def posterior(method: "Exact", part: "Part", *, dtype: str) -> Posterior:
+def posterior(method: "Exact", part: Part, *, dtype: str) -> Posterior:
     """ln P(evidence) and all posterior means, exactly."""
     question, way = part.question, planned_sum(part)
     log_z, means, slopes = way.sums(dtype)
@@ -50,7 +48,7 @@ def posterior(method: "Exact", part: "Part", *, dtype: str) -> Posterior:
     return Posterior(means, -log_z.astype(dtype), status_of(-log_z, np.where), steps, steps, steps * 0.0, slope, about)
 
 
-def traced(method: "Exact", reduction: "TracedReduction") -> Posterior:
+def traced(method: "Exact", reduction: TracedReduction) -> Posterior:
     """Inside a user's trace."""
     return TRACED[type(reduction)](reduction)
 
@@ -108,7 +106,7 @@ class AlikeRows(NamedTuple):
     rows: np.ndarray
     network: Network
     evidence: Evidence
-    question: ReducedRows | OfTables | TablesInGroups
+    question: ReducedRows | TableElimination | TablesInGroups
 
     def answer(self, method: "Exact", dtype: str) -> Posterior:
         return self.question.answer(method, self.network, self.evidence, dtype)
@@ -126,7 +124,7 @@ def in_blocks(
             continue
         piece = network if network.stack is None else network.take(rows)
         some = evidence if len(rows) == len(evidence.rows) else evidence.take(rows)
-        question, apart = asked(method, piece, some, prune=prune, budget=budget)
+        question, apart = plan_rows(method, piece, some, prune=prune, budget=budget)
         apart = apart | (question.row_seconds > budget)
         if len(rows) > 1 and apart.any():
             waiting += [rows[~apart], *rows[apart][:, None]]
@@ -134,12 +132,12 @@ def in_blocks(
             yield AlikeRows(rows, piece, some, question)
 
 
-def asked(
+def plan_rows(
     method: "Exact", network: Network, evidence: Evidence, *, prune: bool, budget: float
-) -> tuple[ReducedRows | OfTables | TablesInGroups, np.ndarray]:
-    """From the tables of all units where there are some, and it does not cost far more than the other way.
+) -> tuple[ReducedRows | TableElimination | TablesInGroups, np.ndarray]:
+    """How rows will be summed over, and which of them (rows,) need a plan of their own, where there are several.
 
-    And which rows (rows,) must be asked alone, where there are several.
+    From the tables of all units where there are some, and it does not cost far more than the other way.
     """
     if not network.is_normalised:  # no unit is barren
         return ReducedRows.of(method, network, evidence, prune=prune), np.zeros(len(evidence.rows), bool)
@@ -147,13 +145,13 @@ def asked(
     families = families_of(network)
     if families is None:
         return _reduced(method, network, evidence, prune=prune, budget=budget)
-    by_tables = OfTables(families, evidence)
+    by_tables = TableElimination(families, evidence)
     enough = min(budget, QUICK if network.given_tables is None else NOT_LONG)
     dear = by_tables.row_seconds > enough
     if not dear.any() or len(dear) > 1:
         return by_tables, dear
     informed = np.asarray(evidence.informed).T
-    above = OfTables(families, evidence, relevant(EdgeList.of(network.storage), informed)[:, 0])
+    above = TableElimination(families, evidence, relevant(EdgeList.of(network.storage), informed)[:, 0])
     if above.seconds > enough:
         other, apart = _reduced(method, network, evidence, prune=prune, budget=budget)
         (seconds,) = other.row_seconds
@@ -220,7 +218,7 @@ def _with_dependent_parents(
     for rows, reduction in small.reduced:
         if not reduction.has_barren:
             continue
-        binds = reduction.binds_barren if quickly else np.ones(len(rows), bool)
+        binds = reduction.barren_parents_depend if quickly else np.ones(len(rows), bool)
         for part in reduction.parts:
             found[rows[part.rows]] = (reduction.barren_of(part) & binds[part.rows]).T
     return found & have_several_parents(EdgeList.of(network.storage)) if found.any() else found

@@ -1,12 +1,8 @@
 """`exact` as data, and where it is computed."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from plefka.methods.method import Method
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ term is positive. A parent with a negative weight acts when it is off, and the l
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -167,14 +167,14 @@ class _FactorWriter:
     def written(self) -> LogFactors:
         has_parents = np.zeros(self.size, bool)
         has_parents[self.child] = True
-        self._settle(self.counted & ~has_parents)
+        self._add_units_without_parents(self.counted & ~has_parents)
         linear = np.broadcast_to(self.f.is_linear(self.x), self.x.shape)[:, 0]
         tables = self._tables(np.flatnonzero(has_parents & ~linear))
         self._keep_edges(linear[self.child])
         self._fold(self.counted & has_parents & ~self.free & ~self.on & linear)
         return self._finished(*self._switched(), tables)
 
-    def _settle(self, units: np.ndarray) -> None:
+    def _add_units_without_parents(self, units: np.ndarray) -> None:
         """Units without free parents."""
         x, roots, known = self.f.clip(self.x), units & self.free, units & ~self.free
         self.prior[roots] += self._chances(x[roots])
@@ -224,7 +224,7 @@ class _FactorWriter:
                 axes, table = (unit, *parents), np.stack([off, on])
             else:
                 axes, table = tuple(parents), np.where(self.values[unit] == 1, on, off)
-            found[axes] = _times(found.get(axes), table)
+            found[axes] = table if axes not in found else found[axes] + table
         return found
 
     def _finished(self, leak: dict, strength: dict, tables: dict) -> LogFactors:
@@ -238,7 +238,3 @@ class _FactorWriter:
 def _of_rows(log: np.ndarray, rows: slice | np.ndarray) -> np.ndarray:
     """Some of the rows, or what is the same in all of them."""
     return log if log.shape[-1] == 1 else log[..., rows]
-
-
-def _times(first: np.ndarray | None, second: Any) -> Any:
-    return second if first is None else first + second

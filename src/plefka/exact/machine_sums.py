@@ -11,7 +11,7 @@ the same in every block, in which the other units have one state each. All of it
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,17 +23,14 @@ from plefka.exact.groups import Elimination
 from plefka.exact.log_factors import LogFactors, Structure, grouped
 from plefka.exact.ordering import WIDEST_TABLE, TooWide
 from plefka.exact.state_sum import StateSum
-from plefka.exact.strips import OfStrips
+from plefka.exact.strips import StripElimination
 from plefka.methods.posterior import About, Posterior
 from plefka.methods.status import CONVERGED
 from plefka.networks.edge_list import EdgeList
 from plefka.networks.fields import bits
 from plefka.progress import progress
-from plefka.reduction.question import Question
+from plefka.reduction.question import Part, Question
 from plefka.runtime.cores import on_all_cores
-
-if TYPE_CHECKING:
-    from plefka.reduction.part import Part
 
 MOST_SUMMED_UNITS = 4096  # of which a matrix is made
 INNER = 12  # bits of the states of a block
@@ -210,7 +207,7 @@ def _as_matrix(pairs: np.ndarray, cover: np.ndarray, others: np.ndarray) -> np.n
 
 
 @dataclass(frozen=True, eq=False)
-class OfPairs(Elimination):
+class PairElimination(Elimination):
     """The rows of a question about a Boltzmann machine: a table of four entries for each coupling."""
 
     question: Question
@@ -281,12 +278,12 @@ class MachineStateSum(StateSum):
         return np.inf if self.bits > MOST_HIDDEN else sum(group.seconds for group in self.groups)
 
     @cached_property
-    def elimination(self) -> OfPairs | OfStrips:
+    def elimination(self) -> PairElimination | StripElimination:
         """Tables that are joined as the couplings ask for; in the order of a strip where that takes less time."""
-        greedy = OfPairs(self.question)
+        greedy = PairElimination(self.question)
         if greedy.seconds <= QUICK_SECONDS:
             return greedy
-        strips = OfStrips(self.question)
+        strips = StripElimination(self.question)
         return strips if strips.seconds < greedy.seconds else greedy
 
     def _fewest_steps(self) -> float:
@@ -305,7 +302,7 @@ class MachineStateSum(StateSum):
         return log_z, means, np.zeros(means.shape)
 
 
-class OfStates(NamedTuple):
+class StateMoments(NamedTuple):
     """The sums over all states of every row, products of units included."""
 
     posterior: Posterior
@@ -322,12 +319,12 @@ class OfStates(NamedTuple):
         return K
 
 
-def of_states(part: "Part") -> OfStates | None:
+def state_moments(part: Part) -> StateMoments | None:
     """By enumeration, or None where an elimination is quicker, or nothing else possible."""
     question = part.question
     exact = MachineStateSum(question)
     seconds = exact.enumeration_seconds
-    if np.isinf(seconds) or seconds > max(QUICK_SECONDS, OfPairs(question).seconds):
+    if np.isinf(seconds) or seconds > max(QUICK_SECONDS, PairElimination(question).seconds):
         return None
     rows, h = question.num_rows, np.broadcast_to(question.model.h, question.free.shape) + question.tilt
     log_z, means, groups = np.zeros(rows), np.zeros(question.free.shape), []
@@ -338,4 +335,4 @@ def of_states(part: "Part") -> OfStates | None:
         groups.append((group, [each.pairs for each in found]))
     steps = np.zeros(rows, int)
     about = About(is_bound=True, exact_rows=lambda: np.ones(rows, bool))
-    return OfStates(Posterior(means, -log_z, steps + CONVERGED, steps, steps, np.zeros(rows), about=about), groups)
+    return StateMoments(Posterior(means, -log_z, steps + CONVERGED, steps, steps, np.zeros(rows), about=about), groups)

@@ -8,7 +8,7 @@ table over the findings that are open at a time, and a network of many levels a 
 import heapq
 from functools import lru_cache
 
-from plefka.exact.elimination_steps import ASKED, Plan
+from plefka.exact.elimination_steps import WANTED_FACTORS, Plan
 from plefka.exact.log_factors import Structure, Switch
 from plefka.exact.table_axes import ACT, BECOME, MULTIPLY, OBSERVE, SUM, AxisLayout, Word
 
@@ -170,7 +170,7 @@ class _Table:
     def multiply(self, name: tuple, axes: tuple[int, ...]) -> None:
         size = self.writer.s.size
         together = sum(axis >= size and axis in self.axes for axis in axes)
-        self.writer.count(len(self.axes), kept=name[0] in ASKED)
+        self.writer.count(len(self.axes), kept=name[0] in WANTED_FACTORS)
         self.axes.update(axes)
         self.words.append((MULTIPLY, name, axes))
         self.writer.count(len(self.axes), together)

@@ -4,8 +4,7 @@ from weakref import WeakKeyDictionary
 
 from plefka.exact.machine_sums import MachineStateSum
 from plefka.exact.state_sum import StateSum
-from plefka.reduction.part import Part
-from plefka.reduction.question import PairModel, Question
+from plefka.reduction.question import PairModel, Part, Question
 
 _PLANNED: WeakKeyDictionary[Part, StateSum] = WeakKeyDictionary()
 

@@ -15,7 +15,7 @@ import numpy as np
 from plefka.exact.log_factors import grouped
 from plefka.exact.planned_sum import planned_sum
 from plefka.exact.ratios import EXACT, BarrenRatios
-from plefka.exact.table_networks import OfTables, families_of
+from plefka.exact.table_networks import TableElimination, families_of
 from plefka.methods.posterior import Posterior
 from plefka.methods.status import CONVERGED
 from plefka.networks.belief import BeliefNetwork
@@ -38,14 +38,14 @@ SHORT, SHORT_IN_ALL = 0.1, 1.0  # seconds for a row, and for all rows, where exa
 MOST_PLANNED = 2**14  # edges times rows that are planned for, there
 
 
-class OfReduced(NamedTuple):
+class ReducedSum(NamedTuple):
     """A sum over what is left of a network when units are summed out by hand."""
 
     reduced: list[tuple[np.ndarray, "Reduction"]]
     seconds: float
 
     @classmethod
-    def of(cls, network: BeliefNetwork, evidence: Evidence, kept: np.ndarray, units: np.ndarray) -> "OfReduced":
+    def of(cls, network: BeliefNetwork, evidence: Evidence, kept: np.ndarray, units: np.ndarray) -> "ReducedSum":
         asked = evidence._replace(wanted=units)
         reduced = list(reductions(EXACT, network, asked, prune=True, keep_barren=False, kept=kept))
         return cls(reduced, sum(planned_sum(part).seconds for _, reduction in reduced for part in reduction.parts))
@@ -56,20 +56,20 @@ class OfReduced(NamedTuple):
         return of_reduction(EXACT, self.reduced, network, asked, dtype).means
 
 
-class OfFamilies(NamedTuple):
+class TableSum(NamedTuple):
     """A sum over tables."""
 
-    tables: OfTables
+    tables: TableElimination
 
     @property
     def seconds(self) -> float:
         return self.tables.seconds
 
     @classmethod
-    def of(cls, network: BeliefNetwork, evidence: Evidence, kept: np.ndarray, units: np.ndarray) -> "OfFamilies":
+    def of(cls, network: BeliefNetwork, evidence: Evidence, kept: np.ndarray, units: np.ndarray) -> "TableSum":
         families = families_of(network)
         assert families is not None
-        return cls(OfTables(families, evidence, units))
+        return cls(TableElimination(families, evidence, units))
 
     def means(self, network: BeliefNetwork, evidence: Evidence, units: np.ndarray, dtype: str) -> np.ndarray:
         """(rows, units)"""
@@ -80,7 +80,7 @@ class BarrenGroup(NamedTuple):
     """Barren units and all units above them, and the sum that gives the means of all of them."""
 
     units: np.ndarray  # (units,)
-    sum: OfReduced | OfFamilies
+    sum: ReducedSum | TableSum
 
     @property
     def seconds(self) -> float:
@@ -154,11 +154,11 @@ def _is_quickly_planned(network: BeliefNetwork, evidence: Evidence) -> bool:
 class TablesInGroups(NamedTuple):
     """A row of evidence of a network of tables: the units above the evidence, and those below it in groups."""
 
-    tables: OfTables
+    tables: TableElimination
     predictions: Predictions
 
     @classmethod
-    def of(cls, tables: OfTables, network: BeliefNetwork, limit: float) -> "TablesInGroups":
+    def of(cls, tables: TableElimination, network: BeliefNetwork, limit: float) -> "TablesInGroups":
         """`tables` of the units above the evidence; the others within so many seconds."""
         units = cast(np.ndarray, tables.units)
         return cls(tables, planned(network, tables.evidence, np.asarray(tables.unseen[0] & ~units), limit))
@@ -168,7 +168,7 @@ class TablesInGroups(NamedTuple):
         return self.tables.row_seconds + self.predictions.row_seconds
 
     @property
-    def dearest(self) -> OfTables:
+    def dearest(self) -> TableElimination:
         """The part that says what was done."""
         return self.tables
 
@@ -199,7 +199,7 @@ class _Planner:
     def __init__(self, network: BeliefNetwork, evidence: Evidence, barren: np.ndarray, limit: float):
         self.network, self.evidence, self.barren, self.left = network, evidence, barren, limit
         self.edges = EdgeList.of(network.storage)
-        self.way = OfReduced if families_of(network) is None else OfFamilies
+        self.way = ReducedSum if families_of(network) is None else TableSum
         self.informed = np.asarray(evidence.informed).T
         self.groups: list[BarrenGroup] = []
         self.covered = np.zeros(len(barren), bool)
@@ -232,7 +232,7 @@ class _Planner:
         """What the evidence takes without any of them."""
         return self._sum(np.zeros(len(self.barren), bool))[1].seconds
 
-    def _sum(self, kept: np.ndarray) -> tuple[np.ndarray, OfReduced | OfFamilies]:
+    def _sum(self, kept: np.ndarray) -> tuple[np.ndarray, ReducedSum | TableSum]:
         """The units (units, rows) that a sum is over in each row, and the sum."""
         summed = relevant(self.edges, kept[:, None] | self.informed)
         units = summed.any(axis=1)

@@ -25,7 +25,7 @@ STEPS_PER_EDGE = 4  # for each edge, at least
 
 
 @dataclass(frozen=True, eq=False)
-class OfQuestion(Elimination):
+class QuestionElimination(Elimination):
     """The rows of a question."""
 
     question: Question
@@ -95,7 +95,7 @@ class StateSum:
     @cached_property
     def elimination(self) -> Any:
         """How rows are eliminated, or why they are not."""
-        return OfQuestion(self.question)
+        return QuestionElimination(self.question)
 
     @cached_property
     def elimination_seconds(self) -> float:

@@ -171,7 +171,7 @@ class StripRun:
 
 
 @dataclass(frozen=True, eq=False)
-class OfStrips:
+class StripElimination:
     """The rows of a question about a Boltzmann machine, one after another."""
 
     question: Question

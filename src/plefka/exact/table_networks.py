@@ -60,7 +60,7 @@ def _of_units(network: BeliefNetwork) -> Iterator[tuple[tuple[int, ...], np.ndar
 
 
 @dataclass(frozen=True, eq=False)
-class OfTables(Elimination):
+class TableElimination(Elimination):
     """Rows of evidence of a network of tables: all its units, barren ones too, or some with all that are above them."""
 
     families: list[Family]
@@ -78,7 +78,7 @@ class OfTables(Elimination):
         return len(self.evidence.rows)
 
     @property
-    def dearest(self) -> "OfTables":
+    def dearest(self) -> "TableElimination":
         """All of it is one part."""
         return self
 

@@ -19,7 +19,7 @@ from plefka.networks.storage import Storage
 from plefka.runtime.precision import is_traced
 
 if TYPE_CHECKING:
-    from plefka.reduction.traced_machines import TracedPairs
+    from plefka.reduction.traced_reductions import TracedPairs
 
 MOST_BITS = 16
 TRACED_AT_ONCE = 2**22  # numbers that are held for several rows; more rows go one after another

@@ -21,9 +21,8 @@ from plefka.exact.exact_answer import in_blocks
 from plefka.exact.exact_method import Exact
 from plefka.exact.planned_sum import planned_sum
 from plefka.exact.state_sum import StateSum
-from plefka.exact.table_networks import OfTables
-from plefka.inference.auto_answers import Chosen, gathered, noted
-from plefka.inference.auto_check import CheckedRow
+from plefka.exact.table_networks import TableElimination
+from plefka.inference.auto_answers import CheckedRow, Chosen, joined_answers, with_note
 from plefka.inference.by_parts import of_reduced, solved
 from plefka.inference.composite_methods import Auto, Conditioned
 from plefka.inference.library import parse_method
@@ -33,15 +32,14 @@ from plefka.methods.posterior import Posterior
 from plefka.methods.status import CONVERGED, IMPOSSIBLE
 from plefka.networks.evidence import Evidence
 from plefka.progress import progress
-from plefka.reduction.question import Question
+from plefka.reduction.question import Part, Question
 from plefka.reduction.recovery import posterior_of_part, reductions
 from plefka.sampling.findings.exact_share import affordable
 from plefka.sampling.sampling_methods import Findings
 
 if TYPE_CHECKING:
     from plefka.networks.network import Network
-    from plefka.reduction.part import Part
-    from plefka.reduction.traced_beliefs import TracedReduction
+    from plefka.reduction.traced_reductions import TracedReduction
 
 FIRST, SECOND = "bethe", "G2"
 MOST_CONDITIONED = 8
@@ -60,16 +58,16 @@ def answer(method: Auto, network: "Network", evidence: Evidence, *, prune: bool,
     """The answers of the methods that were chosen, with a note that says which and why."""
     rows = AutoRows(method, network, evidence, prune, dtype)
     everything = np.arange(len(evidence.rows))
-    found, others = rows.exactly() if method.exact else ([], dict.fromkeys(everything.tolist(), FORBIDDEN))
-    return gathered([*found, *rows.approximately(others)], len(everything))
+    found, others = rows.exact_answers() if method.exact else ([], dict.fromkeys(everything.tolist(), FORBIDDEN))
+    return joined_answers([*found, *rows.approximate_answers(others)], len(everything))
 
 
-def posterior(method: Auto, part: "Part", *, dtype: str) -> Posterior:
-    """The same for a part of a larger computation: exact or belief propagation, without a check."""
+def posterior(method: Auto, part: Part, *, dtype: str) -> Posterior:
+    """The answer for a part of a larger computation: exact or belief propagation, without a check."""
     way = planned_sum(part)
     why, affordable = _exact_cost(method, way, way.row_seconds)
     chosen = parse_method("exact" if method.exact and affordable else FIRST)
-    return noted(chosen.posterior(part, dtype=dtype), chosen, why)
+    return with_note(chosen.posterior(part, dtype=dtype), chosen, why)
 
 
 def traced(method: Auto, reduction: "TracedReduction") -> Posterior:
@@ -79,7 +77,7 @@ def traced(method: Auto, reduction: "TracedReduction") -> Posterior:
     )
 
 
-def _exact_cost(method: Auto, way: StateSum | OfTables, row_seconds: np.ndarray) -> tuple[str, bool]:
+def _exact_cost(method: Auto, way: StateSum | TableElimination, row_seconds: np.ndarray) -> tuple[str, bool]:
     """What exact inference would do, and whether the budget allows it for every row."""
     seconds = float(row_seconds.max(initial=0.0))
     if seconds == np.inf:
@@ -91,7 +89,7 @@ def _exact_cost(method: Auto, way: StateSum | OfTables, row_seconds: np.ndarray)
 
 @dataclass(frozen=True, eq=False)
 class AutoRows:
-    """What was asked of all rows."""
+    """All rows of evidence, and how they are to be answered."""
 
     method: Auto
     network: "Network"
@@ -106,7 +104,7 @@ class AutoRows:
         network = self.network if self.network.stack is None else self.network.take(rows)
         return replace(self, network=network, evidence=self.evidence.take(rows))
 
-    def exactly(self) -> tuple[list[Chosen], dict[int, str]]:
+    def exact_answers(self) -> tuple[list[Chosen], dict[int, str]]:
         """Rows that are affordable, in blocks, and why the others are not."""
         exact, budget, found, others = Exact("exact"), float(self.method.budget), [], {}
         for block in in_blocks(exact, self.network, self.evidence, prune=self.prune, budget=budget):
@@ -117,7 +115,7 @@ class AutoRows:
                 others[int(block.rows[0])] = why
         return found, others
 
-    def approximately(self, others: dict[int, str]) -> Iterator[Chosen]:
+    def approximate_answers(self, others: dict[int, str]) -> Iterator[Chosen]:
         """Rows by findings one after another, and those with the same conditioning together."""
         left: dict[Method, list[int]] = {}
         for row, why in progress(sorted(others.items()), "rows of evidence") if len(others) > 1 else others.items():
@@ -134,16 +132,16 @@ class AutoRows:
         """One method for some rows, or the second order where draws say that it is closer."""
         some = self.take(rows)
         found = solved(first, some.network, some.evidence, prune=self.prune, dtype=self.dtype)
-        judged = [some.judged(found, row) for row in range(len(rows))]
-        doubtful = np.array([row for row, one in enumerate(judged) if one.is_off], int)
-        other = some.take(doubtful)._second(first) if len(doubtful) else None
-        said, better = [f"{reason}{one}" for reason, one in zip(why, judged, strict=True)], []
+        checks = [some.checked_row(found, row) for row in range(len(rows))]
+        doubtful = np.array([row for row, one in enumerate(checks) if one.is_off], int)
+        other = some.take(doubtful)._by_second_order(first) if len(doubtful) else None
+        said, better = [f"{reason}{one}" for reason, one in zip(why, checks, strict=True)], []
         for place, row in enumerate(doubtful.tolist()):
-            new = np.inf if other is None else abs(-other[0].free_energy[place] - judged[row].draws)
-            if other is None or not new < judged[row].off or other[0].status[place] != found.status[row]:
+            new = np.inf if other is None else abs(-other[0].free_energy[place] - checks[row].draws)
+            if other is None or not new < checks[row].off or other[0].status[place] != found.status[row]:
                 said[row] += ", but no better method was found"
                 continue
-            closer = f"is closer to it ({new:.2g} away) than to {first} ({judged[row].off:.2g})"
+            closer = f"is closer to it ({new:.2g} away) than to {first} ({checks[row].off:.2g})"
             said[row] = f"{why[row]}; importance sampling {closer}"
             better.append(place)
         kept = np.setdiff1d(np.arange(len(rows)), doubtful[better])
@@ -153,7 +151,7 @@ class AutoRows:
             reasons = tuple(said[row] for row in doubtful)
             yield Chosen(rows[doubtful], other[0], other[1], reasons).take(np.array(better))
 
-    def _second(self, first: Method) -> tuple[Posterior, Method] | None:
+    def _by_second_order(self, first: Method) -> tuple[Posterior, Method] | None:
         second = replace(first, inner=parse_method(SECOND)) if isinstance(first, Conditioned) else parse_method(SECOND)
         try:
             found = solved(second, self.network, self.evidence, prune=self.prune, dtype=self.dtype)
@@ -161,7 +159,7 @@ class AutoRows:
             return None
         return found, second
 
-    def judged(self, found: Posterior, row: int) -> CheckedRow:
+    def checked_row(self, found: Posterior, row: int) -> CheckedRow:
         """What draws say of one row; its seed does not depend on where the row stands."""
         from plefka.inference.check import check_row
 
@@ -190,7 +188,7 @@ class OneRow:
         return list(reductions(parse_method(FIRST), rows.network, given, prune=rows.prune))
 
     @property
-    def parts(self) -> list["Part"]:
+    def parts(self) -> list[Part]:
         return [part for _, reduction in self.reduced for part in reduction.parts]
 
     @property

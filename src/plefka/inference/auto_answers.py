@@ -1,14 +1,52 @@
-"""From the answers of several methods, each to some rows, to one answer to all rows that says who answered which."""
+"""What `auto` makes of the answers of several methods: what the check of a row says, and one answer to all rows."""
 
 from collections import Counter
-from dataclasses import replace
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from plefka.methods.method import Method
 from plefka.methods.posterior import Posterior
 from plefka.reduction.recovery import concatenated, taken
+
+if TYPE_CHECKING:
+    from plefka.inference.check_verdict import Check
+
+CLOSE_MEANS = 5e-3  # nats that are no reason to look further
+
+
+@dataclass(frozen=True)
+class CheckedRow:
+    """What the check of a row says, as the end of a sentence."""
+
+    check: "Check | None"
+    otherwise: str = ""
+
+    @property
+    def draws(self) -> float:
+        return np.nan if self.check is None else self.check.log_likelihood
+
+    @property
+    def off(self) -> float:
+        """How far ln P(evidence) is from that of the draws; 0 where these say nothing."""
+        if self.check is None or self.check.estimate is None or not self.check.reliable:
+            return 0.0
+        return abs(self.check.estimate - self.check.log_likelihood)
+
+    @property
+    def is_off(self) -> bool:
+        """Whether that is more than chance and a little."""
+        return self.check is not None and self.off > CLOSE_MEANS + 2 * self.check.standard_error
+
+    def __str__(self) -> str:
+        if self.check is None:
+            return self.otherwise
+        if not self.check.reliable:
+            return "; its check could not confirm it, as too few samples carry weight"
+        if not self.is_off:
+            return f"; {self.check.sampler} agrees with it"
+        return f"; {self.check.sampler} differs from it by {self.off:.2g} (+- {self.check.standard_error:.1g})"
 
 
 class Chosen(NamedTuple):
@@ -29,7 +67,7 @@ class Chosen(NamedTuple):
         )
 
 
-def gathered(chosen: list[Chosen], count: int) -> Posterior:
+def joined_answers(chosen: list[Chosen], count: int) -> Posterior:
     """All rows, with a note for each method that answered some of them."""
     order = np.argsort(np.concatenate([each.rows for each in chosen]), kind="stable")
     found = concatenated(
@@ -41,7 +79,7 @@ def gathered(chosen: list[Chosen], count: int) -> Posterior:
     return found._replace(about=replace(found.about, notes=notes, methods=methods))
 
 
-def noted(found: Posterior, chosen: Method, why: str) -> Posterior:
+def with_note(found: Posterior, chosen: Method, why: str) -> Posterior:
     """An answer with a note that says which method it is of, and why."""
     about = found.about
     bound = chosen.is_bound if about.is_bound is None else about.is_bound

@@ -10,7 +10,7 @@ from plefka.methods.method import Method
 from plefka.methods.posterior import Posterior
 from plefka.networks.evidence import Evidence
 from plefka.networks.network import Network
-from plefka.reduction.part import Part
+from plefka.reduction.question import Part
 from plefka.reduction.recovery import of_reduction, reductions
 from plefka.reduction.reduce import Reduction
 

@@ -21,9 +21,9 @@ from plefka.networks.network import Network
 from plefka.runtime.precision import is_traced
 from plefka.runtime.seeds import as_seed
 from plefka.sampling.importance import NUM_SAMPLES
-from plefka.sampling.populations import OfPopulation
+from plefka.sampling.populations import PopulationProposal
 from plefka.sampling.proposals import MOST_NUMBERS, Drawn, Proposal, source_of
-from plefka.sampling.weighing import weighed
+from plefka.sampling.weighted_answer import weighted_answer
 
 if TYPE_CHECKING:
     from plefka.inference.solution import Solution
@@ -98,13 +98,13 @@ def _check(
     if isinstance(network, BeliefNetwork):
         source = source_of(network, given, mixture, rng, without_exact=without_exact)
     else:
-        source = OfPopulation.of(cast(BoltzmannMachine, network), given)
-    asked = _Asked(network, np.asarray(given.rows[0], float), source, make)
-    found = asked.once(num_samples, rng) if num_samples else asked.until_settled(rng)
+        source = PopulationProposal.of(cast(BoltzmannMachine, network), given)
+    row_check = _RowCheck(network, np.asarray(given.rows[0], float), source, make)
+    found = row_check.with_samples(num_samples, rng) if num_samples else row_check.until_decided(rng)
     return found.shifted(offset)
 
 
-class _Asked(NamedTuple):
+class _RowCheck(NamedTuple):
     """A row that is checked: where its draws come from, and what becomes of them."""
 
     network: Network
@@ -112,22 +112,22 @@ class _Asked(NamedTuple):
     source: Proposal
     make: Callable[..., Check]
 
-    def once(self, count: int, rng: np.random.Generator) -> Check:
+    def with_samples(self, count: int, rng: np.random.Generator) -> Check:
         """With so many draws."""
-        return self._judged(self.source.drawn(count, rng), rng)
+        return self._check_of(self.source.drawn(count, rng), rng)
 
-    def until_settled(self, rng: np.random.Generator) -> Check:
+    def until_decided(self, rng: np.random.Generator) -> Check:
         """Twice as many draws each time, as long as they do not decide, and there is room and hope for more."""
         fewest = FEWEST_SAMPLES if self.source.size else NUM_SAMPLES
         drawn = self.source.drawn(int(np.clip(MOST_NUMBERS // max(1, self.source.size), fewest, NUM_SAMPLES)), rng)
-        found, most = self._judged(drawn, rng), self.source.most(drawn)
+        found, most = self._check_of(drawn, rng), self.source.most(drawn)
         while not found.settled and 2 * found.num_samples <= most and found.is_within_reach(most):
             drawn = drawn.joined(self.source.drawn(found.num_samples, rng))
-            found = self._judged(drawn, rng)
+            found = self._check_of(drawn, rng)
         return found
 
-    def _judged(self, drawn: Drawn, rng: np.random.Generator) -> Check:
-        found, count = weighed(self.network, self.row, self.source, drawn, rng), len(drawn.log_weights)
+    def _check_of(self, drawn: Drawn, rng: np.random.Generator) -> Check:
+        found, count = weighted_answer(self.network, self.row, self.source, drawn, rng), len(drawn.log_weights)
         if found is None:
             return self.make(-np.inf, np.inf, self.row, self.row, np.inf, 0.0, count)
         return self.make(*found, count)

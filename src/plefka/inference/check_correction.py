@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from plefka.inference.check_verdict import Check
     from plefka.inference.solution import Solution
     from plefka.methods.posterior import Posterior
-    from plefka.reduction.part import Part
+    from plefka.reduction.question import Part
 
 
 @dataclass(frozen=True)

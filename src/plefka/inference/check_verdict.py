@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from plefka.inference.check_correction import corrected
 from plefka.inference.check_limits import (
     CHANCE,
     DRAWN_ROUNDING,
@@ -19,7 +20,8 @@ from plefka.inference.check_limits import (
     USABLE,
     rounding,
 )
-from plefka.inference.check_sentences import verdict_of
+from plefka.inference.check_text import check_table, verdict_of
+from plefka.inference.solution_html import check_html
 
 if TYPE_CHECKING:
     from plefka.inference.solution import Solution
@@ -78,18 +80,14 @@ class Check:
         return f"<Check: {word}, {self.quantity} {self.log_likelihood:.6g} +- {self.standard_error:.2g}>"
 
     def __str__(self) -> str:
-        from plefka.inference.check_differences import check_table
-
         return check_table(self)
 
     def _repr_html_(self) -> str:
         """A table for notebooks: the verdict, and the units that differ most."""
-        from plefka.inference.solution_html import check_html
-
         return check_html(self)
 
     def shifted(self, by: float) -> "Check":
-        """The same with a constant added to every log-likelihood."""
+        """The check with a constant added to every log-likelihood."""
         estimate = None if self.estimate is None else self.estimate + by
         return replace(self, log_likelihood=self.log_likelihood + by, estimate=estimate) if by else self
 
@@ -228,6 +226,4 @@ class Check:
 
         An exact solution that the draws do not contradict stays as it is. Draws that are not reliable are refused.
         """
-        from plefka.inference.check_correction import corrected
-
         return corrected(self)

@@ -16,15 +16,14 @@ import numpy as np
 from plefka.inference.composite_methods import Conditioned
 from plefka.inference.library import parse_method
 from plefka.mean_field import minimisation
-from plefka.mean_field.of_model import functional_of
+from plefka.mean_field.scheme_by_kind import functional_of
 from plefka.mean_field.schemes import MeanField
 from plefka.methods.method import does_not_apply, posterior_of
 from plefka.methods.posterior import About, Posterior, normalised
 from plefka.methods.status import CONVERGED, IMPOSSIBLE, NOT_FINITE, WITHOUT_LEAK
 from plefka.networks.fields import bits
-from plefka.reduction.machine_reduction import settled
-from plefka.reduction.part import Part
-from plefka.reduction.question import PairModel, Question
+from plefka.reduction.machine_reduction import answer_without_free_units
+from plefka.reduction.question import PairModel, Part, Question
 from plefka.reduction.recovery import exact_rows
 from plefka.reduction.reduce import Reduction, reduce_question
 from plefka.runtime.programs import Program
@@ -189,7 +188,7 @@ def solve_again(solve: Callable[[Part], Posterior], part: Part, question: Questi
     """A method on a question of which more is known: reduce, solve, recover."""
     reduction = reduce_question(question, needs_slope=part.needs_slope)
     (smaller,) = reduction.parts
-    found = settled(smaller.question) or solve(smaller)
+    found = answer_without_free_units(smaller.question) or solve(smaller)
     if found.about.contributions is not None:
         wide = np.nan_to_num(np.where(question.free, reduction.spread(found.about.contributions), 0))
         found = found._replace(about=replace(found.about, contributions=wide))

@@ -48,7 +48,7 @@ class Contradiction:
         return f"the observations {named} cannot {which} be true{'' if self.is_minimal else PERHAPS_FEWER}"
 
 
-def named(solution: "Solution") -> "Solution":
+def with_contradiction(solution: "Solution") -> "Solution":
     """The solution of a single row with a note that names the contradiction, where the evidence is impossible."""
     if np.atleast_1d(solution.status).tolist() != [Status.IMPOSSIBLE] or solution.network.stack is not None:
         return solution
@@ -78,7 +78,7 @@ def sentence(network: BeliefNetwork, row: np.ndarray) -> str:
 
 def contradiction(network: BeliefNetwork, row: np.ndarray) -> Contradiction | None:
     """Observations of a row, as few as can be found, that are impossible; None where that is not seen."""
-    test, units = _Test(network, row), np.flatnonzero(~np.isnan(row))
+    test, units = _ImpossibilityTest(network, row), np.flatnonzero(~np.isnan(row))
     if test.by_unit(units):
         units = _smallest(units, lambda some: test.by_unit(some) is True)
     elif not test(units):
@@ -115,7 +115,7 @@ def _shortest(is_impossible: Callable[[int], bool], high: int) -> int:
     return high
 
 
-class _Test:
+class _ImpossibilityTest:
     """Whether observations are impossible: by what units rule out, then by exact inference while there is time."""
 
     def __init__(self, network: BeliefNetwork, row: np.ndarray):
@@ -132,21 +132,21 @@ class _Test:
         key = np.sort(units).tobytes()
         if key not in self._known:
             found = self.by_unit(units)
-            self._known[key] = self._exactly(units) if found is None else found
+            self._known[key] = self._by_exact_inference(units) if found is None else found
         return self._known[key]
 
     def is_minimal(self, units: np.ndarray) -> bool:
         """Whether observations are known to be possible without any one of them."""
         return all(self(np.delete(units, k)) is False for k in range(len(units)))
 
-    def _exactly(self, units: np.ndarray) -> bool | None:
+    def _by_exact_inference(self, units: np.ndarray) -> bool | None:
         start = time.perf_counter()
         try:
-            return self._looked_at(units)
+            return self._has_probability_zero(units)
         finally:
             self.seconds -= time.perf_counter() - start
 
-    def _looked_at(self, units: np.ndarray) -> bool | None:
+    def _has_probability_zero(self, units: np.ndarray) -> bool | None:
         if self.seconds < 0:
             return None
         row = np.full((1, self.network.size), np.nan)

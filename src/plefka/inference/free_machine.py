@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from plefka.inference.solution import Solution
 
 
-class Free(NamedTuple):
+class FreePartition(NamedTuple):
     """ln Z of a machine of which nothing is observed, or of each of a stack, and whether it is exact."""
 
     log_partition: Any
@@ -45,21 +45,21 @@ def log_partition_of_free(machine: Network, method: Method, *, prune: bool) -> A
     return _free_of(machine, method, prune=prune).log_partition
 
 
-def _free(solution: "Solution") -> Free:
+def _free(solution: "Solution") -> FreePartition:
     return _free_of(solution.network, solution.method, prune=solution.prune)
 
 
-def _free_of(machine: Network, method: Method, *, prune: bool) -> Free:
+def _free_of(machine: Network, method: Method, *, prune: bool) -> FreePartition:
     if is_traced(machine):  # its numbers must not outlive their trace
         return _computed(machine, method, prune)
     return cached_for(machine, (log_partition_of_free, method, prune), lambda: _computed(machine, method, prune))
 
 
-def _computed(machine: Network, method: Method, prune: bool) -> Free:
+def _computed(machine: Network, method: Method, prune: bool) -> FreePartition:
     nothing = Evidence(np.full((machine.stack or 1, machine.size), np.nan), batched=machine.stack is not None)
     found = supplied(INFER)(machine, nothing, method, prune=prune, throw=machine.stack is None)
     is_exact = found.codes.log_partition == EXACT
     if is_traced(machine):
-        return Free(jnp.where(cast(Any, found.status) == CONVERGED, found.log_partition, jnp.nan), is_exact)
+        return FreePartition(jnp.where(cast(Any, found.status) == CONVERGED, found.log_partition, jnp.nan), is_exact)
     log_partition = np.where(found.converged, found.log_partition, np.nan) if found.is_batch else found.log_partition
-    return Free(log_partition, is_exact)
+    return FreePartition(log_partition, is_exact)

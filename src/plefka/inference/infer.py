@@ -10,6 +10,7 @@ import numpy as np
 from plefka.errors import InvalidInput
 from plefka.inference.batched_types import Statuses
 from plefka.inference.by_parts import answer_of
+from plefka.inference.contradictions import with_contradiction
 from plefka.inference.library import parse_method
 from plefka.inference.solution import Codes, InferenceFailed, Solution
 from plefka.methods.method import Method, does_not_apply
@@ -73,21 +74,12 @@ def infer(
     solution = _solution(network, given, method, found, prune, traced)
     if traced:
         return solution
-    solution = _with_reasons(solution)
+    solution = with_contradiction(solution)
     if throw and not given.batched and solution.status is not Status.CONVERGED:
         raise InferenceFailed(solution)
     if check is not False:
         return replace(solution, checked=solution.check(seed=0 if check is True else check))
     return solution
-
-
-def _with_reasons(solution: Solution) -> Solution:
-    """Of a single row that is impossible, which observations contradict each other."""
-    if not np.any(np.atleast_1d(solution.status) == Status.IMPOSSIBLE):
-        return solution
-    from plefka.inference.contradictions import named  # only where something is wrong
-
-    return named(solution)
 
 
 def _inside_a_trace(method: Method, network: Network, given: Evidence, prune: bool) -> Posterior:
@@ -102,12 +94,13 @@ def _inside_a_trace(method: Method, network: Network, given: Evidence, prune: bo
     return found._replace(means=means - above, free_energy=found.free_energy - reduction.constant)
 
 
-def _first(by_row: Any) -> Any:
+def _single(by_row: Any) -> Any:
+    """The first of an array with one for each row, a plain number where it is one."""
     found = None if by_row is None else by_row[0]
     return found.item() if isinstance(found, np.floating) else found
 
 
-def _stated(method: Method, about: About, given: Evidence) -> About:
+def _with_accuracies(method: Method, about: About, given: Evidence) -> About:
     """What an answer that did not come by reduction and recovery says of itself: an estimate, unless it says more."""
     exact = np.zeros(len(given.rows), bool) if about.exact_rows is None else about.exact_rows()
     bound = method.is_bound if about.is_bound is None else about.is_bound
@@ -119,7 +112,7 @@ def _codes(method: Method, about: About, given: Evidence, traced: bool) -> Codes
     """What ln P and the means are; inside a trace, what is known without looking at numbers."""
     observed = given.rows == given.rows
     if not traced and about.accuracy is None:
-        about = _stated(method, about, given)
+        about = _with_accuracies(method, about, given)
     if not traced:
         means = np.where(observed, OBSERVED, about.means_accuracy)
         return Codes(about.accuracy, means) if given.batched else Codes(about.accuracy[0], means[0])
@@ -146,7 +139,7 @@ def _solution(
         num_restarts=getattr(method, "restarts", 0), num_cycles=cycles, method=method,
         names=network.names, observed=observed, notes=about.notes,
         network=network, evidence=given, prune=prune, proposals=about.proposals or (),
-        codes=_codes(method, about, given, traced), predicted=about.predicted if by_row else _first(about.predicted),
-        standard_error=error if by_row else _first(error), means_error=errors if by_row else _first(errors),
+        codes=_codes(method, about, given, traced), predicted=about.predicted if by_row else _single(about.predicted),
+        standard_error=error if by_row else _single(error), means_error=errors if by_row else _single(errors),
         methods=about.methods or (method,) * len(given.rows),
     )  # fmt: skip

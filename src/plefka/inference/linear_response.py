@@ -13,21 +13,25 @@ import numpy as np
 
 from plefka.errors import InvalidInput
 from plefka.mean_field.functionals import FUNCTIONALS
-from plefka.mean_field.minimisation import Objective
+from plefka.mean_field.minimisation import Objective, scheme
+from plefka.mean_field.scheme_by_kind import better_at_first_order, functional_of, solved_by
 from plefka.mean_field.schemes import MeanField
 from plefka.methods.method import does_not_apply
+from plefka.networks.belief import BeliefNetwork
 from plefka.networks.edge_list import EdgeList
 from plefka.networks.evidence import Evidence
 from plefka.networks.propagation import fixed_point_along_edges
 from plefka.reduction.barren_means import predict_traced
 from plefka.reduction.belief_reduction import masked
+from plefka.reduction.question import Question
 from plefka.reduction.reduce import reduce, reduce_traced
 from plefka.reduction.summing import relevant
-from plefka.reduction.traced_beliefs import TracedReduction
+from plefka.reduction.traced_reductions import TracedReduction
 from plefka.runtime.late_binding import INFER, supplied
 from plefka.runtime.precision import is_traced
 from plefka.runtime.programs import Program
-from plefka.solvers.implicit import differentiable
+from plefka.solvers.functional import Functional
+from plefka.solvers.implicit import differentiable, response
 
 if TYPE_CHECKING:
     from plefka.inference.solution import Solution
@@ -60,16 +64,14 @@ def _responses(solution: "Solution", directions: np.ndarray) -> np.ndarray:
     own beside that, as much as it takes for a variance of u (1 - u).
     """
     if not solution.network.is_normalised:
-        from plefka.inference.machine_response import responses
-
-        return responses(solution, _method(solution), directions)
+        return _machine_responses(solution, directions)
     network, means = solution.network, _means(solution)
     tilt = np.zeros(means.shape) if solution.evidence.tilt is None else solution.evidence.tilt[0]
     u = np.clip(means, CLIP, 1 - CLIP)
     theta = np.log(u) - np.log1p(-u)
-    objective = _objective(solution)
-    barren = _barren(solution)
-    storage = objective.prepared(_question(solution)).storage
+    question, barren = _question(solution), _barren(solution)
+    objective = Objective(FUNCTIONALS[_method(solution).solved_by].fitted(question))
+    storage = objective.prepared(question).storage
 
     asked = np.flatnonzero(_with_ancestors(network, np.asarray(directions.any(axis=0))) & barren)
     count = max(len(directions), len(asked))  # of directions, so that one program serves both calls
@@ -117,10 +119,6 @@ def _question(solution: "Solution") -> Any:
     return masked(solution.network.storage, reduction.given, reduction.left)
 
 
-def _objective(solution: "Solution") -> Objective:
-    return Objective(FUNCTIONALS[_method(solution).solved_by].fitted(_question(solution)))
-
-
 def _barren(solution: "Solution") -> np.ndarray:
     """The units of which the evidence says nothing."""
     informed = np.asarray(solution.evidence.informed[0])
@@ -135,8 +133,6 @@ def _responses_of(
     storage, bias, activation, rows, tilt, theta, directions, own, *, objective: Objective, prune, has_barren
 ):
     """C z for every direction z, where `own` is D; and L' z, what z receives of the own variation of a unit."""
-    from plefka.networks.belief import BeliefNetwork
-
     network = BeliefNetwork(storage, bias, activation)
     functional = objective.minimised
 
@@ -164,20 +160,20 @@ def _responses_of(
     question = opened(reduced(tilt))
 
     def along(change):
-        return _handed_on(question, functional.chance, u[:, None], change)
+        return _propagated_changes(question, functional.chance, u[:, None], change)
 
-    def response(z):
+    def response_to(z):
         received = jax.vjp(along, jnp.zeros((len(u), 1), u.dtype))[1](z[:, None])[0]
         change = jnp.where(question.barren, own[:, None] * received, backwards(z)[0][:, None])
         return along(change)[:, 0], received[:, 0]
 
-    return jax.lax.map(response, directions)
+    return jax.lax.map(response_to, directions)
 
 
 _products = Program(_responses_of)
 
 
-def _handed_on(question, chance, u, change):
+def _propagated_changes(question, chance, u, change):
     """The change of all means, along the arrows: of barren units their own, and what follows from their parents'."""
 
     def once(arguments, changes):
@@ -186,3 +182,43 @@ def _handed_on(question, chance, u, change):
         return change + jnp.where(question.barren, following, 0.0)
 
     return fixed_point_along_edges(once, (question, u, change), change)
+
+
+# ---- Boltzmann machines ----------------------------------------------------------------------------------------------
+
+
+def _machine_responses(solution: "Solution", directions: np.ndarray) -> np.ndarray:
+    """cov(S, sum_j z_j S_j) for every row z of the directions; S counts as 0 and 1."""
+    method = _method(solution)
+    reduction = reduce(solution.network, solution.evidence, prune=solution.prune)
+    (part,) = reduction.parts
+    question, model = part.question, part.question.model
+    means, name = np.nan_to_num(solution.means), solved_by(model, method)
+    if name == method.name and better_at_first_order(method, question, part.narrowed(means[:, None])).any():
+        name = "G1"
+    if name != method.name:
+        means = supplied(INFER)(
+            solution.network, solution.evidence, name, prune=solution.prune, throw=False
+        ).means.reshape(-1)
+    variances = np.where(solution.observed, 0.0, means * (1 - means))
+    found = directions * variances  # of units that are coupled to nobody
+    if question.free.any():
+        functional = functional_of(model, scheme(name)).fitted(question)
+        question = Objective(functional).prepared(question)
+        here, units = question.free[:, 0], part.units
+        z = np.zeros((len(directions), question.size))
+        z[:, here] = directions[:, units[here]]
+        u = np.where(question.free, part.narrowed(means[:, None]), question.values)
+        work = question.storage.num_edges * len(directions)
+        found[:, units[here]] = _machine_products(question, u, z, functional=functional, work=work)[:, here]
+    return found
+
+
+def _machine_products_of(question: Question, u, directions, *, functional: Functional):
+    opened = question.opened(functional.powers(question.model.activation))
+    hessian = functional.hessian(opened, u)
+    root = jnp.sqrt(jnp.where(opened.free, u * (1 - u), 0.0))
+    return jax.lax.map(lambda z: (root * response(hessian, opened, u, root * z[:, None]))[:, 0], directions)
+
+
+_machine_products = Program(_machine_products_of)

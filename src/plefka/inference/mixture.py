@@ -16,14 +16,13 @@ from plefka.inference.conditioned import contributions_of, first_order, held, so
 from plefka.inference.library import parse_method
 from plefka.mean_field.minimisation import Minimum, scheme, slopes_at
 from plefka.mean_field.mixture_direction import mixture_evaluator
-from plefka.mean_field.of_model import functional_of
+from plefka.mean_field.scheme_by_kind import functional_of
 from plefka.mean_field.schemes import MeanField
 from plefka.mean_field.smoothing import Variables, started, unstacked
 from plefka.methods.posterior import About, Posterior, normalised
 from plefka.methods.status import CONVERGED, IMPOSSIBLE, NOT_FINITE
 from plefka.networks.activations import numpy_sigmoid
-from plefka.reduction.part import Part
-from plefka.reduction.question import Question
+from plefka.reduction.question import Part, Question
 from plefka.solvers.functional import Functional
 from plefka.solvers.loop import Search, descend, limits, start
 from plefka.solvers.policies import POLICIES
@@ -56,11 +55,11 @@ def posterior(method: Mixture, part: Part, *, dtype: str) -> Posterior:
         whole = whole._replace(about=replace(whole.about, contributions=contributions))
         tree, status = _split(partial(_held, part, dtype), whole, question, method.components)
         found, optimised = _optimise(method, question, tree, dtype)
-        others = [_Other(-np.logaddexp.reduce(tree.log_weight, axis=0), tree, status)]
+        others = [_OtherMixture(-np.logaddexp.reduce(tree.log_weight, axis=0), tree, status)]
     else:
         found, optimised = _optimise(method, question, _drawn(method, question), dtype)
         others = []
-    others.append(_Other(whole.free_energy, _filled(single, method.components), whole.status))
+    others.append(_OtherMixture(whole.free_energy, _filled(single, method.components), whole.status))
     best = _best(found, optimised, whole, others)
     if not part.needs_slope:
         return best
@@ -91,7 +90,7 @@ def _about(first: About, components: Components) -> About:
 
 
 def _filled(single: Components, count: int) -> Components:
-    """The same mixture, with components that have no weight behind."""
+    """The single component, followed by components without weight, `count` in all."""
     log_weight = np.full((count, single.means.shape[2]), -np.inf)
     log_weight[0] = 0.0
     return Components(log_weight, np.repeat(single.means, count, axis=0))
@@ -107,7 +106,7 @@ def _drawn(method: Mixture, question: Question) -> Components:
 # ---- the start -------------------------------------------------------------------------------------------------------
 
 
-class _Other(NamedTuple):
+class _OtherMixture(NamedTuple):
     """A mixture that was not optimised as such."""
 
     free_energy: np.ndarray  # (rows,)
@@ -181,9 +180,13 @@ def _optimise(method: Mixture, question: Question, first: Components, dtype: str
     row_work = count * (functional.row_work(question.size, storage.num_edges, 0) + count * question.size)
     criteria = Criteria(float(method.tol), method.max_steps)
     found = in_rounds(
-        Mixing(functional, count), question, lambda rows: start(policy, variables[:, rows].astype(dtype)), criteria,
-        row_work=row_work, dtype=dtype,
-    )  # fmt: skip
+        MixtureIteration(functional, count),
+        question,
+        lambda rows: start(policy, variables[:, rows].astype(dtype)),
+        criteria,
+        row_work=row_work,
+        dtype=dtype,
+    )
     found = Minimum(*found)
     at: Variables = unstacked(found.theta, count)
     means = np.repeat(question.values[None], count, axis=0)
@@ -191,7 +194,7 @@ def _optimise(method: Mixture, question: Question, first: Components, dtype: str
     return found, Components(at.phi - np.logaddexp.reduce(at.phi, axis=0), means)
 
 
-class Mixing(Iteration):
+class MixtureIteration(Iteration):
     """Downhill on the free energy of a mixture."""
 
     functional: Functional
@@ -208,7 +211,7 @@ class Mixing(Iteration):
         return Minimum.of(state, POLICIES["monotone"])
 
 
-def _best(found: Minimum, optimised: Components, whole: Posterior, others: list[_Other]) -> Posterior:
+def _best(found: Minimum, optimised: Components, whole: Posterior, others: list[_OtherMixture]) -> Posterior:
     """Row by row the mixture with the lowest free energy."""
     G = np.stack([found.G, *(other.free_energy for other in others)])
     G = np.where(np.isfinite(G), G, np.inf)

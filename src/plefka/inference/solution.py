@@ -8,6 +8,11 @@ import numpy as np
 
 from plefka.errors import InvalidInput, PlefkaError
 from plefka.inference.batched_types import Checks, Counts, Flags, NumberByRow, Statuses
+from plefka.inference.ranking import ranking
+from plefka.inference.solution_html import solution_html
+from plefka.inference.solution_rows import row_of_batch
+from plefka.inference.solution_tables import as_dict, as_json, frame, of_unit
+from plefka.inference.solution_text import solution_table
 from plefka.methods.posterior import ACCURACIES, ESTIMATE, EXACT, LOWER_BOUND, OBSERVED, Accuracy
 from plefka.methods.status import Status
 
@@ -202,9 +207,7 @@ class Solution:
 
     def row(self, number: int) -> "Solution":
         """One row of a batch as a solution of its own; a single row is itself."""
-        from plefka.inference.solution_rows import one_row
-
-        return one_row(self, number)
+        return row_of_batch(self, number)
 
     @property
     def converged(self) -> Flags:
@@ -267,8 +270,6 @@ class Solution:
         >>> 0 < solution["clogged_screen"] < 1
         True
         """
-        from plefka.inference.solution_tables import of_unit
-
         return of_unit(self, self.network.index(unit))
 
     def __iter__(self) -> Iterator[str]:
@@ -287,8 +288,6 @@ class Solution:
         >>> json.dumps(pf.infer(net).marginals())
         '{"coin": 0.5}'
         """
-        from plefka.inference.solution_tables import of_unit
-
         return {name: of_unit(self, unit) for unit, name in enumerate(self.names)}
 
     def ranking(self, top: int | None = 10, *, units: str | Sequence[str | int] = "causes") -> list:
@@ -307,8 +306,6 @@ class Solution:
         >>> [name for name, probability in pf.infer(net).ranking(units="all")]
         ['fever', 'flu']
         """
-        from plefka.inference.ranking import ranking
-
         return ranking(self, top, units)
 
     def to_frame(self, *, wide: bool = False) -> "pandas.DataFrame":
@@ -328,8 +325,6 @@ class Solution:
         >>> list(pf.infer(net, [{}, {"fever": 1}]).to_frame(wide=True).columns)
         ['row', 'status', 'log_likelihood', 'accuracy', 'estimates', 'flu', 'fever']
         """
-        from plefka.inference.solution_tables import frame
-
         return frame(self, wide=wide)
 
     def to_dict(self) -> dict[str, Any]:
@@ -342,8 +337,6 @@ class Solution:
         >>> pf.infer(net, method="exact").to_dict()["means"]
         {'coin': 0.5}
         """
-        from plefka.inference.solution_tables import as_dict
-
         return as_dict(self)
 
     def to_json(self, indent: int | None = None) -> str:
@@ -357,8 +350,6 @@ class Solution:
         >>> json.loads(solution.to_json()) == solution.to_dict()
         True
         """
-        from plefka.inference.solution_tables import as_json
-
         return as_json(self.to_dict(), indent)
 
     def draws(self, most: int = 1000) -> "Draws":
@@ -387,14 +378,10 @@ class Solution:
         return f"<Solution by {self.method}: {name} {self.log_partition:.6g}, {self.status.name.lower()}>"
 
     def __str__(self) -> str:
-        from plefka.inference.solution_text import solution_table
-
         return solution_table(self)
 
     def _repr_html_(self) -> str:
         """A table for notebooks: the answer, and the most probable hidden units."""
-        from plefka.inference.solution_html import solution_html
-
         return solution_html(self)
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from plefka.inference.check_differences import DIFFERENCE_COLUMNS, differences
+from plefka.inference.check_text import DIFFERENCE_COLUMNS, differences
 from plefka.inference.ranking import ranked
 from plefka.inference.solution_tables import checks_of
 from plefka.inference.solution_text import LEGEND, accuracies, doubts, marked, method_and_kind, quantity_of, status_word

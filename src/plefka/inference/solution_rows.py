@@ -15,7 +15,7 @@ BY_ROW = ("means", "log_partition", "status", "num_steps", "residual", "num_cycl
           "standard_error", "means_error", "predicted")  # fmt: skip
 
 
-def one_row(solution: "Solution", number: int) -> "Solution":
+def row_of_batch(solution: "Solution", number: int) -> "Solution":
     """A single row is itself; of a batch, all that it says of one row."""
     if not -solution.num_rows <= number < solution.num_rows:
         raise InvalidInput(f"row must be a number from 0 to {solution.num_rows - 1}; got {number}.")

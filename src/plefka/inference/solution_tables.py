@@ -8,8 +8,10 @@ import numpy as np
 
 from plefka.errors import InvalidInput
 from plefka.inference.batched_types import NumberByRow
+from plefka.inference.log_odds import log_odds
 from plefka.inference.solution_text import accuracies, kind_of, status_word
 from plefka.methods.posterior import ESTIMATE, OBSERVED
+from plefka.runtime import extras
 
 if TYPE_CHECKING:
     import pandas
@@ -46,15 +48,12 @@ def of_unit(solution: "Solution", unit: int) -> NumberByRow:
 
 def frame(solution: "Solution", *, wide: bool) -> "pandas.DataFrame":
     """See `Solution.to_frame`."""
-    from plefka.runtime.extras import pandas
-
-    return pandas("a DataFrame of a solution").DataFrame(_wide(solution) if wide else _long(solution))
+    return extras.pandas("a DataFrame of a solution").DataFrame(_wide(solution) if wide else _long(solution))
 
 
 def _long(solution: "Solution") -> dict[str, Any]:
     """One row for each unit, of every row of evidence."""
-    from plefka.inference.log_odds import log_odds
-    from plefka.networks.descriptions import kinds_of
+    from plefka.networks.descriptions import kinds_of  # networks load JAX
 
     means, observed = np.atleast_2d(solution.means), np.atleast_2d(solution.observed)
     count, size = means.shape

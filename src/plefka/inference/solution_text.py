@@ -85,7 +85,7 @@ def _single_table(solution: "Solution") -> str:
     accuracy = dict(zip(solution.names, solution.accuracy, strict=True))
     hidden = [
         (f"{name}={states[name][1]}" if states else name, f"{mean:.6f}", str(accuracy[name]))
-        for name, mean in _all_hidden(solution)
+        for name, mean in solution.ranking(None, units="all")
     ]
     shown = hidden[:PRINTED_ROWS]
     observed = [
@@ -100,10 +100,6 @@ def _single_table(solution: "Solution") -> str:
     if len(hidden) > len(shown):
         lines.append(f"... and {len(hidden) - len(shown):,} more")
     return "\n".join(lines)
-
-
-def _all_hidden(solution: "Solution") -> list[tuple[str, float]]:
-    return solution.ranking(None, units="all")
 
 
 def _states(solution: "Solution") -> dict[str, tuple[str, str]]:

@@ -20,14 +20,14 @@ from plefka.learning.pair_moments import outer
 from plefka.learning.patterns import Patterns
 from plefka.networks.activations import numpy_sigmoid
 from plefka.networks.evidence import Evidence
-from plefka.reduction.machine_reduction import settled
+from plefka.reduction.machine_reduction import answer_without_free_units
+from plefka.reduction.question import Part
 from plefka.reduction.reduce import reduce
 from plefka.sampling.coupling_chains import PairSampler, PairTarget, colours
 
 if TYPE_CHECKING:
     from plefka.learning.fitting import LearningRun
     from plefka.networks.boltzmann import BoltzmannMachine
-    from plefka.reduction.part import Part
 
 MOST_STATES = 2**25  # of hidden units of all rows, that are kept from epoch to epoch
 FREE, CLAMPED = range(2)  # tell the random numbers of one step apart
@@ -89,12 +89,12 @@ class ByChains(Gradients):
         numbers, evidence, c = rows
         reduction = reduce(machine, Evidence(evidence, batched=True))
         (part,) = reduction.parts
-        found = settled(part.question)
+        found = answer_without_free_units(part.question)
         U = self._row_chains(number, part, numbers, when) if found is None else found.means
         u = reduction.restored(part, U, None)[0]
         return (u @ c, outer(machine.storage, u * c, u)), float(c.sum())
 
-    def _row_chains(self, number: int, part: "Part", numbers: np.ndarray, when: When) -> np.ndarray:
+    def _row_chains(self, number: int, part: Part, numbers: np.ndarray, when: When) -> np.ndarray:
         """(units of the question, rows) after sweeps of a chain for each row, from where the last epoch left it."""
         kept, latent = self.memory[1][number], self.run.data.latent
         rng = np.random.default_rng([self.seed, number, *when, CLAMPED])
@@ -111,7 +111,7 @@ class ByChains(Gradients):
             kept[numbers] = some
         return U[:, :, 0]
 
-    def _swept(self, part: "Part", S: np.ndarray, key: tuple) -> tuple[np.ndarray, np.ndarray]:
+    def _swept(self, part: Part, S: np.ndarray, key: tuple) -> tuple[np.ndarray, np.ndarray]:
         """States (units of the question, rows, columns) after sweeps; before them, with chances for the last colour."""
         target = PairTarget(part.question)
         if not target.size:  # no unit is coupled to another
@@ -158,7 +158,7 @@ def _colours(storage: Any) -> np.ndarray:
     return found
 
 
-def _widened(part: "Part", units: np.ndarray, z: np.ndarray) -> np.ndarray:
+def _widened(part: Part, units: np.ndarray, z: np.ndarray) -> np.ndarray:
     out = np.zeros((part.question.size, *z.shape[1:]))
     out[units] = z
     return out

@@ -17,22 +17,21 @@ import numpy as np
 
 from plefka.exact.exact_method import Exact
 from plefka.exact.log_factors import grouped
-from plefka.exact.machine_sums import OfPairs, of_states
-from plefka.mean_field.of_model import beyond_reach, solved_by
+from plefka.exact.machine_sums import PairElimination, state_moments
+from plefka.mean_field.scheme_by_kind import better_at_first_order, solved_by
 from plefka.mean_field.schemes import MeanField
 from plefka.messages.bethe_method import Bethe
 from plefka.methods.method import Method, does_not_apply
 from plefka.methods.status import CONVERGED, OUT_OF_STEPS
 from plefka.networks.evidence import Evidence
-from plefka.reduction.machine_reduction import ReducedPairs, settled
+from plefka.reduction.machine_reduction import ReducedPairs, answer_without_free_units
+from plefka.reduction.question import Part, Question
 from plefka.reduction.recovery import exact_rows, reductions
 
 if TYPE_CHECKING:
     from plefka.methods.posterior import Posterior
     from plefka.networks.boltzmann import BoltzmannMachine
     from plefka.networks.storage import Storage
-    from plefka.reduction.part import Part
-    from plefka.reduction.question import Question
 
 LINEAR_RESPONSE = ("G1", "G2")
 MOST_PAIRED = 2048  # of a question whose Hessian is inverted
@@ -80,10 +79,10 @@ def moments(machine: "BoltzmannMachine", rows: np.ndarray, weights: np.ndarray, 
 
 def _of_chunk(machine: "BoltzmannMachine", reduction: Any, weights: np.ndarray, method: Method) -> Moments:
     (part,) = reduction.parts
-    found = settled(part.question)
+    found = answer_without_free_units(part.question)
     states = None
     if found is None:
-        states = of_states(part) if isinstance(method, Exact) else None
+        states = state_moments(part) if isinstance(method, Exact) else None
         found = method.posterior(part, dtype="float64") if states is None else states.posterior
     usable = ((found.status == CONVERGED) | (found.status == OUT_OF_STEPS)) & np.isfinite(found.free_energy)
     c = np.where(usable, weights, 0.0)
@@ -117,14 +116,14 @@ class Solved:
 
     storage: "Storage"
     reduction: ReducedPairs
-    part: "Part"
+    part: Part
     found: "Posterior"
     method: Method
     means: np.ndarray  # (units, rows), 0 in rows that do not count
     weights: np.ndarray  # (rows,)
 
     @property
-    def question(self) -> "Question":
+    def question(self) -> Question:
         return self.part.question
 
     def spread(self, K: np.ndarray) -> Any:
@@ -158,7 +157,7 @@ def _hessians(solved: Solved) -> np.ndarray:
     question, method = solved.question, solved.method
     kinds = np.full(question.num_rows, method.name, object)
     if isinstance(method, MeanField):
-        at_first = beyond_reach(method, question, solved.found.means)
+        at_first = better_at_first_order(method, question, solved.found.means)
         kinds[at_first | (solved_by(question.model, method) == "G1")] = "G1"
     return kinds
 
@@ -217,7 +216,7 @@ def past_its_turn(machine: "BoltzmannMachine", means: np.ndarray, gradient: Any)
     return jax.tree.map(stops, machine.storage.parameters, *products, gradient)
 
 
-def question_matrix(question: "Question") -> np.ndarray:
+def question_matrix(question: Question) -> np.ndarray:
     """The symmetric couplings of a question of one machine."""
     child, parent, weight = question.storage.edge_list()
     W = np.zeros((question.size,) * 2)
@@ -261,7 +260,7 @@ def both_on(w: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
 def _by_elimination(solved: Solved) -> Any:
     """Of tables that are joined unit by unit, each of which has the two units of a coupling."""
     question, c, u = solved.question, solved.weights, solved.found.means
-    elimination, K = OfPairs(question), np.zeros((question.size,) * 2)
+    elimination, K = PairElimination(question), np.zeros((question.size,) * 2)
     if elimination.refusal:
         raise does_not_apply(solved.method, "products of units are summed over too many states", "bethe")
     for rows, child, parent, found in elimination.pairs():

@@ -7,7 +7,7 @@ import numpy as np
 
 from plefka.errors import InvalidInput
 from plefka.mean_field.minimisation import Objective, check
-from plefka.mean_field.of_model import functional_of
+from plefka.mean_field.scheme_by_kind import functional_of
 from plefka.mean_field.schemes import MeanField
 from plefka.methods.method import Method, does_not_apply
 from plefka.methods.registry import parse_method
@@ -93,7 +93,7 @@ def _traced(method: MeanField, network: Network, evidence: Evidence, u, prune: b
     reduction = reduce_traced(network, evidence, prune=prune)
     functional = functional_of(reduction.question.model, method).fitted(reduction.question)
     question = Objective(functional).prepared(reduction.question)
-    means = jnp.where(question.free, reduction.settled(u.T), question.values)
+    means = jnp.where(question.free, reduction.with_exact_means(u.T), question.values)
     G = _evaluate(question, means, functional=functional)
     missing = functional.units_without_leak(question, means)
     return (G if missing is None else jnp.where(missing.any(0), jnp.inf, G)) - reduction.constant

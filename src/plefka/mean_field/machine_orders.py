@@ -62,7 +62,7 @@ def solved_by(method: "MeanField") -> str:
     return "G1" if getattr(method, "solve", None) is False else method.name
 
 
-def beyond_reach(method: "MeanField", question: Question, means: Any) -> Any:
+def better_at_first_order(method: "MeanField", question: Question, means: Any) -> Any:
     """The rows (rows,) in which a scheme that solved for itself is better evaluated at the solution of G1.
 
     What its units contribute to the second order, v_i sum_j W_ij^2 v_j, is what the expansion is one in. On spin
@@ -89,14 +89,14 @@ def start(question: Question) -> Any:
     shift = (free * storage.map_weights(abs).neighbour_sums(xp)(free * 1.0)).max(axis=0, initial=0.0)
     product = storage.neighbour_sums(xp)
 
-    def turned(_, z):
+    def power_step(_, z):
         z = free * (product(z) + shift * z)
         return z / xp.maximum(abs(z).max(axis=0), xp.finfo(z.dtype).tiny)
 
     if xp is jnp:
-        return FIRST_STEP * jax.lax.fori_loop(0, ITERATIONS, turned, z)
+        return FIRST_STEP * jax.lax.fori_loop(0, ITERATIONS, power_step, z)
     for step in range(ITERATIONS):
-        z = turned(step, z)
+        z = power_step(step, z)
     return FIRST_STEP * z
 
 

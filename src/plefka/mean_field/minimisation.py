@@ -3,30 +3,33 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import jax
 import numpy as np
 
 from plefka.averages.choice import states_held
-from plefka.mean_field.of_model import beyond_reach, check_scheme, functional_of, solved_by, starting_point
+from plefka.mean_field.scheme_by_kind import (
+    better_at_first_order,
+    check_scheme,
+    functional_of,
+    solved_by,
+    starting_point,
+)
 from plefka.mean_field.schemes import HigherOrder, MeanField
 from plefka.methods.method import does_not_apply
 from plefka.methods.posterior import About, Posterior, with_rows
 from plefka.methods.registry import parse_method
 from plefka.methods.status import CONVERGED, NOT_FINITE, RUNNING, WITHOUT_LEAK
 from plefka.networks.activations import AnyArray, namespace, numpy_sigmoid
-from plefka.reduction.dependence import where_settled
-from plefka.reduction.question import LARGEST_THETA, Question
+from plefka.reduction.dependence import where_converged
+from plefka.reduction.question import LARGEST_THETA, Part, Question
 from plefka.runtime.programs import Program
 from plefka.solvers.functional import Functional
 from plefka.solvers.implicit import other_free_energy
 from plefka.solvers.loop import Policy, Search, descend, evaluator, limits, start
 from plefka.solvers.policies import POLICIES
 from plefka.solvers.rounds import Criteria, Iteration, by_rows, in_rounds
-
-if TYPE_CHECKING:
-    from plefka.reduction.part import Part
 
 MOST_PAIRS = 200_000_000  # what fits in memory for one row
 
@@ -121,7 +124,7 @@ class Minimisation(Iteration):
         return Minimum.of(state, self.policy, slope, added)
 
 
-def posterior(method: MeanField, part: "Part", *, dtype: str, contributions: bool = False) -> Posterior:
+def posterior(method: MeanField, part: Part, *, dtype: str, contributions: bool = False) -> Posterior:
     """Solve every row, from every starting point, and keep the lowest free energy that converged.
 
     `contributions`: of each unit to the second order at the solution, as well.
@@ -134,7 +137,7 @@ def posterior(method: MeanField, part: "Part", *, dtype: str, contributions: boo
         best = found if best is None else better(best, found)
     assert best is not None
     found = _answer(descent, best)
-    beyond = np.flatnonzero(beyond_reach(method, part.question, found.means))
+    beyond = np.flatnonzero(better_at_first_order(method, part.question, found.means))
     if not beyond.size:
         return found
     at_first = posterior(replace(cast(HigherOrder, method), solve=False), part.take(beyond), dtype=dtype)
@@ -142,7 +145,7 @@ def posterior(method: MeanField, part: "Part", *, dtype: str, contributions: boo
 
 
 def slopes_at(
-    method: MeanField, part: "Part", means: np.ndarray, *, dtype: str, contributions: bool = False
+    method: MeanField, part: Part, means: np.ndarray, *, dtype: str, contributions: bool = False
 ) -> np.ndarray:
     """d ln P / dh at these means, (units, rows), by the program of `posterior`: a search that has ended stays there."""
     descent = _Descent.of(method, part, dtype, contributions=contributions)._replace(needs_slope=True)
@@ -163,7 +166,7 @@ class _Descent(NamedTuple):
     dtype: str
 
     @classmethod
-    def of(cls, method: MeanField, part: "Part", dtype: str, *, contributions: bool) -> "_Descent":
+    def of(cls, method: MeanField, part: Part, dtype: str, *, contributions: bool) -> "_Descent":
         objective = objective_of(method, part.question)
         pairs = functional_of(part.question.model, scheme("G2")).fitted(part.question) if contributions else None
         question = objective.prepared(part.question, pairs=contributions)
@@ -241,7 +244,7 @@ def _answer(descent: _Descent, found: Minimum) -> Posterior:
     about = About(
         is_bound=last.is_bound, notes=last.notes, by_field=last.predicts_by_field, without_leak=missing,
         contributions=found.contributions,
-        exact_rows=partial(where_settled, last.exact_rows, question, found.residual),
+        exact_rows=partial(where_converged, last.exact_rows, question, found.residual),
     )  # fmt: skip
     return Posterior(means, G, status, found.steps, found.cycles, found.residual, slope, about)
 

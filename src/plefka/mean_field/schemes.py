@@ -64,7 +64,7 @@ class MeanField(Method):
         return self.functional.is_bound
 
     def check(self, network: "Network") -> None:
-        from plefka.mean_field.of_model import check_scheme
+        from plefka.mean_field.scheme_by_kind import check_scheme
 
         check_scheme(self, network.activation)
 

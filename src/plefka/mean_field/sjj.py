@@ -32,7 +32,7 @@ class SaulJaakkolaJordan(Functional):
         return _bound(question, u, x, jax.lax.stop_gradient(best_xi(question, u, x)))  # dG / dxi = 0 there
 
     def smooth_network_energy(self, question: Question, u: Float[Array, "units rows"]) -> Float[Array, " rows"]:
-        """The same, for second derivatives: the best xi moves with the means, as one more Newton step says."""
+        """The bound with derivatives of the best xi, which one Newton step adds: its second derivatives are right."""
         x = question.model.h + question.model.weights.field_of(u)
         xi = jax.lax.stop_gradient(best_xi(question, u, x))
         slope, curve = slope_and_curve(question, u, x, xi)

@@ -41,7 +41,7 @@ class Variables(eqx.Module):
         return namespace(self.phi).concatenate([self.theta.reshape(-1, rows), self.rho.reshape(-1, rows), self.phi])
 
     def inside(self) -> "Variables":
-        """The same, within what numbers can tell apart; a common factor of the weights does not matter."""
+        """The variables within the range of floating-point numbers; the largest weight of a row becomes 1."""
         xp, largest = namespace(self.phi), -0.5 * np.log(jnp.finfo(self.rho.dtype).eps)
         theta = xp.clip(self.theta, -LARGEST_THETA, LARGEST_THETA)
         phi = xp.maximum(self.phi - self.phi.max(0), LOWEST_LOG_WEIGHT)

@@ -5,10 +5,8 @@ from typing import TYPE_CHECKING
 from plefka.messages.coupling_messages import of_pairs, of_traced_pairs
 from plefka.messages.factor_messages import of_beliefs, of_traced_beliefs
 from plefka.methods.posterior import Posterior
-from plefka.reduction.part import Part
-from plefka.reduction.question import PairModel
-from plefka.reduction.traced_beliefs import TracedBelief, TracedReduction
-from plefka.reduction.traced_machines import TracedPairs
+from plefka.reduction.question import PairModel, Part
+from plefka.reduction.traced_reductions import TracedBelief, TracedPairs, TracedReduction
 
 if TYPE_CHECKING:
     from plefka.messages.bethe_method import Bethe

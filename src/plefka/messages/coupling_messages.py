@@ -25,8 +25,8 @@ from jaxtyping import Array, Float
 from plefka.averages.parents import chance
 from plefka.mean_field import machine_orders as pair_orders
 from plefka.messages.bethe_method import Bethe
-from plefka.messages.factor_messages import Beliefs, found_by
-from plefka.messages.log_odds import LogOdds
+from plefka.messages.factor_messages import Beliefs, without_derivatives
+from plefka.messages.log_odds_sums import LogOdds
 from plefka.messages.message_sweeps import Propagation, propagate, start
 from plefka.messages.unit_factors import Messages, Rows, Units
 from plefka.methods.posterior import About, Posterior
@@ -35,14 +35,13 @@ from plefka.networks.activations import namespace, numpy_sigmoid, sigmoid, softp
 from plefka.networks.blocks import Blocks
 from plefka.networks.parent_table import ParentTable
 from plefka.networks.storage import OpenStorage
-from plefka.reduction.dependence import coupled_in_trees, where_settled
-from plefka.reduction.question import Question
+from plefka.reduction.dependence import coupled_in_trees, where_converged
+from plefka.reduction.question import Part, Question
 from plefka.solvers.loop import REACHABLE
 from plefka.solvers.rounds import Criteria, Iteration, in_rounds
 
 if TYPE_CHECKING:
-    from plefka.reduction.part import Part
-    from plefka.reduction.traced_machines import TracedPairs
+    from plefka.reduction.traced_reductions import TracedPairs
 
 FIRST_ORDER_STEPS = 30  # to a start near a solution of the first order
 POSITIONS, FEWER = (2, 4, 8, 16), 3  # of a table, which must have this factor fewer entries than the matrix
@@ -111,7 +110,7 @@ class Couplings(eqx.Module):
         return total
 
 
-class PairSweeping(Iteration):
+class CouplingIteration(Iteration):
     """Messages, sweep by sweep."""
 
     def prepare(self, question: Question) -> Couplings:
@@ -129,7 +128,7 @@ class PairSweeping(Iteration):
         return Beliefs(state.status, state.steps, state.residual, means, log_z, None)
 
 
-def of_pairs(method: Bethe, part: "Part", *, dtype: str) -> Posterior:
+def of_pairs(method: Bethe, part: Part, *, dtype: str) -> Posterior:
     """Beliefs and Bethe's ln Z of every row."""
     question = without_zeros(part.question)
     question = question.with_model(weights=question.storage.prepared(tables=True))
@@ -140,14 +139,14 @@ def of_pairs(method: Bethe, part: "Part", *, dtype: str) -> Posterior:
     return Posterior(
         found.means, -found.log_z, np.where(wrong, NOT_FINITE, found.status), found.steps,
         np.zeros_like(found.steps), found.residual, None,
-        About(exact_rows=partial(where_settled, coupled_in_trees, question, found.residual)),
+        About(exact_rows=partial(where_converged, coupled_in_trees, question, found.residual)),
     )  # fmt: skip
 
 
 def of_traced_pairs(method: Bethe, reduction: "TracedPairs") -> Posterior:
     """Inside a user's trace: ln Z is stationary in the messages, so that its derivatives are those at fixed ones."""
     question = reduction.question.with_model(weights=reduction.question.storage.prepared(tables=True))
-    sweeping = PairSweeping()
+    sweeping = CouplingIteration()
     couplings = sweeping.prepare(question)
     frozen, rows = jax.lax.stop_gradient(couplings), question.num_rows
     tables = [jnp.zeros((*w.shape[:2], rows), w.dtype) for w in frozen.weights.tables] * 2
@@ -167,7 +166,9 @@ def of_traced_pairs(method: Bethe, reduction: "TracedPairs") -> Posterior:
     means = jax.lax.stop_gradient(reduction.restored(sweeping.answer(frozen, found).means, None))
     status = jnp.where(jnp.isnan(means).any(0) | jnp.isnan(log_z), NOT_FINITE, found.status)
     steps = one.steps + jnp.where(several, two.steps, 0)
-    return Posterior(found_by(couplings, means), -log_z, status, steps, jnp.zeros_like(steps), found.residual)
+    return Posterior(
+        without_derivatives(couplings, means), -log_z, status, steps, jnp.zeros_like(steps), found.residual
+    )
 
 
 def without_zeros(question: Question) -> Question:
@@ -199,7 +200,7 @@ def _swept(method: Bethe, question: Question, own: np.ndarray, dtype: str) -> Be
 
     row_work = max(8 * storage.num_edges, 4 * question.size)
     criteria = Criteria(float(method.tol), method.max_steps)
-    return Beliefs(*in_rounds(PairSweeping(), question, first, criteria, row_work=row_work, dtype=dtype))
+    return Beliefs(*in_rounds(CouplingIteration(), question, first, criteria, row_work=row_work, dtype=dtype))
 
 
 def may_have_several(question: Question) -> Any:

@@ -19,14 +19,13 @@ from plefka.messages.unit_factors import Messages, UnitFactors, Units, average_o
 from plefka.methods.posterior import About, Posterior
 from plefka.methods.status import IMPOSSIBLE, NOT_FINITE
 from plefka.networks.propagation import fixed_point_along_edges
-from plefka.reduction.dependence import where_settled, without_loops
-from plefka.reduction.question import Question
+from plefka.reduction.dependence import where_converged, without_loops
+from plefka.reduction.question import Part, Question
 from plefka.solvers.loop import REACHABLE
 from plefka.solvers.rounds import Criteria, Iteration, in_rounds
 
 if TYPE_CHECKING:
-    from plefka.reduction.part import Part
-    from plefka.reduction.traced_beliefs import TracedBelief
+    from plefka.reduction.traced_reductions import TracedBelief
 
 FARTHEST = 600.0  # log-odds of which the chance is a number with all its digits, whatever messages add
 
@@ -42,7 +41,7 @@ class Beliefs(NamedTuple):
     slope: Any
 
 
-class Sweeping(Iteration):
+class FactorIteration(Iteration):
     """Messages, sweep by sweep."""
 
     fields: Range
@@ -59,8 +58,8 @@ class Sweeping(Iteration):
         return Beliefs(state.status, state.steps, state.residual, means, *log_z)
 
 
-def of_beliefs(method: Bethe, part: "Part", *, dtype: str) -> Posterior:
-    """The same of a belief network."""
+def of_beliefs(method: Bethe, part: Part, *, dtype: str) -> Posterior:
+    """Beliefs and Bethe's ln P(evidence) of every row of a belief network."""
     question, fields = part.question, _fields(part.question)
     storage = question.storage.prepared(tables=True)
     question = question.with_model(weights=storage)
@@ -73,7 +72,7 @@ def of_beliefs(method: Bethe, part: "Part", *, dtype: str) -> Posterior:
     states = states_held(question.model.activation, storage.most_parents())
     row_work = max(4 * storage.num_edges, 4 * question.size, states)
     criteria = Criteria(float(method.tol), method.max_steps)
-    found = Beliefs(*in_rounds(Sweeping(fields), question, first, criteria, row_work=row_work, dtype=dtype))
+    found = Beliefs(*in_rounds(FactorIteration(fields), question, first, criteria, row_work=row_work, dtype=dtype))
     impossible = found.status == IMPOSSIBLE
     means = np.where(impossible & question.free, np.nan, found.means)
     wrong = ~impossible & (np.isnan(means).any(0) | np.isnan(found.log_z))
@@ -95,7 +94,7 @@ def _about(question: Question, fields: Range, residual: np.ndarray | None) -> Ab
     average = average_of(question.model.activation, question.storage.most_parents(), fields)
     if not average.is_exact:
         return About(notes=(GAUSSIAN,))
-    return About(exact_rows=None if residual is None else partial(where_settled, _on_trees, question, residual))
+    return About(exact_rows=None if residual is None else partial(where_converged, _on_trees, question, residual))
 
 
 def _on_trees(question: Question) -> np.ndarray:
@@ -116,13 +115,13 @@ def beliefs(factors: UnitFactors, messages: Messages) -> Units:
 
 
 def of_traced_beliefs(method: Bethe, reduction: "TracedBelief") -> Posterior:
-    """The same of a belief network."""
+    """Beliefs and Bethe's ln P(evidence) of a belief network inside a user's trace; only ln P has derivatives."""
     question = reduction.question.with_model(weights=reduction.question.storage.prepared(tables=True))
     fields = _fields(question)
     factors = factors_of(question, fields)
     frozen = jax.lax.stop_gradient(factors)
     first = start(frozen.initial_messages(), method.damping, jnp)
-    found = Sweeping(fields).advance(frozen, first, method.tol, method.max_steps, 0)
+    found = FactorIteration(fields).advance(frozen, first, method.tol, method.max_steps, 0)
     messages = jax.lax.stop_gradient(found.messages)
     log_z, slope = log_likelihood(factors, messages)
     means = jax.lax.stop_gradient(reduction.restored(beliefs(frozen, messages), slope))
@@ -132,7 +131,7 @@ def of_traced_beliefs(method: Bethe, reduction: "TracedBelief") -> Posterior:
     wrong = ~impossible & (jnp.isnan(means).any(0) | jnp.isnan(log_z))
     status = jnp.where(wrong, NOT_FINITE, found.status)
     return Posterior(
-        found_by(factors, means), jnp.where(impossible, jnp.inf, -log_z), status, found.steps,
+        without_derivatives(factors, means), jnp.where(impossible, jnp.inf, -log_z), status, found.steps,
         jnp.zeros_like(found.steps), found.residual, None, _about(question, fields, None),
     )  # fmt: skip
 
@@ -153,7 +152,7 @@ def _predicted(factors: UnitFactors, messages: Messages, means: Units) -> Units:
 
 
 @jax.custom_vjp
-def found_by(_: Any, means: Units) -> Units:
+def without_derivatives(_: Any, means: Units) -> Units:
     """The means, which depend on all factors, though not in a way that is differentiated here."""
     return means
 
@@ -165,4 +164,4 @@ def _refuse(_, __):
     )
 
 
-found_by.defvjp(lambda _, means: (means, None), _refuse)
+without_derivatives.defvjp(lambda _, means: (means, None), _refuse)

@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Array, Int
 
 from plefka.averages.parents import chance
-from plefka.messages.log_odds import LogOdds
+from plefka.messages.log_odds_sums import LogOdds
 from plefka.messages.unit_factors import Messages, Rows, UnitFactors, Units
 from plefka.methods.status import CONVERGED, IMPOSSIBLE, NOT_FINITE, OUT_OF_STEPS, RUNNING
 from plefka.networks.activations import AnyArray

@@ -14,7 +14,7 @@ from jaxtyping import Array, Bool, Float
 
 from plefka.averages import Average, Exponentials, Parents
 from plefka.averages.choice import Range, activation_for
-from plefka.messages.log_odds import LogOdds, certain_part, finite_part, of_state
+from plefka.messages.log_odds_sums import LogOdds, certain_part, finite_part, of_state
 from plefka.networks.activations import Activation, AnyArray
 from plefka.networks.storage import OpenStorage
 from plefka.reduction.question import Question

@@ -65,7 +65,7 @@ class Method:
         return None if whole is None else whole(self, network, evidence, prune=prune, dtype=dtype)
 
     def traced(self, reduction: Any) -> "Posterior":
-        """The same inside a user's trace."""
+        """Means and ln P(evidence) of a reduction inside a user's trace of JAX."""
         module = import_module(self.module) if self.module else None
         if not hasattr(module, "traced"):
             raise does_not_apply(self, "it looks at numbers, which cannot be done inside a trace of JAX", "G1 or bethe")

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from plefka.methods.status import CONVERGED, OUT_OF_STEPS
+
 if TYPE_CHECKING:
     from plefka.networks.activations import AnyArray  # of JAX, without which accuracies are named
 
@@ -119,7 +121,6 @@ class Posterior(NamedTuple):
         >>> bool(pf.Posterior.of(np.array([[0.5]]), np.array([0.0]), converged=np.array([False])).converged[0])
         False
         """
-        from plefka.methods.status import CONVERGED, OUT_OF_STEPS  # it says what the statuses mean
         from plefka.networks.activations import namespace  # of JAX
 
         xp = namespace(log_partition)
@@ -132,8 +133,6 @@ class Posterior(NamedTuple):
     @property
     def converged(self) -> "AnyArray":
         """Where a row has an answer."""
-        from plefka.methods.status import CONVERGED
-
         return self.status == CONVERGED
 
 
@@ -144,7 +143,7 @@ def of_rows(count: int, *, is_exact: Any = False, is_lower: Any = False, is_uppe
 
 
 def with_rows(found: Posterior, rows: np.ndarray, other: Posterior) -> Posterior:
-    """The same with another answer for some rows."""
+    """The answer `found`, in which `other` replaces these rows."""
     arrays = [np.array(field) for field in found[:6]]
     for array, new in zip(arrays, other[:6], strict=True):
         array[..., rows] = new

@@ -85,7 +85,7 @@ def _lower(network: BeliefNetwork, reduction: Reduction) -> tuple[float, str]:
     """The highest of all lower bounds that apply; minus infinity where there is none."""
     best, by = -np.inf, "no lower bound applies"
     (part,) = reduction.parts
-    for name in () if reduction.is_loose[0] else LOWER:
+    for name in () if reduction.deterministic_rows[0] else LOWER:
         method = parse_method(name)
         try:
             method.check(network)

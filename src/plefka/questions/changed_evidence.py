@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from plefka.errors import InvalidEvidence, InvalidInput
-from plefka.inference.contradictions import named
+from plefka.inference.contradictions import with_contradiction
 from plefka.inference.infer import DEFAULT_METHOD, infer
 from plefka.inference.solution import InferenceFailed, Solution
 from plefka.methods.method import Method
@@ -62,7 +62,7 @@ class WhatIf:
         changed = given._replace(rows=rows, tilt=tilt, batched=True)
         solution = infer(self.network, changed, self.method, throw=False)
         if solution.status[0] is not Status.CONVERGED:
-            raise InferenceFailed(named(solution.row(0)))
+            raise InferenceFailed(with_contradiction(solution.row(0)))
         return solution
 
 

@@ -5,22 +5,17 @@ transformed, the bound is a weak one.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from plefka.errors import MethodDoesNotApply
 from plefka.networks.edge_list import EdgeList
-from plefka.reduction.question import Question
+from plefka.reduction.question import Part, Question
 from plefka.reduction.summing import times
 from plefka.sampling.findings.findings import problem_of
 from plefka.sampling.findings.greedy import transformed
-from plefka.sampling.findings.problem import RATES, FindingsProblem
+from plefka.sampling.findings.problem import RATES, FindingsProblem, is_two_layered, two_layers
 from plefka.sampling.findings.transformed import TangentSearch
-from plefka.sampling.findings.two_layers import is_two_layered, two_layers
-
-if TYPE_CHECKING:
-    from plefka.reduction.part import Part
 
 EXACT_FINDINGS = 12
 TO_THE_END = TangentSearch(max_steps=500, tol=1e-7)
@@ -35,7 +30,7 @@ class Upper:
     method: str
 
 
-def upper_bound(part: "Part", *, exact_findings: int = EXACT_FINDINGS) -> Upper:
+def upper_bound(part: Part, *, exact_findings: int = EXACT_FINDINGS) -> Upper:
     """An upper bound of ln P(evidence) of a part with a single row.
 
     `exact_findings`: how many noisy-or findings are summed over exactly, at most. The cost doubles with each that has

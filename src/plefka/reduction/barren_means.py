@@ -167,7 +167,7 @@ def _chances(average: Any, w: np.ndarray, u: np.ndarray, h: np.ndarray) -> np.nd
 
 
 def predict_traced(question: Question, u: Any, chance: Callable) -> Any:
-    """The same inside a trace: units that are hidden and not counted follow chance(question, means)."""
+    """The means inside a trace, where those of barren units follow from their parents' by chance(question, means)."""
 
     def once(arguments, values):
         question, u = arguments

@@ -17,12 +17,11 @@ from plefka.networks.edge_list import EdgeList
 from plefka.networks.storage import Storage
 from plefka.reduction.barren_draws import Averages, Uniforms, chances, with_summed
 from plefka.reduction.barren_means import predicted
-from plefka.reduction.by_row import ByRow, reduce_by_row, speaks_of_little
+from plefka.reduction.by_row import ReducedByRow, reduce_by_row, should_reduce_by_row
 from plefka.reduction.certainty import Certain, certain, impossibilities
 from plefka.reduction.cutting import Cut, cut, is_worth_it, remains
-from plefka.reduction.dependence import binds_barren
-from plefka.reduction.part import Part
-from plefka.reduction.question import BeliefModel, Question
+from plefka.reduction.dependence import barren_parents_depend
+from plefka.reduction.question import BeliefModel, Part, Question
 from plefka.reduction.summing import Given, Reduced, recovered, reduced
 from plefka.runtime.late_binding import CONTRADICTION, supplied
 
@@ -51,9 +50,9 @@ def masked(storage: Storage, given: Given, left: Reduced) -> Question:
 
 def reduce_belief(
     network: BeliefNetwork, evidence: "Evidence", *, prune: bool, keep_barren: bool, kept: Any
-) -> "Together | ByRow":
-    """The same of a belief network."""
-    if prune and not keep_barren and speaks_of_little(network, evidence):
+) -> "ReducedTogether | ReducedByRow":
+    """What is left to be solved of every row of a belief network: one question for all rows, or one for each."""
+    if prune and not keep_barren and should_reduce_by_row(network, evidence):
         by_row = reduce_by_row(network, evidence, kept)
         if not evidence.batched:
             _refuse_impossible(network, by_row.certain, by_row.unit, evidence.rows[0])
@@ -68,8 +67,8 @@ def reduce_belief(
     if not prune:
         given = Given(edges, h, network.activation, known, tilt)
         decided = np.isnan(known) & ~np.isnan(sure.known)  # units that stay free: their other state is not excluded
-        sure = sure._replace(loose=sure.loose | decided)
-        return Together(
+        sure = sure._replace(deterministic=sure.deterministic | decided)
+        return ReducedTogether(
             network.storage, given, sure, whole(given), None, observed_tilt(given), named=named, wanted=wanted
         )
     given = Given(edges, h, network.activation, np.where(sure.impossible, known, sure.known), tilt)
@@ -77,9 +76,9 @@ def reduce_belief(
     rest = remains(given, left)
     if not is_worth_it(given, rest):
         constant = left.constant + observed_tilt(given)
-        return Together(network.storage, given, sure, left, None, constant, named=named, wanted=wanted)
+        return ReducedTogether(network.storage, given, sure, left, None, constant, named=named, wanted=wanted)
     found = cut(given, rest, layers_of(network))
-    return Together(network.storage, given, sure, left, found, rest.constant, rest.slope, named, wanted=wanted)
+    return ReducedTogether(network.storage, given, sure, left, found, rest.constant, rest.slope, named, wanted=wanted)
 
 
 def _refuse_impossible(network: BeliefNetwork, sure: Certain, units: np.ndarray, row: np.ndarray) -> None:
@@ -100,8 +99,8 @@ def layers_of(network: BeliefNetwork) -> np.ndarray | None:
     return None if network.layers is None else np.repeat(np.arange(len(network.layers)), network.layers)
 
 
-def reduce_belief_question(question: Question, *, needs_slope: bool) -> "Together":
-    """The same of a belief network."""
+def reduce_belief_question(question: Question, *, needs_slope: bool) -> "ReducedTogether":
+    """Reduce a question of a belief network again, of which more units are known."""
     model = cast(BeliefModel, question.model)
     edges = EdgeList.of(question.storage)
     known = np.where(question.free, np.nan, question.values)
@@ -113,14 +112,14 @@ def reduce_belief_question(question: Question, *, needs_slope: bool) -> "Togethe
     rest = remains(given, left)
     if not is_worth_it(given, rest):
         constant = left.constant + observed_tilt(given)
-        return Together(question.storage, given, sure, left, None, constant, needs_slope=needs_slope)
-    return Together(
+        return ReducedTogether(question.storage, given, sure, left, None, constant, needs_slope=needs_slope)
+    return ReducedTogether(
         question.storage, given, sure, left, cut(given, rest, None), rest.constant, rest.slope, needs_slope=needs_slope
     )
 
 
 @dataclass(frozen=True, eq=False)
-class Together:
+class ReducedTogether:
     """All rows as one question."""
 
     storage: Storage
@@ -167,9 +166,9 @@ class Together:
         return self.restored(part, found, None)[0]
 
     @property
-    def is_loose(self) -> np.ndarray:
+    def deterministic_rows(self) -> np.ndarray:
         """The rows with edges of probability one between hidden units."""
-        return np.asarray(self.certain.loose.any(axis=0))
+        return np.asarray(self.certain.deterministic.any(axis=0))
 
     @cached_property
     def parts(self) -> list[Part]:
@@ -210,9 +209,9 @@ class Together:
         return ~self.given.hidden
 
     @cached_property
-    def binds_barren(self) -> np.ndarray:
+    def barren_parents_depend(self) -> np.ndarray:
         """(rows,): whether any of them has parents that depend on each other."""
-        return binds_barren(self.given, self.left.counted | self.left.summed, self.barren)
+        return barren_parents_depend(self.given, self.left.counted | self.left.summed, self.barren)
 
     def predicted(self, part: Part, means: np.ndarray, *, by_field: bool) -> np.ndarray:
         """The means (units, rows) with those of barren units that are wanted."""

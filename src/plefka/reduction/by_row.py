@@ -23,19 +23,18 @@ from plefka.reduction.certainty import Certain, certain
 from plefka.reduction.compact_storage import lay_out
 from plefka.reduction.cutting import FILLER_BIAS, Remains, remains
 from plefka.reduction.ladder import COARSE, rung
-from plefka.reduction.question import BeliefModel, Question
+from plefka.reduction.question import BeliefModel, Part, Question
 from plefka.reduction.summing import Given, Reduced, recovered, reduced
 
 if TYPE_CHECKING:
     from plefka.networks.evidence import Evidence
-    from plefka.reduction.part import Part
 
 FEW_EDGES = 4096  # a network with fewer of them is asked for all rows together
 MANY_EDGES, FEW_OF_MANY = 2**18, 16  # with more of them, a single row that is about one in so many is reduced alone
 MOST_DENSE = 48  # units of a part with several levels that is stored as a full matrix
 
 
-def speaks_of_little(network: BeliefNetwork, evidence: "Evidence") -> bool:
+def should_reduce_by_row(network: BeliefNetwork, evidence: "Evidence") -> bool:
     """Whether rows of a large network differ in the units that they observe, or one of a huge one observes few."""
     if network.stack is not None or network.num_edges < FEW_EDGES:
         return False
@@ -52,7 +51,7 @@ def speaks_of_little(network: BeliefNetwork, evidence: "Evidence") -> bool:
     return bool(np.count_nonzero(informed[0][child]) * FEW_OF_MANY < network.num_edges)
 
 
-def reduce_by_row(network: BeliefNetwork, evidence: "Evidence", kept: Any) -> "ByRow":
+def reduce_by_row(network: BeliefNetwork, evidence: "Evidence", kept: Any) -> "ReducedByRow":
     """Every row by itself."""
     edges = EdgeList.of(network.storage)
     informed = np.asarray(evidence.informed) | kept
@@ -70,7 +69,7 @@ def reduce_by_row(network: BeliefNetwork, evidence: "Evidence", kept: Any) -> "B
     left = reduced(given, keep_barren=True, kept=named)  # there are none: all are above what is known
     rest = remains(given, left, each_is_a_row=True)
     rows, wanted = np.asarray(evidence.rows), evidence.wanted
-    return ByRow(network, edges, rows, row, unit, given, left, rest, sure, impossible, kept, wanted)
+    return ReducedByRow(network, edges, rows, row, unit, given, left, rest, sure, impossible, kept, wanted)
 
 
 def _union(edges: EdgeList, informed: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -107,7 +106,7 @@ def _ranges(counts: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False)
-class ByRow:
+class ReducedByRow:
     """Questions of rows that share nothing but the network; units of the union of all rows are numbered through."""
 
     network: BeliefNetwork
@@ -143,13 +142,14 @@ class ByRow:
         return bool(self.left.summed.any())
 
     @property
-    def is_loose(self) -> np.ndarray:
-        loose = np.zeros(len(self.rows), bool)
-        loose[self.row[self.certain.loose[:, 0]]] = True
-        return loose
+    def deterministic_rows(self) -> np.ndarray:
+        """The rows with edges of probability one between hidden units."""
+        found = np.zeros(len(self.rows), bool)
+        found[self.row[self.certain.deterministic[:, 0]]] = True
+        return found
 
     @cached_property
-    def parts(self) -> list["Part"]:
+    def parts(self) -> list[Part]:
         """Rows with what is left of about the same size, together."""
         kept = np.flatnonzero(self.rest.kept[:, 0])
         place = np.full(len(self.unit), -1)
@@ -179,9 +179,7 @@ class ByRow:
         for shape, rows in shapes.items():
             yield np.array(rows), shape
 
-    def _part(self, kept: np.ndarray, edges: EdgeList, rows: np.ndarray, shape: Any) -> "Part":
-        from plefka.reduction.part import Part
-
+    def _part(self, kept: np.ndarray, edges: EdgeList, rows: np.ndarray, shape: Any) -> Part:
         number = np.full(len(self.rows), -1)
         number[rows] = np.arange(len(rows))
         of_row = number[self.row[kept]]
@@ -210,7 +208,7 @@ class ByRow:
         model = BeliefModel(storage, filled(rest.h, FILLER_BIAS), self.given.activation, filled(rest.kept, False))
         return Question(model, filled(rest.free, False), filled(rest.values, 0.0), filled(rest.tilt, 0.0), searched)
 
-    def restored(self, part: "Part", means: np.ndarray, slope: np.ndarray | None) -> tuple[np.ndarray, Any]:
+    def restored(self, part: Part, means: np.ndarray, slope: np.ndarray | None) -> tuple[np.ndarray, Any]:
         """The means (units, rows) of all units, nan where barren; of the rows of one part."""
         number = np.full(len(self.rows), -1)
         number[part.rows] = np.arange(len(part.rows))
@@ -226,7 +224,7 @@ class ByRow:
         full[unit, column] = found[there, 0]
         return full, None
 
-    def _flat(self, part: "Part", values: np.ndarray, otherwise: float) -> np.ndarray:
+    def _flat(self, part: Part, values: np.ndarray, otherwise: float) -> np.ndarray:
         """From (units of the question, rows, or more) to the units of the union, (units, 1 or more)."""
         slot, column = np.nonzero(part.units >= 0)
         keys = self.row * self.network.size + self.unit
@@ -235,12 +233,12 @@ class ByRow:
         out[at] = values[slot, column].reshape(len(at), out.shape[1])
         return out
 
-    def predicted(self, part: "Part", means: np.ndarray, *, by_field: bool) -> np.ndarray:
+    def predicted(self, part: Part, means: np.ndarray, *, by_field: bool) -> np.ndarray:
         """The means (units, rows) with those of barren units that are wanted, of the rows of one part."""
         h, barren = np.asarray(self.network.bias, float)[:, None], self.barren_of(part)
         return predicted(self.edges, h, self.network.activation, means, barren, by_field=by_field)
 
-    def averages(self, part: "Part", draws: JointDraws) -> Averages:
+    def averages(self, part: Part, draws: JointDraws) -> Averages:
         """Over draws of the question's states."""
         barren, uniforms, h = self.barren_of(part), Uniforms(draws), np.asarray(self.network.bias, float)
         column, sums = np.full(len(self.rows), -1), []
@@ -255,21 +253,21 @@ class ByRow:
             sums.append((*found, full.sum(axis=2)))
         return Averages.over(sums, uniforms.count)
 
-    def barren_of(self, part: "Part") -> np.ndarray:
+    def barren_of(self, part: Part) -> np.ndarray:
         """The barren units (units, rows) that are wanted, of the rows of one part."""
         shape = (len(self.rows), self.network.size)
         barren = np.ones(shape, bool) if self.wanted is None else np.tile(self.wanted, (shape[0], 1))
         barren[self.row, self.unit] = False
         return barren[part.rows].T
 
-    def certain_of(self, part: "Part") -> np.ndarray:
+    def certain_of(self, part: Part) -> np.ndarray:
         """The units (units, rows) whose state was observed, or follows from what was, of the rows of one part."""
         certain = ~np.isnan(self.rows)
         certain[self.row, self.unit] = ~self.given.hidden[:, 0]
         return certain[part.rows].T
 
     @property
-    def binds_barren(self) -> np.ndarray:
+    def barren_parents_depend(self) -> np.ndarray:
         """(rows,): whether any of them may have parents that depend on each other: in a large network, they may."""
         return np.ones(len(self.rows), bool)
 

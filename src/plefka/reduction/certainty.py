@@ -20,7 +20,7 @@ class Certain(NamedTuple):
     known: Float[np.ndarray, "units rows"]  # the evidence with all that follows from it
     unexplained: Bool[np.ndarray, "units rows"]  # observed on, though nothing can switch it on
     contradicted: Bool[np.ndarray, "units rows"]  # observed off, though a parent switches it on
-    loose: Bool[np.ndarray, "units rows"]  # certain given their parents, in some state of units that are hidden
+    deterministic: Bool[np.ndarray, "units rows"]  # certain given their parents, in some state of hidden units
 
     @property
     def impossible(self) -> Bool[np.ndarray, " rows"]:
@@ -35,10 +35,10 @@ def certain(
 
     `absent`: (units, rows), units that are no part of a row. These are known to be 0, which says nothing of parents.
     """
-    linear, loose = activation.is_linear_off(h), _loose_tables(edges, h, activation, known)
+    linear, deterministic = activation.is_linear_off(h), _deterministic_tables(edges, h, activation, known)
     if not (linear & (h == 0)).any() and not np.isinf(edges.weight).any():
         nothing = np.zeros(known.shape, bool)
-        return Certain(known, nothing, nothing, nothing | loose)
+        return Certain(known, nothing, nothing, nothing | deterministic)
     alone = (h > 0) | ~linear  # what may be on without a cause; of a table nothing is concluded
     sure, causes = edges.take(np.isinf(edges.weight).any(axis=1)), edges.take((edges.weight > 0).any(axis=1))
 
@@ -63,13 +63,15 @@ def certain(
     must_be_on = sure.descend(lambda xp, w, on: (xp.where(w == xp.inf, on, 0.0),), surely_on, (), (known,))
     found = np.where(np.isnan(with_off) & (may_be_on == 0), 0.0, with_off)
     found = np.where(np.isnan(found) & (must_be_on == 1), 1.0, found)
-    unexplained = (known == 1) & ~(alone | parents(causes, _positive, may_be_on))
+    unexplained = (known == 1) & ~(alone | parents(causes, lambda w: w > 0, may_be_on))
     contradicted = (seen == 0) & parents(sure, np.isinf, must_be_on)
     open_ = np.isnan(found)
-    return Certain(found, unexplained, contradicted, loose | (open_ & parents(sure, np.isinf, open_)))
+    return Certain(found, unexplained, contradicted, deterministic | (open_ & parents(sure, np.isinf, open_)))
 
 
-def _loose_tables(edges: EdgeList, h: np.ndarray, activation: Activation, known: np.ndarray) -> np.ndarray | np.bool_:
+def _deterministic_tables(
+    edges: EdgeList, h: np.ndarray, activation: Activation, known: np.ndarray
+) -> np.ndarray | np.bool_:
     """Hidden units, and children of hidden units, whose table rules a state out."""
     if not isinstance(activation, Mixed):
         return np.False_
@@ -77,10 +79,6 @@ def _loose_tables(edges: EdgeList, h: np.ndarray, activation: Activation, known:
     last = h + edges.down(lambda w: np.minimum(w, 0.0))
     open_ = hidden | (edges.down(lambda w, hidden: (w != 0) * hidden, (), (hidden * 1.0,)) > 0)
     return open_ & activation.has_certain_rows(h, last)
-
-
-def _positive(w: np.ndarray) -> np.ndarray:
-    return w > 0
 
 
 def impossibilities(found: Certain) -> Iterator[tuple[np.ndarray, str, str]]:

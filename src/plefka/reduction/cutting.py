@@ -59,7 +59,7 @@ def remains(given: Given, left: Reduced, *, each_is_a_row: bool = False) -> Rema
     x = whole if np.array_equal(states, on) else _fields(given, left, states)
     logs, slope = np.zeros(known.shape), np.zeros(known.shape)
     if len(units := np.flatnonzero(settled.any(axis=1))):
-        logs[units], slope[units] = _of_settled(f, whole[units], known[units] == 1, settled[units])
+        logs[units], slope[units] = _of_known_parents(f, whole[units], known[units] == 1, settled[units])
     terms = logs - off * left.h + np.where(given.hidden, 0.0, tilt * on)
     constant = (terms + log_sums(given, left))[:, 0] if each_is_a_row else left.constant + terms.sum(0)
     kept = free | findings
@@ -73,7 +73,7 @@ def _has_free_parent(edges: EdgeList, free: np.ndarray) -> np.ndarray:
     return edges.down(lambda w, free: is_edge(w) * free, (), (free * 1.0,)) > 0
 
 
-def _of_settled(f: Activation, x: np.ndarray, is_on: np.ndarray, settled: np.ndarray) -> tuple[Any, Any]:
+def _of_known_parents(f: Activation, x: np.ndarray, is_on: np.ndarray, settled: np.ndarray) -> tuple[Any, Any]:
     """ln P of units whose parents are all known, and its derivative by their biases."""
     x = np.where(settled, x, 1.0)
     with np.errstate(divide="ignore", over="ignore"):

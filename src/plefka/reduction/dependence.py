@@ -67,7 +67,7 @@ def _surplus(row: np.ndarray, one: np.ndarray, other: np.ndarray, shape: tuple[i
     return links - (nodes - separate)
 
 
-def binds_barren(given: Given, relevant: Any, barren: np.ndarray) -> np.ndarray:
+def barren_parents_depend(given: Given, relevant: Any, barren: np.ndarray) -> np.ndarray:
     """(rows,): whether any of the barren units (units, rows) has parents that depend on each other."""
     binding, rows = given.has_nonlinear_energy(relevant), np.arange(barren.shape[1])
     edges, uncertain = given.edges.of_rows(np.r_[rows, rows]), np.hstack([given.hidden, given.hidden])
@@ -76,7 +76,7 @@ def binds_barren(given: Given, relevant: Any, barren: np.ndarray) -> np.ndarray:
     return those > without
 
 
-def where_settled(known: Callable[[Question], Any], question: Question, residual: np.ndarray) -> np.ndarray:
+def where_converged(known: Callable[[Question], Any], question: Question, residual: np.ndarray) -> np.ndarray:
     """(rows,): where a further step would change nothing, and where this is known of a question with these rows."""
     found, rows = np.zeros(question.num_rows, bool), np.flatnonzero(residual <= MEAN_ROUNDING)
     found[rows] = known(question.take(rows)) if rows.size else False

@@ -20,8 +20,7 @@ from plefka.networks.parent_table import ParentTable
 from plefka.networks.storage import Storage
 from plefka.reduction.compact_storage import GATHER, LARGE, edges_of
 from plefka.reduction.ladder import rung, table_for
-from plefka.reduction.part import Part
-from plefka.reduction.question import PairModel, Question
+from plefka.reduction.question import PairModel, Part, Question
 
 if TYPE_CHECKING:
     from plefka.networks.boltzmann import BoltzmannMachine
@@ -76,7 +75,7 @@ def reduced(pairs: GivenMachine, *, solves: bool, named: Any = None) -> "Reduced
     return ReducedPairs(pairs, free & ~solved, solved, h, constant, units, layout, named)
 
 
-def settled(question: Question) -> Posterior | None:
+def answer_without_free_units(question: Question) -> Posterior | None:
     """The answer where no unit is left: ln Z is all in the constant."""
     if not isinstance(question.model, PairModel) or question.free.any():
         return None
@@ -183,7 +182,7 @@ class ReducedPairs:
         """No state of a Boltzmann machine is."""
         return np.zeros(self.free.shape[1], bool)
 
-    is_loose = impossible
+    deterministic_rows = impossible
 
     @cached_property
     def parts(self) -> list[Part]:
@@ -226,7 +225,7 @@ class ReducedPairs:
         return ~self.free
 
     @property
-    def binds_barren(self) -> np.ndarray:
+    def barren_parents_depend(self) -> np.ndarray:
         return np.zeros(self.free.shape[1], bool)
 
     def predicted(self, part: Part, means: np.ndarray, **options: Any) -> np.ndarray:

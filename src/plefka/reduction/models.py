@@ -40,7 +40,7 @@ class Model(PlainModule):
         """What the free energy cannot be below, up to the error of an approximation; None where there is no limit."""
 
     def at_inverse_temperature(self, beta: float) -> "Model":
-        """The same energy times beta."""
+        """The model whose energy is beta times this one."""
         raise NotImplementedError
 
     @abstractmethod

@@ -19,7 +19,7 @@ MOST_TABLE_PARENTS = 16  # of a unit whose states are all looked at
 
 
 @dataclass(frozen=True, eq=False)
-class Listed:
+class TableRule:
     """A unit and its parents by all their states, (2, ..., 2): which of them are possible."""
 
     units: np.ndarray  # the unit, then its parents
@@ -40,7 +40,7 @@ class Listed:
 
 
 @dataclass(frozen=True, eq=False)
-class Switched:
+class NoisyOrRule:
     """A noisy-or unit that its parents switch on, some of them for certain."""
 
     units: np.ndarray
@@ -48,7 +48,7 @@ class Switched:
     has_leak: bool
 
     def narrow(self, may: np.ndarray) -> None:
-        """The same without a look at all states of the parents."""
+        """Take from `may` (units, 2) what is impossible, without listing the states of the parents."""
         unit, parents = self.units[0], self.units[1:]
         sure = parents[self.certain]
         may[unit, 0] &= may[sure, 0].all()
@@ -67,7 +67,7 @@ class Switched:
         return bool(self.has_leak or causes.any()) if own else not causes[self.certain].any()
 
 
-Rule = Listed | Switched
+Rule = TableRule | NoisyOrRule
 
 
 class Possible:
@@ -154,12 +154,12 @@ class Possible:
         units = np.concatenate([[unit], parents])
         if self._linear[unit] and (weight >= 0).all():
             certain = np.isinf(weight)
-            return Switched(units, certain, bool(h > 0)) if certain.any() or h <= 0 else None
+            return NoisyOrRule(units, certain, bool(h > 0)) if certain.any() or h <= 0 else None
         if len(parents) > MOST_TABLE_PARENTS:
             self._is_complete = False
             return None
         support = _support(self.activation, h, weight)
-        return None if support.all() else Listed(units, support)
+        return None if support.all() else TableRule(units, support)
 
 
 def _either(pairs: np.ndarray) -> np.ndarray:

@@ -1,10 +1,14 @@
-"""What a method is asked: a network's energy, and which of its units are unknown. There is no evidence any more."""
+"""What a method is asked: a network's energy, and which of its units are unknown. There is no evidence any more.
 
-from dataclasses import replace
+A `Question` is all that a method sees; a `Part` is the question of some rows and what to do with its answer.
+"""
+
+from dataclasses import dataclass, replace
 from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from plefka.networks.activations import CERTAIN_FIELD, AnyArray, sigmoid
@@ -46,7 +50,7 @@ class Question(PlainModule):
         return self.model.weights
 
     def opened(self, degree: int = 1, *, certain: float = CERTAIN_FIELD, pairs: bool = False) -> "Question":
-        """The same inside a computation, with weights that are ready for products."""
+        """The question inside a computation, with weights that are ready for products."""
         free, values, tilt = (jnp.asarray(z) for z in (self.free, self.values, self.tilt))
         model = self.model.opened(degree, certain=certain, pairs=pairs)
         return replace(self, model=model, free=free, values=values, tilt=tilt)
@@ -58,11 +62,11 @@ class Question(PlainModule):
         return Question(self.model.take(rows), free, values, tilt, self.num_searched, constant)
 
     def with_model(self, **changes: Any) -> "Question":
-        """The same question of a model with other arrays."""
+        """The question with other arrays in its model."""
         return replace(self, model=replace(self.model, **changes))
 
     def searching(self, count: int) -> "Question":
-        """The same, where it is known that no unit from `count` on is free."""
+        """The question where it is known that no unit from `count` on is free."""
         return replace(self, num_searched=count)
 
     @property
@@ -99,3 +103,28 @@ class Question(PlainModule):
         bottom = BOTTOMLESS * (1 + self.searched.sum(0)) - gain
         reduced_away = 0.0 if self.constant is None else jnp.minimum(self.constant, 0.0)
         return lowest - gain + reduced_away, bottom
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Rows that are asked together: a question, and what it leaves to be added to ln P(evidence)."""
+
+    rows: np.ndarray
+    question: Question
+    constant: Any  # (rows,)
+    units: np.ndarray  # which unit of the network each is: (units of the question,) or the same for each row; -1: none
+    needs_slope: bool = False  # whether d ln P / dh is wanted for the way back
+    named: Any = None  # (units of the network,): those that a method names
+
+    def take(self, rows: np.ndarray) -> "Part":
+        """Some of the rows, by their places."""
+        units = self.units if self.units.ndim == 1 else self.units[:, rows]
+        return replace(
+            self, rows=self.rows[rows], question=self.question.take(rows), constant=self.constant[rows], units=units
+        )
+
+    def narrowed(self, whole: np.ndarray) -> np.ndarray:
+        """From (units of the network, rows) to (units of the question, rows); 0 for units that fill up."""
+        if self.units.ndim == 1:
+            return np.where(self.units[:, None] >= 0, whole[self.units], 0.0)
+        return np.where(self.units >= 0, np.take_along_axis(whole, self.units, axis=0), 0.0)

@@ -15,13 +15,15 @@ from plefka.networks.evidence import Evidence
 from plefka.networks.network import Network
 from plefka.reduction.barren_means import predicted as predicted_means
 from plefka.reduction.dependence import follow_exactly, have_several_parents
-from plefka.reduction.machine_reduction import settled
-from plefka.reduction.part import Part
+from plefka.reduction.machine_reduction import answer_without_free_units
+from plefka.reduction.question import Part
 from plefka.reduction.reduce import Reduction, reduce
 
 UNITS_AT_ONCE = 2**22  # units times rows that are reduced at once
-LOOSE = "edges of probability one between hidden units count as weights of 30, so this is not a strict bound"
-LOOSE_TABLES = (
+DETERMINISTIC_EDGES = (
+    "edges of probability one between hidden units count as weights of 30, so this is not a strict bound"
+)
+DETERMINISTIC_TABLES = (
     "states of hidden units that their parents rule out are given a probability of 1e-13 instead of 0, so this is not "
     "a strict bound"
 )
@@ -78,7 +80,7 @@ def of_reduction(
 
 def posterior_of_part(method: Method, part: Part, dtype: str) -> Posterior:
     """What the method finds for the rows of a part, if anything is left to be found."""
-    return settled(part.question) or posterior_of(method, part, dtype=dtype)
+    return answer_without_free_units(part.question) or posterior_of(method, part, dtype=dtype)
 
 
 def _of_chunk(
@@ -112,17 +114,18 @@ def _of_chunk(
     asked = means if evidence.wanted is None else means[:, evidence.wanted]
     status = np.where(np.isnan(asked).any(axis=1) & (status == CONVERGED), NOT_FINITE, status)
     about = joined(abouts) if abouts else About()
-    is_bound, loose = method.is_bound if about.is_bound is None else about.is_bound, reduction.is_loose & ~exact
-    if is_bound and loose.any():
-        why = LOOSE_TABLES if cast(Any, network).activation.mixes_kinds else LOOSE
+    is_bound = method.is_bound if about.is_bound is None else about.is_bound
+    deterministic = reduction.deterministic_rows & ~exact
+    if is_bound and deterministic.any():
+        why = DETERMINISTIC_TABLES if cast(Any, network).activation.mixes_kinds else DETERMINISTIC_EDGES
         about = replace(about, notes=(*about.notes, why))
     impossible = reduction.impossible
     if impossible.any():
         G[impossible], status[impossible], means[impossible] = np.inf, IMPOSSIBLE, evidence.rows[impossible]
         exact[impossible], left_out[impossible] = True, False
-    accuracy = of_rows(count, is_exact=exact, is_lower=is_bound & ~loose, is_upper=about.is_upper)
+    accuracy = of_rows(count, is_exact=exact, is_lower=is_bound & ~deterministic, is_upper=about.is_upper)
     depends = exact & left_out.any(axis=1)
-    depends = depends & reduction.binds_barren if depends.any() else depends
+    depends = depends & reduction.barren_parents_depend if depends.any() else depends
     predicted = left_out & ~(drawn | (exact & ~depends))[:, None]
     sure = certain | exact[:, None]
     if left_out.any():

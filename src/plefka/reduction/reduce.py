@@ -7,14 +7,13 @@ from plefka.networks.belief import BeliefNetwork
 from plefka.networks.boltzmann import BoltzmannMachine
 from plefka.networks.evidence import Evidence
 from plefka.networks.network import Network
-from plefka.reduction.belief_reduction import Together, reduce_belief, reduce_belief_question
-from plefka.reduction.by_row import ByRow
+from plefka.reduction.belief_reduction import ReducedTogether, reduce_belief, reduce_belief_question
+from plefka.reduction.by_row import ReducedByRow
 from plefka.reduction.machine_reduction import ReducedPairs, reduce_pair_question, reduce_pairs
 from plefka.reduction.question import PairModel, Question
-from plefka.reduction.traced_beliefs import TracedReduction, reduce_belief_traced
-from plefka.reduction.traced_machines import reduce_pairs_traced
+from plefka.reduction.traced_reductions import TracedReduction, reduce_belief_traced, reduce_pairs_traced
 
-Reduction: TypeAlias = Together | ByRow | ReducedPairs
+Reduction: TypeAlias = ReducedTogether | ReducedByRow | ReducedPairs
 REDUCE: dict[type, Callable] = {BeliefNetwork: reduce_belief, BoltzmannMachine: reduce_pairs}
 REDUCE_TRACED: dict[type, Callable] = {BeliefNetwork: reduce_belief_traced, BoltzmannMachine: reduce_pairs_traced}
 
@@ -35,7 +34,7 @@ def reduce_traced(network: Network, evidence: Evidence, *, prune: bool = True) -
     return REDUCE_TRACED[type(network)](network, evidence, prune=prune)
 
 
-def reduce_question(question: Question, *, needs_slope: bool) -> Together | ReducedPairs:
+def reduce_question(question: Question, *, needs_slope: bool) -> ReducedTogether | ReducedPairs:
     """A question of which more units are known is reduced again."""
     if isinstance(question.model, PairModel):
         return reduce_pair_question(question)

@@ -67,7 +67,7 @@ class Given(NamedTuple):
         return (counted & (self.known == 0) & self.linear) * 1.0
 
 
-class Around(NamedTuple):
+class KnownNeighbours(NamedTuple):
     """What known units say of each unit, whichever are summed out."""
 
     shift: AnyArray  # what known parents add to its field
@@ -137,7 +137,7 @@ def _summed(given: Given, candidate: AnyArray) -> AnyArray:
 
 def _without(given: Given, counted, candidate) -> Reduced:
     """Leaks and a constant in the place of the units that are summed out."""
-    around = _around(given, counted)
+    around = _known_neighbours(given, counted)
 
     def without(kept):
         summed = _summed(given, candidate & ~kept)
@@ -145,13 +145,13 @@ def _without(given: Given, counted, candidate) -> Reduced:
         return h, summed, Roots.at(h, given, around, summed)
 
     def fails(found):
-        return _into_faint(given, counted, around, *found)
+        return _summed_into_faint_fields(given, counted, around, *found)
 
     h, summed, roots = given.edges.retried_without_failures(without, fails, candidate & False)
     return Reduced(h, given.xp.where(summed, roots.log_sum, 0.0).sum(0), summed, counted & ~summed)
 
 
-def _into_faint(given: Given, counted, around: Around, h, summed, roots: "Roots") -> AnyArray:
+def _summed_into_faint_fields(given: Given, counted, around: KnownNeighbours, h, summed, roots: "Roots") -> AnyArray:
     """Units that were summed into a child whose field is then too small, for some states of its other parents."""
     xp, edges = given.xp, given.edges
     states = xp.where(given.hidden, 0.0, given.known)
@@ -168,7 +168,7 @@ def log_sums(given: Given, left: Reduced) -> Any:
     return given.xp.where(left.summed, Roots.of(given, left).log_sum, 0.0)
 
 
-def _leaks(given: Given, counted, summed, around: Around) -> AnyArray:
+def _leaks(given: Given, counted, summed, around: KnownNeighbours) -> AnyArray:
     """The biases of all units, with what the roots above them that are summed out add."""
 
     def added(xp, w, h, shift, tilt, summed):
@@ -203,9 +203,11 @@ def _explained(xp, w, log_p, log_not_p):
     return xp.where(none, 0.0, xp.where(much, large, little))
 
 
-def _around(given: Given, counted) -> Around:
+def _known_neighbours(given: Given, counted) -> KnownNeighbours:
     states = given.xp.where(given.hidden, 0.0, given.known)
-    return Around(given.edges.down(times, (), (states,)), given.tilt - given.edges.up(times, given.off(counted)))
+    return KnownNeighbours(
+        given.edges.down(times, (), (states,)), given.tilt - given.edges.up(times, given.off(counted))
+    )
 
 
 def _root(xp, x, tilt, summed):
@@ -236,10 +238,10 @@ class Roots(NamedTuple):
     @classmethod
     def of(cls, given: Given, left: Reduced) -> "Roots":
         """Those of a network that was reduced."""
-        return cls.at(left.h, given, _around(given, left.counted | left.summed), left.summed)
+        return cls.at(left.h, given, _known_neighbours(given, left.counted | left.summed), left.summed)
 
     @classmethod
-    def at(cls, h, given: Given, around: Around, summed) -> "Roots":
+    def at(cls, h, given: Given, around: KnownNeighbours, summed) -> "Roots":
         """With what soft evidence and children that are off say."""
         x = h + around.shift
         return cls(given.xp.where(summed & (x > 0), x, 1.0), *_root(given.xp, x, around.tilt, summed))

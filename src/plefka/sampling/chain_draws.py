@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from plefka.errors import InvalidInput
+from plefka.errors import InvalidInput, nearest
 from plefka.reduction.reduce import reduce
+from plefka.runtime.extras import arviz_base
 from plefka.sampling.gibbs import visited
 from plefka.sampling.sampling_methods import Gibbs
 
@@ -35,8 +36,6 @@ class Draws:
 
     def __getitem__(self, unit: str) -> np.ndarray:
         if unit not in self.names:
-            from plefka.errors import nearest
-
             raise InvalidInput(f"there is no unit {unit!r} in these draws." + nearest(str(unit), self.names))
         return self.states[:, :, self.names.index(unit)]
 
@@ -45,8 +44,6 @@ class Draws:
 
         Needs the package arviz-base, of the extra `sampling`.
         """
-        from plefka.runtime.extras import arviz_base
-
         attributes = {"inference_library": "plefka", "thinning": self.thinning}
         return arviz_base().from_dict(
             {"posterior": {"state": self.states}},

@@ -16,7 +16,7 @@ from plefka.methods.posterior import About, JointDraws, Posterior
 from plefka.methods.status import CONVERGED, OUT_OF_STEPS
 from plefka.progress import interruptible, progress
 from plefka.reduction.ladder import rows_for
-from plefka.reduction.question import PairModel, Question
+from plefka.reduction.question import PairModel, Part, Question
 from plefka.sampling import diagnostics
 from plefka.sampling.annealing import anneal
 from plefka.sampling.coupling_chains import PairSampler
@@ -25,7 +25,6 @@ from plefka.sampling.importance import averaged
 from plefka.sampling.state_weights import Target
 
 if TYPE_CHECKING:
-    from plefka.reduction.part import Part
     from plefka.sampling.sampling_methods import Gibbs
 
 LARGEST_R_HAT, FEWEST_SAMPLES, FEWEST_RUNS = 1.01, 400, 5
@@ -82,7 +81,7 @@ class Sampled:
         return ""
 
 
-def posterior(method: "Gibbs", part: "Part", *, dtype: str) -> Posterior:
+def posterior(method: "Gibbs", part: Part, *, dtype: str) -> Posterior:
     """Means and ln P(evidence) of every row; the residual is the largest standard error of a mean."""
     found = sample_posterior(method, part.question)
     rows = part.question.num_rows

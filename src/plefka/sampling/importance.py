@@ -56,7 +56,7 @@ class Proposals(NamedTuple):
 
 
 def widened(target: Target, proposals: Proposals) -> Proposals:
-    """The same distributions, each a little closer to the prior, and a part of each that looks around.
+    """Every distribution moved a little towards the prior, and beside it a wider one that looks around.
 
     The prior means are those predicted from the parents' means. The part that looks around flips two units on
     average: it covers a small network altogether, and the neighbours of what a large one would draw.

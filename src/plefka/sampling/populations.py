@@ -32,7 +32,7 @@ MOST_UPDATES = 1e9  # of single spins
 
 
 @dataclass(frozen=True, eq=False)
-class OfPopulation(Proposal):
+class PopulationProposal(Proposal):
     """The hidden units of a machine as spins, in the order of their colours: -E(s) = s J s / 2 + field s + constant."""
 
     spins: np.ndarray  # which unit of the machine each is
@@ -42,7 +42,7 @@ class OfPopulation(Proposal):
     is_bounded = True
 
     @classmethod
-    def of(cls, machine: BoltzmannMachine, given: Evidence) -> "OfPopulation":
+    def of(cls, machine: BoltzmannMachine, given: Evidence) -> "PopulationProposal":
         """From the energy as it is defined, of one row of evidence."""
         (off, on), T = machine.values, machine.temperature
         middle, half = (off + on) / 2, (on - off) / 2  # a value is middle + half * spin

@@ -16,7 +16,7 @@ from plefka.errors import MethodDoesNotApply
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.evidence import Evidence
 from plefka.reduction.question import BeliefModel, Question
-from plefka.sampling.adapting import adapted
+from plefka.sampling.adapted_proposals import adapted
 from plefka.sampling.findings.exact_share import affordable
 from plefka.sampling.findings.findings import FindingsProposal, is_enough
 from plefka.sampling.importance import NUM_SAMPLES, Proposals, averaged, weighted_draws, widened
@@ -96,7 +96,7 @@ def _above(network: BeliefNetwork, units: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False)
-class OfBeliefs(Proposal):
+class BeliefProposal(Proposal):
     """Draws of the hidden units of a belief network that are above what was observed."""
 
     target: Target
@@ -112,13 +112,13 @@ class OfBeliefs(Proposal):
 
 
 @dataclass(frozen=True, eq=False)
-class OfMixture(OfBeliefs):
+class MixtureProposal(BeliefProposal):
     """Draws from a mixture near the solution."""
 
     proposals: Proposals
 
     @classmethod
-    def near(cls, target: Target, constant: float, mixture: tuple, rng: np.random.Generator) -> "OfMixture":
+    def near(cls, target: Target, constant: float, mixture: tuple, rng: np.random.Generator) -> "MixtureProposal":
         """The solution, made a little wider, and adapted where too few of its draws carry weight."""
         first = widened(target, Proposals.of(mixture[0][:, None], mixture[1][:, target.units, None]))
         return cls(target, constant, adapted(target, first, rng) if target.free.any() else first)
@@ -129,7 +129,7 @@ class OfMixture(OfBeliefs):
 
 
 @dataclass(frozen=True, eq=False)
-class OfFindings(OfBeliefs):
+class ProposalByFindings(BeliefProposal):
     """Draws that do not depend on the solution."""
 
     proposal: FindingsProposal
@@ -138,7 +138,7 @@ class OfFindings(OfBeliefs):
     @classmethod
     def where_they_serve(
         cls, question: Question, target: Target, constant: float, rng: np.random.Generator
-    ) -> "OfFindings | None":
+    ) -> "ProposalByFindings | None":
         """None where no finding is on, that takes too long, or too few of the draws carry weight."""
         k = affordable([question], PROPOSAL_SECONDS)
         try:
@@ -162,5 +162,5 @@ def source_of(
     question, constant = question_of(network, given)
     target, found = Target(question), None
     if target.has_slopes and not without_exact:
-        found = OfFindings.where_they_serve(question, target, constant, rng)
-    return found or OfMixture.near(target, constant, mixture, rng)
+        found = ProposalByFindings.where_they_serve(question, target, constant, rng)
+    return found or MixtureProposal.near(target, constant, mixture, rng)

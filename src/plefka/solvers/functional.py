@@ -60,7 +60,7 @@ class Functional(PlainModule):
         return False
 
     def is_bound_of(self, activation: Activation, most_parents: int) -> bool:
-        """The same of a functional that is not fitted, for units with so many parents at most."""
+        """Whether -G never exceeds ln P(evidence) once fitted to units with so many parents at most."""
         return self.is_bound
 
     def exact_rows(self, question: Question) -> Any:
@@ -89,7 +89,7 @@ class Functional(PlainModule):
         """What the units of the network add to G at the means u, for every row."""
 
     def smooth_network_energy(self, question: Question, u: Float[Array, "units rows"]) -> Float[Array, " rows"]:
-        """The same, for second derivatives."""
+        """What the units of the network add to G, in a form whose second derivatives by u are right as well."""
         return self.network_energy(question, u)
 
     def energy(self, question: Question, u: Float[Array, "units rows"]) -> Float[Array, " rows"]:
@@ -97,7 +97,7 @@ class Functional(PlainModule):
         return self.network_energy(question, u) + question.tilt_energy(u)
 
     def smooth_energy(self, question: Question, u: Float[Array, "units rows"]) -> Float[Array, " rows"]:
-        """The same, for second derivatives."""
+        """G - G_0 at the means u, in a form whose second derivatives by u are right as well."""
         return self.smooth_network_energy(question, u) + question.tilt_energy(u)
 
     def slope(self, question: Question, u: Float[Array, "units rows"]) -> Float[Array, "units rows"]:

@@ -10,7 +10,7 @@ from plefka.methods.posterior import About, JointDraws, Posterior
 from plefka.methods.registry import parse_method
 from plefka.methods.status import CONVERGED, IMPOSSIBLE, OUT_OF_STEPS
 from plefka.networks.edge_list import EdgeList
-from plefka.reduction.question import Question
+from plefka.reduction.question import Part, Question
 from plefka.sampling.findings.estimate import Estimate, WeightedDraws, estimated
 from plefka.sampling.findings.greedy import transformed
 from plefka.sampling.findings.open_findings import OpenFindings
@@ -19,7 +19,6 @@ from plefka.sampling.findings.transformed import BestTangents, TangentSearch, Tr
 from plefka.sampling.importance import WeightedAverage
 
 if TYPE_CHECKING:
-    from plefka.reduction.part import Part
     from plefka.sampling.sampling_methods import Findings
 
 CLOSE_TANGENTS = TangentSearch(max_steps=12, tol=1e-2)  # draws mend the rest
@@ -27,7 +26,7 @@ FEWEST_EFFECTIVE = 400  # draws: ln P is then off by less than 0.05, as a rule
 FINDINGS_SECONDS = 1.0  # of a sum over what is left where all findings are transformed
 
 
-def posterior(method: "Findings", part: "Part", *, dtype: str) -> Posterior:
+def posterior(method: "Findings", part: Part, *, dtype: str) -> Posterior:
     """Means and ln P(evidence) of every row; the residual is the largest standard error of a mean."""
     question, size = part.question, part.question.num_rows
     found = [_row(method, question.take([row])) for row in range(size)]

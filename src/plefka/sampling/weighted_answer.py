@@ -16,7 +16,7 @@ FEWEST_PREDICTED, MOST_PREDICTED = 512, 4096  # states that units below the evid
 MOST_NUMBERS, AT_ONCE = 2**25, 2**22  # of all units in them, and of those that are held at once
 
 
-class Weighed(NamedTuple):
+class WeightedAnswer(NamedTuple):
     """The first fields of a `Check`."""
 
     log_likelihood: float
@@ -27,9 +27,9 @@ class Weighed(NamedTuple):
     effective_samples: float
 
 
-def weighed(
+def weighted_answer(
     network: Network, row: np.ndarray, source: Proposal, drawn: Drawn, rng: np.random.Generator
-) -> Weighed | None:
+) -> WeightedAnswer | None:
     """None where no draw is possible. Weights that are bounded have no tail to be smoothed."""
     if not np.isfinite(drawn.log_weights).any():
         return None
@@ -43,7 +43,7 @@ def weighed(
     below = np.isnan(means)
     if below.any():
         means[below], errors[below] = _predicted(network, row, source, drawn, weights, rng)
-    return Weighed(float(found.log_mean), float(found.standard_error), means, errors, k, float(found.effective))
+    return WeightedAnswer(float(found.log_mean), float(found.standard_error), means, errors, k, float(found.effective))
 
 
 def _by_family(drawn: Drawn, values: np.ndarray) -> np.ndarray:

@@ -50,10 +50,10 @@ def solved_by(model: Model, method: "MeanField") -> str:
     return machine_orders.solved_by(method) if is_machine(model) else method.solved_by
 
 
-def beyond_reach(method: "MeanField", question: Question, means: Any) -> Any:
+def better_at_first_order(method: "MeanField", question: Question, means: Any) -> Any:
     """The rows (rows,) in which a scheme that was solved for itself is better evaluated at the solution of G1."""
     if is_machine(question.model):
-        return machine_orders.beyond_reach(method, question, means)
+        return machine_orders.better_at_first_order(method, question, means)
     return np.zeros(question.num_rows, bool)
 
 

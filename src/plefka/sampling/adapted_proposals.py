@@ -22,7 +22,7 @@ FEWEST = 32  # effective draws that a fit is made of; weights are flattened unti
 COUNTED = 2.0  # draws for and against every unit that each component has beforehand
 
 
-class Tried(NamedTuple):
+class TrialProposals(NamedTuple):
     """Proposals, and the fraction of draws from them that are effective."""
 
     proposals: Proposals
@@ -31,20 +31,22 @@ class Tried(NamedTuple):
 
 def adapted(target: Target, first: Proposals, rng: np.random.Generator) -> Proposals:
     """The proposals of a single row, or better ones that a few rounds of draws and fits have found."""
-    best, log_w, S = _tried(target, first, rng)
+    best, log_w, S = _trial(target, first, rng)
     here = best
     for _ in range(ROUNDS):
         if best.effective >= ENOUGH_WEIGHT or not np.isfinite(log_w).any():
             break
         fitted = _fitted(S[target.free[:, 0], 0], _flattened(log_w), rng)
-        here, log_w, S = _tried(target, _joined(target, first, fitted), rng)
+        here, log_w, S = _trial(target, _joined(target, first, fitted), rng)
         best = here if here.effective > best.effective else best
     return best.proposals
 
 
-def _tried(target: Target, proposals: Proposals, rng: np.random.Generator) -> tuple[Tried, np.ndarray, np.ndarray]:
+def _trial(
+    target: Target, proposals: Proposals, rng: np.random.Generator
+) -> tuple[TrialProposals, np.ndarray, np.ndarray]:
     S, log_w = weighted_draws(target, proposals, rng, PILOT)
-    return Tried(proposals, float(averaged(log_w[0]).effective) / PILOT), log_w[0], S
+    return TrialProposals(proposals, float(averaged(log_w[0]).effective) / PILOT), log_w[0], S
 
 
 def _flattened(log_w: np.ndarray) -> np.ndarray:

@@ -1,10 +1,11 @@
-"""The verdict of a check in words: what the draws say, what the solution says, and what to do."""
+"""A check in words, as `print(check)` shows it: the verdict, and where draws and solution differ, unit by unit."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from plefka.inference.check_limits import GOOD, POPULATION, SMALL_DIFFERENCE, SMALL_MEAN, SURE, USABLE, rounding
+from plefka.tables.display import PRINTED_ROWS, text_table
 
 if TYPE_CHECKING:
     from plefka.inference.check_verdict import Check
@@ -12,11 +13,13 @@ if TYPE_CHECKING:
 USABLE_AS_IT_IS = "The answer can be used as it is."
 TAKE_THE_DRAWS = "Take the values of the samples (check.corrected()), or use a better method."
 NOT_CONVERGED = "The method has not converged, and its answer is not trusted whatever the samples say."
+OTHER_WAYS = "Condition on more units, as in conditioned[bethe,k=5], raise num_samples, or use gibbs."
 NOT_DECIDED = "The samples do not decide whether the answer is close enough; raise num_samples."
+DIFFERENCE_COLUMNS = ("unit", "by the solution", "by the draws", "standard error", "difference")
 
 
 def verdict_of(check: "Check") -> str:
-    """All sentences."""
+    """What the draws say, what the solution says, and what to do."""
     about_draws = _about_draws(check)
     if check.estimate is None or not check.reliable:
         return about_draws
@@ -37,7 +40,7 @@ def _about_draws(check: "Check") -> str:
         return f"{check.quantity} = {check.log_likelihood:.4f}: all samples have the same weight."
     drawn = f"effective sample size {check.effective_samples:,.0f} of {check.num_samples:,}"
     if not check.reliable:
-        return f"The check could not confirm this answer: {_why_not(check, drawn)}. {_instead(check)}"
+        return f"The check could not confirm this answer: {_why_not(check, drawn)}. {OTHER_WAYS}"
     number = f"{check.quantity} = {check.log_likelihood:.4f} +- {check.standard_error:.2g}"
     return f"{number} by {check.sampler} ({_grade(check)}{drawn})."
 
@@ -50,10 +53,6 @@ def _why_not(check: "Check", drawn: str) -> str:
     return (
         f"a few of its samples may outweigh all others (Pareto k = {check.pareto_k:.2f}, not below {USABLE}; {drawn})"
     )
-
-
-def _instead(check: "Check") -> str:
-    return "Condition on more units, as in conditioned[bethe,k=5], raise num_samples, or use gibbs."
 
 
 def _grade(check: "Check") -> str:
@@ -113,3 +112,52 @@ def _advice(check: "Check") -> str:
     if not check.converged:
         return NOT_CONVERGED
     return TAKE_THE_DRAWS if check.contradicted or check.differs or not check.close else NOT_DECIDED
+
+
+# ---- unit by unit ----------------------------------------------------------------------------------------------------
+
+
+class Difference(NamedTuple):
+    """P(on | evidence) of a unit by the solution and by the draws."""
+
+    unit: str
+    solution: float
+    draws: float
+    error: float
+
+    @property
+    def size(self) -> float:
+        """By how much the solution lies above the draws."""
+        return self.solution - self.draws
+
+    def in_words(self) -> tuple[str, str, str, str, str]:
+        """As a row of a table."""
+        size = round(self.size, 4) + 0.0  # no minus before zero
+        return self.unit, f"{self.solution:.4f}", f"{self.draws:.4f}", f"{self.error:.1e}", f"{size:+.4f}"
+
+
+def differences(check: "Check") -> list[Difference]:
+    """Of every hidden unit, the largest difference first; none where the check does not know the solution's means."""
+    if check.solution is None or check.estimated_means is None:
+        return []
+    columns = zip(
+        check.solution.names, check.estimated_means.tolist(), check.means.tolist(), check.means_error.tolist()
+    )
+    found = [each for each in map(Difference._make, columns) if _is_hidden(each)]
+    return sorted(found, key=lambda each: -abs(each.size) if np.isfinite(each.size) else -np.inf)
+
+
+def _is_hidden(each: Difference) -> bool:
+    """An observed unit is certain in both."""
+    return not (each.error == 0 and each.solution == each.draws and each.draws in (0.0, 1.0))
+
+
+def check_table(check: "Check") -> str:
+    """The verdict, and below it the units."""
+    found = differences(check)
+    lines = [check.verdict]
+    if found:
+        lines += ["", text_table(DIFFERENCE_COLUMNS, [each.in_words() for each in found[:PRINTED_ROWS]])]
+    if len(found) > PRINTED_ROWS:
+        lines.append(f"... and {len(found) - PRINTED_ROWS:,} more units, which differ less")
+    return "\n".join(lines)
