@@ -6,6 +6,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from plefka.errors import InvalidInput, ProcessLost
@@ -14,9 +15,8 @@ from plefka.learning.fingerprint import fingerprint
 from plefka.learning.fitted import HISTORY_COLUMNS, Fitted, Stopped
 from plefka.learning.gradient_step import TrainingState
 from plefka.learning.learner import Steps, When
-from plefka.learning.stacks import choose, finite
 from plefka.progress import interruptible, progress, uninterrupted
-from plefka.runtime.precision import precision, to_numpy
+from plefka.runtime.precision import is_key, precision, to_numpy
 
 if TYPE_CHECKING:
     from plefka.learning.fitting import LearningRun
@@ -136,9 +136,9 @@ class Loop:
     def _usable(self, state: TrainingState, objective: Any) -> tuple[TrainingState, TrainingState, Any]:
         """Network by network: the new state, or for good the last one that was usable."""
         usable = np.isfinite(objective)
-        alive = self.alive & usable & finite(state.free, self.stack)
-        stay = choose(usable | ~self.alive, self.state, self.last_usable)
-        return choose(alive, state, stay), choose(alive, self.state, self.last_usable), alive
+        alive = self.alive & usable & _finite(state.free, self.stack)
+        stay = _choose(usable | ~self.alive, self.state, self.last_usable)
+        return _choose(alive, state, stay), _choose(alive, self.state, self.last_usable), alive
 
     def _evaluation(self, state: TrainingState, during: Any, epoch: int) -> dict:
         """The exact log-likelihood and the estimates at the end of an epoch."""
@@ -157,7 +157,7 @@ class Loop:
             return
         value, free, since = self.best
         better = np.asarray(validation > value)
-        self.best = (np.where(better, validation, value), choose(better, self.state.free, free),
+        self.best = (np.where(better, validation, value), _choose(better, self.state.free, free),
                      np.where(better, 0, since + 1))  # fmt: skip
 
     def _reason_to_stop(self) -> Stopped | None:
@@ -242,3 +242,21 @@ def _is_interrupted(check: Callable[[], None]) -> bool:
     except KeyboardInterrupt:
         return True
     return False
+
+
+def _choose(mask: Any, new: Any, old: Any) -> Any:
+    """Network by network the new tree where the mask is true, else the old one."""
+    if np.ndim(mask) == 0:
+        return new if mask else old
+
+    def pick(new, old):
+        wide = mask.reshape(mask.shape + (1,) * (np.ndim(new) - mask.ndim))
+        return (jnp.where if is_key(new) else np.where)(wide, new, old)
+
+    return jax.tree.map(pick, new, old)
+
+
+def _finite(tree: Any, stack: tuple[int, ...]) -> Any:
+    """Whether all numbers are finite, network by network."""
+    leaves = [np.isfinite(leaf).reshape(*stack, -1).all(axis=-1) for leaf in jax.tree.leaves(tree)]
+    return np.all(leaves, axis=0)
