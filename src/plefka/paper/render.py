@@ -17,9 +17,9 @@ from plefka.paper import (
     tables_1_2,
     variants,
 )
+from plefka.paper.plan import quick_label
 from plefka.paper.printed import paper
 from plefka.paper.report import Figure, Section
-from plefka.paper.size import quick_label
 from plefka.paper.store import StoredRows
 from plefka.runtime import whole_files
 

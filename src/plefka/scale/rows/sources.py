@@ -9,7 +9,6 @@ import numpy as np
 
 from plefka.errors import InvalidEvidence, InvalidInput
 from plefka.networks.evidence import as_rows
-from plefka.scale.rows.dask_frames import is_dask, of_dask
 from plefka.scale.rows.evidence_block import EvidenceBlock
 from plefka.scale.rows.reader import Reader
 from plefka.scale.rows.row_files import JSON_LINES, about, files_of, mappings_in, naming_blocks, tables_in
@@ -43,8 +42,8 @@ def open_source(
     """Rows in blocks of `size`: of files, a DataFrame, an array, or dictionaries {unit: 0 or 1}."""
     if isinstance(source, str | PathLike):
         return _of_files(network, source, size, id_columns)
-    if is_dask(source):
-        return RowSource(*of_dask(network, source, id_columns, client))
+    if _is_dask(source):
+        return _of_dask(network, source, id_columns, client)
     if is_frame(source):
         with saying(InvalidEvidence):
             columns = of_frame(source)
@@ -86,6 +85,30 @@ def _of_array(network: "BeliefNetwork", rows: np.ndarray, size: int) -> Iterator
         some = as_rows(network, rows[first : first + size])[0]
         units = np.flatnonzero(~np.isnan(some).all(axis=0))  # only those that are observed in some row
         yield EvidenceBlock.of(units, some[:, units], {})
+
+
+def _is_dask(source: Any) -> bool:
+    """Whether this is a DataFrame of Dask."""
+    return hasattr(source, "to_delayed") and hasattr(source, "npartitions")
+
+
+def _of_dask(network: "BeliefNetwork", source: Any, id_columns: IdColumns, client: Any) -> RowSource:
+    """Each partition is a piece, computed here one after another, or left to the workers of a client."""
+    counts = _computed(source.map_partitions(len), client).tolist()
+    with saying(InvalidEvidence):
+        reader = Reader.of(
+            network, of_frame(_computed(source.head(SAMPLE, npartitions=-1, compute=False), client)), id_columns
+        )
+    pieces = (_piece(source.partitions[k], client) for k, count in enumerate(counts) if count)
+    return RowSource(pieces, sum(counts), reader.id_columns, reader, [count for count in counts if count])
+
+
+def _piece(partition: Any, client: Any) -> Any:
+    return partition.compute() if client is None else client.compute(partition)
+
+
+def _computed(values: Any, client: Any) -> Any:
+    return values.compute() if client is None else client.compute(values, sync=True)
 
 
 # ---- dictionaries ----------------------------------------------------------------------------------------------------
