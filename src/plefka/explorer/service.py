@@ -15,7 +15,7 @@ from plefka.errors import InvalidFile, MethodDoesNotApply
 from plefka.explorer.catalogue import Catalogue
 from plefka.explorer.failures import Failure
 from plefka.explorer.held_bodies import HeldBodies
-from plefka.explorer.jsons import encoded
+from plefka.explorer.json_encoding import encoded
 from plefka.explorer.page_files import Pages
 from plefka.explorer.pool import Pool
 from plefka.explorer.settings import Settings

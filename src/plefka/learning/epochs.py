@@ -14,7 +14,7 @@ from plefka.learning.checkpoint import Checkpoint
 from plefka.learning.fingerprint import fingerprint
 from plefka.learning.fitted import HISTORY_COLUMNS, Fitted, Stopped
 from plefka.learning.gradient_step import TrainingState
-from plefka.learning.learner import Steps, When
+from plefka.learning.learner import BatchNumber, Steps
 from plefka.progress import interruptible, progress, uninterrupted
 from plefka.runtime.precision import is_key, precision, to_numpy
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from plefka.learning.fitting import LearningRun
 
 
-class Begun(NamedTuple):
+class PartialEpoch(NamedTuple):
     """An epoch on its way."""
 
     batches: Any  # how many are done
@@ -66,7 +66,7 @@ class Loop:
                 for epoch in progress(epochs, self._label, self.verbose):
                     if stopped is not None:
                         break
-                    self._ask(self._epoch(epoch, check), check)
+                    self._check_requests_to_stop(self._epoch(epoch, check), check)
                     stopped = self._reason_to_stop()
                     self._save(force=False)
         except KeyboardInterrupt:
@@ -76,7 +76,7 @@ class Loop:
         self._save()
         return self._fitted(stopped or Stopped.EPOCHS)
 
-    def _ask(self, entry: dict, check: Callable[[], None]) -> None:
+    def _check_requests_to_stop(self, entry: dict, check: Callable[[], None]) -> None:
         """What the callback and Ctrl-C say, here or in another process."""
         stop = interrupted = False
         try:
@@ -85,9 +85,9 @@ class Loop:
             check()
         except KeyboardInterrupt:
             interrupted = True
-        told = self.run.devices.gathered(np.array([stop, interrupted]))
-        self.stopped_by_callback = bool(told[:, 0].any())
-        if told[:, 1].any():
+        requests = self.run.devices.gathered(np.array([stop, interrupted]))
+        self.stopped_by_callback = bool(requests[:, 0].any())
+        if requests[:, 1].any():
             raise KeyboardInterrupt
 
     # ---- an epoch ----------------------------------------------------------------------------------------------------
@@ -108,8 +108,8 @@ class Loop:
             self._remember_best(entry["validation"])
         return entry
 
-    def _beginning(self) -> Begun:
-        return Begun(np.array(0), self.state, np.zeros((3, *self.stack)))
+    def _beginning(self) -> PartialEpoch:
+        return PartialEpoch(np.array(0), self.state, np.zeros((3, *self.stack)))
 
     def _batches(self, epoch: int, check: Callable[[], None]) -> None:
         """A step for every batch that is still to come."""
@@ -118,8 +118,8 @@ class Loop:
         for number, piece in enumerate(run.data.pieces(run.batch_size, run.seed, epoch, done, devices.count), done):
             stop = devices.several and _is_interrupted(check)
             with devices.watching():
-                state, outcome = self.steps.take(self.begun.state, piece, When(epoch, number), stop=stop)
-            self.begun = Begun(self.begun.batches + 1, state, self.begun.sums + np.stack(outcome[:3]))
+                state, outcome = self.steps.take(self.begun.state, piece, BatchNumber(epoch, number), stop=stop)
+            self.begun = PartialEpoch(self.begun.batches + 1, state, self.begun.sums + np.stack(outcome[:3]))
             self._save(force=False)
             if np.any(outcome.stop):
                 raise KeyboardInterrupt
@@ -216,7 +216,7 @@ class Loop:
         if resumed is None:
             return
         (self.state, self.last_usable, self.alive, self.steps.memory, self.best, begun), self.history = resumed
-        self.begun = Begun(*begun)
+        self.begun = PartialEpoch(*begun)
         done = len(self.history["epoch"])
         if done > run.epochs:
             raise InvalidInput(

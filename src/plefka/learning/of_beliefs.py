@@ -12,7 +12,7 @@ from plefka.learning import likelihood
 from plefka.learning.devices import Devices
 from plefka.learning.fingerprint import activation_text, digest
 from plefka.learning.gradient_step import Batch, Outcome, StepSettings, TrainingState, step
-from plefka.learning.learner import Steps, When, max_steps
+from plefka.learning.learner import BatchNumber, Steps, max_steps
 from plefka.learning.optimizers import adam
 from plefka.learning.parameters import Parametrisation
 from plefka.learning.patterns import Data, Patterns, Piece, batch_places, complete
@@ -129,7 +129,9 @@ class BeliefSteps(Steps):
     def memory(self, found: Any) -> None:
         self.starts.theta = found
 
-    def take(self, state: TrainingState, piece: Piece, when: When, *, stop: bool) -> tuple[TrainingState, Outcome]:
+    def take(
+        self, state: TrainingState, piece: Piece, when: BatchNumber, *, stop: bool
+    ) -> tuple[TrainingState, Outcome]:
         run, devices, places = self.run, self.run.devices, len(piece.numbers)
         numbers, rows, counts = self.own_rows(piece)
         average = run.data.total / self.num_batches
@@ -143,7 +145,7 @@ class BeliefSteps(Steps):
         self.starts.write(piece.numbers[: np.count_nonzero(piece.counts > 0)], outcome.theta)
         return state, outcome
 
-    def _starts(self, numbers: np.ndarray, places: int, when: When) -> np.ndarray:
+    def _starts(self, numbers: np.ndarray, places: int, when: BatchNumber) -> np.ndarray:
         """Where the searches of this process's rows start: (starts, rows, units), of a stack with a leading axis.
 
         The first is the solution of the epoch before. With `restarts` there are random means as well, which every batch

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from plefka.paper import figure_10, swept
+from plefka.paper import figure_10, step_size_sweep
 from plefka.paper.beside_printed import Cell, cells
 from plefka.paper.report import ReportTable, Section
 from plefka.paper.store import StoredRows
@@ -105,13 +105,15 @@ def _against(columns: list[dict[str, Cell]], other) -> str:
 
 
 def _learning(rows: StoredRows) -> Iterator[Claim]:
-    for choice, words in swept.CHOICES.items():
+    for choice, words in step_size_sweep.CHOICES.items():
         others = figure_10.beside_sjj(rows, choice)
-        ends = {method: float(run.end.mean()) for method, run in swept.chosen(rows, "sigmoid", choice).items()}
+        ends = {
+            method: float(run.end.mean()) for method, run in step_size_sweep.chosen(rows, "sigmoid", choice).items()
+        }
         if others:
             yield _claim(
                 f"Figure 10: SJJ learns worse than every other scheme, with step sizes chosen by {words} "
-                f"({swept.conditions(rows)})",
+                f"({step_size_sweep.conditions(rows)})",
                 all(other.words == "higher than" for other in others),
                 ", ".join(f"{method} {signed(value, 3)}" for method, value in ends.items()),
             )

@@ -9,9 +9,9 @@ from plefka.paper.drawings import curves, dots, sweep
 from plefka.paper.experiment_settings import Learning
 from plefka.paper.printed import paper
 from plefka.paper.report import Figure, Panel, ReportTable, Section, Text
+from plefka.paper.step_size_sweep import CHOICES, CONVERGED_SHARE, Learned, chosen, conditions, runs, step_sizes
 from plefka.paper.store import StoredRows
 from plefka.paper.summary import mean_and_error, percent, signed
-from plefka.paper.swept import CHOICES, CONVERGED_SHARE, Learned, chosen, conditions, runs, step_sizes
 
 SCHEMES = (("sigmoid", ("G11", "G12", "G22", "G221", "SJJ")), ("noisy_or", ("G11", "G12", "G22", "G221")))
 FIGURE_STEPS = 50  # evaluations of a solve
@@ -204,7 +204,7 @@ def tables(rows: StoredRows, activation: str) -> Iterator[ReportTable]:
 
 def _line(run: Learned, choice: str) -> tuple[str, ...]:
     mean, error = mean_and_error(run.end)
-    settled = run.end[run.settled]
+    ends = run.end[run.converged_starts]
     return (
         run.method,
         CHOICES[choice],
@@ -214,7 +214,7 @@ def _line(run: Learned, choice: str) -> tuple[str, ...]:
         f"{signed(float(run.end.min()), 3)} to {signed(float(run.end.max()), 3)}",
         percent(float(run.converged[-1].mean())),
         f"{int(run.failed.sum())} of {len(run.failed)}",
-        f"{signed(float(settled.mean()), 3)} ({len(settled)} of {len(run.end)} starts)" if len(settled) else "none",
+        f"{signed(float(ends.mean()), 3)} ({len(ends)} of {len(run.end)} starts)" if len(ends) else "none",
         signed(float(run.exact.max(axis=0).mean()), 3),
     )
 
