@@ -28,7 +28,7 @@ async def infer(request: Request, asked: q.Infer) -> Response:
 
 @router.post("/rows", response_model=answer_schemas.RowsAnswer)
 async def rows(request: Request, asked: q.Rows) -> Response:
-    """The same for several rows of evidence."""
+    """ln P(evidence) and the most probable units of each of several rows of evidence."""
     _check_rows(request, len(asked.rows), "rows")
     return await _answered(request, "rows", asked.model_dump())
 

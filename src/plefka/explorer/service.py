@@ -106,11 +106,8 @@ def _example(source: str) -> Example | None:
 
 def _methods(network: pf.BeliefNetwork) -> list[str]:
     """Those that can serve this network; the one that is random, with a seed."""
-    return [spelling for name in pf.METHODS if _serves(spelling := _spelling(name), network)]
-
-
-def _spelling(name: str) -> str:
-    return "gibbs[seed=0]" if name == "gibbs" else name
+    spellings = ("gibbs[seed=0]" if name == "gibbs" else name for name in pf.METHODS)
+    return [spelling for spelling in spellings if _serves(spelling, network)]
 
 
 def _serves(spelling: str, network: pf.BeliefNetwork) -> bool:

@@ -215,14 +215,17 @@ class ByNeighbours(Gradients):
 
 def default_method(machine: "BoltzmannMachine", data: Any) -> Method:
     """Exact where sums over states are quick; else linear response where nothing is hidden, and chains where it is."""
-    settled = complete(data) or (machine.is_restricted and not data.has_gaps().any())
-    if settled and exact_seconds(all_coupled(machine)) <= STEP_SECONDS:
+    rows_need_no_solver = complete(data) or (machine.is_restricted and not data.has_gaps().any())
+    if rows_need_no_solver and exact_seconds(all_coupled(machine)) <= STEP_SECONDS:
         return parse_method("exact")
     return parse_method("G2" if complete(data) and machine.size <= MOST_PAIRED else "persistent")
 
 
 def all_coupled(machine: "BoltzmannMachine") -> "BoltzmannMachine":
-    """The same machine with all couplings that may be learned: those that are 0 are left out of a sum over states."""
+    """The machine with a weight of 1 for every coupling that may be learned.
+
+    A sum over states leaves out couplings that are 0, and would look cheaper than it becomes while learning.
+    """
     ones = below_diagonal(machine.storage.map_weights(lambda w: np.ones(np.shape(w))))
     return machine.with_parameters((ones.parameters, machine.bias))
 

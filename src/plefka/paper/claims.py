@@ -45,7 +45,7 @@ def _table1(rows: StoredRows) -> Iterator[Claim]:
     yield _claim(
         f"Table 1, [-1, 1]: G11, G12 and SJJ are within {SMALL_ERROR} of the printed means",
         all(abs(cell.difference) <= SMALL_ERROR for cell in small),
-        _differences(small, 5),
+        ", ".join(f"{cell.key.method} {signed(cell.difference, 5)}" for cell in small),
     )
     right = found["sigmoid [-1, 1]", "G22"]
     yield _claim(
@@ -54,10 +54,6 @@ def _table1(rows: StoredRows) -> Iterator[Claim]:
         f"{_mean(right)} against {signed(right.printed or 0.0, 4)}",
     )
     yield from _order_and_size("Table 1, [-5, 5]", [[found["sigmoid [-5, 5]", method] for method in ("G11", "G12")]])
-
-
-def _differences(some: list[Cell], digits: int) -> str:
-    return ", ".join(f"{cell.key.method} {signed(cell.difference, digits)}" for cell in some)
 
 
 def _order_and_size(where: str, columns: list[list[Cell]]) -> Iterator[Claim]:

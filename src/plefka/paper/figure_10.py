@@ -31,13 +31,13 @@ def settings(step_sizes: tuple[float, ...], starts: int, epochs: int, seed: int)
 
 def render(everything: Mapping[str, StoredRows]) -> Section:
     rows = everything["learning"]
-    printed = paper()["learning"]
+    printed, ceiling = paper()["learning"], float(rows.columns["ceiling"][0])  # of these images
     about = (
         f"Networks of 1 x 8 x 16 units learn images of bars. The conditions: {conditions(rows)}. The paper has "
         f"{printed['starts']} starts and {printed['epochs']} epochs, and names neither an optimiser nor a step size. "
         "The ceiling in the plots is minus the entropy of the bars, "
         f"{signed(CEILING, 3)} nats per pattern, which the true model would reach. A model that knows how often each "
-        f"image occurs in this sample would reach {signed(of_these_images(rows), 3)}. Learning maximises the estimate "
+        f"image occurs in this sample would reach {signed(ceiling, 3)}. Learning maximises the estimate "
         "of the scheme, its objective; the plots show the exact ln P. A start fails if no pattern can be solved any "
         "more, or a parameter is not finite. It then keeps its last usable parameters, and counts with these."
     )
@@ -46,10 +46,6 @@ def render(everything: Mapping[str, StoredRows]) -> Section:
         if runs(rows, activation):
             parts += [*tables(rows, activation), _figure(rows, activation)]
     return Section("Figure 10: learning bars", parts)
-
-
-def of_these_images(rows: StoredRows) -> float:
-    return float(rows.columns["ceiling"][0])
 
 
 class Versus(NamedTuple):
@@ -264,13 +260,13 @@ def _figure(rows: StoredRows, activation: str) -> Figure:
     failed = ", ".join(
         f"{int(run.failed.sum())} with {method}" for method, run in best["objective"].items() if run.failed.any()
     )
-    name = activation.replace("_", "-")
+    name, found_under = activation.replace("_", "-"), conditions(rows)
     caption = (
         f"Figure 10, {'left' if activation == 'sigmoid' else 'right'}: {name} networks. First the sweep: the mean over "
         "starts of the exact ln P in the end, with a bar from the worst to the best start; a filled mark is the step "
         "size that the scheme's own objective chooses, a ring the one that the exact ln P chooses. Then every start in "
         "the end and over the epochs, with the step size that the objective chooses. "
-        f"{_capitalised(conditions(rows))}. "
+        f"{found_under[0].upper()}{found_under[1:]}. "
         f"Failed starts: {failed or 'none'}."
     )
     return Figure(
@@ -284,7 +280,3 @@ def _figure(rows: StoredRows, activation: str) -> Figure:
         ],
         caption,
     )
-
-
-def _capitalised(words: str) -> str:
-    return words[0].upper() + words[1:]

@@ -55,7 +55,7 @@ def write(everything: Mapping[str, StoredRows], folder: Path, found: list[Sectio
     folder.mkdir(parents=True, exist_ok=True)
     quick = quick_label(everything)
     title, about = (f"{TITLE}: a quick run", [quick, *_about()]) if quick else (TITLE, _about())
-    arguments = (title, about, found, _origin(everything))
+    arguments = (title, about, found, [_origin_of(rows) for rows in everything.values()])
     for figure in (part for section in found for part in section.parts if isinstance(part, Figure)):
         write_drawings(figure, folder / report_markdown.FOLDER)
     paths = [folder / "report.html", folder / "report.md"]
@@ -83,10 +83,6 @@ def _about() -> list[str]:
         "next to the printed values. It also shows the correct second order and the effect of the misprints.",
         f"The paper: {paper()['title']}.",
     ]
-
-
-def _origin(everything: Mapping[str, StoredRows]) -> list[str]:
-    return [_origin_of(rows) for rows in everything.values()]
 
 
 def _origin_of(rows: StoredRows) -> str:

@@ -168,7 +168,7 @@ def _draw_units(axes: Axes, palette: Palette, shown: Shown, x: np.ndarray, y: np
             ha="center",
             va="center",
             fontsize=_font(scale),
-            color=_on_top_of(colours[unit]),
+            color=LIGHT.ink if is_light(colours[unit]) else LIGHT.paper,
             zorder=4,
         )
 
@@ -176,10 +176,6 @@ def _draw_units(axes: Axes, palette: Palette, shown: Shown, x: np.ndarray, y: np
 def _percent(mean: float) -> str:
     """Whole percents, but never 0 or 100 for what is merely likely."""
     return "<1" if mean < 0.005 else ">99" if mean > 0.995 else f"{100 * mean:.0f}"
-
-
-def _on_top_of(colour: Sequence[float]) -> str:
-    return LIGHT.ink if is_light(colour) else LIGHT.paper
 
 
 def _draw_names(axes: Axes, palette: Palette, shown: Shown, x: np.ndarray, y: np.ndarray, scale: float) -> None:

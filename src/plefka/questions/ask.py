@@ -14,6 +14,7 @@ from plefka.methods.posterior import Accuracy
 from plefka.networks.belief import BeliefNetwork
 from plefka.questions.changed_evidence import ChangedEvidence, how_computed, mark_of, weakest
 from plefka.questions.explain import possible_units
+from plefka.runtime import extras
 from plefka.tables.text import text_table
 
 MOST_CANDIDATES = 64  # that are looked at one by one
@@ -65,9 +66,7 @@ class Advice:
 
     def to_frame(self) -> Any:
         """A DataFrame with a row for each candidate."""
-        from plefka.runtime.extras import pandas
-
-        return pandas().DataFrame([vars(each) for each in self.candidates])
+        return extras.pandas().DataFrame([vars(each) for each in self.candidates])
 
     def __repr__(self) -> str:
         return f"<Advice by {self.method}: observe {self.unit!r}, {self.candidates[0].information:.4g} nats>"

@@ -14,6 +14,7 @@ from plefka.methods.posterior import Accuracy
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.evidence import Evidence
 from plefka.questions.changed_evidence import UNKNOWN, ChangedEvidence, answered, how_computed, mark_of, weakest
+from plefka.runtime import extras
 from plefka.tables.text import text_table
 
 
@@ -90,12 +91,10 @@ class Explanation:
 
     def to_frame(self) -> Any:
         """A DataFrame with a row for each observation that was made, and for each that could be made."""
-        from plefka.runtime.extras import pandas
-
         observed = [{"kind": "observed", **vars(each)} for each in self.observations]
         possible = [{"kind": "possible", **vars(each)} for each in self.changes]
         columns = ["kind", "unit", "state", "shift", "probability", "chance", "accuracy"]
-        return pandas().DataFrame([*observed, *possible], columns=columns)
+        return extras.pandas().DataFrame([*observed, *possible], columns=columns)
 
     def __repr__(self) -> str:
         return f"<Explanation of {self.unit!r} by {self.method}: probability {self.probability:.4g}>"

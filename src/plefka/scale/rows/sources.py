@@ -99,12 +99,9 @@ def _of_dask(network: "BeliefNetwork", source: Any, id_columns: IdColumns, clien
         reader = Reader.of(
             network, of_frame(_computed(source.head(SAMPLE, npartitions=-1, compute=False), client)), id_columns
         )
-    pieces = (_piece(source.partitions[k], client) for k, count in enumerate(counts) if count)
+    partitions = (source.partitions[k] for k, count in enumerate(counts) if count)
+    pieces = (each.compute() if client is None else client.compute(each) for each in partitions)
     return RowSource(pieces, sum(counts), reader.id_columns, reader, [count for count in counts if count])
-
-
-def _piece(partition: Any, client: Any) -> Any:
-    return partition.compute() if client is None else client.compute(partition)
 
 
 def _computed(values: Any, client: Any) -> Any:
@@ -136,16 +133,13 @@ def _mapping(row: Any, number: int) -> Mapping[Any, Any]:
 
 def _recognised(head: list[Mapping], places: dict[Any, int], given: list[str], where: str) -> list[str]:
     """Keys that are no units and name the rows."""
-    strange = [key for key in dict.fromkeys(key for row in head for key in row) if _is_strange(key, places, given)]
-    sample = of_mappings([{key: row.get(key) for key in strange} for row in head])
-    reasons = {key: why_id(sample, at, places) for at, key in enumerate(strange)}
+    keys = dict.fromkeys(key for row in head for key in row)
+    unknown = [key for key in keys if isinstance(key, str) and key not in places and key not in given]
+    sample = of_mappings([{key: row.get(key) for key in unknown} for row in head])
+    reasons = {key: why_id(sample, at, places) for at, key in enumerate(unknown)}
     found = [key for key, why in reasons.items() if why]
     Roles([], None, {}, [note_of(key, reasons[key]) for key in found]).report(where)
     return found
-
-
-def _is_strange(key: Any, places: dict[Any, int], given: list[str]) -> bool:
-    return isinstance(key, str) and key not in places and key not in given
 
 
 def _mapping_blocks(
