@@ -15,9 +15,9 @@ from plefka.inference.library import parse_method
 from plefka.learning.annealed import AnnealedScore, log_partitions
 from plefka.learning.chains import ByChains
 from plefka.learning.gradients import ByMoments, ByNeighbours
-from plefka.learning.learner import BatchNumber
 from plefka.learning.of_machines import in_own_values
 from plefka.learning.pair_moments import HESSIANS, both_on, moments, response
+from plefka.learning.steps import BatchNumber
 from plefka.networks.evidence import Evidence
 from plefka.reduction.reduce import reduce
 from tests.boltzmann.machines import MACHINES, couplings, fields, log_weights, restricted, states

@@ -2,7 +2,7 @@
 
 Chains lag behind the parameters by little, as these move slowly (Tieleman, 2008). Hidden units of a row are averaged
 over exactly where they are independent given the row, and by a chain of its own elsewhere. In both, units that no
-other of their colour is coupled to are averaged over in closed form. ln P per row is judged now and then, with
+other of their colour is coupled to are averaged over in closed form. ln P per row is estimated now and then, with
 ln Z by annealed importance sampling.
 """
 
@@ -15,9 +15,9 @@ import scipy.sparse as sp
 from plefka.errors import InvalidInput
 from plefka.learning.annealed import MOST_SCORED_ROWS, annealed_score, annealed_score_of_rows
 from plefka.learning.gradients import Gradient, Gradients, Rows
-from plefka.learning.learner import BatchNumber
 from plefka.learning.pair_moments import outer
 from plefka.learning.patterns import Patterns
+from plefka.learning.steps import BatchNumber
 from plefka.networks.activations import numpy_sigmoid
 from plefka.networks.evidence import Evidence
 from plefka.reduction.machine_reduction import settled

@@ -14,7 +14,7 @@ from plefka.learning.checkpoint import Checkpoint
 from plefka.learning.fingerprint import fingerprint
 from plefka.learning.fitted import HISTORY_COLUMNS, Fitted, Stopped
 from plefka.learning.gradient_step import TrainingState
-from plefka.learning.learner import BatchNumber, Steps
+from plefka.learning.steps import BatchNumber, Steps
 from plefka.progress import interruptible, progress, uninterrupted
 from plefka.runtime.precision import is_key, precision, to_numpy
 

@@ -19,9 +19,9 @@ from plefka.inference.infer import infer
 from plefka.inference.library import parse_method
 from plefka.inference.solution import InferenceFailed
 from plefka.learning.annealed import annealed_score, independent
-from plefka.learning.learner import BatchNumber, max_steps
 from plefka.learning.pair_moments import MOST_PAIRED, Moments, beyond_second_order, check, moments, outer
 from plefka.learning.patterns import Patterns, complete
+from plefka.learning.steps import BatchNumber, max_steps
 from plefka.methods.for_learning import ForLearning
 from plefka.methods.method import Method
 from plefka.networks.activations import numpy_sigmoid

@@ -1,4 +1,4 @@
-"""How a belief network is learned: which methods, what a step is, and how the network is judged."""
+"""How a belief network is learned: which methods, what a step is, and the estimates of ln P."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -12,10 +12,10 @@ from plefka.learning import likelihood
 from plefka.learning.devices import Devices
 from plefka.learning.fingerprint import activation_text, digest
 from plefka.learning.gradient_step import Batch, Outcome, StepSettings, TrainingState, step
-from plefka.learning.learner import BatchNumber, Steps, max_steps
 from plefka.learning.optimizers import adam
 from plefka.learning.parameters import Parametrisation
 from plefka.learning.patterns import Data, Patterns, Piece, batch_places, complete
+from plefka.learning.steps import BatchNumber, Steps, max_steps
 from plefka.mean_field.minimisation import random_start
 from plefka.mean_field.schemes import HigherOrder, MeanField
 from plefka.methods.method import Method

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from plefka.paper import error_and_time, figure_10, misprints, policies, radius, variants
+from plefka.paper import error_and_time, figure_10, misprints, policy_comparison, radius, variants
 from plefka.paper import tables_1_2 as tables
 from plefka.paper.experiment_settings import PARTS, Experiment, Study, spelled
 from plefka.paper.store import StoredRows
@@ -52,8 +52,8 @@ def experiments(parts: Iterable[str], size: Size, seed: int) -> list[Experiment]
         "table2": (tables.TABLE2, size.tables, size.max_steps),
         "misprints": (misprints.MISPRINT_COLUMNS, size.studies, size.study_steps),
         "variants": (variants.VARIANT_COLUMNS, size.studies, size.study_steps),
-        "policies": (policies.POLICY_COLUMNS, size.policies, size.study_steps),
-        "sequential": (policies.LARGE_SIGMOID, size.tables, size.study_steps),
+        "policies": (policy_comparison.POLICY_COLUMNS, size.policies, size.study_steps),
+        "sequential": (policy_comparison.LARGE_SIGMOID, size.tables, size.study_steps),
     }
     everything: dict[str, Experiment] = {
         **{

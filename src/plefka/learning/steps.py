@@ -1,4 +1,4 @@
-"""What learning asks of a kind of network: to take a step, and to be judged."""
+"""What learning needs of a kind of network: a step for a batch, and estimates of ln P."""
 
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, NamedTuple
