@@ -56,8 +56,8 @@ if TYPE_CHECKING:
     from plefka.questions.explain import Explanation as Explanation
     from plefka.questions.explain import explain as explain
     from plefka.runtime.program_cache import keep_compiled as keep_compiled
-    from plefka.scale.rows.done import RowsDone as RowsDone
     from plefka.scale.rows.infer_rows import infer_rows as infer_rows
+    from plefka.scale.rows.rows_done import RowsDone as RowsDone
     from plefka.scale.sweep import sweep as sweep
     from plefka.solvers.policies import Policy as Policy
 
@@ -80,7 +80,7 @@ _HOME = {
     "NoisyOr": "plefka.networks.activations",
     "Policy": "plefka.solvers.policies",
     "Posterior": "plefka.methods.posterior",
-    "RowsDone": "plefka.scale.rows.done",
+    "RowsDone": "plefka.scale.rows.rows_done",
     "Score": "plefka.learning.row_scores",
     "Series": "plefka.expansion.series",
     "Sigmoid": "plefka.networks.activations",

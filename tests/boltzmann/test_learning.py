@@ -15,9 +15,9 @@ from plefka.inference.library import parse_method
 from plefka.learning.annealed import AnnealedScore, log_partitions
 from plefka.learning.chains import ByChains
 from plefka.learning.gradients import ByMoments, ByNeighbours
-from plefka.learning.learner import When
 from plefka.learning.of_machines import in_own_values
 from plefka.learning.pair_moments import HESSIANS, both_on, moments, response
+from plefka.learning.steps import BatchNumber
 from plefka.networks.evidence import Evidence
 from plefka.reduction.reduce import reduce
 from tests.boltzmann.machines import MACHINES, couplings, fields, log_weights, restricted, states
@@ -175,7 +175,7 @@ def test_the_exact_gradient_is_the_slope_of_the_log_likelihood(name, missing):
     rows = rows_of(machine, 5, 3, missing)
     run = run_of(machine, rows, "exact")
     given = np.arange(len(run.data)), run.data.rows(), run.data.counts
-    found = ByMoments(run).of(0, machine, given, When(0, 0))
+    found = ByMoments(run).of(0, machine, given, BatchNumber(0, 0))
     weights, bias = in_own_values(machine, found)
 
     def log_likelihood(parameters: Any) -> float:
@@ -206,7 +206,7 @@ def test_the_gradient_of_neighbours_is_the_slope_of_the_pseudo_likelihood(name):
 
     def of(machine: pf.BoltzmannMachine) -> Any:
         given = np.arange(len(run.data)), run.data.rows(), run.data.counts
-        return ByNeighbours(run).of(0, machine, given, When(0, 0))
+        return ByNeighbours(run).of(0, machine, given, BatchNumber(0, 0))
 
     by_units = 0.0
     for unit in range(machine.size):
@@ -232,9 +232,9 @@ def test_chains_come_to_the_exact_averages(hidden):
     rows = rows_of(machine, 6, 24)[:, : 4 if hidden else 5]
     exact, chains = run_of(machine, rows, "exact"), run_of(machine, rows, "persistent[chains=400]")
     given = np.arange(len(exact.data)), exact.data.rows(), exact.data.counts
-    want = ByMoments(exact).of(0, machine, given, When(0, 0))
+    want = ByMoments(exact).of(0, machine, given, BatchNumber(0, 0))
     source = ByChains(chains)
-    found = [source.of(0, machine, given, When(0, number)) for number in range(60)][10:]
+    found = [source.of(0, machine, given, BatchNumber(0, number)) for number in range(60)][10:]
     error = 6 * len(rows) * 3 / np.sqrt(400 * 50)
     assert np.abs(np.mean([each.first for each in found], axis=0) - want.first).max() < error
     second = jax.tree.map(lambda *z: np.mean(z, axis=0), *[each.second for each in found])
@@ -249,9 +249,9 @@ def test_chains_of_rows_come_to_the_exact_averages():
     rows[:, :2] = [[0, 1], [1, 1], [1, 0], [0, 0]]
     exact, chains = run_of(machine, rows, "exact"), run_of(machine, rows, "persistent[chains=400]")
     given = np.arange(len(exact.data)), exact.data.rows(), exact.data.counts
-    want = ByMoments(exact).of(0, machine, given, When(0, 0))
+    want = ByMoments(exact).of(0, machine, given, BatchNumber(0, 0))
     source = ByChains(chains)
-    found = [source.of(0, machine, given, When(number, 0)) for number in range(800)]
+    found = [source.of(0, machine, given, BatchNumber(number, 0)) for number in range(800)]
     assert source.memory[1].any()
     np.testing.assert_allclose(np.mean([each.first for each in found], axis=0), want.first, atol=0.15)
 
@@ -401,11 +401,11 @@ def test_validation_stops_and_the_best_machine_is_returned(drawn):
 def test_states_that_a_method_does_not_see_are_a_warning(monkeypatch, drawn):
     """Annealing says that ln P is far lower than the estimate."""
     machine, rows = drawn
-    monkeypatch.setattr("plefka.learning.gradients.judge", lambda *_: AnnealedScore(-50.0, 0.1))
+    monkeypatch.setattr("plefka.learning.gradients.annealed_score", lambda *_: AnnealedScore(-50.0, 0.1))
     fitted = pf.fit(independent(machine), rows, "G2", epochs=1, verbose=False)
     assert any("finds ln P per row of -50 where the method says" in each for each in fitted.warnings)
     monkeypatch.setattr(
-        "plefka.learning.gradients.judge", lambda *_: AnnealedScore(fitted.history["objective"][-1], 0.1)
+        "plefka.learning.gradients.annealed_score", lambda *_: AnnealedScore(fitted.history["objective"][-1], 0.1)
     )
     assert not pf.fit(independent(machine), rows, "G2", epochs=1, verbose=False).warnings
 

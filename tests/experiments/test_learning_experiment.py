@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from plefka.paper import claims, compute, figure_10, learn_bars, plan, swept
+from plefka.paper import claims, compute, figure_10, learn_bars, plan, step_size_sweep
 from plefka.paper.experiment_settings import Learning, spelled
 from plefka.paper.store import StoredRows, read_one
 from tests.learning.bars import BARS
@@ -24,7 +24,7 @@ def test_every_start_and_epoch_has_a_row(tmp_path):
     assert len(rows.columns["epoch"]) == 4 * 2 * 2 * 3
     assert not list(tmp_path.rglob("*checkpoint*"))
     for activation, methods in TINY.schemes:
-        found = swept.runs(rows, activation)
+        found = step_size_sweep.runs(rows, activation)
         assert tuple(found) == methods
         for some in found.values():
             assert [run.step_size for run in some] == [0.05, 0.2]
@@ -75,7 +75,7 @@ def rows_of(ends: dict[str, dict[float, tuple[float, float]]], starts: int = 4, 
 def test_a_step_size_is_chosen_by_the_objective_and_by_the_exact_likelihood():
     rows = rows_of({"G12": {0.1: (-5.0, -4.0), 0.2: (-6.0, -3.0)}, "SJJ": {0.1: (-5.5, -5.6), 0.2: (-5.2, -5.3)}})
     for choice, size in (("objective", 0.2), ("exact", 0.1)):
-        assert swept.chosen(rows, "sigmoid", choice)["G12"].step_size == size
+        assert step_size_sweep.chosen(rows, "sigmoid", choice)["G12"].step_size == size
     text = figure_10.verdict(rows)
     assert "for G12 it depends on how the step size is chosen" in text
     assert "With one step size for all schemes, those with the highest mean are G12 at 0.1" in text

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import plefka as pf
-from plefka.paper import compute, misprints, policies, variants
+from plefka.paper import compute, misprints, policy_comparison, variants
 from plefka.paper.as_printed import AsPrinted, ByPrintedFixedPoint, printed_target
 from plefka.paper.experiment_settings import Study
 from plefka.paper.store import read, read_one
@@ -17,7 +17,7 @@ from tests.quick import quick_where
 
 COLUMNS = {
     misprints: misprints.MISPRINT_COLUMNS,
-    policies: policies.POLICY_COLUMNS,
+    policy_comparison: policy_comparison.POLICY_COLUMNS,
     variants: variants.VARIANT_COLUMNS,
 }
 ENDS: dict[str, tuple[float, float]] = {"sigmoid": (-1, 1), "noisy_or": (0.2, 0.8)}
@@ -84,7 +84,7 @@ def test_it_is_no_method_of_the_library():
 
 @pytest.mark.parametrize(
     "module",
-    quick_where([misprints], [misprints, policies, variants]),
+    quick_where([misprints], [misprints, policy_comparison, variants]),
     ids=lambda module: module.__name__.split(".")[-1],
 )
 def test_a_study_in_a_tiny_configuration(module, tmp_path):

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from plefka.paper import beside_printed, plan, render, report_html, report_markdown, size, store
+from plefka.paper import beside_printed, plan, render, report_html, report_markdown, store
 from plefka.paper.experiment_settings import spelled
 from plefka.paper.printed import printed_networks
 from plefka.paper.report import ReportTable, Section, Text
@@ -121,7 +121,7 @@ def test_a_standard_error_falls_with_the_root_of_the_networks(share):
 
 
 def test_a_quick_report_says_so_first(folder, drawn):
-    label = size.quick_label(store.read(folder))
+    label = plan.quick_label(store.read(folder))
     assert label is not None
     assert label.startswith("This is a quick run")
     for words in ("table1 has 40 networks in each column instead of 10,000", "12 epochs instead of 200"):
@@ -135,7 +135,7 @@ def test_the_full_run_has_no_such_label(folder):
     everything = store.read(folder)
     full = {experiment.name: experiment for experiment in plan.experiments(["all"], plan.FULL, 0)}
     rows = {name: replace(rows, settings=spelled(full[name])) for name, rows in everything.items()}
-    assert size.quick_label(rows) is None
+    assert plan.quick_label(rows) is None
 
 
 def test_nothing_in_a_report_is_markup():

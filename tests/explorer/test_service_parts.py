@@ -16,7 +16,7 @@ from plefka.cli import explore, main, serve
 from plefka.explorer import bodies, worker, worker_answers
 from plefka.explorer.catalogue import Catalogue
 from plefka.explorer.failures import FAILED, NO_MEMORY
-from plefka.explorer.jsons import encoded
+from plefka.explorer.json_encoding import encoded
 from plefka.explorer.pool import Pool, WaitingQuestion
 from plefka.explorer.settings import Settings
 from plefka.explorer.worker_answers import Answers

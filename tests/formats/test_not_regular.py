@@ -75,4 +75,4 @@ def test_a_link_to_a_device(tmp_path, capsys):
 
 def test_a_checkpoint(tmp_path):
     with pipe(tmp_path / "checkpoint") as path, pytest.raises(InvalidFile, match=PIPE):
-        checkpoint._found(path)
+        checkpoint._content_of(path)

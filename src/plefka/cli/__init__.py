@@ -4,7 +4,7 @@ import sys
 from collections.abc import Sequence
 
 from plefka.cli.exit_codes import BAD_INPUT, INTERRUPTED
-from plefka.cli.interrupts import Interrupts, again_where_dropped
+from plefka.cli.interrupts import Interrupts, resend_dropped_interrupts
 from plefka.errors import MissingExtra
 
 
@@ -15,7 +15,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             from plefka.cli.app import run
 
             interrupts.check()
-        with again_where_dropped():
+        with resend_dropped_interrupts():
             return run(arguments)
     except ModuleNotFoundError as error:
         if error.name != "typer":

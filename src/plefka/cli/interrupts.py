@@ -52,20 +52,20 @@ class Interrupts:
 
 
 @contextmanager
-def again_where_dropped() -> Iterator[None]:
+def resend_dropped_interrupts() -> Iterator[None]:
     """Inside, a KeyboardInterrupt that Python has dropped is raised again a little later, where it can go."""
     before, main_thread = sys.unraisablehook, threading.main_thread().ident
     if sys.platform == "win32" or main_thread is None:  # where Ctrl-C is no signal that a process could send to itself
         yield
         return
 
-    def again(dropped: "sys.UnraisableHookArgs") -> None:
+    def resend(dropped: "sys.UnraisableHookArgs") -> None:
         if issubclass(dropped.exc_type, KeyboardInterrupt):  # a signal also wakes the thread where it waits
             threading.Timer(SOON, signal.pthread_kill, (main_thread, signal.SIGINT)).start()
         else:
             before(dropped)
 
-    sys.unraisablehook = again
+    sys.unraisablehook = resend
     try:
         yield
     finally:

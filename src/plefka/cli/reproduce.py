@@ -39,7 +39,7 @@ def reproduce(
     ] = False,
 ) -> None:
     """Compute the tables and figures of the paper again."""
-    from plefka.paper import render, size, store
+    from plefka.paper import plan, render, store
 
     wanted = [_part(part) for part in parts or ["all"]]
     if redraw:
@@ -53,7 +53,7 @@ def reproduce(
     sections = render.sections(rows)
     paths = render.write(rows, out, sections)
     _print(sections)
-    if quick_run := size.quick_label(rows):
+    if quick_run := plan.quick_label(rows):
         print(quick_run)
     print(f"The report is in {' and '.join(map(str, paths))}.")
 

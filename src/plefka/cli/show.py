@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     import scipy.sparse as sp
 
     from plefka.networks.belief import BeliefNetwork
+    from plefka.networks.boltzmann import BoltzmannMachine
     from plefka.networks.units import Unit
 
 
@@ -18,9 +19,7 @@ def show(net: options.Network, json: options.Json = False) -> None:
 
     network = read_network(net)
     if not network.is_normalised:
-        from plefka.cli.show_machine import show as show_machine
-
-        show_machine(cast(Any, network), net, json=json)
+        _show_machine(cast(Any, network), net, json=json)
         return
     facts = _facts(network)
     if json:
@@ -137,3 +136,70 @@ def _print_units(network: "BeliefNetwork", shown: int) -> None:
         states = [f"{network.states[unit][1]} (not {network.states[unit][0]})"] if network.given_states else []
         rows.append((names[unit], *states, f"{network.bias[unit]:.4g}", listed(names[parent] for parent in parents)))
     output.print_table(("unit", *(["on is"] if network.given_states else []), "bias", "parents"), rows)
+
+
+# ---- machines --------------------------------------------------------------------------------------------------------
+
+
+def _machine_facts(machine: "BoltzmannMachine") -> dict[str, Any]:
+    """What a machine consists of, in plain numbers."""
+    import numpy as np
+
+    child, parent, weight = machine.storage.edge_list()
+    degree = np.bincount(np.concatenate([child, parent]), minlength=machine.size)
+    return {
+        "kind": "Boltzmann machine",
+        "stack": machine.stack,
+        "restricted": list(machine.layers) if machine.layers else None,
+        "values": list(machine.values),
+        "temperature": machine.temperature,
+        "constant": np.asarray(machine.constant).tolist(),
+        "num_units": machine.size,
+        "num_couplings": len(child),
+        "degree": {"least": int(degree.min()), "mean": float(degree.mean()), "most": int(degree.max())},
+        "weights": _range(weight[weight != 0]),
+        "bias": _range(np.asarray(machine.bias)),
+    }
+
+
+def _couplings(machine: "BoltzmannMachine") -> list[dict[str, Any]]:
+    """Both units and the weight of each coupling, of a single machine."""
+    if machine.stack is not None:
+        return []
+    names, ends = machine.names, machine.storage.edge_list()
+    return [
+        {"units": [names[parent], names[child]], "weight": float(weight[0])}
+        for child, parent, weight in zip(*ends, strict=True)
+    ]
+
+
+def _show_machine(machine: "BoltzmannMachine", net: str, *, json: bool) -> None:
+    """The facts of a machine and its first units, or all of it as JSON."""
+    facts = _machine_facts(machine)
+    if json:
+        output.print_json({"network": net, **facts, "names": list(machine.names), "couplings": _couplings(machine)})
+        return
+    output.print_table(("network", facts["kind"]), _machine_rows(facts))
+    print()
+    shown = min(machine.size, output.PRINTED_ROWS)
+    if machine.stack is None:
+        output.print_table(("unit", "bias", "coupled to"), machine.rows_in_words(shown))
+    else:
+        print("units: " + ", ".join(machine.names[:shown]))
+    output.print_more(machine.size, shown)
+
+
+def _machine_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    off, on = facts["values"]
+    degree = facts["degree"]
+    rows = [
+        ("machines in the stack", f"{facts['stack']:,}" if facts["stack"] is not None else ""),
+        ("visible x hidden units", " x ".join(map(str, facts["restricted"] or ()))),
+        ("units", f"{facts['num_units']:,}, of {off} and {on}"),
+        ("temperature", f"{facts['temperature']:g}"),
+        ("couplings", f"{facts['num_couplings']:,}"),
+        ("couplings of a unit", f"{degree['least']} to {degree['most']}, {degree['mean']:.3g} on average"),
+        ("weights", _range_text(facts["weights"])),
+        ("biases", _range_text(facts["bias"])),
+    ]
+    return [(name, value) for name, value in rows if value]

@@ -8,7 +8,7 @@ from plefka.cli.options import check_single, split_at_commas
 from plefka.errors import InvalidEvidence
 from plefka.networks.evidence import Evidence, Likelihood, as_evidence
 from plefka.runtime.program_cache import keep_compiled
-from plefka.scale.rows.common_evidence import Common
+from plefka.scale.rows.common_evidence import CommonEvidence
 from plefka.tables.table import evidence_of, read_table, table_units
 from plefka.tables.values import NO_STATE, meaning
 
@@ -101,4 +101,5 @@ def read_rows(
         )
     table = read_table(path, network, id_columns)
     rows = evidence_of(network, table_units(network, table), table.values)
-    return Common.of(network, evidence, "--evidence").added(Evidence(rows, batched=True), 0, str(path)), table.ids
+    common = CommonEvidence.of(network, evidence, "--evidence")
+    return common.added(Evidence(rows, batched=True), 0, str(path)), table.ids

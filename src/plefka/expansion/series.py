@@ -13,7 +13,7 @@ from plefka.expansion.hidden_states import HiddenStates, hidden_states
 from plefka.expansion.legendre import exact_free_energy
 from plefka.expansion.pade import approximant
 from plefka.expansion.pinned import Pinned
-from plefka.expansion.series_tables import SERIES_COLUMNS, rows_of, verdict_of
+from plefka.expansion.series_tables import SERIES_COLUMNS, rows_of, series_html, verdict_of
 from plefka.expansion.truncated import check_truncation, truncated_energies
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.evidence import Evidence, as_evidence
@@ -122,8 +122,6 @@ class Series:
 
     def _repr_html_(self) -> str:
         """A table for notebooks."""
-        from plefka.expansion.series_tables import series_html
-
         return series_html(self)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from plefka.explorer.jsons import encoded
+from plefka.explorer.json_encoding import encoded
 
 HEADER_SECONDS = 10.0
 READING_SECONDS = 30.0  # for a client to take some of its response
@@ -30,7 +30,7 @@ class GuardedProtocol(H11Protocol):
     def connection_made(self, transport: Any) -> None:
         by_age = self._by_age()
         if len(by_age) >= MOST_CONNECTIONS:
-            oldest = next((each for each in by_age if each.has_not_asked), self)
+            oldest = next((each for each in by_age if each.has_no_complete_request), self)
             by_age.pop(oldest, None)  # at once: many connections may come before it is lost
             (transport if oldest is self else oldest.transport).abort()
         super().connection_made(transport)
@@ -70,7 +70,7 @@ class GuardedProtocol(H11Protocol):
 
     def shutdown(self) -> None:
         """A request that is not complete, or a response that is not read, is not waited for."""
-        if (self.is_answering and self.has_not_asked) or self.waiting_for_reader is not None:
+        if (self.is_answering and self.has_no_complete_request) or self.waiting_for_reader is not None:
             self.transport.abort()
         else:
             super().shutdown()
@@ -81,7 +81,7 @@ class GuardedProtocol(H11Protocol):
         return self.cycle is not None and not self.cycle.response_complete
 
     @property
-    def has_not_asked(self) -> bool:
+    def has_no_complete_request(self) -> bool:
         """Whether no request is complete."""
         return not self.is_answering or self.cycle.more_body
 

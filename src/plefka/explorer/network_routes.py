@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query, Request, Response
 
 import plefka as pf
-from plefka.explorer import described
+from plefka.explorer import answer_schemas
 from plefka.explorer.page_files import tagged
 from plefka.explorer.questions import LONGEST_NAME
 from plefka.explorer.refusals import refuse
@@ -18,19 +18,19 @@ router = APIRouter()
 Named = Annotated[str, Query(max_length=LONGEST_NAME, description="The name of a unit.")]
 
 
-@router.get("/health", response_model=described.HealthAnswer)
+@router.get("/health", response_model=answer_schemas.HealthAnswer)
 async def health(request: Request) -> Response:
     """Whether the service runs, and whether all workers have loaded the network. Needs no token."""
     return json_response({"status": "ok", "ready": service_of(request).pool.is_ready, "version": pf.__version__})
 
 
-@router.get("/network", response_model=described.NetworkAnswer)
+@router.get("/network", response_model=answer_schemas.NetworkAnswer)
 async def network(request: Request) -> Response:
     """What the network consists of, which methods can serve it, and the limits of a question."""
     return json_response(service_of(request).network())
 
 
-@router.get("/units", response_model=described.UnitsAnswer)
+@router.get("/units", response_model=answer_schemas.UnitsAnswer)
 async def units(
     request: Request,
     search: Annotated[str, Query(max_length=200)] = "",
@@ -45,7 +45,7 @@ async def units(
     return json_response({"total": len(found), "offset": offset, "units": page})
 
 
-@router.get("/units/names", response_model=described.NamesAnswer)
+@router.get("/units/names", response_model=answer_schemas.NamesAnswer)
 async def names(request: Request) -> Response:
     """All names in the order of the units, and a letter for each: c for a cause, f for a finding."""
     service, headers = service_of(request), {"Content-Type": JSON, "Vary": "Accept-Encoding"}
@@ -54,7 +54,7 @@ async def names(request: Request) -> Response:
     return tagged(service.names, request, headers)
 
 
-@router.get("/unit", response_model=described.OneUnitAnswer)
+@router.get("/unit", response_model=answer_schemas.OneUnitAnswer)
 async def unit(request: Request, name: Named) -> Response:
     """One unit with its first 200 parents and children, and its prior, if that has been computed."""
     service = service_of(request)
@@ -63,7 +63,7 @@ async def unit(request: Request, name: Named) -> Response:
     return json_response({**service.catalogue.unit_with_neighbours(place), "prior": prior})
 
 
-@router.get("/neighbourhood", response_model=described.NeighbourhoodAnswer)
+@router.get("/neighbourhood", response_model=answer_schemas.NeighbourhoodAnswer)
 async def neighbourhood(
     request: Request,
     name: Named,
@@ -75,7 +75,7 @@ async def neighbourhood(
     return json_response(service.catalogue.around(await _place(service, name), hops, limit))
 
 
-@router.get("/examples", response_model=described.ExamplesAnswer)
+@router.get("/examples", response_model=answer_schemas.ExamplesAnswer)
 async def examples(request: Request) -> Response:
     """Cases to start from."""
     return json_response({"cases": service_of(request).cases})

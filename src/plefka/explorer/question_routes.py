@@ -6,7 +6,7 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from plefka.explorer import described
+from plefka.explorer import answer_schemas
 from plefka.explorer import questions as q
 from plefka.explorer.bodies import CheckedRoute
 from plefka.explorer.failures import Failure
@@ -20,39 +20,39 @@ RANKED_BY_DEFAULT = 10  # causes of each method that are compared
 router = APIRouter(route_class=CheckedRoute)
 
 
-@router.post("/infer", response_model=described.InferAnswer)
+@router.post("/infer", response_model=answer_schemas.InferAnswer)
 async def infer(request: Request, asked: q.Infer) -> Response:
     """ln P(evidence) and the most probable units. Impossible evidence is an answer, too: see contradiction."""
     return await _answered(request, "infer", asked.model_dump())
 
 
-@router.post("/rows", response_model=described.RowsAnswer)
+@router.post("/rows", response_model=answer_schemas.RowsAnswer)
 async def rows(request: Request, asked: q.Rows) -> Response:
-    """The same for several rows of evidence."""
+    """ln P(evidence) and the most probable units of each of several rows of evidence."""
     _check_rows(request, len(asked.rows), "rows")
     return await _answered(request, "rows", asked.model_dump())
 
 
-@router.post("/explain", response_model=described.ExplainAnswer)
+@router.post("/explain", response_model=answer_schemas.ExplainAnswer)
 async def explain(request: Request, asked: q.Explain) -> Response:
     """How much each observation moved the log-odds of a hidden unit, and what would move them most."""
     return await _answered(request, "explain", asked.model_dump())
 
 
-@router.post("/ask", response_model=described.AskAnswer)
+@router.post("/ask", response_model=answer_schemas.AskAnswer)
 async def ask(request: Request, asked: q.Ask) -> Response:
     """Which hidden unit to look at next, by expected information about the targets."""
     return await _answered(request, "ask", asked.model_dump())
 
 
-@router.post("/sample", response_model=described.SampleAnswer)
+@router.post("/sample", response_model=answer_schemas.SampleAnswer)
 async def sample(request: Request, asked: q.Sample) -> Response:
     """States drawn from the network."""
     _check_rows(request, asked.count, "count")
     return await _answered(request, "sample", asked.model_dump())
 
 
-@router.post("/compare", response_model=described.CompareAnswer)
+@router.post("/compare", response_model=answer_schemas.CompareAnswer)
 async def compare(request: Request, asked: q.Compare) -> Response:
     """Methods side by side. One that does not apply or takes too long says so in its status."""
     service = service_of(request)

@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from plefka.explorer.failures import Failure
-from plefka.explorer.jsons import encoded
+from plefka.explorer.json_encoding import encoded
 
 SENTENCES = {
     404: ("not_found", "there is nothing at this address. The description of all addresses is at /api/openapi.json."),

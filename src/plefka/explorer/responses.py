@@ -4,7 +4,7 @@ from typing import Any
 
 from fastapi import Request, Response
 
-from plefka.explorer.jsons import encoded
+from plefka.explorer.json_encoding import encoded
 from plefka.explorer.service import Service
 
 JSON = "application/json"

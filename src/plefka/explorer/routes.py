@@ -11,7 +11,7 @@ from starlette.middleware.cors import CORSMiddleware
 
 import plefka as pf
 from plefka.explorer import network_routes, question_routes
-from plefka.explorer.described import Refusal
+from plefka.explorer.answer_schemas import Refusal
 from plefka.explorer.guards import Doorkeeper, TokenGuard
 from plefka.explorer.page_files import INDEX
 from plefka.explorer.refusals import on_crash, on_invalid, on_refusal

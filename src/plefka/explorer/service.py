@@ -8,13 +8,14 @@ from contextlib import suppress
 from pathlib import PurePath
 from typing import Any
 
+import numpy as np
+
 import plefka as pf
 from plefka.errors import InvalidFile, MethodDoesNotApply
-from plefka.explorer.cases import cases
 from plefka.explorer.catalogue import Catalogue
 from plefka.explorer.failures import Failure
 from plefka.explorer.held_bodies import HeldBodies
-from plefka.explorer.jsons import encoded
+from plefka.explorer.json_encoding import encoded
 from plefka.explorer.page_files import Pages
 from plefka.explorer.pool import Pool
 from plefka.explorer.settings import Settings
@@ -24,6 +25,7 @@ from plefka.networks.examples import Example, read_example
 EXAMPLE = "example:"
 COMPARED = ("exact", "findings", "bethe", "G2", "G12")  # unless others are asked for
 FEWEST_BYTES = 2**31  # of memory for a worker
+MOST_CASES, FINDINGS = 6, 4
 
 
 class Service:
@@ -45,7 +47,7 @@ class Service:
         self.bodies = HeldBodies(settings.limits.held_bytes)
         self.catalogue, self.example = Catalogue.of(network), _example(settings.source)
         self.methods = _methods(network)
-        self.cases = cases(self.catalogue, self.example)
+        self.cases = _cases(self.catalogue, self.example)
         self.names = encoded(self.catalogue.all_names())
         self.packed_names = gzip.compress(self.names, 6, mtime=0)
         self.priors: list[float] = []
@@ -104,11 +106,8 @@ def _example(source: str) -> Example | None:
 
 def _methods(network: pf.BeliefNetwork) -> list[str]:
     """Those that can serve this network; the one that is random, with a seed."""
-    return [spelling for name in pf.METHODS if _serves(spelling := _spelling(name), network)]
-
-
-def _spelling(name: str) -> str:
-    return "gibbs[seed=0]" if name == "gibbs" else name
+    spellings = ("gibbs[seed=0]" if name == "gibbs" else name for name in pf.METHODS)
+    return [spelling for spelling in spellings if _serves(spelling, network)]
 
 
 def _serves(spelling: str, network: pf.BeliefNetwork) -> bool:
@@ -139,3 +138,24 @@ def _share_of_memory(workers: int) -> int | None:
     except (AttributeError, ValueError, OSError):
         return None
     return max(FEWEST_BYTES, total // (workers + 1))
+
+
+def _cases(catalogue: Catalogue, example: Example | None) -> list[dict[str, Any]]:
+    """Cases to start from: that of a bundled example, and the commonest findings of causes, of many findings first."""
+    own = [] if example is None else [{"title": "The case of this example", "evidence": example.evidence}]
+    return own + [_case(catalogue, cause) for cause in _causes(catalogue)]
+
+
+def _causes(catalogue: Catalogue) -> list[int]:
+    causes = np.flatnonzero((catalogue.num_parents == 0) & (catalogue.num_children > 0))
+    order = np.argsort(-catalogue.num_children[causes], kind="stable")
+    chosen = causes[order[: 4 * MOST_CASES]].tolist()
+    return [cause for cause in chosen if catalogue.strongest_children(cause, 1)][:MOST_CASES]
+
+
+def _case(catalogue: Catalogue, cause: int) -> dict[str, Any]:
+    findings = catalogue.strongest_children(cause, FINDINGS)
+    return {
+        "title": f"The commonest findings of {catalogue.names[cause]}",
+        "evidence": {catalogue.names[finding]: 1 for finding in findings},
+    }

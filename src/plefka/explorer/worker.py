@@ -12,7 +12,7 @@ from typing import Any
 
 import plefka as pf
 from plefka.explorer.failures import FAILED, Failure
-from plefka.explorer.jsons import encoded
+from plefka.explorer.json_encoding import encoded
 from plefka.explorer.worker_answers import Answers
 
 READY = "ready"

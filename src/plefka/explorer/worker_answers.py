@@ -15,7 +15,7 @@ from plefka.methods.posterior import ACCURACIES
 
 MOST_TARGETS = 50  # names in an answer
 MOST_CELLS = 5_000_000  # states that are drawn for one question
-Asked = Mapping[str, Any]
+QuestionFields = Mapping[str, Any]
 
 
 CODES = {
@@ -50,17 +50,17 @@ class Answers:
         code = self.without_evidence.codes.means[self.network.index(name)]
         return {"prior": known, "prior_accuracy": None if known is None else str(ACCURACIES[code])}
 
-    def answer(self, kind: str, asked: list[Asked]) -> list[Any]:
+    def answer(self, kind: str, questions: list[QuestionFields]) -> list[Any]:
         """One answer or failure for each question; several together are of the same kind and method."""
-        if kind == "infer" and len(asked) > 1:
-            together = self._together(asked)
+        if kind == "infer" and len(questions) > 1:
+            together = self._together(questions)
             if together is not None:
                 return together
-        return [self._answered(QUESTION_KINDS[kind], each) for each in asked]
+        return [self._answered(QUESTION_KINDS[kind], each) for each in questions]
 
-    def _answered(self, answer: "Callable[[Answers, Asked], Any]", asked: Asked) -> Any:
+    def _answered(self, answer: "Callable[[Answers, QuestionFields], Any]", fields: QuestionFields) -> Any:
         try:
-            return answer(self, asked)
+            return answer(self, fields)
         except pf.InferenceFailed as error:
             impossible = error.solution.status is pf.Status.IMPOSSIBLE
             return Failure(422, "impossible_evidence" if impossible else "inference_failed", str(error))
@@ -98,42 +98,42 @@ class Answers:
 
     # ---- answers -----------------------------------------------------------------------------------------------------
 
-    def infer(self, asked: Asked) -> dict[str, Any]:
-        return self._batch([asked])[1][0]
+    def infer(self, fields: QuestionFields) -> dict[str, Any]:
+        return self._batch([fields])[1][0]
 
-    def _together(self, asked: list[Asked]) -> list[dict[str, Any]] | None:
+    def _together(self, questions: list[QuestionFields]) -> list[dict[str, Any]] | None:
         """Questions with the same method in one batch; None if they must be answered one by one.
 
         That is so where one of them is not valid, or where methods of different kinds answered.
         """
         try:
-            solution, contents = self._batch(asked)
+            solution, contents = self._batch(questions)
         except (InvalidInput, MemoryError):
             return None
         return contents if solution.is_exact or len(set(solution.methods)) == 1 else None
 
-    def _batch(self, asked: list[Asked]) -> tuple[pf.Solution, list[dict[str, Any]]]:
+    def _batch(self, questions: list[QuestionFields]) -> tuple[pf.Solution, list[dict[str, Any]]]:
         """All questions as rows of one batch, in which impossible evidence is an answer, not an error."""
         start = time.perf_counter()
-        evidence = [self.evidence(each["evidence"]) for each in asked]
-        units = [self.units(each["units"]) for each in asked]
-        solution = pf.infer(self.network, evidence, asked[0]["method"], throw=False, check=asked[0]["check"])
-        rows = [solution.row(k) for k in range(len(asked))]
+        evidence = [self.evidence(each["evidence"]) for each in questions]
+        units = [self.units(each["units"]) for each in questions]
+        solution = pf.infer(self.network, evidence, questions[0]["method"], throw=False, check=questions[0]["check"])
+        rows = [solution.row(k) for k in range(len(questions))]
         contents = [
             {
                 **self._content(row, each["top"], some),
                 "check": None if row.checked is None else _check(row.checked),
-                "seconds": (time.perf_counter() - start) / len(asked),
+                "seconds": (time.perf_counter() - start) / len(questions),
             }
-            for row, each, some in zip(rows, asked, units, strict=True)
+            for row, each, some in zip(rows, questions, units, strict=True)
         ]
         return solution, contents
 
-    def rows(self, asked: Asked) -> dict[str, Any]:
+    def rows(self, fields: QuestionFields) -> dict[str, Any]:
         start = time.perf_counter()
-        evidence, units = [self.evidence(row) for row in asked["rows"]], self.units(asked["units"])
-        solution = pf.infer(self.network, evidence, asked["method"], throw=False)
-        contents = [self._content(solution.row(k), asked["top"], units) for k in range(solution.num_rows)]
+        evidence, units = [self.evidence(row) for row in fields["rows"]], self.units(fields["units"])
+        solution = pf.infer(self.network, evidence, fields["method"], throw=False)
+        contents = [self._content(solution.row(k), fields["top"], units) for k in range(solution.num_rows)]
         return {"rows": contents, "seconds": time.perf_counter() - start}
 
     def _content(self, solution: pf.Solution, top: int, units: str | list[str]) -> dict[str, Any]:
@@ -156,26 +156,26 @@ class Answers:
             "contradiction": solution.contradiction() if status is pf.Status.IMPOSSIBLE else None,
         }
 
-    def explain(self, asked: Asked) -> dict[str, Any]:
-        self.check_names([asked["unit"]])
-        evidence = self.evidence(asked["evidence"])
-        found = pf.explain(self.network, evidence, asked["unit"], asked["method"], top=asked["top"])
+    def explain(self, fields: QuestionFields) -> dict[str, Any]:
+        self.check_names([fields["unit"]])
+        evidence = self.evidence(fields["evidence"])
+        found = pf.explain(self.network, evidence, fields["unit"], fields["method"], top=fields["top"])
         return {**asdict(found), "log_odds": found.log_odds, "prior_log_odds": found.prior_log_odds}
 
-    def ask(self, asked: Asked) -> dict[str, Any]:
-        candidates, targets = asked["candidates"], asked["targets"]
+    def ask(self, fields: QuestionFields) -> dict[str, Any]:
+        candidates, targets = fields["candidates"], fields["targets"]
         self.check_names([*(candidates or ()), *(targets or ())])
-        evidence = self.evidence(asked["evidence"])
-        found = pf.ask(self.network, evidence, candidates, targets, asked["method"], top=asked["top"])
+        evidence = self.evidence(fields["evidence"])
+        found = pf.ask(self.network, evidence, candidates, targets, fields["method"], top=fields["top"])
         names = found.targets
         return {**asdict(found), "targets": names[:MOST_TARGETS], "targets_total": len(names)}
 
-    def compare(self, asked: Asked) -> dict[str, Any]:
+    def compare(self, fields: QuestionFields) -> dict[str, Any]:
         """One method, with the means of all units and the most probable causes."""
-        evidence, start = self.evidence(asked["evidence"]), time.perf_counter()
-        solution = pf.infer(self.network, [evidence], asked["method"], throw=False).row(0)
+        evidence, start = self.evidence(fields["evidence"]), time.perf_counter()
+        solution = pf.infer(self.network, [evidence], fields["method"], throw=False).row(0)
         return {
-            "method": asked["method"],
+            "method": fields["method"],
             "log_likelihood": solution.log_likelihood,
             "kind": kind_of(solution),
             "status": solution.status.name.lower(),
@@ -183,21 +183,21 @@ class Answers:
             "seconds": time.perf_counter() - start,
             "means": solution.means,
             "accuracy": solution.codes.means,
-            "top": [name for name, _ in solution.ranking(asked["top"])],
+            "top": [name for name, _ in solution.ranking(fields["top"])],
         }
 
-    def sample(self, asked: Asked) -> dict[str, Any]:
-        count = asked["count"]
+    def sample(self, fields: QuestionFields) -> dict[str, Any]:
+        count = fields["count"]
         if count * self.network.size > MOST_CELLS:
             most = MOST_CELLS // self.network.size
             raise InvalidInput(
                 f"count must be at most {most:,} for a network of {self.network.size:,} units; got {count:,}. Ask "
                 "several times, with other seeds."
             )
-        states = self.network.sample(asked["seed"], count, self.evidence(asked["evidence"]))
+        states = self.network.sample(fields["seed"], count, self.evidence(fields["evidence"]))
         return {"names": self.network.names, "rows": np.asarray(states).astype(int).tolist()}
 
-    def all_priors(self, asked: Asked) -> list[float]:
+    def all_priors(self, fields: QuestionFields) -> list[float]:
         """In the order of the units; empty where there are none."""
         return list(self.priors.values())
 
@@ -206,7 +206,7 @@ class UnknownUnit(InvalidInput):
     """A name that no unit of the network has."""
 
 
-QUESTION_KINDS: "dict[str, Callable[[Answers, Asked], Any]]" = {
+QUESTION_KINDS: "dict[str, Callable[[Answers, QuestionFields], Any]]" = {
     "infer": Answers.infer,
     "rows": Answers.rows,
     "explain": Answers.explain,

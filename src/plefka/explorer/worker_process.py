@@ -26,8 +26,8 @@ class WorkerEnded(Exception):
 
 
 @contextmanager
-def deaf() -> Iterator[None]:
-    """A process that is started inside is deaf to Ctrl-C, which a terminal sends to all: the service ends its workers.
+def without_signals() -> Iterator[None]:
+    """A process that is started inside ignores Ctrl-C, which a terminal sends to all: the service ends its workers.
 
     Only this thread is. What keeps track of processes must be there before, as it undoes that when it starts.
     """
@@ -60,7 +60,7 @@ class Process:
     def _start(self) -> None:
         """The network goes through our own pipe: one that is closed says so, as that of `multiprocessing` does not."""
         try:
-            with deaf():
+            with without_signals():
                 self.process.start()
         except OSError as error:
             raise WorkerEnded from error

@@ -16,8 +16,8 @@ from plefka.sampling.importance import averaged
 if TYPE_CHECKING:
     from plefka.networks.boltzmann import BoltzmannMachine
 
-RUNS, TEMPERATURES = 100, 200  # of the annealing that judges
-MOST_JUDGED, MOST_SAMPLED = 1024, 64  # rows that are judged, where their own ln Z is exact, and elsewhere
+RUNS, TEMPERATURES = 100, 200  # of the annealing of a score
+MOST_SCORED_ROWS, MOST_SAMPLED = 1024, 64  # rows whose ln P is estimated, where their own ln Z is exact, and elsewhere
 EXACT_SECONDS = 0.05  # seconds of a sum over states that is done instead
 ANNEALED_NUMBERS = 2**22  # of states at once
 
@@ -82,17 +82,20 @@ class AnnealedScore(NamedTuple):
     error: float
 
 
-def judge(machine: "BoltzmannMachine", data: Patterns, seed: int) -> AnnealedScore:
+def annealed_score(machine: "BoltzmannMachine", data: Patterns, seed: int) -> AnnealedScore:
     """ln P per row of data, or of some of its rows, each as often as it is there."""
     hidden = len(data.latent) > 0 and not (machine.is_restricted and not data.has_gaps().any())
-    most = MOST_SAMPLED if hidden or data.has_gaps().any() else MOST_JUDGED
+    most = MOST_SAMPLED if hidden or data.has_gaps().any() else MOST_SCORED_ROWS
     if len(data) <= most:
-        return judge_rows(machine, data.rows(), data.counts, seed)
+        return annealed_score_of_rows(machine, data.rows(), data.counts, seed)
     places = (np.arange(most) + 0.5) / most * data.total
-    return judge_rows(machine, data.rows(np.searchsorted(np.cumsum(data.counts), places)), np.ones(most), seed)
+    chosen = np.searchsorted(np.cumsum(data.counts), places)
+    return annealed_score_of_rows(machine, data.rows(chosen), np.ones(most), seed)
 
 
-def judge_rows(machine: "BoltzmannMachine", rows: np.ndarray, counts: np.ndarray, seed: int) -> AnnealedScore:
+def annealed_score_of_rows(
+    machine: "BoltzmannMachine", rows: np.ndarray, counts: np.ndarray, seed: int
+) -> AnnealedScore:
     """ln P per row of rows (rows, units) of 0, 1 and nan."""
     free = log_partitions(machine, np.full((1, machine.size), np.nan), (seed, 0), RUNS, TEMPERATURES)
     clamped = log_partitions(machine, rows, (seed, 1), RUNS // 4, TEMPERATURES)

@@ -2,7 +2,7 @@
 
 Chains lag behind the parameters by little, as these move slowly (Tieleman, 2008). Hidden units of a row are averaged
 over exactly where they are independent given the row, and by a chain of its own elsewhere. In both, units that no
-other of their colour is coupled to are averaged over in closed form. ln P per row is judged now and then, with
+other of their colour is coupled to are averaged over in closed form. ln P per row is estimated now and then, with
 ln Z by annealed importance sampling.
 """
 
@@ -13,11 +13,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from plefka.errors import InvalidInput
-from plefka.learning.annealed import MOST_JUDGED, judge, judge_rows
+from plefka.learning.annealed import MOST_SCORED_ROWS, annealed_score, annealed_score_of_rows
 from plefka.learning.gradients import Gradient, Gradients, Rows
-from plefka.learning.learner import When
 from plefka.learning.pair_moments import outer
 from plefka.learning.patterns import Patterns
+from plefka.learning.steps import BatchNumber
 from plefka.networks.activations import numpy_sigmoid
 from plefka.networks.evidence import Evidence
 from plefka.reduction.machine_reduction import answer_without_free_units
@@ -36,7 +36,7 @@ FREE, CLAMPED = range(2)  # tell the random numbers of one step apart
 class ByChains(Gradients):
     """Gradients from chains; their states are what later steps need."""
 
-    judges_itself = True
+    estimates_by_annealing = True
 
     def __init__(self, run: "LearningRun"):
         super().__init__(run)
@@ -64,13 +64,13 @@ class ByChains(Gradients):
         machine, data = self.run.network, self.run.data
         return self.is_complete or (machine.is_restricted and not data.has_gaps().any())
 
-    def of(self, number: int, machine: "BoltzmannMachine", rows: Rows, when: When) -> Gradient:
+    def of(self, number: int, machine: "BoltzmannMachine", rows: Rows, when: BatchNumber) -> Gradient:
         machine = machine.converted()
         clamped, n = self._clamped(number, machine, rows, when)
         first, second = jax.tree.map(lambda a, b: a - n * b, clamped, self._free(number, machine, when))
         return Gradient(0.0, n, n, first, second)
 
-    def _free(self, number: int, machine: "BoltzmannMachine", when: When) -> tuple[np.ndarray, Any]:
+    def _free(self, number: int, machine: "BoltzmannMachine", when: BatchNumber) -> tuple[np.ndarray, Any]:
         """Averages over all chains, after some sweeps."""
         reduction = reduce(machine, Evidence(np.full((1, machine.size), np.nan), batched=True))
         (part,) = reduction.parts
@@ -81,7 +81,7 @@ class ByChains(Gradients):
         chains = full.shape[1]
         return full.mean(axis=1), outer(machine.storage, full / chains, full)
 
-    def _clamped(self, number: int, machine: "BoltzmannMachine", rows: Rows, when: When) -> tuple[tuple, float]:
+    def _clamped(self, number: int, machine: "BoltzmannMachine", rows: Rows, when: BatchNumber) -> tuple[tuple, float]:
         """Sums over rows, and what these weigh."""
         if self.is_complete:
             found = self.clamped(machine, rows)
@@ -94,7 +94,7 @@ class ByChains(Gradients):
         u = reduction.restored(part, U, None)[0]
         return (u @ c, outer(machine.storage, u * c, u)), float(c.sum())
 
-    def _row_chains(self, number: int, part: Part, numbers: np.ndarray, when: When) -> np.ndarray:
+    def _row_chains(self, number: int, part: Part, numbers: np.ndarray, when: BatchNumber) -> np.ndarray:
         """(units of the question, rows) after sweeps of a chain for each row, from where the last epoch left it."""
         kept, latent = self.memory[1][number], self.run.data.latent
         rng = np.random.default_rng([self.seed, number, *when, CLAMPED])
@@ -139,12 +139,12 @@ class ByChains(Gradients):
     def _estimate(self, machine: "BoltzmannMachine") -> float:
         data = self.run.data
         if isinstance(data, Patterns):
-            return judge(machine, data, self.seed).value
-        piece = next(data.pieces(min(MOST_JUDGED, len(data)), self.seed, 0, 0, 1))
-        return judge_rows(machine, data.evidence(piece.values), piece.counts, self.seed).value
+            return annealed_score(machine, data, self.seed).value
+        piece = next(data.pieces(min(MOST_SCORED_ROWS, len(data)), self.seed, 0, 0, 1))
+        return annealed_score_of_rows(machine, data.evidence(piece.values), piece.counts, self.seed).value
 
     def validation(self, machine: "BoltzmannMachine", held_out: Patterns) -> float:
-        return judge_rows(machine, held_out.rows(), held_out.counts, self.seed).value
+        return annealed_score_of_rows(machine, held_out.rows(), held_out.counts, self.seed).value
 
 
 def _colours(storage: Any) -> np.ndarray:

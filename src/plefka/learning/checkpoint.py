@@ -42,7 +42,7 @@ class Checkpoint:
             if self.devices.is_first:
                 _check_folder(self.path)
                 self._claim.enter_context(only_run(self.path))
-            found = _found(self.path) if self.devices.is_first else b""
+            found = _content_of(self.path) if self.devices.is_first else b""
             if not found:
                 self.save(state, {name: [] for name in columns})
         found = self.devices.from_first(found)
@@ -67,7 +67,7 @@ def _check_folder(path: Path) -> None:
         )
 
 
-def _found(path: Path) -> bytes:
+def _content_of(path: Path) -> bytes:
     """THERE and what the file holds, or nothing where there is no file."""
     with errors_name_file(path):
         return THERE + path.read_bytes() if path.exists() else b""

@@ -70,7 +70,7 @@ class Devices:
         with self.watching():
             return np.asarray(multihost_utils.process_allgather(own)).reshape(-1, *own.shape)
 
-    def told(self, own: bytes) -> list[bytes]:
+    def messages_of_all(self, own: bytes) -> list[bytes]:
         """What every process says."""
         sizes = self.gathered(np.array(len(own)))
         letters = np.zeros(max(sizes.max(), 1), np.uint8)
@@ -107,18 +107,18 @@ class Devices:
             if not self.several or isinstance(found, ProcessLost):
                 raise
             error, message = found, str(found) or type(found).__name__
-        told = [each.decode() for each in self.told(message.encode())] if self.several else []
+        messages = [each.decode() for each in self.messages_of_all(message.encode())] if self.several else []
         if error is not None:
             raise error
-        for number, text in enumerate(told):
+        for number, text in enumerate(messages):
             if text:
-                raise InvalidInput(f"process {number} of {len(told)} cannot take part: {text}")
+                raise InvalidInput(f"process {number} of {len(messages)} cannot take part: {text}")
 
     def check_same(self, settings: dict[str, Any]) -> None:
         """An error in all processes where a setting is not the same everywhere."""
         if not self.several:
             return
-        first, *others = [json.loads(each) for each in self.told(json.dumps(settings).encode())]
+        first, *others = [json.loads(each) for each in self.messages_of_all(json.dumps(settings).encode())]
         for number, other in enumerate(others, start=1):
             for name, value in first.items():
                 if other[name] != value:

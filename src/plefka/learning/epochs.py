@@ -6,6 +6,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from plefka.errors import InvalidInput, ProcessLost
@@ -13,16 +14,15 @@ from plefka.learning.checkpoint import Checkpoint
 from plefka.learning.fingerprint import fingerprint
 from plefka.learning.fitted import HISTORY_COLUMNS, Fitted, Stopped
 from plefka.learning.gradient_step import TrainingState
-from plefka.learning.learner import Steps, When
-from plefka.learning.stacks import choose, finite
+from plefka.learning.steps import BatchNumber, Steps
 from plefka.progress import interruptible, progress, uninterrupted
-from plefka.runtime.precision import precision, to_numpy
+from plefka.runtime.precision import is_key, precision, to_numpy
 
 if TYPE_CHECKING:
     from plefka.learning.fitting import LearningRun
 
 
-class Begun(NamedTuple):
+class PartialEpoch(NamedTuple):
     """An epoch on its way."""
 
     batches: Any  # how many are done
@@ -66,7 +66,7 @@ class Loop:
                 for epoch in progress(epochs, self._label, self.verbose):
                     if stopped is not None:
                         break
-                    self._ask(self._epoch(epoch, check), check)
+                    self._check_requests_to_stop(self._epoch(epoch, check), check)
                     stopped = self._reason_to_stop()
                     self._save(force=False)
         except KeyboardInterrupt:
@@ -76,7 +76,7 @@ class Loop:
         self._save()
         return self._fitted(stopped or Stopped.EPOCHS)
 
-    def _ask(self, entry: dict, check: Callable[[], None]) -> None:
+    def _check_requests_to_stop(self, entry: dict, check: Callable[[], None]) -> None:
         """What the callback and Ctrl-C say, here or in another process."""
         stop = interrupted = False
         try:
@@ -85,9 +85,9 @@ class Loop:
             check()
         except KeyboardInterrupt:
             interrupted = True
-        told = self.run.devices.gathered(np.array([stop, interrupted]))
-        self.stopped_by_callback = bool(told[:, 0].any())
-        if told[:, 1].any():
+        requests = self.run.devices.gathered(np.array([stop, interrupted]))
+        self.stopped_by_callback = bool(requests[:, 0].any())
+        if requests[:, 1].any():
             raise KeyboardInterrupt
 
     # ---- an epoch ----------------------------------------------------------------------------------------------------
@@ -108,8 +108,8 @@ class Loop:
             self._remember_best(entry["validation"])
         return entry
 
-    def _beginning(self) -> Begun:
-        return Begun(np.array(0), self.state, np.zeros((3, *self.stack)))
+    def _beginning(self) -> PartialEpoch:
+        return PartialEpoch(np.array(0), self.state, np.zeros((3, *self.stack)))
 
     def _batches(self, epoch: int, check: Callable[[], None]) -> None:
         """A step for every batch that is still to come."""
@@ -118,8 +118,8 @@ class Loop:
         for number, piece in enumerate(run.data.pieces(run.batch_size, run.seed, epoch, done, devices.count), done):
             stop = devices.several and _is_interrupted(check)
             with devices.watching():
-                state, outcome = self.steps.take(self.begun.state, piece, When(epoch, number), stop=stop)
-            self.begun = Begun(self.begun.batches + 1, state, self.begun.sums + np.stack(outcome[:3]))
+                state, outcome = self.steps.take(self.begun.state, piece, BatchNumber(epoch, number), stop=stop)
+            self.begun = PartialEpoch(self.begun.batches + 1, state, self.begun.sums + np.stack(outcome[:3]))
             self._save(force=False)
             if np.any(outcome.stop):
                 raise KeyboardInterrupt
@@ -136,9 +136,9 @@ class Loop:
     def _usable(self, state: TrainingState, objective: Any) -> tuple[TrainingState, TrainingState, Any]:
         """Network by network: the new state, or for good the last one that was usable."""
         usable = np.isfinite(objective)
-        alive = self.alive & usable & finite(state.free, self.stack)
-        stay = choose(usable | ~self.alive, self.state, self.last_usable)
-        return choose(alive, state, stay), choose(alive, self.state, self.last_usable), alive
+        alive = self.alive & usable & _finite(state.free, self.stack)
+        stay = _choose(usable | ~self.alive, self.state, self.last_usable)
+        return _choose(alive, state, stay), _choose(alive, self.state, self.last_usable), alive
 
     def _evaluation(self, state: TrainingState, during: Any, epoch: int) -> dict:
         """The exact log-likelihood and the estimates at the end of an epoch."""
@@ -157,7 +157,7 @@ class Loop:
             return
         value, free, since = self.best
         better = np.asarray(validation > value)
-        self.best = (np.where(better, validation, value), choose(better, self.state.free, free),
+        self.best = (np.where(better, validation, value), _choose(better, self.state.free, free),
                      np.where(better, 0, since + 1))  # fmt: skip
 
     def _reason_to_stop(self) -> Stopped | None:
@@ -216,7 +216,7 @@ class Loop:
         if resumed is None:
             return
         (self.state, self.last_usable, self.alive, self.steps.memory, self.best, begun), self.history = resumed
-        self.begun = Begun(*begun)
+        self.begun = PartialEpoch(*begun)
         done = len(self.history["epoch"])
         if done > run.epochs:
             raise InvalidInput(
@@ -242,3 +242,21 @@ def _is_interrupted(check: Callable[[], None]) -> bool:
     except KeyboardInterrupt:
         return True
     return False
+
+
+def _choose(mask: Any, new: Any, old: Any) -> Any:
+    """Network by network the new tree where the mask is true, else the old one."""
+    if np.ndim(mask) == 0:
+        return new if mask else old
+
+    def pick(new, old):
+        wide = mask.reshape(mask.shape + (1,) * (np.ndim(new) - mask.ndim))
+        return (jnp.where if is_key(new) else np.where)(wide, new, old)
+
+    return jax.tree.map(pick, new, old)
+
+
+def _finite(tree: Any, stack: tuple[int, ...]) -> Any:
+    """Whether all numbers are finite, network by network."""
+    leaves = [np.isfinite(leaf).reshape(*stack, -1).all(axis=-1) for leaf in jax.tree.leaves(tree)]
+    return np.all(leaves, axis=0)

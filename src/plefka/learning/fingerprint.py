@@ -14,7 +14,7 @@ from plefka.runtime.version import __version__
 if TYPE_CHECKING:
     from plefka.learning.fitting import LearningRun
     from plefka.learning.gradient_step import TrainingState
-    from plefka.learning.learner import Steps
+    from plefka.learning.steps import Steps
 
 OPTIMISER_STEPS = 3  # of the optimiser; enough to tell its step size and its momentum
 FIELDS = 101  # at which two activations are compared

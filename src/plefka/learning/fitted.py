@@ -10,6 +10,7 @@ from jaxtyping import PyTree
 from plefka.inference.solution import LIKELIHOOD_ROUNDING
 from plefka.inference.solution_text import SENTENCES
 from plefka.methods.posterior import Accuracy
+from plefka.tables.display import Content, page
 
 if TYPE_CHECKING:
     from plefka.methods.method import Method
@@ -132,11 +133,21 @@ class Fitted(Generic[N]):
 
     def _repr_html_(self) -> str:
         """A table for notebooks: how learning ended, and some of its epochs."""
-        from plefka.learning.fitted_html import fitted_html
-
-        return fitted_html(self)
+        about = [self.stopped.value, repr(self.network).strip("<>"), *(f"warning: {w}" for w in self.warnings)]
+        shown = np.unique(np.linspace(0, self.epochs - 1, min(self.epochs, 10)).round().astype(int))
+        names = ("epoch", "objective", "log_likelihood", "validation", "seconds")
+        known = [name for name in names if name in self.history and np.isfinite(self.history[name]).any()]
+        rows = [tuple(_epoch_text(name, self.history[name][k]) for name in known) for k in shown]
+        header = [{"log_likelihood": "exact ln P"}.get(name, name) for name in known]
+        return page(Content(f"Fitted by {self.method}: {self.epochs:,} epochs", about, header, rows, len(rows)))
 
 
 def _counted(sentence: str, doubtful: np.ndarray) -> str:
     """The sentence, of a stack with the number of networks that it is about."""
     return sentence if len(doubtful) == 1 else f"{np.count_nonzero(doubtful)} of {len(doubtful)} networks: {sentence}"
+
+
+def _epoch_text(name: str, value: np.ndarray) -> str:
+    """One number; of a stack the best one."""
+    best = float(np.fmax.reduce(np.atleast_1d(value)))
+    return f"{best:.0f}" if name == "epoch" else f"{best:.1f}" if name == "seconds" else f"{best:.4f}"

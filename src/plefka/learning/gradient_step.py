@@ -85,7 +85,7 @@ def solve_rows(settings: StepSettings, parameters: Any, rows: Any, theta: Any) -
     question = question.opened(functional.powers(settings.activation), pairs=functional.needs_pairs)
     frozen = jax.lax.stop_gradient(question)
     found = _lowest(settings, frozen, theta)
-    theta, status = jax.lax.stop_gradient(found.theta), _judged(found)
+    theta, status = jax.lax.stop_gradient(found.theta), _status(found)
     u = predict_traced(frozen, question.means(theta), functional.chance)  # barren units too, for weights of 0
     u = jnp.where(usable(status), u, 0.0)  # 0 times a slope that is no number would be no number
     G = functional.energy(question, u) + jnp.where(question.free, negative_entropy(u), 0.0).sum(0) - constant
@@ -106,7 +106,7 @@ def _lowest(settings: StepSettings, question: Any, theta: Any) -> Minimum:
     return reduce(better, (jax.tree.map(lambda z, k=k: z[k], found) for k in range(len(theta))))
 
 
-def _judged(found: Minimum) -> Any:
+def _status(found: Minimum) -> Any:
     """The status, where a row on its way to what no probability allows has diverged, though steps ran out first."""
     falling = (found.status == OUT_OF_STEPS) & (found.G < LOWEST)
     return jnp.where(falling, DIVERGED, found.status)

@@ -18,10 +18,10 @@ from plefka.inference.free_machine import log_partition_of_free
 from plefka.inference.infer import infer
 from plefka.inference.library import parse_method
 from plefka.inference.solution import InferenceFailed
-from plefka.learning.annealed import independent, judge
-from plefka.learning.learner import When, max_steps
-from plefka.learning.pair_moments import MOST_PAIRED, Moments, check, moments, outer, past_its_turn
+from plefka.learning.annealed import annealed_score, independent
+from plefka.learning.pair_moments import MOST_PAIRED, Moments, beyond_second_order, check, moments, outer
 from plefka.learning.patterns import Patterns, complete
+from plefka.learning.steps import BatchNumber, max_steps
 from plefka.methods.for_learning import ForLearning
 from plefka.methods.method import Method
 from plefka.networks.activations import numpy_sigmoid
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 STEP_SECONDS = 0.05  # seconds of the exact ln Z that is computed after every epoch
 GRADIENT_WORK = 2**25  # multiply-adds of the rows of a restricted machine, for the same
 FREE_STEPS = 1000  # of a search, in every step, unless given
-MOST_DOUBTED = 2**20  # couplings of a machine that is judged after learning
+MOST_DOUBTED = 2**20  # couplings of a machine whose score is checked by annealing after learning
 NOTABLE, SLIGHT = 0.2, 0.01  # of what was gained over independent units, and of what these have
 UNSEEN = (
     "annealed importance sampling finds ln P per row of {:.4g} where the method says {:.4g}: the machine has probable "
@@ -66,7 +66,7 @@ class Gradients(ABC):
 
     memory: Any = ()
     estimates = True  # whether the objective estimates ln P
-    judges_itself = False
+    estimates_by_annealing = False
 
     def __init__(self, run: "LearningRun"):
         self.run = run
@@ -75,7 +75,7 @@ class Gradients(ABC):
         self.exact_steps: set[bool] = set()  # whether ln P of their rows was exact
 
     @abstractmethod
-    def of(self, number: int, machine: "BoltzmannMachine", rows: Rows, when: When) -> Gradient:
+    def of(self, number: int, machine: "BoltzmannMachine", rows: Rows, when: BatchNumber) -> Gradient:
         """Of some rows, for a machine with its number in the stack."""
 
     def exact(self, machine: "BoltzmannMachine") -> float:
@@ -102,16 +102,16 @@ class Gradients(ABC):
         Its ln Z is seldom too high, so that a lower ln P is a sign of states that the method has not seen.
         """
         data = self.run.data
-        sure = self.judges_itself or isinstance(self.run.method, Exact)
+        sure = self.estimates_by_annealing or isinstance(self.run.method, Exact)
         if sure or not isinstance(data, Patterns) or machine.num_edges > MOST_DOUBTED:
             return ""
-        judged = judge(machine, data, 0)
+        annealed = annealed_score(machine, data, 0)
         lowest = independent(data)
-        margin = 5 * judged.error + SLIGHT * abs(lowest)
+        margin = 5 * annealed.error + SLIGHT * abs(lowest)
         if self.estimates:
-            is_high = objective - judged.value > margin + NOTABLE * abs(objective - lowest)
-            return UNSEEN.format(judged.value, objective) if is_high else ""
-        return WORSE.format(judged.value, lowest) if judged.value < lowest - margin else ""
+            is_high = objective - annealed.value > margin + NOTABLE * abs(objective - lowest)
+            return UNSEEN.format(annealed.value, objective) if is_high else ""
+        return WORSE.format(annealed.value, lowest) if annealed.value < lowest - margin else ""
 
     @abstractmethod
     def validation(self, machine: "BoltzmannMachine", held_out: Patterns) -> float:
@@ -153,7 +153,7 @@ class ByMoments(Gradients):
         if not isinstance(given, Exact):
             self.method = replace(given, tol=run.settings.tol, max_steps=max_steps(given, FREE_STEPS))
 
-    def of(self, number: int, machine: "BoltzmannMachine", rows: Rows, when: When) -> Gradient:
+    def of(self, number: int, machine: "BoltzmannMachine", rows: Rows, when: BatchNumber) -> Gradient:
         _, evidence, counts = rows
         clamped = self.clamped(machine, rows) if self.is_complete else moments(machine, evidence, counts, self.method)
         free = moments(machine, np.full((1, machine.size), np.nan), np.ones(1), self.method)
@@ -163,7 +163,7 @@ class ByMoments(Gradients):
         n = clamped.counted
         first, second = jax.tree.map(lambda a, b: a - n * b, (clamped.first, clamped.second), (free.first, free.second))
         if self.method.name == "G2":
-            stop = past_its_turn(machine.converted(), free.first, second)
+            stop = beyond_second_order(machine.converted(), free.first, second)
             second = jax.tree.map(lambda g, stop: np.where(stop, 0.0, g), second, stop)
         converged = clamped.converged if free.converged else 0.0
         return Gradient(clamped.log_partition - n * free.log_partition, n, converged, first, second)
@@ -195,7 +195,7 @@ class ByNeighbours(Gradients):
                 "or units hidden. Use persistent, bethe or G2 instead."
             )
 
-    def of(self, number: int, machine: "BoltzmannMachine", rows: Rows, when: When) -> Gradient:
+    def of(self, number: int, machine: "BoltzmannMachine", rows: Rows, when: BatchNumber) -> Gradient:
         _, evidence, c = rows
         machine, S = machine.converted(), evidence.T
         x = machine.bias[:, None] + machine.storage.product(S)
@@ -210,19 +210,22 @@ class ByNeighbours(Gradients):
         if not complete(held_out):
             raise InvalidInput("pseudolikelihood needs validation rows in which every unit is observed.")
         rows = np.arange(len(held_out)), held_out.rows(), held_out.counts
-        return self.of(0, machine, rows, When(0, 0)).log_likelihood / held_out.total
+        return self.of(0, machine, rows, BatchNumber(0, 0)).log_likelihood / held_out.total
 
 
 def default_method(machine: "BoltzmannMachine", data: Any) -> Method:
     """Exact where sums over states are quick; else linear response where nothing is hidden, and chains where it is."""
-    settled = complete(data) or (machine.is_restricted and not data.has_gaps().any())
-    if settled and exact_seconds(all_coupled(machine)) <= STEP_SECONDS:
+    rows_need_no_solver = complete(data) or (machine.is_restricted and not data.has_gaps().any())
+    if rows_need_no_solver and exact_seconds(all_coupled(machine)) <= STEP_SECONDS:
         return parse_method("exact")
     return parse_method("G2" if complete(data) and machine.size <= MOST_PAIRED else "persistent")
 
 
 def all_coupled(machine: "BoltzmannMachine") -> "BoltzmannMachine":
-    """The same machine with all couplings that may be learned: those that are 0 are left out of a sum over states."""
+    """The machine with a weight of 1 for every coupling that may be learned.
+
+    A sum over states leaves out couplings that are 0, and would look cheaper than it becomes while learning.
+    """
     ones = below_diagonal(machine.storage.map_weights(lambda w: np.ones(np.shape(w))))
     return machine.with_parameters((ones.parameters, machine.bias))
 

@@ -1,23 +1,27 @@
-"""How a belief network is learned: which methods, what a step is, and how the network is judged."""
+"""How a belief network is learned: which methods, what a step is, and the estimates of ln P."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from plefka.errors import InvalidInput, MethodDoesNotApply
+from plefka.inference.infer import infer
 from plefka.inference.library import METHODS
 from plefka.learning import likelihood
+from plefka.learning.devices import Devices
 from plefka.learning.fingerprint import activation_text, digest
 from plefka.learning.gradient_step import Batch, Outcome, StepSettings, TrainingState, step
-from plefka.learning.learner import Steps, When, max_steps
 from plefka.learning.optimizers import adam
 from plefka.learning.parameters import Parametrisation
 from plefka.learning.patterns import Data, Patterns, Piece, batch_places, complete
-from plefka.learning.starts import Starts, drawn
-from plefka.learning.validation import validation
+from plefka.learning.steps import BatchNumber, Steps, max_steps
+from plefka.mean_field.minimisation import random_start
 from plefka.mean_field.schemes import HigherOrder, MeanField
 from plefka.methods.method import Method
 from plefka.methods.posterior import Accuracy
+from plefka.methods.status import Status
+from plefka.reduction.models import LOWEST
 from plefka.solvers.monotone import Monotone
 from plefka.solvers.policies import POLICIES
 
@@ -30,6 +34,9 @@ SOLVER_STEPS = 50  # evaluations of a search unless given; from the solution of 
 POLICY = Monotone(depth=2)  # from a start as good as the last epoch's, a longer memory costs more than it saves
 STEP_COST = 10_000  # what a step costs by itself, in numbers that it works on
 OPTIMISED_AFTER = 2**11  # steps, from which on it pays to optimise their program, whatever is still to come
+MOST_STARTS = 2**25  # numbers that are kept for the next epoch to start from
+STORED = np.float32
+VALIDATION_STEPS = 300  # unless given; these rows have no means of an earlier epoch to start from
 
 
 def check(network: "BeliefNetwork", method: Method) -> None:
@@ -83,8 +90,30 @@ def settings(
     )
 
 
+class Starts:
+    """The solutions of the last epoch, for units that are hidden in every row, while they are few enough to keep."""
+
+    def __init__(self, data: Data, stack: tuple[int, ...]):
+        self.latent, self.stack = data.latent, stack
+        shape = (*stack, len(data), len(self.latent))
+        self.kept = bool(np.prod(shape) <= MOST_STARTS)
+        self.theta = np.zeros(shape if self.kept else (*stack, 0, len(self.latent)), STORED)
+
+    def read(self, index: np.ndarray, width: int) -> np.ndarray:
+        theta = np.zeros((*self.stack, len(index), width))
+        if self.kept:
+            theta[..., self.latent] = self.theta[..., index, :]
+        return theta
+
+    def write(self, index: np.ndarray, theta: np.ndarray) -> None:
+        """The solutions of some rows; `theta` may have more of them, which only filled up the batch."""
+        if self.kept:
+            found = theta.astype(STORED)[..., : len(index), :][..., self.latent]
+            self.theta[..., index, :] = np.where(np.isfinite(found), found, 0.0)
+
+
 class BeliefSteps(Steps):
-    """A compiled step solves the rows of a batch and differentiates their free energy, see step.py."""
+    """A compiled step solves the rows of a batch and differentiates their free energy, see gradient_step.py."""
 
     def __init__(self, run: "LearningRun"):
         super().__init__(run)
@@ -100,7 +129,9 @@ class BeliefSteps(Steps):
     def memory(self, found: Any) -> None:
         self.starts.theta = found
 
-    def take(self, state: TrainingState, piece: Piece, when: When, *, stop: bool) -> tuple[TrainingState, Outcome]:
+    def take(
+        self, state: TrainingState, piece: Piece, when: BatchNumber, *, stop: bool
+    ) -> tuple[TrainingState, Outcome]:
         run, devices, places = self.run, self.run.devices, len(piece.numbers)
         numbers, rows, counts = self.own_rows(piece)
         average = run.data.total / self.num_batches
@@ -114,13 +145,18 @@ class BeliefSteps(Steps):
         self.starts.write(piece.numbers[: np.count_nonzero(piece.counts > 0)], outcome.theta)
         return state, outcome
 
-    def _starts(self, numbers: np.ndarray, places: int, when: When) -> np.ndarray:
-        """Where the searches of this process's rows start: (starts, rows, units), of a stack with a leading axis."""
+    def _starts(self, numbers: np.ndarray, places: int, when: BatchNumber) -> np.ndarray:
+        """Where the searches of this process's rows start: (starts, rows, units), of a stack with a leading axis.
+
+        The first is the solution of the epoch before. With `restarts` there are random means as well, which every batch
+        of every epoch draws anew from the method's seed.
+        """
         method, width = self.run.method, self.num_searched
         last = self.starts.read(numbers, width)[..., None, :, :]
         if not method.restarts:
             return last
-        own = drawn(method, when, (places, width))[:, self.run.devices.share(places)]
+        generator = np.random.default_rng([method.seed or 0, *when])  # of the batch, whichever run comes to it
+        own = random_start(generator, (method.restarts, places, width))[:, self.run.devices.share(places)]
         return np.concatenate([last, np.broadcast_to(own, (*self.stack, *own.shape))], axis=-3)
 
     def _work(self, epoch: int) -> int:
@@ -150,9 +186,34 @@ class BeliefSteps(Steps):
         is_bound = self.run.settings.functional.is_bound_of(f, storage.most_parents())
         return Accuracy.LOWER_BOUND if is_bound else Accuracy.ESTIMATE
 
-    def validation(self, network: Any, held_out: Patterns) -> Any:
+    def validation(self, network: Any, held_out: Patterns) -> np.ndarray:
+        """The mean estimate per row by `infer`, of a stack one for each network."""
         run = self.run
-        return validation(network, run.method, run.settings.tol, held_out, run.devices)
+        method = replace(run.method, tol=run.settings.tol, max_steps=max_steps(run.method, VALIDATION_STEPS))
+        if network.stack is None:
+            return np.array(_mean_estimate(network, method, held_out, run.devices))
+        networks = (network.take(k) for k in range(network.stack))
+        return np.array([_mean_estimate(each, method, held_out, run.devices) for each in networks])
+
+
+def _mean_estimate(network: "BeliefNetwork", method: MeanField, patterns: Patterns, devices: Devices) -> float:
+    """ln P per row. A row that fails must not make the others' mean look better.
+
+    It counts as the worst of them, or as independent fair coin flips if that is lower.
+    """
+
+    def of_some(index: np.ndarray) -> np.ndarray:
+        solution = infer(network, patterns.rows(index), method)
+        estimates, status = solution.log_likelihood, solution.status
+        solved = ((status == Status.CONVERGED) | (status == Status.OUT_OF_STEPS)) & (estimates <= -LOWEST)
+        return np.stack([estimates, solved])
+
+    estimates, solved = devices.in_shares(of_some, len(patterns))
+    solved = solved == 1
+    if not solved.any():
+        return -np.inf
+    worst = min(estimates[solved].min(), -len(patterns.units) * np.log(2))
+    return float(np.where(solved, estimates, worst) @ patterns.counts / patterns.total)
 
 
 steps = BeliefSteps

@@ -15,10 +15,10 @@ from plefka.learning.chains import ByChains
 from plefka.learning.fingerprint import digest
 from plefka.learning.gradient_step import Outcome, TrainingState
 from plefka.learning.gradients import ByMoments, ByNeighbours, Gradient, Gradients, check_method, default_method
-from plefka.learning.learner import Steps, When
 from plefka.learning.optimizers import adam, slowing_adam, slowing_descent
 from plefka.learning.parameters import Parametrisation
 from plefka.learning.patterns import Data, Patterns, Piece, complete
+from plefka.learning.steps import BatchNumber, Steps
 from plefka.methods.for_learning import ForLearning, Persistent, PseudoLikelihood
 from plefka.methods.method import Method
 from plefka.methods.posterior import Accuracy
@@ -86,7 +86,9 @@ class MachineSteps(Steps):
     def memory(self, found: Any) -> None:
         self.gradients.memory = found
 
-    def take(self, state: TrainingState, piece: Piece, when: When, *, stop: bool) -> tuple[TrainingState, Outcome]:
+    def take(
+        self, state: TrainingState, piece: Piece, when: BatchNumber, *, stop: bool
+    ) -> tuple[TrainingState, Outcome]:
         numbers, rows, counts = self.own_rows(piece)
         machines = self.machines(state.free)
         found = [self.gradients.of(k, machine, (numbers, rows, counts), when) for k, machine in enumerate(machines)]

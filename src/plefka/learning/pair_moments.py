@@ -200,7 +200,7 @@ def _of_pairs(W: np.ndarray, u: np.ndarray, v: np.ndarray, root: np.ndarray) -> 
 HESSIANS: dict[str, Callable] = {"G1": _first_order, "G2": _second_order, "bethe": _of_pairs}
 
 
-def past_its_turn(machine: "BoltzmannMachine", means: np.ndarray, gradient: Any) -> Any:
+def beyond_second_order(machine: "BoltzmannMachine", means: np.ndarray, gradient: Any) -> Any:
     """Where a weight has left the reach of G2, and the gradient asks for more of it.
 
     The Hessian has -W - W^2 d_i d_j / 2 for a pair, which turns at W d_i d_j = -1; and the expansion is one in

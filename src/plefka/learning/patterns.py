@@ -138,7 +138,8 @@ def patterns_of(
     if len(table) == 0:
         raise InvalidInput(f"{what} must not be empty; got an array of shape {table.shape}.")
     weights = _weights(weights, len(table), "weights" if what == "rows" else f"{what}_weights")
-    values = np.concatenate([_encoded(table, first, units, network, what, numbers) for first in _blocks(table)])
+    firsts = range(0, len(table), PATTERN_ROWS_AT_ONCE)
+    values = np.concatenate([_encoded(table, first, units, network, what, numbers) for first in firsts])
     seen = (values != MISSING).any(axis=0)
     if every_column and len(units) < network.size and not seen.all():
         missing = [network.names[unit] for unit in units[~seen]]
@@ -150,10 +151,6 @@ def patterns_of(
         raise InvalidInput(f"{what} must observe something; every entry is nan.")
     values, counts, which = _merged(np.ascontiguousarray(values[:, seen]), weights)
     return Patterns(values, counts, units[seen], network.size, which)
-
-
-def _blocks(table: Any) -> Iterator[int]:
-    return iter(range(0, len(table), PATTERN_ROWS_AT_ONCE))
 
 
 def _units(network: Any, table: NumberTable) -> np.ndarray:

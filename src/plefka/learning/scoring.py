@@ -8,10 +8,10 @@ import numpy as np
 from plefka.errors import InvalidInput
 from plefka.inference.infer import infer
 from plefka.learning import likelihood
+from plefka.learning.annealed import LogPartitions, exact_sums, log_partitions
 from plefka.learning.fitting import learning_method
 from plefka.learning.patterns import Patterns, as_patterns, as_table
 from plefka.learning.row_scores import Score, accuracies
-from plefka.learning.scoring_machines import score_machine
 from plefka.mean_field.schemes import MeanField
 from plefka.methods.method import Method
 from plefka.methods.posterior import EXACT, LOWER_BOUND
@@ -31,6 +31,7 @@ from plefka.tables.table import NumberTable, is_table
 AFFORDABLE = 2**33  # multiply-adds of the sum over all states: half a minute
 SCORED_NUMBERS = 2**22  # of a chunk of rows
 WIDER = 0.02  # how far the means that are sampled from move to 1/2, so that no state is left out
+EXACT_SECONDS, TEMPERATURES = 30.0, 1000  # of the sum over the states of a machine, and of its annealing
 
 
 def score(
@@ -80,7 +81,7 @@ def score_table(
         found = score_patterns(network, patterns, method, seed, num_samples, exact=exact)
     else:
         _check_sampling(seed, num_samples)
-        found = score_machine(network, patterns, method, seed, num_samples, exact=exact)
+        found = _score_machine(network, patterns, method, seed, num_samples, exact=exact)
     return replace(found, ids=table.ids if isinstance(table, NumberTable) else {})
 
 
@@ -97,7 +98,7 @@ def score_patterns(
     network: BeliefNetwork, patterns: Patterns, method: str | Method | None, seed: int | None, num_samples: int,
     *, exact: bool | None = None,
 ) -> Score:  # fmt: skip
-    """The score of rows that were read already."""
+    """ln P of rows under a Boltzmann machine: ln Z with every row clamped, less that of the free machine."""
     chosen = _scheme(network, method)
     _check_sampling(seed, num_samples)
     possible = likelihood.applies(network, patterns) and likelihood.work(network, patterns) <= AFFORDABLE
@@ -182,3 +183,42 @@ def _log_weights(network: BeliefNetwork, rows: np.ndarray, means: np.ndarray, rn
             _, found = weighted_draws(target, proposals, rng, num_samples)
             out[part.rows[some]] = found + part.constant[some, None]
     return out
+
+
+def _score_machine(
+    machine: BoltzmannMachine, patterns: Patterns, method: Any, seed: int | None, num_runs: int, *, exact: bool | None
+) -> Score:
+    """ln P of rows under a Boltzmann machine: ln Z with every row clamped, less that of the free machine."""
+    if method is not None:
+        raise InvalidInput(f"the score of a Boltzmann machine takes no method; got {method}. Leave it out.")
+    questions = np.full((1, machine.size), np.nan), patterns.rows()
+    sums = [exact_sums(machine, rows, 0.0 if exact is False else EXACT_SECONDS) for rows in questions]
+    if any(each is None for each in sums):
+        _check_seed(seed, exact)
+    free, clamped = (
+        found or log_partitions(machine, rows, (as_seed(seed), number), num_runs, TEMPERATURES, seconds=0.0)
+        for number, (rows, found) in enumerate(zip(questions, sums, strict=True))
+    )
+    return _scored(free, clamped, patterns.which)
+
+
+def _check_seed(seed: int | None, exact: bool | None) -> None:
+    if exact is True:
+        raise InvalidInput(
+            "exact=True does not apply, because the states of this machine are too many to sum over. Leave exact out "
+            "and pass a seed for annealed importance sampling."
+        )
+    if seed is None:
+        raise InvalidInput(
+            "annealed importance sampling needs a seed; add seed=0. It is used because the states of this machine are "
+            "too many to sum over, or exact=False was given."
+        )
+
+
+def _scored(free: LogPartitions, clamped: LogPartitions, which: np.ndarray) -> Score:
+    effective = np.minimum(clamped.effective, free.effective[0])[which]
+    exact = np.isinf(effective)
+    return Score(
+        (clamped.value - free.value[0])[which], np.hypot(clamped.error, free.error[0])[which], accuracies(exact), None,
+        None if exact.all() else effective, None, which, shared_error=float(free.error[0]),
+    )  # fmt: skip

@@ -63,7 +63,8 @@ class Stream(Data):
         return self.files.survey.observed < len(self)
 
     def pieces(self, size: int, seed: int | None, epoch: int, skip: int, multiple: int) -> Iterator[Piece]:
-        places, per_window = batch_places(size, len(self), multiple), self._batches_per_window(size)
+        places = batch_places(size, len(self), multiple)
+        per_window = max(1, WINDOW // (len(self.units) * size))  # batches
         rng = np.random.default_rng([seed or 0, epoch])
         before = skip // per_window * per_window * size  # rows of windows that are not read again
         for first in range(0, before, per_window * size):
@@ -76,9 +77,6 @@ class Stream(Data):
                 filled = filled_up(index, places)
                 yield Piece(numbers[filled], values[filled], (np.arange(places) < len(index)) * 1.0)
             skip = 0
-
-    def _batches_per_window(self, size: int) -> int:
-        return max(1, WINDOW // (len(self.units) * size))
 
     def _windows(self, seed: int | None, epoch: int, size: int, skip: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """(row numbers, values) of so many rows at a time."""

@@ -40,7 +40,7 @@ class Cell(NamedTuple):
 
 
 class Variant(NamedTuple):
-    """The same column and scheme under other assumptions."""
+    """What a scheme gives on the networks of a column under assumptions other than those of the table."""
 
     label: str
     summary: Summary
@@ -151,7 +151,7 @@ def closest(cell: Cell, tried: list[Variant]) -> Variant:
 
 
 def variants(cell: Cell, everything: Mapping[str, StoredRows]) -> Iterator[Variant]:
-    """The same weights and scheme with other starts, another policy or other biases, where such rows are there."""
+    """What a cell's scheme gives on its weights with other starts, another policy or other biases."""
     weights = cell.key.ensemble
     for name in ("variants", "policies", "sequential"):
         for key, found in summaries(everything[name]).items() if name in everything else ():

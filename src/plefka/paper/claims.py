@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from plefka.paper import figure_10, swept
+from plefka.paper import figure_10, step_size_sweep
 from plefka.paper.beside_printed import Cell, cells
 from plefka.paper.report import ReportTable, Section
 from plefka.paper.store import StoredRows
@@ -45,7 +45,7 @@ def _table1(rows: StoredRows) -> Iterator[Claim]:
     yield _claim(
         f"Table 1, [-1, 1]: G11, G12 and SJJ are within {SMALL_ERROR} of the printed means",
         all(abs(cell.difference) <= SMALL_ERROR for cell in small),
-        _differences(small, 5),
+        ", ".join(f"{cell.key.method} {signed(cell.difference, 5)}" for cell in small),
     )
     right = found["sigmoid [-1, 1]", "G22"]
     yield _claim(
@@ -54,10 +54,6 @@ def _table1(rows: StoredRows) -> Iterator[Claim]:
         f"{_mean(right)} against {signed(right.printed or 0.0, 4)}",
     )
     yield from _order_and_size("Table 1, [-5, 5]", [[found["sigmoid [-5, 5]", method] for method in ("G11", "G12")]])
-
-
-def _differences(some: list[Cell], digits: int) -> str:
-    return ", ".join(f"{cell.key.method} {signed(cell.difference, digits)}" for cell in some)
 
 
 def _order_and_size(where: str, columns: list[list[Cell]]) -> Iterator[Claim]:
@@ -105,13 +101,15 @@ def _against(columns: list[dict[str, Cell]], other) -> str:
 
 
 def _learning(rows: StoredRows) -> Iterator[Claim]:
-    for choice, words in swept.CHOICES.items():
+    for choice, words in step_size_sweep.CHOICES.items():
         others = figure_10.beside_sjj(rows, choice)
-        ends = {method: float(run.end.mean()) for method, run in swept.chosen(rows, "sigmoid", choice).items()}
+        ends = {
+            method: float(run.end.mean()) for method, run in step_size_sweep.chosen(rows, "sigmoid", choice).items()
+        }
         if others:
             yield _claim(
                 f"Figure 10: SJJ learns worse than every other scheme, with step sizes chosen by {words} "
-                f"({swept.conditions(rows)})",
+                f"({step_size_sweep.conditions(rows)})",
                 all(other.words == "higher than" for other in others),
                 ", ".join(f"{method} {signed(value, 3)}" for method, value in ends.items()),
             )

@@ -9,9 +9,9 @@ from plefka.paper.drawings import curves, dots, sweep
 from plefka.paper.experiment_settings import Learning
 from plefka.paper.printed import paper
 from plefka.paper.report import Figure, Panel, ReportTable, Section, Text
+from plefka.paper.step_size_sweep import CHOICES, CONVERGED_SHARE, Learned, chosen, conditions, runs, step_sizes
 from plefka.paper.store import StoredRows
 from plefka.paper.summary import mean_and_error, percent, signed
-from plefka.paper.swept import CHOICES, CONVERGED_SHARE, Learned, chosen, conditions, runs, step_sizes
 
 SCHEMES = (("sigmoid", ("G11", "G12", "G22", "G221", "SJJ")), ("noisy_or", ("G11", "G12", "G22", "G221")))
 FIGURE_STEPS = 50  # evaluations of a solve
@@ -31,13 +31,13 @@ def settings(step_sizes: tuple[float, ...], starts: int, epochs: int, seed: int)
 
 def render(everything: Mapping[str, StoredRows]) -> Section:
     rows = everything["learning"]
-    printed = paper()["learning"]
+    printed, ceiling = paper()["learning"], float(rows.columns["ceiling"][0])  # of these images
     about = (
         f"Networks of 1 x 8 x 16 units learn images of bars. The conditions: {conditions(rows)}. The paper has "
         f"{printed['starts']} starts and {printed['epochs']} epochs, and names neither an optimiser nor a step size. "
         "The ceiling in the plots is minus the entropy of the bars, "
         f"{signed(CEILING, 3)} nats per pattern, which the true model would reach. A model that knows how often each "
-        f"image occurs in this sample would reach {signed(of_these_images(rows), 3)}. Learning maximises the estimate "
+        f"image occurs in this sample would reach {signed(ceiling, 3)}. Learning maximises the estimate "
         "of the scheme, its objective; the plots show the exact ln P. A start fails if no pattern can be solved any "
         "more, or a parameter is not finite. It then keeps its last usable parameters, and counts with these."
     )
@@ -46,10 +46,6 @@ def render(everything: Mapping[str, StoredRows]) -> Section:
         if runs(rows, activation):
             parts += [*tables(rows, activation), _figure(rows, activation)]
     return Section("Figure 10: learning bars", parts)
-
-
-def of_these_images(rows: StoredRows) -> float:
-    return float(rows.columns["ceiling"][0])
 
 
 class Versus(NamedTuple):
@@ -204,7 +200,7 @@ def tables(rows: StoredRows, activation: str) -> Iterator[ReportTable]:
 
 def _line(run: Learned, choice: str) -> tuple[str, ...]:
     mean, error = mean_and_error(run.end)
-    settled = run.end[run.settled]
+    ends = run.end[run.converged_starts]
     return (
         run.method,
         CHOICES[choice],
@@ -214,7 +210,7 @@ def _line(run: Learned, choice: str) -> tuple[str, ...]:
         f"{signed(float(run.end.min()), 3)} to {signed(float(run.end.max()), 3)}",
         percent(float(run.converged[-1].mean())),
         f"{int(run.failed.sum())} of {len(run.failed)}",
-        f"{signed(float(settled.mean()), 3)} ({len(settled)} of {len(run.end)} starts)" if len(settled) else "none",
+        f"{signed(float(ends.mean()), 3)} ({len(ends)} of {len(run.end)} starts)" if len(ends) else "none",
         signed(float(run.exact.max(axis=0).mean()), 3),
     )
 
@@ -264,13 +260,13 @@ def _figure(rows: StoredRows, activation: str) -> Figure:
     failed = ", ".join(
         f"{int(run.failed.sum())} with {method}" for method, run in best["objective"].items() if run.failed.any()
     )
-    name = activation.replace("_", "-")
+    name, found_under = activation.replace("_", "-"), conditions(rows)
     caption = (
         f"Figure 10, {'left' if activation == 'sigmoid' else 'right'}: {name} networks. First the sweep: the mean over "
         "starts of the exact ln P in the end, with a bar from the worst to the best start; a filled mark is the step "
         "size that the scheme's own objective chooses, a ring the one that the exact ln P chooses. Then every start in "
         "the end and over the epochs, with the step size that the objective chooses. "
-        f"{_capitalised(conditions(rows))}. "
+        f"{found_under[0].upper()}{found_under[1:]}. "
         f"Failed starts: {failed or 'none'}."
     )
     return Figure(
@@ -284,7 +280,3 @@ def _figure(rows: StoredRows, activation: str) -> Figure:
         ],
         caption,
     )
-
-
-def _capitalised(words: str) -> str:
-    return words[0].upper() + words[1:]

@@ -27,11 +27,8 @@ def _figures(everything: Mapping[str, StoredRows]) -> Iterator[Figure]:
     for entry in paper()["figures"]:
         if entry["table"] in everything:
             panels = [panel for schemes in entry["panels"] if (panel := _panel(entry, schemes, everything))]
-            yield Figure(f"figure{entry['number']}", panels, _caption(entry))
-
-
-def _caption(entry: Mapping[str, Any]) -> str:
-    return f"Figure {entry['number']}: {entry['ensemble']}, {OBSERVED[entry['observed']]}."
+            caption = f"Figure {entry['number']}: {entry['ensemble']}, {OBSERVED[entry['observed']]}."
+            yield Figure(f"figure{entry['number']}", panels, caption)
 
 
 def _panel(entry: Mapping[str, Any], schemes: list[str], everything: Mapping[str, StoredRows]) -> Panel | None:

@@ -1,13 +1,16 @@
-"""What `plefka reproduce` computes: the parts of the paper, in full or quick."""
+"""What `plefka reproduce` computes: the parts of the paper, in full or quick, and which rows are of a quick run."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
-from plefka.paper import error_and_time, figure_10, misprints, policies, radius, variants
+from plefka.paper import error_and_time, figure_10, misprints, policy_comparison, radius, variants
 from plefka.paper import tables_1_2 as tables
-from plefka.paper.experiment_settings import PARTS, Experiment, Study
+from plefka.paper.experiment_settings import PARTS, Experiment, Study, spelled
+from plefka.paper.store import StoredRows
 
 NETWORKS_PER_BLOCK = 2000  # networks: two chunks, one for each of two cores
+COUNTS = {"networks": "networks in each column", "starts": "starts", "epochs": "epochs"}  # settings that may be small
 
 
 @dataclass(frozen=True)
@@ -49,8 +52,8 @@ def experiments(parts: Iterable[str], size: Size, seed: int) -> list[Experiment]
         "table2": (tables.TABLE2, size.tables, size.max_steps),
         "misprints": (misprints.MISPRINT_COLUMNS, size.studies, size.study_steps),
         "variants": (variants.VARIANT_COLUMNS, size.studies, size.study_steps),
-        "policies": (policies.POLICY_COLUMNS, size.policies, size.study_steps),
-        "sequential": (policies.LARGE_SIGMOID, size.tables, size.study_steps),
+        "policies": (policy_comparison.POLICY_COLUMNS, size.policies, size.study_steps),
+        "sequential": (policy_comparison.LARGE_SIGMOID, size.tables, size.study_steps),
     }
     everything: dict[str, Experiment] = {
         **{
@@ -64,3 +67,26 @@ def experiments(parts: Iterable[str], size: Size, seed: int) -> list[Experiment]
     }
     wanted = {name for part in parts for name in PARTS[part]}
     return [experiment for name, experiment in everything.items() if name in wanted]
+
+
+def quick_label(everything: Mapping[str, StoredRows]) -> str | None:
+    """A paragraph about what is smaller than in the full run; None where nothing is."""
+    full = {experiment.name: spelled(experiment) for experiment in experiments(PARTS, FULL, 0)}
+    smaller = [words for name, rows in everything.items() if (words := _smaller(name, rows.settings, full[name]))]
+    if not smaller:
+        return None
+    return (
+        f"This is a quick run, smaller than the full one: {'; '.join(smaller)}. Its standard errors are larger, its "
+        "solves may end earlier, and a claim that holds in the full run may fail here by chance. For the full run, use "
+        "plefka reproduce without --quick and --networks."
+    )
+
+
+def _smaller(name: str, settings: Mapping[str, Any], full: Mapping[str, Any]) -> str:
+    """'table1 has 500 networks in each column instead of 10,000', or nothing."""
+    found = [
+        f"{settings[key]:,} {words} instead of {full[key]:,}"
+        for key, words in COUNTS.items()
+        if key in full and settings[key] < full[key]
+    ]
+    return f"{name} has {' and '.join(found)}" if found else ""

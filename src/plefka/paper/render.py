@@ -10,16 +10,16 @@ from plefka.paper import (
     figure_10,
     figures_2_9,
     misprints,
-    policies,
+    policy_comparison,
     radius,
     report_html,
     report_markdown,
     tables_1_2,
     variants,
 )
+from plefka.paper.plan import quick_label
 from plefka.paper.printed import paper
 from plefka.paper.report import Figure, Section
-from plefka.paper.size import quick_label
 from plefka.paper.store import StoredRows
 from plefka.runtime import whole_files
 
@@ -35,7 +35,7 @@ SECTIONS: tuple[tuple[tuple[str, ...], Callable[[Mapping[str, StoredRows]], Sect
     (("table1", "table2"), figures_2_9.render),
     (("learning",), figure_10.render),
     (("misprints",), misprints.render),
-    (("policies",), policies.render),
+    (("policies",), policy_comparison.render),
     (("variants",), variants.render),
     (("radius",), radius.render),
     (("methods",), error_and_time.render),
@@ -55,7 +55,7 @@ def write(everything: Mapping[str, StoredRows], folder: Path, found: list[Sectio
     folder.mkdir(parents=True, exist_ok=True)
     quick = quick_label(everything)
     title, about = (f"{TITLE}: a quick run", [quick, *_about()]) if quick else (TITLE, _about())
-    arguments = (title, about, found, _origin(everything))
+    arguments = (title, about, found, [_origin_of(rows) for rows in everything.values()])
     for figure in (part for section in found for part in section.parts if isinstance(part, Figure)):
         write_drawings(figure, folder / report_markdown.FOLDER)
     paths = [folder / "report.html", folder / "report.md"]
@@ -83,10 +83,6 @@ def _about() -> list[str]:
         "next to the printed values. It also shows the correct second order and the effect of the misprints.",
         f"The paper: {paper()['title']}.",
     ]
-
-
-def _origin(everything: Mapping[str, StoredRows]) -> list[str]:
-    return [_origin_of(rows) for rows in everything.values()]
 
 
 def _origin_of(rows: StoredRows) -> str:

@@ -15,7 +15,6 @@ from matplotlib.colors import Normalize, to_rgba
 from matplotlib.lines import Line2D
 
 from plefka.errors import InvalidInput
-from plefka.plots.levels import curve, levels_of, positions_of
 from plefka.plots.style import COLOURS, LIGHT, MOST_DRAWN, Palette, axes_for, colour_bar, figure_of, is_light
 
 if TYPE_CHECKING:
@@ -74,11 +73,11 @@ def network(
             "Use plots.ranking(solution) for its means."
         )
     shown = Shown.of(net, solution, _chosen(net, solution, around, hops))
-    levels = levels_of(shown.weights)
+    levels = _levels(shown.weights)
     axes, palette = axes_for(ax, _size(levels), 0.22)
     _frame(axes, levels)
     scale = 1.0 if ax is None else _scale(axes, levels)
-    x, y = positions_of(shown.weights, levels)
+    x, y = _positions(shown.weights, levels)
     _draw_edges(axes, palette, shown.weights, x, y)
     _draw_units(axes, palette, shown, x, y, scale)
     _draw_names(axes, palette, shown, x, y, scale)
@@ -138,7 +137,7 @@ def _draw_edges(axes: Axes, palette: Palette, weights: sp.csr_array, x: np.ndarr
     widths = THINNEST + (THICKEST - THINNEST) * np.minimum(strength / largest, 1.0)
     styles = ["--" if weight < 0 else "-" for weight in edges.data]
     ends = np.column_stack([x[parent], y[parent], x[child], y[child]])
-    curves = [curve(*end) for end in ends.tolist()]
+    curves = [_curve(*end) for end in ends.tolist()]
     lines = LineCollection(curves, linewidths=widths, linestyles=styles, colors=palette.line, alpha=0.65, zorder=1)
     axes.add_collection(lines, autolim=False)
 
@@ -169,7 +168,7 @@ def _draw_units(axes: Axes, palette: Palette, shown: Shown, x: np.ndarray, y: np
             ha="center",
             va="center",
             fontsize=_font(scale),
-            color=_on_top_of(colours[unit]),
+            color=LIGHT.ink if is_light(colours[unit]) else LIGHT.paper,
             zorder=4,
         )
 
@@ -177,10 +176,6 @@ def _draw_units(axes: Axes, palette: Palette, shown: Shown, x: np.ndarray, y: np
 def _percent(mean: float) -> str:
     """Whole percents, but never 0 or 100 for what is merely likely."""
     return "<1" if mean < 0.005 else ">99" if mean > 0.995 else f"{100 * mean:.0f}"
-
-
-def _on_top_of(colour: Sequence[float]) -> str:
-    return LIGHT.ink if is_light(colour) else LIGHT.paper
 
 
 def _draw_names(axes: Axes, palette: Palette, shown: Shown, x: np.ndarray, y: np.ndarray, scale: float) -> None:
@@ -238,3 +233,32 @@ def _draw_keys(axes: Axes, palette: Palette, weights: sp.csr_array, *, outside: 
         figure_of(axes).legend(loc="outside lower center", ncols=len(keys), **text)
     else:
         axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.02), ncols=2, **text)
+
+
+def _levels(weights: sp.csr_array) -> np.ndarray:
+    """The longest path from a unit without parents, in edges."""
+    children, parents = weights.nonzero()
+    levels = np.zeros(len(weights.indptr) - 1, int)
+    for _ in range(len(levels)):
+        np.maximum.at(levels, children, levels[parents] + 1)
+    return levels
+
+
+def _positions(weights: sp.csr_array, levels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Layer below layer, and inside a layer everybody near the middle of their parents."""
+    children, parents = weights.nonzero()
+    x = np.zeros(len(levels))
+    widest = np.bincount(levels).max()
+    for level in range(levels.max() + 1):
+        units = np.flatnonzero(levels == level)
+        middle = [x[parents[children == unit]].mean() if level else 0.0 for unit in units]
+        units = units[np.argsort(middle, kind="stable")]
+        x[units] = (np.arange(len(units)) + 0.5) * widest / len(units)
+    return x, -levels.astype(float)
+
+
+def _curve(x0: float, y0: float, x1: float, y1: float) -> np.ndarray:
+    """From parent to child, leaving and arriving vertically; one that skips layers swerves around their units."""
+    t = np.linspace(0, 1, 40)
+    swerve = 0.5 * (y0 - y1 > 1.5) * np.sin(np.pi * t)
+    return np.column_stack([x0 + (x1 - x0) * t**2 * (3 - 2 * t) + swerve, y0 + (y1 - y0) * t])

@@ -12,8 +12,9 @@ from plefka.inference.ranking import check_top
 from plefka.methods.method import Method
 from plefka.methods.posterior import Accuracy
 from plefka.networks.belief import BeliefNetwork
-from plefka.questions.changed_evidence import WhatIf, how_computed, mark_of, weakest
+from plefka.questions.changed_evidence import ChangedEvidence, how_computed, mark_of, weakest
 from plefka.questions.explain import possible_units
+from plefka.runtime import extras
 from plefka.tables.display import text_table
 
 MOST_CANDIDATES = 64  # that are looked at one by one
@@ -65,9 +66,7 @@ class Advice:
 
     def to_frame(self) -> Any:
         """A DataFrame with a row for each candidate."""
-        from plefka.runtime.extras import pandas
-
-        return pandas().DataFrame([vars(each) for each in self.candidates])
+        return extras.pandas().DataFrame([vars(each) for each in self.candidates])
 
     def __repr__(self) -> str:
         return f"<Advice by {self.method}: observe {self.unit!r}, {self.candidates[0].information:.4g} nats>"
@@ -123,16 +122,16 @@ def ask(
     ['thin_crema', 'bitter_taste']
     """
     check_top(top)
-    what_if = WhatIf.of(network, evidence, method, "ask")
-    about = _targets(what_if, targets)
-    units = possible_units(what_if, candidates, without=about)
+    changed = ChangedEvidence.of(network, evidence, method, "ask")
+    about = _targets(changed, targets)
+    units = possible_units(changed, candidates, without=about)
     if not units.size:
         raise InvalidEvidence(
             "ask needs a hidden unit that is not a target; all units are observed or targets. Name fewer targets."
         )
     if len(units) > MOST_CANDIDATES:
-        units = units[np.argsort(-_screened(what_if, units, about), kind="stable")][:MOST_CANDIDATES]
-    solution = what_if.answers([{}, *({unit: state} for unit in units.tolist() for state in (1.0, 0.0))])
+        units = units[np.argsort(-_screened(changed, units, about), kind="stable")][:MOST_CANDIDATES]
+    solution = changed.answers([{}, *({unit: state} for unit in units.tolist() for state in (1.0, 0.0))])
     information, on = _information(solution, about)
     now, accuracies = solution.codes.means[0, about], _accuracies(solution, about)
     order = np.argsort(np.where(np.isnan(information), np.inf, -information), kind="stable")[:top]
@@ -144,13 +143,13 @@ def ask(
     )  # fmt: skip
 
 
-def _targets(what_if: WhatIf, targets: Sequence[str | int] | None) -> np.ndarray:
-    network = what_if.network
+def _targets(changed: ChangedEvidence, targets: Sequence[str | int] | None) -> np.ndarray:
+    network = changed.network
     if targets is None:
-        found = np.flatnonzero(network.roots & what_if.hidden)
+        found = np.flatnonzero(network.roots & changed.hidden)
     else:
         found = np.array([*dict.fromkeys(network.index(unit) for unit in targets)], int)
-        observed = found[~what_if.hidden[found]]
+        observed = found[~changed.hidden[found]]
         if observed.size:
             raise InvalidEvidence(
                 f"targets must be hidden units; {network.names[observed[0]]!r} is observed. Name other targets."
@@ -163,11 +162,11 @@ def _targets(what_if: WhatIf, targets: Sequence[str | int] | None) -> np.ndarray
     return found
 
 
-def _screened(what_if: WhatIf, units: np.ndarray, targets: np.ndarray) -> np.ndarray:
+def _screened(changed: ChangedEvidence, units: np.ndarray, targets: np.ndarray) -> np.ndarray:
     """About how much every unit says about the least certain targets; information is the same in both directions."""
-    now = what_if.answers([{}])
+    now = changed.answers([{}])
     uncertain = targets[np.argsort(-entropy(now.means[0, targets]), kind="stable")][:MOST_TARGETS]
-    rows = what_if.answers([{}, *({unit: state} for unit in uncertain.tolist() for state in (1.0, 0.0))])
+    rows = changed.answers([{}, *({unit: state} for unit in uncertain.tolist() for state in (1.0, 0.0))])
     p = rows.means[0, uncertain][:, None]
     given_on, given_off = rows.means[1::2][:, units], rows.means[2::2][:, units]
     there = (rows.converged[1::2] & rows.converged[2::2])[:, None]  # a target that can only be in one state is known

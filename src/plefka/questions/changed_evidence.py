@@ -21,7 +21,7 @@ Change = Mapping[int, float]
 
 
 @dataclass(frozen=True, eq=False)
-class WhatIf:
+class ChangedEvidence:
     """A row of evidence, and the method that answers what would be if it were another."""
 
     network: BeliefNetwork
@@ -29,7 +29,7 @@ class WhatIf:
     method: str | Method
 
     @classmethod
-    def of(cls, network: BeliefNetwork, evidence: Any, method: str | Method | None, verb: str) -> "WhatIf":
+    def of(cls, network: BeliefNetwork, evidence: Any, method: str | Method | None, verb: str) -> "ChangedEvidence":
         """Of a single network and a single row."""
         if not isinstance(network, BeliefNetwork) or network.stack is not None:
             kind = "a stack" if isinstance(network, BeliefNetwork) else type(network).__name__

@@ -13,7 +13,8 @@ from plefka.methods.method import Method
 from plefka.methods.posterior import Accuracy
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.evidence import Evidence
-from plefka.questions.changed_evidence import UNKNOWN, WhatIf, answered, how_computed, mark_of, weakest
+from plefka.questions.changed_evidence import UNKNOWN, ChangedEvidence, answered, how_computed, mark_of, weakest
+from plefka.runtime import extras
 from plefka.tables.display import text_table
 
 
@@ -90,12 +91,10 @@ class Explanation:
 
     def to_frame(self) -> Any:
         """A DataFrame with a row for each observation that was made, and for each that could be made."""
-        from plefka.runtime.extras import pandas
-
         observed = [{"kind": "observed", **vars(each)} for each in self.observations]
         possible = [{"kind": "possible", **vars(each)} for each in self.changes]
         columns = ["kind", "unit", "state", "shift", "probability", "chance", "accuracy"]
-        return pandas().DataFrame([*observed, *possible], columns=columns)
+        return extras.pandas().DataFrame([*observed, *possible], columns=columns)
 
     def __repr__(self) -> str:
         return f"<Explanation of {self.unit!r} by {self.method}: probability {self.probability:.4g}>"
@@ -162,19 +161,19 @@ def explain(
     slow_flow on: -0.10
     """
     check_top(top)
-    what_if = WhatIf.of(network, evidence, method, "explain")
+    changed = ChangedEvidence.of(network, evidence, method, "explain")
     asked = network.index(unit)
-    if not what_if.hidden[asked]:
+    if not changed.hidden[asked]:
         raise InvalidEvidence(
             f"explain needs a hidden unit; {network.names[asked]!r} is observed. Leave it out of the evidence."
         )
-    informed = what_if.informed
-    solution = what_if.answers(
+    informed = changed.informed
+    solution = changed.answers(
         [{}, dict.fromkeys(informed, UNKNOWN), {asked: 1.0}, {asked: 0.0}, *({k: UNKNOWN} for k in informed)]
     )
     means, codes = answered(solution, solution.means[:, asked]), solution.codes.means[:, asked]
-    best = _most_moving(what_if, solution.means[2:4], asked, candidates, top) if solution.converged[2:4].all() else []
-    observations, changes = _observations(what_if, informed, means, codes), _changes(what_if, asked, best)
+    best = _most_moving(changed, solution.means[2:4], asked, candidates, top) if solution.converged[2:4].all() else []
+    observations, changes = _observations(changed, informed, means, codes), _changes(changed, asked, best)
     accuracies = [weakest(codes[:2]), *(each.accuracy for each in (*observations, *changes))]
     return Explanation(
         network.names[asked], float(means[0]), float(means[1]), observations, changes,
@@ -183,12 +182,14 @@ def explain(
     )  # fmt: skip
 
 
-def _observations(what_if: WhatIf, informed: np.ndarray, means: np.ndarray, codes: np.ndarray) -> tuple[Moved, ...]:
+def _observations(
+    changed: ChangedEvidence, informed: np.ndarray, means: np.ndarray, codes: np.ndarray
+) -> tuple[Moved, ...]:
     """`means`, `codes`: of the unit with all evidence, and from the fifth on without each observation."""
     shifts = difference(log_odds(means[0]), log_odds(means[4:]))
     moved = [
         Moved(
-            what_if.network.names[unit], _state(what_if.evidence, unit), float(shift), float(mean),
+            changed.network.names[unit], _state(changed.evidence, unit), float(shift), float(mean),
             weakest((codes[0], code)),
         )
         for unit, shift, mean, code in zip(informed, shifts, means[4:], codes[4:], strict=True)
@@ -208,12 +209,12 @@ def _state(evidence: Evidence, unit: int) -> str:
     return "on" if state else "off"
 
 
-def _most_moving(what_if: WhatIf, given_unit: np.ndarray, asked: int, candidates: Any, top: int) -> np.ndarray:
+def _most_moving(changed: ChangedEvidence, given_unit: np.ndarray, asked: int, candidates: Any, top: int) -> np.ndarray:
     """The units whose state says most about the unit: by Bayes' rule its odds change by P(state | on) / P(state | off).
 
     These are the means of all units in the two rows that have the unit on and off.
     """
-    units = possible_units(what_if, candidates, without=[asked])
+    units = possible_units(changed, candidates, without=[asked])
     on, off = given_unit[:, units]
     shifts = np.maximum(abs(_log_ratio(on, off)), abs(_log_ratio(1 - on, 1 - off)))
     return units[np.argsort(-shifts, kind="stable")][:top]
@@ -225,9 +226,9 @@ def _log_ratio(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         return difference(np.log(a), np.log(b))
 
 
-def possible_units(what_if: WhatIf, candidates: Any, without: Sequence[int] | np.ndarray) -> np.ndarray:
+def possible_units(changed: ChangedEvidence, candidates: Any, without: Sequence[int] | np.ndarray) -> np.ndarray:
     """Hidden units that could be observed: the given candidates, or all with parents, or all if none has parents."""
-    network, hidden = what_if.network, what_if.hidden.copy()
+    network, hidden = changed.network, changed.hidden.copy()
     hidden[np.asarray(without, int)] = False
     if candidates is None:
         findings = hidden & ~network.roots
@@ -241,12 +242,12 @@ def possible_units(what_if: WhatIf, candidates: Any, without: Sequence[int] | np
     return units
 
 
-def _changes(what_if: WhatIf, asked: int, units: Sequence[int] | np.ndarray) -> tuple[WouldMove, ...]:
+def _changes(changed: ChangedEvidence, asked: int, units: Sequence[int] | np.ndarray) -> tuple[WouldMove, ...]:
     """What each unit would do in either state, those that would move most first; states that cannot be are left out."""
     states = [(int(unit), state) for unit in units for state in (1.0, 0.0)]
     if not states:
         return ()
-    solution = what_if.answers([{}, *({unit: state} for unit, state in states)])
+    solution = changed.answers([{}, *({unit: state} for unit, state in states)])
     means = answered(solution, solution.means[:, asked])
     shifts = difference(log_odds(means[1:]), log_odds(means[0]))
     with np.errstate(invalid="ignore"):
@@ -256,7 +257,7 @@ def _changes(what_if: WhatIf, asked: int, units: Sequence[int] | np.ndarray) -> 
     codes, whole = solution.codes.means[:, asked], np.reshape(solution.codes.log_partition[1:], (-1, 2))
     known = [weakest((codes[0], code, *pair)) for code, pair in zip(codes[1:], whole.repeat(2, axis=0), strict=True)]
     found = [
-        WouldMove(what_if.network.names[unit], "on" if state else "off", float(shift), float(mean), float(p), accuracy)
+        WouldMove(changed.network.names[unit], "on" if state else "off", float(shift), float(mean), float(p), accuracy)
         for (unit, state), shift, mean, p, accuracy in zip(states, shifts, means[1:], chances, known, strict=True)
         if p > 0
     ]

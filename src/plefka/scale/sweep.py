@@ -22,8 +22,8 @@ from plefka.networks.belief import BeliefNetwork
 from plefka.runtime import extras
 from plefka.runtime.seeds import as_seed
 from plefka.runtime.version import __version__
-from plefka.scale.rows.done import BlockDone, RowsDone
 from plefka.scale.rows.parts import LOG_LIKELIHOOD, STATUS, AnswerParts, encoded
+from plefka.scale.rows.rows_done import BlockDone, RowsDone
 from plefka.scale.rows.run import BlockAnswer, BlockWork, run
 from plefka.scale.workers.cluster import team_of
 from plefka.scale.workers.mapping import ReadyResult

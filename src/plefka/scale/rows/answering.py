@@ -5,11 +5,11 @@ from typing import Any, NamedTuple
 
 from plefka.errors import InvalidEvidence
 from plefka.runtime import extras
-from plefka.scale.rows.done import BlockDone
 from plefka.scale.rows.evidence_block import EvidenceBlock, joined
 from plefka.scale.rows.parts import LOG_LIKELIHOOD, STATUS, AnswerParts, encoded
 from plefka.scale.rows.reader import Reader
 from plefka.scale.rows.row_questions import RowQuestion
+from plefka.scale.rows.rows_done import BlockDone
 from plefka.scale.rows.run import BlockAnswer
 from plefka.scale.rows.sources import RowSource
 from plefka.scale.workers.mapping import ReadyResult

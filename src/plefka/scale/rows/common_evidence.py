@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
 
 
-class Common(NamedTuple):
+class CommonEvidence(NamedTuple):
     """One row of evidence, of a network."""
 
     network: "BeliefNetwork"
@@ -19,7 +19,7 @@ class Common(NamedTuple):
     called: str = "evidence"  # in messages
 
     @classmethod
-    def of(cls, network: "BeliefNetwork", evidence: Any, called: str = "evidence") -> "Common":
+    def of(cls, network: "BeliefNetwork", evidence: Any, called: str = "evidence") -> "CommonEvidence":
         found = as_evidence(network, evidence)
         if len(found.rows) > (network.stack or 1):
             raise InvalidEvidence(f"the evidence that holds for all rows must be a single row; got {len(found.rows)}.")

@@ -54,7 +54,7 @@ class EvidenceBlock(NamedTuple):
 
 
 def resized(blocks: Iterable[EvidenceBlock], size: int) -> Iterator[EvidenceBlock]:
-    """The same rows, `size` in each block but the last; all blocks must be of the same units."""
+    """Blocks of `size` rows, but for the last one, from blocks of any size, which must all have the same units."""
     held: list[EvidenceBlock] = []
     for block in blocks:
         held.append(block)

@@ -13,12 +13,12 @@ from plefka.inference.ranking import Units
 from plefka.methods.method import Method
 from plefka.networks.belief import BeliefNetwork
 from plefka.scale.rows.answering import SharedQuestion, answer, pieces
-from plefka.scale.rows.common_evidence import Common
-from plefka.scale.rows.done import RowsDone
+from plefka.scale.rows.common_evidence import CommonEvidence
 from plefka.scale.rows.memory import DEFAULT, as_bytes, block_size
 from plefka.scale.rows.parts import AnswerParts
 from plefka.scale.rows.row_files import files_of
 from plefka.scale.rows.row_questions import RowQuestion
+from plefka.scale.rows.rows_done import RowsDone
 from plefka.scale.rows.run import BlockWork, run
 from plefka.scale.rows.sources import open_source
 from plefka.scale.workers.cluster import DaskCluster, team_of
@@ -81,7 +81,7 @@ def infer_rows(
         kind = "a stack" if isinstance(network, BeliefNetwork) else type(network).__name__
         raise InvalidInput(f"infer_rows takes one BeliefNetwork; got {kind}.")
     start, out, method = time.perf_counter(), Path(out), parse_method(method or DEFAULT_METHOD)
-    common = Common.of(network, evidence)
+    common = CommonEvidence.of(network, evidence)
     before = AnswerParts.settings_before(out) or {}
     size = block_size(network, block, memory, before.get("block"))
     _check_not_read(source, out)

@@ -15,7 +15,7 @@ from typing import Any
 
 from plefka.errors import InvalidFile, NotWritten, listed
 from plefka.runtime import extras, whole_files
-from plefka.scale.rows.done import BlockDone
+from plefka.scale.rows.rows_done import BlockDone
 from plefka.tables.checksums import BLANK, SEAL, is_whole, sealed
 
 STATUS, LOG_LIKELIHOOD = "status", "log_likelihood"  # columns that every part has

@@ -84,7 +84,7 @@ def _blocks(reader: Reader, first: Path, path: Path, columns: Iterator[Columns])
 
 
 def naming_blocks(path: Path | str, blocks: Iterator[EvidenceBlock]) -> Iterator[EvidenceBlock]:
-    """The same blocks; whatever is wrong with them is said of this file."""
+    """Pass blocks on; an error in their evidence names this file."""
     try:
         yield from blocks
     except InvalidEvidence as error:

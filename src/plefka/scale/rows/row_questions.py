@@ -19,7 +19,7 @@ from plefka.networks.belief import BeliefNetwork
 from plefka.networks.evidence import Evidence
 from plefka.runtime import extras
 from plefka.runtime.version import __version__
-from plefka.scale.rows.common_evidence import Common
+from plefka.scale.rows.common_evidence import CommonEvidence
 from plefka.scale.rows.evidence_block import EvidenceBlock
 from plefka.scale.rows.parts import LOG_LIKELIHOOD, STATUS
 from plefka.scale.rows.relevant import Relevant
@@ -34,7 +34,7 @@ class RowQuestion:
 
     network: BeliefNetwork
     method: Method
-    common: Common
+    common: CommonEvidence
     units: np.ndarray  # whose probabilities are wanted
     top: int | None
     id_columns: list[str]
@@ -43,7 +43,7 @@ class RowQuestion:
 
     @classmethod
     def of(
-        cls, network: BeliefNetwork, method: Method, common: Common, units: Units, top: int | None,
+        cls, network: BeliefNetwork, method: Method, common: CommonEvidence, units: Units, top: int | None,
         id_columns: list[str],
     ):  # fmt: skip
         check_top(top)

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 from plefka.errors import InvalidFile
 from plefka.progress import progress
-from plefka.scale.rows.done import BlockDone
 from plefka.scale.rows.parts import AnswerParts
+from plefka.scale.rows.rows_done import BlockDone
 from plefka.scale.workers.mapping import ReadyResult, mapped
 from plefka.scale.workers.teams import Team
 

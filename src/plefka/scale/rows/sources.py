@@ -9,7 +9,6 @@ import numpy as np
 
 from plefka.errors import InvalidEvidence, InvalidInput
 from plefka.networks.evidence import as_rows
-from plefka.scale.rows.dask_frames import is_dask, of_dask
 from plefka.scale.rows.evidence_block import EvidenceBlock
 from plefka.scale.rows.reader import Reader
 from plefka.scale.rows.row_files import JSON_LINES, about, files_of, mappings_in, naming_blocks, tables_in
@@ -43,8 +42,8 @@ def open_source(
     """Rows in blocks of `size`: of files, a DataFrame, an array, or dictionaries {unit: 0 or 1}."""
     if isinstance(source, str | PathLike):
         return _of_files(network, source, size, id_columns)
-    if is_dask(source):
-        return RowSource(*of_dask(network, source, id_columns, client))
+    if _is_dask(source):
+        return _of_dask(network, source, id_columns, client)
     if is_frame(source):
         with value_errors_as(InvalidEvidence):
             columns = of_frame(source)
@@ -88,6 +87,27 @@ def _of_array(network: "BeliefNetwork", rows: np.ndarray, size: int) -> Iterator
         yield EvidenceBlock.of(units, some[:, units], {})
 
 
+def _is_dask(source: Any) -> bool:
+    """Whether this is a DataFrame of Dask."""
+    return hasattr(source, "to_delayed") and hasattr(source, "npartitions")
+
+
+def _of_dask(network: "BeliefNetwork", source: Any, id_columns: IdColumns, client: Any) -> RowSource:
+    """Each partition is a piece, computed here one after another, or left to the workers of a client."""
+    counts = _computed(source.map_partitions(len), client).tolist()
+    with value_errors_as(InvalidEvidence):
+        reader = Reader.of(
+            network, of_frame(_computed(source.head(SAMPLE, npartitions=-1, compute=False), client)), id_columns
+        )
+    partitions = (source.partitions[k] for k, count in enumerate(counts) if count)
+    pieces = (each.compute() if client is None else client.compute(each) for each in partitions)
+    return RowSource(pieces, sum(counts), reader.id_columns, reader, [count for count in counts if count])
+
+
+def _computed(values: Any, client: Any) -> Any:
+    return values.compute() if client is None else client.compute(values, sync=True)
+
+
 # ---- dictionaries ----------------------------------------------------------------------------------------------------
 
 
@@ -113,16 +133,13 @@ def _mapping(row: Any, number: int) -> Mapping[Any, Any]:
 
 def _recognised(head: list[Mapping], places: dict[Any, int], given: list[str], where: str) -> list[str]:
     """Keys that are no units and name the rows."""
-    strange = [key for key in dict.fromkeys(key for row in head for key in row) if _is_strange(key, places, given)]
-    sample = of_mappings([{key: row.get(key) for key in strange} for row in head])
-    reasons = {key: reason_for_id(sample, at, places) for at, key in enumerate(strange)}
+    keys = dict.fromkeys(key for row in head for key in row)
+    unknown = [key for key in keys if isinstance(key, str) and key not in places and key not in given]
+    sample = of_mappings([{key: row.get(key) for key in unknown} for row in head])
+    reasons = {key: reason_for_id(sample, at, places) for at, key in enumerate(unknown)}
     found = [key for key, why in reasons.items() if why]
     Roles([], None, {}, [id_note(key, reasons[key]) for key in found]).report(where)
     return found
-
-
-def _is_strange(key: Any, places: dict[Any, int], given: list[str]) -> bool:
-    return isinstance(key, str) and key not in places and key not in given
 
 
 def _mapping_blocks(

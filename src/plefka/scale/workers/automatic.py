@@ -18,7 +18,7 @@ ALONE = 0.7  # the share of CPU time of one thread from which processes pay
 ROOM = 0.8  # of the memory that is free
 
 
-class Growing(Team):
+class AutomaticTeam(Team):
     """This process, and later as many processes as there are cores and room in memory for."""
 
     def __init__(self, process_memory: float):
@@ -31,7 +31,7 @@ class Growing(Team):
         return self._team.in_flight
 
     def start(self, work: Work, shared: Any) -> None:
-        self._told = (work, shared)
+        self._assignment = (work, shared)
         self._team.start(work, shared)
 
     def submit(self, piece: tuple) -> Future:
@@ -39,7 +39,7 @@ class Growing(Team):
             return self._team.submit(piece)
         if self._most > 1 and self._alone > SECONDS_ALONE and self._alone > ALONE * self._all:
             self._team = Processes(self._most)
-            self._team.start(*self._told)
+            self._team.start(*self._assignment)
             self.lost = self._team.lost
             return self._team.submit(piece)
         alone, everything = time.thread_time(), time.process_time()

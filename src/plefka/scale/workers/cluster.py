@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from plefka.errors import InvalidInput, PlefkaWarning, WorkersLost
 from plefka.runtime import extras
 from plefka.runtime.provenance import source
-from plefka.scale.workers.automatic import Growing
+from plefka.scale.workers.automatic import AutomaticTeam
 from plefka.scale.workers.teams import Here, Processes, Team, Work
 
 AUTO, PROCESS_MEMORY = "auto", 2e9
@@ -51,7 +51,7 @@ class DaskCluster(Team):
         return super().in_flight
 
     def start(self, work: Work, shared: Any) -> None:
-        self._told = Shared(_code(), work, shared)
+        self._assignment = Shared(_code(), work, shared)
         self._executor = self.client.get_executor(pure=False)
         self.recover()
 
@@ -64,8 +64,8 @@ class DaskCluster(Team):
             raise WorkersLost(_why_none(self.client))
         try:
             self._meet_a_worker()
-            _check_codes(self.client.run(_code, on_error="return"), self._told.code)
-            (self._shared,) = self.client.scatter([self._told], broadcast=True, hash=False)
+            _check_codes(self.client.run(_code, on_error="return"), self._assignment.code)
+            (self._shared,) = self.client.scatter([self._assignment], broadcast=True, hash=False)
         except InvalidInput:
             raise
         except (OSError, RuntimeError, ValueError, CancelledError) as error:
@@ -201,6 +201,6 @@ def team_of(client: Any, workers: int | str | None, process_memory: float = PROC
     elif client is not None:
         yield DaskCluster(client)
     elif workers == AUTO:
-        yield Growing(process_memory)
+        yield AutomaticTeam(process_memory)
     else:
         yield Here() if workers is None else Processes(workers)

@@ -105,7 +105,7 @@ class Processes(Team):
         self.size = size
 
     def start(self, work: Work, shared: Any) -> None:
-        self._told = (_pickled((work, shared)), max(1, num_cores() // self.size), folder_in_use())
+        self._assignment = (_pickled((work, shared)), max(1, num_cores() // self.size), folder_in_use())
         self._begin()
 
     def recover(self) -> None:
@@ -115,7 +115,7 @@ class Processes(Team):
     def _begin(self) -> None:
         self._others = multiprocessing.active_children()
         spawn = multiprocessing.get_context("spawn")  # a fork of a process with JAX's threads may hang
-        self._executor: Executor = ProcessPoolExecutor(self.size, spawn, _begin, self._told)
+        self._executor: Executor = ProcessPoolExecutor(self.size, spawn, _begin, self._assignment)
 
     def submit(self, piece: tuple) -> Future:
         return self._executor.submit(_do, piece)
@@ -141,13 +141,13 @@ class Processes(Team):
 _mine: list[tuple[Work, Any]] = []  # in a worker: what it does, and what all of them share
 
 
-def _begin(told: bytes, threads: int, cache: Any) -> None:
+def _begin(assignment: bytes, threads: int, cache: Any) -> None:
     """In a worker process: Ctrl-C is for the process that waits for it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ[THREADS] = str(threads)
     if cache is not None:
         keep_compiled(cache)
-    _mine[:] = [pickle.loads(told)]
+    _mine[:] = [pickle.loads(assignment)]
 
 
 def _do(piece: tuple) -> Any:

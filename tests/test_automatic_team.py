@@ -22,7 +22,7 @@ def busy(seconds: float, number: int) -> tuple[int, int]:
 def test_processes_begin_when_they_pay(monkeypatch, patience, cores, grows):
     monkeypatch.setattr(automatic, "SECONDS_ALONE", patience)
     monkeypatch.setenv("PLEFKA_THREADS", str(cores))
-    team = automatic.Growing(process_memory=1e6)
+    team = automatic.AutomaticTeam(process_memory=1e6)
     found = dict(mapped(team, busy, 0.03, ((k, (k,)) for k in range(6))))
     assert {key: number for key, (number, _) in found.items()} == {k: k for k in range(6)}
     assert (len({process for _, process in found.values()}) > 1) is grows
@@ -30,4 +30,4 @@ def test_processes_begin_when_they_pay(monkeypatch, patience, cores, grows):
 
 
 def test_there_are_no_more_processes_than_memory_for_them():
-    assert automatic.Growing(process_memory=1e18)._most == 0
+    assert automatic.AutomaticTeam(process_memory=1e18)._most == 0

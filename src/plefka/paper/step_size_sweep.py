@@ -31,7 +31,7 @@ class Learned(NamedTuple):
         return self.exact[-1]
 
     @property
-    def settled(self) -> np.ndarray:
+    def converged_starts(self) -> np.ndarray:
         """Which starts have not failed, and end with solves that converged."""
         return ~self.failed & (self.converged[-1] >= CONVERGED_SHARE)
 

@@ -1,4 +1,4 @@
-"""What learning asks of a kind of network: to take a step, and to be judged."""
+"""What learning needs of a kind of network: a step for a batch, and estimates of ln P."""
 
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from plefka.learning.fitting import LearningRun
 
 
-class When(NamedTuple):
+class BatchNumber(NamedTuple):
     """Which batch of which epoch it is."""
 
     epoch: int
@@ -44,7 +44,9 @@ class Steps(ABC):
     def memory(self, found: Any) -> None: ...
 
     @abstractmethod
-    def take(self, state: TrainingState, piece: Piece, when: When, *, stop: bool) -> tuple[TrainingState, Outcome]:
+    def take(
+        self, state: TrainingState, piece: Piece, when: BatchNumber, *, stop: bool
+    ) -> tuple[TrainingState, Outcome]:
         """The state after the step of a batch, and what the batch has shown; `stop`: whether this process should."""
 
     @abstractmethod
