@@ -4,7 +4,7 @@ Each message has what must hold, what came, and where there is more to say than 
 """
 
 import pytest
-from tests.formats.table_zoo import BIF, ERGO, UAI, XMLBIF, change
+from tests.files.table_zoo import BIF, ERGO, UAI, XMLBIF, change
 
 import plefka as pf
 from plefka.errors import InvalidFile, InvalidInput

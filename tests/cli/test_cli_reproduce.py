@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from tests.experiments import made_up
+from tests.paper import made_up
 
 
 def test_without_pyarrow_the_extra_is_named():

@@ -12,7 +12,7 @@ from plefka.paper.store import read_one
 from plefka.scale.workers.cluster import DaskCluster
 from plefka.scale.workers.teams import Processes
 from tests.cluster.conftest import patients, same
-from tests.experiments.test_resume import COLUMNS, Study
+from tests.paper.test_resume import COLUMNS, Study
 
 DRAW = functools.partial(pf.ensembles.layered, (2, 3), -1, 1, activation="sigmoid")
 

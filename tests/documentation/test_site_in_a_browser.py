@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from tests.experiments.audits import CONTRAST
-from tests.experiments.browser import PROGRAM, browser
+from tests.paper.audits import CONTRAST
+from tests.paper.browser import PROGRAM, browser
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="chromium is not installed")
 SIZES = {"desktop": (1280, 900), "phone": (360, 740)}

@@ -13,8 +13,8 @@ from plefka.expansion.pinned import Pinned
 from plefka.networks.evidence import as_evidence
 from tests import slow, zoo
 from tests.expansion import oracles
+from tests.inference.test_html import Reader
 from tests.quick import quick_where
-from tests.test_html import Reader
 
 SMALL = zoo.ZOO["sigmoid, layered"]
 ESPRESSO = pf.example("espresso")

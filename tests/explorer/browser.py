@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from tests.experiments.browser import Browser
+from tests.paper.browser import Browser
 
 PATIENCE = 600.0  # seconds until the page shows what it should: only against a test that hangs
 KEYS = {"Enter": 13, "Escape": 27, "ArrowDown": 40, "ArrowUp": 38, "ArrowRight": 39, "ArrowLeft": 37, "Tab": 9}

@@ -6,9 +6,9 @@ from tempfile import TemporaryDirectory
 
 from PIL import Image
 
-from tests.experiments.browser import browser
 from tests.explorer.browser import Visitor, case
 from tests.explorer.browser_service import serving
+from tests.paper.browser import browser
 
 FIGURES = Path(__file__).parents[2] / "docs" / "figures"
 CASE = case({"slow_flow": 1, "thin_crema": 1, "puddle_below": 0, "loud_hum": {"on": 0.8, "off": 0.2}})

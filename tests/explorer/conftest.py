@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.experiments.browser import browser
 from tests.explorer.browser_service import serving
+from tests.paper.browser import browser
 
 
 @pytest.fixture(scope="module")

@@ -3,8 +3,8 @@
 import pytest
 
 import plefka as pf
-from tests.experiments.browser import PROGRAM
 from tests.explorer.browser import CTRL, SHIFT, Visitor, case
+from tests.paper.browser import PROGRAM
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="chromium is not installed")
 NETWORK = pf.example("espresso")

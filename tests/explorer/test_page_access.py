@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.experiments.browser import PROGRAM
 from tests.explorer.browser import STILL, Visitor, case
+from tests.paper.browser import PROGRAM
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="chromium is not installed")
 AXE = (Path(__file__).parent / "axe.min.js").read_text(encoding="utf-8")

@@ -7,9 +7,9 @@ import pytest
 from benchmarks.diagnoses import CAUSES, drawn, large_network, patients
 
 import plefka as pf
-from tests.experiments.browser import PROGRAM, browser
 from tests.explorer.browser import CTRL, Visitor, case
 from tests.explorer.browser_service import serving
+from tests.paper.browser import PROGRAM, browser
 from tests.test_real_networks import diagnosis
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(PROGRAM is None, reason="chromium is not installed")]

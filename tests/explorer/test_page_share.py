@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import plefka as pf
-from tests.experiments.browser import PROGRAM
 from tests.explorer.browser import RANKING, Visitor, case
 from tests.explorer.browser_service import serving
+from tests.paper.browser import PROGRAM
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="chromium is not installed")
 TOKEN = "a-token-of-the-tests-0123456789"

@@ -19,7 +19,7 @@ from plefka.runtime import extras
 
 COMMAND = ["explore", "example:espresso", "--no-open", "--port", "0", "--workers", "1"]
 BEFORE = {  # what is called while the service is being made
-    "the package": (extras, "explorer"),
+    "the package": (extras, "web_service"),
     "the address": (running, "listening"),
     "the network": (running, "Service"),
     "the log": (running, "_log"),

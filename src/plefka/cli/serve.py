@@ -65,7 +65,9 @@ def serve(
 def start(settings: "Settings", *, or_any: bool, then: "Callable[[str], object]") -> None:
     """Listen, say where, and answer until the end."""
     with Interrupts() as interrupts:
-        running = extras.explorer()
+        extras.web_service()
+        from plefka.explorer import running  # it imports both
+
         interrupts.check()
         with running.listening(settings.host, settings.port, or_any=or_any) as listener:
             address = running.address(settings.host, listener)

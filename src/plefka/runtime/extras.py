@@ -23,11 +23,10 @@ def arviz_base() -> Any:
     return _import("arviz_base", "sampling", "draws in the form of ArviZ")
 
 
-def explorer() -> Any:
-    """What listens; it imports the ASGI framework and the server."""
+def web_service() -> None:
+    """The ASGI framework and the server."""
     for package in ("fastapi", "uvicorn"):
         _import(package, "explorer", "the service")
-    return import_module("plefka.explorer.running")
 
 
 def distributed(purpose: str = "work on a cluster") -> Any:

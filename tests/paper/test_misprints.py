@@ -12,7 +12,7 @@ from plefka.paper.experiment_settings import Study
 from plefka.paper.store import read, read_one
 from plefka.paper.summary import summaries
 from tests import slow, zoo
-from tests.experiments import made_up
+from tests.paper import made_up
 from tests.quick import quick_where
 
 COLUMNS = {

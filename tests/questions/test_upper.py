@@ -15,7 +15,7 @@ from plefka.reduction.reduce import reduce
 from plefka.sampling.findings.findings import problem_of
 from plefka.sampling.findings.transformed import Transformed
 from tests.data import names_in
-from tests.test_polytrees import enumerated
+from tests.exact.test_polytrees import enumerated
 from tests.test_real_networks import diagnosis
 from tests.two_layers import exact_two_layer, two_layer, with_inhibitors
 

@@ -13,7 +13,7 @@ from plefka.paper.experiment_settings import spelled
 from plefka.paper.printed import printed_networks
 from plefka.paper.report import ReportTable, Section, Text
 from plefka.paper.summary import Key, Summary, percent, signed
-from tests.experiments import made_up
+from tests.paper import made_up
 
 WITHOUT_JAX = """
 import sys

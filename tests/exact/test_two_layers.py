@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.data import names_in
-from tests.test_polytrees import enumerated
+from tests.exact.test_polytrees import enumerated
 from tests.test_real_networks import diagnosis
 from tests.two_layers import closing_order, exact_two_layer, peak, two_layer
 

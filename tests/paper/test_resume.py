@@ -26,7 +26,7 @@ CODE = """
 import sys
 from pathlib import Path
 from plefka.paper import compute
-from tests.experiments.test_resume import STUDY
+from tests.paper.test_resume import STUDY
 compute.complete(STUDY, Path(sys.argv[1]))
 """
 ROOT = Path(__file__).parents[2]

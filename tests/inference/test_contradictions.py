@@ -13,7 +13,7 @@ from plefka.files.from_tables import network_of
 from plefka.inference import contradictions
 from plefka.inference.contradictions import contradiction
 from plefka.reduction.possible import Possible
-from tests.formats.table_zoo import random_tables
+from tests.files.table_zoo import random_tables
 from tests.mixed_networks import random_units
 
 YES_NO = ("no", "yes")

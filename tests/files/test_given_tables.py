@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.data import path_of
-from tests.formats.table_zoo import random_tables
+from tests.files.table_zoo import random_tables
 
 import plefka as pf
 from plefka.errors import InvalidFile

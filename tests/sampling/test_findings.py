@@ -9,7 +9,7 @@ from plefka.sampling.findings import findings
 from tests import mixed_networks, zoo
 from tests.compilations import compilations
 from tests.data import names_in
-from tests.test_polytrees import enumerated
+from tests.exact.test_polytrees import enumerated
 from tests.test_real_networks import diagnosis, errors
 from tests.two_layers import exact_two_layer, two_layer, with_inhibitors
 

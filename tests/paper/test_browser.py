@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.experiments.audits import CONTRAST
-from tests.experiments.browser import PROGRAM, browser
+from tests.paper.audits import CONTRAST
+from tests.paper.browser import PROGRAM, browser
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="chromium is not installed")
 PAGE = (Path(__file__).parents[2] / "results" / "report.html").as_uri()  # test_published: it is what the code draws
