@@ -96,7 +96,7 @@ def around(
     count: int | None = None,
     spread: float | None = None,
 ) -> BeliefNetwork:
-    """The same for visible units that are on with the given frequencies."""
+    """A network to learn, whose visible units are on with the given frequencies."""
     on = np.asarray(frequencies, float)
     if len(layers) < 1 or min(layers) < 1:
         raise InvalidInput(f"layers must be the sizes of one hidden layer or more, top first; got {tuple(layers)}.")
@@ -156,7 +156,7 @@ def machine_around(
     spread: float = 0.01,
     names: Sequence[str] | None = None,
 ) -> BoltzmannMachine:
-    """The same for visible units 0 and 1 that are on with the given frequencies; `names` are those of visible units."""
+    """A machine to learn, whose visible units 0 and 1 are on with the given frequencies; `names` are theirs."""
     on = np.asarray(frequencies, float)
     names = None if names is None else [*names, *_hidden_names(hidden, names)]
     visible_bias, hidden_bias = np.log(on) - np.log1p(-on), np.zeros(hidden)

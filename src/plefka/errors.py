@@ -55,7 +55,7 @@ class NotWritten(InvalidFile, OSError):
         return cls._with_code(f"{path}: cannot be written: {reason}. If the file existed, it is unchanged.", error)
 
     def advising(self, advice: str) -> "NotWritten":
-        """The same with a sentence on what to do."""
+        """This error, with a sentence on what to do."""
         return self._with_code(f"{self} {advice}", self)
 
     @classmethod

@@ -47,7 +47,7 @@ def is_shown() -> bool:
 def progress(
     items: Iterable[Item], label: str | Callable[[], str], shown: bool | None = None, total: int | None = None
 ) -> Generator[Item, None, None]:
-    """The same items, with a bar on standard error once a second has passed; a label may change as it goes.
+    """All items, with a bar on standard error once a second has passed; a label may change as it goes.
 
     `total` is how many items there are, where they cannot tell; without it the bar has no estimate of the time left.
     """

@@ -114,7 +114,7 @@ class Radii:
 
 @dataclass(frozen=True)
 class TruncatedRadii(Radii):
-    """The same for the energy (43) of these degrees, on the same networks. A block is a degree and a group."""
+    """The radius for the energy (43) of these degrees, on the same networks. A block is a degree and a group."""
 
     degrees: tuple[int, ...] = (1, 2)
 

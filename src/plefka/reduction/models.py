@@ -11,10 +11,10 @@ from typing import Any
 import equinox as eqx
 import jax.numpy as jnp
 
+from plefka.averages.choice import FEW_PARENTS
 from plefka.networks.activations import CERTAIN_FIELD, Activation, AnyArray
 from plefka.runtime.plain_module import PlainModule
 
-FEW_PARENTS = 5
 PASSES_FEW, PASSES_MANY, PASSES_PAIRS = 1e3, 4e3, 1e2  # work of belief propagation for each edge or coupling
 LOWEST = -1.0  # a free energy of a belief network is -ln P and not negative; an estimate may be, but not by this much
 
