@@ -23,7 +23,8 @@ class BatchNumber(NamedTuple):
 
 def max_steps(method: Any, default: int) -> int:
     """Evaluations of a search, at most: those that the method was given, or else the default of learning."""
-    return default if method.max_steps == METHODS[method.name].max_steps else method.max_steps  # type: ignore[attr-defined]
+    usual: Any = METHODS[method.name]
+    return default if method.max_steps == usual.max_steps else method.max_steps
 
 
 class Steps(ABC):
