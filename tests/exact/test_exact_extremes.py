@@ -9,9 +9,9 @@ from mpmath import exp, expm1, log, mp, mpf
 import plefka as pf
 from plefka.errors import MethodDoesNotApply
 from plefka.exact import machine_sums, state_sum, strips
-from plefka.exact.enumeration import too_many
 from plefka.exact.exact_answer import answer as exact_answer
 from plefka.exact.exact_method import Exact
+from plefka.exact.states import too_many_states
 from plefka.networks.evidence import Evidence
 from plefka.networks.fields import bits
 from plefka.reduction.reduce import reduce
@@ -185,7 +185,7 @@ def test_a_real_network_that_is_too_wide_as_a_whole_is_summed_over_in_groups():
 
 @pytest.mark.parametrize("bits", [25, 1023, 1024, 100_000])
 def test_any_number_of_states_can_be_told(bits):
-    assert f"2^{bits}" in too_many(bits)
+    assert f"2^{bits}" in too_many_states(bits)
 
 
 def test_a_machine_of_a_thousand_coupled_units_is_refused():

@@ -4,8 +4,8 @@ A free unit without children is on with probability f(field), so that only its p
 are NumPy's, which compiles nothing; the same lines are compiled for large ones.
 """
 
-import sys
 from collections.abc import Callable
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from plefka.errors import MethodDoesNotApply
+from plefka.exact.states import MOST_SUMMED, StateSums, too_many_states
 from plefka.methods.posterior import About, Posterior
 from plefka.methods.status import CONVERGED, IMPOSSIBLE, NOT_FINITE
 from plefka.networks.activations import Activation, namespace
@@ -28,25 +29,16 @@ from plefka.runtime.value_cache import cached_for
 if TYPE_CHECKING:
     from plefka.reduction.traced_reductions import TracedBelief
 
-MOST_HIDDEN = 24
 BLOCKS = (2**6, 2**12)  # states at once for one row
 WORK = 2**21  # numbers at once for all rows of a chunk
+IN_CACHE = 2**15  # numbers at once in NumPy
 REFUSED = "exact does not apply: {}. Use auto instead, or G1 for a bound."
 FEW_ROWS, LITTLE_WORK = 32, 2**22  # rows, and units times states of them all, that NumPy sums over
 BLOCKS_AT_ONCE = 16  # between two updates of the progress bar
 
 
-class Sums(NamedTuple):
-    """A running sum of exp(log_weight) and of the units' values, both relative to exp(top); for one row."""
-
-    top: Any
-    total: Any
-    values: Any  # (units,)
-    slopes: Any  # (units,): d ln P / dh
-
-
 class Row(NamedTuple):
-    """What is summed over in one row; arrays are (units,)."""
+    """What is summed over; arrays are (units,) for one row and (units, rows) for several."""
 
     h: Any
     values: Any
@@ -62,7 +54,9 @@ def sums(question: Question, *, dtype: str) -> tuple[np.ndarray, np.ndarray, np.
     rows = _rows(question)
     found = _by_numpy(question, rows) if is_small(question) else _compiled_sums(question, rows, dtype)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return found.top + np.log(found.total), found.values / found.total, np.nan_to_num(found.slopes / found.total)
+        averages = found.values / found.total
+    means, slopes = averages[: question.size], averages[question.size :]
+    return found.log_total, means, np.nan_to_num(slopes) if len(slopes) else np.zeros(means.shape)
 
 
 def is_small(question: Question) -> bool:
@@ -91,57 +85,60 @@ def _rows(question: Question) -> Row:
     return Row(h, question.values, question.tilt, rank, leaf, counted, 2.0 ** summed.sum(axis=0))
 
 
-def _add_block(row: Row, f: Activation, field_of: Callable, number: Any, sums: Sums) -> Sums:
-    """The sums with states of these numbers added, for one row."""
+def _of_block(row: Row, f: Activation, field_of: Callable, number: Any) -> StateSums:
+    """The sums over the states of these numbers: of the units' values and, where they count, of d ln P / dh."""
     xp = namespace(number)
-    S = xp.where(row.rank[:, None] >= 0, bits(number, xp.maximum(row.rank, 0)), row.values[:, None])
-    S = xp.where(row.leaf[:, None], 0.0, S)
-    x = field_in_domain(f, field_of(S) + row.h[:, None])
-    log_weight = (xp.where(row.counted[:, None], log_terms(f, x, S), 0.0) + row.tilt[:, None] * S).sum(0)
-    log_weight = xp.where(number < row.states, log_weight, -xp.inf)
-    top = xp.maximum(sums.top, log_weight.max())
-    safe = xp.where(xp.isfinite(top), top, 0.0)
-    old, weight = xp.exp(sums.top - safe), xp.exp(log_weight - safe)
-    values = sums.values * old + xp.where(row.leaf[:, None], f.probability(x), S) @ weight
-    slopes = sums.slopes * old + (_slopes(f, x, S, row.counted) @ weight if f.has_linear_log_off else 0.0)
-    return Sums(top, sums.total * old + weight.sum(), values, slopes)
+    S = xp.where(row.rank[..., None] >= 0, bits(number, xp.maximum(row.rank, 0)), row.values[..., None])
+    S = xp.where(row.leaf[..., None], 0.0, S)
+    x = field_in_domain(f, field_of(S) + row.h[..., None])
+    log_weight = (xp.where(row.counted[..., None], log_terms(f, x, S), 0.0) + row.tilt[..., None] * S).sum(0)
+    log_weight = xp.where(number < row.states[..., None], log_weight, -xp.inf)
+    values = xp.where(row.leaf[..., None], f.probability(x), S)
+    if f.has_linear_log_off:
+        values = xp.concatenate([values, _slopes(x, S, row.counted[..., None])])
+    return StateSums.of(log_weight, lambda weight: xp.einsum("u...s,...s->u...", values, weight))
 
 
-def _slopes(f: Activation, x, S, counted):
+def _slopes(x: Any, S: Any, counted: Any) -> Any:
     """What each unit adds to d ln P(S) / dh; nothing in states that cannot be."""
     xp = namespace(x)
-    possible_on = counted[:, None] & (S == 1) & (x > 0)
+    possible_on = counted & (S == 1) & (x > 0)
     on = 1 / xp.expm1(xp.where(possible_on, x, 1.0))
-    return xp.where(possible_on, on, -1.0 * (counted[:, None] & (S == 0)))
+    return xp.where(possible_on, on, -1.0 * (counted & (S == 0)))
 
 
-def _nothing(shape: tuple[int, ...], units: int) -> Sums:
-    return Sums(np.full(shape, -np.inf), np.zeros(shape), np.zeros((*shape, units)), np.zeros((*shape, units)))
+def _nothing(question: Question, rows: int) -> StateSums:
+    count = (2 if question.model.activation.has_linear_log_off else 1) * question.size
+    return StateSums(np.full(rows, -np.inf), np.zeros(rows), np.zeros((count, rows)))
 
 
-def _by_numpy(question: Question, rows: Row) -> Sums:
-    """Row after row."""
-    f, found = question.model.activation, []
+def _by_numpy(question: Question, rows: Row) -> StateSums:
+    """As many rows together as are quick to go through; those of a stack one by one."""
+    f, found, size = question.model.activation, _nothing(question, question.num_rows), question.size
     matrices = [field_weights(question.storage, network) for network in range(question.storage.stack or 1)]
-    for k in range(question.num_rows):
-        there = np.flatnonzero(question.model.counted[:, k] | (question.values[:, k] != 0))  # not those that fill up
-        row = Row(*(field[there, k] if field.ndim == 2 else field[k] for field in rows))
-        sums, W = _nothing((), len(there)), matrices[k if len(matrices) > 1 else 0][there][:, there]
-        for first in range(0, int(row.states), BLOCKS[-1]):
-            number = np.arange(first, min(first + BLOCKS[-1], int(row.states)))
-            with np.errstate(over="ignore", invalid="ignore"):
-                sums = _add_block(row, f, lambda S, W=W: W @ S, number, sums)
-        found.append(_widened(sums, there, question.size))
-    return Sums(*(np.stack(field, axis=-1) for field in zip(*found, strict=True)))
+    step = 1 if len(matrices) > 1 else max(1, IN_CACHE // int(rows.states.max() * size))
+    for first in range(0, question.num_rows, step):
+        some = slice(first, first + step)
+        there = np.flatnonzero((question.model.counted[:, some] | (question.values[:, some] != 0)).any(axis=1))
+        row = Row(*(field[there, some] if field.ndim == 2 else field[some] for field in rows))
+        W, last = matrices[first if len(matrices) > 1 else 0][there][:, there], int(row.states.max())
+        blocks = (range(start, min(start + BLOCKS[-1], last)) for start in range(0, last, BLOCKS[-1]))
+        with np.errstate(over="ignore", invalid="ignore"):
+            sums = reduce(
+                StateSums.joined, (_of_block(row, f, partial(_times, W), np.array(block)) for block in blocks)
+            )
+        found.top[some], found.total[some] = sums.top, sums.total
+        units = np.concatenate([there + size * k for k in range(len(found.values) // size)])
+        found.values[units, some] = sums.values
+    return found
 
 
-def _widened(sums: Sums, there: np.ndarray, size: int) -> Sums:
-    values, slopes = np.zeros((2, size))
-    values[there], slopes[there] = sums.values, sums.slopes
-    return sums._replace(values=values, slopes=slopes)
+def _times(W: Any, S: np.ndarray) -> np.ndarray:
+    """W @ S of states (units, rows, states)."""
+    return (W @ S.reshape(len(S), S.shape[1] * S.shape[2])).reshape(S.shape)
 
 
-def _compiled_sums(question: Question, rows: Row, dtype: str) -> Sums:
+def _compiled_sums(question: Question, rows: Row, dtype: str) -> StateSums:
     """Rows in chunks of a few sizes, and states in blocks."""
     bits = num_enumerated(question)
     block = next((block for block in BLOCKS if block >= 2**bits), BLOCKS[-1])
@@ -150,7 +147,7 @@ def _compiled_sums(question: Question, rows: Row, dtype: str) -> Sums:
     for first in range(0, question.num_rows, size):
         index = np.minimum(np.arange(first, first + size), question.num_rows - 1)
         some, storage = Row(*(field[..., index].T for field in rows)), question.take(index).storage
-        sums, last = _nothing((size,), question.size), int(some.states.max())
+        sums, last = StateSums(*(field.T for field in _nothing(question, size))), int(some.states.max())
         for start in progress(range(0, last, block * BLOCKS_AT_ONCE), f"enumerating {last:,} states"):
             count = min(BLOCKS_AT_ONCE, -(-(last - start) // block))
             sums = _blocks(
@@ -158,18 +155,18 @@ def _compiled_sums(question: Question, rows: Row, dtype: str) -> Sums:
                 work=size * block * question.size,
             )  # fmt: skip
         parts.append(sums)
-    return Sums(*(np.concatenate(field)[: question.num_rows].T for field in zip(*parts, strict=True)))
+    return StateSums(*(np.concatenate(field)[: question.num_rows].T for field in zip(*parts, strict=True)))
 
 
-def _add_blocks(storage: Storage, f: Activation, rows: Row, blocks: tuple, sums: Sums, *, block: int) -> Sums:
+def _add_blocks(storage: Storage, f: Activation, rows: Row, blocks: tuple, sums: StateSums, *, block: int) -> StateSums:
     """`blocks`: the number of the first state, and how many blocks of them there are."""
     first, count = blocks
 
-    def of_row(weights, row: Row, sums: Sums) -> Sums:
+    def of_row(weights, row: Row, sums: StateSums) -> StateSums:
         edges = open_for_states(storage if weights is None else storage.with_parameters(weights))
 
-        def add(k, sums: Sums) -> Sums:
-            return _add_block(row, f, edges.field_of, first + k * block + jnp.arange(block), sums)
+        def add(k, sums: StateSums) -> StateSums:
+            return sums.joined(_of_block(row, f, edges.field_of, first + k * block + jnp.arange(block)))
 
         return jax.lax.fori_loop(0, count, add, sums)
 
@@ -184,22 +181,16 @@ def status_of(free_energy, where):
     return where(free_energy == np.inf, IMPOSSIBLE, where(free_energy < np.inf, CONVERGED, NOT_FINITE))
 
 
-def too_many(bits: int) -> str:
-    """Why so many units are not enumerated."""
-    number = f" = {2.0**bits:.3g}" if bits < sys.float_info.max_exp else ""
-    return f"enumeration would sum over 2^{bits}{number} states of the hidden units (the limit is 2^{MOST_HIDDEN})"
-
-
 def summed_in_trace(reduction: "TracedBelief") -> Posterior:
     """Inside a trace of the user's: all states of all units that may be hidden, those against the evidence left out."""
     given, storage = reduction.given, reduction.question.storage
     known, f = given.known, given.activation
     free = np.ones(len(known), bool) if is_traced(known) else np.isnan(np.asarray(known)).any(1)
-    if int(free.sum()) > MOST_HIDDEN:
-        raise MethodDoesNotApply(REFUSED.format(too_many(int(free.sum()))))
+    count = int(free.sum())
+    if count > MOST_SUMMED:
+        raise MethodDoesNotApply(REFUSED.format(too_many_states(count)))
     rank = np.where(free, np.cumsum(free) - 1, -1)
-    number = np.arange(2 ** int(free.sum()))
-    S = np.where(rank[:, None] >= 0, bits(number, np.maximum(rank, 0)), 0)
+    S = np.where(rank[:, None] >= 0, bits(np.arange(2**count), np.maximum(rank, 0)), 0)
 
     def of_row(weights, bias, row, tilt):
         states = jnp.where(rank[:, None] >= 0, S, row[:, None]).astype(row.dtype)
@@ -207,11 +198,8 @@ def summed_in_trace(reduction: "TracedBelief") -> Posterior:
         fits = jnp.all(jnp.isnan(row)[:, None] | (states == row[:, None]), axis=0)
         log_weight, factor = _weight(f, x, states)
         log_weight = jnp.where(fits, log_weight + tilt @ states, -jnp.inf)
-        top = jax.lax.stop_gradient(jnp.max(log_weight, where=factor > 0, initial=-jnp.inf))
-        top = jnp.where(jnp.isfinite(top), top, 0.0)
-        weight = factor * jnp.exp(log_weight - top)
-        total = weight.sum()
-        return top + jnp.log(total), jnp.clip(states @ weight / total, 0.0, 1.0)  # by rounding it may be outside
+        sums = StateSums.of(log_weight, lambda weight: states @ weight, factor)
+        return sums.log_total, jnp.clip(sums.values / sums.total, 0.0, 1.0)  # by rounding it may be outside
 
     axis = None if storage.stack is None else 0
     bias = jnp.broadcast_to(given.h, known.shape)

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import numpy as np
 
 from plefka.exact import enumeration, traced_machine_sums
-from plefka.exact.enumeration import MOST_HIDDEN, status_of
+from plefka.exact.enumeration import status_of
 from plefka.exact.planned_sum import planned_sum
 from plefka.exact.predictions import Predictions, TablesInGroups, planned
 from plefka.exact.ratios import BarrenRatios
 from plefka.exact.state_sum import StateSum
+from plefka.exact.states import MOST_SUMMED
 from plefka.exact.table_networks import TableElimination, families_of
 from plefka.methods.posterior import About, Posterior
 from plefka.networks.belief import BeliefNetwork
@@ -233,7 +234,7 @@ def may_keep_barren(network: Network, evidence: Evidence) -> np.ndarray:
     if children.sum() < FEW_EDGES or not network.is_normalised:
         return np.ones(len(evidence.rows), bool)
     hidden = np.isnan(np.asarray(evidence.rows)) & (children > 0)
-    return hidden.sum(axis=1) <= MOST_HIDDEN
+    return hidden.sum(axis=1) <= MOST_SUMMED
 
 
 def answer(method: "Exact", network: Network, evidence: Evidence, *, prune: bool, dtype: str) -> Posterior:

@@ -10,7 +10,7 @@ the same in every block, in which the other units have one state each. All of it
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property, partial, reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -18,11 +18,11 @@ import scipy.sparse as sp
 from scipy.sparse import csgraph
 
 from plefka.exact.elimination import table_probabilities
-from plefka.exact.enumeration import MOST_HIDDEN
 from plefka.exact.groups import Elimination
 from plefka.exact.log_factors import LogFactors, Structure, grouped
 from plefka.exact.ordering import WIDEST_TABLE, TooWide
 from plefka.exact.state_sum import StateSum
+from plefka.exact.states import MOST_SUMMED, StateSums
 from plefka.exact.strips import StripElimination
 from plefka.methods.posterior import About, Posterior
 from plefka.methods.status import CONVERGED
@@ -108,23 +108,6 @@ def _smaller_sides(coupled: np.ndarray) -> np.ndarray | None:
     return None if (coupled & (side[:, None] == side)).any() else found
 
 
-class _Sums(NamedTuple):
-    """Sums over states relative to exp(top), of one row."""
-
-    top: float
-    total: float
-    cover: np.ndarray
-    others: np.ndarray
-    pairs: np.ndarray  # (cover, then others; cover), of products of two units; empty where they are not asked for
-
-    def joined(self, other: "_Sums") -> "_Sums":
-        """Those of the states of both."""
-        top = max(self.top, other.top)
-        mine, theirs = np.exp(self.top - top), np.exp(other.top - top)
-        fields = zip(self[1:], other[1:], strict=True)
-        return _Sums(top, *(a * mine + b * theirs for a, b in fields))
-
-
 class _Block(NamedTuple):
     """All states of the units that differ inside a block, and what they say alone."""
 
@@ -132,25 +115,24 @@ class _Block(NamedTuple):
     log_weight: np.ndarray  # (states,), of their couplings
     fields: np.ndarray  # (other units, states): what they add
 
-    def added(
+    def sums(
         self, h_inner: np.ndarray, h_others: np.ndarray, log_outer: float, outer: np.ndarray, *, pairs: bool
-    ) -> _Sums:
-        """The sums over its states, where the outer units of the cover have one state."""
+    ) -> StateSums:
+        """Over its states, where the outer units of the cover have one state: of all units, and of products of two."""
         x = self.fields + h_others[:, None]
         e = np.exp(-np.abs(x))
-        log_w = self.log_weight + h_inner @ self.S + (np.maximum(x, 0.0) + np.log1p(e)).sum(axis=0) + log_outer
-        top = float(log_w.max())
-        w = np.exp(log_w - top)
-        total = float(w.sum())
+        log_weight = self.log_weight + h_inner @ self.S + (np.maximum(x, 0.0) + np.log1p(e)).sum(axis=0) + log_outer
         chance = np.where(x >= 0, 1.0, e) / (1 + e)
-        covered, others = np.concatenate([self.S @ w, outer * total]), chance @ w
-        found = self._pairs(w, chance, outer, np.concatenate([covered, others])) if pairs else np.zeros((0, 0))
-        return _Sums(top, total, covered, others, found)
+
+        def values(w: np.ndarray) -> np.ndarray:
+            means = np.concatenate([self.S @ w, outer * w.sum(), chance @ w])
+            return np.concatenate([means, self._pairs(w, chance, outer, means).ravel()]) if pairs else means
+
+        return StateSums.of(log_weight, values)
 
     def _pairs(self, w: np.ndarray, chance: np.ndarray, outer: np.ndarray, means: np.ndarray) -> np.ndarray:
-        """Sums of products with units of the cover: inner ones, and outer ones, which have one state."""
-        inner, weighted = (self.S * w).T, np.concatenate([self.S, chance])
-        with_inner = weighted @ inner
+        """Products of all units (cover, then others) with those of the cover: inner ones, and then outer ones."""
+        with_inner = np.concatenate([self.S, chance]) @ (self.S * w).T
         with_inner = np.insert(with_inner, [len(self.S)] * len(outer), np.outer(outer, self.S @ w), axis=0)
         return np.concatenate([with_inner, np.outer(means, outer)], axis=1)
 
@@ -170,32 +152,27 @@ def sum_row(W: np.ndarray, cover: np.ndarray, h: np.ndarray, *, pairs: bool = Fa
     S = bits(np.arange(2 ** len(inner)), np.arange(len(inner))).astype(float)
     block = _Block(S, (S * (W[np.ix_(inner, inner)] @ S)).sum(axis=0) / 2, W[np.ix_(others, inner)] @ S)
 
-    def of_outer(number: int) -> _Sums:
+    def of_outer(number: int) -> StateSums:
         s = bits(np.array([number]), np.arange(len(outer)))[:, 0].astype(float)
         log_outer = float(s @ (h[outer] + W[np.ix_(outer, outer)] @ s / 2))
-        return block.added(
+        return block.sums(
             h[inner] + W[np.ix_(inner, outer)] @ s, h[others] + W[np.ix_(others, outer)] @ s, log_outer, s,
             pairs=pairs,
         )  # fmt: skip
 
-    def of_some(numbers: np.ndarray) -> _Sums:
-        found = of_outer(int(numbers[0]))
-        for number in numbers[1:]:
-            found = found.joined(of_outer(int(number)))
-        return found
+    def of_some(numbers: np.ndarray) -> StateSums:
+        return reduce(StateSums.joined, map(of_outer, numbers.tolist()))
 
     count = 2 ** len(outer)
     pieces = np.array_split(np.arange(count), min(count, 16))
     steps = [pieces[k : k + 2] for k in range(0, len(pieces), 2)]
     shown = progress(steps, f"enumerating {2 ** len(chosen):,} states") if count > 1 else steps
-    parts = [part for step in shown for part in on_all_cores(of_some, list(step))]
-    total = parts[0]
-    for part in parts[1:]:
-        total = total.joined(part)
+    total = reduce(StateSums.joined, (part for step in shown for part in on_all_cores(of_some, list(step))))
+    averages, order = total.values / total.total, np.concatenate([chosen, others])
     means = np.zeros(len(cover))
-    means[np.concatenate([inner, outer])], means[others] = total.cover / total.total, total.others / total.total
-    products = _as_matrix(total.pairs / total.total, np.concatenate([inner, outer]), others) if pairs else None
-    return RowSum(total.top + float(np.log(total.total)), means, products)
+    means[order] = averages[: len(order)]
+    products = _as_matrix(averages[len(order) :].reshape(len(order), len(chosen)), chosen, others) if pairs else None
+    return RowSum(float(total.log_total), means, products)
 
 
 def _as_matrix(pairs: np.ndarray, cover: np.ndarray, others: np.ndarray) -> np.ndarray:
@@ -275,7 +252,7 @@ class MachineStateSum(StateSum):
 
     @cached_property
     def enumeration_seconds(self) -> float:
-        return np.inf if self.bits > MOST_HIDDEN else sum(group.seconds for group in self.groups)
+        return np.inf if self.bits > MOST_SUMMED else sum(group.seconds for group in self.groups)
 
     @cached_property
     def elimination(self) -> PairElimination | StripElimination:

@@ -9,10 +9,11 @@ import numpy as np
 from plefka.errors import MethodDoesNotApply
 from plefka.exact import enumeration
 from plefka.exact.elimination import EliminationAnswer
-from plefka.exact.enumeration import MOST_HIDDEN, REFUSED, num_enumerated, too_many
+from plefka.exact.enumeration import REFUSED, num_enumerated
 from plefka.exact.groups import MOST_GIB, STEP, Elimination, EliminationGroup
 from plefka.exact.log_factors import LogFactors, Logs, factors_of, grouped, patterns
 from plefka.exact.ordering import TooWide
+from plefka.exact.states import MOST_SUMMED, too_many_states
 from plefka.networks.edge_list import EdgeList
 from plefka.reduction.question import Question
 
@@ -86,7 +87,7 @@ class StateSum:
 
     @cached_property
     def enumeration_seconds(self) -> float:
-        if self.bits > MOST_HIDDEN:
+        if self.bits > MOST_SUMMED:
             return np.inf
         work = self.question.storage.num_edges + self.question.size
         seconds = self.question.num_rows * 2.0**self.bits * STATES * work / RATE
@@ -135,7 +136,7 @@ class StateSum:
 
     def __str__(self) -> str:
         if self.seconds == np.inf:
-            return f"{self.elimination.refusal}, and {too_many(self.bits)}"
+            return f"{self.elimination.refusal}, and {too_many_states(self.bits)}"
         return f"2^{self.bits} states" if self.enumerates else "elimination"
 
     def sums(self, dtype: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from plefka.errors import MethodDoesNotApply
 from plefka.exact.machine_sums import MOST_SUMMED_UNITS, vertex_cover
+from plefka.exact.states import MOST_FOLLOWED, StateSums
 from plefka.methods.posterior import About, Posterior
 from plefka.methods.status import CONVERGED, NOT_FINITE
 from plefka.networks.activations import sigmoid, softplus
@@ -21,7 +22,6 @@ from plefka.runtime.precision import is_traced
 if TYPE_CHECKING:
     from plefka.reduction.traced_reductions import TracedPairs
 
-MOST_BITS = 16
 TRACED_AT_ONCE = 2**22  # numbers that are held for several rows; more rows go one after another
 
 
@@ -40,9 +40,9 @@ def summed_in_trace(reduction: "TracedPairs") -> Posterior:
         alone = jnp.where(free[others, None], softplus(field), 0.0).sum(0)
         fits = ~((S[inner] == 1) & ~free[inner, None]).any(0)  # units that are known are 0
         log_weight = jnp.where(fits, (states * x).sum(0) / 2 + h @ states + alone, -jnp.inf)
-        log_z = jax.nn.logsumexp(log_weight)
-        weight = jnp.exp(log_weight - log_z)
-        return log_z, (states @ weight).at[others].set(sigmoid(field) @ weight)
+        values = states.at[others].set(sigmoid(field))
+        sums = StateSums.of(log_weight, lambda weight: values @ weight)
+        return sums.log_total, sums.values / sums.total
 
     log_z, means = _by_row(of_row, storage, question, S.shape[1] * (2 + len(others)))
     status, steps = jnp.where(jnp.isnan(log_z), NOT_FINITE, CONVERGED), jnp.zeros(log_z.shape, int)
@@ -66,10 +66,10 @@ def _enumerated(reduction: "TracedPairs") -> np.ndarray:
     cover = free = reduction.may_be_free
     if len(free) <= MOST_SUMMED_UNITS:  # of which a matrix is made
         cover = vertex_cover(_may_be_coupled(reduction.couplings) & free & free[:, None])
-    if (count := int(cover.sum())) > MOST_BITS:
+    if (count := int(cover.sum())) > MOST_FOLLOWED:
         raise MethodDoesNotApply(
             f"exact does not apply: inside a trace of JAX it would sum over 2^{count} states (the limit is "
-            f"2^{MOST_BITS}). Use bethe or G2 instead, or infer outside of the trace."
+            f"2^{MOST_FOLLOWED}). Use bethe or G2 instead, or infer outside of the trace."
         )
     return cover
 

@@ -39,8 +39,8 @@ def field_in_domain(activation: Activation, x: Any) -> Any:
 
 
 def bits(number: Any, places: Any) -> Any:
-    """States (units, numbers) from their numbers: the unit of place k is on where bit k of the number is set."""
-    return (number >> places[:, None]) & 1
+    """States (units, ..., numbers) from their numbers: a unit of place k is on where bit k of the number is set."""
+    return (number >> places[..., None]) & 1
 
 
 def log_terms(activation: Activation, x: Any, S: Any) -> Any:

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from plefka.errors import InvalidEvidence, InvalidInput
+from plefka.exact.states import MOST_LISTED, listed_weights
 from plefka.methods.posterior import normalised
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.edge_list import EdgeList
@@ -16,8 +17,7 @@ from plefka.runtime.late_binding import CONTRADICTION, supplied
 from plefka.runtime.seeds import as_seed
 from plefka.sampling.state_weights import Target
 
-MOST_HIDDEN_CAUSES = 20
-NUMBERS_AT_ONCE = 2**24
+DRAWN_AT_ONCE = 2**24  # units times states
 
 
 def sample(network: BeliefNetwork, seed: int, count: int, evidence: Any = None) -> np.ndarray:
@@ -38,43 +38,37 @@ def sample(network: BeliefNetwork, seed: int, count: int, evidence: Any = None) 
     causes = relevant(EdgeList.of(network.storage), ~hidden[:, None])[:, 0] & hidden
     if causes.any():
         known[causes] = _causes(network, rows, causes, rng, count)
-    units, step = StateFields.of_network(network), max(1, NUMBERS_AT_ONCE // network.size)
+    units, step = StateFields.of_network(network), max(1, DRAWN_AT_ONCE // network.size)
     parts = [units.drawn(known[:, None, k : k + step], rng)[:, 0].T for k in range(0, count, step)]
     return np.concatenate(parts).astype(np.int8)
 
 
 def _causes(network: BeliefNetwork, rows: np.ndarray, causes: np.ndarray, rng, count: int) -> np.ndarray:
     """States (causes, count) of the hidden ancestors of observed units."""
-    if causes.sum() > MOST_HIDDEN_CAUSES:
+    if causes.sum() > MOST_LISTED:
         raise InvalidEvidence(
             f"the evidence has {causes.sum()} hidden ancestors, and samples given evidence are exact for up to "
-            f"{MOST_HIDDEN_CAUSES}. Sample without evidence, observe more of them, or use infer for their means."
+            f"{MOST_LISTED}. Sample without evidence, observe more of them, or use infer for their means."
         )
     reduction = reduce(network, Evidence(rows, batched=True), kept=causes)
     (part,) = reduction.parts
     target = Target(part.question)
-    log_p = _log_weights(target)
+    free = target.free[:, 0]
+
+    def log_weight(states: np.ndarray) -> np.ndarray:
+        S = target.known(states.shape[1])
+        S[free, 0] = states
+        return target.log_weight(S)[0]
+
+    log_p = listed_weights(int(free.sum()), log_weight, target.size)
     if reduction.impossible[0] or not np.isfinite(log_p.max()):
         raise InvalidEvidence(
             "the evidence has probability zero, so that nothing can be sampled given it: "
             f"{supplied(CONTRADICTION)(network, rows[0])}. Correct it."
         )
-    p, free = normalised(log_p, axis=0), target.free[:, 0]
+    p = normalised(log_p, axis=0)
     number = rng.choice(len(p), size=count, p=p)
     fixed = reduction.restored(part, part.question.values, None)[0]  # some ancestors may follow from the evidence
     states = np.repeat(fixed, count, axis=1)
     states[part.units.reshape(part.question.size, -1)[target.units[free], 0]] = bits(number, np.arange(free.sum()))
     return states[causes]
-
-
-def _log_weights(target: Target) -> np.ndarray:
-    """ln weight of all states of the free units."""
-    free = target.free[:, 0]
-    count, step = 2 ** int(free.sum()), max(1, NUMBERS_AT_ONCE // target.size)
-    parts = []
-    for first in range(0, count, step):
-        number = np.arange(first, min(first + step, count))
-        S = target.known(len(number))
-        S[free, 0] = bits(number, np.arange(free.sum()))
-        parts.append(target.log_weight(S)[0])
-    return np.concatenate(parts)
