@@ -124,9 +124,9 @@ def cancelling_form(monkeypatch):
 
 def flag_by_name(monkeypatch):
     """Everything that `findings` answers is called exact."""
-    of_chunk = recovery.of_rows
+    of_chunk = recovery.accuracy_of_rows
 
-    monkeypatch.setattr(recovery, "of_rows", lambda count, **said: of_chunk(count, is_exact=True))
+    monkeypatch.setattr(recovery, "accuracy_of_rows", lambda count, **said: of_chunk(count, is_exact=True))
 
 
 def corrupted_recovery(monkeypatch):

@@ -14,6 +14,7 @@ from plefka.exact.ratios import BarrenRatios
 from plefka.exact.state_sum import StateSum
 from plefka.exact.states import MOST_SUMMED
 from plefka.exact.table_networks import TableElimination, families_of
+from plefka.methods.answers import Answers
 from plefka.methods.posterior import About, Posterior
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.edge_list import EdgeList
@@ -22,7 +23,7 @@ from plefka.networks.network import Network
 from plefka.reduction.by_row import FEW_EDGES
 from plefka.reduction.dependence import have_several_parents
 from plefka.reduction.question import Part
-from plefka.reduction.recovery import concatenated, of_reduction, reductions, with_predicted
+from plefka.reduction.recovery import recover, reductions
 from plefka.reduction.reduce import Reduction
 from plefka.reduction.summing import relevant
 from plefka.reduction.traced_reductions import TracedBelief, TracedPairs, TracedReduction
@@ -60,6 +61,7 @@ class ReducedRows(NamedTuple):
     reduced: list[tuple[np.ndarray, Reduction]]
     ways: list[StateSum]
     predictions: Predictions | None = None  # of barren units that were left out
+    without_barren: list[tuple[np.ndarray, Reduction]] | None = None  # the same rows as other methods need them
 
     @classmethod
     def of(cls, method: "Exact", network: Network, evidence: Evidence, **how: bool) -> "ReducedRows":
@@ -81,19 +83,24 @@ class ReducedRows(NamedTuple):
         return total + (self.predictions.row_seconds if self.predictions else 0.0)
 
     @property
+    def for_other_methods(self) -> list[tuple[np.ndarray, Reduction]]:
+        """The rows as they are reduced where barren units are predicted afterwards."""
+        return self.reduced if self.without_barren is None else self.without_barren
+
+    @property
     def dearest(self) -> StateSum:
         """The part that costs most."""
         return max(self.ways, key=lambda way: way.seconds)
 
-    def answer(self, method: "Exact", network: Network, evidence: Evidence, dtype: str) -> Posterior:
+    def answer(self, method: "Exact", network: Network, evidence: Evidence, dtype: str) -> Answers:
         """The exact posterior of all rows."""
-        found = of_reduction(method, self.reduced, network, evidence, dtype)
-        notes, predicted = self._by_elimination(), found.about.predicted
+        found = recover(method, self.reduced, network, evidence, dtype)
+        notes, predicted = self._by_elimination(), found.predicted
         if self.predictions is not None:
             means = self.predictions.means(cast(BeliefNetwork, network), evidence, found, dtype)
-            found = found._replace(means=means)
+            found = replace(found, means=means)
             notes, predicted = (*notes, *self.notes), predicted & self.predictions.missing
-        return found._replace(about=replace(with_predicted(found.about, predicted), notes=notes))
+        return replace(found.with_predicted(predicted), notes=notes)
 
     def _by_elimination(self) -> tuple[str, ...]:
         """A sentence for the user, where units with several others were summed over."""
@@ -109,7 +116,7 @@ class AlikeRows(NamedTuple):
     evidence: Evidence
     question: ReducedRows | TableElimination | TablesInGroups
 
-    def answer(self, method: "Exact", dtype: str) -> Posterior:
+    def answer(self, method: "Exact", dtype: str) -> Answers:
         return self.question.answer(method, self.network, self.evidence, dtype)
 
 
@@ -199,7 +206,8 @@ def _with_barren(
     ratios = BarrenRatios.of(network, evidence, barren)
     ways = [] if ratios is None else [small._replace(predictions=Predictions([], barren & False, ratios))]
     if not ways or (len(barren) == 1 and ways[0].row_seconds[0] - alone[0] > min(limit[0], QUICK)):
-        ways.append(ReducedRows.of(method, network, evidence, prune=True, keep_barren=True))
+        whole = ReducedRows.of(method, network, evidence, prune=True, keep_barren=True)
+        ways.append(whole._replace(without_barren=small.reduced))
     seconds = np.stack([way.row_seconds - alone for way in ways])
     dear = seconds > np.minimum(limit, QUICK)
     best = int(np.argmin(seconds.sum(axis=1)))
@@ -237,11 +245,10 @@ def may_keep_barren(network: Network, evidence: Evidence) -> np.ndarray:
     return hidden.sum(axis=1) <= MOST_SUMMED
 
 
-def answer(method: "Exact", network: Network, evidence: Evidence, *, prune: bool, dtype: str) -> Posterior:
+def answer(method: "Exact", network: Network, evidence: Evidence, *, prune: bool, dtype: str) -> Answers:
     """The exact posterior of all rows."""
     blocks = list(in_blocks(method, network, evidence, prune=prune))
     found = [block.answer(method, dtype) for block in blocks]
     if len(found) == 1:
         return found[0]
-    order = np.argsort(np.concatenate([block.rows for block in blocks]))
-    return concatenated(found, order)
+    return Answers.join(found, np.argsort(np.concatenate([block.rows for block in blocks])))

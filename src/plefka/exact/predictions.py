@@ -16,7 +16,7 @@ from plefka.exact.log_factors import grouped
 from plefka.exact.planned_sum import planned_sum
 from plefka.exact.ratios import EXACT, BarrenRatios
 from plefka.exact.table_networks import TableElimination, families_of
-from plefka.methods.posterior import Posterior
+from plefka.methods.answers import Answers
 from plefka.methods.status import CONVERGED
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.edge_list import EdgeList
@@ -24,7 +24,7 @@ from plefka.networks.evidence import Evidence
 from plefka.networks.network import Network
 from plefka.reduction.barren_means import predicted
 from plefka.reduction.dependence import follow_exactly
-from plefka.reduction.recovery import of_reduction, reductions, with_predicted
+from plefka.reduction.recovery import recover, reductions
 from plefka.reduction.summing import relevant
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class ReducedSum(NamedTuple):
     def means(self, network: BeliefNetwork, evidence: Evidence, units: np.ndarray, dtype: str) -> np.ndarray:
         """(rows, units)"""
         asked = evidence._replace(wanted=units)
-        return of_reduction(EXACT, self.reduced, network, asked, dtype).means
+        return recover(EXACT, self.reduced, network, asked, dtype).means
 
 
 class TableSum(NamedTuple):
@@ -104,7 +104,7 @@ class Predictions(NamedTuple):
         """A sentence for the user, where some are missing."""
         return (PREDICTED,) if self.missing.any() else ()
 
-    def means(self, network: BeliefNetwork, evidence: Evidence, found: Posterior, dtype: str) -> np.ndarray:
+    def means(self, network: BeliefNetwork, evidence: Evidence, found: Answers, dtype: str) -> np.ndarray:
         """The means (rows, units) that were found with those that are predicted."""
         means = np.array(found.means)
         for group in self.groups:
@@ -119,18 +119,16 @@ def planned(network: BeliefNetwork, evidence: Evidence, barren: np.ndarray, limi
     return Predictions(planner.groups, barren & ~planner.covered)
 
 
-def improved(network: BeliefNetwork, evidence: Evidence, found: Posterior, dtype: str) -> Posterior:
+def improved(network: BeliefNetwork, evidence: Evidence, found: Answers, dtype: str) -> Answers:
     """What a method found, with exact means of the barren units of rows in which it knows the parents exactly."""
-    rows, about = np.flatnonzero(found.about.knows_parents), found.about
+    rows = np.flatnonzero(found.knows_parents)
     some, piece = evidence.take(rows), network if network.stack is None else network.take(rows)
-    predictions = _affordable(piece, some, about.predicted[rows])
-    means, predicted = found.means.copy(), about.predicted.copy()
-    known = found._replace(means=means[rows], free_energy=found.free_energy[rows])
-    means[rows] = predictions.means(piece, some, known, dtype)
+    predictions = _affordable(piece, some, found.predicted[rows])
+    means, predicted = found.means.copy(), found.predicted.copy()
+    means[rows] = predictions.means(piece, some, found.take(rows), dtype)
     predicted[rows] &= predictions.missing
-    notes = (*about.notes, *(predictions.notes if predicted[rows].any() else ()))
-    about = replace(with_predicted(about, predicted), notes=notes, knows_parents=None)
-    return found._replace(means=means, about=about)
+    notes = (*found.notes, *(predictions.notes if predicted[rows].any() else ()))
+    return replace(found.with_predicted(predicted), means=means, notes=notes)
 
 
 def _affordable(network: BeliefNetwork, evidence: Evidence, barren: np.ndarray) -> Predictions:
@@ -172,7 +170,7 @@ class TablesInGroups(NamedTuple):
         """The part that says what was done."""
         return self.tables
 
-    def answer(self, method: "Exact", network: Network, evidence: Evidence, dtype: str) -> Posterior:
+    def answer(self, method: "Exact", network: Network, evidence: Evidence, dtype: str) -> Answers:
         """The exact posterior; of units that would cost too much, as if their parents were independent."""
         network = cast(BeliefNetwork, network)
         found = self.tables.answer(method, network, evidence, dtype)
@@ -180,14 +178,13 @@ class TablesInGroups(NamedTuple):
             return found
         means, missing = self.predictions.means(network, evidence, found, dtype), self.predictions.missing[None]
         if not missing.any():
-            return found._replace(means=means)
+            return replace(found, means=means)
         edges, h = EdgeList.of(network.storage), np.atleast_2d(np.asarray(network.bias, float)).T
         means = predicted(edges, h, network.activation, means.T, missing.T, by_field=False).T
         certain = ~self.tables.unseen
         inexact = missing & ~follow_exactly(edges, ~missing.T, certain.T, missing.T).T
-        about = with_predicted(found.about, inexact)
-        notes = (*about.notes, *(self.predictions.notes if inexact.any() else ()))
-        return found._replace(means=means.astype(dtype), about=replace(about, notes=notes))
+        notes = (*found.notes, *(self.predictions.notes if inexact.any() else ()))
+        return replace(found.with_predicted(inexact), means=means.astype(dtype), notes=notes)
 
 
 class _Planner:

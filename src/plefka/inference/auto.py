@@ -12,7 +12,7 @@ contradict it, the second order takes its place if it is closer to them.
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from plefka.inference.by_parts import of_reduced, solved
 from plefka.inference.composite_methods import Auto, Conditioned
 from plefka.inference.library import parse_method
 from plefka.mean_field.minimisation import MOST_PAIRS
+from plefka.methods.answers import Answers
 from plefka.methods.method import Method, does_not_apply
 from plefka.methods.posterior import Posterior
 from plefka.methods.status import CONVERGED, IMPOSSIBLE
@@ -34,6 +35,7 @@ from plefka.networks.evidence import Evidence
 from plefka.progress import progress
 from plefka.reduction.question import Part, Question
 from plefka.reduction.recovery import posterior_of_part, reductions
+from plefka.reduction.reduce import Reduction
 from plefka.sampling.findings.exact_share import affordable
 from plefka.sampling.sampling_methods import Findings
 
@@ -43,9 +45,7 @@ if TYPE_CHECKING:
 
 FIRST, SECOND = "bethe", "G2"
 MOST_CONDITIONED = 8
-NEVER_SUMMED = (
-    2  # units or findings that are never summed over: with all of them it would be exact inference by another name
-)
+NEVER_SUMMED = 2  # units or findings: with all of them summed over it would be exact inference by another name
 RATE = 2e8  # how much work a second holds
 NOT_CHECKED = "was not checked, as arviz-stats is not installed (pip install 'plefka[sampling]')"
 FORBIDDEN = "exact was forbidden"
@@ -54,12 +54,11 @@ CHECKING, LONGEST_CHECK = 1e-3, 10  # seconds of a check for each unit of a netw
 TOO_LONG = "was not checked, as that would take about {:.0f} s"
 
 
-def answer(method: Auto, network: "Network", evidence: Evidence, *, prune: bool, dtype: str) -> Posterior:
+def answer(method: Auto, network: "Network", evidence: Evidence, *, prune: bool, dtype: str) -> Answers:
     """The answers of the methods that were chosen, with a note that says which and why."""
     rows = AutoRows(method, network, evidence, prune, dtype)
-    everything = np.arange(len(evidence.rows))
-    found, others = rows.exact_answers() if method.exact else ([], dict.fromkeys(everything.tolist(), FORBIDDEN))
-    return joined_answers([*found, *rows.approximate_answers(others)], len(everything))
+    found, others = rows.exact_answers() if method.exact else ([], dict.fromkeys(range(len(evidence.rows)), HardRow()))
+    return joined_answers([*found, *rows.approximate_answers(others)])
 
 
 def posterior(method: Auto, part: Part, *, dtype: str) -> Posterior:
@@ -104,7 +103,7 @@ class AutoRows:
         network = self.network if self.network.stack is None else self.network.take(rows)
         return replace(self, network=network, evidence=self.evidence.take(rows))
 
-    def exact_answers(self) -> tuple[list[Chosen], dict[int, str]]:
+    def exact_answers(self) -> tuple[list[Chosen], dict[int, "HardRow"]]:
         """Rows that are affordable, in blocks, and why the others are not."""
         exact, budget, found, others = Exact("exact"), float(self.method.budget), [], {}
         for block in in_blocks(exact, self.network, self.evidence, prune=self.prune, budget=budget):
@@ -112,54 +111,61 @@ class AutoRows:
             if is_affordable:
                 found.append(Chosen(block.rows, block.answer(exact, self.dtype), exact, (why,) * len(block.rows)))
             else:
-                others[int(block.rows[0])] = why
+                others[int(block.rows[0])] = HardRow(why, getattr(block.question, "for_other_methods", None))
         return found, others
 
-    def approximate_answers(self, others: dict[int, str]) -> Iterator[Chosen]:
+    def approximate_answers(self, others: dict[int, "HardRow"]) -> Iterator[Chosen]:
         """Rows by findings one after another, and those with the same conditioning together."""
-        left: dict[Method, list[int]] = {}
-        for row, why in progress(sorted(others.items()), "rows of evidence") if len(others) > 1 else others.items():
-            alone = OneRow(self.take(np.array([row])))
+        left: dict[Method, list[OneRow]] = {}
+        for row, hard in progress(sorted(others.items()), "rows of evidence") if len(others) > 1 else others.items():
+            alone = OneRow(row, self.take(np.array([row])), hard)
             drawn = alone.by_findings()
             if drawn is not None:
-                yield Chosen(np.array([row]), drawn[0], drawn[1], (why,))
+                yield Chosen(np.array([row]), drawn[0], drawn[1], (hard.why,))
             else:
-                left.setdefault(alone.first, []).append(row)
+                left.setdefault(alone.first, []).append(alone)
         for first, rows in left.items():
-            yield from self._checked(first, np.array(rows), [others[row] for row in rows])
+            yield from self._checked(first, rows)
 
-    def _checked(self, first: Method, rows: np.ndarray, why: list[str]) -> Iterator[Chosen]:
+    def _solved(self, method: Method, rows: "list[OneRow]") -> Answers:
+        """Rows that a method answers together; a single one as it was reduced."""
+        some = self.take(np.array([each.row for each in rows]))
+        if len(rows) == 1:
+            return of_reduced(method, rows[0].reduced, some.network, some.evidence, self.dtype)
+        return solved(method, some.network, some.evidence, prune=self.prune, dtype=self.dtype)
+
+    def _checked(self, first: Method, rows: "list[OneRow]") -> Iterator[Chosen]:
         """One method for some rows, or the second order where draws say that it is closer."""
-        some = self.take(rows)
-        found = solved(first, some.network, some.evidence, prune=self.prune, dtype=self.dtype)
+        found, numbers, why = self._solved(first, rows), np.array([each.row for each in rows]), []
+        some = self.take(numbers)
         checks = [some.checked_row(found, row) for row in range(len(rows))]
         doubtful = np.array([row for row, one in enumerate(checks) if one.is_off], int)
-        other = some.take(doubtful)._by_second_order(first) if len(doubtful) else None
-        said, better = [f"{reason}{one}" for reason, one in zip(why, checks, strict=True)], []
+        other = self._by_second_order(first, [rows[row] for row in doubtful]) if len(doubtful) else None
+        why = [f"{each.hard.why}{one}" for each, one in zip(rows, checks, strict=True)]
+        better = []
         for place, row in enumerate(doubtful.tolist()):
             new = np.inf if other is None else abs(-other[0].free_energy[place] - checks[row].draws)
             if other is None or not new < checks[row].off or other[0].status[place] != found.status[row]:
-                said[row] += ", but no better method was found"
+                why[row] += ", but no better method was found"
                 continue
             closer = f"is closer to it ({new:.2g} away) than to {first} ({checks[row].off:.2g})"
-            said[row] = f"{why[row]}; importance sampling {closer}"
+            why[row] = f"{rows[row].hard.why}; importance sampling {closer}"
             better.append(place)
         kept = np.setdiff1d(np.arange(len(rows)), doubtful[better])
         if len(kept):
-            yield Chosen(rows, found, first, tuple(said)).take(kept)
+            yield Chosen(numbers, found, first, tuple(why)).take(kept)
         if other is not None and better:
-            reasons = tuple(said[row] for row in doubtful)
-            yield Chosen(rows[doubtful], other[0], other[1], reasons).take(np.array(better))
+            reasons = tuple(why[row] for row in doubtful)
+            yield Chosen(numbers[doubtful], other[0], other[1], reasons).take(np.array(better))
 
-    def _by_second_order(self, first: Method) -> tuple[Posterior, Method] | None:
+    def _by_second_order(self, first: Method, rows: "list[OneRow]") -> tuple[Answers, Method] | None:
         second = replace(first, inner=parse_method(SECOND)) if isinstance(first, Conditioned) else parse_method(SECOND)
         try:
-            found = solved(second, self.network, self.evidence, prune=self.prune, dtype=self.dtype)
+            return self._solved(second, rows), second
         except PlefkaError:
             return None
-        return found, second
 
-    def checked_row(self, found: Posterior, row: int) -> CheckedRow:
+    def checked_row(self, found: Answers, row: int) -> CheckedRow:
         """What draws say of one row; its seed does not depend on where the row stands."""
         from plefka.inference.check import check_row
 
@@ -175,14 +181,25 @@ class AutoRows:
         return CheckedRow(check if np.isfinite(check.log_likelihood) else None)
 
 
+class HardRow(NamedTuple):
+    """Why a row is not summed over exactly, and how it was reduced when that was found, if it was."""
+
+    why: str = FORBIDDEN
+    reduced: list[tuple[np.ndarray, Reduction]] | None = None
+
+
 @dataclass(frozen=True, eq=False)
 class OneRow:
     """A single row, reduced."""
 
+    row: int
     rows: AutoRows
+    hard: HardRow
 
     @cached_property
-    def reduced(self) -> list:
+    def reduced(self) -> list[tuple[np.ndarray, Reduction]]:
+        if self.hard.reduced is not None:
+            return self.hard.reduced
         rows = self.rows
         given = rows.evidence._replace(batched=True)
         return list(reductions(parse_method(FIRST), rows.network, given, prune=rows.prune))
@@ -195,7 +212,7 @@ class OneRow:
     def questions(self) -> list[Question]:
         return [part.question for part in self.parts]
 
-    def by_findings(self) -> tuple[Posterior, Method] | None:
+    def by_findings(self) -> tuple[Answers, Method] | None:
         """Some findings exactly and the others by draws; None where that does not apply or too few carry weight."""
         has_findings = self.rows.network.is_normalised
         k = affordable(self.questions, self.rows.method.budget, kept=NEVER_SUMMED) if has_findings else None

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from plefka.methods.answers import Answers
 from plefka.methods.method import Method
 from plefka.methods.posterior import Posterior
-from plefka.reduction.recovery import concatenated, taken
 
 if TYPE_CHECKING:
     from plefka.inference.check_verdict import Check
@@ -50,33 +50,24 @@ class CheckedRow:
 
 
 class Chosen(NamedTuple):
-    """Some rows, the answer of the method that was chosen for them, and why it was, for each."""
+    """Some rows, the answers of the method that was chosen for them, and why it was, for each."""
 
     rows: np.ndarray
-    found: Posterior  # arrays are (rows, units) and (rows,)
+    found: Answers
     method: Method
     why: tuple[str, ...]
 
     def take(self, places: np.ndarray) -> "Chosen":
         """Some of them."""
-        arrays = (field[places] for field in self.found[:6])
-        about = taken(self.found.about, places)
-        about = replace(about, proposals=_taken(about.proposals, places))
-        return Chosen(
-            self.rows[places], Posterior(*arrays, about=about), self.method, tuple(self.why[k] for k in places)
-        )
+        return Chosen(self.rows[places], self.found.take(places), self.method, tuple(self.why[k] for k in places))
 
 
-def joined_answers(chosen: list[Chosen], count: int) -> Posterior:
+def joined_answers(chosen: list[Chosen]) -> Answers:
     """All rows, with a note for each method that answered some of them."""
     order = np.argsort(np.concatenate([each.rows for each in chosen]), kind="stable")
-    found = concatenated(
-        [each.found._replace(about=replace(each.found.about, proposals=_placed(each))) for each in chosen], order
-    )
-    by_row = {int(row): each.method for each in chosen for row in each.rows}
-    methods = tuple(by_row[row] for row in range(count))
-    notes = (*_sentences(chosen, count), *found.about.notes)
-    return found._replace(about=replace(found.about, notes=notes, methods=methods))
+    found = Answers.join([each.found for each in chosen], None if len(chosen) == 1 else order)
+    methods = np.array([each.method for each in chosen for _ in each.rows], object)[order]
+    return replace(found, notes=(*_sentences(chosen, len(order)), *found.notes), methods=methods)
 
 
 def with_note(found: Posterior, chosen: Method, why: str) -> Posterior:
@@ -101,19 +92,3 @@ def _share(some: int, count: int) -> str:
 def _reason(why: list[str]) -> str:
     (most_often, times), *others = Counter(why).most_common()
     return f"{most_often} (in {times:,} of these rows)" if others else most_often
-
-
-def _taken(proposals: list[tuple] | None, places: np.ndarray) -> list[tuple] | None:
-    """Those of some rows, by their new numbers."""
-    number = {int(place): k for k, place in enumerate(places)}
-    found = []
-    for rows, units, log_weights, means in proposals or ():
-        at = np.array([k for k, row in enumerate(rows) if int(row) in number], int)
-        new = np.array([number[int(rows[k])] for k in at], int)
-        found.append((new, units if units.ndim == 1 else units[:, at], log_weights[:, at], means[:, :, at]))
-    return found or None
-
-
-def _placed(chosen: Chosen) -> list[tuple] | None:
-    """The proposals of all rows, by their numbers in the batch."""
-    return [(chosen.rows[rows], *rest) for rows, *rest in chosen.found.about.proposals or ()] or None

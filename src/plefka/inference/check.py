@@ -3,7 +3,7 @@
 The check shares neither the reduction of the evidence nor the recovery of the means with what it checks.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
@@ -27,7 +27,7 @@ from plefka.sampling.weighted_answer import weighted_answer
 
 if TYPE_CHECKING:
     from plefka.inference.solution import Solution
-    from plefka.methods.posterior import Posterior
+    from plefka.methods.answers import Answers, Components
 
 FEWEST_SAMPLES = 100
 
@@ -57,23 +57,23 @@ def _check_solved(solution: "Solution", seed: int, num_samples: int | None) -> C
     return replace(found, solution=solution)
 
 
-def check_row(network: Network, evidence: Evidence, found: "Posterior", row: int, seed: int) -> Check:
+def check_row(network: Network, evidence: Evidence, found: "Answers", row: int, seed: int) -> Check:
     """The check of one row before there is a Solution; soft evidence counts without its offset."""
-    mixture = components(found.means[row], found.about.proposals, row)
+    mixture = components(found.means[row], found.proposals, row)
     return _check(
         network, evidence._replace(offset=None), row, mixture, seed=seed, num_samples=NUM_SAMPLES,
         estimate=float(-found.free_energy[row]), estimated_means=found.means[row],
     )  # fmt: skip
 
 
-def components(means: np.ndarray, proposals: Any, row: int) -> tuple[np.ndarray, np.ndarray]:
+def components(means: np.ndarray, proposals: "Iterable[Components]", row: int) -> tuple[np.ndarray, np.ndarray]:
     """ln weights and means (components, units of the network): the mixture that a method has found, or its means.
 
     Components that are single states are draws, of which the means are the average. They are where to draw; what the
     draws weigh does not depend on them.
     """
     log_weights, u = np.zeros(1), means[None]
-    for rows, units, weights_of_rows, means_of_rows in proposals or ():
+    for rows, units, weights_of_rows, means_of_rows in proposals:
         at = np.flatnonzero(rows == row)
         if len(at) and np.isfinite(weights_of_rows[:, at[0]]).any():
             possible = np.isfinite(weights_of_rows[:, at[0]])

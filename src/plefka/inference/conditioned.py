@@ -9,7 +9,7 @@ that contribute most to the second order of Plefka's expansion at the solution o
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -52,10 +52,7 @@ def posterior(method: Conditioned, part: Part, *, dtype: str) -> Posterior:
         _condition(method, part, chosen, np.arange(first, min(first + step, chosen.shape[1])), dtype)
         for first in range(0, chosen.shape[1], step)
     ]
-    arrays = [np.concatenate(field, axis=-1) for field in zip(*(piece[:6] for piece in pieces), strict=True)]
-    slopes = [piece.slope for piece in pieces]
-    slope = None if slopes[0] is None else np.concatenate(cast(Any, slopes), axis=1)
-    return Posterior(*arrays, slope=slope, about=_about(method, part, chosen, [piece.about for piece in pieces]))
+    return Posterior.join(pieces, _about(method, chosen, [piece.about for piece in pieces]))
 
 
 def choose(method: Conditioned, part: Part, dtype: str) -> np.ndarray:
@@ -264,7 +261,7 @@ def _worst(status: np.ndarray, weight: np.ndarray, lost: np.ndarray) -> np.ndarr
     return np.where(unknown, NOT_FINITE, np.where(lost, status.max(axis=0), found))
 
 
-def _about(method: Conditioned, part: Part, chosen: np.ndarray, parts: list[About]) -> About:
+def _about(method: Conditioned, chosen: np.ndarray, parts: list[About]) -> About:
     """A bound where every part is one, with the notes of all of them."""
     notes = tuple(dict.fromkeys(note for about in parts for note in about.notes))
     proposals, components = (_of_all([getattr(about, name) for about in parts]) for name in ("proposals", "components"))

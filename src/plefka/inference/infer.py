@@ -13,8 +13,9 @@ from plefka.inference.by_parts import answer_of
 from plefka.inference.contradictions import with_contradiction
 from plefka.inference.library import parse_method
 from plefka.inference.solution import Codes, InferenceFailed, Solution
+from plefka.methods.answers import Answers
 from plefka.methods.method import Method, does_not_apply
-from plefka.methods.posterior import ESTIMATE, EXACT, OBSERVED, About, Posterior, of_rows
+from plefka.methods.posterior import ESTIMATE, EXACT, NUMBERS, OBSERVED, accuracy_of_rows
 from plefka.methods.status import STATUS_CODES, Status
 from plefka.networks.activations import namespace
 from plefka.networks.evidence import Evidence, as_evidence
@@ -70,7 +71,7 @@ def infer(
     else:
         found = answer_of(method, network, given, prune=prune, dtype=dtype)
     if given.offset is not None:
-        found = found._replace(free_energy=found.free_energy - given.offset)
+        found = replace(found, free_energy=found.free_energy - given.offset)
     solution = _solution(network, given, method, found, prune, traced)
     if traced:
         return solution
@@ -82,64 +83,44 @@ def infer(
     return solution
 
 
-def _inside_a_trace(method: Method, network: Network, given: Evidence, prune: bool) -> Posterior:
-    """In the trace's precision, and with derivatives."""
+def _inside_a_trace(method: Method, network: Network, given: Evidence, prune: bool) -> Answers:
+    """In the trace's precision, and with derivatives; what the numbers are is known without looking at them."""
     with reverse_mode_only(method):
         if method.name != "exact":
             network, given = differentiable_once(method, (network, given))
         reduction = reduce_traced(network, given, prune=prune)
         found = method.traced(reduction)
     means = found.means.T
-    above = jax.lax.stop_gradient(means - jnp.clip(means, 0.0, 1.0))  # averages of ones may come out as 1 + 2e-16
-    return found._replace(means=means - above, free_energy=found.free_energy - reduction.constant)
+    means = means - jax.lax.stop_gradient(means - jnp.clip(means, 0.0, 1.0))  # averages of ones may be 1 + 2e-16
+    exact, bound = found.about.exact_rows is not None, found.about.is_bound
+    accuracy = accuracy_of_rows(len(means), is_exact=exact, is_lower=method.is_bound if bound is None else bound)
+    numbers = {name: getattr(found, name) for name in NUMBERS} | {"means": means}
+    numbers["free_energy"] = found.free_energy - reduction.constant
+    codes = np.full(means.shape, EXACT if exact else ESTIMATE)
+    return Answers(**numbers, accuracy=accuracy, means_accuracy=codes, notes=found.about.notes)
 
 
-def _single(by_row: Any) -> Any:
-    """The first of an array with one for each row, a plain number where it is one."""
-    found = None if by_row is None else by_row[0]
-    return found.item() if isinstance(found, np.floating) else found
-
-
-def _with_accuracies(method: Method, about: About, given: Evidence) -> About:
-    """What an answer that did not come by reduction and recovery says of itself: an estimate, unless it says more."""
-    exact = np.zeros(len(given.rows), bool) if about.exact_rows is None else about.exact_rows()
-    bound = method.is_bound if about.is_bound is None else about.is_bound
-    means = np.where(exact[:, None], EXACT, ESTIMATE) + np.zeros(given.rows.shape, np.uint8)
-    return replace(about, accuracy=of_rows(len(exact), is_exact=exact, is_lower=bound), means_accuracy=means)
-
-
-def _codes(method: Method, about: About, given: Evidence, traced: bool) -> Codes:
-    """What ln P and the means are; inside a trace, what is known without looking at numbers."""
+def _solution(network: Network, given: Evidence, method: Method, found: Answers, prune: bool, traced: bool) -> Solution:
+    """What a user gets: of evidence that is no batch, the only row; outside a trace, plain numbers."""
     observed = given.rows == given.rows
-    if not traced and about.accuracy is None:
-        about = _with_accuracies(method, about, given)
-    if not traced:
-        means = np.where(observed, OBSERVED, about.means_accuracy)
-        return Codes(about.accuracy, means) if given.batched else Codes(about.accuracy[0], means[0])
-    exact, bound = about.exact_rows is not None, method.is_bound if about.is_bound is None else about.is_bound
-    whole = of_rows(len(given.rows), is_exact=exact, is_lower=bound)
-    means = namespace(given.rows).where(observed, OBSERVED, EXACT if exact else ESTIMATE)
-    return Codes(whole, means) if given.batched else Codes(whole[0], means[0])
 
+    def by_row(z: Any) -> Any:
+        if z is None or given.batched:
+            return z
+        return z[0].item() if isinstance(z, np.ndarray) and z.ndim == 1 and z.dtype != object else z[0]
 
-def _solution(
-    network: Network, given: Evidence, method: Method, found: Posterior, prune: bool, traced: bool
-) -> Solution:
-    about = found.about or About()
+    def known(z: Any) -> Any:
+        return None if z is None or np.isnan(z).all() else by_row(z)
+
     status = found.status if traced else np.array(STATUS_CODES, dtype=object)[found.status - 1]
-    observed = given.rows == given.rows
-    fields = (found.means, -found.free_energy, status, found.num_steps, found.residual, found.num_cycles, observed)
-    if not given.batched:
-        fields = tuple(field[0] if field is status or traced or field.ndim > 1 else field[0].item() for field in fields)
-    means, log_partition, status, steps, residual, cycles, observed = fields
-    by_row = given.batched or traced
-    error, errors = (None if z is None or np.isnan(z).all() else z for z in (about.error, about.means_error))
+    codes = namespace(given.rows).where(observed, OBSERVED, found.means_accuracy)
+    accuracy = found.accuracy if given.batched else found.accuracy[0]
     return Solution(
-        means=means, log_partition=log_partition, status=cast(Statuses, status), num_steps=steps, residual=residual,
-        num_restarts=getattr(method, "restarts", 0), num_cycles=cycles, method=method,
-        names=network.names, observed=observed, notes=about.notes,
-        network=network, evidence=given, prune=prune, proposals=about.proposals or (),
-        codes=_codes(method, about, given, traced), predicted=about.predicted if by_row else _single(about.predicted),
-        standard_error=error if by_row else _single(error), means_error=errors if by_row else _single(errors),
-        methods=about.methods or (method,) * len(given.rows),
+        means=by_row(found.means), log_partition=by_row(-found.free_energy), status=cast(Statuses, by_row(status)),
+        num_steps=by_row(found.num_steps), residual=by_row(found.residual), num_cycles=by_row(found.num_cycles),
+        num_restarts=getattr(method, "restarts", 0), method=method, names=network.names, observed=by_row(observed),
+        notes=found.notes, network=network, evidence=given, prune=prune, proposals=found.proposals,
+        codes=Codes(accuracy, by_row(codes)), predicted=by_row(found.predicted),
+        standard_error=known(found.error), means_error=known(found.means_error),
+        methods=(method,) * len(given.rows) if found.methods is None else tuple(found.methods),
     )  # fmt: skip

@@ -19,10 +19,10 @@ from plefka.methods.status import Status
 if TYPE_CHECKING:
     import pandas
 
+    from plefka.methods.answers import Components
     from plefka.methods.method import Method
     from plefka.networks.evidence import Evidence
     from plefka.networks.network import Network
-    from plefka.reduction.recovery import Components
     from plefka.sampling.chain_draws import Draws
 
 

@@ -1,6 +1,5 @@
 """One row of a batch, as if it had been asked for alone."""
 
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +26,7 @@ def row_of_batch(solution: "Solution", number: int) -> "Solution":
     network, evidence = solution.network, solution.evidence
     return replace(
         solution, **fields, codes=codes, methods=solution.methods[row : row + 1],
-        proposals=_proposals(solution.proposals, row),
+        proposals=tuple(each.take(np.array([row])) for each in solution.proposals),
         network=network if network is None or network.stack is None else network.take(row),
         evidence=None if evidence is None else evidence.take([row])._replace(batched=False),
     )  # fmt: skip
@@ -38,14 +37,3 @@ def _at(field: Any, row: int) -> Any:
         return None
     found = field[row]
     return found.item() if isinstance(found, np.generic) else found
-
-
-def _proposals(proposals: Iterable[tuple] | None, row: int) -> list[tuple] | None:
-    """Those of one row, which is then the first and only one."""
-    found = []
-    for rows, units, log_weights, means in proposals or ():
-        at = np.flatnonzero(rows == row)
-        if len(at):
-            place = units if units.ndim == 1 else units[:, at]
-            found.append((np.zeros(1, int), place, log_weights[:, at], means[:, :, at]))
-    return found or None

@@ -18,7 +18,7 @@ from plefka.mean_field.scheme_by_kind import (
 )
 from plefka.mean_field.schemes import HigherOrder, MeanField
 from plefka.methods.method import does_not_apply
-from plefka.methods.posterior import About, Posterior, with_rows
+from plefka.methods.posterior import About, Posterior
 from plefka.methods.registry import parse_method
 from plefka.methods.status import CONVERGED, NOT_FINITE, RUNNING, WITHOUT_LEAK
 from plefka.networks.activations import AnyArray, namespace, numpy_sigmoid
@@ -141,7 +141,7 @@ def posterior(method: MeanField, part: Part, *, dtype: str, contributions: bool 
     if not beyond.size:
         return found
     at_first = posterior(replace(cast(HigherOrder, method), solve=False), part.take(beyond), dtype=dtype)
-    return with_rows(found, beyond, at_first)
+    return found.with_rows(beyond, at_first)
 
 
 def slopes_at(

@@ -13,6 +13,7 @@ from plefka.methods.spelling import check_options, option, spelled
 from plefka.runtime.seeds import as_seed
 
 if TYPE_CHECKING:
+    from plefka.methods.answers import Answers
     from plefka.methods.posterior import Posterior
     from plefka.networks.evidence import Evidence
     from plefka.networks.network import Network
@@ -59,7 +60,9 @@ class Method:
             raise does_not_apply(self, "it has no posterior of a part of a network", "bethe")
         return import_module(self.module).posterior(self, part, dtype=dtype)
 
-    def answer(self, network: "Network", evidence: "Evidence", *, prune: bool, dtype: str) -> "Posterior | None":
+    def answer(
+        self, network: "Network", evidence: "Evidence", *, prune: bool, dtype: str
+    ) -> "Answers | Posterior | None":
         """Means and ln P(evidence) for every row of evidence; None: reduce, compute each part, and recover."""
         whole = getattr(import_module(self.module), "answer", None) if self.module else None
         return None if whole is None else whole(self, network, evidence, prune=prune, dtype=dtype)

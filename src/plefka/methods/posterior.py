@@ -1,6 +1,6 @@
 """What a method finds, row by row, before it becomes a Solution."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -42,7 +42,7 @@ class JointDraws(NamedTuple):
 
 @dataclass(frozen=True)
 class About:
-    """What an answer is, beyond its numbers."""
+    """What the posterior of a part is, beyond its numbers."""
 
     is_bound: bool | None = None  # whether ln P is a lower bound; None: what the method says of itself
     is_upper: bool = False  # whether it is an upper bound
@@ -51,18 +51,12 @@ class About:
     proposals: Any = None  # (log-weights (components, rows), means (components, units, rows)) near the posterior
     contributions: Any = None  # (units, rows): of each unit to the second order, where they were asked for
     conditioned_on: Any = None  # the units of a single row that were conditioned on
-    methods: Any = None  # the method that answered each row, where they were chosen
     without_leak: Any = None  # (units, rows): the units that need a leak for the answer to be finite
     draws: JointDraws | None = None  # from which barren units are predicted
     components: Any = None  # as proposals, where barren units are predicted from more of them
     exact_rows: Callable[[], Any] | None = None  # (rows,): where the posterior of all units together is exact
     error: Any = None  # (rows,): the standard error of ln P, where it is known
     means_error: Any = None  # (units, rows): those of the means
-    knows_parents: Any = None  # (rows,): where it is, and where barren units have parents that depend on each other
-    barren: Any = None  # (rows, units): those that were predicted
-    predicted: Any = None  # (rows, units): of these, those whose parents were taken to be independent of each other
-    accuracy: Any = None  # (rows,): what ln P is, as positions in ACCURACIES
-    means_accuracy: Any = None  # (rows, units): what the means are; of units that were observed it does not matter
 
 
 class Posterior(NamedTuple):
@@ -135,19 +129,35 @@ class Posterior(NamedTuple):
         """Where a row has an answer."""
         return self.status == CONVERGED
 
+    def with_rows(self, rows: np.ndarray, other: "Posterior") -> "Posterior":
+        """With what `other` says of these rows, but for its slope."""
+        changed = {name: np.array(getattr(self, name)) for name in NUMBERS}
+        for name, array in changed.items():
+            array[..., rows] = getattr(other, name)
+        return self._replace(**changed)
 
-def of_rows(count: int, *, is_exact: Any = False, is_lower: Any = False, is_upper: Any = False) -> np.ndarray:
+    @staticmethod
+    def join(pieces: "Sequence[Posterior]", about: About) -> "Posterior":
+        """The rows of all of them one after another."""
+        columns = [[getattr(piece, name) for piece in pieces] for name in (*NUMBERS, "slope")]
+        arrays = (None if column[0] is None else np.concatenate(column, axis=-1) for column in columns)
+        return Posterior(*arrays, about=about)  # pyright: ignore[reportArgumentType]
+
+
+NUMBERS = (
+    "means",
+    "free_energy",
+    "status",
+    "num_steps",
+    "num_cycles",
+    "residual",
+)  # of every row, with or without more
+
+
+def accuracy_of_rows(count: int, *, is_exact: Any = False, is_lower: Any = False, is_upper: Any = False) -> np.ndarray:
     """What ln P is, (rows,)."""
     bound = np.where(is_lower, LOWER_BOUND, np.where(is_upper, UPPER_BOUND, ESTIMATE))
     return np.broadcast_to(np.where(is_exact, EXACT, bound), count).astype(np.uint8)
-
-
-def with_rows(found: Posterior, rows: np.ndarray, other: Posterior) -> Posterior:
-    """The answer `found`, in which `other` replaces these rows."""
-    arrays = [np.array(field) for field in found[:6]]
-    for array, new in zip(arrays, other[:6], strict=True):
-        array[..., rows] = new
-    return Posterior(*arrays, slope=found.slope, about=found.about)
 
 
 def normalised(log_weights: np.ndarray, axis: int) -> np.ndarray:

@@ -1,14 +1,15 @@
 """From the answers of questions to an answer for all units of the network, row by row."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
-from typing import Any, TypeAlias, cast
+from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 
 from plefka.errors import listed
+from plefka.methods.answers import Answers, Components
 from plefka.methods.method import Method, posterior_of
-from plefka.methods.posterior import ESTIMATE, EXACT, About, Posterior, normalised, of_rows
+from plefka.methods.posterior import ESTIMATE, EXACT, Posterior, accuracy_of_rows, normalised
 from plefka.methods.status import CONVERGED, IMPOSSIBLE, NOT_FINITE, OUT_OF_STEPS
 from plefka.networks.edge_list import EdgeList
 from plefka.networks.evidence import Evidence
@@ -27,8 +28,6 @@ DETERMINISTIC_TABLES = (
     "states of hidden units that their parents rule out are given a probability of 1e-13 instead of 0, so this is not "
     "a strict bound"
 )
-# Some rows, the units that the means are of, ln weights (components, rows) and means (components, units, rows).
-Components: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 NEEDS_LEAK = "these units need a leak greater than 0: "
 
 
@@ -57,7 +56,7 @@ def _neighbours(rows: np.ndarray) -> slice:
     return slice(int(rows[0]), int(rows[-1]) + 1)
 
 
-def of_reduction(
+def recover(
     method: Method,
     reduced: Iterable[tuple[np.ndarray, Reduction]],
     network: Network,
@@ -65,17 +64,18 @@ def of_reduction(
     dtype: str,
     *,
     known: dict[Part, Posterior] | None = None,
-) -> Posterior:
+) -> Answers:
     """What the method finds for rows that are reduced already.
 
     `known`: the posteriors of all parts, where they were computed before.
     """
     solve = (lambda part: posterior_of_part(method, part, dtype)) if known is None else known.__getitem__
-    pieces = [
-        _of_chunk(method, reduction, network, evidence.take(_neighbours(rows)), dtype, rows[0], solve)
-        for rows, reduction in reduced
-    ]
-    return concatenated(pieces)
+    return Answers.join(
+        [
+            _Chunk(method, network, evidence.take(_neighbours(rows)), dtype, reduction).answers(solve)
+            for rows, reduction in reduced
+        ]
+    )
 
 
 def posterior_of_part(method: Method, part: Part, dtype: str) -> Posterior:
@@ -83,66 +83,124 @@ def posterior_of_part(method: Method, part: Part, dtype: str) -> Posterior:
     return answer_without_free_units(part.question) or posterior_of(method, part, dtype=dtype)
 
 
-def _of_chunk(
-    method: Method,
-    reduction: Reduction,
-    network: Network,
-    evidence: Evidence,
-    dtype: str,
-    first: int,
-    solve: Callable[[Part], Posterior],
-) -> Posterior:
-    """What the method finds for some rows, of which `first` is the number of the first one."""
-    count = len(evidence.rows)
-    means = np.array(evidence.rows, dtype)
-    G, residual, error = np.full(count, np.inf), np.zeros(count), np.full(count, np.nan)
-    status, steps, cycles = np.full(count, IMPOSSIBLE), np.zeros(count, int), np.zeros(count, int)
-    (left_out, certain), (exact, drawn) = np.zeros((2, *evidence.rows.shape), bool), np.zeros((2, count), bool)
-    means_error, abouts, by_field = np.full(evidence.rows.shape, np.nan), [], False
-    for part in reduction.parts:
-        found, rows = solve(part), part.rows
-        G[rows], status[rows], residual[rows] = found.free_energy - part.constant, found.status, found.residual
-        steps[rows], cycles[rows] = found.num_steps, found.num_cycles
-        exact[rows] = exact_rows(part, found)
-        drawn[rows], by_field = (found.about.draws is not None) & ~exact[rows], by_field or found.about.by_field
-        means[rows] = _all_means(reduction, part, found, exact[rows]).T
-        abouts.append(_about_part(found.about, part, network, first, count))
-        left_out[rows], certain[rows] = reduction.barren_of(part).T, reduction.certain_of(part).T
-        if found.about.error is not None:
-            error[rows], means_error[rows] = found.about.error, _of_all_units(found.about.means_error, part, network).T
-    np.clip(means, 0.0, 1.0, out=means)  # averages of ones may come out as 1 + 2e-16
-    asked = means if evidence.wanted is None else means[:, evidence.wanted]
-    status = np.where(np.isnan(asked).any(axis=1) & (status == CONVERGED), NOT_FINITE, status)
-    about = joined(abouts) if abouts else About()
-    is_bound = method.is_bound if about.is_bound is None else about.is_bound
-    deterministic = reduction.deterministic_rows & ~exact
-    if is_bound and deterministic.any():
-        why = DETERMINISTIC_TABLES if cast(Any, network).activation.mixes_kinds else DETERMINISTIC_EDGES
-        about = replace(about, notes=(*about.notes, why))
-    impossible = reduction.impossible
-    if impossible.any():
-        G[impossible], status[impossible], means[impossible] = np.inf, IMPOSSIBLE, evidence.rows[impossible]
-        exact[impossible], left_out[impossible] = True, False
-    accuracy = of_rows(count, is_exact=exact, is_lower=is_bound & ~deterministic, is_upper=about.is_upper)
-    depends = exact & left_out.any(axis=1)
-    depends = depends & reduction.barren_parents_depend if depends.any() else depends
-    predicted = left_out & ~(drawn | (exact & ~depends))[:, None]
-    sure = certain | exact[:, None]
-    if left_out.any():
+@dataclass(frozen=True)
+class _Chunk:
+    """Some rows that were reduced together."""
+
+    method: Method
+    network: Network
+    evidence: Evidence
+    dtype: str
+    reduction: Reduction
+
+    def answers(self, solve: Callable[[Part], Posterior]) -> Answers:
+        """All units of all rows."""
+        rows, impossible, parts = self.evidence.rows, self.reduction.impossible, self.reduction.parts
+        posteriors = [solve(part) for part in parts]
+        means = np.array(rows, self.dtype)
+        G, residual, status = np.full(len(rows), np.inf), np.zeros(len(rows)), np.full(len(rows), IMPOSSIBLE)
+        steps, cycles = np.zeros((2, len(rows)), int)
+        error, means_error = np.full(len(rows), np.nan), np.full(rows.shape, np.nan)
+        exact = self._exact_rows(posteriors)
+        for part, found in zip(parts, posteriors, strict=True):
+            some = part.rows
+            G[some], status[some], residual[some] = found.free_energy - part.constant, found.status, found.residual
+            steps[some], cycles[some] = found.num_steps, found.num_cycles
+            means[some] = _all_means(self.reduction, part, found, exact[some]).T
+            if found.about.error is not None:
+                error[some] = found.about.error
+                means_error[some] = _of_all_units(cast(Any, found.about.means_error), part, self.network).T
+        np.clip(means, 0.0, 1.0, out=means)  # averages of ones may come out as 1 + 2e-16
+        asked = means if self.evidence.wanted is None else means[:, self.evidence.wanted]
+        status = np.where(np.isnan(asked).any(axis=1) & (status == CONVERGED), NOT_FINITE, status)
+        if impossible.any():
+            G[impossible], status[impossible], means[impossible] = np.inf, IMPOSSIBLE, rows[impossible]
+            exact[impossible] = True
+        accuracy, notes = self._accuracy(posteriors, exact)
+        certainty = self._certainty(posteriors, exact)
+        if certainty.corrected.any():
+            means = _of_exact_parents(self.network, certainty.edges, means, certainty.corrected)
+        proposals = [
+            Components(part.rows, part.units, *found.about.proposals)
+            for part, found in zip(parts, posteriors, strict=True)
+            if found.about.proposals is not None
+        ]
+        return Answers(
+            means, G, status, steps, cycles, residual, accuracy, np.where(certainty.exact, EXACT, ESTIMATE),
+            error, means_error, certainty.predicted, certainty.depends & (status == CONVERGED), None, notes,
+            tuple(proposals),
+        )  # fmt: skip
+
+    def _exact_rows(self, posteriors: list[Posterior]) -> np.ndarray:
+        exact = np.zeros(len(self.evidence.rows), bool)
+        for part, found in zip(self.reduction.parts, posteriors, strict=True):
+            exact[part.rows] = exact_rows(part, found)
+        return exact
+
+    def _accuracy(self, posteriors: list[Posterior], exact: np.ndarray) -> tuple[np.ndarray, tuple[str, ...]]:
+        """What ln P of every row is, and sentences for the user: a bound, where every part is one."""
+        abouts = [found.about for found in posteriors]
+        bounds = {about.is_bound for about in abouts} or {None}
+        bound = bounds.pop() if len(bounds) == 1 else False
+        is_bound, is_upper = self.method.is_bound if bound is None else bound, all(about.is_upper for about in abouts)
+        notes = dict.fromkeys(
+            note
+            for part, found in zip(self.reduction.parts, posteriors, strict=True)
+            for note in self._notes(part, found)
+        )
+        deterministic = self.reduction.deterministic_rows & ~exact
+        if is_bound and deterministic.any():
+            mixes = cast(Any, self.network).activation.mixes_kinds
+            notes[DETERMINISTIC_TABLES if mixes else DETERMINISTIC_EDGES] = None
+        is_lower = is_bound & ~deterministic
+        return accuracy_of_rows(len(exact), is_exact=exact, is_lower=is_lower, is_upper=is_upper), tuple(notes)
+
+    def _notes(self, part: Part, found: Posterior) -> Iterator[str]:
+        """Those of a part; of a single row with the names of units that they are about."""
+        about, single = found.about, len(self.evidence.rows) == 1
+        if about.conditioned_on is not None and single:
+            names = [self.network.names[unit] for unit in part.units[about.conditioned_on].ravel()]
+            yield f"conditioned on {', '.join(names) or 'nothing, as no unit is left to choose'}"
+        yield from about.notes
+        if about.without_leak is not None and single:
+            units = part.units[about.without_leak.any(axis=1)].ravel()
+            yield NEEDS_LEAK + listed(repr(self.network.names[unit]) for unit in units)
+
+    def _certainty(self, posteriors: list[Posterior], exact: np.ndarray) -> "_Certainty":
+        """Which means are exact: those of exact rows, but for barren units whose parents depend on each other."""
+        shape, reduction = self.evidence.rows.shape, self.reduction
+        (left_out, certain), drawn = np.zeros((2, *shape), bool), np.zeros(shape[0], bool)
+        for part, found in zip(reduction.parts, posteriors, strict=True):
+            left_out[part.rows], certain[part.rows] = reduction.barren_of(part).T, reduction.certain_of(part).T
+            drawn[part.rows] = (found.about.draws is not None) & ~exact[part.rows]
+        left_out[reduction.impossible] = False
+        nothing, exact_units = np.zeros(shape, bool), certain | exact[:, None]
+        if not left_out.any():
+            return _Certainty(exact_units, nothing, np.zeros(shape[0], bool), nothing.T, None)
+        depends = exact & left_out.any(axis=1)
+        depends = depends & reduction.barren_parents_depend if depends.any() else depends
+        predicted = left_out & ~(drawn | (exact & ~depends))[:, None]
         edges: EdgeList = cast(Any, reduction).edges
         if predicted.any():
             predicted &= have_several_parents(edges)
-        sure = certain | (exact[:, None] & ~predicted)
+        exact_units, corrected = certain | (exact[:, None] & ~predicted), nothing.T
         if (others := left_out & ~exact[:, None]).any():
-            follows = follow_exactly(edges, sure.T & ~left_out.T, certain.T, others.T)
-            sure |= follows.T
-            if (drawn.any() or by_field) and follows.any():  # else they are averages over exact parents as they are
-                means = _of_exact_parents(network, edges, means, follows)
-    about = replace(
-        about, barren=left_out, predicted=predicted, knows_parents=exact & depends & (status == CONVERGED),
-        accuracy=accuracy, means_accuracy=np.where(sure, EXACT, ESTIMATE), error=error, means_error=means_error,
-    )  # fmt: skip
-    return Posterior(means, G, status, steps, cycles, residual, about=about)
+            follows = follow_exactly(edges, exact_units.T & ~left_out.T, certain.T, others.T)
+            exact_units = exact_units | follows.T
+            if drawn.any() or any(found.about.by_field for found in posteriors):
+                corrected = follows  # else they are averages over exact parents as they are
+        return _Certainty(exact_units, predicted, depends, corrected, edges)
+
+
+@dataclass(frozen=True)
+class _Certainty:
+    """Which means are exact, and what is known of barren units."""
+
+    exact: np.ndarray  # (rows, units)
+    predicted: np.ndarray  # (rows, units): barren, and predicted as if their parents were independent of each other
+    depends: np.ndarray  # (rows,): exact, with barren units whose parents depend on each other
+    corrected: np.ndarray  # (units, rows): barren, with exact parents, and not predicted from those
+    edges: Any
 
 
 def _of_exact_parents(network: Network, edges: EdgeList, means: np.ndarray, follows: np.ndarray) -> np.ndarray:
@@ -201,59 +259,3 @@ def _all_means(reduction: Reduction, part: Part, found: Posterior, exact: np.nda
         inside = reduction.restored(part, means, None)[0]
         total += weight * predict(part, np.where(np.isnan(inside), full, inside))
     return np.where(np.isnan(full), total, full)
-
-
-def _about_part(about: About, part: Part, network: Network, first: int, count: int) -> About:
-    """Units by their names, and components of mixtures with the units that they are about."""
-    missing = about.without_leak
-    if missing is not None and count == 1:
-        units = part.units[missing.any(axis=1)].ravel()
-        about = replace(about, notes=(*about.notes, NEEDS_LEAK + listed(repr(network.names[u]) for u in units)))
-    if about.conditioned_on is not None and count == 1:
-        names = [network.names[unit] for unit in part.units[about.conditioned_on].ravel()]
-        chosen = f"conditioned on {', '.join(names) or 'nothing, as no unit is left to choose'}"
-        about = replace(about, notes=(chosen, *about.notes))
-    proposals = None if about.proposals is None else [(first + part.rows, part.units, *about.proposals)]
-    return replace(
-        about, without_leak=None, conditioned_on=None, proposals=proposals, components=None, draws=None,
-        exact_rows=None, error=None, means_error=None,
-    )  # fmt: skip
-
-
-BY_ROW = ("barren", "predicted", "knows_parents", "accuracy", "means_accuracy", "error", "means_error")
-
-
-def concatenated(pieces: list[Posterior], order: Any = None) -> Posterior:
-    """The rows of all of them, (rows, units) and (rows,), in this order."""
-    if len(pieces) == 1 and order is None:
-        return pieces[0]
-    order = slice(None) if order is None else order
-    arrays = (np.concatenate(field)[order] for field in zip(*(piece[:6] for piece in pieces), strict=True))
-    by_row = {name: [getattr(piece.about, name) for piece in pieces] for name in BY_ROW}
-    joint = {
-        name: None if any(z is None for z in values) else np.concatenate(values)[order]
-        for name, values in by_row.items()
-    }
-    return Posterior(*arrays, about=replace(joined([piece.about for piece in pieces]), **joint))
-
-
-def with_predicted(about: About, predicted: np.ndarray) -> About:
-    """With others that are predicted as if their parents were independent: of rows that are exact, all else is."""
-    exact = (about.accuracy == EXACT)[:, None]
-    means = np.where(exact, np.where(predicted, ESTIMATE, EXACT), about.means_accuracy)
-    return replace(about, predicted=predicted, means_accuracy=means)
-
-
-def taken(about: About, rows: Any) -> About:
-    """What is said of some of the rows."""
-    some = {name: getattr(about, name) for name in BY_ROW}
-    return replace(about, **{name: None if z is None else z[rows] for name, z in some.items()})
-
-
-def joined(abouts: list[About]) -> About:
-    """A bound where every part is one, with the notes of all of them."""
-    notes = tuple(dict.fromkeys(note for about in abouts for note in about.notes))
-    bounds = {about.is_bound for about in abouts}
-    bound = bounds.pop() if len(bounds) == 1 else False
-    proposals = [found for about in abouts for found in about.proposals or ()]
-    return About(bound, all(about.is_upper for about in abouts), notes, proposals=proposals or None)
