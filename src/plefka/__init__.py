@@ -56,8 +56,8 @@ if TYPE_CHECKING:
     from plefka.questions.explain import Explanation as Explanation
     from plefka.questions.explain import explain as explain
     from plefka.runtime.program_cache import keep_compiled as keep_compiled
-    from plefka.scale.rows.infer_rows import infer_rows as infer_rows
-    from plefka.scale.rows.rows_done import RowsDone as RowsDone
+    from plefka.scale.infer_rows import infer_rows as infer_rows
+    from plefka.scale.rows_done import RowsDone as RowsDone
     from plefka.scale.sweep import sweep as sweep
     from plefka.solvers.policies import Policy as Policy
 
@@ -80,7 +80,7 @@ _HOME = {
     "NoisyOr": "plefka.networks.activations",
     "Policy": "plefka.solvers.policies",
     "Posterior": "plefka.methods.posterior",
-    "RowsDone": "plefka.scale.rows.rows_done",
+    "RowsDone": "plefka.scale.rows_done",
     "Score": "plefka.learning.row_scores",
     "Series": "plefka.expansion.series",
     "Sigmoid": "plefka.networks.activations",
@@ -99,7 +99,7 @@ _HOME = {
     "fit": "plefka.learning.fitting",
     "free_energy": "plefka.mean_field.evaluate",
     "infer": "plefka.inference.infer",
-    "infer_rows": "plefka.scale.rows.infer_rows",
+    "infer_rows": "plefka.scale.infer_rows",
     "join_processes": "plefka.learning.process_group",
     "keep_compiled": "plefka.runtime.program_cache",
     "load": "plefka.files",

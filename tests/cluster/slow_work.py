@@ -4,7 +4,7 @@ import os
 import time
 from pathlib import Path
 
-from plefka.scale.rows import answering
+from plefka.scale.infer_rows import answer
 
 PAUSE = 0.05  # seconds
 HALT = "PLEFKA_TEST_HALT"  # a variable: work stops in the middle until there is this file
@@ -18,14 +18,14 @@ def slow_answer(question, first, known, rows):
     deadline = time.monotonic() + PATIENCE
     while first >= HALTING and not Path(os.environ[HALT]).exists() and time.monotonic() < deadline:
         time.sleep(PAUSE)
-    return answering.answer(question, first, known, rows)
+    return answer(question, first, known, rows)
 
 
 def fatal_answer(question, first, known, rows):
     """Ends the process at the third block, each time."""
     if first >= 16:
         os._exit(9)
-    return answering.answer(question, first, known, rows)
+    return answer(question, first, known, rows)
 
 
 def fatal_once(question, first, known, rows):
@@ -34,4 +34,4 @@ def fatal_once(question, first, known, rows):
     if first == 16 and not mark.exists():
         mark.touch()
         os._exit(9)
-    return answering.answer(question, first, known, rows)
+    return answer(question, first, known, rows)

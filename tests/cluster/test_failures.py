@@ -15,8 +15,8 @@ import pytest
 
 import plefka as pf
 from plefka.errors import InvalidFile, WorkersLost
-from plefka.scale.rows import infer_rows as module
-from plefka.scale.workers import cluster as cluster_module
+from plefka.scale import cluster as cluster_module
+from plefka.scale import infer_rows as module
 from tests.cluster import slow_work
 from tests.cluster.conftest import PATIENCE, ROOT, after, patients, same
 from tests.faults.disk import Disk, Full
@@ -39,7 +39,7 @@ def slow(monkeypatch):
 def whole(tmp_path):
     """What an undisturbed run writes."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "answer", slow_work.answering.answer)
+        patch.setattr(module, "answer", slow_work.answer)
         answer(tmp_path / "whole")
     return tmp_path / "whole"
 
@@ -123,7 +123,7 @@ def test_a_file_system_that_is_full(tmp_path, whole):
 COMMAND = """
 import sys
 from plefka.cli import main
-from plefka.scale.rows import infer_rows as module
+from plefka.scale import infer_rows as module
 from tests.cluster import slow_work
 module.answer = slow_work.slow_answer
 if __name__ == "__main__":

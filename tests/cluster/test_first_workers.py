@@ -7,7 +7,7 @@ import pytest
 
 import plefka as pf
 from plefka.errors import InvalidInput, PlefkaWarning, WorkersLost
-from plefka.scale.workers import cluster as cluster_module
+from plefka.scale import cluster as cluster_module
 from tests.cluster.conftest import PATIENCE, Processes, distributed, patients, same
 
 # A worker whose Python finds no plefka.

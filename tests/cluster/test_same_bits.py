@@ -9,8 +9,8 @@ import pytest
 import plefka as pf
 from plefka.paper import compute
 from plefka.paper.store import read_one
-from plefka.scale.workers.cluster import DaskCluster
-from plefka.scale.workers.teams import Processes
+from plefka.scale.cluster import DaskCluster
+from plefka.scale.teams import Processes
 from tests.cluster.conftest import patients, same
 from tests.paper.test_resume import COLUMNS, Study
 

@@ -13,9 +13,9 @@ from starlette.responses import Response
 from uvicorn.server import ServerState
 
 from plefka.explorer import bodies
-from plefka.explorer.connections import GuardedProtocol
-from plefka.explorer.held_bodies import HeldBodies
-from plefka.explorer.refusals import on_refusal
+from plefka.explorer.bodies import HeldBodies
+from plefka.explorer.responses import on_refusal
+from plefka.explorer.running import GuardedProtocol
 from plefka.explorer.settings import QuestionLimits
 
 PATIENCE = 600.0  # seconds: only against a test that hangs

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from plefka.explorer import bodies, guards
-from plefka.explorer.held_bodies import FREE_BYTES, HeldBodies
+from plefka.explorer.bodies import FREE_BYTES, HeldBodies
 from plefka.explorer.settings import QuestionLimits
 from tests.explorer.in_process import PATIENCE, Server, opened, run, until
 

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from plefka.explorer import bodies, connections
+from plefka.explorer import bodies, running
 from tests.explorer.in_process import PATIENCE, ends, opened, run, until
 
 REQUEST = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -13,7 +13,7 @@ POST = b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\
 
 @pytest.mark.parametrize("sent", [b"", b"GET / HT", REQUEST[:-2]])
 def test_headers_that_do_not_come_are_not_waited_for(monkeypatch, sent):
-    monkeypatch.setattr(connections, "HEADER_SECONDS", 0.2)
+    monkeypatch.setattr(running, "HEADER_SECONDS", 0.2)
 
     async def visit(server):
         reader, _ = await opened(server.port, sent)
@@ -23,7 +23,7 @@ def test_headers_that_do_not_come_are_not_waited_for(monkeypatch, sent):
 
 
 def test_bytes_that_trickle_do_not_prolong_it(monkeypatch):
-    monkeypatch.setattr(connections, "HEADER_SECONDS", 0.3)
+    monkeypatch.setattr(running, "HEADER_SECONDS", 0.3)
 
     async def visit(server):
         reader, writer = await opened(server.port)
@@ -39,12 +39,12 @@ def test_bytes_that_trickle_do_not_prolong_it(monkeypatch):
 
 
 def test_a_second_request_that_trickles_is_not_waited_for(monkeypatch):
-    monkeypatch.setattr(connections, "HEADER_SECONDS", PATIENCE)
+    monkeypatch.setattr(running, "HEADER_SECONDS", PATIENCE)
 
     async def visit(server):
         reader, writer = await opened(server.port, REQUEST)
         assert b"answer" in await reader.readuntil(b"answer")
-        monkeypatch.setattr(connections, "HEADER_SECONDS", 0.3)
+        monkeypatch.setattr(running, "HEADER_SECONDS", 0.3)
         writer.write(b"GET / HTTP")
         assert await ends(reader)
 
@@ -53,7 +53,7 @@ def test_a_second_request_that_trickles_is_not_waited_for(monkeypatch):
 
 def test_a_question_may_take_longer_than_its_headers(monkeypatch):
     """What it has for its headers ends with them."""
-    monkeypatch.setattr(connections, "HEADER_SECONDS", PATIENCE)
+    monkeypatch.setattr(running, "HEADER_SECONDS", PATIENCE)
 
     async def visit(server):
         reader, writer = await opened(server.port, POST)
@@ -79,7 +79,7 @@ def test_a_body_that_does_not_come_is_not_waited_for(monkeypatch):
 
 
 def test_a_response_that_is_not_read_is_not_kept(monkeypatch):
-    monkeypatch.setattr(connections, "READING_SECONDS", 0.2)
+    monkeypatch.setattr(running, "READING_SECONDS", 0.2)
 
     async def visit(server):
         _, _ = await opened(server.port, REQUEST.replace(b"GET /", b"GET /large"))
@@ -89,7 +89,7 @@ def test_a_response_that_is_not_read_is_not_kept(monkeypatch):
 
 
 def test_the_oldest_that_has_not_asked_makes_room(monkeypatch):
-    monkeypatch.setattr(connections, "MOST_CONNECTIONS", 3)
+    monkeypatch.setattr(running, "MOST_CONNECTIONS", 3)
 
     async def visit(server):
         first = [await opened(server.port, sent) for sent in (b"", b"GET / HT", POST)]

@@ -13,14 +13,13 @@ from starlette.exceptions import HTTPException
 
 import plefka as pf
 from plefka.cli import explore, main, serve
-from plefka.explorer import bodies, worker, worker_answers
+from plefka.explorer import bodies, worker_answers
 from plefka.explorer.catalogue import Catalogue
-from plefka.explorer.failures import FAILED, NO_MEMORY
-from plefka.explorer.json_encoding import encoded
+from plefka.explorer.outcomes import FAILED, NO_MEMORY, encoded
 from plefka.explorer.pool import Pool, WaitingQuestion
 from plefka.explorer.settings import Settings
 from plefka.explorer.worker_answers import Answers
-from plefka.explorer.worker_process import Ready
+from plefka.scale.worker_process import Assignment
 
 NETWORK = pf.example("espresso")
 CAUSES, FINDINGS = NETWORK.names[:7], NETWORK.names[7:]
@@ -81,7 +80,7 @@ def test_too_little_memory_is_said(monkeypatch, error):
 
 def test_an_answer_that_fails_does_not_end_the_worker(monkeypatch, capsys):
     monkeypatch.setattr(worker_answers.pf, "infer", lambda *arguments, **options: 1 / 0)
-    assert worker._answered(Answers(NETWORK), "infer", [question({})]) == [FAILED]
+    assert worker_answers._answered(Answers(NETWORK), "infer", [question({})]) == [FAILED]
     assert "ZeroDivisionError" in capsys.readouterr().err
 
 
@@ -196,7 +195,7 @@ def test_a_batch_stays_far_below_the_limit_of_time():
     """By what earlier questions took; questions with a check, and those of a batch that failed, are asked alone."""
 
     async def sizes():
-        pool = Pool(Ready(None, [], None), workers=1, waiting=500)
+        pool = Pool(Assignment(worker_answers.prepared, (None, [])), workers=1, waiting=500)
         found = []
         for pace in (None, 0.001, 1.0, 20.0):
             if pace is not None:

@@ -14,7 +14,6 @@ from plefka.cli.exit_codes import INTERRUPTED
 from plefka.explorer import running
 from plefka.explorer.pool import Pool
 from plefka.explorer.service import Service
-from plefka.explorer.worker_process import Process
 from plefka.runtime import extras
 
 COMMAND = ["explore", "example:espresso", "--no-open", "--port", "0", "--workers", "1"]
@@ -67,11 +66,11 @@ def served(monkeypatch) -> list[str]:
     async def main_loop(self) -> None:
         found.append("served")
 
-    async def never(self) -> None:
+    async def never(self, *work) -> None:
         await asyncio.Event().wait()
 
     monkeypatch.setattr(uvicorn.Server, "main_loop", main_loop)
-    monkeypatch.setattr(Process, "start", never)
+    monkeypatch.setattr(Pool, "_in_thread", never)  # no worker is ever ready
     monkeypatch.setattr(running, "_log", lambda settings: None)
     monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: None)
     return found

@@ -17,7 +17,7 @@ from plefka.errors import PlefkaError
 from plefka.paper import compute, tables_1_2
 from plefka.paper.experiment_settings import Study
 from plefka.paper.store import read_one
-from plefka.scale.workers.teams import Team
+from plefka.scale.teams import Team
 
 OLD = pf.BeliefNetwork.diagnosis(
     {"cause": ["flu"], "prior": [0.5]}, {"finding": ["fever"], "cause": ["flu"], "probability": [0.5]}

@@ -21,7 +21,7 @@ import pytest
 
 from plefka.errors import PlefkaError
 from plefka.runtime.whole_files import LOCK, TEMPORARY
-from plefka.scale.workers.teams import Here, Team
+from plefka.scale.teams import Here, Team
 from tests.faults.disk import FAULTS, Disk, Fault, Full, Interrupt, Kill, Killed, LostMount
 from tests.faults.scenarios import SCENARIOS, tree
 
@@ -79,7 +79,7 @@ def world(disk: Disk, team: Team, clock: Any = lambda: 0.0) -> Iterator[None]:
     """A disk, workers and clocks; clocks stand still, so that files do not depend on when they are written."""
     with ExitStack() as stack:
         stack.enter_context(mock.patch.multiple(time, strftime=lambda form: "today", **dict.fromkeys(TIMES, clock)))
-        for place in ("plefka.scale.rows.infer_rows", "plefka.scale.sweep"):
+        for place in ("plefka.scale.infer_rows", "plefka.scale.sweep"):
             stack.enter_context(mock.patch(f"{place}.team_of", return_value=nullcontext(team)))
         stack.enter_context(disk.watched())
         yield

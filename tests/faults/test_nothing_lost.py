@@ -178,7 +178,7 @@ def test_a_second_run_to_one_output_is_refused_at_its_start(tmp_path, name, monk
             infer(tmp_path / name)
         return pf.infer(*arguments, **options)
 
-    monkeypatch.setattr("plefka.scale.rows.row_questions.infer", while_it_runs)
+    monkeypatch.setattr("plefka.scale.row_questions.infer", while_it_runs)
     assert infer(tmp_path / name).rows == 8
     assert seen == [0, 1, 2, 3]  # the second run has not solved anything
     assert [path.name for path in tmp_path.iterdir()] == [name]

@@ -5,9 +5,8 @@ import time
 
 import pytest
 
-from plefka.scale.workers import automatic
-from plefka.scale.workers.mapping import mapped
-from plefka.scale.workers.teams import Here, Processes
+from plefka.scale import teams
+from plefka.scale.teams import AutomaticTeam, Here, Processes, mapped
 
 
 def busy(seconds: float, number: int) -> tuple[int, int]:
@@ -20,9 +19,9 @@ def busy(seconds: float, number: int) -> tuple[int, int]:
 
 @pytest.mark.parametrize(("patience", "cores", "grows"), [(0.05, 2, True), (99, 2, False), (0.05, 1, False)])
 def test_processes_begin_when_they_pay(monkeypatch, patience, cores, grows):
-    monkeypatch.setattr(automatic, "SECONDS_ALONE", patience)
+    monkeypatch.setattr(teams, "SECONDS_ALONE", patience)
     monkeypatch.setenv("PLEFKA_THREADS", str(cores))
-    team = automatic.AutomaticTeam(process_memory=1e6)
+    team = AutomaticTeam(process_memory=1e6)
     found = dict(mapped(team, busy, 0.03, ((k, (k,)) for k in range(6))))
     assert {key: number for key, (number, _) in found.items()} == {k: k for k in range(6)}
     assert (len({process for _, process in found.values()}) > 1) is grows
@@ -30,4 +29,4 @@ def test_processes_begin_when_they_pay(monkeypatch, patience, cores, grows):
 
 
 def test_there_are_no_more_processes_than_memory_for_them():
-    assert automatic.AutomaticTeam(process_memory=1e18)._most == 0
+    assert AutomaticTeam(process_memory=1e18)._most == 0

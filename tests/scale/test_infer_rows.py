@@ -10,8 +10,8 @@ import scipy.sparse as sp
 
 import plefka as pf
 from plefka.errors import InvalidEvidence, InvalidFile, InvalidInput
-from plefka.scale.rows import row_questions
-from plefka.scale.rows.relevant import Relevant
+from plefka.scale import row_questions
+from plefka.scale.row_questions import Relevant
 
 NET = pf.example("espresso")
 

@@ -9,9 +9,9 @@ import pytest
 
 import plefka as pf
 from plefka.errors import InvalidFile, InvalidInput, MissingExtra, PlefkaWarning
-from plefka.scale.rows import memory
-from plefka.scale.rows.evidence_block import HIDDEN, EvidenceBlock, resized
-from plefka.scale.workers import cluster, teams
+from plefka.scale import cluster, teams
+from plefka.scale.evidence_rows import HIDDEN, EvidenceBlock, resized
+from plefka.scale.infer_rows import as_bytes, block_size
 
 NET = pf.example("espresso")
 
@@ -76,7 +76,7 @@ def test_the_folder_is_a_dataset_with_a_manifest(frame, whole, tmp_path):
 def test_a_second_run_does_nothing(frame, tmp_path, monkeypatch):
     out = tmp_path / "posteriors"
     pf.infer_rows(NET, frame, out, "exact", id_columns="machine", block=16)
-    monkeypatch.setattr("plefka.scale.rows.row_questions.infer", lambda *_, **__: pytest.fail("it was computed again"))
+    monkeypatch.setattr("plefka.scale.row_questions.infer", lambda *_, **__: pytest.fail("it was computed again"))
     done = pf.infer_rows(NET, frame, out, "exact", id_columns="machine")  # with blocks as they were
     assert (done.rows, done.resumed) == (50, 50)
 
@@ -173,13 +173,13 @@ def test_what_cannot_travel_without_cloudpickle(monkeypatch):
 
 @pytest.mark.parametrize(("text", "size"), [("2GB", 2e9), ("1.5 GiB", 1.5 * 2**30), (3e9, 3e9), ("500mb", 5e8)])
 def test_memory(text, size):
-    assert memory.as_bytes(text) == size
+    assert as_bytes(text) == size
 
 
 @pytest.mark.parametrize("text", ["", "much", "2 G", -1, 0, True, "1e999"])
 def test_bad_memory(text):
     with pytest.raises(InvalidInput, match="memory must be a number of bytes, or a text such as '2GB'"):
-        memory.as_bytes(text)
+        as_bytes(text)
 
 
 def test_memory_decides_the_block():
@@ -187,12 +187,12 @@ def test_memory_decides_the_block():
         size = 100_000
 
     network: Any = Network()
-    sizes = [memory.block_size(network, None, each) for each in ("1GB", "2GB", "20GB")]
+    sizes = [block_size(network, None, each) for each in ("1GB", "2GB", "20GB")]
     assert sizes == sorted(set(sizes))
-    assert memory.block_size(network, 7, "1GB", 3) == 7
-    assert memory.block_size(network, None, None, 3) == 3
+    assert block_size(network, 7, "1GB", 3) == 7
+    assert block_size(network, None, None, 3) == 3
     with pytest.raises(InvalidInput, match=r"memory must be 0\.6 GB or more for each process and a network of 100,000"):
-        memory.block_size(network, None, "500MB")
+        block_size(network, None, "500MB")
 
 
 def test_blocks_of_another_size_have_the_same_rows():

@@ -15,10 +15,10 @@ from plefka.paper import compute
 from plefka.paper.experiment_settings import Trial
 from plefka.runtime.cores import num_cores
 from plefka.runtime.provenance import source
-from plefka.scale.rows.parts import AnswerParts
-from plefka.scale.rows.run import BlockAnswer, _kept
-from plefka.scale.workers import cluster
-from plefka.scale.workers.teams import Here, Processes, Team
+from plefka.scale import cluster
+from plefka.scale.answer_parts import AnswerParts, BlockAnswer
+from plefka.scale.teams import Here, Processes, Team
+from plefka.scale.worker_process import Assignment, WorkerEnded, WorkerProcess
 
 DRAW = functools.partial(pf.ensembles.layered, (2, 3), -1, 1)
 SEEN = {2: 1, 3: 0, 4: 1}
@@ -59,7 +59,7 @@ def test_a_cluster_without_workers():
 
 def test_a_part_that_is_damaged(tmp_path):
     with pytest.raises(InvalidFile, match=r"00000003.parquet: is damaged. Run the same again, which computes it anew"):
-        _kept(AnswerParts(tmp_path, {}), 3, BlockAnswer(None, None))
+        AnswerParts(tmp_path, {}).keep(3, BlockAnswer(None, None))
 
 
 @pytest.mark.parametrize("text", ["0", "two", "-1", "1.5"])
@@ -108,3 +108,22 @@ def test_times_are_measured_by_this_process():
     trial = Trial("methods", (), 1, 0)
     with pytest.warns(PlefkaWarning, match="methods measures times, so that this process computes it"):
         assert isinstance(compute._team(trial, Processes(2)), Here)
+
+
+def divided(number: int, by: int) -> Any:
+    """In a worker."""
+    return os._exit(3) if by < 0 else number // by
+
+
+def test_a_worker_says_what_went_wrong_and_that_it_has_ended():
+    worker = WorkerProcess(Assignment(functools.partial, (divided, 6)))
+    worker.start()
+    assert worker.ask(3) == 2
+    with pytest.raises(ZeroDivisionError) as found:
+        worker.ask(0)
+    assert "in divided" in str(found.value.__cause__)
+    assert worker.ask(2) == 3
+    with pytest.raises(WorkerEnded):
+        worker.ask(-1)
+    worker.process.join()
+    assert not worker.is_alive

@@ -87,7 +87,7 @@ def _compute(chosen: "list[Experiment]", folder: Path, quick: bool, scheduler: s
     if quick:
         os.environ.setdefault("XLA_FLAGS", COMPILE_FAST)
     from plefka.paper.compute import complete
-    from plefka.scale.workers.cluster import team_of
+    from plefka.scale.cluster import team_of
 
     keep_compiled()
     try:

@@ -14,7 +14,7 @@ from plefka.cli.exit_codes import INTERRUPTED
 from plefka.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from plefka.scale.rows.rows_done import RowsDone
+    from plefka.scale.rows_done import RowsDone
 
 Out = Annotated[
     Path | None,

@@ -8,7 +8,7 @@ from plefka.cli.options import check_single, split_at_commas
 from plefka.errors import InvalidEvidence
 from plefka.networks.evidence import Evidence, Likelihood, as_evidence
 from plefka.runtime.program_cache import keep_compiled
-from plefka.scale.rows.common_evidence import CommonEvidence
+from plefka.scale.evidence_rows import CommonEvidence
 from plefka.tables.table import evidence_of, read_table, table_units
 from plefka.tables.values import NO_STATE, meaning
 

@@ -11,7 +11,7 @@ from typing import Any
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from plefka.explorer.refusals import error_response
+from plefka.explorer.responses import error_response
 from plefka.explorer.settings import LOOPBACK, Settings
 
 access = logging.getLogger("plefka.access")

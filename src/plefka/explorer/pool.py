@@ -8,14 +8,14 @@ same method are answered in one batch, which takes a fraction of the time.
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from plefka.explorer.failures import CLOSING, ENDED, Failure, busy, too_long
-from plefka.explorer.worker_process import Process, Ready, WorkerEnded
+from plefka.explorer.outcomes import CLOSING, ENDED, Failure, busy, too_long
+from plefka.scale.worker_process import Assignment, WorkerEnded, WorkerProcess
 
 log = logging.getLogger("plefka.explorer")
 MOST_TOGETHER, FIRST_TOGETHER = 64, 8  # questions in one batch, and in the first one by a method
@@ -48,13 +48,13 @@ class WaitingQuestion:
 class Pool:
     """As many workers as asked for, and a queue in front of them."""
 
-    def __init__(self, ready: Ready, workers: int, waiting: int):
-        self.ready_with, self.workers, self.most_waiting = ready, workers, waiting
+    def __init__(self, assignment: Assignment, workers: int, waiting: int):
+        self.assignment, self.workers, self.most_waiting = assignment, workers, waiting
         self.waiting: deque[WaitingQuestion] = deque()
         self.running: set[WaitingQuestion] = set()
         self.something = asyncio.Event()
         self.threads = ThreadPoolExecutor(4 * workers, thread_name_prefix="pipe")
-        self.processes: list[Process | None] = [None] * workers
+        self.processes: list[WorkerProcess | None] = [None] * workers
         self.ready: set[int] = set()  # the numbers of lanes whose process can answer
         self.pace: dict[Any, float] = {}  # seconds of a question, by its key
         self.lanes: list[asyncio.Task[None]] = []
@@ -132,9 +132,9 @@ class Pool:
         failures = 0
         while not self.closing:
             failures += 1
-            process = self.processes[number] = Process(self.ready_with, self.threads)
+            process = self.processes[number] = WorkerProcess(self.assignment)
             try:
-                await process.start()
+                await self._in_thread(process.start)
                 self.ready.add(number)
                 failures = 0
                 await self._serve(process)
@@ -148,7 +148,7 @@ class Pool:
             if failures:  # it does not even start: there may be too little memory
                 await asyncio.sleep(min(2.0**failures, LONGEST_PAUSE))
 
-    async def _serve(self, process: Process) -> None:
+    async def _serve(self, process: WorkerProcess) -> None:
         """Answer questions until the process ends."""
         while process.is_alive and not self.closing:
             jobs = [job for job in await self._next() if not job.answer.done()]
@@ -162,12 +162,12 @@ class Pool:
                 finally:
                     self.running.difference_update(jobs)
 
-    async def _answer(self, process: Process, jobs: list[WaitingQuestion]) -> None:
+    async def _answer(self, process: WorkerProcess, jobs: list[WaitingQuestion]) -> None:
         start = asyncio.get_running_loop().time()
         try:
             async with asyncio.timeout(jobs[0].seconds) as limit:
                 with _abandoned(jobs, limit):
-                    found = await process.answer(jobs[0].kind, [job.asked for job in jobs])
+                    found = await self._in_thread(process.ask, jobs[0].kind, [job.asked for job in jobs])
         except TimeoutError:
             process.end()
             nobody = all(job.answer.done() for job in jobs)
@@ -181,6 +181,10 @@ class Pool:
             for job, answer in zip(jobs, found, strict=True):
                 if not job.answer.done():
                     job.answer.set_result(answer)
+
+    async def _in_thread(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Whatever waits for a process does so in a thread."""
+        return await asyncio.get_running_loop().run_in_executor(self.threads, function, *arguments)
 
     def _failed(self, jobs: list[WaitingQuestion], failure: Failure) -> None:
         """One question has failed; of several, each is asked again by itself, as one of them is to blame."""

@@ -1,19 +1,141 @@
-"""What all handlers need: the service, and JSON."""
+"""What is sent back over HTTP: refusals and files of the page.
 
+A refusal has a status, a word for programs, and a sentence for people. The files come from the package, by a list that
+is made once: no path of a request is opened.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import PurePosixPath
 from typing import Any
 
+import fastapi
 from fastapi import Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
 
-from plefka.explorer.json_encoding import encoded
-from plefka.explorer.service import Service
+from plefka.explorer.outcomes import Failure, encoded
 
+SENTENCES = {
+    404: ("not_found", "there is nothing at this address. The description of all addresses is at /api/openapi.json."),
+    405: ("method_not_allowed", "this address does not take this method. /api/openapi.json says which it takes."),
+}
+RETRY = {"Retry-After": "5"}
 JSON = "application/json"
 
 
-def service_of(request: Request) -> Service:
-    return request.app.state.service
+def refuse(status: int, code: str, message: str, headers: Mapping[str, str] | None = None) -> HTTPException:
+    """To be raised in any handler."""
+    return fastapi.HTTPException(status, {"code": code, "message": message}, dict(headers or {}))
 
 
-def json_response(content: Any) -> Response:
-    """Of plain numbers and words, or of JSON that a worker has written."""
-    return Response(content if isinstance(content, bytes) else encoded(content), media_type=JSON)
+def refused(failure: Failure) -> HTTPException:
+    return refuse(*failure, headers=RETRY if failure.status == 503 else None)
+
+
+def error_response(status: int, code: str, message: str, headers: Mapping[str, str] | None = None) -> Response:
+    body = encoded({"error": {"code": code, "message": _sentence(message)}})
+    return Response(body, status, dict(headers or {}), JSON)
+
+
+def _sentence(text: str) -> str:
+    """It begins with a capital letter and ends with a full stop."""
+    ended = text if text.endswith((".", "?", "!")) else f"{text}."
+    return ended[:1].upper() + ended[1:]
+
+
+async def on_refusal(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    detail: Any = error.detail
+    if not isinstance(detail, dict):
+        code, message = SENTENCES.get(error.status_code, ("refused", str(detail)))
+        detail = {"code": code, "message": message}
+    return error_response(error.status_code, detail["code"], detail["message"], error.headers)
+
+
+async def on_invalid(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    return error_response(422, "invalid_request", _in_words(error.errors()))
+
+
+async def on_crash(request: Request, error: Exception) -> Response:
+    return error_response(500, "internal_error", "the service failed on this request. Its log says more.")
+
+
+def _in_words(problems: Iterable[Mapping[str, Any]]) -> str:
+    """The first problem, by the name of its field."""
+    first, *_ = problems
+    place = [str(part)[:100] for part in first["loc"][1:]]
+    field, unit = ".".join(place), _unit(place)
+    if unit is not None:
+        return (
+            f"the state of {unit!r} must be 0, 1, a word for one of its states, null (hidden), or soft evidence as in "
+            '{"on": 0.9, "off": 0.2}, with numbers of 0 or more'
+        )
+    if first["type"] == "extra_forbidden":
+        return f"there is no field {field!r} here. /api/openapi.json lists all fields."
+    if first["type"] == "missing":
+        return f"{field or 'a body with a JSON object'} is needed and was not given."
+    if first["type"] == "model_attributes_type":
+        return "a body must be a JSON object with the fields that /api/openapi.json lists; got something else."
+    return f"{field or 'the request'} is not valid: {first['msg'][:1].lower()}{first['msg'][1:]}."
+
+
+def _unit(place: list[str]) -> str | None:
+    """The unit whose state is not valid, if it is that."""
+    if place[:1] == ["evidence"] and len(place) > 1:
+        return place[1]
+    return place[2] if place[:1] == ["rows"] and len(place) > 2 else None
+
+
+INDEX = "index.html"
+TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".mjs": "text/javascript; charset=utf-8",
+    ".json": "application/json",
+    ".svg": "image/svg+xml",
+    ".png": "image/png",
+    ".ico": "image/x-icon",
+    ".woff2": "font/woff2",
+    ".txt": "text/plain; charset=utf-8",
+    ".md": "text/plain; charset=utf-8",
+}
+
+
+class Pages:
+    """Every file of the page, by its address below /static."""
+
+    def __init__(self):
+        self.files = dict(_listed(files("plefka.explorer").joinpath("page"), ""))
+
+    def response(self, name: str, request: Request) -> Response:
+        """The file of that name; names that are not in the list are not looked for."""
+        entry = self.files.get(name)
+        if entry is None:
+            raise refuse(404, "not_found", "there is no such file. The page is at /.")
+        content = entry.read_bytes()
+        kind = TYPES.get(PurePosixPath(name).suffix, "application/octet-stream")
+        return tagged(content, request, {"Content-Type": kind})
+
+
+def tagged(content: bytes, request: Request, headers: dict[str, str]) -> Response:
+    """With an ETag, by which a browser asks whether its copy is still the same."""
+    tag = f'"{hashlib.sha256(content).hexdigest()[:24]}"'
+    headers = {**headers, "ETag": tag, "Cache-Control": "no-cache"}
+    if tag in request.headers.get("if-none-match", ""):
+        return Response(None, 304, headers)
+    return Response(content, 200, headers)
+
+
+def _listed(folder: Traversable, before: str) -> Iterator[tuple[str, Traversable]]:
+    if not folder.is_dir():
+        return
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            yield from _listed(entry, f"{before}{entry.name}/")
+        else:
+            yield f"{before}{entry.name}", entry

@@ -1,25 +1,227 @@
 """The application: the addresses of the service under /api/v1, the page, and who may ask."""
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi import APIRouter, FastAPI, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 
 import plefka as pf
-from plefka.explorer import network_routes, question_routes
-from plefka.explorer.answer_schemas import Refusal
+from plefka.explorer import schemas
+from plefka.explorer.bodies import CheckedRoute
 from plefka.explorer.guards import Doorkeeper, TokenGuard
-from plefka.explorer.page_files import INDEX
-from plefka.explorer.refusals import on_crash, on_invalid, on_refusal
-from plefka.explorer.responses import service_of
+from plefka.explorer.outcomes import Failure, encoded
+from plefka.explorer.responses import INDEX, JSON, on_crash, on_invalid, on_refusal, refuse, refused, tagged
 from plefka.explorer.service import Service
-from plefka.explorer.settings import Settings
+from plefka.methods.posterior import ACCURACIES
 
+MOST_GUESSED = 10_000  # units among which the nearest name is looked for; it would take a second among 100,000
+Named = Annotated[str, Query(max_length=schemas.LONGEST_NAME, description="The name of a unit.")]
+GONE = 499  # the client has left; for the log only
+RANKED_BY_DEFAULT = 10  # causes of each method that are compared
+about, questions = APIRouter(), APIRouter(route_class=CheckedRoute)
 pages = APIRouter(include_in_schema=False)
+
+
+def service_of(request: Request) -> Service:
+    return request.app.state.service
+
+
+def json_response(content: Any) -> Response:
+    """Of plain numbers and words, or of JSON that a worker has written."""
+    return Response(content if isinstance(content, bytes) else encoded(content), media_type=JSON)
+
+
+# ---- about the network, without computing ----------------------------------------------------------------------------
+
+
+@about.get("/health", response_model=schemas.HealthAnswer)
+async def health(request: Request) -> Response:
+    """Whether the service runs, and whether all workers have loaded the network. Needs no token."""
+    return json_response({"status": "ok", "ready": service_of(request).pool.is_ready, "version": pf.__version__})
+
+
+@about.get("/network", response_model=schemas.NetworkAnswer)
+async def network(request: Request) -> Response:
+    """What the network consists of, which methods can serve it, and the limits of a question."""
+    return json_response(service_of(request).network())
+
+
+@about.get("/units", response_model=schemas.UnitsAnswer)
+async def units(
+    request: Request,
+    search: Annotated[str, Query(max_length=200)] = "",
+    role: Literal["all", "cause", "finding"] = "all",
+    offset: Annotated[int, Query(ge=0)] = 0,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+) -> Response:
+    """Units whose names contain every word of the search; those that begin with it come first."""
+    catalogue = service_of(request).catalogue
+    found = catalogue.found(search, role)
+    page = [catalogue.unit(unit) for unit in found[offset : offset + limit]]
+    return json_response({"total": len(found), "offset": offset, "units": page})
+
+
+@about.get("/units/names", response_model=schemas.NamesAnswer)
+async def names(request: Request) -> Response:
+    """All names in the order of the units, and a letter for each: c for a cause, f for a finding."""
+    service, headers = service_of(request), {"Content-Type": JSON, "Vary": "Accept-Encoding"}
+    if "gzip" in request.headers.get("accept-encoding", ""):
+        return tagged(service.packed_names, request, {**headers, "Content-Encoding": "gzip"})
+    return tagged(service.names, request, headers)
+
+
+@about.get("/unit", response_model=schemas.OneUnitAnswer)
+async def unit(request: Request, name: Named) -> Response:
+    """One unit with its first 200 parents and children, and its prior, if that has been computed."""
+    service = service_of(request)
+    place = await _place(service, name)
+    prior = service.priors[place] if service.priors else None
+    return json_response({**service.catalogue.unit_with_neighbours(place), "prior": prior})
+
+
+@about.get("/neighbourhood", response_model=schemas.NeighbourhoodAnswer)
+async def neighbourhood(
+    request: Request,
+    name: Named,
+    hops: Annotated[int, Query(ge=0, le=6)] = 1,
+    limit: Annotated[int, Query(ge=1, le=500)] = 60,
+) -> Response:
+    """The units near one, nearest and strongest first, and the edges between them."""
+    service = service_of(request)
+    return json_response(service.catalogue.around(await _place(service, name), hops, limit))
+
+
+@about.get("/examples", response_model=schemas.ExamplesAnswer)
+async def examples(request: Request) -> Response:
+    """Cases to start from."""
+    return json_response({"cases": service_of(request).cases})
+
+
+async def _place(service: Service, name: str) -> int:
+    places = service.catalogue.places
+    if name in places:
+        return places[name]
+    few = len(places) <= MOST_GUESSED
+    guess = await asyncio.to_thread(pf.errors.nearest, name, service.catalogue.names) if few else ""
+    raise refuse(404, "unknown_unit", f"there is no unit {name!r} in this network.{guess}")
+
+
+# ---- questions -------------------------------------------------------------------------------------------------------
+
+
+@questions.post("/infer", response_model=schemas.InferAnswer)
+async def infer(request: Request, asked: schemas.Infer) -> Response:
+    """ln P(evidence) and the most probable units. Impossible evidence is an answer, too: see contradiction."""
+    return await _answered(request, "infer", asked.model_dump())
+
+
+@questions.post("/rows", response_model=schemas.RowsAnswer)
+async def rows(request: Request, asked: schemas.Rows) -> Response:
+    """ln P(evidence) and the most probable units of each of several rows of evidence."""
+    _check_rows(request, len(asked.rows), "rows")
+    return await _answered(request, "rows", asked.model_dump())
+
+
+@questions.post("/explain", response_model=schemas.ExplainAnswer)
+async def explain(request: Request, asked: schemas.Explain) -> Response:
+    """How much each observation moved the log-odds of a hidden unit, and what would move them most."""
+    return await _answered(request, "explain", asked.model_dump())
+
+
+@questions.post("/ask", response_model=schemas.AskAnswer)
+async def ask(request: Request, asked: schemas.Ask) -> Response:
+    """Which hidden unit to look at next, by expected information about the targets."""
+    return await _answered(request, "ask", asked.model_dump())
+
+
+@questions.post("/sample", response_model=schemas.SampleAnswer)
+async def sample(request: Request, asked: schemas.Sample) -> Response:
+    """States drawn from the network."""
+    _check_rows(request, asked.count, "count")
+    return await _answered(request, "sample", asked.model_dump())
+
+
+@questions.post("/compare", response_model=schemas.CompareAnswer)
+async def compare(request: Request, asked: schemas.Compare) -> Response:
+    """Methods side by side. One that does not apply or takes too long says so in its status."""
+    service = service_of(request)
+    methods = list(dict.fromkeys(asked.methods or service.compared))
+    evidence = asked.model_dump()["evidence"]
+    each = [{"evidence": evidence, "method": method, "top": RANKED_BY_DEFAULT} for method in methods]
+    found = await asyncio.gather(*(_ask(request, "compare", one) for one in each))
+    return json_response({"methods": _compared(service, methods, found)})
+
+
+def _compared(service: Service, methods: list[str], found: list[Any]) -> list[dict[str, Any]]:
+    """All with the means of the same units: those that are most probable by any method."""
+    for failure in found:
+        if isinstance(failure, Failure) and failure.code not in ("method_does_not_apply", "too_long"):
+            raise refused(failure)
+    shown = dict.fromkeys(name for one in found if not isinstance(one, Failure) for name in one["top"])
+    places = {name: service.catalogue.places[name] for name in shown}
+    nothing = dict.fromkeys(("log_likelihood", "kind", "seconds"))
+    return [
+        {
+            "method": method,
+            **nothing,
+            "status": WORDS[one.code],
+            "status_text": one.message,
+            "means": {},
+            "accuracy": {},
+        }
+        if isinstance(one, Failure)
+        else {
+            **{key: value for key, value in one.items() if key != "top"},
+            "means": {name: float(one["means"][place]) for name, place in places.items()},
+            "accuracy": {name: str(ACCURACIES[one["accuracy"][place]]) for name, place in places.items()},
+        }
+        for method, one in zip(methods, found, strict=True)
+    ]
+
+
+WORDS = {"method_does_not_apply": "does_not_apply", "too_long": "too_long"}
+
+
+def _check_rows(request: Request, count: int, field: str) -> None:
+    most = service_of(request).settings.limits.rows
+    if count > most:
+        raise refuse(413, "too_many_rows", f"{field} may be {most:,} at most; got {count:,}. Ask several times.")
+
+
+async def _answered(request: Request, kind: str, asked: Mapping[str, Any]) -> Response:
+    found = await _ask(request, kind, asked)
+    if isinstance(found, Failure):
+        raise refused(found)
+    return json_response(found)
+
+
+async def _ask(request: Request, kind: str, asked: Mapping[str, Any]) -> Any:
+    """The answer; a question whose client has left is dropped."""
+    answering = asyncio.ensure_future(service_of(request).ask(kind, asked))
+    leaving = asyncio.ensure_future(_has_left(request))
+    try:
+        await asyncio.wait({answering, leaving}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        leaving.cancel()
+        if not answering.done():
+            answering.cancel()
+    if not answering.done():
+        raise refuse(GONE, "client_left", "the connection was closed before the answer was there.")
+    return answering.result()
+
+
+async def _has_left(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+# ---- the page, and all together --------------------------------------------------------------------------------------
 
 
 @pages.get("/")
@@ -41,27 +243,25 @@ def application(service: Service) -> FastAPI:
         yield
         await service.stop()
 
-    app = FastAPI(
-        title="plefka", version=pf.__version__, description="Questions about one network of binary units.",
-        openapi_url="/api/openapi.json", docs_url=None, redoc_url=None, redirect_slashes=False, lifespan=lifespan,
-        middleware=_middleware(service.settings),
-        exception_handlers={HTTPException: on_refusal, RequestValidationError: on_invalid, Exception: on_crash},
-        responses={code: {"model": Refusal} for code in ("4XX", "503")},
-    )  # fmt: skip
-    app.state.service = service
-    for router in (network_routes.router, question_routes.router):
-        app.include_router(router, prefix="/api/v1")
-    app.include_router(pages)
-    return app
-
-
-def _middleware(settings: Settings) -> list[Middleware]:
-    others = Middleware(
+    settings = service.settings
+    other_sites = Middleware(
         CORSMiddleware, allow_origins=settings.origins, allow_methods=["GET", "POST"],
         allow_headers=["Authorization", "Content-Type"],
     )  # fmt: skip
-    return [
+    guards = [
         Middleware(Doorkeeper, settings=settings),
-        *([others] if settings.origins else []),
+        *([other_sites] if settings.origins else []),
         Middleware(TokenGuard, token=settings.token),
     ]
+    app = FastAPI(
+        title="plefka", version=pf.__version__, description="Questions about one network of binary units.",
+        openapi_url="/api/openapi.json", docs_url=None, redoc_url=None, redirect_slashes=False, lifespan=lifespan,
+        middleware=guards,
+        exception_handlers={HTTPException: on_refusal, RequestValidationError: on_invalid, Exception: on_crash},
+        responses={code: {"model": schemas.Refusal} for code in ("4XX", "503")},
+    )  # fmt: skip
+    app.state.service = service
+    for router in (about, questions):
+        app.include_router(router, prefix="/api/v1")
+    app.include_router(pages)
+    return app

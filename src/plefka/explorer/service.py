@@ -12,15 +12,15 @@ import numpy as np
 
 import plefka as pf
 from plefka.errors import InvalidFile, MethodDoesNotApply
+from plefka.explorer.bodies import HeldBodies
 from plefka.explorer.catalogue import Catalogue
-from plefka.explorer.failures import Failure
-from plefka.explorer.held_bodies import HeldBodies
-from plefka.explorer.json_encoding import encoded
-from plefka.explorer.page_files import Pages
+from plefka.explorer.outcomes import Failure, encoded
 from plefka.explorer.pool import Pool
+from plefka.explorer.responses import Pages
 from plefka.explorer.settings import Settings
-from plefka.explorer.worker_process import Ready
+from plefka.explorer.worker_answers import prepared
 from plefka.networks.examples import Example, read_example
+from plefka.scale.worker_process import Assignment
 
 EXAMPLE = "example:"
 COMPARED = ("exact", "findings", "bethe", "G2", "G12")  # unless others are asked for
@@ -52,8 +52,8 @@ class Service:
         self.packed_names = gzip.compress(self.names, 6, mtime=0)
         self.priors: list[float] = []
         memory = settings.limits.memory_bytes or _share_of_memory(settings.workers)
-        ready = Ready(network, _warm(self.catalogue, self.cases) if settings.warm else [], memory)
-        self.pool = Pool(ready, settings.workers, settings.limits.waiting)
+        warm = _warm(self.catalogue, self.cases) if settings.warm else []
+        self.pool = Pool(Assignment(prepared, (network, warm), memory), settings.workers, settings.limits.waiting)
 
     async def start(self) -> None:
         self.pool.start()

@@ -1,16 +1,19 @@
 """From a question to its answer in plain words and numbers, by the public interface. This runs in the workers."""
 
+import sys
 import time
+import traceback
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 import plefka as pf
 from plefka.errors import InvalidEvidence, InvalidInput, InvalidMethod, MethodDoesNotApply
-from plefka.explorer.failures import NO_MEMORY, Failure
+from plefka.explorer.outcomes import FAILED, NO_MEMORY, Failure, encoded
 from plefka.methods.posterior import ACCURACIES
 
 MOST_TARGETS = 50  # names in an answer
@@ -24,6 +27,10 @@ CODES = {
     InvalidEvidence: "invalid_evidence",
     InvalidInput: "invalid_input",
 }
+
+
+class UnknownUnit(InvalidInput):
+    """A name that no unit of the network has."""
 
 
 class Answers:
@@ -202,10 +209,6 @@ class Answers:
         return list(self.priors.values())
 
 
-class UnknownUnit(InvalidInput):
-    """A name that no unit of the network has."""
-
-
 QUESTION_KINDS: "dict[str, Callable[[Answers, QuestionFields], Any]]" = {
     "infer": Answers.infer,
     "rows": Answers.rows,
@@ -225,3 +228,28 @@ def kind_of(solution: pf.Solution) -> str:
 def _check(check: Any) -> dict[str, Any]:
     names = ("log_likelihood", "standard_error", "pareto_k", "effective_samples", "num_samples", "trusted", "verdict")
     return {name: getattr(check, name) for name in names}
+
+
+WARM_SECONDS = 30.0  # after which no further question is asked in advance
+RAW = ("compare", "priors")  # answers that the service goes on to work with
+
+
+def prepared(network: pf.BeliefNetwork, warm: list[tuple[str, QuestionFields]]) -> Callable[..., list[Any]]:
+    """What a worker answers questions with, after typical ones: nothing is compiled while somebody waits."""
+    warnings.simplefilter("ignore")
+    pf.keep_compiled()
+    answered = partial(_answered, Answers(network))
+    start = time.perf_counter()
+    for kind, asked in warm:
+        if time.perf_counter() - start < WARM_SECONDS:
+            answered(kind, [asked])
+    return answered
+
+
+def _answered(answers: Answers, kind: str, asked: list[QuestionFields]) -> list[Any]:
+    try:
+        found = answers.answer(kind, asked)
+    except Exception:
+        traceback.print_exc(file=sys.stderr)
+        return [FAILED] * len(asked)
+    return found if kind in RAW else [each if isinstance(each, Failure) else encoded(each) for each in found]

@@ -37,8 +37,7 @@ from plefka.paper.random_networks import draw, observe
 from plefka.paper.store import Store
 from plefka.progress import progress
 from plefka.runtime.whole_files import LOCK, only_run, write_errors_in_words
-from plefka.scale.workers.mapping import mapped
-from plefka.scale.workers.teams import Here, Team
+from plefka.scale.teams import Here, Team, mapped
 
 Advance = Callable[[], Any]
 

@@ -22,11 +22,10 @@ from plefka.networks.belief import BeliefNetwork
 from plefka.runtime import extras
 from plefka.runtime.seeds import as_seed
 from plefka.runtime.version import __version__
-from plefka.scale.rows.parts import LOG_LIKELIHOOD, STATUS, AnswerParts, encoded
-from plefka.scale.rows.rows_done import BlockDone, RowsDone
-from plefka.scale.rows.run import BlockAnswer, BlockWork, run
-from plefka.scale.workers.cluster import team_of
-from plefka.scale.workers.mapping import ReadyResult
+from plefka.scale.answer_parts import LOG_LIKELIHOOD, STATUS, AnswerParts, BlockAnswer, BlockWork, encoded
+from plefka.scale.cluster import team_of
+from plefka.scale.rows_done import BlockDone, RowsDone
+from plefka.scale.teams import ReadyResult
 
 NETWORKS_PER_PIECE = 1000  # networks
 
@@ -99,12 +98,8 @@ def sweep(
     }  # fmt: skip
     swept = Swept(draw, chosen, evidence, count, block, seed, json.dumps(settings, sort_keys=True))
     with AnswerParts.begin(out, settings, force=force) as parts, team_of(client, workers) as team:
-        blocks, resumed = run(
-            team, BlockWork(solved, swept, "networks", -(-count // block)), parts, _pieces(swept, parts)
-        )
-        parts.finish(blocks)
-    done = RowsDone(out, ", ".join(settings["methods"]), resumed=resumed)
-    done.add(blocks[number] for number in sorted(blocks))
+        job = BlockWork(solved, swept, "networks", -(-count // block))
+        done = parts.run(team, job, _pieces(swept, parts), ", ".join(settings["methods"]))
     done.seconds = time.perf_counter() - start
     return done
 

@@ -1,28 +1,32 @@
 """Posteriors of any number of rows, block by block, from files to a file or to a dataset of files."""
 
 import json
+import re
 import time
+from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from plefka.errors import InvalidInput
+import numpy as np
+
+from plefka.errors import InvalidEvidence, InvalidInput
 from plefka.inference.infer import DEFAULT_METHOD
 from plefka.inference.library import parse_method
 from plefka.inference.ranking import Units
 from plefka.methods.method import Method
 from plefka.networks.belief import BeliefNetwork
-from plefka.scale.rows.answering import SharedQuestion, answer, pieces
-from plefka.scale.rows.common_evidence import CommonEvidence
-from plefka.scale.rows.memory import DEFAULT, as_bytes, block_size
-from plefka.scale.rows.parts import AnswerParts
-from plefka.scale.rows.row_files import files_of
-from plefka.scale.rows.row_questions import RowQuestion
-from plefka.scale.rows.rows_done import RowsDone
-from plefka.scale.rows.run import BlockWork, run
-from plefka.scale.rows.sources import open_source
-from plefka.scale.workers.cluster import DaskCluster, team_of
+from plefka.runtime import extras
+from plefka.scale.answer_parts import LOG_LIKELIHOOD, STATUS, AnswerParts, BlockAnswer, BlockWork, encoded
+from plefka.scale.cluster import DaskCluster, team_of
+from plefka.scale.evidence_rows import CommonEvidence, EvidenceBlock, joined
+from plefka.scale.row_files import Reader, files_of
+from plefka.scale.row_questions import RowQuestion
+from plefka.scale.row_sources import RowSource, open_source
+from plefka.scale.rows_done import BlockDone, RowsDone
+from plefka.scale.teams import ReadyResult
 from plefka.tables.roles import IdColumns
+from plefka.tables.table import value_errors_as
 
 
 def infer_rows(
@@ -93,12 +97,7 @@ def infer_rows(
         num_pieces = len(rows.counts) if rows.counts else None if rows.about is None else -(-rows.about // size)
         job = BlockWork(answer, SharedQuestion(asked, text, size, rows.reader), "rows", num_pieces)
         with AnswerParts.begin(out, settings, force=force) as parts:
-            blocks, resumed = run(team, job, parts, pieces(rows, parts, text))
-            if not blocks:
-                raise InvalidInput("there must be at least one row of evidence; got none.")
-            parts.finish(blocks)
-    done = RowsDone(out, str(method), resumed=resumed)
-    done.add(blocks[number] for number in sorted(blocks))
+            done = parts.run(team, job, pieces(rows, parts, text), str(method))
     done.seconds = time.perf_counter() - start
     return done
 
@@ -112,3 +111,85 @@ def _check_not_read(source: Any, out: Path) -> None:
         if target in (path.resolve(), *path.resolve().parents):
             what = "is the file of rows, which is not overwritten" if path.samefile(out) else "holds rows that are read"
             raise InvalidInput(f"{out}: {what}. Name another file.")
+
+
+class SharedQuestion(NamedTuple):
+    """What all pieces share."""
+
+    asked: RowQuestion
+    settings: str  # all that answers depend on besides the rows
+    size: int  # rows that are solved at once
+    reader: Reader | None  # where pieces are DataFrames
+
+
+def answer(question: SharedQuestion, first: int, known: str | None, rows: Any) -> BlockAnswer:
+    """The part of a piece, unless the one that is there has the digest `known` of these very rows."""
+    with value_errors_as(InvalidEvidence):
+        block = rows if isinstance(rows, EvidenceBlock) else _whole(question, rows)
+    digest = block.digest(question.settings)
+    if digest == known:
+        return BlockAnswer(None, None)
+    pieces = [
+        question.asked.answered(block.part(slice(at, at + question.size)), first + at)
+        for at in range(0, block.num_rows, question.size)
+    ]
+    table = extras.pyarrow().concat_tables(pieces, promote_options="permissive")
+    done = BlockDone.of(table[STATUS].to_numpy(zero_copy_only=False), table[LOG_LIKELIHOOD].to_numpy())
+    return BlockAnswer(encoded(table, digest), done)
+
+
+def _whole(question: SharedQuestion, frame: Any) -> EvidenceBlock:
+    assert question.reader is not None
+    return joined(list(question.reader.blocks(frame, question.size)))
+
+
+def pieces(source: RowSource, parts: AnswerParts, settings: str) -> Iterator[tuple[int, tuple | ReadyResult]]:
+    """Numbered pieces with their first rows; those whose parts are there are ready, unless only a worker can tell."""
+    first, counts = 0, iter(source.counts or ())
+    for number, rows in enumerate(source.pieces):
+        known = parts.digest(number)
+        is_block = isinstance(rows, EvidenceBlock)
+        done = parts.done(number) if known and is_block and known == rows.digest(settings) else None
+        yield number, ReadyResult(BlockAnswer(None, done)) if done else (first, known if not is_block else None, rows)
+        first += rows.num_rows if is_block else next(counts)
+
+
+UNITS = {"": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12, "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40}
+DEFAULT = 2e9
+PROCESS = 6e8  # bytes of a process with JAX and its programs
+PER_NUMBER = 100  # bytes for each unit of a row: the states that are read, the means, and what becomes of them
+MOST_ROWS, FEWEST_ROWS = 8192, 64
+
+
+def as_bytes(memory: str | float) -> float:
+    """From 2e9, "2GB" or "1.5 GiB"."""
+    found = re.fullmatch(r"\s*([0-9.]+(?:e[0-9]+)?)\s*([kmgt]?i?b)?\s*", str(memory).lower())
+    try:
+        number = float(found[1]) * UNITS[found[2] or ""] if found else 0.0
+    except (ValueError, KeyError):
+        number = 0.0
+    if isinstance(memory, bool) or not 0 < number < float("inf"):
+        raise InvalidInput(f"memory must be a number of bytes, or a text such as '2GB' or '500 MiB'; got {memory!r}.")
+    return number
+
+
+def block_size(network: BeliefNetwork, block: int | None, memory: str | float | None, before: int | None = None) -> int:
+    """Rows of a block: as given, or those of the run that began this output, or as many as a process has room for.
+
+    It does not depend on how many processes there are, as the last bits of an answer may depend on it.
+    """
+    if block is not None:
+        if not isinstance(block, int) or isinstance(block, bool) or block < 1:
+            raise InvalidInput(f"block must be a whole number of rows from 1 on; got {block!r}.")
+        return block
+    room = as_bytes(DEFAULT if memory is None else memory) - PROCESS
+    rows = int(room / (PER_NUMBER * network.size))
+    if memory is not None and rows < 1:
+        least = (PROCESS + PER_NUMBER * network.size) / 1e9
+        raise InvalidInput(
+            f"memory must be {least:.1f} GB or more for each process and a network of {network.size:,} units; "
+            f"got {memory}."
+        )
+    if isinstance(before, int) and before >= 1:
+        return before
+    return int(np.clip(rows, 1 if memory is not None else FEWEST_ROWS, MOST_ROWS))

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 from plefka.errors import InvalidInput, PlefkaWarning, WorkersLost
 from plefka.runtime import extras
 from plefka.runtime.provenance import source
-from plefka.scale.workers.automatic import AutomaticTeam
-from plefka.scale.workers.teams import Here, Processes, Team, Work
+from plefka.scale.teams import AutomaticTeam, Here, Processes, Team, Work
 
 AUTO, PROCESS_MEMORY = "auto", 2e9
 COUNT_EVERY = 2.0  # seconds

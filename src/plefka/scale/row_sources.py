@@ -3,23 +3,20 @@
 from collections.abc import Iterable, Iterator, Mapping, Sized
 from itertools import chain, islice
 from os import PathLike
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from plefka.errors import InvalidEvidence, InvalidInput
+from plefka.networks.belief import BeliefNetwork
 from plefka.networks.evidence import as_rows
-from plefka.scale.rows.evidence_block import EvidenceBlock
-from plefka.scale.rows.reader import Reader
-from plefka.scale.rows.row_files import JSON_LINES, about, files_of, mappings_in, naming_blocks, tables_in
+from plefka.scale.evidence_rows import EvidenceBlock
+from plefka.scale.row_files import JSON_LINES, Reader, about, files_of, mappings_in, naming_blocks, tables_in
 from plefka.tables.columns import is_frame, of_frame, of_mappings
 from plefka.tables.roles import IdColumns, Roles, id_note, reason_for_id
 from plefka.tables.table import SAMPLE, value_errors_as
 from plefka.tables.table_files import READERS, for_suffix, suffix_of
 from plefka.tables.values import NO_STATE, advice_on_value, meaning, state_words_text
-
-if TYPE_CHECKING:
-    from plefka.networks.belief import BeliefNetwork
 
 
 class RowSource(NamedTuple):
@@ -37,7 +34,7 @@ class RowSource(NamedTuple):
 
 
 def open_source(
-    network: "BeliefNetwork", source: Any, size: int, id_columns: IdColumns = None, client: Any = None
+    network: BeliefNetwork, source: Any, size: int, id_columns: IdColumns = None, client: Any = None
 ) -> RowSource:
     """Rows in blocks of `size`: of files, a DataFrame, an array, or dictionaries {unit: 0 or 1}."""
     if isinstance(source, str | PathLike):
@@ -64,7 +61,7 @@ def open_source(
 # ---- tables ----------------------------------------------------------------------------------------------------------
 
 
-def _of_files(network: "BeliefNetwork", source: str | PathLike[str], size: int, id_columns: IdColumns) -> RowSource:
+def _of_files(network: BeliefNetwork, source: str | PathLike[str], size: int, id_columns: IdColumns) -> RowSource:
     paths = files_of(source)
     for_suffix(paths[0], READERS)
     count = about(paths)
@@ -80,7 +77,7 @@ def _saying_blocks(blocks: Iterator[EvidenceBlock]) -> Iterator[EvidenceBlock]:
         yield from blocks
 
 
-def _of_array(network: "BeliefNetwork", rows: np.ndarray, size: int) -> Iterator[EvidenceBlock]:
+def _of_array(network: BeliefNetwork, rows: np.ndarray, size: int) -> Iterator[EvidenceBlock]:
     for first in range(0, len(rows), size):
         some = as_rows(network, rows[first : first + size])[0]
         units = np.flatnonzero(~np.isnan(some).all(axis=0))  # only those that are observed in some row
@@ -92,7 +89,7 @@ def _is_dask(source: Any) -> bool:
     return hasattr(source, "to_delayed") and hasattr(source, "npartitions")
 
 
-def _of_dask(network: "BeliefNetwork", source: Any, id_columns: IdColumns, client: Any) -> RowSource:
+def _of_dask(network: BeliefNetwork, source: Any, id_columns: IdColumns, client: Any) -> RowSource:
     """Each partition is a piece, computed here one after another, or left to the workers of a client."""
     counts = _computed(source.map_partitions(len), client).tolist()
     with value_errors_as(InvalidEvidence):
@@ -112,7 +109,7 @@ def _computed(values: Any, client: Any) -> Any:
 
 
 def _of_mappings(
-    network: "BeliefNetwork", rows: Iterable[Any], size: int, id_columns: IdColumns, where: str = ""
+    network: BeliefNetwork, rows: Iterable[Any], size: int, id_columns: IdColumns, where: str = ""
 ) -> RowSource:
     """Columns that name the rows are recognised in the first of them."""
     about = len(rows) if isinstance(rows, Sized) else None
@@ -143,7 +140,7 @@ def _recognised(head: list[Mapping], places: dict[Any, int], given: list[str], w
 
 
 def _mapping_blocks(
-    network: "BeliefNetwork", rows: Iterable[Any], size: int, ids: tuple[list[str], list[str]], places: dict[Any, int]
+    network: BeliefNetwork, rows: Iterable[Any], size: int, ids: tuple[list[str], list[str]], places: dict[Any, int]
 ) -> Iterator[EvidenceBlock]:
     """The units that some row of a block observes; names are listed once, as there may be many of them."""
     rows, first, (given, found) = iter(rows), 0, ids
@@ -167,7 +164,7 @@ def _id_of(row: Mapping[Any, Any], number: int, id_column: str) -> Any:
 
 
 def _states(
-    network: "BeliefNetwork", row: Mapping[Any, Any], number: int, left_out: set[str], places: dict[Any, int]
+    network: BeliefNetwork, row: Mapping[Any, Any], number: int, left_out: set[str], places: dict[Any, int]
 ) -> dict[int, float]:
     found: dict[int, float] = {}
     for unit, state in row.items():

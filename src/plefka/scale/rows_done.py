@@ -28,10 +28,6 @@ class BlockDone(NamedTuple):
         failed = {word: np.flatnonzero(words == word)[:FAILURES_SHOWN].tolist() for word in counts if word != CONVERGED}
         return cls(len(words), counts, failed, float(log_likelihood[words == CONVERGED].sum()))
 
-    def counts(self) -> dict[str, Any]:
-        """For the manifest."""
-        return {"rows": self.rows, "statuses": self.statuses}
-
 
 @dataclass
 class RowsDone:

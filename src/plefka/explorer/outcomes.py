@@ -1,6 +1,14 @@
-"""Why a question has no answer, in the words of the service; what is wrong with a question itself, the library says."""
+"""How a question ends: as JSON, or as a failure in the words of the service.
 
-from typing import NamedTuple
+What is wrong with a question itself, the library says.
+"""
+
+import json
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from plefka.inference.solution_tables import finite
 
 
 class Failure(NamedTuple):
@@ -36,3 +44,18 @@ def too_long(seconds: float) -> Failure:
 
 def busy(waiting: int) -> Failure:
     return Failure(503, "busy", f"all workers are busy (questions that wait: {waiting}). Try again in a few seconds.")
+
+
+def encoded(content: Any) -> bytes:
+    """A JSON document in ASCII."""
+    try:
+        return json.dumps(content, allow_nan=False, separators=(",", ":"), default=_plain).encode()
+    except ValueError:
+        return json.dumps(finite(content), allow_nan=False, separators=(",", ":"), default=_plain).encode()
+
+
+def _plain(value: Any) -> Any:
+    """NumPy's numbers are no JSON."""
+    if isinstance(value, np.generic):
+        return finite(value.item())
+    raise TypeError(f"{type(value).__name__} is no JSON")

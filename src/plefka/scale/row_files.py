@@ -1,18 +1,20 @@
-"""Rows of evidence in files: one, all that match a pattern, or all of a folder."""
+"""Rows of evidence in files: one, all that match a pattern, or all of a folder; and what their columns are."""
 
 import glob
 from collections.abc import Iterator
 from itertools import chain
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from plefka.errors import InvalidEvidence, InvalidFile
-from plefka.scale.rows.evidence_block import EvidenceBlock, resized
-from plefka.scale.rows.reader import Reader
-from plefka.tables.columns import Columns
-from plefka.tables.roles import IdColumns
-from plefka.tables.table import SAMPLE
+from plefka.networks.belief import BeliefNetwork
+from plefka.scale.evidence_rows import EvidenceBlock, resized
+from plefka.tables.columns import Columns, of_frame
+from plefka.tables.roles import IdColumns, Roles
+from plefka.tables.table import SAMPLE, numbers_in, state_words, table_roles, units_of
 from plefka.tables.table_files import (
     READERS,
     about_rows,
@@ -23,11 +25,47 @@ from plefka.tables.table_files import (
     suffix_of,
 )
 
-if TYPE_CHECKING:
-    from plefka.networks.belief import BeliefNetwork
-
 JSON_LINES = ".jsonl"
 NOT_ROWS = ("_", ".")  # how files begin that readers of a Parquet dataset leave alone
+
+
+class Reader(NamedTuple):
+    """What the columns of a table are, in their order."""
+
+    names: list[str] | None
+    roles: Roles
+    own: list[Any]
+    units: np.ndarray
+    id_columns: list[str]
+
+    @classmethod
+    def of(cls, network: BeliefNetwork, sample: Columns, id_columns: IdColumns, where: str = "") -> "Reader":
+        roles = table_roles(sample, network, id_columns)
+        if not roles.units:
+            raise ValueError("a table must have at least one row and one column; got nothing.")
+        units = units_of(network, roles.names, len(roles.units))
+        roles.report(where)
+        return cls(sample.names, roles, state_words(network, roles), units, list(roles.ids_in(sample)))
+
+    def block(self, columns: Columns) -> EvidenceBlock:
+        """The states of a block of columns."""
+        return EvidenceBlock.of(self.units, numbers_in(columns, self.roles, self.own), self.roles.ids_in(columns))
+
+    def blocks(self, frame: Any, size: int) -> Iterator[EvidenceBlock]:
+        """The rows of a DataFrame."""
+        return map(self.block, of_frame(frame).parts(size))
+
+    def in_order(self, columns: Columns, first: Any) -> Columns:
+        """Columns of another file, which must be the same but may stand in another order."""
+        if columns.names == self.names:
+            return columns
+        mine, others = set(self.names or ()), set(columns.names or ())
+        if mine != others:
+            missing, more = sorted(mine - others), sorted(others - mine)
+            what = f"there is no {missing[0]!r}" if missing else f"{more[0]!r} is not there" if more else "names differ"
+            raise ValueError(f"all files must have the columns of {first}; {what}{' in it' if more else ''}.")
+        places = [(columns.names or []).index(name) for name in self.names or ()]
+        return Columns(self.names, [columns.values[at] for at in places], columns.first, columns.lines, columns.index)
 
 
 def files_of(source: str | PathLike[str]) -> list[Path]:
@@ -64,7 +102,7 @@ def mappings_in(paths: list[Path]) -> Iterator[dict[str, Any]]:
 
 
 def tables_in(
-    network: "BeliefNetwork", paths: list[Path], size: int, id_columns: IdColumns
+    network: BeliefNetwork, paths: list[Path], size: int, id_columns: IdColumns
 ) -> tuple[Reader, Iterator[EvidenceBlock]]:
     """How the first file is to be read, and the rows of all of them in blocks of `size`."""
     for path in paths:

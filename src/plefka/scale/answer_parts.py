@@ -8,20 +8,38 @@ again, and a checksum of all its bytes, so that a part is right whatever the man
 
 import json
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from plefka.errors import InvalidFile, NotWritten, listed
+from plefka.errors import InvalidFile, InvalidInput, NotWritten, listed
+from plefka.progress import progress
 from plefka.runtime import extras, whole_files
-from plefka.scale.rows.rows_done import BlockDone
+from plefka.scale.rows_done import BlockDone, RowsDone
+from plefka.scale.teams import ReadyResult, Team, mapped
 from plefka.tables.checksums import BLANK, SEAL, is_whole, sealed
 
 STATUS, LOG_LIKELIHOOD = "status", "log_likelihood"  # columns that every part has
 MANIFEST, DIGEST = "_manifest.json", b"plefka rows"  # readers of a dataset leave files alone that begin with _
 SUFFIXES = (".parquet", ".csv")
 EVERY, SHARE = 2.0, 50  # seconds between two manifests, and how many times as long as one takes to write
+
+
+class BlockAnswer(NamedTuple):
+    """The answers of a block as a file, and how they ended; both None where the part that is there is right."""
+
+    content: bytes | None
+    done: BlockDone | None
+
+
+class BlockWork(NamedTuple):
+    """What workers do with pieces: `work(shared, *piece)`."""
+
+    work: Callable[..., BlockAnswer]
+    shared: Any
+    label: str  # of the progress bar
+    total: int | None  # pieces, where that is known
 
 
 class AnswerParts:
@@ -47,7 +65,7 @@ class AnswerParts:
         with _kept(out), whole_files.only_run(out, parts.folder / whole_files.LOCK):
             _check_target(out, force=force)  # again, as a run that has just ended may have written it
             parts._check_settings(force=force)
-            parts.note({}, complete=False)
+            parts._note({}, complete=False)
             yield parts
 
     def _check_settings(self, *, force: bool) -> None:
@@ -75,6 +93,39 @@ class AnswerParts:
             return dict(json.loads(manifest.read_bytes())["settings"])
         except (OSError, ValueError, TypeError, KeyError):
             return {}
+
+    def run(
+        self, team: Team, job: BlockWork, pieces: Iterable[tuple[int, tuple | ReadyResult]], method: str
+    ) -> RowsDone:
+        """What is missing is computed by a team of workers, and kept as soon as it is ready."""
+        done: dict[int, BlockDone] = {}
+        resumed = 0
+        try:
+            with closing(mapped(team, job.work, job.shared, pieces)) as answers:  # lets workers go, whatever happens
+                for number, answer in progress(answers, job.label, total=job.total):
+                    done[number] = self.keep(number, answer)
+                    resumed += done[number].rows if answer.content is None else 0
+                    self._note(done, complete=False)
+        except BaseException:
+            self._next = 0.0
+            with suppress(OSError):  # the disk may have no room for it
+                self._note(done, complete=False)
+            raise
+        if not done:
+            raise InvalidInput("there must be at least one row of evidence; got none.")
+        self._finish(done)
+        found = RowsDone(self.out, method, resumed=resumed)
+        found.add(done[number] for number in sorted(done))
+        return found
+
+    def keep(self, number: int, answer: BlockAnswer) -> BlockDone:
+        """Write the answers of a block, and say how they ended."""
+        if answer.content is not None:
+            whole_files.write(self.path(number), answer.content)
+        found = answer.done or self.done(number)
+        if found is None:
+            raise InvalidFile(f"{self.path(number)}: is damaged. Run the same again, which computes it anew.")
+        return found
 
     def digest(self, number: int) -> str | None:
         """Of the rows that a part answers; None where there is no part, or one that is not as it was written."""
@@ -107,35 +158,28 @@ class AnswerParts:
             raise InvalidFile(f"{self.path(number)}: is damaged. Run the same again, which computes it anew.")
         return content
 
-    def write(self, number: int, content: bytes) -> None:
-        """Keep the answers of a block."""
-        whole_files.write(self.path(number), content)
-
-    def note(self, done: dict[int, BlockDone], *, complete: bool) -> None:
+    def _note(self, done: dict[int, BlockDone], *, complete: bool) -> None:
         """Say in the manifest what is done; not after each block, as with many of them that would take long."""
         start = time.monotonic()
         if not complete and start < self._next:
             return
-        blocks = [{"file": self.path(number).name, **done[number].counts()} for number in sorted(done)]
+        blocks = [
+            {"file": self.path(number).name, "rows": done[number].rows, "statuses": done[number].statuses}
+            for number in sorted(done)
+        ]
         content = {"complete": complete, "rows": sum(each["rows"] for each in blocks), "settings": self.settings}
         whole_files.write(self.folder / MANIFEST, json.dumps({**content, "blocks": blocks}, indent=1).encode())
         self._next = time.monotonic() + max(EVERY, SHARE * (time.monotonic() - start))
 
-    def last_note(self, done: dict[int, BlockDone]) -> None:
-        """What a run that failed had done, where the disk has room for it."""
-        self._next = 0.0
-        with suppress(OSError):
-            self.note(done, complete=False)
-
-    def finish(self, done: dict[int, BlockDone]) -> None:
+    def _finish(self, done: dict[int, BlockDone]) -> None:
         """All parts with the same columns: one after another in one file, or as they are in the folder."""
         if not self.is_file:
             self._remove_from(len(done))
             self._make_alike(len(done))
-            self.note(done, complete=True)
+            self._note(done, complete=True)
             return
         with whole_files.replacing(self.out) as (file,):
-            _write(file, self.out.suffix.lower(), self._schema(len(done)), self._tables(len(done)))
+            _write(file, self.out.suffix.lower(), self._schema(len(done)), map(self._read, range(len(done))))
         whole_files.sync_folder(self.out.parent)  # before what it was made from goes
         whole_files.remove([*self._from(0), self.folder / MANIFEST, self.folder / whole_files.LOCK])
         with suppress(OSError):  # another run may begin here already
@@ -147,11 +191,8 @@ class AnswerParts:
         for number in range(count):
             if not parquet.read_schema(self.path(number)).equals(schema):
                 table = self._read(number)
-                self.write(number, encoded(table.cast(schema), table.schema.metadata[DIGEST].decode()))
-
-    def _tables(self, count: int) -> Iterator[Any]:
-        for number in range(count):
-            yield self._read(number).replace_schema_metadata(None)
+                content = encoded(table.cast(schema), table.schema.metadata[DIGEST].decode())
+                whole_files.write(self.path(number), content)
 
     def _schema(self, count: int) -> Any:
         """Of all parts: the names of rows may be numbers in one and text, or all missing, in another."""
