@@ -25,6 +25,12 @@ OBSERVED = {2: 1, 7: 1}
 KINDS = ("sigmoid", "noisy_or")
 
 
+@pytest.fixture(autouse=True)
+def no_sum_over_all_states(monkeypatch):
+    """The networks here are small, so that the truth is known: they go the ways of large ones."""
+    monkeypatch.setattr(exact_posterior, "FEW_STATES", 0)
+
+
 def predicted(solution: pf.Solution) -> np.ndarray:
     """The units whose parents were taken to be independent of each other; outside a trace they are always known."""
     assert solution.predicted is not None
@@ -328,3 +334,16 @@ def test_a_finding_that_must_be_on():
     for k, row in enumerate(rows):
         found = pf.infer(network, rows, "exact").means[k]
         np.testing.assert_allclose(found, truth(network, row), atol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["exact", "auto"])
+@pytest.mark.parametrize("count", [1, 8])
+def test_barren_units_of_small_networks_are_part_of_the_sum(method, count, monkeypatch):
+    network, rows = patients(3, count=count, causes=6, findings=5)
+    by_ratios = pf.infer(network, rows, method)
+    monkeypatch.undo()
+    monkeypatch.setattr("plefka.exact.predictions.BarrenRatios.of", None)
+    found = pf.infer(network, rows, method)
+    assert not predicted(found).any()
+    np.testing.assert_allclose(found.means, by_ratios.means, rtol=1e-12)
+    np.testing.assert_allclose(found.log_likelihood, by_ratios.log_likelihood, rtol=1e-13)

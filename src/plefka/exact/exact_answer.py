@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 QUICK, NOT_LONG = 0.3, 3.0  # seconds of a row for which no other way is looked for: of any tables, of those of a file
 TRACED = {TracedBelief: enumeration.summed_in_trace, TracedPairs: traced_machine_sums.summed_in_trace}
 DEARER = 30  # times as long may be taken for the numbers of a file as they are, and not as compact units have them
+FEW_STATES = 2**15  # of all rows, times units: a millisecond
 THOROUGH = 30.0  # seconds that barren units may take where exact inference was asked for
 AS_LONG = 10  # times as long as the answer itself may be taken for barren units, where exact was not asked for
 
@@ -178,6 +179,8 @@ def _reduced(
     none = np.zeros(len(evidence.rows), bool)
     if not prune:
         return ReducedRows.of(method, network, evidence, prune=False), none
+    if _has_few_states(network, evidence):
+        return ReducedRows.of(method, network, evidence, prune=True, keep_barren=True), none
     small, may_keep = (
         ReducedRows.of(method, network, evidence, prune=True, keep_barren=False),
         may_keep_barren(network, evidence),
@@ -188,6 +191,13 @@ def _reduced(
     if not may_keep.all():
         return small._replace(predictions=Predictions([], barren)), none
     return _with_barren(method, network, evidence, (small, barren), budget)
+
+
+def _has_few_states(network: BeliefNetwork, evidence: Evidence) -> bool:
+    """Whether a sum over the states of all hidden units takes no longer than looking for another way would."""
+    hidden = np.isnan(evidence.rows) & (network.storage.num_children() > 0)
+    most = int(hidden.sum(axis=1).max(initial=0))
+    return len(hidden) * network.size * 2 ** min(most, MOST_SUMMED) <= FEW_STATES
 
 
 def _with_barren(
