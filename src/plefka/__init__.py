@@ -76,7 +76,7 @@ _HOME = {
     "InferenceFailed": "plefka.inference.solution",
     "Likelihood": "plefka.networks.evidence",
     "METHODS": "plefka.inference.library",
-    "Method": "plefka.inference.library",
+    "Method": "plefka.methods.method",
     "NoisyOr": "plefka.networks.activations",
     "Policy": "plefka.solvers.policies",
     "Posterior": "plefka.methods.posterior",

@@ -3,8 +3,10 @@
 from dataclasses import dataclass
 
 from plefka.methods.method import Method
+from plefka.methods.registry import library_method
 
 
+@library_method("exact", place=1)
 @dataclass(frozen=True)
 class Exact(Method):
     """The sum over all states of the hidden units: one after another, or unit by unit where that is cheaper."""

@@ -8,7 +8,7 @@ import numpy as np
 from plefka.errors import InvalidMethod
 from plefka.mean_field.schemes import SecondOrder
 from plefka.methods.method import Method, does_not_apply, optional_seed, steps_at_most, tolerance
-from plefka.methods.registry import METHODS
+from plefka.methods.registry import METHODS, library_method
 from plefka.methods.spelling import Seconds, names_in, option
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ BUDGET: Any = option(
 )
 
 
+@library_method("conditioned", place=5)
 @dataclass(frozen=True)
 class Conditioned(Method):
     """The sum over all states of k units, named or chosen by what they add to the second order; the rest by `inner`.
@@ -72,6 +73,7 @@ class Conditioned(Method):
         return mask
 
 
+@library_method("mixture", place=5)
 @dataclass(frozen=True)
 class Mixture(Method):
     """A mixture of factorial distributions, optimised together: a lower bound that is never below that of G1.
@@ -95,6 +97,7 @@ class Mixture(Method):
         return METHODS["G1"].is_bound
 
 
+@library_method("auto", place=0)
 @dataclass(frozen=True)
 class Auto(Method):
     """Exact where that is affordable, otherwise the method and conditioning that checks favour within the budget.

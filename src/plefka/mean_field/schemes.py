@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from plefka.errors import InvalidMethod, nearest
 from plefka.methods.method import Method, at_least, optional_seed, steps_at_most, tolerance
-from plefka.methods.registry import POLICY_NAMES, import_registering_modules
+from plefka.methods.registry import POLICY_NAMES, import_registering_modules, library_method
 
 if TYPE_CHECKING:
     from plefka.networks.network import Network
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 SCHEMES = ("G10", "G11", "G12", "G13", "G14", "G21", "G22", "G221", "G212", "SJJ")
 
 
+@library_method(*SCHEMES, "G1", place=2)
 @dataclass(frozen=True)
 class MeanField(Method):
     """A free energy of the means, minimised: the schemes of the paper, and SJJ.
@@ -69,6 +70,7 @@ class MeanField(Method):
         check_scheme(self, network.activation)
 
 
+@library_method("G3", "G4", place=3)
 @dataclass(frozen=True)
 class HigherOrder(MeanField):
     """G1 and the orders above it, at the solution of G1 (`G3[solve=no]`), or solved for itself (`G3[solve=yes]`).
@@ -84,6 +86,7 @@ class HigherOrder(MeanField):
         return self.name if self.solve else "G1"
 
 
+@library_method("G2", place=2)
 @dataclass(frozen=True)
 class SecondOrder(HigherOrder):
     """G1 and the second order: its pairs, or in small networks the whole of it (`G2[full=yes]`)."""

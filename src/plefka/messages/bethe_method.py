@@ -3,9 +3,11 @@
 from dataclasses import dataclass
 
 from plefka.methods.method import Method, steps_at_most, tolerance
+from plefka.methods.registry import library_method
 from plefka.methods.spelling import option
 
 
+@library_method("bethe", place=4)
 @dataclass(frozen=True)
 class Bethe(Method):
     """Loopy belief propagation: exact where the network has no loops, and an estimate elsewhere.

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from plefka.methods.method import Method, at_least, does_not_apply, optional_seed
+from plefka.methods.registry import library_method
 
 if TYPE_CHECKING:
     from plefka.networks.network import Network
@@ -17,6 +18,7 @@ class ForLearning(Method):
         raise does_not_apply(self, "it is for learning a Boltzmann machine, in pf.fit", "gibbs[seed=0] or bethe")
 
 
+@library_method("persistent", place=0, for_learning=True)
 @dataclass(frozen=True)
 class Persistent(ForLearning):
     """Learning by Gibbs sampling, with chains that go on from step to step (persistent contrastive divergence).
@@ -31,6 +33,7 @@ class Persistent(ForLearning):
     seed: int | None = optional_seed()
 
 
+@library_method("pseudolikelihood", place=0, for_learning=True)
 @dataclass(frozen=True)
 class PseudoLikelihood(ForLearning):
     """Learning by the probability of each unit given all others (Besag, 1975); for rows in which nothing is hidden."""

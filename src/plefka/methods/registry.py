@@ -1,7 +1,8 @@
 """Names of methods: what is known by which name, how users add their own, and from a spelling to a method.
 
 `str(method)` is its name with the options that differ from the defaults in brackets, and `parse_method` reads it back:
-`G12`, `SJJ`, `exact`, `G22[tol=1e-10,policy=paper]`. The library's own methods stand in `plefka.inference.library`.
+`G12`, `SJJ`, `exact`, `G22[tol=1e-10,policy=paper]`. The library's methods are entered by the decorator
+`library_method`, and those of users by `register`.
 """
 
 import os
@@ -15,9 +16,9 @@ from plefka.errors import InvalidMethod, nearest
 from plefka.methods.method import Method
 from plefka.methods.spelling import READERS, read_name, read_options
 
-METHODS: dict[str, Method] = {}  # all that `infer` knows by name
+METHODS: dict[str, Method] = {}  # all that `infer` knows by name, in the order in which they are listed
 LEARNING_METHODS: dict[str, Method] = {}  # what only `fit` takes
-OTHER_NAMES: dict[str, str] = {}  # a second name of a method, and its first one
+OTHER_NAMES = {"G211": "G21", "G222": "G22"}  # the long name of a scheme, and its usual one
 POLICY_NAMES = {  # policies of the solver, and what they do
     "monotone": "the free energy never rises",
     "paper": "plain iteration with the paper's rule for cycles",
@@ -27,7 +28,27 @@ REGISTRABLE: dict[type, Callable[[Any, str], list[tuple[dict, Any]]]] = {}  # wh
 REGISTERED: dict[str, tuple[dict, ...]] = {}  # what users gave a name, and the dictionaries that hold it
 NAME = re.compile(r"[A-Za-z][\w-]*")
 IMPORT = "PLEFKA_IMPORT"  # names the modules that are imported where a method is not known
+_PLACES: dict[str, int] = {}  # of the methods of the library in lists
 T = TypeVar("T")
+M = TypeVar("M", bound=Method)
+
+
+def library_method(*names: str, place: int, for_learning: bool = False) -> Callable[[type[M]], type[M]]:
+    """A decorator for the methods of the library: the names of a class, and where they stand in lists of methods.
+
+    `for_learning`: whether `fit` alone takes it.
+    """
+
+    def entered(cls: type[M]) -> type[M]:
+        known = LEARNING_METHODS if for_learning else METHODS
+        known.update((name, cls(name)) for name in names)
+        _PLACES.update(dict.fromkeys(names, place))
+        listed = sorted(known.items(), key=lambda item: _PLACES[item[0]])
+        known.clear()
+        known.update(listed)
+        return cls
+
+    return entered
 
 
 def register(name: str) -> Callable[[T], T]:

@@ -5,12 +5,14 @@ from typing import TYPE_CHECKING
 
 from plefka.errors import MethodDoesNotApply
 from plefka.methods.method import Method, at_least, does_not_apply, is_seed, optional_seed
+from plefka.methods.registry import library_method
 from plefka.methods.spelling import option
 
 if TYPE_CHECKING:
     from plefka.networks.network import Network
 
 
+@library_method("findings", place=6)
 @dataclass(frozen=True)
 class Findings(Method):
     """Of a noisy-or network some findings exactly, the others by draws from what is left when these are transformed.
@@ -30,6 +32,7 @@ class Findings(Method):
             raise does_not_apply(self, "it transforms noisy-or units that are observed on, and has none here", "bethe")
 
 
+@library_method("gibbs", place=6)
 @dataclass(frozen=True)
 class Gibbs(Method):
     """Gibbs sampling of the means, and annealed importance sampling of ln P(evidence), in float64 always.
