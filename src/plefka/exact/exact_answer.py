@@ -25,7 +25,6 @@ from plefka.reduction.dependence import have_several_parents
 from plefka.reduction.question import Part
 from plefka.reduction.recovery import recover, reductions
 from plefka.reduction.reduce import Reduction
-from plefka.reduction.summing import relevant
 from plefka.reduction.traced_reductions import TracedBelief, TracedPairs, TracedReduction
 
 if TYPE_CHECKING:
@@ -160,7 +159,7 @@ def plan_rows(
     if not dear.any() or len(dear) > 1:
         return by_tables, dear
     informed = np.asarray(evidence.informed).T
-    above = TableElimination(families, evidence, relevant(EdgeList.of(network.storage), informed)[:, 0])
+    above = TableElimination(families, evidence, EdgeList.of(network.storage).with_ancestors(informed)[:, 0])
     if above.seconds > enough:
         other, apart = _reduced(method, network, evidence, prune=prune, budget=budget)
         (seconds,) = other.row_seconds

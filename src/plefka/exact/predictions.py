@@ -8,7 +8,7 @@ predicted before it is done.
 
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
@@ -25,7 +25,6 @@ from plefka.networks.network import Network
 from plefka.reduction.barren_means import predicted
 from plefka.reduction.dependence import follow_exactly
 from plefka.reduction.recovery import recover, reductions
-from plefka.reduction.summing import relevant
 
 if TYPE_CHECKING:
     from plefka.exact.exact_method import Exact
@@ -204,7 +203,7 @@ class _Planner:
 
     def plan(self) -> None:
         """All units at once, and otherwise the upper half of them before the lower half, and so on."""
-        waiting = [self.edges.order.depth_first(self.barren)]
+        waiting = [self.edges.graph.depth_first(self.barren)]
         while waiting and self.left > 0:
             some = waiting.pop()
             some = some[~self.covered[some] & ~self.out_of_reach[some]]
@@ -218,7 +217,7 @@ class _Planner:
             elif len(some) > 1:
                 waiting += [some[len(some) // 2 :], some[: len(some) // 2]]
             else:
-                self.out_of_reach |= self._below(some)
+                self.out_of_reach |= self.edges.graph.with_descendants(self._mask(some))
 
     def _one_by_one(self, some: np.ndarray) -> float:
         """What the units would take at least, each with a sum of its own."""
@@ -231,25 +230,16 @@ class _Planner:
 
     def _sum(self, kept: np.ndarray) -> tuple[np.ndarray, ReducedSum | TableSum]:
         """The units (units, rows) that a sum is over in each row, and the sum."""
-        summed = relevant(self.edges, kept[:, None] | self.informed)
-        units = summed.any(axis=1)
+        summed = self.edges.with_ancestors(kept[:, None] | self.informed)
+        units = np.asarray(summed.any(axis=1))
         self.left -= PLANNING * units.sum()
         return summed, self.way.of(self.network, self.evidence, kept, units)
 
     def _group(self, some: np.ndarray) -> BarrenGroup:
-        summed, found = self._sum(np.isin(np.arange(self.edges.size), some))
+        summed, found = self._sum(self._mask(some))
         return BarrenGroup(summed.all(axis=1) & self.barren, found)
 
-    def _below(self, some: np.ndarray) -> np.ndarray:
-        """These units, and all that depend on them."""
-        reached = np.isin(np.arange(self.edges.size), some)[:, None] * 1.0
-        shape = EdgeList(self.edges.child, self.edges.parent, self.edges.weight[:, :1], self.edges.size)
-        return shape.descend(_passes, _is_reached, (), (reached,))[:, 0] > 0
-
-
-def _passes(xp: Any, w: Any, reached: Any) -> tuple:
-    return (xp.where(w != 0, reached, 0.0),)
-
-
-def _is_reached(xp: Any, above: Any, own: Any) -> Any:
-    return xp.where(above + own > 0, 1.0, 0.0)
+    def _mask(self, units: np.ndarray) -> np.ndarray:
+        mask = np.zeros(self.edges.size, bool)
+        mask[units] = True
+        return mask

@@ -5,12 +5,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from jaxtyping import Float
 
 from plefka.errors import InvalidFile, listed, nearest
 from plefka.networks.checks import NUMBERED
-from plefka.networks.cycles import cycle_text, find_cycle
+from plefka.networks.graph import Graph, cycle_text
 
 SUM_TOLERANCE = 1e-6  # how far the probabilities of all states may be from adding up to one
 MOST_VARIABLES = 2**20  # of a network in tables
@@ -219,7 +218,7 @@ def _unit(variable: Variable, table: Conditional, position: dict[str, int], flip
 def _check_acyclic(units: Sequence[TableUnit]) -> None:
     children = np.repeat(np.arange(len(units)), [len(unit.parents) for unit in units])
     parents = np.array([parent for unit in units for parent in unit.parents], int)
-    cycle = find_cycle(sp.csr_array((np.ones(len(parents)), (children, parents)), shape=(len(units),) * 2))
+    cycle = Graph(children, parents, len(units)).cycle()
     if cycle is not None:
         path = cycle_text([unit.name for unit in units], cycle)
         raise InvalidFile(f"a network must be acyclic; got the cycle {path}. Remove one of these edges.")

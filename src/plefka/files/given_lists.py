@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from plefka.errors import InvalidFile
 from plefka.files import json_layout
@@ -17,7 +16,7 @@ from plefka.files.conditional_tables import MOST_READ_PARENTS
 from plefka.files.strict_json import Place
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.conditionals import GivenTables
-from plefka.networks.cycles import cycle_text, find_cycle
+from plefka.networks.graph import Graph, cycle_text
 
 TABLES_KEY = "tables"  # in a text
 TABLE_ENTRY_NAMES = ("table_num_parents", "table_parents", "table_numbers")  # in an archive
@@ -110,8 +109,7 @@ def _with(network: BeliefNetwork, families: list[Family], where: str) -> BeliefN
 
 def _check_acyclic(network: BeliefNetwork, families: list[Family], where: str) -> None:
     children = np.repeat(np.arange(network.size), [len(parents) for parents, _ in families])
-    ends = children, np.concatenate([np.zeros(0, int), *(parents for parents, _ in families)]).astype(int)
-    edges = sp.csr_array((np.ones(len(children)), ends), shape=(network.size, network.size))
-    cycle = find_cycle(edges)
+    all_parents = np.concatenate([np.zeros(0, int), *(parents for parents, _ in families)]).astype(int)
+    cycle = Graph(children, all_parents, network.size).cycle()
     if cycle is not None:
         raise InvalidFile(f"{where}: parents must make no cycle; got {cycle_text(network.names, cycle)}.")

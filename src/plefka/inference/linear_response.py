@@ -25,7 +25,6 @@ from plefka.reduction.barren_means import predict_traced
 from plefka.reduction.belief_reduction import masked
 from plefka.reduction.question import Question
 from plefka.reduction.reduce import reduce, reduce_traced
-from plefka.reduction.summing import relevant
 from plefka.reduction.traced_reductions import TracedReduction
 from plefka.runtime.late_binding import INFER, supplied
 from plefka.runtime.precision import is_traced
@@ -126,7 +125,7 @@ def _barren(solution: "Solution") -> np.ndarray:
 
 
 def _with_ancestors(network: Any, units: np.ndarray) -> np.ndarray:
-    return relevant(EdgeList.of(network.storage), units[:, None])[:, 0]
+    return EdgeList.of(network.storage).graph.with_ancestors(units)
 
 
 def _responses_of(

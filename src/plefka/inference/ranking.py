@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from plefka.errors import InvalidInput
+from plefka.networks.graph import Graph
 
 if TYPE_CHECKING:
     from plefka.inference.solution import Solution
@@ -60,14 +61,8 @@ def _candidates(solution: "Solution", units: Units, hidden: np.ndarray) -> list[
     if units != CAUSES or not solution.network.is_normalised:  # in a Boltzmann machine no unit causes another
         return [chosen[row[chosen]] for row in hidden]
     child, parent, _ = solution.network.storage.edge_list()
-    return [_causes(row, child, parent) for row in hidden]
-
-
-def _causes(hidden: np.ndarray, child: np.ndarray, parent: np.ndarray) -> np.ndarray:
-    """The hidden units none of whose parents is hidden."""
-    caused = np.zeros(len(hidden), bool)
-    caused[child[hidden[parent]]] = True
-    return np.flatnonzero(hidden & ~caused)
+    graph = Graph(child, parent, solution.network.size)
+    return [np.flatnonzero(row & ~graph.children_of(row)) for row in hidden]  # none of whose parents is hidden
 
 
 def most_probable(means: np.ndarray, units: np.ndarray, top: int | None) -> np.ndarray:

@@ -1,3 +1,1 @@
 """Networks of binary units, and how their weights are stored."""
-
-from plefka.networks.belief import BeliefNetwork as BeliefNetwork

@@ -94,7 +94,7 @@ class Blocks(Storage):
                 out[p] += W.T @ z[c] if W.ndim == 2 else np.einsum("rcp,cr->pr", W, z[c])
         return out
 
-    def edge_list(self):
+    def _listed_edges(self):
         empty, networks = np.zeros(0, np.int32), self.stack or 1
         parts = [(empty, empty, np.zeros((0, networks)))]
         for W, (child, _), (parent, _) in zip(self.weights, self.children, self.parents, strict=True):

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from plefka.errors import InvalidInput, InvalidNetwork, PlefkaWarning, listed
 from plefka.networks.blocks import Blocks
-from plefka.networks.cycles import cycle_text, find_cycle
+from plefka.networks.graph import Graph, cycle_text
 from plefka.networks.storage import Storage
 
 if TYPE_CHECKING:
@@ -140,13 +140,11 @@ def _check_acyclic(network: "BeliefNetwork") -> None:
     storage = network.storage
     if isinstance(storage, Blocks) and not storage.is_dense:
         return
-    if storage.stack is None:
-        patterns = [storage.to_sparse()]
-    else:  # one look at the union is enough where the networks have their edges in common
-        union = storage.union()
-        patterns = [union] if find_cycle(union) is None else storage.to_sparse()
-    for pattern in patterns:
-        cycle = find_cycle(sp.csr_array(pattern))
+    child, parent, weight = storage.edge_list()
+    if Graph(child, parent, storage.size).cycle() is None:
+        return
+    for there in (weight != 0).T:  # the networks of a stack may order their units differently
+        cycle = Graph(child[there], parent[there], storage.size).cycle()
         if cycle is not None:
             raise InvalidNetwork(
                 f"weights must be acyclic; got the cycle {cycle_text(network.names, cycle)}. Remove one of these edges."

@@ -16,9 +16,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from plefka.networks.activations import AnyArray
+from plefka.networks.graph import Graph
 from plefka.networks.propagation import fixed_point_along_edges, map_edges_up
 from plefka.networks.storage import Products, Storage
-from plefka.networks.topological_sweep import Order
 from plefka.runtime.value_cache import cached_for
 
 CHILD, PARENT = 0, 1  # ends of an edge
@@ -47,6 +47,14 @@ class EdgeList:
     def take(self, edges: AnyArray) -> "EdgeList":
         """Some of the edges."""
         return EdgeList(self.child[edges], self.parent[edges], self.weight[edges], self.size)
+
+    def between(self, units: np.ndarray) -> "EdgeList":
+        """The edges between some units, which are numbered anew in this order."""
+        number = np.full(self.size, -1)
+        number[units] = np.arange(len(units))
+        child, parent = number[self.child], number[self.parent]
+        inside = (child >= 0) & (parent >= 0)
+        return EdgeList(child[inside], parent[inside], self.weight[inside], len(units))
 
     def of_rows(self, rows: Any) -> "EdgeList":
         """All edges with the weights of some rows only, where each row has its own."""
@@ -80,21 +88,38 @@ class EdgeList:
         return by_child, by_parent
 
     @cached_property
-    def order(self) -> Order:
-        """Units after their parents, and before their children."""
-        return Order(self.child, self.parent, self.size)
+    def graph(self) -> Graph:
+        """The edges without their weights."""
+        return Graph(self.child, self.parent, self.size)
+
+    def with_ancestors(self, units: np.ndarray) -> np.ndarray:
+        """A mask (units, rows) of these units, of which there is a mask, and of all above them."""
+        if self._is_one_graph and _rows_agree(units):
+            return np.broadcast_to(self.graph.with_ancestors(units[:, 0])[:, None], units.shape)
+        return self.ascend(_edge, _is_reached, (units * 1.0,)) > 0
+
+    def children_of(self, units: np.ndarray) -> np.ndarray:
+        """(units, rows): which ones have a parent among these, of which there is a mask."""
+        if self._is_one_graph and _rows_agree(units):
+            return np.broadcast_to(self.graph.children_of(units[:, 0])[:, None], units.shape)
+        return self.down(lambda w, above: (w != 0) * above, (), (units * 1.0,)) > 0
+
+    @cached_property
+    def _is_one_graph(self) -> bool:
+        """Whether all rows have the same edges."""
+        return bool(np.all(self.weight != 0))
 
     def descend(self, edge: Callable, unit: Callable, parents: tuple = (), own: tuple = ()) -> np.ndarray:
         """values_i = unit(xp, sums over the parents j of edge(xp, w_ij, values_j, terms of j...), own terms of i...).
 
         `edge` gives a tuple of terms, of which each has a sum of its own.
         """
-        return self.order.downwards.follow(edge, unit, self.weight, parents, own)
+        return self.graph.downwards.follow(edge, unit, self.weight, parents, own)
 
     def ascend(self, coefficient: Callable, unit: Callable, own: tuple = ()) -> np.ndarray:
         """values_j = unit(xp, sum over the children i of values_i coefficient(xp, w_ij, own terms of j...), own...)."""
         factor = np.asarray(coefficient(np, self.weight, *(z[self.parent] for z in own)), float)
-        return self.order.upwards.follow(_product, unit, factor, (), own)
+        return self.graph.upwards.follow(_product, unit, factor, (), own)
 
     def retried_without_failures(self, attempt: Callable, fails: Callable, nothing: np.ndarray) -> Any:
         """attempt(without) with as much left out, from nothing on, as is needed for fails(attempt) to be empty."""
@@ -142,6 +167,9 @@ class TracedEdges(eqx.Module):
 
         return self._fixed_point(update, (self, own))
 
+    def with_ancestors(self, units: Any) -> Any:
+        return self.ascend(_edge, _is_reached, (units * 1.0,)) > 0
+
     def _fixed_point(self, update: Callable, arguments: Any) -> Any:
         """values = update(arguments, values), by repetition."""
         like = max(jax.tree.leaves(arguments[1:]), key=lambda z: z.size)
@@ -166,12 +194,13 @@ def _product(xp: Any, factor: Any, value: Any) -> tuple:
     return (factor * value,)
 
 
-def once_if_rows_agree(function: Callable, edges: AnyEdges, mask: Any) -> Any:
-    """function(edges, mask), which asks only where edges are: once, where all rows have the same edges and mask."""
-    if not isinstance(edges, EdgeList) or mask.shape[1] == 1:
-        return function(edges, mask)
-    is_edge = edges.weight != 0
-    if (is_edge != is_edge[:, :1]).any() or (mask != mask[:, :1]).any():
-        return function(edges, mask)
-    first = EdgeList(edges.child, edges.parent, is_edge[:, :1] * 1.0, edges.size)
-    return np.broadcast_to(function(first, mask[:, :1]), mask.shape)
+def _rows_agree(mask: np.ndarray) -> bool:
+    return mask.shape[1] == 1 or bool((mask == mask[:, :1]).all())
+
+
+def _edge(xp: Any, w: Any, *_: Any) -> Any:
+    return xp.where(w != 0, 1.0, 0.0)
+
+
+def _is_reached(xp: Any, neighbours: Any, own: Any) -> Any:
+    return xp.where(neighbours + own > 0, 1.0, 0.0)

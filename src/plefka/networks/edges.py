@@ -121,7 +121,7 @@ class Edges(Storage):
 
         return total(np.minimum(self.values, 0)), total(np.maximum(self.values, 0))
 
-    def edge_list(self) -> tuple[Any, Any, Any]:
+    def _listed_edges(self):
         if is_traced(self.values):  # any of them may have a weight
             return self.child.unit, self.parent.unit, jnp.atleast_2d(self.values).T
         child, parent, weights = np.asarray(self.child.unit), np.asarray(self.parent.unit), np.atleast_2d(self.values).T

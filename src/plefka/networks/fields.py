@@ -106,7 +106,7 @@ class StateFields:
     def forwards(self, known: np.ndarray, rule: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         """Units that are nan follow from the probability to be on given their parents, by the rule."""
         hidden, S = np.isnan(known), np.nan_to_num(known)
-        for units in self.edges.order.groups(np.asarray(hidden.any(axis=(1, 2)))):
+        for units in self.edges.graph.groups(np.asarray(hidden.any(axis=(1, 2)))):
             p = np.asarray(self.activation.probability(self.of(S, units)))
             S[units] = np.where(hidden[units], rule(p), S[units])
         return S

@@ -81,7 +81,7 @@ class ParentTable(Storage):
     def along(self, function):
         return function(np.broadcast_to(self.child, self.parent.shape), np.asarray(self.parent))
 
-    def edge_list(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _listed_edges(self):
         w = np.asarray(self.weights).reshape(-1, *self.parent.shape[-2:])
         all_parents, all_children = np.asarray(self.parent), np.asarray(self.child)
         if all_parents.ndim == 2:

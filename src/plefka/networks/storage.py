@@ -17,6 +17,8 @@ import scipy.sparse as sp
 from jaxtyping import Array, Float
 
 from plefka.runtime.plain_module import PlainModule
+from plefka.runtime.precision import is_traced
+from plefka.runtime.value_cache import cached_for
 
 Units = Float[Array, "units rows"]
 Columns = Float[Array, "columns rows"]
@@ -193,9 +195,15 @@ class Storage(PlainModule):
         """z -> `product(z)`, of NumPy or of JAX."""
         return self.product if xp is np else self.open(1, np.inf).product
 
-    @abstractmethod
     def edge_list(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Child, parent and weights (edges, 1 or networks) of all edges that have a weight in some network."""
+        if is_traced(self.parameters):
+            return self._listed_edges()
+        return cached_for(self, Storage.edge_list, self._listed_edges)
+
+    @abstractmethod
+    def _listed_edges(self) -> tuple[Any, Any, Any]:
+        """The edge list, which is made once for every network."""
 
     @abstractmethod
     def along(self, function: Callable) -> Any:

@@ -8,56 +8,12 @@ by one, by the same functions, as plain numbers.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 DEEP, NARROW = 128, 8  # levels from which units may be computed one by one, and units of a level up to which they are
-
-
-class Order:
-    """The edges of a network, or of all networks of a stack together, as an order of its units."""
-
-    def __init__(self, child: np.ndarray, parent: np.ndarray, size: int):
-        self.child, self.parent, self.size = child, parent, size
-
-    @cached_property
-    def downwards(self) -> "Sweep":
-        """From parents to children."""
-        return Sweep.of(self.parent, self.child, self.size)
-
-    @cached_property
-    def upwards(self) -> "Sweep":
-        """From children to parents."""
-        return Sweep.of(self.child, self.parent, self.size)
-
-    def groups(self, some: np.ndarray) -> list[np.ndarray]:
-        """Some of the units in groups, each after those of their parents that are among them."""
-        inner = some[self.child] & some[self.parent]
-        sweep = Sweep.of(self.parent[inner], self.child[inner], self.size)
-        first = np.setdiff1d(np.flatnonzero(some), sweep.units[sweep.unit_bounds[1] :], assume_unique=True)
-        later = [sweep.units[a:b] for a, b in zip(sweep.unit_bounds[1:-1], sweep.unit_bounds[2:], strict=True)]
-        return [first, *later] if sweep.is_acyclic else [np.flatnonzero(some)] * int(some.sum())
-
-    def depth_first(self, some: np.ndarray) -> np.ndarray:
-        """Some of the units, each after its parents among them, and close to what depends on the same ones."""
-        inner = some[self.child] & some[self.parent]
-        children: dict[int, list[int]] = {}
-        for parent, child in zip(self.parent[inner].tolist(), self.child[inner].tolist(), strict=True):
-            children.setdefault(parent, []).append(child)
-        order, seen = [], set()
-        for root in np.flatnonzero(some).tolist():
-            path = [(root, iter(children.get(root, ())))] if root not in seen else []
-            seen.add(root)
-            while path:
-                below = next((unit for unit in path[-1][1] if unit not in seen), None)
-                if below is None:
-                    order.append(path.pop()[0])
-                else:
-                    seen.add(below)
-                    path.append((below, iter(children.get(below, ()))))
-        return np.array(order[::-1], int)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,8 +33,8 @@ class Sweep:
     is_acyclic: bool
 
     @classmethod
-    def of(cls, source: np.ndarray, target: np.ndarray, size: int) -> "Sweep":
-        level = levels(source, target, size)
+    def of(cls, source: np.ndarray, target: np.ndarray, level: np.ndarray | None, size: int) -> "Sweep":
+        """Along edges from source to target; `level`: of every unit, or None where there is a cycle."""
         is_acyclic = level is not None
         level = (np.bincount(target, minlength=size) > 0) * 1 if level is None else level
         units, unit_bounds = np.argsort(level, kind="stable"), _bounds(np.bincount(level, minlength=1))
@@ -150,42 +106,6 @@ def _of_no_edge(edge: Callable, values: np.ndarray, sources: tuple) -> tuple[flo
 def _bounds(counts: np.ndarray) -> np.ndarray:
     """Where each of these many begins, one behind the other, and where the last one ends."""
     return np.concatenate([[0], np.cumsum(counts)])
-
-
-def levels(source: np.ndarray, target: np.ndarray, size: int) -> np.ndarray | None:
-    """(units,): how many edges the longest path to each unit has; None where there is a cycle."""
-    waiting = np.bincount(target, minlength=size)
-    order = np.argsort(source, kind="stable")
-    targets, counts = target[order], np.bincount(source, minlength=size)
-    starts = np.cumsum(counts) - counts
-    level, last, ready, done = np.zeros(size, int), np.zeros(size, int), np.flatnonzero(waiting == 0), 0
-    for number in range(DEEP):
-        if not len(ready):
-            break
-        level[ready], done = number, done + len(ready)
-        times = counts[ready]
-        within = np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times)
-        reached = targets[np.repeat(starts[ready], times) + within]
-        np.subtract.at(waiting, reached, 1)
-        last[reached] = np.arange(len(reached))
-        ready = reached[(waiting[reached] == 0) & (last[reached] == np.arange(len(reached)))]  # each of them once
-    else:
-        return _levels_one_by_one(level, ready, waiting, targets, starts, counts, size - done)
-    return level if done == size else None
-
-
-def _levels_one_by_one(level, ready, waiting, targets, starts, counts, left: int) -> np.ndarray | None:
-    """The rest of them, where there are many."""
-    level[ready] = DEEP
-    found, waiting, targets, starts, counts = (z.tolist() for z in (level, waiting, targets, starts, counts))
-    queue = ready.tolist()
-    for unit in queue:
-        for other in targets[starts[unit] : starts[unit] + counts[unit]]:
-            waiting[other] -= 1
-            if not waiting[other]:
-                found[other] = found[unit] + 1
-                queue.append(other)
-    return np.array(found) if len(queue) == left else None
 
 
 # ---- plain numbers ---------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from matplotlib.colors import Normalize, to_rgba
 from matplotlib.lines import Line2D
 
 from plefka.errors import InvalidInput
+from plefka.networks.graph import Graph
 from plefka.plots.style import COLOURS, LIGHT, MOST_DRAWN, Palette, axes_for, colour_bar, figure_of, is_light
 
 if TYPE_CHECKING:
@@ -73,7 +74,9 @@ def network(
             "Use plots.ranking(solution) for its means."
         )
     shown = Shown.of(net, solution, _chosen(net, solution, around, hops))
-    levels = _levels(shown.weights)
+    child, parent = shown.weights.nonzero()
+    levels = Graph(child, parent, len(shown.names)).levels
+    assert levels is not None  # a network has no cycle
     axes, palette = axes_for(ax, _size(levels), 0.22)
     _frame(axes, levels)
     scale = 1.0 if ax is None else _scale(axes, levels)
@@ -233,15 +236,6 @@ def _draw_keys(axes: Axes, palette: Palette, weights: sp.csr_array, *, outside: 
         figure_of(axes).legend(loc="outside lower center", ncols=len(keys), **text)
     else:
         axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.02), ncols=2, **text)
-
-
-def _levels(weights: sp.csr_array) -> np.ndarray:
-    """The longest path from a unit without parents, in edges."""
-    children, parents = weights.nonzero()
-    levels = np.zeros(len(weights.indptr) - 1, int)
-    for _ in range(len(levels)):
-        np.maximum.at(levels, children, levels[parents] + 1)
-    return levels
 
 
 def _positions(weights: sp.csr_array, levels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -73,7 +73,7 @@ def with_summed(
     live = live.take((left.summed[live.parent] & given.has_nonlinear_energy(counted)[live.child]).any(axis=1))
     fields = StateFields(edges, left.h, given.activation).of(np.nan_to_num(S))  # with the average of the summed parents
     children = np.split(np.argsort(live.parent, kind="stable"), np.cumsum(np.bincount(live.parent, minlength=len(S))))
-    for group in reversed(edges.order.groups(np.asarray(left.summed.any(axis=1)))):
+    for group in reversed(edges.graph.groups(np.asarray(left.summed.any(axis=1)))):
         for unit in group.tolist():
             _draw(
                 unit,
@@ -119,7 +119,7 @@ def chances(
     units = np.flatnonzero(barren.any(axis=1))
     above = np.isin(np.arange(len(S)), edges.parent[np.isin(edges.child, units)]) & barren.any(axis=1)
     S = np.nan_to_num(S)
-    for group in edges.order.groups(above) if above.any() else ():
+    for group in edges.graph.groups(above) if above.any() else ():
         p = np.asarray(activation.probability(fields.of(S, group)))
         drawn = np.stack([uniforms[unit] for unit in group.tolist()])[:, None] < p
         S[group] = np.where(barren[group][:, :, None], drawn, S[group])

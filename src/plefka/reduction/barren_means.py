@@ -38,7 +38,7 @@ def predicted(
     np.copyto(means, 0.5, where=barren)
     by_child = edges.take(np.argsort(edges.child, kind="stable"))
     ends = np.searchsorted(by_child.child, np.arange(edges.size + 1)).tolist()
-    for units, kind in _by_kind(edges.order.groups(np.asarray(barren.any(axis=1))), h, activation):
+    for units, kind in _by_kind(edges.graph.groups(np.asarray(barren.any(axis=1))), h, activation):
         rule = _at_mean_field if by_field else _closed_form if _is_product(kind) else _by_averages
         place = np.full(edges.size, -1)
         place[units] = np.arange(len(units))

@@ -15,6 +15,7 @@ from plefka.methods.posterior import JointDraws
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.blocks import Blocks
 from plefka.networks.edge_list import EdgeList
+from plefka.networks.graph import ranges
 from plefka.networks.parent_table import ParentTable
 from plefka.networks.storage import Storage
 from plefka.reduction.barren_draws import Averages, Uniforms, chances, with_summed
@@ -55,8 +56,8 @@ def reduce_by_row(network: BeliefNetwork, evidence: "Evidence", kept: Any) -> "R
     """Every row by itself."""
     edges = EdgeList.of(network.storage)
     informed = np.asarray(evidence.informed) | kept
-    row, unit, edge, of_child, of_parent = _union(edges, informed)
-    flat = EdgeList(of_child, of_parent, edges.weight[edge], len(unit))
+    row, unit, edge, child, parent = edges.graph.ancestors_by_row(informed)
+    flat = EdgeList(child, parent, edges.weight[edge], len(unit))
     h = np.asarray(network.bias, float)[unit, None]
     known = np.asarray(evidence.rows, float)[row, unit, None]
     tilt = np.zeros(known.shape) if evidence.tilt is None else np.asarray(evidence.tilt, float)[row, unit, None]
@@ -70,39 +71,6 @@ def reduce_by_row(network: BeliefNetwork, evidence: "Evidence", kept: Any) -> "R
     rest = remains(given, left, each_is_a_row=True)
     rows, wanted = np.asarray(evidence.rows), evidence.wanted
     return ReducedByRow(network, edges, rows, row, unit, given, left, rest, sure, impossible, kept, wanted)
-
-
-def _union(edges: EdgeList, informed: np.ndarray) -> tuple[np.ndarray, ...]:
-    """(row, unit) of relevant units of all rows, and the edges between them as (edge, place of child, of parent)."""
-    order = np.argsort(edges.child, kind="stable")
-    counts = np.bincount(edges.child, minlength=edges.size)
-    starts = np.cumsum(counts) - counts
-    keys = newest = np.flatnonzero(informed)
-    found = [np.zeros((2, 0), int)]
-    while newest.size:
-        child = newest % edges.size
-        times = counts[child]
-        edge = order[np.repeat(starts[child], times) + _ranges(times)]
-        above = np.repeat(newest - child, times) + edges.parent[edge]
-        found.append(np.stack([edge, np.repeat(newest, times)]))
-        newest = _new(above, keys)
-        keys = np.sort(np.concatenate([keys, newest]))
-    edge, child = np.concatenate(found, axis=1)
-    parent = child - child % edges.size + edges.parent[edge]
-    return keys // edges.size, keys % edges.size, edge, np.searchsorted(keys, child), np.searchsorted(keys, parent)
-
-
-def _new(found: np.ndarray, keys: np.ndarray) -> np.ndarray:
-    """Those that are not among the keys, each once and in order."""
-    found = np.sort(found)
-    found = found[np.diff(found, prepend=-1) > 0]
-    at = np.minimum(np.searchsorted(keys, found), len(keys) - 1)
-    return found[keys[at] != found]
-
-
-def _ranges(counts: np.ndarray) -> np.ndarray:
-    """0, 1, ..., counts[0] - 1, 0, 1, ..., counts[1] - 1, ..."""
-    return np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,10 +120,7 @@ class ReducedByRow:
     def parts(self) -> list[Part]:
         """Rows with what is left of about the same size, together."""
         kept = np.flatnonzero(self.rest.kept[:, 0])
-        place = np.full(len(self.unit), -1)
-        place[kept] = np.arange(len(kept))
-        inner = self.rest.edges
-        edges = EdgeList(place[inner.child], place[inner.parent], inner.weight, len(kept))
+        edges = self.rest.edges.between(kept)
         return [self._part(kept, edges, *group) for group in self._groups(kept, edges)]
 
     def _groups(self, kept: np.ndarray, edges: EdgeList):
@@ -290,14 +255,14 @@ def _stored(edges: EdgeList, members, of_row, count: int, shape: Any, free: np.n
         for which, first in ((~child, 0), (child, above)):
             some = members[which[members]]
             order = some[np.argsort(of_row[some], kind="stable")]
-            slot[order] = first + _ranges(np.bincount(of_row[order], minlength=count))
+            slot[order] = first + ranges(np.bincount(of_row[order], minlength=count))
         if 2 * positions >= above:
             W = np.zeros((count, below, above))
             W[of_row[edges.child], slot[edges.child] - above, slot[edges.parent]] = edges.weight[:, 0]
             return slot, Blocks.layered([W], (above, below)), searched
         return slot, _table(edges, of_row, slot, (count, above, below, positions)), searched
     order = members[np.argsort(of_row[members], kind="stable")]
-    slot[order] = _ranges(np.bincount(of_row[order], minlength=count))
+    slot[order] = ranges(np.bincount(of_row[order], minlength=count))
     W = np.zeros((count, shape, shape))
     W[of_row[edges.child], slot[edges.child], slot[edges.parent]] = edges.weight[:, 0]
     return slot, Blocks.dense(W), shape
@@ -308,7 +273,7 @@ def _table(edges: EdgeList, of_row: np.ndarray, slot: np.ndarray, shape: tuple[i
     count, above, below, positions = shape
     order = np.argsort(edges.child, kind="stable")
     child, parent = edges.child[order], edges.parent[order]
-    position = _ranges(np.unique(child, return_counts=True)[1])
+    position = ranges(np.unique(child, return_counts=True)[1])
     weights, parents = np.zeros((count, positions, below)), np.zeros((count, positions, below), np.int32)
     at = (of_row[child], position, slot[child] - above)
     weights[at], parents[at] = edges.weight[order, 0], slot[parent]

@@ -94,15 +94,9 @@ def _unstacked(weights: np.ndarray) -> np.ndarray:
 
 
 def _levels(edges: EdgeList) -> np.ndarray | None:
-    """The length of the longest path to every unit, where each edge leads from one level to the next."""
-    level = np.zeros(edges.size, int)
-    for _ in range(edges.size):
-        below = level.copy()
-        np.maximum.at(below, edges.child, level[edges.parent] + 1)
-        if np.array_equal(below, level):
-            break
-        level = below
-    return level if np.all(level[edges.child] == level[edges.parent] + 1) else None
+    """The level of every unit, where each edge leads from one level to the next."""
+    level = edges.graph.levels
+    return level if level is not None and np.all(level[edges.child] == level[edges.parent] + 1) else None
 
 
 def _layer_sizes(edges: EdgeList, levels: np.ndarray, rows: int, any_parents: bool) -> tuple[int, ...]:

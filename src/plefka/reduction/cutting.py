@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from plefka.networks.activations import Activation
-from plefka.networks.edge_list import EdgeList, once_if_rows_agree
+from plefka.networks.edge_list import EdgeList
 from plefka.reduction.compact_storage import LARGE, StorageLayout, lay_out
 from plefka.reduction.question import BeliefModel, Question
-from plefka.reduction.summing import LEAST, Given, Reduced, is_edge, log_sums, times
+from plefka.reduction.summing import LEAST, Given, Reduced, log_sums, times
 
 WORTH = 2  # a large network is stored anew only where so many times fewer edges are left
 FILLER_BIAS = 1.0  # of units that fill up: a usual field
@@ -50,7 +50,7 @@ def remains(given: Given, left: Reduced, *, each_is_a_row: bool = False) -> Rema
     tilt = given.tilt
     off = given.off(left.counted) if f.has_linear_log_off else np.zeros(known.shape)
     tilt = np.maximum(tilt - edges.up(times, off), LEAST) if off.any() else tilt
-    depends = once_if_rows_agree(_has_free_parent, edges, free)
+    depends = edges.children_of(free)
     whole = _fields(given, left, on)
     findings = observed & depends & (off == 0) & np.isfinite(whole)  # else it is on whatever its other parents do
     fixed = ~np.isnan(known).any(axis=1, keepdims=True) | ~findings  # parents whose state is part of the bias
@@ -67,10 +67,6 @@ def remains(given: Given, left: Reduced, *, each_is_a_row: bool = False) -> Rema
     inside = there[edges.child] & there[edges.parent] & np.isnan(known).any(axis=1)[edges.parent]
     values = np.where(free, 0.5, np.where(findings, known, 0.0))
     return Remains(edges.take(inside), x, free, findings, values, np.where(free, tilt, 0.0), constant, slope)
-
-
-def _has_free_parent(edges: EdgeList, free: np.ndarray) -> np.ndarray:
-    return edges.down(lambda w, free: is_edge(w) * free, (), (free * 1.0,)) > 0
 
 
 def _of_known_parents(f: Activation, x: np.ndarray, is_on: np.ndarray, settled: np.ndarray) -> tuple[Any, Any]:
@@ -107,12 +103,9 @@ class Cut:
 def cut(given: Given, rest: Remains, layers: np.ndarray | None) -> Cut:
     """The units that are kept in some row, laid out for computing."""
     units = np.flatnonzero(rest.kept.any(axis=1))
-    number = np.full(rest.edges.size, -1)
-    number[units] = np.arange(len(units))
-    inner = EdgeList(number[rest.edges.child], number[rest.edges.parent], rest.edges.weight, len(units))
     own_layers = None if layers is None else layers[units]
     ever_free = np.asarray(rest.free[units].any(axis=1))
-    layout = lay_out(inner, ever_free, own_layers, rest.free.shape[1], given.activation)
+    layout = lay_out(rest.edges.between(units), ever_free, own_layers, rest.free.shape[1], given.activation)
     return Cut(_question(given, rest, layout, units), units, layout.place)
 
 

@@ -8,10 +8,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
-from scipy.sparse.csgraph import connected_components
 
 from plefka.networks.edge_list import EdgeList
+from plefka.networks.graph import Graph
 from plefka.reduction.question import Question
 from plefka.reduction.summing import Given
 from plefka.runtime.value_cache import cached_for
@@ -58,9 +57,7 @@ class _Graphs(NamedTuple):
 def _surplus(row: np.ndarray, one: np.ndarray, other: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
     """(rows,): of links from one node to another, how many could be cut without taking a part of the graph apart."""
     nodes, count = shape
-    ones, ends = np.ones(len(row), bool), (row * nodes + one, row * nodes + other)
-    graph = sp.coo_array((ones, ends), shape=(nodes * count,) * 2)
-    parts, label = connected_components(graph, directed=False)
+    parts, label = Graph(row * nodes + one, row * nodes + other, nodes * count).components()
     row_of_part = np.zeros(parts, int)
     row_of_part[label] = np.arange(nodes * count) // nodes
     links, separate = (np.bincount(z, minlength=count) for z in (row, row_of_part))
@@ -141,14 +138,5 @@ def follow_exactly(edges: EdgeList, exact: np.ndarray, certain: np.ndarray, barr
 
 def have_several_parents(edges: EdgeList) -> np.ndarray:
     """(units,): those with several parents, and all below them; the others follow from the mean of a single unit."""
-    return cached_for(edges, have_several_parents, lambda: _have_several_parents(edges))
-
-
-def _have_several_parents(edges: EdgeList) -> np.ndarray:
-    several = (np.bincount(edges.child, minlength=edges.size) > 1)[:, None] * 1.0
-
-    def unit(xp, above, several):
-        return xp.where(above + several > 0, 1.0, 0.0)
-
-    sweep = edges.order.downwards
-    return sweep.follow(lambda xp, w, found: (found,), unit, edges.weight[:, :1], (), (several,))[:, 0] > 0
+    graph = edges.graph
+    return cached_for(graph, have_several_parents, lambda: graph.with_descendants(graph.by_child.counts > 1))

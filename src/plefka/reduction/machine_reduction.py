@@ -109,7 +109,7 @@ def laid_out(pairs: GivenMachine, units: np.ndarray, rows: int) -> MachineLayout
         if len(units) == storage.size and storage.size**2 > LARGE:
             return MachineLayout(storage, units)
         return _in_matrix(np.asarray(storage.weights[0])[..., units[:, None], units], _size(len(units), rows))
-    edges = _between(storage, units)
+    edges = EdgeList.of(storage).between(units)
     dense = _size(len(units), rows)
     table = table_for(len(units), len(np.unique(edges.child)), int(np.bincount(edges.child, minlength=1).max()))
     costs = {
@@ -152,13 +152,6 @@ def _in_two_layers(storage: Blocks, visible: int, units: np.ndarray, rows: int) 
     block[..., : len(lower), : len(upper)] = W[..., (lower - visible)[:, None], upper]
     place = np.concatenate([np.arange(len(upper)), sizes[0] + np.arange(len(lower))])
     return MachineLayout(Blocks.layered([block], sizes), place)
-
-
-def _between(storage: Storage, units: np.ndarray) -> EdgeList:
-    edges, number = EdgeList.of(storage), np.full(storage.size, -1)
-    number[units] = np.arange(len(units))
-    inside = (number[edges.child] >= 0) & (number[edges.parent] >= 0)
-    return EdgeList(number[edges.child[inside]], number[edges.parent[inside]], edges.weight[inside], len(units))
 
 
 @dataclass(frozen=True, eq=False)

@@ -76,13 +76,15 @@ class Possible:
     def __init__(self, network: BeliefNetwork, observed: Iterable[int]):
         self.size, self.activation = network.size, network.activation
         edges = EdgeList.of(network.storage)
-        order = np.argsort(edges.child, kind="stable")
+        order, self._starts = edges.graph.by_child
         self._parent, self._weight = edges.parent[order], edges.weight[order, 0]
-        self._starts = np.searchsorted(edges.child[order], np.arange(network.size + 1))
         self._h = np.asarray(network.bias, float)
         self._linear = np.broadcast_to(self.activation.is_linear_off(self._h), self._h.shape)
         self._is_complete = True
-        self._rules = [rule for unit in self._with_ancestors(observed) if (rule := self._rule(unit)) is not None]
+        involved = np.zeros(network.size, bool)
+        involved[list(observed)] = True
+        above = np.flatnonzero(edges.graph.with_ancestors(involved)).tolist()
+        self._rules = [rule for unit in above if (rule := self._rule(unit)) is not None]
         self._around: dict[int, list[int]] = {}  # the rules that a unit is part of
         for number, rule in enumerate(self._rules):
             for unit in rule.units.tolist():
@@ -134,16 +136,6 @@ class Possible:
     def _allow(self, state: np.ndarray) -> bool:
         """Whether every rule allows a state of all units."""
         return all(rule.allows(state[rule.units].astype(int)) for rule in self._rules)
-
-    def _with_ancestors(self, units: Iterable[int]) -> list[int]:
-        found = dict.fromkeys(units)
-        todo = list(found)
-        while todo:
-            for parent in self._of(todo.pop(), self._parent).tolist():
-                if parent not in found:
-                    found[parent] = None
-                    todo.append(parent)
-        return list(found)
 
     def _of(self, unit: int, by_edge: np.ndarray) -> np.ndarray:
         return by_edge[self._starts[unit] : self._starts[unit + 1]]

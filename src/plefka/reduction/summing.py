@@ -10,7 +10,7 @@ its child (see `recovered`).
 from typing import Any, NamedTuple
 
 from plefka.networks.activations import Activation, AnyArray, namespace
-from plefka.networks.edge_list import CERTAIN_WEIGHT, once_if_rows_agree
+from plefka.networks.edge_list import CERTAIN_WEIGHT
 
 LEAST = -1e10  # stands for ln 0: exp of it is 0, and differences of two of them are numbers
 FAINT = 1e-30  # a field below it, which float32 has as well, is left to the sums, as these are in logarithms
@@ -80,7 +80,7 @@ def reduced(given: Given, *, keep_barren: bool = False, kept: Any = False) -> Re
     `keep_barren`: barren units stay, and with them all that their means depend on. `kept`: units that stay in any case.
     """
     nothing = given.hidden & False
-    counted = ~nothing if keep_barren else relevant(given.edges, given.informed | kept)
+    counted = ~nothing if keep_barren else given.edges.with_ancestors(given.informed | kept)
     counted = counted & ~given.xp.asarray(given.absent)
     whole = Reduced(given.h + nothing * 0.0, nothing[0] * 0.0, nothing, counted)
     if not given.activation.has_linear_log_off:
@@ -89,20 +89,6 @@ def reduced(given: Given, *, keep_barren: bool = False, kept: Any = False) -> Re
     candidate = _candidates(given, counted) & ~kept
     # Which units these are is known without derivatives; what they leave behind is differentiated.
     return given.edges.where_any(candidate, lambda: _without(given, counted, candidate), whole)
-
-
-def relevant(edges: Any, informed: AnyArray) -> AnyArray:
-    """The units of which something is known, and their ancestors; all others are barren: summed over, they add nothing.
-
-    Something is known of a unit that is observed, or of which there is soft evidence.
-    """
-
-    def found(xp, below, informed):
-        return xp.where(below + informed > 0, 1.0, 0.0)
-
-    return once_if_rows_agree(
-        lambda edges, informed: edges.ascend(_counts, found, (informed * 1.0,)) > 0, edges, informed
-    )
 
 
 def is_edge(w, *_) -> Any:

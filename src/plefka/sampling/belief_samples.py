@@ -12,7 +12,6 @@ from plefka.networks.edge_list import EdgeList
 from plefka.networks.evidence import Evidence, as_rows
 from plefka.networks.fields import StateFields, bits
 from plefka.reduction.reduce import reduce
-from plefka.reduction.summing import relevant
 from plefka.runtime.late_binding import CONTRADICTION, supplied
 from plefka.runtime.seeds import as_seed
 from plefka.sampling.state_weights import Target
@@ -35,7 +34,7 @@ def sample(network: BeliefNetwork, seed: int, count: int, evidence: Any = None) 
         raise InvalidInput(f"sample takes one row of evidence; got {len(rows)}.")
     rng, hidden = np.random.default_rng(as_seed(seed)), np.isnan(rows[0])
     known = np.repeat(rows.T, count, axis=1)
-    causes = relevant(EdgeList.of(network.storage), ~hidden[:, None])[:, 0] & hidden
+    causes = EdgeList.of(network.storage).graph.with_ancestors(~hidden) & hidden
     if causes.any():
         known[causes] = _causes(network, rows, causes, rng, count)
     units, step = StateFields.of_network(network), max(1, DRAWN_AT_ONCE // network.size)

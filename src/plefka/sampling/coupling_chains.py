@@ -69,13 +69,10 @@ def _matrices(question: Question, units: np.ndarray) -> list:
     """The symmetric couplings between these units: one for all rows, or one for each."""
     if isinstance(storage := question.storage, Blocks) and storage.stack is None:
         return [_full(storage)[np.ix_(units, units)]]
-    edges, number = EdgeList.of(question.storage), np.full(question.size, -1)
-    number[units] = np.arange(len(units))
-    child, parent = number[edges.child], number[edges.parent]
-    inside = (child >= 0) & (parent >= 0)
-    ends, shape = (child[inside], parent[inside]), (len(units), len(units))
-    full = inside.sum() > DENSE * len(units) ** 2
-    halves = (sp.csr_array((weight, ends), shape=shape) for weight in edges.weight[inside].T)
+    edges = EdgeList.of(question.storage).between(units)
+    ends, shape = (edges.child, edges.parent), (len(units), len(units))
+    full = len(edges.child) > DENSE * len(units) ** 2
+    halves = (sp.csr_array((weight, ends), shape=shape) for weight in edges.weight.T)
     return [(L + L.T).toarray() if full else sp.csr_array(L + L.T) for L in halves]
 
 

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
-from scipy.sparse.csgraph import breadth_first_order
 
 from plefka.errors import MethodDoesNotApply
 from plefka.networks.belief import BeliefNetwork
+from plefka.networks.edge_list import EdgeList
 from plefka.networks.evidence import Evidence
 from plefka.reduction.question import BeliefModel, Question
 from plefka.sampling.adapted_proposals import adapted
@@ -76,23 +75,13 @@ def question_of(network: BeliefNetwork, given: Evidence) -> tuple[Question, floa
     """
     known = np.asarray(given.rows, float).T
     tilt = np.zeros(known.shape) if given.tilt is None else np.asarray(given.tilt, float).T
-    hidden, counted = np.isnan(known), _above(network, given.informed[0])[:, None]
+    hidden, edges = np.isnan(known), EdgeList.of(network.storage)
+    counted = edges.with_ancestors(np.asarray(given.informed).T)
     h = np.atleast_2d(np.asarray(network.bias, float)).T
     model = BeliefModel(network.storage, h, network.activation, counted)
     free, values = hidden & counted, np.where(hidden, 0.0, known)
     question = Question(model, free, values, np.where(free, tilt, 0.0), network.size)
     return question, float((tilt * values).sum())
-
-
-def _above(network: BeliefNetwork, units: np.ndarray) -> np.ndarray:
-    """These units and all from which arrows lead to them, as a mask."""
-    child, parent, _ = network.storage.edge_list()
-    size, start = network.size, np.flatnonzero(units)
-    ends = np.concatenate([child, np.full(len(start), size)]), np.concatenate([parent, start])
-    upwards = sp.csr_array((np.ones(len(ends[0]), np.int8), ends), shape=(size + 1, size + 1))
-    found = np.zeros(size + 1, bool)
-    found[breadth_first_order(upwards, size, return_predecessors=False)] = True
-    return found[:-1]
 
 
 @dataclass(frozen=True, eq=False)

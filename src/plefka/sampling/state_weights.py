@@ -44,9 +44,7 @@ class Target(QuestionUnits, StateFields):
         model, edges = question.model, EdgeList.of(question.storage)
         there = np.asarray((model.counted | question.free | (question.values != 0)).any(axis=1))
         self.units, self.num_units = np.flatnonzero(there), len(there)  # of the question
-        inner, number = edges.take(there[edges.child] & there[edges.parent]), np.cumsum(there) - 1
-        inner = EdgeList(number[inner.child], number[inner.parent], inner.weight, len(self.units))
-        super().__init__(inner, np.asarray(model.h)[there], model.activation)
+        super().__init__(edges.between(self.units), np.asarray(model.h)[there], model.activation)
         self.free, self.values, self.tilt, self.counted = (
             np.asarray(z)[there] for z in (question.free, question.values, question.tilt, model.counted)
         )

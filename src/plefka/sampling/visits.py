@@ -34,9 +34,8 @@ def padded(count: int) -> int:
 
 def visits(edges: EdgeList, free: np.ndarray) -> tuple[Visits, ...]:
     """All steps of a sweep over the free units: those with few children, many at once, and then those with many."""
-    order = np.argsort(edges.parent, kind="stable")
-    degree = np.bincount(edges.parent, minlength=edges.size)
-    starts = np.concatenate([[0], np.cumsum(degree)])
+    order, starts = edges.graph.by_parent
+    degree = np.diff(starts)
     colour = _colours(edges, free, order, starts)
     largest = padded(int(degree[free].max(initial=0)))
     if len(free) <= FEW_UNITS:
