@@ -10,7 +10,7 @@ from mpmath import mp, mpf
 
 import plefka as pf
 from plefka.exact.state_sum import StateSum
-from plefka.reduction import belief_reduction, recovery, summing
+from plefka.reduction import recovery, reduce, summing
 from tests import oracle
 from tests.fuzz.drawing import KINDS, Draw, drawn, kind_of
 from tests.fuzz.enumeration import Enumeration
@@ -105,7 +105,7 @@ def cut_slope(monkeypatch):
         return recovered(given, left, np.clip(slope, -1e100, 1e100))
 
     monkeypatch.setattr(summing, "FAINT", 0.0)
-    monkeypatch.setattr(belief_reduction, "recovered", cut)
+    monkeypatch.setattr(reduce, "recovered", cut)
 
 
 def cancelling_form(monkeypatch):

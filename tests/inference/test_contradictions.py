@@ -12,7 +12,7 @@ from plefka.errors import InvalidEvidence
 from plefka.files.from_tables import network_of
 from plefka.inference import contradictions
 from plefka.inference.contradictions import contradiction
-from plefka.reduction.possible import Possible
+from plefka.reduction.certainty import Possible
 from tests.files.table_zoo import random_tables
 from tests.mixed_networks import random_units
 

@@ -11,7 +11,8 @@ from plefka.mean_field.mixture_direction import mixture_evaluator
 from plefka.mean_field.smoothing import information, started
 from plefka.mean_field.untruncated import Untruncated
 from plefka.networks.evidence import Evidence, as_evidence
-from plefka.reduction.reduce import reduce, reduce_traced
+from plefka.reduction.reduce import reduce
+from plefka.reduction.traced_reductions import reduce_traced
 from tests import slow, zoo
 
 OTHERS = {

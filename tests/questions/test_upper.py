@@ -9,7 +9,7 @@ import plefka as pf
 from plefka.errors import InvalidInput
 from plefka.networks.evidence import Evidence
 from plefka.questions import bounds as both
-from plefka.questions.upper_bounds import TO_THE_END, upper_bound
+from plefka.questions.bounds import TO_THE_END, upper_bound
 from plefka.reduction.question import Part
 from plefka.reduction.reduce import reduce
 from plefka.sampling.findings.findings import problem_of

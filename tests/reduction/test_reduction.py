@@ -12,7 +12,7 @@ from plefka.exact import predictions
 from plefka.methods.posterior import normalised
 from plefka.networks.edge_list import EdgeList
 from plefka.networks.evidence import as_evidence
-from plefka.reduction import belief_reduction, by_row, reduce
+from plefka.reduction import by_row, reduce
 from plefka.reduction.certainty import certain
 from plefka.runtime import value_cache
 from tests.quick import quick_where
@@ -56,7 +56,7 @@ def test_a_part_answers_for_the_whole(case, method, monkeypatch):
     """What is cut out and laid out anew has the answers of all units with masks, as they are inside a trace."""
     network, evidence = CASES[case]
     found = pf.infer(network, evidence, method, throw=False)
-    monkeypatch.setattr(belief_reduction, "is_worth_it", lambda *_: False)
+    monkeypatch.setattr(reduce, "is_worth_it", lambda *_: False)
     whole = pf.infer(network, evidence, method, throw=False)
     np.testing.assert_allclose(found.log_likelihood, whole.log_likelihood, atol=1e-7)
     np.testing.assert_allclose(found.means, whole.means, atol=1e-5)

@@ -71,7 +71,7 @@ def test_the_check_reduces_nothing(monkeypatch):
 
     for kind in (BeliefNetwork, BoltzmannMachine):
         monkeypatch.setitem(REDUCE, kind, refuse)
-    monkeypatch.setattr("plefka.reduction.belief_reduction.recovered", refuse)
+    monkeypatch.setattr("plefka.reduction.reduce.recovered", refuse)
     monkeypatch.setattr("plefka.reduction.recovery._Chunk.answers", refuse)
     assert all(np.isfinite(solution.check(seed=0).log_likelihood) for solution in solutions)
 

@@ -14,8 +14,7 @@ from plefka.exact.ratios import BarrenRatios
 from plefka.exact.state_sum import StateSum
 from plefka.exact.states import MOST_SUMMED
 from plefka.exact.table_networks import TableElimination, families_of
-from plefka.methods.answers import Answers
-from plefka.methods.posterior import About, Posterior
+from plefka.methods.posterior import About, Answers, Posterior
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.edge_list import EdgeList
 from plefka.networks.evidence import Evidence

@@ -16,7 +16,7 @@ from plefka.exact.log_factors import grouped
 from plefka.exact.planned_sum import planned_sum
 from plefka.exact.ratios import EXACT, BarrenRatios
 from plefka.exact.table_networks import TableElimination, families_of
-from plefka.methods.answers import Answers
+from plefka.methods.posterior import Answers
 from plefka.methods.status import CONVERGED
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.edge_list import EdgeList

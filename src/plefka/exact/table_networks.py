@@ -13,8 +13,7 @@ import numpy as np
 from plefka.exact.enumeration import status_of
 from plefka.exact.groups import Elimination
 from plefka.exact.log_factors import LogFactors, Structure, grouped
-from plefka.methods.answers import Answers
-from plefka.methods.posterior import EXACT, accuracy_of_rows
+from plefka.methods.posterior import EXACT, Answers, accuracy_of_rows
 from plefka.networks.activations import MOST_PARENTS, Table, as_activation
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.conditionals import unit_logs

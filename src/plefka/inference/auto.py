@@ -27,9 +27,8 @@ from plefka.inference.by_parts import of_reduced, solved
 from plefka.inference.composite_methods import Auto, Conditioned
 from plefka.inference.library import parse_method
 from plefka.mean_field.minimisation import MOST_PAIRS
-from plefka.methods.answers import Answers
 from plefka.methods.method import Method, does_not_apply
-from plefka.methods.posterior import Posterior
+from plefka.methods.posterior import Answers, Posterior
 from plefka.methods.status import CONVERGED, IMPOSSIBLE
 from plefka.networks.evidence import Evidence
 from plefka.progress import progress

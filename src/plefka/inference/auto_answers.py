@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from plefka.methods.answers import Answers
 from plefka.methods.method import Method
-from plefka.methods.posterior import Posterior
+from plefka.methods.posterior import Answers, Posterior
 
 if TYPE_CHECKING:
     from plefka.inference.check_verdict import Check

@@ -6,9 +6,8 @@ from typing import Any, cast
 import numpy as np
 
 from plefka.exact.predictions import improved
-from plefka.methods.answers import Answers
 from plefka.methods.method import Method
-from plefka.methods.posterior import Posterior
+from plefka.methods.posterior import Answers, Posterior
 from plefka.networks.evidence import Evidence
 from plefka.networks.network import Network
 from plefka.reduction.question import Part

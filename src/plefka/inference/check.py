@@ -27,7 +27,7 @@ from plefka.sampling.weighted_answer import weighted_answer
 
 if TYPE_CHECKING:
     from plefka.inference.solution import Solution
-    from plefka.methods.answers import Answers, Components
+    from plefka.methods.posterior import Answers, Components
 
 FEWEST_SAMPLES = 100
 

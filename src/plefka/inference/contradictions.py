@@ -18,7 +18,7 @@ from plefka.exact.planned_sum import planned_sum
 from plefka.methods.status import Status
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.evidence import Evidence
-from plefka.reduction.possible import Possible
+from plefka.reduction.certainty import Possible
 from plefka.reduction.reduce import reduce
 
 if TYPE_CHECKING:

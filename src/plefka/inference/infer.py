@@ -13,14 +13,13 @@ from plefka.inference.by_parts import answer_of
 from plefka.inference.contradictions import with_contradiction
 from plefka.inference.library import parse_method
 from plefka.inference.solution import Codes, InferenceFailed, Solution
-from plefka.methods.answers import Answers
 from plefka.methods.method import Method, does_not_apply
-from plefka.methods.posterior import ESTIMATE, EXACT, NUMBERS, OBSERVED, accuracy_of_rows
+from plefka.methods.posterior import ESTIMATE, EXACT, NUMBERS, OBSERVED, Answers, accuracy_of_rows
 from plefka.methods.status import STATUS_CODES, Status
 from plefka.networks.activations import namespace
 from plefka.networks.evidence import Evidence, as_evidence
 from plefka.networks.network import Network
-from plefka.reduction.reduce import reduce_traced
+from plefka.reduction.traced_reductions import reduce_traced
 from plefka.runtime.precision import check_dtype, is_traced
 from plefka.runtime.reverse_mode import differentiable_once, reverse_mode_only
 

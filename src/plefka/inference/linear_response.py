@@ -22,10 +22,9 @@ from plefka.networks.edge_list import EdgeList
 from plefka.networks.evidence import Evidence
 from plefka.networks.propagation import fixed_point_along_edges
 from plefka.reduction.barren_means import predict_traced
-from plefka.reduction.belief_reduction import masked
 from plefka.reduction.question import Question
-from plefka.reduction.reduce import reduce, reduce_traced
-from plefka.reduction.traced_reductions import TracedReduction
+from plefka.reduction.reduce import masked, reduce
+from plefka.reduction.traced_reductions import TracedReduction, reduce_traced
 from plefka.runtime.late_binding import INFER, supplied
 from plefka.runtime.precision import is_traced
 from plefka.runtime.programs import Program

@@ -1,7 +1,7 @@
 """What `infer` returns: the answer, whether to believe that it was reached, and how to check it."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
@@ -9,18 +9,16 @@ import numpy as np
 from plefka.errors import InvalidInput, PlefkaError
 from plefka.inference.batched_types import Checks, Counts, Flags, NumberByRow, Statuses
 from plefka.inference.ranking import ranking
-from plefka.inference.solution_html import solution_html
-from plefka.inference.solution_rows import row_of_batch
 from plefka.inference.solution_tables import as_dict, as_json, frame, of_unit
-from plefka.inference.solution_text import solution_table
+from plefka.inference.solution_text import solution_html, solution_table
 from plefka.methods.posterior import ACCURACIES, ESTIMATE, EXACT, LOWER_BOUND, OBSERVED, Accuracy
 from plefka.methods.status import Status
 
 if TYPE_CHECKING:
     import pandas
 
-    from plefka.methods.answers import Components
     from plefka.methods.method import Method
+    from plefka.methods.posterior import Components
     from plefka.networks.evidence import Evidence
     from plefka.networks.network import Network
     from plefka.sampling.chain_draws import Draws
@@ -31,6 +29,8 @@ ABOVE_LIKELIHOODS = (
     "ln P(evidence) above what its Likelihoods allow cannot be the logarithm of a probability; compare with another "
     "method"
 )
+BY_ROW = ("means", "log_partition", "status", "num_steps", "residual", "num_cycles", "observed", "checked",
+          "standard_error", "means_error", "predicted")  # fmt: skip
 LIKELIHOOD_ROUNDING = 1e-6  # how far above 0 a log-likelihood of 0 may come out, in float32 too
 
 
@@ -207,7 +207,18 @@ class Solution:
 
     def row(self, number: int) -> "Solution":
         """One row of a batch as a solution of its own; a single row is itself."""
-        return row_of_batch(self, number)
+        if not -self.num_rows <= number < self.num_rows:
+            raise InvalidInput(f"row must be a number from 0 to {self.num_rows - 1}; got {number}.")
+        if not self.is_batch:
+            return self
+        row = int(number) % self.num_rows
+        fields = {name: _at(getattr(self, name), row) for name in BY_ROW}
+        return replace(
+            self, **fields, codes=Codes(*(each[row] for each in self.codes)), methods=self.methods[row : row + 1],
+            proposals=tuple(each.take(np.array([row])) for each in self.proposals),
+            network=self.network if self.network is None or self.network.stack is None else self.network.take(row),
+            evidence=None if self.evidence is None else self.evidence.take([row])._replace(batched=False),
+        )  # fmt: skip
 
     @property
     def converged(self) -> Flags:
@@ -383,6 +394,12 @@ class Solution:
     def _repr_html_(self) -> str:
         """A table for notebooks: the answer, and the most probable hidden units."""
         return solution_html(self)
+
+
+def _at(field: Any, row: int) -> Any:
+    """What a field says of one row: a plain number, where it is one."""
+    found = None if field is None else field[row]
+    return found.item() if isinstance(found, np.generic) else found
 
 
 def _named(codes: Any) -> Any:

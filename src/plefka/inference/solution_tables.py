@@ -9,7 +9,7 @@ import numpy as np
 from plefka.errors import InvalidInput
 from plefka.inference.batched_types import NumberByRow
 from plefka.inference.log_odds import log_odds
-from plefka.inference.solution_text import accuracies, kind_of, status_word
+from plefka.inference.solution_text import accuracies, checks_of, kind_of, status_word
 from plefka.methods.posterior import ESTIMATE, OBSERVED
 from plefka.runtime import extras
 
@@ -151,12 +151,6 @@ def errors_of(solution: "Solution", row: int) -> dict[str, Any]:
         known = np.flatnonzero(np.isfinite(errors))
         found["means_error"] = {solution.names[unit]: float(errors[unit]) for unit in known.tolist()}
     return found
-
-
-def checks_of(solution: "Solution") -> "list[Check]":
-    """What `infer(..., check=True)` found: one for each row, or none."""
-    checked = solution.checked
-    return [] if checked is None else checked if isinstance(checked, list) else [checked]
 
 
 def check_as_dict(check: "Check") -> dict[str, Any]:

@@ -1,12 +1,18 @@
 """What `print(solution)` shows, and the words for what it says."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from plefka.errors import listed
-from plefka.tables.display import PRINTED_ROWS, rows_by_sentence, text_table
+from plefka.inference.check_text import DIFFERENCE_COLUMNS, differences
+from plefka.inference.ranking import ranked
+from plefka.tables.display import HTML_ROWS, PRINTED_ROWS, Content, bar, page, rows_by_sentence, text_table
 
 if TYPE_CHECKING:
     from plefka.inference.batched_types import Statuses
+    from plefka.inference.check_verdict import Check
     from plefka.inference.solution import Solution
     from plefka.methods.status import Status
 
@@ -64,6 +70,12 @@ def quantity_of(solution: "Solution") -> str:
 def status_word(status: "Status | Statuses") -> str:
     """'converged', 'out of steps', ..."""
     return status.name.lower().replace("_", " ")
+
+
+def checks_of(solution: "Solution") -> "list[Check]":
+    """What `infer(..., check=True)` found: one for each row, or none."""
+    checked = solution.checked
+    return [] if checked is None else checked if isinstance(checked, list) else [checked]
 
 
 def doubts(solution: "Solution") -> list[str]:
@@ -141,3 +153,76 @@ def _batch_table(solution: "Solution") -> str:
         text_table(("row", quantity_of(solution), "accuracy", "estimates", "status", "steps", "residual"), rows),
     ]
     return "\n".join([*lines, f"... and {count - len(rows):,} more"] if count > len(rows) else lines)
+
+
+# ---- What notebooks show of a solution and of its check --------------------------------------------------------------
+
+
+def solution_html(solution: "Solution") -> str:
+    """The answer, how it was reached, and the most probable hidden units; of a batch, its rows."""
+    return page(_of_batch(solution) if solution.is_batch else _of_row(solution))
+
+
+def _of_row(solution: "Solution") -> Content:
+    hidden = solution.ranking(None, units="all")
+    observed = np.flatnonzero(solution.observed)
+    states = [
+        f"{solution.names[unit]} {'on' if solution.means[unit] > 0.5 else 'off'}" for unit in observed[:HTML_ROWS]
+    ]
+    given = f"observed: {', '.join(states)}{', ...' if len(observed) > HTML_ROWS else ''}" if states else ""
+    accuracy = dict(zip(solution.names, map(str, solution.accuracy), strict=True))
+    rows = [(name, f"{mean:.4f}", bar(mean), accuracy[name]) for name, mean in hidden[:HTML_ROWS]]
+    warnings = [f"warning: {doubt}" for doubt in doubts(solution)]
+    return Content(
+        f"{quantity_of(solution)} = {solution.log_partition:.4f} by {method_and_kind(solution)}",
+        [given, _status_text(solution), *solution.notes, *_checked(solution), *warnings],
+        ("hidden unit", "P(on | evidence)", "", "accuracy"), rows, len(hidden),
+    )  # fmt: skip
+
+
+def _status_text(solution: "Solution") -> str:
+    (status,) = np.atleast_1d(np.asarray(solution.status, object))
+    return "" if solution.converged else f"not converged: {status.value}"
+
+
+def _checked(solution: "Solution") -> list[str]:
+    checks = checks_of(solution)
+    if not solution.is_batch:
+        return [f"check: {check.verdict}" for check in checks]
+    return [f"check: {sum(c.trusted for c in checks):,} of {len(checks):,} rows are trusted"] if checks else []
+
+
+def _of_batch(solution: "Solution") -> Content:
+    log_partition, status = np.asarray(solution.log_partition), np.asarray(solution.status, object)
+    count, done = len(log_partition), int(np.sum(solution.converged))
+    shown = range(min(count, HTML_ROWS))
+    best = _most_probable(solution, len(shown))
+    accuracy = accuracies(solution)
+    rows = [(str(k), f"{log_partition[k]:.4f}", accuracy[k], status_word(status[k]), best[k]) for k in shown]
+    return Content(
+        f"{count:,} rows by {method_and_kind(solution)}: {done:,} converged",
+        [*solution.notes, *_checked(solution), *(f"warning: {doubt}" for doubt in doubts(solution)), _legend(best)],
+        ("row", quantity_of(solution), "accuracy", "status", "most probable causes"), rows, count, "rows",
+    )  # fmt: skip
+
+
+def _most_probable(solution: "Solution", count: int) -> list[str]:
+    """The three most probable causes of each of the first rows."""
+    unit = {name: k for k, name in enumerate(solution.names)}
+    return [
+        ", ".join(f"{name} {marked(solution, row, unit[name], 3)}" for name, _ in best)
+        for row, best in enumerate(ranked(solution, 3, "causes", count))
+    ]
+
+
+def _legend(cells: Sequence[str]) -> str:
+    """What the mark of an estimate means, where there is one."""
+    return LEGEND if any("~" in cell for cell in cells) else ""
+
+
+def check_html(check: "Check") -> str:
+    """The verdict, and where draws and solution differ most."""
+    found = differences(check)
+    title = "Check: trusted" if check.trusted else "Check: not trusted"
+    rows = [each.in_words() for each in found[:HTML_ROWS]]
+    return page(Content(title, [check.verdict], DIFFERENCE_COLUMNS, rows, len(found)))

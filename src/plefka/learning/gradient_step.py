@@ -20,8 +20,8 @@ from plefka.networks.belief import BeliefNetwork
 from plefka.networks.evidence import Evidence
 from plefka.networks.storage import Storage
 from plefka.reduction.barren_means import predict_traced
-from plefka.reduction.models import LOWEST
-from plefka.reduction.reduce import reduce_traced
+from plefka.reduction.question import LOWEST
+from plefka.reduction.traced_reductions import reduce_traced
 from plefka.runtime.programs import Program
 from plefka.solvers.functional import Functional, negative_entropy
 from plefka.solvers.loop import Policy, descend, evaluator, limits, start

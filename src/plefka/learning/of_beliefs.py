@@ -21,7 +21,7 @@ from plefka.mean_field.schemes import HigherOrder, MeanField
 from plefka.methods.method import Method
 from plefka.methods.posterior import Accuracy
 from plefka.methods.status import Status
-from plefka.reduction.models import LOWEST
+from plefka.reduction.question import LOWEST
 from plefka.solvers.monotone import Monotone
 from plefka.solvers.policies import POLICIES
 

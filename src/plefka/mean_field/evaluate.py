@@ -14,7 +14,8 @@ from plefka.methods.registry import parse_method
 from plefka.networks.evidence import Evidence, as_evidence
 from plefka.networks.network import Network
 from plefka.reduction.question import Question
-from plefka.reduction.reduce import reduce, reduce_traced
+from plefka.reduction.reduce import reduce
+from plefka.reduction.traced_reductions import reduce_traced
 from plefka.runtime.precision import is_traced
 from plefka.runtime.programs import Program
 from plefka.runtime.reverse_mode import reverse_mode_only

@@ -6,8 +6,7 @@ import numpy as np
 
 from plefka.mean_field import machine_orders
 from plefka.methods.method import does_not_apply
-from plefka.reduction.models import Model, PairModel
-from plefka.reduction.question import Question
+from plefka.reduction.question import Model, PairModel, Question
 from plefka.solvers.functional import Functional
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ from plefka.methods.spelling import check_options, option, spelled
 from plefka.runtime.seeds import as_seed
 
 if TYPE_CHECKING:
-    from plefka.methods.answers import Answers
-    from plefka.methods.posterior import Posterior
+    from plefka.methods.posterior import Answers, Posterior
     from plefka.networks.evidence import Evidence
     from plefka.networks.network import Network
 

@@ -7,9 +7,8 @@ from typing import Any, cast
 import numpy as np
 
 from plefka.errors import listed
-from plefka.methods.answers import Answers, Components
 from plefka.methods.method import Method, posterior_of
-from plefka.methods.posterior import ESTIMATE, EXACT, Posterior, accuracy_of_rows, normalised
+from plefka.methods.posterior import ESTIMATE, EXACT, Answers, Components, Posterior, accuracy_of_rows, normalised
 from plefka.methods.status import CONVERGED, IMPOSSIBLE, NOT_FINITE, OUT_OF_STEPS
 from plefka.networks.edge_list import EdgeList
 from plefka.networks.evidence import Evidence

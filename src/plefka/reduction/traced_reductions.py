@@ -7,7 +7,7 @@ stays: every method is exact for it, and the derivative by a coupling of weight 
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import jax.numpy as jnp
 import numpy as np
@@ -18,10 +18,11 @@ from plefka.networks.boltzmann import BoltzmannMachine
 from plefka.networks.couplings import below_diagonal
 from plefka.networks.edge_list import TracedEdges
 from plefka.networks.evidence import Evidence
+from plefka.networks.network import Network
 from plefka.networks.storage import Storage
 from plefka.reduction.barren_means import predict_traced
-from plefka.reduction.belief_reduction import masked, observed_tilt, whole
 from plefka.reduction.question import PairModel, Question
+from plefka.reduction.reduce import masked, observed_tilt, whole
 from plefka.reduction.summing import Given, Reduced, recovered, reduced
 from plefka.runtime.precision import is_traced
 
@@ -133,3 +134,11 @@ def reduce_pairs_traced(machine: BoltzmannMachine, evidence: Evidence, *, prune:
     if not is_traced(evidence.rows):
         may_be_free = np.asarray(np.isnan(evidence.rows).any(axis=0))
     return TracedPairs(question, constant, known, couplings, may_be_free, prune)
+
+
+REDUCE_TRACED = {BeliefNetwork: reduce_belief_traced, BoltzmannMachine: reduce_pairs_traced}
+
+
+def reduce_traced(network: Network, evidence: Evidence, *, prune: bool = True) -> TracedReduction:
+    """Inside a user's trace, where numbers cannot be looked at, and with derivatives."""
+    return cast(Any, REDUCE_TRACED[type(network)])(network, evidence, prune=prune)
