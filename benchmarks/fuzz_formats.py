@@ -24,7 +24,7 @@ from typing import Any
 import plefka as pf
 from benchmarks.measure import peak_memory
 from plefka.errors import InvalidFile, InvalidInput
-from plefka.files import FORMATS, bif, csv_pair, ergo, excel, uai, xmlbif
+from plefka.files import FORMATS, bif, ergo, spreadsheets, uai, xmlbif
 from plefka.files.conditional_tables import TableNetwork
 from plefka.files.from_tables import network_of
 from plefka.tables.table import read_table
@@ -132,8 +132,8 @@ def _rows(suffix: str, content: bytes) -> object:
 
 
 OTHERS: dict[str, Callable[[Any], object]] = {
-    ".csv": lambda pair: csv_pair.loads(*pair),
-    ".xlsx": excel.loads,
+    ".csv": lambda pair: spreadsheets.loads_csv(*pair),
+    ".xlsx": spreadsheets.loads_excel,
     ".evid": uai.loads_evidence,
     "rows.csv": partial(_rows, ".csv"),
     "rows.jsonl": partial(_rows, ".jsonl"),

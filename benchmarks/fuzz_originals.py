@@ -3,7 +3,7 @@
 import numpy as np
 
 import plefka as pf
-from plefka.files import bif, csv_pair, excel, uai, xmlbif
+from plefka.files import bif, spreadsheets, uai, xmlbif
 from plefka.files.conditional_tables import TableNetwork, TableUnit
 
 BIF = b"""network clinic { property "made by hand"; }
@@ -83,8 +83,11 @@ ORIGINALS = {
     ".xmlbif": lambda: [XMLBIF, *map(xmlbif.dumps, _NETWORKS)],
     ".uai": lambda: [*map(uai.dumps, _NETWORKS)],
     ".erg": lambda: [ERGO],
-    ".csv": lambda: [(CAUSES, FINDINGS), csv_pair.dumps(pf.example("espresso"))],
-    ".xlsx": lambda: [excel.dumps(csv_pair.loads(CAUSES, FINDINGS)), excel.dumps(pf.example("espresso"))],
+    ".csv": lambda: [(CAUSES, FINDINGS), spreadsheets.dumps_csv(pf.example("espresso"))],
+    ".xlsx": lambda: [
+        spreadsheets.dumps_excel(spreadsheets.loads_csv(CAUSES, FINDINGS)),
+        spreadsheets.dumps_excel(pf.example("espresso")),
+    ],
     ".evid": lambda: list(EVIDENCE),
     "rows.csv": lambda: [ROWS],
     "rows.jsonl": lambda: [LINES],

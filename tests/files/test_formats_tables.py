@@ -222,7 +222,7 @@ def test_excel_files_that_unpack_to_too_much_are_refused(tmp_path, bomb):
 
 
 def test_too_many_edges_for_a_sheet(pair, tmp_path, monkeypatch):
-    monkeypatch.setattr("plefka.files.excel.EXCEL_ROWS", 3)
+    monkeypatch.setattr("plefka.files.spreadsheets.EXCEL_ROWS", 3)
     with pytest.raises(InvalidInput, match=r"has at most 3 rows; this network has 4 edges. Save it as .csv or .npz"):
         pf.save(pf.load(pair), tmp_path / "clinic.xlsx")
 

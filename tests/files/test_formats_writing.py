@@ -11,7 +11,7 @@ from format_zoo import SUFFIXES, ZOO, assert_same, lower
 import plefka as pf
 from plefka.errors import InvalidFile, InvalidInput, InvalidNetwork
 from plefka.files import load, save
-from plefka.files.stored import check_storable
+from plefka.files.native_schema import check_storable
 from plefka.networks.blocks import Blocks
 from plefka.runtime import whole_files
 

@@ -13,10 +13,9 @@ import plefka as pf
 from plefka.errors import InvalidFile, InvalidInput, InvalidNetwork, PlefkaWarning
 from plefka.files import ergo, uai
 from plefka.files.conditional_tables import TableNetwork, TableUnit
-from plefka.files.from_tables import network_of, tables_of
+from plefka.files.from_tables import flipped, network_of, tables_of
 from plefka.files.linear_fits import NEGATED, NOISY_OR, SIGMOID
 from plefka.files.recognition import TABLE, expanded, probabilities, recognised
-from plefka.files.relabelling import flipped
 
 
 def fan(table, states=("no", "yes")):

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from plefka.errors import InvalidFile, InvalidInput, nearest
-from plefka.files import csv_pair, excel, native_json, native_npz
+from plefka.files import native_json, native_npz, spreadsheets
 from plefka.files.conditional_tables import TableNetwork
 from plefka.files.disk import PACKED_SUFFIX, read, read_all, write
 from plefka.files.from_tables import network_of, tables_of
+from plefka.files.native_schema import GivenActivation, check_storable
 from plefka.files.recognition import Form, expanded, recognised
-from plefka.files.stored import GivenActivation, check_storable
 from plefka.files.uai import loads_evidence
 from plefka.networks.activations import Activation, as_activation
 from plefka.networks.belief import BeliefNetwork
@@ -32,8 +32,8 @@ NATIVE = (".json", ".npz")  # hold every network, bit by bit
 FORMATS = {
     ".json": Format(native_json.loads, native_json.dumps),
     ".npz": Format(native_npz.loads, native_npz.dumps),
-    ".csv": Format(csv_pair.loads, csv_pair.dumps, csv_pair.files),
-    ".xlsx": Format(excel.loads, excel.dumps),
+    ".csv": Format(spreadsheets.loads_csv, spreadsheets.dumps_csv, spreadsheets.csv_files),
+    ".xlsx": Format(spreadsheets.loads_excel, spreadsheets.dumps_excel),
 }
 # Formats of tables, each a module that is loaded when it is used.
 TABLE_FORMATS = {".bif": "bif", ".xmlbif": "xmlbif", ".xml": "xmlbif", ".uai": "uai", ".erg": "ergo"}
@@ -147,10 +147,7 @@ def load_evidence(path: PathText) -> dict[int, str] | list[dict[int, str]]:
     """
     path = Path(path)
     try:
-        if path.suffix.lower() != ".evid" and [part.lower() for part in path.suffixes[-2:]] != [
-            ".evid",
-            PACKED_SUFFIX,
-        ]:
+        if _unpacked_name(path).suffix.lower() != ".evid":
             raise InvalidFile("the name of an evidence file must end with .evid or .evid.gz.")
         return loads_evidence(read(path))
     except InvalidInput as error:
@@ -217,9 +214,13 @@ def _network_of(tables: TableNetwork, path: Path, approximate: float | None) -> 
         raise InvalidFile(f"{path}: {error}") from error
 
 
+def _unpacked_name(path: Path) -> Path:
+    return path.with_suffix("") if path.suffix.lower() == PACKED_SUFFIX else path
+
+
 def _suffix(path: Path) -> str:
     """The suffix that names the format, without .gz."""
-    name = path.with_suffix("") if path.suffix.lower() == PACKED_SUFFIX else path
+    name = _unpacked_name(path)
     suffix = name.suffix.lower()
     if suffix not in FORMATS and path.is_dir():
         return ".csv"

@@ -216,9 +216,7 @@ def _unit(variable: Variable, table: Conditional, position: dict[str, int], flip
 
 
 def _check_acyclic(units: Sequence[TableUnit]) -> None:
-    children = np.repeat(np.arange(len(units)), [len(unit.parents) for unit in units])
-    parents = np.array([parent for unit in units for parent in unit.parents], int)
-    cycle = Graph(children, parents, len(units)).cycle()
+    cycle = Graph.of_parents([unit.parents for unit in units]).cycle()
     if cycle is not None:
         path = cycle_text([unit.name for unit in units], cycle)
         raise InvalidFile(f"a network must be acyclic; got the cycle {path}. Remove one of these edges.")

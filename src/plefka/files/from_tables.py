@@ -1,7 +1,7 @@
 """From tables to a network, of compact units where they fit, and back to tables."""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 import numpy as np
@@ -10,14 +10,15 @@ from jaxtyping import Float
 
 from plefka.errors import InvalidFile, InvalidInput, PlefkaWarning, listed
 from plefka.files.conditional_tables import MOST_READ_PARENTS, WITHOUT_TABLES, TableNetwork, TableUnit
-from plefka.files.linear_fits import NOISY_OR, SIGMOID, TOLERANCE
+from plefka.files.linear_fits import NEGATED, NOISY_OR, SIGMOID, TOLERANCE
 from plefka.files.recognition import Candidates, Form, check_approximate, probabilities
-from plefka.files.relabelling import flipped, flips_for_noisy_or
 from plefka.networks.activations import Table
 from plefka.networks.belief import BeliefNetwork
+from plefka.networks.checks import NUMBERED
 from plefka.networks.conditionals import GivenTables
 from plefka.networks.units import Unit
 
+Choice = tuple[int, bool]  # a unit, and whether its states are exchanged
 ACTIVATIONS = {NOISY_OR: "noisy_or", SIGMOID: "sigmoid"}
 
 
@@ -146,3 +147,83 @@ def _fields(name: str, bias: float, weights: Float[np.ndarray, " parent"]) -> Fl
     for weight in weights:
         fields = np.add.outer(fields, [0.0, weight]).ravel()
     return fields
+
+
+# ---- which states to exchange so that all tables become a noisy-or ---------------------------------------------------
+#
+# Exchanging on and off in a unit turns its noisy-or into the negated form. Its parents are free, but for those that
+# decide alone: these must do so by being on. So either choice for a unit implies choices for some of its parents. This
+# is a problem of two-literal clauses: assume a choice, follow what it implies, and take the other if that contradicts.
+
+
+def flips_for_noisy_or(candidates: Sequence[Candidates]) -> list[bool] | None:
+    """Which units to exchange, as few as follow from keeping the first; None where no choice fits all."""
+    implied: dict[Choice, set[Choice]] = {}
+    forbidden: set[Choice] = set()
+    for unit, candidate in enumerate(candidates):
+        is_numbered = set(candidate.unit.states) == {*NUMBERED}
+        for flip, kind in ((False, NOISY_OR), (True, NEGATED)):
+            form = None if flip and is_numbered else candidate.form(kind)
+            if form is None:
+                forbidden.add((unit, flip))
+            else:
+                _imply(implied, (unit, flip), _required(form))
+        if {(unit, False), (unit, True)} <= forbidden:
+            return None
+    return _solve(len(candidates), implied, forbidden)
+
+
+def flipped(tables: TableNetwork, flips: Sequence[bool]) -> TableNetwork:
+    """The tables of the network with on and off exchanged in some units; its distribution does not change."""
+    return TableNetwork(tuple(_flipped(unit, flips[k], flips) for k, unit in enumerate(tables.units)), tables.named)
+
+
+def _flipped(unit: TableUnit, flip: bool, flips: Sequence[bool]) -> TableUnit:
+    axes = tuple(axis for axis, parent in enumerate(unit.parents) if flips[parent])
+    table = np.flip(unit.table, axes)
+    off, on = unit.states
+    return TableUnit(unit.name, (on, off) if flip else (off, on), unit.parents, 1 - table if flip else table)
+
+
+def _required(form: Form) -> list[Choice]:
+    """What a form needs of the parents that decide alone."""
+    ends = zip(form.parents, form.weights, form.negated_parents, strict=True)
+    return [(parent, bool(negated)) for parent, weight, negated in ends if np.isinf(weight)]
+
+
+def _imply(implied: dict[Choice, set[Choice]], choice: Choice, required: Iterable[Choice]) -> None:
+    unit, flip = choice
+    for parent, needed in required:
+        implied.setdefault(choice, set()).add((parent, needed))
+        implied.setdefault((parent, not needed), set()).add((unit, not flip))
+
+
+def _solve(size: int, implied: dict[Choice, set[Choice]], forbidden: set[Choice]) -> list[bool] | None:
+    chosen: dict[int, bool] = {}
+    certain = [(unit, not flip) for unit, flip in forbidden]
+    for unit in (*(unit for unit, _ in certain), *range(size)):
+        if unit not in chosen:
+            found = next(
+                filter(None, (_follow((unit, flip), implied, forbidden, chosen) for flip in (False, True))), None
+            )
+            if found is None:
+                return None
+            chosen |= found
+    return [chosen[unit] for unit in range(size)]
+
+
+def _follow(
+    start: Choice, implied: dict[Choice, set[Choice]], forbidden: set[Choice], chosen: dict[int, bool]
+) -> dict[int, bool] | None:
+    """All that a choice implies, or None where that contradicts itself or what was chosen."""
+    found: dict[int, bool] = {}
+    pending = [start]
+    while pending:
+        unit, flip = pending.pop()
+        known = chosen.get(unit, found.get(unit))
+        if (known is not None and known != flip) or (unit, flip) in forbidden:
+            return None
+        if known is None:
+            found[unit] = flip
+            pending += implied.get((unit, flip), ())
+    return found

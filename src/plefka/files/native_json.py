@@ -1,156 +1,118 @@
 """Networks as JSON that people can read and write; docs/formats.md has the schema."""
 
-from collections.abc import Callable
 from itertools import chain
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
 
-from plefka.errors import InvalidFile, nearest
-from plefka.files import given_lists, json_layout, stored, stored_machines, unit_lists
-from plefka.files.stored import Bias, GivenActivation, Weights
-from plefka.files.strict_json import Place, finite_numbers, parse
-from plefka.networks.activations import Activation
+from plefka.errors import nearest
+from plefka.files import native_schema as schema
+from plefka.files.native_schema import MACHINE_KEY, Bias, Family, GivenActivation, Weights
+from plefka.files.strict_json import (
+    Place,
+    finite_numbers,
+    lines_text,
+    numbers_text,
+    object_text,
+    parse,
+    quoted,
+    rows_text,
+    wrapped_text,
+)
+from plefka.networks.activations import Activation, Table, as_activation
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.blocks import Blocks
 from plefka.networks.boltzmann import BoltzmannMachine
 from plefka.networks.checks import check_names
 from plefka.networks.network import Network
+from plefka.networks.units import Unit
 
+TABLES_KEY = "tables"
 Names = tuple[str, ...] | None
 
 
 def dumps(network: BeliefNetwork | BoltzmannMachine) -> bytes:
     """The text of a network: a line for each edge, for each row of a matrix, or for each unit."""
-    fields = {"format": json_layout.quoted(stored.FORMAT), "version": str(stored.version_of(network))}
-    if isinstance(network, BoltzmannMachine):
-        fields |= {
-            stored_machines.MACHINE_KEY: stored_machines.text(network),
-            **_sizes_and_names(network),
-            "bias": bias_text(network),
-        }
-        fields["weights"] = json_layout.fields(_WRITERS[stored.kind_of(network)](network))
-        return (json_layout.fields(fields) + "\n").encode()
-    if network.conditionals is not None:
-        fields |= {**_states_text(network), "units": unit_lists.text(network), **given_lists.text(network)}
-        return (json_layout.fields(fields) + "\n").encode()
-    fields["activation"] = _activation_text(network.activation)
-    fields |= _sizes_and_names(network)
-    fields |= _states_text(network)
-    fields["bias"] = bias_text(network)
-    fields["weights"] = json_layout.fields(_WRITERS[stored.kind_of(network)](network))
-    fields |= given_lists.text(network)
-    return (json_layout.fields(fields) + "\n").encode()
-
-
-def _sizes_and_names(network: Network) -> dict[str, str]:
-    fields = {} if network.stack is None else {"stack": str(network.stack)}
-    if network.given_names is not None:
-        fields["names"] = json_layout.wrapped(map(json_layout.quoted, network.given_names))
-    return fields
+    fields = {"format": quoted(schema.FORMAT), "version": str(schema.version_of(network))}
+    if network.conditionals is None:
+        if isinstance(network, BoltzmannMachine):
+            fields[MACHINE_KEY] = _machine_text(network)
+        else:
+            fields["activation"] = _activation_text(network.activation)
+        if network.stack is not None:
+            fields["stack"] = str(network.stack)
+        if network.given_names is not None:
+            fields["names"] = wrapped_text(map(quoted, network.given_names))
+    if network.given_states is not None:
+        fields["states"] = lines_text(f"[{', '.join(map(quoted, pair))}]" for pair in network.given_states)
+    if network.conditionals is None:
+        fields |= {"bias": _bias_text(network), "weights": object_text(_weights_text(network))}
+    else:
+        fields["units"] = lines_text(map(_unit_text, network.units))
+    if network.given_tables is not None:
+        label = _labels(network)
+        families = zip(network.given_tables.parents, network.given_tables.on, strict=True)
+        fields[TABLES_KEY] = lines_text(_family_text([label[unit] for unit in some], on) for some, on in families)
+    return (object_text(fields) + "\n").encode()
 
 
 def loads(content: bytes, activation: GivenActivation = None) -> BeliefNetwork | BoltzmannMachine:
     """The network that a text describes; `activation` is for one that the text only names."""
     file = Place(parse(content))
     if isinstance(file.value, dict):
-        stored.check_header(file.value.get("format"), file.value.get("version"))
-        if stored_machines.MACHINE_KEY in file.value:
+        schema.check_header(file.value.get("format"), file.value.get("version"))
+        if MACHINE_KEY in file.value:
             return _machine(file)
         if "units" in file.value:
-            fields = file.fields(("format", "version", "units"), ("states", given_lists.TABLES_KEY))
-            states = _states(fields["states"], len(fields["units"].items(of="units"))) if "states" in fields else None
-            return _with_tables(unit_lists.from_text(fields["units"], activation, states), fields)
+            return _network_of_units(file, activation)
     fields = file.fields(
-        ("format", "version", "activation", "bias", "weights"), ("stack", "names", "states", given_lists.TABLES_KEY)
+        ("format", "version", "activation", "bias", "weights"), ("stack", "names", "states", TABLES_KEY)
     )
-    stack = fields["stack"].whole(1) if "stack" in fields else None
-    names = _names(fields["names"]) if "names" in fields else None
-    chosen = stored.activation_in_text(fields["activation"], activation)
-    bias = _bias(fields["bias"], names, () if stack is None else (stack,))
+    stack, names = _stack_and_names(fields)
+    chosen = _activation(fields["activation"], activation)
+    bias = _bias(fields["bias"], names, stack)
     weights, layers = _weights(fields["weights"], bias, names)
     states = _states(fields["states"], bias.shape[-1]) if "states" in fields else None
     return _with_tables(BeliefNetwork(weights, bias, chosen, names, layers=layers, states=states), fields)
 
 
 def _machine(file: Place) -> BoltzmannMachine:
-    fields = file.fields(("format", "version", stored_machines.MACHINE_KEY, "bias", "weights"), ("stack", "names"))
-    stack = fields["stack"].whole(1) if "stack" in fields else None
-    names = _names(fields["names"]) if "names" in fields else None
-    lead = () if stack is None else (stack,)
-    bias = _bias(fields["bias"], names, lead)
-    return stored_machines.machine_from(
-        *_weights(fields["weights"], bias, names),
-        bias,
-        names,
-        **stored_machines.numbers(fields[stored_machines.MACHINE_KEY], lead),
+    fields = file.fields(("format", "version", MACHINE_KEY, "bias", "weights"), ("stack", "names"))
+    stack, names = _stack_and_names(fields)
+    bias = _bias(fields["bias"], names, stack)
+    weights = _weights(fields["weights"], bias, names)
+    of_all = fields[MACHINE_KEY].fields(("values", "temperature"), ("constant",))
+    values, constant = tuple(of_all["values"].items(2, "numbers, those for off and on")), 0.0
+    if "constant" in of_all:
+        constant = of_all["constant"].numbers(stack) if stack else of_all["constant"].number()
+    temperature = of_all["temperature"].number()
+    return schema.machine_from(weights, bias, names, values=values, temperature=temperature, constant=constant)
+
+
+def _machine_text(machine: BoltzmannMachine) -> str:
+    return object_text(
+        {
+            "values": str(list(machine.values)),
+            "temperature": numbers_text(float(machine.temperature)),
+            "constant": numbers_text(np.asarray(machine.constant, float).tolist()),
+        }
     )
 
 
-def _with_tables(network: BeliefNetwork, fields: dict[str, Place]) -> BeliefNetwork:
-    return (
-        given_lists.from_text(fields[given_lists.TABLES_KEY], network) if given_lists.TABLES_KEY in fields else network
-    )
-
-
-def _states_text(network: BeliefNetwork) -> dict[str, str]:
-    if network.given_states is None:
-        return {}
-    return {
-        "states": json_layout.lines(f"[{', '.join(map(json_layout.quoted, pair))}]" for pair in network.given_states)
-    }
-
-
-def _activation_text(activation: Activation) -> str:
-    name = json_layout.quoted(activation.name)
-    return name if stored.is_builtin(activation) else f'{{"custom": {name}}}'
-
-
-def bias_text(network: Network) -> str:
-    h = np.asarray(network.bias, float)
-    if h.ndim == 2:
-        return json_layout.rows(h)
-    texts = map(json_layout.numbers, h.tolist())
-    if network.given_names is None:
-        return json_layout.wrapped(texts)
-    return json_layout.fields(dict(zip(network.given_names, texts, strict=True)))
-
-
-def _edges_text(network: Network) -> dict[str, str]:
-    storage: Any = network.storage
-    label = list(map(json_layout.quoted, network.names)) if network.given_names else network.names
-    weights = map(json_layout.numbers, np.asarray(storage.values, float).T.tolist())
-    ends = zip(storage.parent.unit.tolist(), storage.child.unit.tolist(), weights, strict=True)
-    return {
-        "edges": json_layout.lines(f"[{label[parent]}, {label[child]}, {weight}]" for parent, child, weight in ends)
-    }
-
-
-def _matrix_text(network: Any) -> dict[str, str]:
-    return {"matrix": json_layout.rows(np.asarray(network.weights, float))}
-
-
-def _layers_text(network: Network) -> dict[str, str]:
-    blocks = json_layout.lines(json_layout.rows(np.asarray(W, float)) for W in network.storage.original())
-    return {"layers": str(list(network.layers or ())), "blocks": blocks}
-
-
-_WRITERS: dict[str, Callable[[Any], dict[str, str]]] = {
-    "edges": _edges_text,
-    "matrix": _matrix_text,
-    "layers": _layers_text,
-}
-
-
-def _names(place: Place) -> tuple[str, ...]:
+def _stack_and_names(fields: dict[str, Place]) -> tuple[tuple[int, ...], Names]:
+    """The leading axis of a stack, and the names of the units, if there are any."""
+    stack = (fields["stack"].whole(1),) if "stack" in fields else ()
+    if "names" not in fields:
+        return stack, None
+    place = fields["names"]
     words = place.items(of="names")
     if not words:
         raise place.refuse("the names of all units", " Leave it out if they have none.")
     if not {*map(type, words)} <= {str}:
         words = [place.at(k).word() for k in range(len(words))]
     check_names(words, len(words))
-    return tuple(words)
+    return stack, tuple(words)
 
 
 def _states(place: Place, size: int) -> list[list[str]]:
@@ -160,6 +122,37 @@ def _states(place: Place, size: int) -> list[list[str]]:
         for state in range(len(pair.items(2, "words, what off and on are called"))):
             pair.at(state).word()
     return pairs
+
+
+def _activation_text(activation: Activation) -> str:
+    name = quoted(activation.name)
+    return name if schema.is_builtin(activation) else f'{{"custom": {name}}}'
+
+
+def _activation(place: Place, given: GivenActivation) -> Activation:
+    if isinstance(place.value, str):
+        return schema.builtin_activation(place.value, given if place.path == "activation" else None)
+    if not isinstance(place.value, dict):
+        raise place.refuse('a name, or {"custom": name}')
+    return schema.custom_activation(place.fields(("custom",))["custom"].word(), given)
+
+
+def _labels(network: Network) -> list[str]:
+    """How other units refer to a unit: by its name, or by its index."""
+    return list(map(quoted, network.names)) if network.given_names else list(network.names)
+
+
+# ---- biases and weights ----------------------------------------------------------------------------------------------
+
+
+def _bias_text(network: Network) -> str:
+    h = np.asarray(network.bias, float)
+    if h.ndim == 2:
+        return rows_text(h)
+    texts = map(numbers_text, h.tolist())
+    if network.given_names is None:
+        return wrapped_text(texts)
+    return object_text(dict(zip(network.given_names, texts, strict=True)))
 
 
 def _bias(place: Place, names: Names, stack: tuple[int, ...]) -> Bias:
@@ -183,10 +176,23 @@ def _bias_by_name(place: Place, names: Names, stack: tuple[int, ...]) -> Float[n
     return values if values is not None else np.array([place.at(name).number() for name in names])
 
 
+def _weights_text(network: Any) -> dict[str, str]:
+    storage, kind = network.storage, schema.kind_of(network)
+    if kind == "matrix":
+        return {"matrix": rows_text(np.asarray(network.weights, float))}
+    if kind == "layers":
+        blocks = lines_text(rows_text(np.asarray(W, float)) for W in storage.original())
+        return {"layers": str(list(network.layers or ())), "blocks": blocks}
+    label = _labels(network)
+    weights = map(numbers_text, np.asarray(storage.values, float).T.tolist())
+    ends = zip(storage.parent.unit.tolist(), storage.child.unit.tolist(), weights, strict=True)
+    return {"edges": lines_text(f"[{label[parent]}, {label[child]}, {weight}]" for parent, child, weight in ends)}
+
+
 def _weights(place: Place, bias: Bias, names: Names) -> Weights:
-    found = stored.kinds_in(place.value) if isinstance(place.value, dict) else []
+    found = schema.kinds_in(place.value) if isinstance(place.value, dict) else []
     if len(found) != 1:
-        raise place.refuse(f"an object with one of the keys {stored.KINDS_IN_WORDS}")
+        raise place.refuse(f"an object with one of the keys {schema.KINDS_IN_WORDS}")
     return _READERS[found[0]](place, bias, names)
 
 
@@ -202,7 +208,7 @@ def _read_layers(place: Place, bias: Bias, names: Names) -> Weights:
     if sum(layers) != size:
         raise fields["layers"].refuse(f"sizes that add up to the {size} units")
     fields["blocks"].items(len(layers) - 1, "blocks, one for each layer but the first")
-    blocks = [fields["blocks"].at(k).numbers(shape) for k, shape in enumerate(stored.block_shapes(layers, bias.shape))]
+    blocks = [fields["blocks"].at(k).numbers(shape) for k, shape in enumerate(schema.block_shapes(layers, bias.shape))]
     return Blocks.layered(blocks, layers), layers
 
 
@@ -216,31 +222,25 @@ def _read_edges(place: Place, bias: Bias, names: Names) -> Weights:
     flat = list(chain.from_iterable(edges))
     parents, children, weights = flat[0::3], flat[1::3], flat[2::3]
     from_units, to_units = _units(parents, 0, place, size, names), _units(children, 1, place, size, names)
-    return stored.sorted_edges(
-        _edge_weights(weights, place, tuple(stack)), from_units, to_units, size, place.path
-    ), None
+    values = _edge_weights(weights, place, tuple(stack))
+    return schema.sorted_edges(values, from_units, to_units, size, place.path), None
 
 
 def _units(column: list, which: int, place: Place, size: int, names: Names) -> Int[np.ndarray, " edge"]:
     """The units at one end of all edges: all at once, and one by one only to find what is wrong."""
-    position = {unit: at for at, unit in enumerate(names or range(size))}
-    if {*map(type, column)} <= {str if names else int}:
+    kind, position = str if names else int, {unit: at for at, unit in enumerate(names or range(size))}
+    if {*map(type, column)} <= {kind}:
         units = list(map(position.get, column))
         if None not in units:
             return np.array(units, np.int32)
-    wrong = next(
-        k for k, unit in enumerate(column) if type(unit) is not (str if names else int) or unit not in position
-    )
-    raise _refuse_end(place.at(wrong).at(which), size, names)
-
-
-def _refuse_end(end: Place, size: int, names: Names) -> InvalidFile:
+    wrong = next(k for k, unit in enumerate(column) if type(unit) is not kind or unit not in position)
+    end = place.at(wrong).at(which)
     if names is None:
-        return end.refuse(
+        raise end.refuse(
             f"the index of a unit, from 0 to {size - 1}", " Units without names are identified by their index."
         )
     hint = nearest(end.value, names) if isinstance(end.value, str) else ""
-    return end.refuse("the name of a unit", hint or " Add it to names, or remove the edge.")
+    raise end.refuse("the name of a unit", hint or " Add it to names, or remove the edge.")
 
 
 def _edge_weights(weights: list, place: Place, stack: tuple[int, ...]) -> Float[np.ndarray, "*stack edge"]:
@@ -253,8 +253,68 @@ def _edge_weights(weights: list, place: Place, stack: tuple[int, ...]) -> Float[
     return np.array([place.at(k).at(2).number() for k in range(len(weights))], float)
 
 
-_READERS: dict[str, Callable[[Place, Bias, Names], Weights]] = {
-    "edges": _read_edges,
-    "matrix": _read_matrix,
-    "layers": _read_layers,
-}
+_READERS = {"edges": _read_edges, "matrix": _read_matrix, "layers": _read_layers}
+
+
+# ---- units one by one, and the tables that a network was read from ---------------------------------------------------
+
+
+def _unit_text(unit: Unit) -> str:
+    parents = [quoted(parent) if isinstance(parent, str) else str(parent) for parent in unit.parents]
+    fields = {} if unit.name is None else {"name": quoted(unit.name)}
+    fields["parents"] = f"[{', '.join(parents)}]"
+    if isinstance(unit.kind, Table):
+        fields["table"] = numbers_text(unit.kind.probabilities.ravel().tolist())
+    else:
+        fields["kind"] = _activation_text(as_activation(unit.kind))
+        fields |= {"bias": numbers_text(unit.bias), "weights": numbers_text(list(unit.weights))}
+    return f"{{{', '.join(f'{quoted(key)}: {value}' for key, value in fields.items())}}}"
+
+
+def _network_of_units(file: Place, given: GivenActivation) -> BeliefNetwork:
+    fields = file.fields(("format", "version", "units"), ("states", TABLES_KEY))
+    place = fields["units"]
+    count = len(place.items(of="units"))
+    states = _states(fields["states"], count) if "states" in fields else None
+    units = [_unit(place.at(k), given) for k in range(count)]
+    schema.check_given(given, [unit.kind for unit in units])
+    return _with_tables(BeliefNetwork.of_units(units, states=states), fields)
+
+
+def _unit(place: Place, given: GivenActivation) -> Unit:
+    is_table = isinstance(place.value, dict) and "table" in place.value
+    fields = place.fields(("parents", "table") if is_table else ("parents", "kind", "bias", "weights"), ("name",))
+    name = fields["name"].word() if "name" in fields else None
+    parents = [_parent(fields["parents"].at(k)) for k in range(len(fields["parents"].items(of="parents")))]
+    if is_table:
+        on = fields["table"].numbers((schema.num_states(len(parents), place.path),))
+        return Unit(name, parents, Table(on.reshape((2,) * len(parents))))
+    kind, bias = _activation(fields["kind"], given), fields["bias"].number()
+    return Unit(name, parents, kind, fields["weights"].numbers((len(parents),)).tolist(), bias)
+
+
+def _parent(place: Place, position: dict[str | int, int] | None = None) -> Any:
+    """What a parent is called, or its position, where these are known."""
+    if type(place.value) not in (str, int) or (position is not None and place.value not in position):
+        raise place.refuse("the name of a unit, or the index of one where units have no names")
+    return place.value if position is None else position[place.value]
+
+
+def _family_text(parents: list[str], on: np.ndarray) -> str:
+    return f'{{"parents": [{", ".join(parents)}], "on": {numbers_text(np.ravel(on).tolist())}}}'
+
+
+def _with_tables(network: BeliefNetwork, fields: dict[str, Place]) -> BeliefNetwork:
+    if TABLES_KEY not in fields:
+        return network
+    place = fields[TABLES_KEY]
+    place.items(network.size, "tables, one for each unit")
+    position = {unit: at for at, unit in enumerate(network.given_names or range(network.size))}
+    return schema.with_tables(network, [_family(place.at(k), position) for k in range(network.size)], place.path)
+
+
+def _family(place: Place, position: dict) -> Family:
+    fields = place.fields(("parents", "on"))
+    count = len(fields["parents"].items(of="parents"))
+    states = schema.table_states(count, place.path)
+    return [_parent(fields["parents"].at(k), position) for k in range(count)], fields["on"].numbers((states,))

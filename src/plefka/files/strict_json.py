@@ -6,7 +6,7 @@ NaN and Infinity, which Python reads though the standard has no such numbers, ar
 import json
 import math
 import reprlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,8 @@ import numpy as np
 from jaxtyping import Float
 
 from plefka.errors import InvalidFile, first_repeated, listed, nearest
+
+PER_LINE = 8  # names or biases in a line
 
 
 def parse(content: bytes) -> Any:
@@ -164,3 +166,42 @@ def _step(key: int | str) -> str:
     if isinstance(key, int):
         return f"[{key}]"
     return f".{key}" if key.isidentifier() else f"[{json.dumps(key)}]"
+
+
+# ---- text for people: a line for each edge or row, never one for each number -----------------------------------------
+
+
+def quoted(word: str) -> str:
+    """A string, with its letters as they are."""
+    return json.dumps(word, ensure_ascii=False)
+
+
+def numbers_text(value: Any) -> str:
+    """A float, or lists in lists of them, on one line: the shortest text that reads back the same."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(numbers_text, value))}]"
+    return '"inf"' if value == math.inf else float.__repr__(value)
+
+
+def rows_text(values: Float[np.ndarray, "... row column"]) -> str:
+    """A line for each row of a matrix, or of a stack of them."""
+    return lines_text(map(rows_text, values)) if values.ndim > 2 else lines_text(map(numbers_text, values.tolist()))
+
+
+def wrapped_text(items: Iterable[str]) -> str:
+    """A list with a few items in each line."""
+    items = list(items)
+    if len(items) <= PER_LINE:
+        return f"[{', '.join(items)}]"
+    return lines_text(", ".join(items[k : k + PER_LINE]) for k in range(0, len(items), PER_LINE))
+
+
+def lines_text(items: Iterable[str], brackets: str = "[]") -> str:
+    """A line for each item, indented."""
+    inside = ",\n".join(items).replace("\n", "\n  ")
+    return f"{brackets[0]}\n  {inside}\n{brackets[1]}" if inside else brackets
+
+
+def object_text(texts: dict[str, str]) -> str:
+    """An object with a line for each key."""
+    return lines_text((f"{quoted(key)}: {text}" for key, text in texts.items()), "{}")

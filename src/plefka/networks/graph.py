@@ -48,6 +48,12 @@ class Graph:
     def __init__(self, child: np.ndarray, parent: np.ndarray, size: int):
         self.child, self.parent, self.size = child, parent, size
 
+    @classmethod
+    def of_parents(cls, parents: Sequence[Sequence[int]]) -> "Graph":
+        """From the parents of every unit."""
+        children = np.repeat(np.arange(len(parents)), [len(some) for some in parents])
+        return cls(children, np.array([parent for some in parents for parent in some], int), len(parents))
+
     @cached_property
     def reversed(self) -> "Graph":
         """The same units with all edges turned around."""
