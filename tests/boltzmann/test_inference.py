@@ -10,11 +10,19 @@ from sklearn.linear_model import LogisticRegression
 
 import plefka as pf
 from plefka.exact.machine_sums import MachineStateSum, PairElimination
-from plefka.exact.strips import StripElimination
+from plefka.exact.ordering import strip_plan
 from plefka.networks.evidence import as_evidence
 from plefka.reduction.reduce import reduce
 from tests.boltzmann.machines import MACHINES, couplings, fields, full_weights, restricted, some_evidence, summed
 from tests.compilations import compilations
+
+
+class Strips(PairElimination):
+    """In the order of a strip."""
+
+    def plan(self, structure):
+        return strip_plan(structure)
+
 
 SMALL = [name for name in MACHINES if name != "large couplings"]
 
@@ -61,17 +69,28 @@ def test_elimination_and_enumeration_agree():
     (part,) = reduce(grid, as_evidence(grid, {3: 1})).parts
     way = MachineStateSum(part.question)
     assert way.bits == 7  # one side of a board of 15 squares
-    strips = StripElimination(part.question)
+    strips = Strips(part.question)
     assert strips.width == 5
     for found in (PairElimination(part.question).sums(), strips.sums()):
         for ours, theirs in zip(found, way._enumerated("float64"), strict=True):
             np.testing.assert_allclose(ours, theirs, atol=1e-12)
 
 
+@pytest.mark.parametrize("few", [0, 200])
+@pytest.mark.parametrize("of", [PairElimination, Strips])
+def test_the_way_there_is_gone_again_where_memory_is_short(few, of, monkeypatch):
+    grid = pf.ensembles.ising_grid(4, 5, coupling=0.7, field=0.3, seed=1)
+    (part,) = reduce(grid, as_evidence(grid, {3: 1})).parts
+    expected = of(part.question).sums()
+    monkeypatch.setattr("plefka.exact.elimination_steps.FEW_NUMBERS", few)
+    for ours, theirs in zip(of(part.question).sums(), expected, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-14)
+
+
 def test_strips_have_logarithms_where_plain_numbers_do_not_do():
     grid = pf.ensembles.ising_grid(3, 4, coupling=400.0, field=200.0, seed=0)
     (part,) = reduce(grid, as_evidence(grid, None)).parts
-    ours, theirs = StripElimination(part.question).sums(), MachineStateSum(part.question)._enumerated("float64")
+    ours, theirs = Strips(part.question).sums(), MachineStateSum(part.question)._enumerated("float64")
     np.testing.assert_allclose(ours[0], theirs[0], rtol=1e-13)
     np.testing.assert_allclose(ours[1], theirs[1], atol=1e-10)
 

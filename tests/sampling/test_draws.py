@@ -8,7 +8,7 @@ from plefka.exact import posterior_draws
 from plefka.exact.elimination import LOGARITHMS, PLAIN_NUMBERS, eliminated
 from plefka.exact.elimination_steps import Match, Multiply
 from plefka.exact.log_factors import Logs, factors_of
-from plefka.exact.ordering import plan
+from plefka.exact.ordering import greedy_plan
 from plefka.networks.edge_list import EdgeList
 from plefka.networks.evidence import as_evidence
 from plefka.reduction.reduce import reduce
@@ -68,7 +68,7 @@ def factors_for(case):
 def test_pairs_and_means_are_those_of_the_posterior(case, arithmetic):
     """P(both on) follows from ln Z with one unit held on, and the mean of the other there."""
     factors = factors_for(case)
-    order = plan(factors.structure)
+    order = greedy_plan(factors.structure)
     found, rng = eliminated(factors, order), np.random.default_rng(0)
     run = posterior_draws._Draws(factors, order, arithmetic, COUNT, rng)
     run.total()
@@ -85,7 +85,7 @@ def test_pairs_and_means_are_those_of_the_posterior(case, arithmetic):
 
 
 def test_the_cases_have_all_kinds_of_steps():
-    steps = [step for case in CASES for c in plan(factors_for(case).structure).clusters for step in c.steps]
+    steps = [step for case in CASES for c in greedy_plan(factors_for(case).structure).clusters for step in c.steps]
     assert any(isinstance(step, Match) for step in steps)
     together = [step for step in steps if isinstance(step, Multiply) and step.together]
     assert any(step.factor[0] == "message" for step in together)
@@ -94,7 +94,7 @@ def test_the_cases_have_all_kinds_of_steps():
 
 def test_draws_go_over_to_logarithms_where_numbers_would_underflow():
     factors = factors_for("two layers")
-    order = plan(factors.structure)
+    order = greedy_plan(factors.structure)
     unlikely = {switch: log + np.array([[0.0], [-600.0]]) for switch, log in factors.strength.items()}
     tiny = {unit: np.array([[0.0], [-700.0]]) for unit in factors.leak}
     drawn = posterior_draws.drawn(factors._replace(strength=unlikely, leak=tiny), order, 1000, np.random.default_rng(0))

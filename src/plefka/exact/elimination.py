@@ -5,17 +5,26 @@ first, which is quick. Where one was too small for floating point and may have m
 logarithms.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from plefka.exact.elimination_steps import WANTED_FACTORS, Act, Cluster, Match, Multiply, Observe, Plan, Sum
+from plefka.exact.elimination_steps import (
+    WANTED_FACTORS,
+    Act,
+    Cluster,
+    Match,
+    Multiply,
+    Observe,
+    Plan,
+    Sum,
+    segments_of,
+)
 from plefka.exact.log_factors import LogFactors, Switch
 from plefka.methods.posterior import normalised
-
-FEW_NUMBERS = 2**25  # that are kept from the way there, where it is not gone again for each table on the way back
+from plefka.progress import progress
 
 
 class Arithmetic(NamedTuple):
@@ -97,6 +106,10 @@ def _by_rows(
 
 
 class EliminationRun:
+    """The way there and back of some rows, by one arithmetic."""
+
+    goes_back = True  # so that tables of a segment are kept; messages to it are made again from those before it
+
     def __init__(
         self, factors: LogFactors, plan: Plan, arithmetic: Arithmetic, wanted: tuple[str, ...] = WANTED_FACTORS
     ):
@@ -122,8 +135,9 @@ class EliminationRun:
             self.factors["table", k] = self._of_logs(log[None])[0]
         strengths = self._from_log(np.stack(list(factors.strength.values()))) if factors.strength else ()
         self.strength: dict[Switch, np.ndarray] = dict(zip(factors.strength, strengths, strict=True))
-        self.keeps = plan.stored * self.count <= FEW_NUMBERS
-        self.kept: dict[int, list] = {}
+        self.segments = segments_of(plan.clusters, self.count)
+        self.marks: list[dict[tuple, np.ndarray]] = []  # messages from before each segment
+        self.kept: dict[int, list] = {}  # tables of the clusters of a segment
         self.outside: dict[tuple, np.ndarray] = {}  # what all else says of a factor
         self.weights: dict[int, np.ndarray] = {}  # of the states of each unit, (2, rows)
 
@@ -155,10 +169,9 @@ class EliminationRun:
         """
         return np.flatnonzero(self.has_lost & ~(self.log_sum > SMALLEST_LOG + NOTICED + 2 * self.log_most))
 
-    def scaled(self, table: np.ndarray) -> np.ndarray:
+    def _scaled(self, table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         log = self._log_of_top(table)
-        self.log_sum += log
-        return self.a.times(table, self.a.from_log(-log))
+        return self.a.times(table, self.a.from_log(-log)), log
 
     def _log_of_top(self, table: np.ndarray) -> np.ndarray:
         """Of the largest entry; any number will do where that is next to nothing."""
@@ -169,21 +182,42 @@ class EliminationRun:
         """ln Z (rows,), the means (units, rows) of `units` and d ln Z / d leak of those that are `switched`."""
         log_z, clusters = self.total(), self.plan.clusters
         with self._losses_noticed():
-            for k in reversed(range(len(clusters))):
-                self._backwards(k, clusters[k])
+            for segment in self._shown(self.segments[::-1], "finding means"):
+                messages = self.marks.pop()
+                if segment[0] not in self.kept:
+                    self.factors |= messages
+                    self._go_through(segment, kept=True)
+                for k in reversed(segment):
+                    self._backwards(k, clusters[k])
+                    del self.factors["message", k]
         return [log_z, self._means(), self._leak_slopes()]
 
     def total(self) -> np.ndarray:
         """ln Z: the way there alone."""
         with self._losses_noticed():
-            for k, cluster in enumerate(self.plan.clusters):
-                table, kept = self.forwards(cluster)
-                if self.keeps:
-                    self.kept[k] = kept
-                self.factors["message", k] = self.scaled(table)
-        for k, cluster in enumerate(self.plan.clusters):
-            self.log_sum += 0.0 if cluster.axes else self.a.to_log(self.factors["message", k][0])
+            for segment in self._shown(self.segments, "eliminating units"):
+                is_last = segment is self.segments[-1]
+                self.marks.append({name: table for name, table in self.factors.items() if name[0] == "message"})
+                self.log_sum += self._go_through(segment, kept=is_last and self.goes_back)
+                if self.goes_back and not is_last:
+                    for name in [name for k in segment for name in self.plan.clusters[k].messages()]:
+                        del self.factors[name]
         return self.log_scale + self.log_sum
+
+    def _go_through(self, segment: range, *, kept: bool) -> np.ndarray:
+        """The messages of its clusters, and tables for the way back; how much was scaled, in logarithms."""
+        log_sum = np.zeros(self.count)
+        for k in segment:
+            cluster = self.plan.clusters[k]
+            table, tables = self.forwards(cluster)
+            if kept:
+                self.kept[k] = tables
+            self.factors["message", k], log = self._scaled(table)
+            log_sum += log if cluster.axes else log + self.a.to_log(self.factors["message", k][0])
+        return log_sum
+
+    def _shown(self, segments: list[range], what: str) -> Iterable[range]:
+        return segments if len(segments) <= 1 else progress(segments, what)
 
     def _means(self) -> np.ndarray:
         """Of the units that were summed over."""
@@ -236,10 +270,14 @@ class EliminationRun:
 
     def _backwards(self, k: int, cluster: Cluster) -> None:
         after = self.outside.pop(("message", k)) if cluster.axes else self.one
-        after = self.a.times(after, self.a.from_log(-self._log_of_top(after)))
-        kept = self.kept.pop(k) if self.keeps else self.forwards(cluster)[1]
-        for step, before in zip(reversed(cluster.steps), reversed(kept), strict=True):
-            after = BACKWARDS[type(step)](self, step, before, after)
+        after, kept = self._scaled(after)[0], self.kept.pop(k)
+        first = next(at for at, before in enumerate(kept) if before is not None)  # nothing is asked of earlier steps
+        for at in reversed(range(first, len(kept))):
+            step, before = cluster.steps[at], kept[at]
+            if before is not None:
+                FOUND[type(step)](self, step, before, after)
+            if at > first:
+                after = BACKWARDS[type(step)](self, step, after)
 
     def multiply(self, step: Multiply, table: np.ndarray) -> np.ndarray:
         product = self.a.times(self.aligned_table(step, table), self._aligned_factor(step))
@@ -260,15 +298,16 @@ class EliminationRun:
             factor = factor.transpose(*step.order, factor.ndim - 1)
         return factor.reshape(*step.shape, factor.shape[-1])
 
-    def multiply_back(self, step: Multiply, before: np.ndarray | None, after: np.ndarray) -> np.ndarray:
-        sizes = step.sizes
-        after = self.mapped(after.reshape(*sizes, -1), step.together, OF_BOTH)
-        if before is not None:
-            found = self.a.times(after, self.aligned_table(step, before))
-            found = self._summed(found, sizes, step.shape)
-            found = self.mapped(found, step.together, FROM_FACTOR)
-            self.outside[step.factor] = found.reshape(-1, found.shape[-1])
-        found = self._summed(self.a.times(after, self._aligned_factor(step)), sizes, step.table)
+    def outside_found(self, step: Multiply, before: np.ndarray, after: np.ndarray) -> None:
+        """What all else says of a factor."""
+        after = self.mapped(after.reshape(*step.sizes, -1), step.together, OF_BOTH)
+        found = self._summed(self.a.times(after, self.aligned_table(step, before)), step.sizes, step.shape)
+        found = self.mapped(found, step.together, FROM_FACTOR)
+        self.outside[step.factor] = found.reshape(-1, found.shape[-1])
+
+    def multiply_back(self, step: Multiply, after: np.ndarray) -> np.ndarray:
+        after = self.mapped(after.reshape(*step.sizes, -1), step.together, OF_BOTH)
+        found = self._summed(self.a.times(after, self._aligned_factor(step)), step.sizes, step.table)
         found = self.mapped(found, step.together, FROM_TABLE)
         return found.reshape(-1, found.shape[-1])
 
@@ -294,7 +333,7 @@ class EliminationRun:
         off[...] = self.a.times(off, stay)
         return table
 
-    def act_back(self, step: Act, before: None, after: np.ndarray) -> np.ndarray:
+    def act_back(self, step: Act, after: np.ndarray) -> np.ndarray:
         stay, go = self.strength[step.switch]
         seen = after.reshape(*step.shape, -1)
         off, on = seen[step.off], seen[step.on]
@@ -306,17 +345,21 @@ class EliminationRun:
         found = self.a.plus(seen[:, 0], seen[:, 1])
         return found.reshape(-1, found.shape[-1])
 
-    def sum_back(self, step: Sum, before: np.ndarray, after: np.ndarray) -> np.ndarray:
+    def weights_found(self, step: Sum, before: np.ndarray, after: np.ndarray) -> None:
+        """Of the states of a unit."""
         first, _, last = step.shape
         after, before = after.reshape(first, 1, last, -1), before.reshape(*step.shape, -1)
         self.weights[step.unit] = self.a.plus.reduce(self.a.times(before, after), axis=(0, 2))
-        return np.repeat(after, 2, axis=1).reshape(-1, after.shape[-1])
+
+    def sum_back(self, step: Sum, after: np.ndarray) -> np.ndarray:
+        first, _, last = step.shape
+        return np.repeat(after.reshape(first, 1, last, -1), 2, axis=1).reshape(-1, after.shape[-1])
 
     def observe(self, step: Observe, table: np.ndarray) -> np.ndarray:
         seen = table.reshape(*step.shape, -1)[:, 1]
         return seen.reshape(-1, seen.shape[-1])
 
-    def observe_back(self, step: Observe, before: None, after: np.ndarray) -> np.ndarray:
+    def observe_back(self, step: Observe, after: np.ndarray) -> np.ndarray:
         found = np.full((*step.shape, after.shape[-1]), self.a.zero)
         found[:, 1] = after.reshape(step.shape[0], step.shape[2], -1)
         return found.reshape(-1, after.shape[-1])
@@ -325,7 +368,7 @@ class EliminationRun:
         seen = table.reshape(*step.shape, -1)
         return np.stack([seen[:, 0, 0], seen[:, 1, 1]], axis=1).reshape(-1, seen.shape[-1])
 
-    def match_back(self, step: Match, before: None, after: np.ndarray) -> np.ndarray:
+    def match_back(self, step: Match, after: np.ndarray) -> np.ndarray:
         found = np.full((*step.shape, after.shape[-1]), self.a.zero)
         seen = after.reshape(step.shape[0], 2, step.shape[3], -1)
         found[:, 0, 0], found[:, 1, 1] = seen[:, 0], seen[:, 1]
@@ -343,6 +386,7 @@ FORWARDS = {
     Observe: EliminationRun.observe,
     Match: EliminationRun.match,
 }
+FOUND = {Multiply: EliminationRun.outside_found, Sum: EliminationRun.weights_found}
 BACKWARDS = {
     Multiply: EliminationRun.multiply_back,
     Act: EliminationRun.act_back,

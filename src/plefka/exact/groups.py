@@ -8,14 +8,14 @@ from typing import NamedTuple
 import numpy as np
 
 from plefka.errors import MethodDoesNotApply
-from plefka.exact.elimination import FEW_NUMBERS, EliminationAnswer, eliminated, log_total
-from plefka.exact.elimination_steps import Plan
+from plefka.exact.elimination import EliminationAnswer, eliminated, log_total
+from plefka.exact.elimination_steps import FEW_NUMBERS, Plan
 from plefka.exact.enumeration import REFUSED
-from plefka.exact.log_factors import LogFactors, TooManyParents
-from plefka.exact.ordering import TooWide, plan
+from plefka.exact.log_factors import LogFactors, Structure, TooManyParents
+from plefka.exact.ordering import TooWide, greedy_plan
 
 STEP = 3e-5  # seconds of a step of an elimination, there and back
-KEPT, REPEATED = 4e-9, 2e-8  # and of an entry of its tables, where the way there is kept, or gone again on the way back
+KEPT, REPEATED = 4e-9, 8e-9  # and of an entry of its tables, where the way there is kept, or gone again on the way back
 ENTRIES_AT_ONCE = 2**22  # numbers of the largest table of all rows that are eliminated together
 MOST_GIB = 1.0  # of memory
 FEW_ROWS = 256  # of which all that was planned is kept until it is done
@@ -35,7 +35,7 @@ class Cost(NamedTuple):
     @classmethod
     def of(cls, plan: Plan) -> "Cost":
         at_once = int(max(1, min(ENTRIES_AT_ONCE // 2**plan.width, MOST_GIB * 2**27 // max(plan.peak, 1.0))))
-        return cls(plan.num_steps, plan.entries, plan.stored, plan.width, at_once, plan.peak / 2**27)
+        return cls(plan.num_steps, plan.entries, plan.stored, plan.width, at_once, plan.least / 2**27)
 
     def seconds(self, rows: np.ndarray | int) -> np.ndarray:
         """Of so many rows together."""
@@ -101,9 +101,13 @@ class Elimination(ABC):
         planned = self._planned(rows)
         return EliminationGroup(rows, Cost.of(planned.order), planned if self.num_rows <= FEW_ROWS else None)
 
+    def plan(self, structure: Structure) -> Plan:
+        """The order in which rows of this structure are eliminated."""
+        return greedy_plan(structure)
+
     def _planned(self, rows: np.ndarray) -> Planned:
         factors, units = self.factors(rows).numbered()
-        return Planned(factors, plan(factors.structure), units)
+        return Planned(factors, self.plan(factors.structure), units)
 
     @cached_property
     def _found(self) -> EliminationGroups:

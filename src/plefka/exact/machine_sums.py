@@ -18,12 +18,12 @@ import scipy.sparse as sp
 from scipy.sparse import csgraph
 
 from plefka.exact.elimination import table_probabilities
-from plefka.exact.groups import Elimination
+from plefka.exact.elimination_steps import Plan
+from plefka.exact.groups import Cost, Elimination
 from plefka.exact.log_factors import LogFactors, Structure, grouped
-from plefka.exact.ordering import WIDEST_TABLE, TooWide
+from plefka.exact.ordering import WIDEST_TABLE, TooWide, greedy_plan, strip_plan
 from plefka.exact.state_sum import StateSum
 from plefka.exact.states import MOST_SUMMED, StateSums
-from plefka.exact.strips import StripElimination
 from plefka.methods.posterior import About, Posterior
 from plefka.methods.status import CONVERGED
 from plefka.networks.edge_list import EdgeList
@@ -204,6 +204,20 @@ class PairElimination(Elimination):
     def patterns(self) -> list[np.ndarray]:
         return grouped(self.question.free)
 
+    def plan(self, structure: Structure) -> Plan:
+        """Tables are joined as the couplings ask for, or in the order of a strip where that takes less time."""
+        plans, refusal = [], None
+        for order in (greedy_plan, strip_plan):
+            try:
+                plans.append(order(structure))
+            except TooWide as wide:
+                refusal = refusal or wide
+            if plans and Cost.of(plans[0]).seconds(1) <= QUICK_SECONDS:
+                break
+        if not plans:
+            raise refusal or TooWide(0)
+        return min(plans, key=lambda plan: Cost.of(plan).seconds(1) if Cost.of(plan).gib <= self.most_gib else np.inf)
+
     def factors(self, rows: np.ndarray) -> LogFactors:
         question, edges = self.question, self.edges.of_rows(rows)
         free = question.free[:, rows[0]]
@@ -255,13 +269,8 @@ class MachineStateSum(StateSum):
         return np.inf if self.bits > MOST_SUMMED else sum(group.seconds for group in self.groups)
 
     @cached_property
-    def elimination(self) -> PairElimination | StripElimination:
-        """Tables that are joined as the couplings ask for; in the order of a strip where that takes less time."""
-        greedy = PairElimination(self.question)
-        if greedy.seconds <= QUICK_SECONDS:
-            return greedy
-        strips = StripElimination(self.question)
-        return strips if strips.seconds < greedy.seconds else greedy
+    def elimination(self) -> PairElimination:
+        return PairElimination(self.question)
 
     def _fewest_steps(self) -> float:
         return float(sum(1 + len(group.units) for group in self.groups))

@@ -8,6 +8,10 @@ table over the findings that are open at a time, and a network of many levels a 
 import heapq
 from functools import lru_cache
 
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse import csgraph
+
 from plefka.exact.elimination_steps import WANTED_FACTORS, Plan
 from plefka.exact.log_factors import Structure, Switch
 from plefka.exact.table_axes import ACT, BECOME, MULTIPLY, OBSERVE, SUM, AxisLayout, Word
@@ -24,7 +28,7 @@ class TooWide(Exception):
         self.width = width
 
 
-def plan(structure: Structure) -> Plan:
+def greedy_plan(structure: Structure) -> Plan:
     """An order of elimination, the same for the same structure; raises `TooWide` where none was found that fits.
 
     Few large ones are kept: each is some ten thousand values, and Python's garbage collector looks at all that are
@@ -37,9 +41,54 @@ def _plan(structure: Structure) -> Plan:
     writer = _PlanWriter(structure)
     while (axis := writer.next()) is not None:
         writer.eliminate(axis)
-    layout = AxisLayout(structure.size, writer.eliminated)
-    clusters = tuple(layout.cluster(words) for words in writer.clusters)
-    return Plan(clusters, writer.width, writer.entries, writer.stored, writer.peak)
+    return writer.finished()
+
+
+@lru_cache(maxsize=16)
+def strip_plan(structure: Structure) -> Plan:
+    """The order of a strip, for long or square structures that have tables alone; may raise `TooWide`.
+
+    Units enter one after another and leave when all neighbours have: in a grid, a table is over as many units as its
+    shorter side has. They enter as they are numbered, or so that neighbours are close to each other.
+    """
+    units = np.array(structure.free, int)
+    number = {unit: k for k, unit in enumerate(units.tolist())}
+    ends = [(number[a], number[b]) for table in structure.tables for a in table for b in table]
+    rows, columns = np.array(ends, int).reshape(-1, 2).T
+    graph = sp.csr_array((np.ones(len(rows)), (rows, columns)), shape=(len(units), len(units)))
+    orders = np.arange(len(units)), csgraph.reverse_cuthill_mckee(graph, symmetric_mode=True)
+    found, wide = [], TooWide(0)
+    for entering in orders:
+        rank = np.argsort(entering)
+        last = rank.copy()  # when the last neighbour has entered
+        np.maximum.at(last, rows, rank[columns])
+        leaving, axes = np.lexsort((rank, last)), np.argsort(_places(entering, last), kind="stable")
+        try:
+            found.append(_in_order(structure, units[leaving].tolist(), units[axes].tolist()))
+        except TooWide as error:
+            wide = error
+    if not found:
+        raise wide
+    return min(found, key=lambda plan: plan.entries)
+
+
+def _in_order(structure: Structure, eliminated: list[int], axes: list[int]) -> Plan:
+    writer = _PlanWriter(structure)
+    for axis in eliminated:
+        writer.eliminate(axis)
+    return writer.finished(axes)
+
+
+def _places(entering: np.ndarray, last: np.ndarray) -> np.ndarray:
+    """The axis of each unit: that of one that has left, so that units enter and leave all along a table."""
+    places, vacant = np.zeros(len(entering), int), list(range(len(entering)))
+    leaving: dict[int, list[int]] = {}
+    for at, unit in enumerate(entering.tolist()):
+        places[unit] = heapq.heappop(vacant)
+        leaving.setdefault(int(last[unit]), []).append(unit)
+        for left in leaving.pop(at, ()):
+            heapq.heappush(vacant, int(places[left]))
+    return places
 
 
 small_plan, large_plan = lru_cache(maxsize=256)(_plan), lru_cache(maxsize=4)(_plan)
@@ -71,7 +120,7 @@ class _PlanWriter:
         self.left = (self.free - switched) | {structure.waiting(unit) for unit in switched}
         self.heap = [(self._cost(axis), axis) for axis in self.left]
         heapq.heapify(self.heap)
-        self.clusters: list[list[Word]] = []
+        self.clusters: list[tuple[list[Word], float]] = []  # steps, and numbers that the way back needs of them
         self.eliminated: list[int] = []
         self.width, self.entries, self.stored, self.peak = 0, 0.0, 0.0, 0.0
 
@@ -123,7 +172,7 @@ class _PlanWriter:
     def _write(self, axis: int, width: int) -> None:
         if width > WIDEST_TABLE:
             raise TooWide(width)
-        table, stored = _Table(self), self.stored
+        table, self.stored = _Table(self), 0.0
         if axis in self.single:
             table.open(axis)
         for name in sorted(self.touching.get(axis, ()), key=lambda name: (len(self.tables[name]), name)):
@@ -145,8 +194,14 @@ class _PlanWriter:
             table.observe(axis)
         if table.axes:
             self._add(("message", len(self.clusters)), tuple(table.axes))
-        self.clusters.append(table.words)
-        self.peak = max(self.peak, self.stored - stored + 2.0 ** (width + 1)) + 2.0 ** len(table.axes)
+        self.clusters.append((table.words, self.stored))
+        self.peak = max(self.peak, self.stored + 2.0 ** (width + 1)) + 2.0 ** len(table.axes)
+
+    def finished(self, axes: list[int] | None = None) -> Plan:
+        """All steps, on arrays with axes in this order, or in the order in which they are summed over."""
+        layout = AxisLayout(self.s.size, self.eliminated if axes is None else axes)
+        clusters = tuple(layout.cluster(words, stored) for words, stored in self.clusters)
+        return Plan.of(clusters, self.width, self.entries, self.peak)
 
     def done(self, switch: Switch) -> None:
         """An edge that need not be looked at again."""

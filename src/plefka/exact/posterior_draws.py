@@ -24,9 +24,10 @@ def drawn(factors: LogFactors, plan: Plan, count: int, rng: np.random.Generator)
 
 
 class _Draws(EliminationRun):
+    goes_back = False
+
     def __init__(self, factors: LogFactors, plan: Plan, arithmetic: Arithmetic, draws: int, rng: np.random.Generator):
         super().__init__(factors, plan, arithmetic)
-        self.keeps = False
         self.draws, self.rng = draws, rng
         self.states: dict[int, np.ndarray] = {}
         self.at: dict[tuple, np.ndarray] = {}  # the entries of the messages

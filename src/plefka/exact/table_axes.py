@@ -19,7 +19,7 @@ class AxisLayout:
         for axis in [axis for axis in self.place if axis >= size and axis - size in self.place]:
             self.place[axis] = self.place[axis - size] - 1
 
-    def cluster(self, words: list[Word]) -> Cluster:
+    def cluster(self, words: list[Word], stored: float) -> Cluster:
         """The steps of one cluster, and the axes that are left."""
         axes: list[int] = []
         steps = []
@@ -39,7 +39,7 @@ class AxisLayout:
                 axes = axes[:at] + axes[at + 1 :]
             if step is not None:
                 steps.append(step)
-        return Cluster(tuple(steps), tuple(axes))
+        return Cluster(tuple(steps), tuple(axes), stored)
 
     def _multiply(self, axes: list[int], name: tuple, factor: tuple[int, ...]) -> tuple[list[int], Multiply]:
         ours, theirs = set(axes), set(factor)

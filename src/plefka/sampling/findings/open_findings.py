@@ -13,7 +13,7 @@ from plefka.exact.elimination import EliminationAnswer, eliminated
 from plefka.exact.elimination_steps import Plan
 from plefka.exact.groups import Cost
 from plefka.exact.log_factors import LogFactors
-from plefka.exact.ordering import TooWide, plan
+from plefka.exact.ordering import TooWide, greedy_plan
 from plefka.exact.posterior_draws import drawn
 from plefka.sampling.findings.problem import FindingsProblem
 
@@ -55,7 +55,7 @@ class OpenFindings:
 
     @cached_property
     def _plan(self) -> Plan:
-        return plan(self.factors.structure)
+        return greedy_plan(self.factors.structure)
 
     @cached_property
     def seconds(self) -> float:
