@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import plefka as pf
-from plefka.inference import library
 from plefka.inference.solution import ABOVE_ZERO
 
 NET = "example:espresso"
@@ -34,7 +33,7 @@ def test_every_method_that_applies_is_compared_with_the_truth(run):
 
 
 def only(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
-    monkeypatch.setattr(library, "METHODS", {name: pf.METHODS[name] for name in names})
+    monkeypatch.setattr(pf, "METHODS", {name: pf.METHODS[name] for name in names})
 
 
 def test_the_table_says_what_is_a_bound_and_what_was_timed(run, monkeypatch, tmp_path):

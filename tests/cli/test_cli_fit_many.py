@@ -8,7 +8,7 @@ import pytest
 from tests.cli.test_cli_learn import NAMES, QUICK, ROWS, files, write_table
 
 import plefka as pf
-from plefka.cli.joining import joined
+from plefka.cli.fit_start import joined
 
 pytest.importorskip("pyarrow")
 
@@ -95,7 +95,7 @@ def test_only_parquet_is_streamed(run, tmp_path):
 
 
 def test_a_lost_process_is_an_exit_code_of_its_own(monkeypatch, capsys):
-    monkeypatch.setattr("plefka.learning.process_group.join_processes", lambda *_: None)
+    monkeypatch.setattr(pf, "join_processes", lambda *_: None)
     monkeypatch.setattr(os, "_exit", sys.exit)
     with pytest.raises(SystemExit) as ended, joined("host:1", 2, 0):
         raise pf.errors.ProcessLost("process 0 of 2: another process has ended.")

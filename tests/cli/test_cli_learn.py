@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import plefka as pf
-from plefka.cli.fit_rows import split
+from plefka.cli.fit_start import split
 from plefka.errors import InvalidFile
 from plefka.learning import fitting
 from plefka.learning import of_beliefs as loop
@@ -425,7 +425,7 @@ def test_a_stack_is_no_model(run, data, tmp_path):
 def test_blocks_of_rows_are_filled_as_all_at_once(run, model, data, tmp_path, monkeypatch):
     whole, parts = tmp_path / "whole.csv", tmp_path / "parts.csv"
     assert run("impute", model, data, "-o", whole).code == 0
-    monkeypatch.setattr("plefka.cli.impute.ROWS_PER_BLOCK", 1)
+    monkeypatch.setattr("plefka.cli.score.ROWS_PER_BLOCK", 1)
     assert run("impute", model, data, "-o", parts).code == 0
     assert parts.read_bytes() == whole.read_bytes()
 

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from starlette.exceptions import HTTPException
 
 import plefka as pf
-from plefka.cli import explore, main, serve
+from plefka.cli import main, serve
 from plefka.explorer import bodies, worker_answers
 from plefka.explorer.catalogue import Catalogue
 from plefka.explorer.outcomes import FAILED, NO_MEMORY, encoded
@@ -149,7 +149,7 @@ def test_explore_opens_the_page_with_its_token(monkeypatch):
     assert main(["explore", "example:espresso", "--token", TOKEN]) == 0
     assert main(["explore", "example:espresso", "--no-open"]) == 0
     assert opened == [f"http://127.0.0.1:8000/#token={TOKEN}"]
-    assert explore.explore.__doc__
+    assert serve.explore.__doc__
 
 
 def test_a_port_that_is_taken_is_no_obstacle_to_explore():

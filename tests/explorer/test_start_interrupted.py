@@ -9,8 +9,7 @@ import weakref
 import pytest
 import uvicorn
 
-from plefka.cli import app, main
-from plefka.cli.exit_codes import INTERRUPTED
+from plefka.cli import INTERRUPTED, app, main
 from plefka.explorer import running
 from plefka.explorer.pool import Pool
 from plefka.explorer.service import Service

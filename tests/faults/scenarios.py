@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import plefka as pf
-from plefka.cli import main
-from plefka.cli.exit_codes import INTERRUPTED
+from plefka.cli import INTERRUPTED, main
 from plefka.errors import PlefkaError
 from plefka.paper import compute, tables_1_2
 from plefka.paper.experiment_settings import Study

@@ -9,22 +9,17 @@ from typing import Annotated
 import typer
 
 from plefka import progress
-from plefka.cli.ask import ask
-from plefka.cli.compare import compare
-from plefka.cli.convert import convert
-from plefka.cli.demo import demo
-from plefka.cli.exit_codes import BAD_INPUT
-from plefka.cli.explain import explain
-from plefka.cli.explore import explore
+from plefka.cli import BAD_INPUT
+from plefka.cli.compare import compare, demo
 from plefka.cli.fit import fit
-from plefka.cli.impute import impute
 from plefka.cli.infer import infer
+from plefka.cli.questions import ask, explain, sample
 from plefka.cli.reproduce import reproduce
-from plefka.cli.sample import sample
-from plefka.cli.score import score
-from plefka.cli.serve import serve
-from plefka.cli.show import show
+from plefka.cli.score import impute, score
+from plefka.cli.serve import explore, serve
+from plefka.cli.show import convert, show
 from plefka.errors import PlefkaError, PlefkaWarning
+from plefka.runtime.version import __version__
 
 NO_MEMORY = "there is not enough memory for this; take fewer rows, a smaller network or another method."
 
@@ -39,8 +34,6 @@ for command in COMMANDS:
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        from plefka.runtime.version import __version__
-
         print(f"plefka {__version__}")
         raise typer.Exit
 

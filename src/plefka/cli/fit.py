@@ -3,23 +3,16 @@
 import sys
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from plefka.cli import joining, options, output
-from plefka.cli.exit_codes import INTERRUPTED
-from plefka.cli.fit_report import fit_content, print_fit
-from plefka.cli.fit_rows import Beginning, NewMachine, read_rows, sizes
+import plefka as pf
+from plefka.cli import DID_NOT_LEARN, INTERRUPTED, fit_start, options, output
+from plefka.cli.fit_start import Beginning, NewMachine, read_rows, sizes
 from plefka.cli.targets import check_new, check_target
 from plefka.errors import InvalidFile, InvalidInput
 from plefka.runtime import whole_files
-
-if TYPE_CHECKING:
-    from plefka.learning.fitted import Fitted
-    from plefka.networks.belief import BeliefNetwork
-
-DID_NOT_LEARN = 1
 
 
 def fit(
@@ -78,9 +71,9 @@ def fit(
             show_default=False,
         ),
     ] = None,
-    coordinator: joining.Coordinator = None,
-    processes: joining.Processes = None,
-    process: joining.Process = None,
+    coordinator: fit_start.Coordinator = None,
+    processes: fit_start.Processes = None,
+    process: fit_start.Process = None,
     plot: Annotated[
         Path | None, typer.Option(metavar="PICTURE", help="Draw the training history to this file.")
     ] = None,
@@ -97,14 +90,12 @@ def fit(
     `plefka fit NET --rows DATA` starts from a network of yours, `plefka fit DATA` from random weights. With `--machine`
     it learns a Boltzmann machine.
     """
-    import plefka as pf
     from plefka.learning.devices import Devices
     from plefka.learning.fitting import learning_method
-    from plefka.runtime.program_cache import keep_compiled
 
-    keep_compiled()
+    pf.keep_compiled()
     given, source = (data, rows) if data and rows else (None, options.table_of(data, rows))
-    with joining.joined(coordinator, processes, process), ExitStack() as claims:
+    with fit_start.joined(coordinator, processes, process), ExitStack() as claims:
         devices = Devices()
         with devices.together():
             if devices.is_first:
@@ -133,8 +124,8 @@ def fit(
             pf.plots.history(fitted, plot)
         if features:
             pf.plots.features(fitted.network, features, image)
-        content = fit_content(fitted, *table.counts(network, train), source, out)
-        output.print_json(content) if json else print_fit(content, [plot, features])
+        content = _content(fitted, *table.counts(network, train), source, out)
+        output.print_json(content) if json else _print(content, [plot, features])
         _end(fitted)
 
 
@@ -181,32 +172,81 @@ def _image_shape(width: int, shape: str | None) -> tuple[int, ...]:
     return image_shape(width, sizes(shape, "--shape") if shape else None)
 
 
-def _refuse_unlearned(fitted: "Fitted", start: "BeliefNetwork", out: Path) -> None:
+def _refuse_unlearned(fitted: "pf.Fitted", start: "pf.BeliefNetwork", out: Path) -> None:
     """Write no file for a network that has learned nothing."""
     import numpy as np
-
-    from plefka.learning.fitted import Stopped
 
     if fitted.epochs == 0:
         print(f"plefka: interrupted before the first epoch was done; {out} was not written.", file=sys.stderr)
         raise typer.Exit(INTERRUPTED)
-    if fitted.stopped is Stopped.NOT_FINITE and np.array_equal(fitted.network.bias, start.bias):
+    if fitted.stopped is pf.Stopped.NOT_FINITE and np.array_equal(fitted.network.bias, start.bias):
         print(f"plefka: {fitted.stopped.value}. Nothing was learned, and {out} was not written.", file=sys.stderr)
         raise typer.Exit(DID_NOT_LEARN)
 
 
-def _end(fitted: "Fitted") -> None:
-    from plefka.learning.fitted import Stopped
-
-    failed = fitted.stopped in (Stopped.INTERRUPTED, Stopped.NOT_FINITE)
+def _end(fitted: "pf.Fitted") -> None:
+    failed = fitted.stopped in (pf.Stopped.INTERRUPTED, pf.Stopped.NOT_FINITE)
     for sentence in [fitted.stopped.value] if failed else fitted.warnings:
         print(f"plefka: {sentence}.", file=sys.stderr)
     if code := _code(fitted):
         raise typer.Exit(code)
 
 
-def _code(fitted: "Fitted") -> int:
-    from plefka.learning.fitted import Stopped
-
-    codes = {Stopped.INTERRUPTED: INTERRUPTED, Stopped.NOT_FINITE: DID_NOT_LEARN}
+def _code(fitted: "pf.Fitted") -> int:
+    codes = {pf.Stopped.INTERRUPTED: INTERRUPTED, pf.Stopped.NOT_FINITE: DID_NOT_LEARN}
     return codes.get(fitted.stopped, DID_NOT_LEARN if fitted.warnings else 0)
+
+
+# ---- what it says ----------------------------------------------------------------------------------------------------
+
+
+def _content(fitted: "pf.Fitted", rows: int, distinct: int | None, data: Path, out: Path) -> dict[str, Any]:
+    import numpy as np
+
+    history = fitted.history
+    held_out = np.isfinite(history["validation"]).any()
+    kept = int(np.nanargmax(history["validation"])) if held_out else -1  # the network is that of this epoch
+    return {
+        "data": str(data),
+        "network": str(out),
+        "layers": list(fitted.network.layers or ()),
+        "activation": getattr(fitted.network.activation, "name", None),
+        "kind": "belief network" if fitted.network.is_normalised else "Boltzmann machine",
+        "units": fitted.network.size,
+        "method": str(fitted.method),
+        "is_bound": fitted.accuracy in ("exact", "lower bound"),
+        "accuracy": str(fitted.accuracy),
+        "kind_of_objective": fitted.kind_of_objective,
+        "rows": rows,
+        "distinct_rows": distinct,
+        "epochs": fitted.epochs,
+        "kept_epoch": int(history["epoch"][kept]),
+        "objective": float(history["objective"][kept]),
+        "log_likelihood": float(history["log_likelihood"][kept]),
+        "validation": float(history["validation"][kept]),
+        "stopped": fitted.stopped.name.lower(),
+        "message": fitted.stopped.value,
+        "warnings": fitted.warnings,
+        "history": {name: column.tolist() for name, column in history.items()},
+    }
+
+
+def _print(content: dict[str, Any], pictures: list[Path | None]) -> None:
+    pseudo = content["method"] == "pseudolikelihood"
+    objective = "ln P of units given all others, per row," if pseudo else "ln P per row"
+    is_machine = content["kind"] == "Boltzmann machine"
+    exact, validation = content["log_likelihood"], content["validation"]
+    kept = f", that of epoch {content['kept_epoch']} kept" if content["kept_epoch"] != content["epochs"] else ""
+    distinct = "streamed" if content["distinct_rows"] is None else f"{content['distinct_rows']:,} of them distinct"
+    rows = [
+        ("rows", f"{content['rows']:,}, {distinct}"),
+        ("epochs", f"{content['epochs']:,}{kept}"),
+        (f"{objective} by {content['method']}", f"{content['objective']:.4f} ({content['kind_of_objective']})"),
+        ("exact ln P per row", f"{exact:.4f}" if exact == exact else "not computed: too many states"),
+        *([("on validation rows", f"{validation:.4f}")] if validation == validation else []),
+        ("stopped", content["message"].split(";")[0]),
+        ("written", ", ".join(map(str, [content["network"], *filter(None, pictures)]))),
+    ]
+    shape = " x ".join(map(str, content["layers"] or [content["units"]]))
+    title = f"Boltzmann machine of {shape} units" if is_machine else f"{shape} {content['activation']} units"
+    output.print_table(("network", title), rows)

@@ -1,19 +1,18 @@
-"""`plefka infer`: posterior means and ln P(evidence) by one or more methods."""
+"""`plefka infer`: posterior means and ln P(evidence) by one or more methods; of rows, from a file to a file."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict
+from glob import has_magic
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
-from plefka.cli import completion, options, output, rows_out
+import plefka as pf
+from plefka.cli import DID_NOT_CONVERGE, INTERRUPTED, options, output, source
 from plefka.errors import InvalidInput
 from plefka.inference.solution_text import accuracies, kind_of, marked, quantity_of, status_word
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from plefka.inference.solution import Solution
-    from plefka.networks.evidence import Likelihood
 
 Methods = Annotated[
     list[str] | None,
@@ -22,8 +21,38 @@ Methods = Annotated[
         "-m",
         metavar="METHOD",
         help="The method: auto (default), exact, bethe, G12, ... Repeat the option for several methods.",
-        autocompletion=completion.methods,
+        autocompletion=options.complete_methods,
     ),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        "-o",
+        metavar="FILE|DIR",
+        help="With --rows: the file (.parquet or .csv) or folder for the answers. They are written block by block.",
+    ),
+]
+Units = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--units",
+        metavar="UNIT,...",
+        help="With --out: the units to write. This is all (default), causes, or a list of names.",
+        autocompletion=options.complete_units,
+    ),
+]
+Memory = Annotated[
+    str | None,
+    typer.Option(
+        "--memory",
+        metavar="SIZE",
+        help="With --out: the memory that each process may use, such as 4GB. By default 2GB.",
+    ),
+]
+Top = Annotated[
+    int | None,
+    typer.Option("--top", min=1, help="With --out: write only this many of the most probable units for each row."),
 ]
 Check = Annotated[bool, typer.Option("--check", help="Check every answer by importance sampling.")]
 
@@ -34,31 +63,31 @@ def infer(
     method: Methods = None,
     rows: options.Rows = None,
     check: Check = False,
-    out: rows_out.Out = None,
+    out: Out = None,
     id_column: options.Id = None,
-    units: rows_out.Units = None,
-    top: rows_out.Top = None,
+    units: Units = None,
+    top: Top = None,
     scheduler: options.Scheduler = None,
     workers: options.Workers = None,
-    memory: rows_out.Memory = None,
+    memory: Memory = None,
     force: options.Force = False,
     json: options.Json = False,
 ) -> None:
     """Compute the probability of every hidden unit, and ln P(evidence)."""
-    import plefka as pf
-    from plefka.cli.source import read_evidence, read_network, read_rows
-
     written = {"units": units, "top": top, "scheduler": scheduler, "workers": workers, "memory": memory}
     if id_column and rows is None:
         raise InvalidInput("--id names a column of --rows; add --rows FILE, or leave it out.")
-    rows_out.check_options(rows, out, method, check, written)
-    if rows is not None and out is not None:
-        rows_out.write(net, evidence, method, rows, id_column, out, written, force=force, json=json)
+    if out is None:
+        _check_printed(rows, written)
+    else:
+        rows = _check_written(rows, method, check)
+        chosen = {"method": method[0] if method else None, "id_columns": id_column, "force": force}
+        _print_done(_write(net, evidence, rows, out, written, **chosen), net, rows, json=json)
         return
     methods: list[dict[str, Any]] = [{"method": pf.parse_method(spelling)} for spelling in method or ()] or [{}]
-    network = read_network(net)
-    observed = read_evidence(network, evidence)
-    given, ids = (observed, {}) if rows is None else read_rows(network, rows, observed, id_column)
+    network = source.read_network(net)
+    observed = source.read_evidence(network, evidence)
+    given, ids = (observed, {}) if rows is None else source.read_rows(network, rows, observed, id_column)
     solutions = [pf.infer(network, given, **each, throw=False, check=check) for each in methods]
     if json:
         output.print_json(
@@ -71,7 +100,7 @@ def infer(
     output.exit_with(solutions)
 
 
-def _content(solution: "Solution", ids: "Mapping[str, list[Any]]") -> dict[str, Any]:
+def _content(solution: "pf.Solution", ids: Mapping[str, list[Any]]) -> dict[str, Any]:
     """What `to_dict` says, with the columns that name the rows."""
     content = solution.to_dict()
     for k, row in enumerate(content["rows"] if ids else ()):
@@ -79,13 +108,13 @@ def _content(solution: "Solution", ids: "Mapping[str, list[Any]]") -> dict[str, 
     return content
 
 
-def _heading(observed: "Mapping[str, int | Likelihood]", rows: "Path | None") -> str:
+def _heading(observed: "Mapping[str, int | pf.Likelihood]", rows: Path | None) -> str:
     if rows is None:
         return output.state_text(observed)
     return f"{output.state_text(observed)} in every row" if observed else f"observed: the rows of {rows}"
 
 
-def _print(solutions: list["Solution"], ids: "Mapping[str, list[Any]]") -> None:
+def _print(solutions: list["pf.Solution"], ids: Mapping[str, list[Any]]) -> None:
     if solutions[0].is_batch:
         for solution in solutions:
             _print_batch(solution, ids)
@@ -97,7 +126,7 @@ def _print(solutions: list["Solution"], ids: "Mapping[str, list[Any]]") -> None:
         _print_means(solutions)
 
 
-def _print_answers(solutions: list["Solution"]) -> None:
+def _print_answers(solutions: list["pf.Solution"]) -> None:
     rows = [
         (
             str(s.method),
@@ -112,14 +141,14 @@ def _print_answers(solutions: list["Solution"]) -> None:
     output.print_table(("method", quantity_of(solutions[0]), "bound?", "status", "steps", "residual"), rows)
 
 
-def _print_notes(solutions: list["Solution"]) -> None:
+def _print_notes(solutions: list["pf.Solution"]) -> None:
     """How each was computed, and what its check says."""
     for solution in solutions:
         for note in [*solution.notes, *([f"check: {solution.checked.verdict}"] if solution.checked else [])]:
             print(f"{solution.method}: {note}")
 
 
-def _print_means(solutions: list["Solution"]) -> None:
+def _print_means(solutions: list["pf.Solution"]) -> None:
     """P(on | evidence) of hidden units by every method, most probable by the first one on top.
 
     Of one method with the accuracy of each, of several with a mark of those that are estimates.
@@ -138,7 +167,7 @@ def _print_means(solutions: list["Solution"]) -> None:
     output.print_more(len(ranking), len(rows))
 
 
-def _print_batch(solution: "Solution", ids: "Mapping[str, list[Any]]") -> None:
+def _print_batch(solution: "pf.Solution", ids: Mapping[str, list[Any]]) -> None:
     count, accuracy = solution.num_rows, accuracies(solution)
     rows = [
         (
@@ -165,9 +194,64 @@ def _print_batch(solution: "Solution", ids: "Mapping[str, list[Any]]") -> None:
     print()
 
 
-def _most_probable(solution: "Solution", row: int) -> str:
+def _most_probable(solution: "pf.Solution", row: int) -> str:
     import numpy as np
 
     hidden = np.flatnonzero(~solution.observed[row])
     best = hidden[np.argsort(-solution.means[row, hidden], kind="stable")][:3]
     return ", ".join(f"{solution.names[unit]} {marked(solution, row, unit, 3)}" for unit in best)
+
+
+# ---- from a file to a file -------------------------------------------------------------------------------------------
+
+
+def _check_printed(rows: Path | None, written: dict[str, Any]) -> None:
+    """Options that have no meaning without --out."""
+    lonely = next((name for name, value in written.items() if value is not None), None)
+    if lonely is not None:
+        raise InvalidInput(f"--{lonely} goes with --rows and --out, which writes the answers to a file.")
+    if rows is not None and not rows.is_file() and (rows.is_dir() or has_magic(str(rows))):
+        raise InvalidInput(f"--rows {rows}: many files go with --out, which writes the answers to a file or folder.")
+
+
+def _check_written(rows: Path | None, methods: list[str] | None, check: bool) -> Path:
+    """Options that --out needs, or that have no meaning beside it."""
+    if rows is None:
+        raise InvalidInput("--out goes with --rows, a file of evidence in rows.")
+    if len(methods or ()) > 1:
+        raise InvalidInput(f"--out takes one method; got {len(methods or ())}. Run once for each.")
+    if check:
+        raise InvalidInput("--check does not go with --out. Check some of the rows without it.")
+    return rows
+
+
+def _write(
+    net: str, evidence: list[str] | None, rows: Path, out: Path, written: dict[str, Any], **given: Any
+) -> "pf.RowsDone":
+    """Solve and write. The command is never imported by its workers, so that it may start some whenever they pay."""
+    network = source.read_single(net, "infer --out")
+    names = options.names_in(written["units"], network.names) or ["all"]
+    units = names[0] if names in (["all"], ["causes"]) else names
+    observed = source.read_evidence(network, evidence)
+    workers = written["workers"] or (None if written["scheduler"] else "auto")
+    try:
+        return pf.infer_rows(
+            network, rows, out, evidence=observed, units=units, top=written["top"], client=written["scheduler"],
+            workers=workers, memory=written["memory"], **given,
+        )  # fmt: skip
+    except KeyboardInterrupt:
+        print(
+            f"plefka: interrupted; finished blocks of {out} are kept. Run the same command to resume.", file=sys.stderr
+        )
+        raise typer.Exit(INTERRUPTED) from None
+
+
+def _print_done(done: "pf.RowsDone", net: str, rows: Path, *, json: bool) -> None:
+    if json:
+        facts = {"mean_log_likelihood": done.mean_log_likelihood, "converged": done.converged}
+        output.print_json({"network": net, "evidence": str(rows), **asdict(done), "path": str(done.path), **facts})
+    else:
+        print(done)
+    if done.converged < done.rows:
+        print(f"plefka: {done.rows - done.converged:,} of {done.rows:,} rows have no answer.", file=sys.stderr)
+        raise typer.Exit(DID_NOT_CONVERGE)

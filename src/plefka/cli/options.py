@@ -1,23 +1,78 @@
-"""The arguments and checks that several subcommands share, each with one spelling."""
+"""The arguments that several subcommands share, each with one spelling, and what the shell can complete of them."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from plefka.cli import completion
-from plefka.errors import InvalidFile, InvalidInput
+import plefka as pf
+from plefka.errors import InvalidInput, PlefkaError
 
-if TYPE_CHECKING:
-    from plefka.networks.belief import BeliefNetwork
+# ---- completion ------------------------------------------------------------------------------------------------------
+
+
+def complete_networks(incomplete: str) -> list[str]:
+    """Bundled examples, and files and folders from here on."""
+    from plefka.files import EXAMPLE
+
+    return _starting([EXAMPLE + name for name in pf.example_names()], incomplete) + complete_files(incomplete)
+
+
+def complete_files(incomplete: str) -> list[str]:
+    """Paths, folders with a slash behind them."""
+    folder, slash, start = incomplete.rpartition("/")
+    try:
+        found = sorted(Path(folder + slash or ".").iterdir())
+    except OSError:
+        return []
+    shown = [path for path in found if path.name.startswith(start) and (start or not path.name.startswith("."))]
+    return [f"{folder}{slash}{path.name}{'/' if path.is_dir() else ''}" for path in shown]
+
+
+def complete_methods(incomplete: str) -> list[str]:
+    """Methods by name, without their options."""
+    return _starting(pf.METHODS, incomplete)
+
+
+def complete_units(context: typer.Context, incomplete: str) -> list[str]:
+    """Names of units, after those that stand there already with commas between."""
+    before, comma, start = incomplete.rpartition(",")
+    return [f"{before}{comma}{name}" for name in _starting(_states(context), start)]
+
+
+def complete_evidence(context: typer.Context, incomplete: str) -> list[str]:
+    """UNIT= for every unit, and its states after the equals sign."""
+    before, comma, start = incomplete.rpartition(",")
+    unit, equals, state = start.rpartition("=")
+    if not equals:
+        return [f"{before}{comma}{name}=" for name in _starting(_states(context), start)]
+    states = _states(context).get(unit, ())
+    return [f"{before}{comma}{unit}={word}" for word in _starting(states, state)]
+
+
+def _starting(words: Iterable[str], start: str) -> list[str]:
+    return [word for word in words if word.startswith(start)]
+
+
+def _states(context: typer.Context) -> dict[str, tuple[str, str]]:
+    """The units of the network on the command line, with their states; nothing where it cannot be read."""
+    source = context.params.get("net") or next(iter(context.args), None)  # there, if an option still lacks its value
+    try:
+        network = pf.load(str(source)) if source else None
+    except (PlefkaError, OSError):
+        network = None
+    return {} if network is None else dict(zip(network.names, network.states, strict=True))
+
+
+# ---- arguments -------------------------------------------------------------------------------------------------------
 
 Network = Annotated[
     str,
     typer.Argument(
         metavar="NET",
         help="A network file (.json, .bif, .uai, .csv, ...), or a bundled example such as example:espresso.",
-        autocompletion=completion.networks,
+        autocompletion=complete_networks,
     ),
 ]
 Evidence = Annotated[
@@ -27,7 +82,7 @@ Evidence = Annotated[
         "-e",
         metavar="UNIT=STATE,...",
         help="The observed units: a=1,b=0. Uncertain observations have a likelihood for on and off: c=0.9:0.2.",
-        autocompletion=completion.evidence,
+        autocompletion=complete_evidence,
     ),
 ]
 Method = Annotated[
@@ -37,7 +92,7 @@ Method = Annotated[
         "-m",
         metavar="METHOD",
         help="The method: auto (default), exact, bethe, ...",
-        autocompletion=completion.methods,
+        autocompletion=complete_methods,
     ),
 ]
 Candidates = Annotated[
@@ -47,7 +102,7 @@ Candidates = Annotated[
         "-c",
         metavar="UNIT,...",
         help="The units that could be observed. By default these are all hidden units with parents.",
-        autocompletion=completion.units,
+        autocompletion=complete_units,
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
@@ -57,7 +112,7 @@ Data = Annotated[
         metavar="[DATA]",
         help="The table to read; the same as --rows.",
         show_default=False,
-        autocompletion=completion.files,
+        autocompletion=complete_files,
     ),
 ]
 Rows = Annotated[
@@ -66,7 +121,7 @@ Rows = Annotated[
         "--rows",
         metavar="FILE",
         help="The table to read, with one column for each unit: .csv, .csv.gz, .parquet, .jsonl or .npy.",
-        autocompletion=completion.files,
+        autocompletion=complete_files,
     ),
 ]
 Id = Annotated[
@@ -78,7 +133,7 @@ Id = Annotated[
     ),
 ]
 Model = Annotated[
-    str, typer.Argument(metavar="MODEL", help="A network file (.json or .npz).", autocompletion=completion.networks)
+    str, typer.Argument(metavar="MODEL", help="A network file (.json or .npz).", autocompletion=complete_networks)
 ]
 LearningMethod = Annotated[
     str | None,
@@ -87,7 +142,7 @@ LearningMethod = Annotated[
         "-m",
         metavar="METHOD",
         help="The method. By default SJJ for sigmoid networks and G12 for others; machines choose by size.",
-        autocompletion=completion.methods,
+        autocompletion=complete_methods,
     ),
 ]
 Seed = Annotated[int, typer.Option("--seed", "-s", min=0, help="The same seed gives the same result.")]
@@ -101,6 +156,9 @@ Workers = Annotated[
     int | None, typer.Option("--workers", metavar="N", min=1, help="Work in so many processes of this machine.")
 ]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite the output file if it exists.")]
+
+
+# ---- what they say ---------------------------------------------------------------------------------------------------
 
 
 def table_of(data: Path | None, rows: Path | None, out: str | None = None) -> Path:
@@ -133,10 +191,3 @@ def split_at_commas(text: str, is_one: Callable[[str], bool], known: Collection[
         found.append(",".join(pieces[at:end]))
         at = end
     return found
-
-
-def check_single(network: "BeliefNetwork", model: str, command: str) -> None:
-    if network.stack is not None:
-        raise InvalidFile(
-            f"{model}: {command} takes one network; got a stack of {network.stack}. Save one of them by itself."
-        )

@@ -3,20 +3,16 @@
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
+import plefka as pf
+from plefka.cli import DID_NOT_CONVERGE
 from plefka.errors import listed
 from plefka.inference.solution_text import LEGEND, doubts
 from plefka.tables.display import PRINTED_ROWS as PRINTED_ROWS
 from plefka.tables.display import rows_by_sentence, text_table
-
-if TYPE_CHECKING:
-    from plefka.inference.solution import Solution
-    from plefka.networks.evidence import Likelihood
-
-DID_NOT_CONVERGE = 1
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> None:
@@ -58,17 +54,17 @@ def plain(value: Any) -> Any:
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 
-def state_text(evidence: "Mapping[str, int | Likelihood]") -> str:
+def state_text(evidence: "Mapping[str, int | pf.Likelihood]") -> str:
     """'observed: a=1, b=0, c=0.9:0.2'."""
     states = ", ".join(f"{unit}={_state_text(state)}" for unit, state in evidence.items())
     return f"observed: {states}" if states else "nothing observed"
 
 
-def _state_text(state: "int | Likelihood") -> str:
+def _state_text(state: "int | pf.Likelihood") -> str:
     return str(state) if isinstance(state, int) else f"{state.on:g}:{state.off:g}"
 
 
-def as_json(evidence: "Mapping[str, int | Likelihood]") -> dict[str, Any]:
+def as_json(evidence: "Mapping[str, int | pf.Likelihood]") -> dict[str, Any]:
     """The states of units; soft evidence as {"on": ..., "off": ...}."""
     return {
         unit: state if isinstance(state, int) else {"on": state.on, "off": state.off}
@@ -93,14 +89,14 @@ def print_left_out(reasons: Mapping[str, str]) -> None:
         print(f"left out: {reason}")
 
 
-def print_doubts(solutions: Sequence["Solution"]) -> None:
+def print_doubts(solutions: Sequence["pf.Solution"]) -> None:
     """The warnings about answers that converged."""
     for solution in solutions:
         for doubt in doubts(solution):
             print(f"warning: {solution.method}: {doubt}")
 
 
-def exit_with(solutions: Sequence["Solution"]) -> None:
+def exit_with(solutions: Sequence["pf.Solution"]) -> None:
     """Say what did not converge, with advice, and end with the exit code for it."""
     failures = [line for solution in solutions for line in _failures(solution)]
     for line in failures:
@@ -109,12 +105,10 @@ def exit_with(solutions: Sequence["Solution"]) -> None:
         raise typer.Exit(DID_NOT_CONVERGE)
 
 
-def _failures(solution: "Solution") -> list[str]:
+def _failures(solution: "pf.Solution") -> list[str]:
     """A line for each status other than converged; of a batch, with the rows that ended so."""
-    from plefka.methods.status import Status
-
     statuses = solution.status if solution.is_batch else [solution.status]
-    found = rows_by_sentence([] if status is Status.CONVERGED else [status.value] for status in statuses)
+    found = rows_by_sentence([] if status is pf.Status.CONVERGED else [status.value] for status in statuses)
     return [
         f"{solution.method}{f' (rows: {listed(rows)})' if solution.is_batch else ''}: {sentence}."
         for sentence, rows in found.items()

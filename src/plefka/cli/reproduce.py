@@ -3,19 +3,16 @@
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from plefka.cli import options, output
-from plefka.cli.exit_codes import INTERRUPTED
+from plefka.cli import INTERRUPTED, options, output
 from plefka.cli.targets import check_folder
 from plefka.errors import InvalidFile, InvalidInput, nearest
-from plefka.paper.experiment_settings import PARTS
-
-if TYPE_CHECKING:
-    from plefka.paper.experiment_settings import Experiment
-    from plefka.paper.report import Section
+from plefka.paper.experiment_settings import PARTS, Experiment
+from plefka.paper.report import ReportTable, Section
+from plefka.runtime.program_cache import COMPILE_FAST, keep_compiled
 
 
 def reproduce(
@@ -45,7 +42,8 @@ def reproduce(
     if redraw:
         rows = store.read(out)
     else:
-        chosen = _experiments(wanted, quick, networks, seed)
+        size = plan.QUICK_SIZE if quick else plan.FULL
+        chosen = plan.experiments(wanted, size if networks is None else plan.with_networks(size, networks), seed)
         check_folder(out)
         _check_own(out)
         _compute(chosen, out, quick, scheduler, workers)
@@ -73,17 +71,8 @@ def _part(name: str) -> str:
     return name
 
 
-def _experiments(parts: list[str], quick: bool, networks: int | None, seed: int) -> "list[Experiment]":
-    from plefka.paper import plan
-
-    size = plan.QUICK_SIZE if quick else plan.FULL
-    return plan.experiments(parts, size if networks is None else plan.with_networks(size, networks), seed)
-
-
-def _compute(chosen: "list[Experiment]", folder: Path, quick: bool, scheduler: str | None, workers: int | None) -> None:
+def _compute(chosen: list[Experiment], folder: Path, quick: bool, scheduler: str | None, workers: int | None) -> None:
     """What is missing, block by block; an interruption says how to go on."""
-    from plefka.runtime.program_cache import COMPILE_FAST, keep_compiled
-
     if quick:
         os.environ.setdefault("XLA_FLAGS", COMPILE_FAST)
     from plefka.paper.compute import complete
@@ -103,10 +92,8 @@ def _compute(chosen: "list[Experiment]", folder: Path, quick: bool, scheduler: s
         raise typer.Exit(INTERRUPTED) from None
 
 
-def _print(sections: "list[Section]") -> None:
+def _print(sections: list[Section]) -> None:
     """The tables without their explanations, which are in the report."""
-    from plefka.paper.report import ReportTable
-
     for section in sections:
         for part in section.parts:
             if isinstance(part, ReportTable):

@@ -1,15 +1,21 @@
-"""`plefka score`: how probable the rows of a table are."""
+"""`plefka score`: how probable the rows of a table are; `plefka impute`: fill its gaps."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from plefka.cli import options, output
+import plefka as pf
+from plefka.cli import DID_NOT_CONVERGE, options, output, source
 from plefka.cli.targets import claimed, write_table, writer_of
 
 if TYPE_CHECKING:
-    from plefka.learning.row_scores import Score
+    import numpy as np
+
+    from plefka.tables.table import NumberTable
+
+ROWS_PER_BLOCK = 2**13  # rows that are filled at once
 
 
 def score(
@@ -31,35 +37,33 @@ def score(
     """Compute ln P of the rows of a table, exactly if that is affordable."""
     import numpy as np
 
-    from plefka.cli.source import read_network
     from plefka.learning.scoring import score_table
     from plefka.tables.table import read_table, table_units
 
-    source = options.table_of(data, rows, "--out")
+    data = options.table_of(data, rows, "--out")
     if out is not None:
         writer_of(out)
-    with claimed(out, [source, Path(model)], force=force):
-        network = read_network(model)
-        options.check_single(network, model, "score")
-        table = read_table(source, network, id_column)
+    with claimed(out, [data, Path(model)], force=force):
+        network = source.read_single(model, "score")
+        table = read_table(data, network, id_column)
         table_units(network, table)
         found = score_table(network, table, None, seed, samples)
         if out is not None:
             columns = _columns(found)
             words = {"accuracy": list(map(str, found.accuracy))} | table.ids
             write_table(out, columns, np.column_stack(list(columns.values())), words)
-    content = _score_content(found, model, source)
+    content = _score_content(found, model, data)
     output.print_json(content) if json else _print_score(content, out)
 
 
-def _columns(found: "Score") -> dict[str, Any]:
+def _columns(found: "pf.Score") -> dict[str, Any]:
     """What is known of every row."""
     columns = {"log_likelihood": found.log_likelihood, "standard_error": found.standard_error}
     more = {"bound": found.bound, "effective_samples": found.effective}
     return columns | {name: column for name, column in more.items() if column is not None}
 
 
-def _score_content(found: "Score", model: str, data: Path) -> dict[str, Any]:
+def _score_content(found: "pf.Score", model: str, data: Path) -> dict[str, Any]:
     bound, effective = found.bound, found.effective
     return {
         "network": model,
@@ -93,5 +97,79 @@ def _print_score(content: dict[str, Any], written: Path | None) -> None:
         *([] if content["is_exact"] else sampled),
         ("by", how),
         *([("written", str(written))] if written else []),
+    ]
+    output.print_table(("rows", f"{content['rows']:,}"), rows)
+
+
+def impute(
+    model: options.Model,
+    out: Annotated[
+        Path,
+        typer.Option("--out", "-o", metavar="FILLED", help="The file for the filled table: .csv, .parquet or .npy."),
+    ],
+    data: options.Data = None,
+    rows: options.Rows = None,
+    id_column: options.Id = None,
+    method: options.LearningMethod = None,
+    probabilities: Annotated[
+        bool, typer.Option("--probabilities", help="Fill in the probability of being on instead of 0 or 1.")
+    ] = False,
+    force: options.Force = False,
+    json: options.Json = False,
+) -> None:
+    """Fill in the missing entries of a table."""
+    from plefka.learning.fitting import learning_method
+    from plefka.tables.table import read_table, table_units
+
+    data = options.table_of(data, rows)
+    writer_of(out)
+    with claimed(out, [data, Path(model)], force=force):
+        network = source.read_single(model, "impute")
+        table = read_table(data, network, id_column)
+        normalised = network.is_normalised
+        chosen = learning_method(method, network.activation) if normalised else pf.parse_method(method or "auto")
+        values, content = _filled(network, table, chosen, probabilities)
+        names = table.names
+        if names is None and out.suffix.lower() != ".csv":
+            names = [network.names[unit] for unit in table_units(network, table)]
+        write_table(out, names, values, table.ids)
+    content = {"network": model, "data": str(data), "filled": str(out), "method": str(chosen), **content}
+    output.print_json(content) if json else _print_impute(content)
+    if content["not_converged"]:
+        print(f"plefka: {chosen}: {content['message']}.", file=sys.stderr)
+        raise typer.Exit(DID_NOT_CONVERGE)
+
+
+def _filled(
+    network: "pf.BeliefNetwork", table: "NumberTable", method: "pf.Method", probabilities: bool
+) -> tuple["np.ndarray", dict[str, Any]]:
+    """The table without gaps, and how that went. Only rows with gaps are solved, block by block."""
+    import numpy as np
+
+    from plefka.networks.evidence import Evidence
+    from plefka.tables.table import evidence_of, table_units
+
+    units, values = table_units(network, table), np.array(table.values, float)
+    missing = np.isnan(values)
+    gaps = np.flatnonzero(missing.any(axis=1))
+    content = {"rows": len(values), "missing": int(missing.sum()), "rows_with_gaps": len(gaps), "not_converged": 0}
+    failed = []
+    for first in range(0, len(gaps), ROWS_PER_BLOCK):
+        block = gaps[first : first + ROWS_PER_BLOCK]
+        solution = pf.infer(network, Evidence(evidence_of(network, units, values[block]), batched=True), method)
+        means = solution.means[:, units]
+        values[block] = np.where(missing[block], means if probabilities else means > 0.5, values[block])
+        failed += [status.value for status in solution.status[~solution.converged]]
+    if failed:
+        content |= {"not_converged": len(failed), "message": f"{len(failed)} rows: {failed[0]}"}
+    off, on = network.values
+    return values if probabilities else (off + (on - off) * values).astype(np.int8), content
+
+
+def _print_impute(content: dict[str, Any]) -> None:
+    rows = [
+        ("missing", f"{content['missing']:,} in {content['rows_with_gaps']:,} rows"),
+        ("filled by", content["method"]),
+        ("written", content["filled"]),
     ]
     output.print_table(("rows", f"{content['rows']:,}"), rows)

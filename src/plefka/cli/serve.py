@@ -1,17 +1,14 @@
-"""`plefka serve`: questions about one network over HTTP."""
+"""`plefka serve`: questions about one network over HTTP; `plefka explore`: and a browser that shows its page."""
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Callable
+from typing import Annotated
 
 import typer
 
 from plefka.cli import options
 from plefka.cli.interrupts import Interrupts
+from plefka.explorer.settings import QuestionLimits, Settings
 from plefka.runtime import extras
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from plefka.explorer.settings import Settings
 
 Host = Annotated[str, typer.Option(help="The address to listen on. Any but this computer's own needs a token.")]
 Port = Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 for any that is free.")]
@@ -32,6 +29,7 @@ Hosts = Annotated[list[str] | None, typer.Option(metavar="NAME", help="A further
 Origins = Annotated[
     list[str] | None, typer.Option(metavar="ORIGIN", help="A site whose pages may ask, as https://example.org.")
 ]
+Open = Annotated[bool, typer.Option("--open/--no-open", help="Open the page in a browser.")]
 Log = Annotated[bool, typer.Option("--log/--no-log", help="Print a line for each request to standard error.")]
 
 
@@ -52,8 +50,6 @@ def serve(
     log: Log = True,
 ) -> None:
     """A service that answers questions about a network over HTTP, and a page that asks them."""
-    from plefka.explorer.settings import QuestionLimits, Settings
-
     memory = None if max_memory is None else int(max_memory * 2**30)
     limits = QuestionLimits(max_seconds, max_rows, max_body, max_waiting, memory)
     settings = Settings(
@@ -62,7 +58,26 @@ def serve(
     start(settings, or_any=False, then=lambda address: None)
 
 
-def start(settings: "Settings", *, or_any: bool, then: "Callable[[str], object]") -> None:
+def explore(
+    net: options.Network,
+    host: Host = "127.0.0.1",
+    port: Port = 8000,
+    token: Token = None,
+    workers: Workers = 2,
+    warm: Warm = True,
+    max_seconds: Seconds = 30.0,
+    open_page: Open = True,
+    log: Log = False,
+) -> None:
+    """A page in the browser: tick what was seen, and watch the ranking of causes change."""
+    import webbrowser
+
+    settings = Settings(net, host, port, token, workers, warm, log, QuestionLimits(seconds=max_seconds))
+    secret = "" if token is None else f"#token={token}"
+    start(settings, or_any=True, then=lambda address: open_page and webbrowser.open(address + secret))
+
+
+def start(settings: Settings, *, or_any: bool, then: Callable[[str], object]) -> None:
     """Listen, say where, and answer until the end."""
     with Interrupts() as interrupts:
         extras.web_service()

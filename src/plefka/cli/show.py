@@ -1,35 +1,93 @@
-"""`plefka show`: what a network consists of."""
+"""`plefka show`: what a network consists of; `plefka convert`: from one file format to another."""
 
 import math
-from typing import TYPE_CHECKING, Any, cast
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
+import typer
+
+import plefka as pf
 from plefka.cli import options, output
+from plefka.cli import source as sources
+from plefka.cli.targets import check_new, check_target, claimed
+from plefka.errors import listed
 
 if TYPE_CHECKING:
-    import scipy.sparse as sp
+    from plefka.files.recognition import Form
 
-    from plefka.networks.belief import BeliefNetwork
-    from plefka.networks.boltzmann import BoltzmannMachine
-    from plefka.networks.units import Unit
+Source = Annotated[Path, typer.Argument(metavar="A", help="A network file: .json, .npz, .bif, .xmlbif, .uai, ...")]
+Target = Annotated[Path, typer.Argument(metavar="B", help="The file to write. Its suffix selects the format.")]
+Approximate = Annotated[
+    float | None,
+    typer.Option(
+        "--approximate",
+        metavar="ERROR",
+        help="Replace tables by noisy-or or sigmoid units if no probability changes by more than this, e.g. 0.02.",
+    ),
+]
+Facts = dict[str, Any]
 
 
 def show(net: options.Network, json: options.Json = False) -> None:
     """Describe a network: its units, edges and weights."""
-    from plefka.cli.source import read_network
-
-    network = read_network(net)
-    if not network.is_normalised:
-        _show_machine(cast(Any, network), net, json=json)
-        return
-    facts = _facts(network)
+    network = sources.read_network(net)
+    is_machine = not network.is_normalised
+    facts = _machine_facts(cast(Any, network)) if is_machine else _facts(network)
     if json:
-        about = {"names": list(network.names), "states": [list(pair) for pair in network.given_states or ()] or None}
-        output.print_json({"network": net, **_spelled(facts), **about, "edges": _edges(network)})
+        more = _couplings(cast(Any, network)) if is_machine else _edges(network)
+        output.print_json({"network": net, **_spelled(facts), "names": list(network.names), **more})
+        return
+    rows = _machine_rows(facts) if is_machine else _fact_rows(facts)
+    output.print_table(("network", facts["kind"]), [(name, value) for name, value in rows if value])
+    print()
+    shown = min(network.size, output.PRINTED_ROWS)
+    if network.stack is not None:
+        print("units: " + ", ".join(network.names[:shown]))
+    elif is_machine:
+        output.print_table(("unit", "bias", "coupled to"), cast(Any, network).rows_in_words(shown))
     else:
-        _print(network, facts)
+        _print_units(network, shown)
+    output.print_more(network.size, shown)
 
 
-def _facts(network: "BeliefNetwork") -> dict[str, Any]:
+def _spelled(content: Facts) -> Facts:
+    """Infinite weights as in a JSON file: a word, since JSON has no such number."""
+    return {
+        key: _spelled(value) if isinstance(value, dict) else "inf" if value == math.inf else value
+        for key, value in content.items()
+    }
+
+
+def _range(values: Any) -> dict[str, float] | None:
+    return {"least": float(values.min()), "most": float(values.max())} if values.size else None
+
+
+def _range_text(limits: dict[str, float] | None) -> str:
+    return f"{limits['least']:.4g} to {limits['most']:.4g}" if limits else ""
+
+
+def _degree(counts: Any) -> dict[str, float]:
+    return {"least": int(counts.min()), "mean": float(counts.mean()), "most": int(counts.max())}
+
+
+def _degree_text(degree: dict[str, float]) -> str:
+    return f"{degree['least']} to {degree['most']}, {degree['mean']:.3g} on average"
+
+
+# ---- belief networks -------------------------------------------------------------------------------------------------
+
+
+def _matrix(network: "pf.BeliefNetwork") -> Any:
+    """weights[child, parent] of a single network, without the zeros of its blocks."""
+    import scipy.sparse as sp
+
+    weights = sp.csr_array(network.storage.to_sparse())
+    weights.eliminate_zeros()
+    return weights
+
+
+def _facts(network: "pf.BeliefNetwork") -> Facts:
     import numpy as np
 
     graph = _matrix(network) if network.stack is None else network.storage.union()
@@ -45,66 +103,22 @@ def _facts(network: "BeliefNetwork") -> dict[str, Any]:
         "num_edges": int(graph.nnz),
         "num_roots": int(np.sum(parents == 0)),
         "num_leaves": int(np.sum(children == 0)),
-        "in_degree": {"least": int(parents.min()), "mean": float(parents.mean()), "most": int(parents.max())},
+        "in_degree": _degree(parents),
         "weights": _range(values[values != 0]),
         "bias": None if mixed else _range(np.asarray(network.bias).ravel()),
     }
 
 
-def _range(values: Any) -> dict[str, float] | None:
-    return {"least": float(values.min()), "most": float(values.max())} if values.size else None
-
-
-def _matrix(network: "BeliefNetwork") -> "sp.csr_array":
-    """weights[child, parent] of a single network, without the zeros of its blocks."""
-    import scipy.sparse as sp
-
-    weights = sp.csr_array(network.storage.to_sparse())
-    weights.eliminate_zeros()
-    return weights
-
-
-def _edges(network: "BeliefNetwork") -> list[dict[str, Any]]:
-    if network.stack is not None:
-        return []
-    if network.conditionals is not None:
-        return [edge for name, unit in zip(network.names, network.units, strict=True) for edge in _edges_to(name, unit)]
-    edges, names = _matrix(network).tocoo(), network.names
-    return [
-        _spelled({"parent": names[parent], "child": names[child], "weight": float(weight)})
-        for child, parent, weight in zip(*edges.coords, edges.data, strict=True)
-    ]
-
-
-def _edges_to(name: str, unit: "Unit") -> list[dict[str, Any]]:
-    """The edges to a unit of a network with tables, which have no weights."""
-    weights = unit.weights or [None] * len(unit.parents)
-    ends = zip(map(str, unit.parents), weights, strict=True)
-    return [_spelled({"parent": parent, "child": name, "weight": weight}) for parent, weight in ends]
-
-
-def _spelled(content: dict[str, Any]) -> dict[str, Any]:
-    """Infinite weights as in a JSON file: a word, since JSON has no such number."""
+def _edges(network: "pf.BeliefNetwork") -> Facts:
+    edges = [] if network.stack is not None else network.edges()
     return {
-        key: _spelled(value) if isinstance(value, dict) else "inf" if value == math.inf else value
-        for key, value in content.items()
+        "states": [list(pair) for pair in network.given_states or ()] or None,
+        "edges": [_spelled(edge._asdict()) for edge in edges],
     }
 
 
-def _print(network: "BeliefNetwork", facts: dict[str, Any]) -> None:
-    output.print_table(("network", facts["kind"]), _fact_rows(facts))
-    print()
-    shown = min(network.size, output.PRINTED_ROWS)
-    if network.stack is None:
-        _print_units(network, shown)
-    else:
-        print("units: " + ", ".join(network.names[:shown]))
-    output.print_more(network.size, shown)
-
-
-def _fact_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
-    degree = facts["in_degree"]
-    rows = [
+def _fact_rows(facts: Facts) -> list[tuple[str, str]]:
+    return [
         ("activation", facts["activation"]),
         ("networks in the stack", f"{facts['stack']:,}" if facts["stack"] is not None else ""),
         ("layers", " x ".join(map(str, facts["layers"] or ()))),
@@ -112,20 +126,13 @@ def _fact_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
         ("without parents", f"{facts['num_roots']:,}"),
         ("without children", f"{facts['num_leaves']:,}"),
         ("edges", f"{facts['num_edges']:,}"),
-        ("parents of a unit", f"{degree['least']} to {degree['most']}, {degree['mean']:.3g} on average"),
+        ("parents of a unit", _degree_text(facts["in_degree"])),
         ("weights", _range_text(facts["weights"])),
         ("biases", _range_text(facts["bias"])),
     ]
-    return [(name, value) for name, value in rows if value]
 
 
-def _range_text(limits: dict[str, float] | None) -> str:
-    return f"{limits['least']:.4g} to {limits['most']:.4g}" if limits else ""
-
-
-def _print_units(network: "BeliefNetwork", shown: int) -> None:
-    from plefka.errors import listed
-
+def _print_units(network: "pf.BeliefNetwork", shown: int) -> None:
     if network.conditionals is not None:
         print(network.describe(most=shown))
         return
@@ -141,12 +148,10 @@ def _print_units(network: "BeliefNetwork", shown: int) -> None:
 # ---- machines --------------------------------------------------------------------------------------------------------
 
 
-def _machine_facts(machine: "BoltzmannMachine") -> dict[str, Any]:
-    """What a machine consists of, in plain numbers."""
+def _machine_facts(machine: "pf.BoltzmannMachine") -> Facts:
     import numpy as np
 
     child, parent, weight = machine.storage.edge_list()
-    degree = np.bincount(np.concatenate([child, parent]), minlength=machine.size)
     return {
         "kind": "Boltzmann machine",
         "stack": machine.stack,
@@ -156,50 +161,74 @@ def _machine_facts(machine: "BoltzmannMachine") -> dict[str, Any]:
         "constant": np.asarray(machine.constant).tolist(),
         "num_units": machine.size,
         "num_couplings": len(child),
-        "degree": {"least": int(degree.min()), "mean": float(degree.mean()), "most": int(degree.max())},
+        "degree": _degree(np.bincount(np.concatenate([child, parent]), minlength=machine.size)),
         "weights": _range(weight[weight != 0]),
         "bias": _range(np.asarray(machine.bias)),
     }
 
 
-def _couplings(machine: "BoltzmannMachine") -> list[dict[str, Any]]:
+def _couplings(machine: "pf.BoltzmannMachine") -> Facts:
     """Both units and the weight of each coupling, of a single machine."""
-    if machine.stack is not None:
-        return []
-    names, ends = machine.names, machine.storage.edge_list()
-    return [
-        {"units": [names[parent], names[child]], "weight": float(weight[0])}
-        for child, parent, weight in zip(*ends, strict=True)
-    ]
+    names, ends = machine.names, [] if machine.stack is not None else zip(*machine.storage.edge_list(), strict=True)
+    couplings = [{"units": [names[parent], names[child]], "weight": float(weight[0])} for child, parent, weight in ends]
+    return {"couplings": couplings}
 
 
-def _show_machine(machine: "BoltzmannMachine", net: str, *, json: bool) -> None:
-    """The facts of a machine and its first units, or all of it as JSON."""
-    facts = _machine_facts(machine)
-    if json:
-        output.print_json({"network": net, **facts, "names": list(machine.names), "couplings": _couplings(machine)})
-        return
-    output.print_table(("network", facts["kind"]), _machine_rows(facts))
-    print()
-    shown = min(machine.size, output.PRINTED_ROWS)
-    if machine.stack is None:
-        output.print_table(("unit", "bias", "coupled to"), machine.rows_in_words(shown))
-    else:
-        print("units: " + ", ".join(machine.names[:shown]))
-    output.print_more(machine.size, shown)
-
-
-def _machine_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
+def _machine_rows(facts: Facts) -> list[tuple[str, str]]:
     off, on = facts["values"]
-    degree = facts["degree"]
-    rows = [
+    return [
         ("machines in the stack", f"{facts['stack']:,}" if facts["stack"] is not None else ""),
         ("visible x hidden units", " x ".join(map(str, facts["restricted"] or ()))),
         ("units", f"{facts['num_units']:,}, of {off} and {on}"),
         ("temperature", f"{facts['temperature']:g}"),
         ("couplings", f"{facts['num_couplings']:,}"),
-        ("couplings of a unit", f"{degree['least']} to {degree['most']}, {degree['mean']:.3g} on average"),
+        ("couplings of a unit", _degree_text(facts["degree"])),
         ("weights", _range_text(facts["weights"])),
         ("biases", _range_text(facts["bias"])),
     ]
-    return [(name, value) for name, value in rows if value]
+
+
+# ---- another format --------------------------------------------------------------------------------------------------
+
+
+def convert(
+    source: Source,
+    target: Target,
+    approximate: Approximate = None,
+    force: options.Force = False,
+    json: options.Json = False,
+) -> None:
+    """Convert a network file to another format."""
+    from plefka.files import stored_in
+
+    check_target(target)
+    files = stored_in(target)
+    for file in files:
+        check_new(file, [source], force=force)
+    with claimed(files[0], [source], force=force):
+        forms = pf.convert(source, target, approximate)
+    if json:
+        units = [
+            {"name": form.unit.name, "kind": form.kind, "num_parents": len(form.parents), "error": form.error}
+            for form in forms
+        ]
+        output.print_json({"source": str(source), "target": str(target), "units": units})
+        return
+    print(f"saved to {target}")
+    _print_forms(forms)
+
+
+def _print_forms(forms: "list[Form]") -> None:
+    """How many units are of each kind, and what an approximation costs."""
+    from plefka.files.linear_fits import TOLERANCE
+
+    if forms:
+        print()
+        counts = Counter(form.kind for form in forms)
+        output.print_table(("recognised as", "units"), [(kind, f"{count:,}") for kind, count in counts.most_common()])
+    costs = sorted((form for form in forms if form.error > TOLERANCE), key=lambda form: -form.error)
+    if costs:
+        print()
+        rows = [(form.unit.name, form.kind, f"{form.error:.2g}") for form in costs[: output.PRINTED_ROWS]]
+        output.print_table(("unit", "approximated by", "largest error"), rows)
+        output.print_more(len(costs), len(rows))

@@ -4,37 +4,42 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from plefka.cli.options import check_single, split_at_commas
-from plefka.errors import InvalidEvidence
-from plefka.networks.evidence import Evidence, Likelihood, as_evidence
-from plefka.runtime.program_cache import keep_compiled
-from plefka.scale.evidence_rows import CommonEvidence
-from plefka.tables.table import evidence_of, read_table, table_units
-from plefka.tables.values import NO_STATE, meaning
+import plefka as pf
+from plefka.cli.options import split_at_commas
+from plefka.errors import InvalidEvidence, InvalidFile
 
 if TYPE_CHECKING:
-    from plefka.networks.belief import BeliefNetwork
+    from plefka.networks.evidence import Evidence
 
 
-def read_network(source: str) -> "BeliefNetwork":
+def read_network(source: str) -> "pf.BeliefNetwork":
     """The network in a file, or the bundled one that `example:NAME` says."""
-    from plefka.files import load
+    pf.keep_compiled()
+    return pf.load(source)
 
-    keep_compiled()
-    return load(source)
+
+def read_single(source: str, command: str) -> "pf.BeliefNetwork":
+    """One network, not a stack."""
+    network = read_network(source)
+    if network.stack is not None:
+        raise InvalidFile(
+            f"{source}: {command} takes one network; got a stack of {network.stack}. Save one of them by itself."
+        )
+    return network
 
 
 def read_question(
     source: str, options: Sequence[str] | None, command: str
-) -> "tuple[BeliefNetwork, dict[str, int | Likelihood]]":
+) -> "tuple[pf.BeliefNetwork, dict[str, int | pf.Likelihood]]":
     """One network, not a stack, and what was observed."""
-    network = read_network(source)
-    check_single(network, source, command)
+    network = read_single(source, command)
     return network, read_evidence(network, options)
 
 
-def read_evidence(network: "BeliefNetwork", options: Sequence[str] | None) -> "dict[str, int | Likelihood]":
+def read_evidence(network: "pf.BeliefNetwork", options: Sequence[str] | None) -> "dict[str, int | pf.Likelihood]":
     """{unit: 0, 1 or a Likelihood} from ["a=1,b=0", "c=0.9:0.2"], checked against the network before work begins."""
+    from plefka.networks.evidence import as_evidence
+
     texts: dict[str, str] = {}
     for unit, state in _assignments(network, options or ()):
         if texts.setdefault(unit, state) != state:
@@ -45,8 +50,10 @@ def read_evidence(network: "BeliefNetwork", options: Sequence[str] | None) -> "d
     return observed
 
 
-def _state(network: "BeliefNetwork", unit: str, text: str) -> "int | Likelihood | None":
+def _state(network: "pf.BeliefNetwork", unit: str, text: str) -> "int | pf.Likelihood | None":
     """0, 1 or the word for a state, or of ON:OFF how probable what was seen is in either state; None where missing."""
+    from plefka.tables.values import NO_STATE, meaning
+
     own = None if network.given_states is None else network.given_states[network.index(unit)]
     if text in map(str, network.values):
         return int(text)
@@ -58,13 +65,13 @@ def _state(network: "BeliefNetwork", unit: str, text: str) -> "int | Likelihood 
     except ValueError:
         numbers = []
     if len(numbers) == 2:
-        return Likelihood(*numbers)
+        return pf.Likelihood(*numbers)
     named = "" if own is None else f" ({own[0]} or {own[1]})"
     off, on = network.values
     raise InvalidEvidence(f"unit {unit!r} must be {off} or {on}{named}, or ON:OFF as in {unit}=0.9:0.2; got {text}.")
 
 
-def _assignments(network: "BeliefNetwork", options: Iterable[str]) -> Iterator[tuple[str, str]]:
+def _assignments(network: "pf.BeliefNetwork", options: Iterable[str]) -> Iterator[tuple[str, str]]:
     known = dict.fromkeys(network.names)
     for option in options:
         for part in split_at_commas(option, lambda text: _split(text, known) is not None, known):
@@ -87,12 +94,16 @@ def _split(text: str, known: Collection[str]) -> tuple[str, str] | None:
 
 
 def read_rows(
-    network: "BeliefNetwork", path: Path, evidence: "Mapping[str, int | Likelihood]", id_columns: list[str] | None
-) -> tuple[Evidence, dict[str, list[Any]]]:
+    network: "pf.BeliefNetwork", path: Path, evidence: "Mapping[str, int | pf.Likelihood]", id_columns: list[str] | None
+) -> "tuple[Evidence, dict[str, list[Any]]]":
     """One row of evidence for each row of a table, and what the table calls them.
 
     `evidence` holds for every row, soft evidence too.
     """
+    from plefka.networks.evidence import Evidence
+    from plefka.scale.evidence_rows import CommonEvidence
+    from plefka.tables.table import evidence_of, read_table, table_units
+
     if network.values != (0, 1):
         raise InvalidEvidence(
             "rows of a table must be 0 and 1, and this machine has values "

@@ -1,19 +1,56 @@
-"""What `plefka fit` learns from, a table in memory or Parquet files that stay where they are, and where it starts."""
+"""What `plefka fit` starts with: other processes, a network, and rows, in memory or streamed from Parquet files."""
 
+import os
 import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-from plefka.errors import InvalidFile, InvalidInput
+import typer
+
+import plefka as pf
+from plefka.cli import PROCESS_LOST
+from plefka.cli.source import read_single
+from plefka.errors import InvalidFile, InvalidInput, ProcessLost
 
 if TYPE_CHECKING:
-    from plefka.networks.belief import BeliefNetwork
     from plefka.tables.dataset import Dataset
     from plefka.tables.table import NumberTable
 
+Coordinator = Annotated[
+    str | None,
+    typer.Option(
+        metavar="HOST:PORT",
+        help="Learn together with other processes: the machine of process 0, and a free port there.",
+    ),
+]
+Processes = Annotated[int | None, typer.Option(metavar="N", help="How many processes learn together.")]
+Process = Annotated[int | None, typer.Option(metavar="K", help="The number of this process, from 0 to N - 1.")]
 ROWS_IN_MEMORY = 2**16  # whose frequencies the visible units start from
 LAYERS, ACTIVATION = "1x8", "sigmoid"
 MACHINES = {"restricted": 64, "full": 0}  # and their hidden units unless given
+
+
+@contextmanager
+def joined(coordinator: str | None, processes: int | None, process: int | None) -> Iterator[None]:
+    """Inside, this process is one of several, if the options say so."""
+    options = {"--coordinator": coordinator, "--processes": processes, "--process": process}
+    missing = [name for name, value in options.items() if value is None]
+    if coordinator is None or processes is None or process is None:
+        if len(missing) < len(options):
+            raise InvalidInput(
+                f"--coordinator HOST:PORT, --processes N and --process K belong together; add {' and '.join(missing)}."
+            )
+        yield
+        return
+    pf.join_processes(coordinator, processes, process)
+    try:
+        yield
+    except ProcessLost as error:
+        print(f"plefka: {error}", file=sys.stderr, flush=True)
+        os._exit(PROCESS_LOST)  # the ordinary way out would wait for the process that is lost
 
 
 class NewMachine(NamedTuple):
@@ -36,8 +73,6 @@ class NewMachine(NamedTuple):
 
     def start(self, rows: Any, seed: int) -> Any:
         """The machine that learning starts from."""
-        import plefka as pf
-
         return pf.ensembles.machine_to_learn(self.hidden, rows, seed, restricted=self.restricted)
 
 
@@ -66,21 +101,15 @@ class Beginning(NamedTuple):
             return cls(None, hidden, activation or ACTIVATION, machine)
         if layers or activation:
             raise InvalidInput(f"--layers and --activation are for a new network; {path} has its own. Leave them out.")
-        from plefka.cli.options import check_single
-        from plefka.files import load
-
-        network = load(str(path))
-        check_single(network, str(path), "fit")
+        network = read_single(str(path), "fit")
         return cls(network, hidden, network.activation)
 
-    def start(self, rows: "TrainingRows", train: Any, seed: int) -> "BeliefNetwork":
+    def start(self, rows: "TrainingRows", train: Any, seed: int) -> "pf.BeliefNetwork":
         """The network to learn; a new one has units hidden0, hidden1, ... and one named after each column."""
         if self.network is not None:
             return self.network
         if self.machine is not None:
             return self.machine.start(train, seed)
-        import plefka as pf
-
         visible = rows.names or [f"visible{k}" for k in range(rows.width)]
         some = train if rows.streamed else train.values[:: 1 + len(train.values) // ROWS_IN_MEMORY]
         network = pf.ensembles.to_learn(self.hidden, some, seed, self.activation)
@@ -128,7 +157,7 @@ class TrainingRows(NamedTuple):
         train, held = split(table, fraction, seed)
         return table._replace(values=train), table._replace(values=held)
 
-    def counts(self, network: "BeliefNetwork", train: Any) -> tuple[int, int | None]:
+    def counts(self, network: "pf.BeliefNetwork", train: Any) -> tuple[int, int | None]:
         """How many rows there are to learn from, and how many of them differ, where that is known."""
         if self.streamed:
             return len(train), None
@@ -139,7 +168,7 @@ class TrainingRows(NamedTuple):
 
 
 def read_rows(
-    path: Path, network: "BeliefNetwork | None", id_columns: list[str] | None, stream: bool | None
+    path: Path, network: "pf.BeliefNetwork | None", id_columns: list[str] | None, stream: bool | None
 ) -> TrainingRows:
     """The rows of a file, or of Parquet files."""
     from plefka.learning.stream import is_streamed

@@ -1,0 +1,76 @@
+"""`plefka explain`: why a unit is believed to be on; `ask`: what to look at next; `sample`: states of a network."""
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+import plefka as pf
+from plefka.cli import options, output, source
+from plefka.cli.targets import encode_csv
+
+Count = Annotated[int, typer.Option("--count", "-n", min=1, help="The number of states to draw.")]
+Seed = Annotated[int, typer.Option("--seed", "-s", min=0, help="The same seed draws the same states.")]
+
+
+def explain(
+    net: options.Network,
+    unit: Annotated[
+        str, typer.Argument(metavar="UNIT", help="The hidden unit to explain.", autocompletion=options.complete_units)
+    ],
+    evidence: options.Evidence = None,
+    method: options.Method = None,
+    candidate: options.Candidates = None,
+    top: Annotated[int, typer.Option(min=1, help="The number of further observations to show.")] = 5,
+    json: options.Json = False,
+) -> None:
+    """Show how much each observation changed the log-odds of a unit, and which further ones would change them most."""
+    network, observed = source.read_question(net, evidence, "explain")
+    found = pf.explain(network, observed, unit, method, candidates=options.names_in(candidate, network.names), top=top)
+    if json:
+        log_odds = {"log_odds": found.log_odds, "prior_log_odds": found.prior_log_odds}
+        output.print_json({"network": net, "evidence": output.as_json(observed), **asdict(found), **log_odds})
+    else:
+        print(f"{output.state_text(observed)}\n\n{found}")
+
+
+def ask(
+    net: options.Network,
+    evidence: options.Evidence = None,
+    candidate: options.Candidates = None,
+    target: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--target",
+            "-t",
+            metavar="UNIT,...",
+            help="The units to learn about. By default these are all hidden causes.",
+            autocompletion=options.complete_units,
+        ),
+    ] = None,
+    method: options.Method = None,
+    top: Annotated[int, typer.Option(min=1, help="The number of candidates to show.")] = 10,
+    json: options.Json = False,
+) -> None:
+    """Rank hidden units by how much information about the targets observing them is expected to give."""
+    network, observed = source.read_question(net, evidence, "ask")
+    candidates, targets = options.names_in(candidate, network.names), options.names_in(target, network.names)
+    found = pf.ask(network, observed, candidates, targets, method, top=top)
+    if json:
+        output.print_json({"network": net, "evidence": output.as_json(observed), **asdict(found)})
+    else:
+        print(f"{output.state_text(observed)}\n\n{found}")
+
+
+def sample(
+    net: options.Network, count: Count, seed: Seed, evidence: options.Evidence = None, json: options.Json = False
+) -> None:
+    """Draw states from the network, given the evidence, and print them as CSV."""
+    network = source.read_network(net)
+    observed = source.read_evidence(network, evidence)
+    states = network.sample(seed, count, observed)
+    if json:
+        about = {"network": net, "evidence": observed, "seed": seed, "names": list(network.names)}
+        output.print_json({**about, "states": states.tolist()})
+    else:
+        print(encode_csv(network.names, states).decode(), end="")
