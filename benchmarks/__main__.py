@@ -22,19 +22,21 @@ SUITES = (
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "suites", nargs="*", default=SUITES, help=f"of {', '.join(SUITES)}, which is all unless given; or peers"
+        "suites", nargs="*", default=SUITES, help=f"of {', '.join(SUITES)}, which is all unless given; or peers or warm"
     )
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results"))
+    parser.add_argument("--over", type=Path, help="clone or worktree of another commit, for `warm`")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
-    return max([run(suite, options.out) for suite in options.suites])
+    return max([run(suite, options.out, options.over) for suite in options.suites])
 
 
-def run(suite: str, folder: Path) -> int:
+def run(suite: str, folder: Path, other: Path | None = None) -> int:
     """One suite: its table, and its JSON with the machine's facts."""
     rows: list[Row] = []
     measured = import_module(f"benchmarks.{suite}").rows
-    for row in measured(folder) if signature(measured).parameters else measured():
+    given = {"folder": folder, "other": other}
+    for row in measured(**{name: given[name] for name in signature(measured).parameters}):
         print(f"{row.name}: {row.value:.4g} {row.unit} (aim: {row.aim})", file=sys.stderr, flush=True)
         rows.append(row)
     lines = [(r.name, f"{r.value:.4g} {r.unit}", r.aim, "yes" if r.met else "no") for r in rows]

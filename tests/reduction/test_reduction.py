@@ -1,6 +1,7 @@
 """Reduction: the part of a network that the evidence speaks of gives the answers of the whole."""
 
 import gc
+from itertools import pairwise
 
 import jax
 import numpy as np
@@ -32,6 +33,14 @@ def deep(seed: int) -> pf.BeliefNetwork:
     rng = np.random.default_rng(seed)
     W = np.tril(np.where(rng.random((14, 14)) < 0.3, rng.uniform(0.2, 2, (14, 14)), 0), -1)
     return pf.BeliefNetwork(sp.csr_array(W), rng.uniform(0.05, 0.4, 14), "noisy_or")
+
+
+@pytest.mark.parametrize(("layers", "sizes"), [((50, 100, 200), (52, 104, 208)), ((5, 7, 40), (12, 12, 48))])
+def test_layers_are_filled_up_to_shared_sizes_unless_there_are_many_weights(layers, sizes):
+    network = pf.ensembles.layered(layers, -1, 1, 1, 0, "sigmoid").take(0)
+    row = np.r_[np.full(sum(layers[:-1]), np.nan), np.zeros(layers[-1])]
+    (part,) = reduce.reduce(network, as_evidence(network, row), prune=True).parts
+    assert part.question.storage.table_shapes == list(pairwise(sizes))
 
 
 PATIENTS = two_layers(0)

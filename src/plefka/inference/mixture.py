@@ -5,7 +5,7 @@ is split, by holding the unit with the largest share in the second order off and
 Such a start is a bound already. The answer is the best of what is found, of the start and of G1 alone.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple, cast
 
@@ -194,6 +194,7 @@ def _optimise(method: Mixture, question: Question, first: Components, dtype: str
     return found, Components(at.phi - np.logaddexp.reduce(at.phi, axis=0), means)
 
 
+@dataclass(frozen=True)
 class MixtureIteration(Iteration):
     """Downhill on the free energy of a mixture."""
 

@@ -1,7 +1,7 @@
 """Mean-field methods: a free energy of the means is minimised for every row, starting point after starting point."""
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple, cast
 
@@ -59,7 +59,7 @@ class Objective(NamedTuple):
             pairs=pairs or self.last.needs_pairs or self.minimised.needs_pairs,
             tables=self.last.needs_tables or self.minimised.needs_tables,
         )
-        return question.with_model(weights=storage)
+        return question if storage is question.storage else question.with_model(weights=storage)
 
     def opened(self, question: Question) -> Question:
         """A prepared question inside a computation."""
@@ -101,6 +101,7 @@ class Minimum(NamedTuple):
         return cls(*found, slope, contributions)
 
 
+@dataclass(frozen=True)
 class Minimisation(Iteration):
     """Downhill on a free energy."""
 
@@ -207,9 +208,9 @@ def starts(method: MeanField, question: Question) -> Iterator[Any]:
     """Natural parameters to start from: those of the model, which are u = 1/2 or near it, then u uniform at random."""
     shape = (question.num_searched, question.num_rows)
     yield starting_point(question)[: question.num_searched]
-    rng = np.random.default_rng(method.seed)
-    for _ in range(method.restarts):
-        yield random_start(rng, shape)
+    if method.restarts:
+        rng = np.random.default_rng(method.seed)
+        yield from (random_start(rng, shape) for _ in range(method.restarts))
 
 
 def random_start(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:

@@ -13,6 +13,7 @@ Where couplings are strong there may be several fixed points, one for each mode.
 messages, and with what units near a solution of the first order would say. The larger ln Z wins.
 """
 
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -110,6 +111,7 @@ class Couplings(eqx.Module):
         return total
 
 
+@dataclass(frozen=True)
 class CouplingIteration(Iteration):
     """Messages, sweep by sweep."""
 

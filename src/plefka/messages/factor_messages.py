@@ -1,5 +1,6 @@
 """Belief propagation: messages are sent until they settle, in every row."""
 
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -41,6 +42,7 @@ class Beliefs(NamedTuple):
     slope: Any
 
 
+@dataclass(frozen=True)
 class FactorIteration(Iteration):
     """Messages, sweep by sweep."""
 
@@ -62,7 +64,7 @@ def of_beliefs(method: Bethe, part: Part, *, dtype: str) -> Posterior:
     """Beliefs and Bethe's ln P(evidence) of every row of a belief network."""
     question, fields = part.question, _fields(part.question)
     storage = question.storage.prepared(tables=True)
-    question = question.with_model(weights=storage)
+    question = question if storage is question.storage else question.with_model(weights=storage)
 
     def first(rows: Any) -> Propagation:
         count = question.free[:, rows].shape[1]

@@ -5,9 +5,8 @@ sweeps go on in the same direction, and shrinks where the beliefs turn back. On 
 converge; with weights four times as large half as many rows fail as with a constant step of 0.7, in fewer sweeps.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -26,7 +25,7 @@ SWEEPS_WITHOUT_GAIN = 30  # sweeps after which that rate is half as large
 SMALLEST_STEP = 0.02
 
 
-class Propagation(eqx.Module):
+class Propagation(NamedTuple):
     """Messages after some sweeps, and how they change; the last axis of every array is that of the rows."""
 
     messages: Messages

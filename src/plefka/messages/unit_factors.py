@@ -6,7 +6,7 @@ that of this factor. A unit that is not free receives nothing: it has its value.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -31,14 +31,14 @@ def average_of(activation: Activation, positions: int, fields: Range) -> Average
     return Exponentials(0.0) if is_product else fields.average(activation, positions)
 
 
-class Messages(eqx.Module):
+class Messages(NamedTuple):
     """Log-odds: from every factor to its unit, and to each of its parents, table by table."""
 
     own: AnyArray  # (units, rows)
     up: tuple[AnyArray, ...]  # (positions, columns, rows)
 
 
-class Chances(eqx.Module):
+class Chances(NamedTuple):
     """ln <f> and ln <1 - f> of every unit under its parents."""
 
     on: Units

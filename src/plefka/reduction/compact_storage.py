@@ -16,7 +16,7 @@ from plefka.networks.edge_tables import SUMMED_WIDTHS, TABLE_WIDTHS
 from plefka.networks.edges import Edges
 from plefka.networks.parent_table import ParentTable
 from plefka.networks.storage import Storage
-from plefka.reduction.ladder import rung, table_for
+from plefka.reduction.ladder import layer_sizes, num_weights, rung, table_for
 
 LARGE = 2**16  # numbers from which on a network has a program for its own size
 GATHER = 6  # an entry of a table costs about so many of a dense block
@@ -40,22 +40,25 @@ def lay_out(
 ) -> StorageLayout:
     """The cheapest way to store these edges; `layers`: the layer of every unit, where the network came in layers."""
     closed_forms, any_parents = activation.has_closed_averages, activation.has_linear_log_off
-    in_degree = int(np.bincount(edges.child, minlength=1).max())
+    in_degrees = np.bincount(edges.child, minlength=1)
+    in_degree, num_children = int(in_degrees.max()), int(np.count_nonzero(in_degrees))
     if isinstance(activation, Mixed):
-        return _for_sums(edges, ever_free, in_degree, activation.most_summed)
+        table = table_for(edges.size, num_children, in_degree, summed=True)
+        return _for_sums(edges, ever_free, table, activation.most_summed)
     levels = layers if layers is not None else _levels(edges)
-    sizes = None if levels is None else _layer_sizes(edges, levels, rows, any_parents)
+    counts = None if levels is None else [int(count) for count in np.bincount(levels, minlength=2)]
+    rungs = None if counts is None else _rungs(edges, counts, rows, any_parents)
     dense = rung(edges.size, rows)
-    table = table_for(edges.size, len(np.unique(edges.child)), in_degree)
+    table = table_for(edges.size, num_children, in_degree)
     costs = {
-        "layers": _cost_of_layers(sizes, in_degree, closed_forms),
-        "dense": _cost_of_matrix(dense, in_degree, closed_forms) if sizes is None else np.inf,
+        "layers": _cost_of_layers(rungs, in_degree, closed_forms),
+        "dense": _cost_of_matrix(dense, in_degree, closed_forms) if rungs is None else np.inf,
         "table": GATHER * table[1] * table[2] if table else np.inf,
         "edges": GATHER * 4.0 * len(edges.child) + LARGE,
     }
     best = min(costs, key=lambda kind: costs[kind])
-    if best == "layers" and sizes is not None and levels is not None:
-        return _in_layers(edges, ever_free, levels, sizes)
+    if best == "layers" and rungs is not None and levels is not None and counts is not None:
+        return _in_layers(edges, ever_free, levels, layer_sizes(counts, rungs))
     if best == "dense":
         W = np.zeros((edges.weight.shape[1], dense, dense))
         W[:, edges.child, edges.parent] = edges.weight.T
@@ -65,9 +68,8 @@ def lay_out(
     return StorageLayout(edges_of(edges), np.arange(edges.size), edges.size)
 
 
-def _for_sums(edges: EdgeList, ever_free: np.ndarray, in_degree: int, most_summed: int) -> StorageLayout:
+def _for_sums(edges: EdgeList, ever_free: np.ndarray, table: tuple | None, most_summed: int) -> StorageLayout:
     """Units that are tables have no more parents in the storage than they need: their states are summed over."""
-    table = table_for(edges.size, len(np.unique(edges.child)), in_degree, summed=True)
     if table is not None and table[2] <= most_summed:
         return _in_table(edges, ever_free, table)
     return StorageLayout(edges_of(edges, SUMMED_WIDTHS), np.arange(edges.size), edges.size)
@@ -99,17 +101,17 @@ def _levels(edges: EdgeList) -> np.ndarray | None:
     return level if level is not None and np.all(level[edges.child] == level[edges.parent] + 1) else None
 
 
-def _layer_sizes(edges: EdgeList, levels: np.ndarray, rows: int, any_parents: bool) -> tuple[int, ...]:
-    counts = np.bincount(levels, minlength=2)
+def _rungs(edges: EdgeList, counts: list[int], rows: int, any_parents: bool) -> tuple[int, ...]:
+    """Those of all layers, or the counts themselves where a network has its own program."""
     if len(edges.child) > LARGE:
-        return tuple(map(int, counts))
-    return tuple(rung(int(count), rows, any_parents=any_parents) for count in counts)
+        return tuple(counts)
+    return tuple(rung(count, rows, any_parents=any_parents) for count in counts)
 
 
 def _cost_of_layers(sizes: tuple[int, ...] | None, in_degree: int, closed_forms: bool) -> float:
     if sizes is None or not _allowed(max(sizes[:-1]), in_degree, closed_forms):
         return np.inf
-    return float(sum(above * below for above, below in pairwise(sizes)))
+    return num_weights(sizes)
 
 
 def _cost_of_matrix(size: int, in_degree: int, closed_forms: bool) -> float:

@@ -38,9 +38,10 @@ def precision(dtype: str) -> Iterator[None]:
 
 def to_numpy(tree):
     """The tree with NumPy arrays for leaves; only keys of random numbers, which NumPy cannot hold, stay JAX's."""
-    return jax.tree.map(lambda leaf: leaf if is_key(leaf) else np.asarray(leaf), tree)
+    leaves, structure = jax.tree.flatten(tree)
+    return jax.tree.unflatten(structure, [leaf if is_key(leaf) else np.asarray(leaf) for leaf in leaves])
 
 
 def is_key(leaf: object) -> bool:
     """Whether it is a key of JAX's random numbers, of the new kind."""
-    return isinstance(leaf, jax.Array) and jax.numpy.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+    return isinstance(leaf, jax.Array) and not isinstance(leaf.dtype, np.dtype)

@@ -79,8 +79,9 @@ def _keep(key: tuple, compiled: Callable) -> None:
 
 
 def _as_array(leaf: Any, dtype: np.dtype) -> Any:
-    if isinstance(leaf, jax.Array):  # keys of random numbers
-        return leaf
-    array = np.asarray(leaf)
+    if type(leaf) is not np.ndarray:
+        if isinstance(leaf, jax.Array):  # keys of random numbers
+            return leaf
+        leaf = np.asarray(leaf)
     # A view, as JAX remembers in which precision a user's trace has had an array, by the object.
-    return array.astype(dtype, copy=False).view() if np.issubdtype(array.dtype, np.floating) else array
+    return leaf.astype(dtype, copy=False).view() if leaf.dtype.kind == "f" else leaf

@@ -8,7 +8,6 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -23,7 +22,7 @@ WORTH_A_STEP = 1 / 8  # of the rows that are running end with it
 REACHABLE = 64  # a residual of so many roundings is as small as it gets
 
 
-class Point(eqx.Module):
+class Point(NamedTuple):
     """A point of the search, with all that one evaluation of the free energy tells there."""
 
     theta: Float[Array | np.ndarray, "searched rows"]
@@ -69,7 +68,7 @@ class Policy(PlainModule):
         return memory
 
 
-class Search(eqx.Module):
+class Search(NamedTuple):
     """Where every row is, with all that is needed to go on; the last axis of every array is that of the rows."""
 
     point: Point

@@ -5,6 +5,8 @@ last few, in the metric of the means, and an accelerated step that does not lowe
 minimum, where G can no longer tell better from worse in its last digits, the residual decides.
 """
 
+from typing import NamedTuple
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -22,7 +24,7 @@ WANDER = 4.0  # by how much the residual may grow where G cannot tell any more
 LONGEST, SHORTEST_CUT = 0.5, 0.1  # a rejected step is cut to between these fractions of its length
 
 
-class Memory(eqx.Module):
+class Memory(NamedTuple):
     """Per row: the step size, and the last changes, newest first; `gram` is zero for those that are forgotten."""
 
     eta: Float[Array | np.ndarray, " rows"]
@@ -70,7 +72,7 @@ class Monotone(Policy):
             for now, before in ((here.theta, memory.moves), (here.direction, memory.direction_changes))
         ]
         theta = mixed[0] + eta * mixed[1]
-        return here, theta, eqx.tree_at(lambda m: (m.eta, m.accelerated), memory, (eta, accelerated))
+        return here, theta, memory._replace(eta=eta, accelerated=accelerated)
 
 
 def _remember(memory: Memory, point: Point, trial: Point, kept) -> Memory:

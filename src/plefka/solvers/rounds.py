@@ -5,8 +5,9 @@ slow; those of all chunks are put together in the next round, in fewer chunks or
 are. What a row finds does not depend on others.
 """
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -17,7 +18,6 @@ from plefka.methods.status import OUT_OF_STEPS, RUNNING
 from plefka.reduction.ladder import rows_for
 from plefka.reduction.question import Question
 from plefka.runtime.cores import on_all_cores
-from plefka.runtime.plain_module import PlainModule
 from plefka.runtime.programs import Program
 
 ROUND_NUMBERS = 2**26  # held at once for a chunk of rows, per array
@@ -25,7 +25,8 @@ FEW_ROWS = 16  # rows that are not worth a round of their own
 SMALLER, CHUNKS = 128, 4  # rows go on in chunks of this size where so many of them hold all: no other is compiled
 
 
-class Iteration(PlainModule):
+@dataclass(frozen=True)
+class Iteration(ABC):
     """A method that goes step by step. Its states have a `status` (rows,), and rows on the last axis of all arrays."""
 
     @abstractmethod
@@ -67,8 +68,9 @@ def in_rounds(
         some = state(rows)
         some.status[count:] = OUT_OF_STEPS
         few = count // 2 if count > FEW_ROWS else 0
-        found = _solve(waiting.take(rows), some, criteria, few, iteration=iteration, work=work, dtype=dtype)
-        return jax.tree.map(lambda z: z[..., :count], found)
+        asked = waiting if size == waiting.num_rows else waiting.take(rows)
+        found = _solve(asked, some, criteria, few, iteration=iteration, work=work, dtype=dtype)
+        return found if count == size else jax.tree.map(lambda z: z[..., :count], found)
 
     size = rows_for(len(number), most)
     work = (step_work or row_work) * size  # programs of later rounds are worth optimising where the first one is
