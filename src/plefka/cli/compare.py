@@ -13,7 +13,7 @@ import plefka as pf
 from plefka.cli import options, output, source
 from plefka.cli.targets import check_folder, check_new
 from plefka.errors import MethodDoesNotApply
-from plefka.inference.solution_text import estimates, kind_of, quantity_of, status_word
+from plefka.inference.solution_words import estimates, kind_of, quantity_of, status_word
 from plefka.progress import progress
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import typer
 import plefka as pf
 from plefka.cli import DID_NOT_CONVERGE, INTERRUPTED, options, output, source
 from plefka.errors import InvalidInput
-from plefka.inference.solution_text import accuracies, kind_of, marked, quantity_of, status_word
+from plefka.inference.solution_words import accuracies, kind_of, marked, quantity_of, status_word
 
 Methods = Annotated[
     list[str] | None,

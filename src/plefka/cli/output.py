@@ -10,7 +10,7 @@ import typer
 import plefka as pf
 from plefka.cli import DID_NOT_CONVERGE
 from plefka.errors import listed
-from plefka.inference.solution_text import LEGEND, doubts
+from plefka.inference.solution_words import LEGEND, doubts
 from plefka.tables.display import PRINTED_ROWS as PRINTED_ROWS
 from plefka.tables.display import rows_by_sentence, text_table
 

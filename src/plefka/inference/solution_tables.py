@@ -9,7 +9,7 @@ import numpy as np
 from plefka.errors import InvalidInput
 from plefka.inference.batched_types import NumberByRow
 from plefka.inference.log_odds import log_odds
-from plefka.inference.solution_text import accuracies, checks_of, kind_of, status_word
+from plefka.inference.solution_words import accuracies, checks_of, kind_of, status_word
 from plefka.methods.posterior import ESTIMATE, OBSERVED
 from plefka.runtime import extras
 

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import PyTree
 
 from plefka.inference.solution import LIKELIHOOD_ROUNDING
-from plefka.inference.solution_text import SENTENCES
+from plefka.inference.solution_words import SENTENCES
 from plefka.methods.posterior import Accuracy
 from plefka.tables.display import Content, page
 

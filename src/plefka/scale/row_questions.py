@@ -13,7 +13,7 @@ from plefka.inference.infer import infer
 from plefka.inference.ranking import Units, check_top, chosen_units, most_probable
 from plefka.inference.solution import Solution
 from plefka.inference.solution_tables import ACCURACY, ESTIMATES, accuracies, estimated_units
-from plefka.inference.solution_text import status_word
+from plefka.inference.solution_words import status_word
 from plefka.learning.fingerprint import activation_text, digest
 from plefka.methods.method import Method
 from plefka.networks.belief import BeliefNetwork

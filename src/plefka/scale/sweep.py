@@ -16,7 +16,7 @@ from plefka.errors import InvalidInput
 from plefka.inference.infer import DEFAULT_METHOD, infer
 from plefka.inference.library import parse_method
 from plefka.inference.solution import Solution
-from plefka.inference.solution_text import status_word
+from plefka.inference.solution_words import status_word
 from plefka.methods.method import Method
 from plefka.networks.belief import BeliefNetwork
 from plefka.runtime import extras
