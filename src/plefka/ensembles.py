@@ -17,8 +17,8 @@ from plefka.networks.belief import BeliefNetwork
 from plefka.networks.boltzmann import BoltzmannMachine
 from plefka.networks.couplings import check_values
 from plefka.networks.edges import Edges
+from plefka.tables.columns import IdColumns
 from plefka.tables.dataset import as_dataset, is_dataset
-from plefka.tables.roles import IdColumns
 from plefka.tables.table import NumberTable, is_table, read_table
 
 

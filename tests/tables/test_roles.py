@@ -4,8 +4,7 @@ import pandas as pd
 import pytest
 
 from plefka.errors import PlefkaWarning
-from plefka.tables.columns import of_frame
-from plefka.tables.roles import roles_of
+from plefka.tables.columns import of_frame, roles_of
 
 KNOWN = ("fever", "cough")
 RECOGNISED = {

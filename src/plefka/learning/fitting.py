@@ -21,8 +21,8 @@ from plefka.networks.activations import Activation, Sigmoid, as_activation
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.boltzmann import BoltzmannMachine
 from plefka.runtime.seeds import as_seed
+from plefka.tables.columns import IdColumns
 from plefka.tables.dataset import as_dataset, is_dataset
-from plefka.tables.roles import IdColumns
 
 TOL = 1e-4
 LEARNERS = {BeliefNetwork: "plefka.learning.of_beliefs", BoltzmannMachine: "plefka.learning.of_machines"}

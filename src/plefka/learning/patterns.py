@@ -10,8 +10,8 @@ import numpy as np
 
 from plefka.errors import InvalidInput, listed
 from plefka.reduction.ladder import MANY_ROWS, rung
+from plefka.tables.columns import IdColumns
 from plefka.tables.dataset import MISSING
-from plefka.tables.roles import IdColumns
 from plefka.tables.table import NumberTable, is_table, read_table, units_of
 
 PATTERN_ROWS_AT_ONCE = 2**16  # rows that are read at once

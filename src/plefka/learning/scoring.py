@@ -25,7 +25,7 @@ from plefka.runtime.precision import precision
 from plefka.runtime.seeds import as_seed
 from plefka.sampling.importance import Proposals, averaged, weighted_draws
 from plefka.sampling.state_weights import Target
-from plefka.tables.roles import IdColumns
+from plefka.tables.columns import IdColumns
 from plefka.tables.table import NumberTable, is_table
 
 AFFORDABLE = 2**33  # multiply-adds of the sum over all states: half a minute

@@ -11,11 +11,20 @@ import numpy as np
 from plefka.errors import InvalidEvidence, nearest
 from plefka.networks.network import Network
 from plefka.runtime.precision import is_traced
-from plefka.tables.columns import is_frame, of_frame
-from plefka.tables.conventions import as_off_and_on, numbers_in_words, rows_of_off_and_on
-from plefka.tables.roles import roles_of
+from plefka.tables.columns import is_frame, of_frame, roles_of
 from plefka.tables.table import value_errors_as
-from plefka.tables.values import NO_STATE, StateWords, advice_on_value, is_numeric, meaning, state_words_text, states_of
+from plefka.tables.values import (
+    NO_STATE,
+    StateWords,
+    advice_on_value,
+    as_off_and_on,
+    is_numeric,
+    meaning,
+    numbers_in_words,
+    rows_of_off_and_on,
+    state_words_text,
+    states_of,
+)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from plefka.paper.experiment_settings import digest, spelled
 from plefka.runtime import whole_files
 from plefka.runtime.provenance import machine
 from plefka.runtime.version import __version__
-from plefka.tables.checksums import BLANK, SEAL, is_sealed, is_whole, sealed
+from plefka.tables.table_files import BLANK, SEAL, is_sealed, is_whole, sealed
 
 try:
     import pyarrow as pa

@@ -18,7 +18,7 @@ from plefka.progress import progress
 from plefka.runtime import extras, whole_files
 from plefka.scale.rows_done import BlockDone, RowsDone
 from plefka.scale.teams import ReadyResult, Team, mapped
-from plefka.tables.checksums import BLANK, SEAL, is_whole, sealed
+from plefka.tables.table_files import BLANK, SEAL, is_whole, sealed
 
 STATUS, LOG_LIKELIHOOD = "status", "log_likelihood"  # columns that every part has
 MANIFEST, DIGEST = "_manifest.json", b"plefka rows"  # readers of a dataset leave files alone that begin with _

@@ -25,7 +25,7 @@ from plefka.scale.row_questions import RowQuestion
 from plefka.scale.row_sources import RowSource, open_source
 from plefka.scale.rows_done import BlockDone, RowsDone
 from plefka.scale.teams import ReadyResult
-from plefka.tables.roles import IdColumns
+from plefka.tables.columns import IdColumns
 from plefka.tables.table import value_errors_as
 
 

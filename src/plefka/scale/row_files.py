@@ -12,8 +12,7 @@ import numpy as np
 from plefka.errors import InvalidEvidence, InvalidFile
 from plefka.networks.belief import BeliefNetwork
 from plefka.scale.evidence_rows import EvidenceBlock, resized
-from plefka.tables.columns import Columns, of_frame
-from plefka.tables.roles import IdColumns, Roles
+from plefka.tables.columns import Columns, IdColumns, Roles, of_frame
 from plefka.tables.table import SAMPLE, numbers_in, state_words, table_roles, units_of
 from plefka.tables.table_files import (
     READERS,

@@ -12,8 +12,7 @@ from plefka.networks.belief import BeliefNetwork
 from plefka.networks.evidence import as_rows
 from plefka.scale.evidence_rows import EvidenceBlock
 from plefka.scale.row_files import JSON_LINES, Reader, about, files_of, mappings_in, naming_blocks, tables_in
-from plefka.tables.columns import is_frame, of_frame, of_mappings
-from plefka.tables.roles import IdColumns, Roles, id_note, reason_for_id
+from plefka.tables.columns import IdColumns, Roles, id_note, is_frame, of_frame, of_mappings, reason_for_id
 from plefka.tables.table import SAMPLE, value_errors_as
 from plefka.tables.table_files import READERS, for_suffix, suffix_of
 from plefka.tables.values import NO_STATE, advice_on_value, meaning, state_words_text

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 from plefka.runtime import extras
-from plefka.tables.columns import Columns, of_frame
-from plefka.tables.roles import Roles, id_note, reason_for_id
+from plefka.tables.columns import Columns, Roles, id_note, of_frame, reason_for_id
 from plefka.tables.values import NO_STATE, is_numeric, states_of
 
 

@@ -14,12 +14,10 @@ import numpy as np
 
 from plefka.errors import InvalidFile, listed
 from plefka.runtime import extras
-from plefka.tables.columns import Columns, of_arrow
-from plefka.tables.conventions import Network
-from plefka.tables.roles import IdColumns, Roles
+from plefka.tables.columns import Columns, IdColumns, Roles, of_arrow
 from plefka.tables.table import SAMPLE, NumberTable, numbers_in, state_words, table_roles
 from plefka.tables.table_files import errors_name_file, parquet_errors_in_words, suffix_of
-from plefka.tables.values import StateWords
+from plefka.tables.values import Network, StateWords
 
 PARQUET_SUFFIX = ".parquet"
 MISSING = -1  # in an array of int8

@@ -11,11 +11,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from plefka.errors import InvalidFile, InvalidInput, PlefkaError
-from plefka.tables.columns import Columns, is_frame, of_frame
-from plefka.tables.conventions import Network, as_off_and_on
-from plefka.tables.roles import IdColumns, Roles, roles_of
+from plefka.tables.columns import Columns, IdColumns, Roles, is_frame, of_frame, roles_of
 from plefka.tables.table_files import errors_name_file, file_blocks, mapped_array, suffix_of
-from plefka.tables.values import NAN, NO_STATE, StateWords, advice_on_value, is_numeric, state_words_text, states_of
+from plefka.tables.values import (
+    NAN,
+    NO_STATE,
+    Network,
+    StateWords,
+    advice_on_value,
+    as_off_and_on,
+    is_numeric,
+    state_words_text,
+    states_of,
+)
 
 ROWS_READ_AT_ONCE = 2**16  # rows that are read or checked at once
 SAMPLE = 1000  # rows by which columns are recognised
@@ -90,16 +98,12 @@ def _joined(
 
 
 def table_roles(sample: Columns, network: Network | None, id_columns: IdColumns) -> Roles:
-    """What columns are, beside a network or without one; columns that are merely counted have no names."""
-    if _is_counted(sample.names) and (network is None or network.given_names is None):
+    """What columns are, beside a network or without one; columns that are called 0, 1, 2, ... have no names."""
+    counted = sample.names is not None and sample.names == [str(k) for k in range(len(sample.names))]
+    if counted and (network is None or network.given_names is None):
         return roles_of(replace(sample, names=None), None, id_columns)
     known = None if network is None else dict.fromkeys(network.names)
     return roles_of(sample.part(slice(0, SAMPLE)), known, id_columns)
-
-
-def _is_counted(names: list[str] | None) -> bool:
-    """Whether columns are called 0, 1, 2, ..., as those of a DataFrame without names."""
-    return names is not None and names == [str(k) for k in range(len(names))]
 
 
 def state_words(network: Network | None, roles: Roles) -> list[StateWords]:
@@ -116,17 +120,16 @@ def numbers_in(block: Columns, roles: Roles, own: list[StateWords], network: Any
     """
     values, numbers = np.full((len(block), len(roles.units)), NAN), (0, 1) if network is None else network.values
     for column, (at, words) in enumerate(zip(roles.units, own, strict=True)):
-        given = block.values[at] if numbers == (0, 1) else _as_zero_and_one(network, block.values[at])
+        given = block.values[at]
+        if numbers != (0, 1):
+            numeric = is_numeric(given)
+            given = as_off_and_on(network, given) if numeric else [as_off_and_on(network, each) for each in given]
         values[:, column] = states_of(given, words)
     odd = np.argwhere(values == NO_STATE)
     if len(odd):
         row, column = odd[0].tolist()
         raise ValueError(_wrong_value_text(block, row, roles.units[column], own[column], numbers))
     return values
-
-
-def _as_zero_and_one(network: Any, values: Any) -> Any:
-    return as_off_and_on(network, values) if is_numeric(values) else [as_off_and_on(network, each) for each in values]
 
 
 def _wrong_value_text(block: Columns, row: int, at: int, own: StateWords, numbers: tuple[int, int]) -> str:

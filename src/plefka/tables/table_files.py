@@ -3,6 +3,7 @@
 import csv
 import errno
 import gzip
+import hashlib
 import json
 import stat
 import zlib
@@ -233,3 +234,34 @@ READERS: dict[str, Callable[[Path, int, Any], Iterator[Columns]]] = {
     ".jsonl": _json_blocks,
     ".npy": _array_blocks,
 }
+
+
+# ---- checksums -------------------------------------------------------------------------------------------------------
+#
+# A Parquet file has a checksum of itself inside, so that bytes that are not as they were written are found. The digits
+# have a place in its metadata, and are zeros when the checksum of all bytes is taken.
+
+SEAL, MARK = b"plefka seal", b"sha256:"  # the key in the metadata, and what comes before the digits
+DIGITS = b"0" * 64
+BLANK = MARK + DIGITS  # the value to write under the key
+
+
+def sealed(content: bytes) -> bytes:
+    """A file with a blank seal, with its checksum in it."""
+    return _with_digits(content, hashlib.sha256(content).hexdigest().encode())
+
+
+def is_sealed(content: bytes) -> bool:
+    """Whether there is a seal, broken or not."""
+    return SEAL in content and MARK in content
+
+
+def is_whole(content: bytes) -> bool:
+    """Whether all bytes are as they were sealed."""
+    return is_sealed(content) and sealed(_with_digits(content, DIGITS)) == content
+
+
+def _with_digits(content: bytes, digits: bytes) -> bytes:
+    """Metadata are the last that a Parquet file has, so that columns may be called anything."""
+    at = content.rindex(MARK) + len(MARK)
+    return content[:at] + digits + content[at + len(DIGITS) :]

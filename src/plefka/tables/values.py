@@ -1,18 +1,22 @@
-"""What a value in a table or a dictionary means: 0, 1, or nan where nothing was observed."""
+"""What a value in a table or a dictionary means: 0, 1, or nan where nothing was observed.
+
+The numbers for off and on are 0 and 1, or in some Boltzmann machines -1 and 1.
+"""
 
 from collections.abc import Iterable
-from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from plefka.errors import nearest
+from plefka.errors import InvalidEvidence, nearest
+from plefka.runtime.precision import is_traced
 
 NAN = float("nan")
 NO_STATE = float("inf")  # in an array of states: a value that is none
 OFF, ON = ("0", "0.0", "false", "no"), ("1", "1.0", "true", "yes")  # pandas writes 1.0 beside a missing value
-MISSING = ("", "nan", "na", "n/a", "<na>", "nat", "none", "null")
-WORDS = dict.fromkeys(OFF, 0.0) | dict.fromkeys(ON, 1.0) | dict.fromkeys(MISSING, NAN)
+MISSING_WORDS = ("", "nan", "na", "n/a", "<na>", "nat", "none", "null")
+WORDS = dict.fromkeys(OFF, 0.0) | dict.fromkeys(ON, 1.0) | dict.fromkeys(MISSING_WORDS, NAN)
+Network: TypeAlias = Any  # what has units with names, states and values; networks stand on tables
 StateWords = tuple[str, str] | None  # a unit's own words for off and on
 
 
@@ -87,15 +91,54 @@ def state_words_text(own: StateWords) -> str:
 
 def advice_on_value(value: Any, own: StateWords) -> str:
     """What to do about a value that is no state."""
-    if isinstance(value, str) and not _is_number(value):
+    if isinstance(value, str) and not is_number(value):
         return nearest(value, own or ())
     return " Round or threshold it first."
 
 
-@lru_cache(maxsize=64)
-def _is_number(text: str) -> bool:
+def is_number(value: Any) -> bool:
+    """Whether this is a number, or text of one."""
     try:
-        float(text)
-    except ValueError:
+        float(value)
+    except (TypeError, ValueError, OverflowError):
         return False
     return True
+
+
+# ---- numbers for off and on ------------------------------------------------------------------------------------------
+
+
+def numbers_in_words(network: Network) -> str:
+    """The numbers for off and on."""
+    return f"{network.values[0]} or {network.values[1]}"
+
+
+def as_off_and_on(network: Network, values: Any) -> Any:
+    """Numbers in the values of a network as 0 and 1; a 0 where off is -1 is no state. Words are left as they are."""
+    if network.values == (0, 1) or values is None:
+        return values
+    if isinstance(values, str):
+        words = {str(value): state for state, value in enumerate(network.values)}
+        return words.get(values.strip(), values if meaning(values) != meaning(values) else "neither off nor on")
+    if not isinstance(values, np.ndarray | int | float | np.number):
+        return values
+    off, on = network.values
+    numbers = np.asarray(values, float)
+    found = np.where(numbers == off, 0.0, np.where((numbers == on) | np.isnan(numbers), numbers, NO_STATE))
+    return found if isinstance(values, np.ndarray) else float(found)
+
+
+def rows_of_off_and_on(network: Network, rows: np.ndarray) -> np.ndarray:
+    """Rows of 0 and 1 from rows in the values of the network; inside a trace they are not checked."""
+    if is_traced(rows):
+        off, on = network.values
+        return (rows - off) / (on - off)
+    found = as_off_and_on(network, rows)
+    wrong = np.argwhere(found == NO_STATE)
+    if wrong.size:
+        unit, got = network.names[wrong[0][-1]], rows[tuple(wrong[0])]
+        raise InvalidEvidence(
+            f"evidence must be {network.values[0]}, {network.values[1]} or nan (hidden), the values of this machine; "
+            f"got {got:g} for unit {unit!r}."
+        )
+    return found
