@@ -18,6 +18,7 @@ from plefka.networks.storage import OpenStorage, Storage, off_diagonal
 class ParentTable(Storage):
     """weights (positions, columns), or with a leading axis of networks; `parent` and `child` say of which units."""
 
+    is_quickly_made = True
     weights: np.ndarray | Array
     parent: Index  # (positions, columns), or with a leading axis where networks differ in their edges
     child: Index  # (columns,)

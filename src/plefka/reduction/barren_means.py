@@ -32,8 +32,8 @@ def predicted(
     """
     if not barren.any():
         return means
-    if _is_product(activation) and not by_field:
-        return _products(edges, h, means, barren)
+    if not activation.mixes_kinds and (by_field or activation.has_linear_log_off):
+        return _along_edges(edges, h, activation, means, barren, by_field=by_field)
     means = means.copy(order="K")
     np.copyto(means, 0.5, where=barren)
     by_child = edges.take(np.argsort(edges.child, kind="stable"))
@@ -56,14 +56,17 @@ def predicted(
     return means
 
 
-def _products(edges: EdgeList, h: np.ndarray, means: np.ndarray, barren: np.ndarray) -> np.ndarray:
-    """1 - exp(-h) prod_j (1 - u_j + u_j exp(-w_j)) of noisy-or units, each after its parents."""
+def _along_edges(
+    edges: EdgeList, h: np.ndarray, f: Activation, means: np.ndarray, barren: np.ndarray, *, by_field: bool
+) -> np.ndarray:
+    """Each unit after its parents: f at the mean field, or 1 - exp(-h) prod_j (1 - u_j + u_j exp(-w_j)) of noisy-or."""
 
     def term(xp, w, u):
-        return (-xp.log1p(u * xp.expm1(-w)),)
+        return (xp.minimum(w, CERTAIN_FIELD) * u if by_field else -xp.log1p(u * xp.expm1(-w)),)
 
     def mean(xp, terms, h, known, barren):
-        return xp.where(barren > 0, -xp.expm1(-(h + terms)), known)
+        x = h + terms
+        return xp.where(barren > 0, f.probability(f.clip(x)) if by_field else -xp.expm1(-x), known)
 
     found = np.empty(means.shape)
     step = max(1, EDGES_AT_ONCE // max(len(edges.child), 1))

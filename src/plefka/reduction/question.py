@@ -61,6 +61,7 @@ class Model(PlainModule):
 class BeliefModel(Model):
     """The energy of a belief network: E(S) = -sum over counted units of S log_on(x) + (1 - S) log_off(x).        (4)"""
 
+    is_quickly_made = True
     weights: Any
     h: AnyArray
     activation: Activation
@@ -88,6 +89,7 @@ class PairModel(Model):
     The weights hold every coupling once. Units that are not free are 0: what they add is part of the biases.
     """
 
+    is_quickly_made = True
     weights: Any
     h: AnyArray
     activation: None = None  # no unit is a function of others
@@ -115,6 +117,7 @@ class Question(PlainModule):
     The weight of a state S is exp(-E(S) + sum_i tilt_i S_i), where units that are not free have their values.
     """
 
+    is_quickly_made = True
     model: Any  # a Model
     free: AnyArray
     values: AnyArray  # of units that are not free; 1/2 elsewhere

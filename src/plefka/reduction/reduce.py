@@ -30,6 +30,7 @@ from plefka.reduction.machine_reduction import ReducedPairs, reduce_pair_questio
 from plefka.reduction.question import BeliefModel, PairModel, Part, Question
 from plefka.reduction.summing import Given, Reduced, recovered, reduced
 from plefka.runtime.late_binding import CONTRADICTION, supplied
+from plefka.runtime.value_cache import cached_for
 
 
 def whole(given: Given) -> Reduced:
@@ -230,15 +231,33 @@ Reduction: TypeAlias = ReducedTogether | ReducedByRow | ReducedPairs
 REDUCE: dict[type, Callable] = {BeliefNetwork: reduce_belief, BoltzmannMachine: reduce_pairs}
 
 
+KEPT_REDUCTIONS, KEPT_NUMBERS = (
+    4,
+    2**14,
+)  # of a network, and units times rows of each, that are kept for the next method
+
+
 def reduce(
     network: Network, evidence: Evidence, *, prune: bool = True, keep_barren: bool = False, kept: Any = False
 ) -> Reduction:
-    """What is left to be solved of every row.
+    """What is left to be solved of every row: the same for every method, so that the last few are kept.
 
     `keep_barren`: barren units stay, and with them all that their means depend on. `kept`: units that must not be
     summed out.
     """
-    return REDUCE[type(network)](network, evidence, prune=prune, keep_barren=keep_barren, kept=kept)
+    options = {"prune": prune, "keep_barren": keep_barren, "kept": kept}
+    if evidence.rows.size > KEPT_NUMBERS:
+        return REDUCE[type(network)](network, evidence, **options)
+    arrays = (evidence.rows, evidence.tilt, evidence.wanted, kept)
+    key = (evidence.batched, prune, keep_barren, *(None if z is None else np.asarray(z).tobytes() for z in arrays))
+    known: dict[tuple, Reduction] = cached_for(network, reduce, dict)
+    found = known.get(key)
+    if found is None:
+        found = REDUCE[type(network)](network, evidence, **options)
+        for oldest in list(known)[: 1 - KEPT_REDUCTIONS]:
+            known.pop(oldest, None)
+        known[key] = found
+    return found
 
 
 def reduce_question(question: Question, *, needs_slope: bool) -> ReducedTogether | ReducedPairs:
