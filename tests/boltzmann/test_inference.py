@@ -9,8 +9,8 @@ import scipy.sparse as sp
 from sklearn.linear_model import LogisticRegression
 
 import plefka as pf
-from plefka.exact.machine_sums import MachineStateSum, PairElimination
 from plefka.exact.ordering import strip_plan
+from plefka.exact.state_sum import MachineStateSum, PairElimination
 from plefka.networks.evidence import as_evidence
 from plefka.reduction.reduce import reduce
 from tests.boltzmann.machines import MACHINES, couplings, fields, full_weights, restricted, some_evidence, summed
@@ -82,7 +82,7 @@ def test_the_way_there_is_gone_again_where_memory_is_short(few, of, monkeypatch)
     grid = pf.ensembles.ising_grid(4, 5, coupling=0.7, field=0.3, seed=1)
     (part,) = reduce(grid, as_evidence(grid, {3: 1})).parts
     expected = of(part.question).sums()
-    monkeypatch.setattr("plefka.exact.elimination_steps.FEW_NUMBERS", few)
+    monkeypatch.setattr("plefka.exact.plans.FEW_NUMBERS", few)
     for ours, theirs in zip(of(part.question).sums(), expected, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-14)
 

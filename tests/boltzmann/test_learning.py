@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import plefka as pf
-from plefka.exact.machine_sums import state_moments
+from plefka.exact.state_sum import state_moments
 from plefka.inference.library import parse_method
 from plefka.learning.annealed import AnnealedScore, log_partitions
 from plefka.learning.chains import ByChains

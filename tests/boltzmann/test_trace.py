@@ -414,9 +414,9 @@ def test_only_the_smaller_layer_of_a_restricted_machine_is_enumerated():
 
 @pytest.mark.parametrize("stacked", [False, True])
 def test_rows_that_hold_too_much_go_one_after_another(monkeypatch, stacked):
-    from plefka.exact import traced_machine_sums
+    from plefka.exact import machine_enumeration
 
-    monkeypatch.setattr(traced_machine_sums, "TRACED_AT_ONCE", 0)
+    monkeypatch.setattr(machine_enumeration, "TRACED_AT_ONCE", 0)
     machine = pf.ensembles.spin_glass(4, 3, 0) if stacked else MACHINES["dense"]
     rows = rows_of(machine)[:3] if not stacked else None
     assert_same(jax.jit(lambda machine: answers(machine, rows, "exact"))(machine), answers(machine, rows, "exact"))

@@ -128,7 +128,7 @@ def test_many_rows_are_eliminated_in_chunks(only_elimination, monkeypatch):
     network, row = zoo.ZOO["noisy-or, layered"], zoo.some_evidence(zoo.ZOO["noisy-or, layered"])
     whole = pf.infer(network, [row] * 5, "exact")
     monkeypatch.setattr(groups, "ENTRIES_AT_ONCE", 1)
-    monkeypatch.setattr("plefka.exact.elimination_steps.FEW_NUMBERS", 0)  # the way there is gone again on the way back
+    monkeypatch.setattr("plefka.exact.plans.FEW_NUMBERS", 0)  # the way there is gone again on the way back
     assert_same(whole, pf.infer(network, [row] * 5, "exact"), within=0)
 
 

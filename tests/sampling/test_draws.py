@@ -5,8 +5,8 @@ import pytest
 
 import plefka as pf
 from plefka.exact import posterior_draws
-from plefka.exact.elimination import LOGARITHMS, PLAIN_NUMBERS, eliminated
-from plefka.exact.elimination_steps import Match, Multiply
+from plefka.exact.elimination import eliminated
+from plefka.exact.elimination_steps import LOGARITHMS, PLAIN_NUMBERS, Match, Multiply
 from plefka.exact.log_factors import Logs, factors_of
 from plefka.exact.ordering import greedy_plan
 from plefka.networks.edge_list import EdgeList

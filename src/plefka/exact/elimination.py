@@ -6,44 +6,16 @@ logarithms.
 """
 
 from collections.abc import Callable, Iterable
-from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from plefka.exact.elimination_steps import (
-    WANTED_FACTORS,
-    Act,
-    Cluster,
-    Match,
-    Multiply,
-    Observe,
-    Plan,
-    Sum,
-    segments_of,
-)
-from plefka.exact.log_factors import LogFactors, Switch
+from plefka.exact.elimination_steps import LOGARITHMS, PLAIN_NUMBERS, Arithmetic, Multiply, Sum, Workspace
+from plefka.exact.log_factors import LogFactors
+from plefka.exact.plans import WANTED_FACTORS, Cluster, Plan, segments_of
 from plefka.methods.posterior import normalised
 from plefka.progress import progress
 
-
-class Arithmetic(NamedTuple):
-    """Numbers as they are, or their logarithms."""
-
-    plus: np.ufunc
-    times: np.ufunc
-    zero: float
-    from_log: Callable
-    to_log: Callable
-
-
-def _log(z: np.ndarray) -> np.ndarray:
-    with np.errstate(divide="ignore"):
-        return np.log(z)
-
-
-PLAIN_NUMBERS = Arithmetic(np.add, np.multiply, 0.0, np.exp, _log)
-LOGARITHMS = Arithmetic(np.logaddexp, np.add, -np.inf, np.asarray, np.asarray)
 SMALLEST_LOG = -700.0  # ln of about the smallest number that has all its digits
 NOTICED = 60.0  # ln of how far below a sum all that was lost must be: 1e-16 of it, for a thousand million numbers
 
@@ -105,7 +77,7 @@ def _by_rows(
     return run, found
 
 
-class EliminationRun:
+class EliminationRun(Workspace):
     """The way there and back of some rows, by one arithmetic."""
 
     goes_back = True  # so that tables of a segment are kept; messages to it are made again from those before it
@@ -113,16 +85,11 @@ class EliminationRun:
     def __init__(
         self, factors: LogFactors, plan: Plan, arithmetic: Arithmetic, wanted: tuple[str, ...] = WANTED_FACTORS
     ):
-        self.plan, self.a, self.wanted = plan, arithmetic, wanted
-        self.count = len(factors.rows)
+        super().__init__(arithmetic, len(factors.rows))
+        self.plan, self.wanted = plan, wanted
         self.log_scale = factors.constant.copy()  # with all factors scaled, so that none has an entry above one
         self.log_sum = np.zeros(self.count)  # and then of their product
         self.has_lost = False  # whether a number was too small for this arithmetic
-        self.one = arithmetic.from_log(np.zeros((1, self.count)))
-        self.factors: dict[tuple, np.ndarray] = {
-            ("nothing",): arithmetic.from_log(np.array([[0.0], [-np.inf]])),
-            ("any",): arithmetic.from_log(np.zeros((2, 1))),
-        }
         pairs = {("prior", unit): log for unit, log in factors.prior.items()}
         pairs |= {("leak", unit): log for unit, log in factors.leak.items()}
         free = factors.structure.free
@@ -134,12 +101,10 @@ class EliminationRun:
         for k, log in enumerate(factors.tables):
             self.factors["table", k] = self._of_logs(log[None])[0]
         strengths = self._from_log(np.stack(list(factors.strength.values()))) if factors.strength else ()
-        self.strength: dict[Switch, np.ndarray] = dict(zip(factors.strength, strengths, strict=True))
+        self.strength = dict(zip(factors.strength, strengths, strict=True))
         self.segments = segments_of(plan.clusters, self.count)
         self.marks: list[dict[tuple, np.ndarray]] = []  # messages from before each segment
         self.kept: dict[int, list] = {}  # tables of the clusters of a segment
-        self.outside: dict[tuple, np.ndarray] = {}  # what all else says of a factor
-        self.weights: dict[int, np.ndarray] = {}  # of the states of each unit, (2, rows)
 
     def _of_logs(self, logs: np.ndarray) -> np.ndarray:
         """Factors along the first axis, each scaled so that its largest entry is one."""
@@ -250,22 +215,22 @@ class EliminationRun:
 
     def tables(self) -> list[np.ndarray]:
         """Of factors that are tables, in their order, the probabilities of their entries."""
-        steps = [step for cluster in self.plan.clusters for step in cluster.steps if type(step) is Multiply]
+        steps = [step for cluster in self.plan.clusters for step in cluster.steps if isinstance(step, Multiply)]
         entries = {step.factor: self._entries(step) for step in steps if step.factor[0] == "table"}
         return [normalised(self.a.to_log(entries[name]), axis=0) for name in sorted(entries)]
 
     def _entries(self, step: Multiply) -> np.ndarray:
         """Of a table with axes in the order of the product, (entries, rows): what it says itself, and all others."""
-        factor = self.ordered_factor(step)
+        factor = step.ordered_factor(self)
         return self.a.times(self.outside[step.factor], factor.reshape(-1, factor.shape[-1]))
 
     def forwards(self, cluster: Cluster) -> tuple[np.ndarray, list]:
         """The message, and the tables before those steps whose way back needs them."""
         table, kept = self.one, []
         for step in cluster.steps:
-            is_wanted = type(step) is Sum or (type(step) is Multiply and step.factor[0] in self.wanted)
+            is_wanted = isinstance(step, Sum) or (isinstance(step, Multiply) and step.factor[0] in self.wanted)
             kept.append(table if is_wanted else None)
-            table = FORWARDS[type(step)](self, step, table)
+            table = step.forwards(self, table)
         return table, kept
 
     def _backwards(self, k: int, cluster: Cluster) -> None:
@@ -274,123 +239,7 @@ class EliminationRun:
         first = next(at for at, before in enumerate(kept) if before is not None)  # nothing is asked of earlier steps
         for at in reversed(range(first, len(kept))):
             step, before = cluster.steps[at], kept[at]
-            if before is not None:
-                FOUND[type(step)](self, step, before, after)
+            if before is not None and isinstance(step, Sum | Multiply):
+                step.find(self, before, after)
             if at > first:
-                after = BACKWARDS[type(step)](self, step, after)
-
-    def multiply(self, step: Multiply, table: np.ndarray) -> np.ndarray:
-        product = self.a.times(self.aligned_table(step, table), self._aligned_factor(step))
-        product = self.mapped(product, step.together, BOTH)
-        return product.reshape(-1, product.shape[-1])
-
-    def aligned_table(self, step: Multiply, table: np.ndarray) -> np.ndarray:
-        """With the axes of the product."""
-        return self.mapped(table.reshape(*step.table, -1), step.together, OF_TABLE)
-
-    def _aligned_factor(self, step: Multiply) -> np.ndarray:
-        return self.mapped(self.ordered_factor(step), step.together, OF_FACTOR)
-
-    def ordered_factor(self, step: Multiply) -> np.ndarray:
-        """With its axes in order, and those of the product that it has not."""
-        factor = self.factors[step.factor]
-        if step.order is not None:
-            factor = factor.transpose(*step.order, factor.ndim - 1)
-        return factor.reshape(*step.shape, factor.shape[-1])
-
-    def outside_found(self, step: Multiply, before: np.ndarray, after: np.ndarray) -> None:
-        """What all else says of a factor."""
-        after = self.mapped(after.reshape(*step.sizes, -1), step.together, OF_BOTH)
-        found = self._summed(self.a.times(after, self.aligned_table(step, before)), step.sizes, step.shape)
-        found = self.mapped(found, step.together, FROM_FACTOR)
-        self.outside[step.factor] = found.reshape(-1, found.shape[-1])
-
-    def multiply_back(self, step: Multiply, after: np.ndarray) -> np.ndarray:
-        after = self.mapped(after.reshape(*step.sizes, -1), step.together, OF_BOTH)
-        found = self._summed(self.a.times(after, self._aligned_factor(step)), step.sizes, step.table)
-        found = self.mapped(found, step.together, FROM_TABLE)
-        return found.reshape(-1, found.shape[-1])
-
-    def _summed(self, table: np.ndarray, sizes: tuple[int, ...], left: tuple[int, ...]) -> np.ndarray:
-        """Over the axes that are not left."""
-        axes = tuple(k for k, (size, ours) in enumerate(zip(sizes, left, strict=True)) if ours < size)
-        return self.a.plus.reduce(table, axis=axes, keepdims=True) if axes else table
-
-    def mapped(self, table: np.ndarray, axes: tuple[int, ...], groups: tuple) -> np.ndarray:
-        """Along each of these axes, entries that are sums of the old ones."""
-        for axis in axes:
-            table = np.stack([self._of_group(table, axis, group) for group in groups], axis=axis)
-        return table
-
-    def _of_group(self, table: np.ndarray, axis: int, group: tuple[int, ...]) -> np.ndarray:
-        return reduce(self.a.plus, [table[(slice(None),) * axis + (k,)] for k in group])
-
-    def act(self, step: Act, table: np.ndarray) -> np.ndarray:
-        stay, go = self.strength[step.switch]
-        seen = table.reshape(*step.shape, -1)
-        off, on = seen[step.off], seen[step.on]
-        on[...] = self.a.plus(on, self.a.times(off, go))
-        off[...] = self.a.times(off, stay)
-        return table
-
-    def act_back(self, step: Act, after: np.ndarray) -> np.ndarray:
-        stay, go = self.strength[step.switch]
-        seen = after.reshape(*step.shape, -1)
-        off, on = seen[step.off], seen[step.on]
-        off[...] = self.a.plus(self.a.times(off, stay), self.a.times(on, go))
-        return after
-
-    def sum(self, step: Sum, table: np.ndarray) -> np.ndarray:
-        seen = table.reshape(*step.shape, -1)
-        found = self.a.plus(seen[:, 0], seen[:, 1])
-        return found.reshape(-1, found.shape[-1])
-
-    def weights_found(self, step: Sum, before: np.ndarray, after: np.ndarray) -> None:
-        """Of the states of a unit."""
-        first, _, last = step.shape
-        after, before = after.reshape(first, 1, last, -1), before.reshape(*step.shape, -1)
-        self.weights[step.unit] = self.a.plus.reduce(self.a.times(before, after), axis=(0, 2))
-
-    def sum_back(self, step: Sum, after: np.ndarray) -> np.ndarray:
-        first, _, last = step.shape
-        return np.repeat(after.reshape(first, 1, last, -1), 2, axis=1).reshape(-1, after.shape[-1])
-
-    def observe(self, step: Observe, table: np.ndarray) -> np.ndarray:
-        seen = table.reshape(*step.shape, -1)[:, 1]
-        return seen.reshape(-1, seen.shape[-1])
-
-    def observe_back(self, step: Observe, after: np.ndarray) -> np.ndarray:
-        found = np.full((*step.shape, after.shape[-1]), self.a.zero)
-        found[:, 1] = after.reshape(step.shape[0], step.shape[2], -1)
-        return found.reshape(-1, after.shape[-1])
-
-    def match(self, step: Match, table: np.ndarray) -> np.ndarray:
-        seen = table.reshape(*step.shape, -1)
-        return np.stack([seen[:, 0, 0], seen[:, 1, 1]], axis=1).reshape(-1, seen.shape[-1])
-
-    def match_back(self, step: Match, after: np.ndarray) -> np.ndarray:
-        found = np.full((*step.shape, after.shape[-1]), self.a.zero)
-        seen = after.reshape(step.shape[0], 2, step.shape[3], -1)
-        found[:, 0, 0], found[:, 1, 1] = seen[:, 0], seen[:, 1]
-        return found.reshape(-1, after.shape[-1])
-
-
-# Two tables that both may switch a unit on: it is off where neither has, and on where the table has, or the factor has
-# and the table has not. Three products, of which the last two are added; no term is negative.
-OF_TABLE, OF_FACTOR, BOTH = ((0,), (1,), (0,)), ((0,), (0, 1), (1,)), ((0,), (1, 2))
-OF_BOTH, FROM_TABLE, FROM_FACTOR = ((0,), (1,), (1,)), ((0, 2), (1,)), ((0, 1), (1, 2))  # the same, transposed
-FORWARDS = {
-    Multiply: EliminationRun.multiply,
-    Act: EliminationRun.act,
-    Sum: EliminationRun.sum,
-    Observe: EliminationRun.observe,
-    Match: EliminationRun.match,
-}
-FOUND = {Multiply: EliminationRun.outside_found, Sum: EliminationRun.weights_found}
-BACKWARDS = {
-    Multiply: EliminationRun.multiply_back,
-    Act: EliminationRun.act_back,
-    Sum: EliminationRun.sum_back,
-    Observe: EliminationRun.observe_back,
-    Match: EliminationRun.match_back,
-}
+                after = step.backwards(self, after)

@@ -1,16 +1,65 @@
 """The steps of an elimination: what is done to a table, whose axes are units and what has switched them on.
 
 A table is an array (2^axes, rows). Its axes are in the order of a plan, the same in all tables, so that a step sees it
-as an array of few axes: neighbours that go through the step together are one.
+as an array of few axes: neighbours that go through the step together are one. Every step goes forwards, and backwards:
+from what all else says of the table after it to what all else says of the table before it.
 """
 
+from collections.abc import Callable
+from functools import reduce
 from typing import NamedTuple
+
+import numpy as np
 
 from plefka.exact.log_factors import Switch
 
-WANTED_FACTORS = ("leak", "message")  # factors that the way back must say something of
-FEW_NUMBERS = 2**25  # that are kept from the way there, where it is not gone again on the way back
 Shape = tuple[int, ...]
+
+
+class Arithmetic(NamedTuple):
+    """Numbers as they are, or their logarithms."""
+
+    plus: np.ufunc
+    times: np.ufunc
+    zero: float
+    from_log: Callable
+    to_log: Callable
+
+
+def _log(z: np.ndarray) -> np.ndarray:
+    with np.errstate(divide="ignore"):
+        return np.log(z)
+
+
+PLAIN_NUMBERS = Arithmetic(np.add, np.multiply, 0.0, np.exp, _log)
+LOGARITHMS = Arithmetic(np.logaddexp, np.add, -np.inf, np.asarray, np.asarray)
+
+# Two tables that both may switch a unit on: it is off where neither has, and on where the table has, or the factor has
+# and the table has not. Three products, of which the last two are added; no term is negative.
+OF_TABLE, OF_FACTOR, BOTH = ((0,), (1,), (0,)), ((0,), (0, 1), (1,)), ((0,), (1, 2))
+OF_BOTH, FROM_TABLE, FROM_FACTOR = ((0,), (1,), (1,)), ((0, 2), (1,)), ((0, 1), (1, 2))  # the same, transposed
+
+
+class Workspace:
+    """What the steps of some rows work with, and what they find on the way back."""
+
+    def __init__(self, arithmetic: Arithmetic, count: int):
+        self.a, self.count = arithmetic, count
+        self.one = arithmetic.from_log(np.zeros((1, count)))
+        self.factors: dict[tuple, np.ndarray] = {
+            ("nothing",): arithmetic.from_log(np.array([[0.0], [-np.inf]])),
+            ("any",): arithmetic.from_log(np.zeros((2, 1))),
+        }
+        self.strength: dict[Switch, np.ndarray] = {}
+        self.outside: dict[tuple, np.ndarray] = {}  # what all else says of a factor
+        self.weights: dict[int, np.ndarray] = {}  # of the states of each unit, (2, rows)
+
+    def mapped(self, table: np.ndarray, axes: tuple[int, ...], groups: tuple) -> np.ndarray:
+        """Along each of these axes, entries that are sums of the old ones."""
+        for axis in axes:
+            old = [table[(slice(None),) * axis + (k,)] for k in range(table.shape[axis])]
+            table = np.stack([reduce(self.a.plus, [old[k] for k in group]) for group in groups], axis=axis)
+        return table
 
 
 class Multiply(NamedTuple):
@@ -27,6 +76,41 @@ class Multiply(NamedTuple):
         """Of the product."""
         return tuple(map(max, self.table, self.shape))
 
+    def forwards(self, w: Workspace, table: np.ndarray) -> np.ndarray:
+        product = w.a.times(self.aligned_table(w, table), self._aligned_factor(w))
+        return _flat(w.mapped(product, self.together, BOTH))
+
+    def aligned_table(self, w: Workspace, table: np.ndarray) -> np.ndarray:
+        """With the axes of the product."""
+        return w.mapped(table.reshape(*self.table, -1), self.together, OF_TABLE)
+
+    def _aligned_factor(self, w: Workspace) -> np.ndarray:
+        return w.mapped(self.ordered_factor(w), self.together, OF_FACTOR)
+
+    def ordered_factor(self, w: Workspace) -> np.ndarray:
+        """With its axes in order, and those of the product that it has not."""
+        factor = w.factors[self.factor]
+        if self.order is not None:
+            factor = factor.transpose(*self.order, factor.ndim - 1)
+        return factor.reshape(*self.shape, factor.shape[-1])
+
+    def backwards(self, w: Workspace, after: np.ndarray) -> np.ndarray:
+        product = w.a.times(self._aligned_product(w, after), self._aligned_factor(w))
+        return _flat(w.mapped(self._summed(w, product, self.table), self.together, FROM_TABLE))
+
+    def find(self, w: Workspace, before: np.ndarray, after: np.ndarray) -> None:
+        """What all else says of the factor."""
+        product = w.a.times(self._aligned_product(w, after), self.aligned_table(w, before))
+        w.outside[self.factor] = _flat(w.mapped(self._summed(w, product, self.shape), self.together, FROM_FACTOR))
+
+    def _aligned_product(self, w: Workspace, after: np.ndarray) -> np.ndarray:
+        return w.mapped(after.reshape(*self.sizes, -1), self.together, OF_BOTH)
+
+    def _summed(self, w: Workspace, table: np.ndarray, left: Shape) -> np.ndarray:
+        """Over the axes that are not left."""
+        axes = tuple(k for k, (size, ours) in enumerate(zip(self.sizes, left, strict=True)) if ours < size)
+        return w.a.plus.reduce(table, axis=axes, keepdims=True) if axes else table
+
 
 class Act(NamedTuple):
     """A parent acts on its child, in the entries where it is in the state for that and the child is off, and on."""
@@ -36,6 +120,21 @@ class Act(NamedTuple):
     off: tuple
     on: tuple
 
+    def forwards(self, w: Workspace, table: np.ndarray) -> np.ndarray:
+        stay, go = w.strength[self.switch]
+        seen = table.reshape(*self.shape, -1)
+        off, on = seen[self.off], seen[self.on]
+        on[...] = w.a.plus(on, w.a.times(off, go))
+        off[...] = w.a.times(off, stay)
+        return table
+
+    def backwards(self, w: Workspace, after: np.ndarray) -> np.ndarray:
+        stay, go = w.strength[self.switch]
+        seen = after.reshape(*self.shape, -1)
+        off, on = seen[self.off], seen[self.on]
+        off[...] = w.a.plus(w.a.times(off, stay), w.a.times(on, go))
+        return after
+
 
 class Sum(NamedTuple):
     """A unit is summed over."""
@@ -43,11 +142,33 @@ class Sum(NamedTuple):
     unit: int
     shape: Shape  # with the unit in the middle
 
+    def forwards(self, w: Workspace, table: np.ndarray) -> np.ndarray:
+        seen = table.reshape(*self.shape, -1)
+        return _flat(w.a.plus(seen[:, 0], seen[:, 1]))
+
+    def backwards(self, w: Workspace, after: np.ndarray) -> np.ndarray:
+        first, _, last = self.shape
+        return _flat(np.repeat(after.reshape(first, 1, last, -1), 2, axis=1))
+
+    def find(self, w: Workspace, before: np.ndarray, after: np.ndarray) -> None:
+        """The weights of the states of the unit."""
+        first, _, last = self.shape
+        after, before = after.reshape(first, 1, last, -1), before.reshape(*self.shape, -1)
+        w.weights[self.unit] = w.a.plus.reduce(w.a.times(before, after), axis=(0, 2))
+
 
 class Observe(NamedTuple):
     """A unit that was observed on is on."""
 
     shape: Shape  # with the unit in the middle
+
+    def forwards(self, w: Workspace, table: np.ndarray) -> np.ndarray:
+        return _flat(table.reshape(*self.shape, -1)[:, 1])
+
+    def backwards(self, w: Workspace, after: np.ndarray) -> np.ndarray:
+        found = np.full((*self.shape, after.shape[-1]), w.a.zero)
+        found[:, 1] = after.reshape(self.shape[0], self.shape[2], -1)
+        return _flat(found)
 
 
 class Match(NamedTuple):
@@ -55,58 +176,19 @@ class Match(NamedTuple):
 
     shape: Shape
 
+    def forwards(self, w: Workspace, table: np.ndarray) -> np.ndarray:
+        seen = table.reshape(*self.shape, -1)
+        return _flat(np.stack([seen[:, 0, 0], seen[:, 1, 1]], axis=1))
 
-class Cluster(NamedTuple):
-    """Steps from nothing to a table, which is a message to a later cluster."""
-
-    steps: tuple
-    axes: tuple[int, ...]
-    stored: float  # numbers that the way back needs of the steps, for each row
-
-    def messages(self) -> list[tuple]:
-        """The names of those from earlier clusters."""
-        return [step.factor for step in self.steps if type(step) is Multiply and step.factor[0] == "message"]
+    def backwards(self, w: Workspace, after: np.ndarray) -> np.ndarray:
+        found = np.full((*self.shape, after.shape[-1]), w.a.zero)
+        seen = after.reshape(self.shape[0], 2, self.shape[3], -1)
+        found[:, 0, 0], found[:, 1, 1] = seen[:, 0], seen[:, 1]
+        return _flat(found)
 
 
-class Plan(NamedTuple):
-    """What to do, and what it costs for each row."""
-
-    clusters: tuple[Cluster, ...]
-    width: int  # axes of the largest table
-    entries: float  # of all tables of all steps
-    stored: float  # numbers that the way back needs of all clusters
-    peak: float  # numbers in memory at a time, where every message is kept
-    least: float  # and where only messages between segments are, for a single row
-
-    @classmethod
-    def of(cls, clusters: tuple[Cluster, ...], width: int, entries: float, peak: float) -> "Plan":
-        """With what follows from these."""
-        segments, total = segments_of(clusters, 1), sum(cluster.stored for cluster in clusters)
-        number = {k: at for at, segment in enumerate(segments) for k in segment}
-        sizes = [2.0 ** len(cluster.axes) for cluster in clusters]
-        between = sum(
-            sizes[sent]
-            for k, cluster in enumerate(clusters)
-            for _, sent in cluster.messages()
-            if number[sent] < number[k]
-        )
-        largest = max((sum(clusters[k].stored + sizes[k] for k in segment) for segment in segments), default=0.0)
-        return cls(clusters, width, entries, total, peak, min(peak, between + largest + 2.0 ** (width + 2)))
-
-    @property
-    def num_steps(self) -> int:
-        return sum(len(cluster.steps) for cluster in self.clusters)
+Step = Multiply | Act | Sum | Observe | Match
 
 
-def segments_of(clusters: tuple[Cluster, ...], rows: int) -> list[range]:
-    """Clusters one after another, of each of which the way back needs few numbers for so many rows.
-
-    Of all segments but one only the messages into it are kept; the way there is gone again on the way back.
-    """
-    starts, numbers = [0] if clusters else [], 0.0
-    for k, cluster in enumerate(clusters):
-        if numbers and (numbers + cluster.stored) * rows > FEW_NUMBERS:
-            starts.append(k)
-            numbers = 0.0
-        numbers += cluster.stored
-    return [range(*ends) for ends in zip(starts, [*starts[1:], len(clusters)], strict=False)]
+def _flat(table: np.ndarray) -> np.ndarray:
+    return table.reshape(-1, table.shape[-1])

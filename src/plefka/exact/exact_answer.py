@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
-from plefka.exact import enumeration, traced_machine_sums
+from plefka.exact import enumeration, machine_enumeration
 from plefka.exact.enumeration import status_of
-from plefka.exact.planned_sum import planned_sum
 from plefka.exact.predictions import Predictions, TablesInGroups, planned
 from plefka.exact.ratios import BarrenRatios
-from plefka.exact.state_sum import StateSum
+from plefka.exact.state_sum import StateSum, planned_sum
 from plefka.exact.states import MOST_SUMMED
 from plefka.exact.table_networks import TableElimination, families_of
 from plefka.methods.posterior import About, Answers, Posterior
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from plefka.exact.exact_method import Exact
 
 QUICK, NOT_LONG = 0.3, 3.0  # seconds of a row for which no other way is looked for: of any tables, of those of a file
-TRACED = {TracedBelief: enumeration.summed_in_trace, TracedPairs: traced_machine_sums.summed_in_trace}
+TRACED = {TracedBelief: enumeration.summed_in_trace, TracedPairs: machine_enumeration.summed_in_trace}
 DEARER = 30  # times as long may be taken for the numbers of a file as they are, and not as compact units have them
 FEW_STATES = 2**15  # of all rows, times units: a millisecond
 THOROUGH = 30.0  # seconds that barren units may take where exact inference was asked for

@@ -9,10 +9,10 @@ import numpy as np
 
 from plefka.errors import MethodDoesNotApply
 from plefka.exact.elimination import EliminationAnswer, eliminated, log_total
-from plefka.exact.elimination_steps import FEW_NUMBERS, Plan
 from plefka.exact.enumeration import REFUSED
 from plefka.exact.log_factors import LogFactors, Structure, TooManyParents
 from plefka.exact.ordering import TooWide, greedy_plan
+from plefka.exact.plans import FEW_NUMBERS, Plan
 
 STEP = 3e-5  # seconds of a step of an elimination, there and back
 KEPT, REPEATED = 4e-9, 8e-9  # and of an entry of its tables, where the way there is kept, or gone again on the way back

@@ -12,9 +12,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse import csgraph
 
-from plefka.exact.elimination_steps import WANTED_FACTORS, Plan
 from plefka.exact.log_factors import Structure, Switch
-from plefka.exact.table_axes import ACT, BECOME, MULTIPLY, OBSERVE, SUM, AxisLayout, Word
+from plefka.exact.plans import ACT, BECOME, MULTIPLY, OBSERVE, SUM, WANTED_FACTORS, AxisLayout, Plan, Word
 
 SEVERAL = 1.5  # a table grows by so much for every axis that two tables switch on together
 WIDEST_TABLE = 25  # axes of a table

@@ -8,9 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from plefka.exact.elimination import BOTH, FORWARDS, LOGARITHMS, OF_FACTOR, PLAIN_NUMBERS, Arithmetic, EliminationRun
-from plefka.exact.elimination_steps import Act, Cluster, Match, Multiply, Observe, Plan, Shape, Sum
+from plefka.exact.elimination import EliminationRun
+from plefka.exact.elimination_steps import (
+    BOTH,
+    LOGARITHMS,
+    OF_FACTOR,
+    PLAIN_NUMBERS,
+    Act,
+    Arithmetic,
+    Match,
+    Multiply,
+    Observe,
+    Shape,
+    Sum,
+)  # fmt: skip
 from plefka.exact.log_factors import LogFactors
+from plefka.exact.plans import Cluster, Plan
 
 
 def drawn(factors: LogFactors, plan: Plan, count: int, rng: np.random.Generator) -> dict[int, np.ndarray]:
@@ -43,7 +56,7 @@ class _Draws(EliminationRun):
         table, choices = self.one, []
         for step in cluster.steps:
             choices.append(CHOICES[type(step)](self, step, table))
-            table = FORWARDS[type(step)](self, step, table)
+            table = step.forwards(self, table)
         for step, choice in zip(reversed(cluster.steps), reversed(choices), strict=True):
             at = UNDONE[type(step)](self, step, choice, at)
 
@@ -97,10 +110,10 @@ class _Draws(EliminationRun):
         """Products before, between and after axes that both switch on are merged; and the factor likewise."""
         if not step.together:
             return [], []
-        factors = [self.ordered_factor(step)]
+        factors = [step.ordered_factor(self)]
         for axis in step.together:
             factors.append(self.mapped(factors[-1], (axis,), OF_FACTOR))
-        products = [self.a.times(self.aligned_table(step, table), factors[-1])]
+        products = [self.a.times(step.aligned_table(self, table), factors[-1])]
         for axis in step.together:
             products.append(self.mapped(products[-1], (axis,), BOTH))
         return products, factors

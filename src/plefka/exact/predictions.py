@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import numpy as np
 
 from plefka.exact.log_factors import grouped
-from plefka.exact.planned_sum import planned_sum
 from plefka.exact.ratios import EXACT, BarrenRatios
+from plefka.exact.state_sum import planned_sum
 from plefka.exact.table_networks import TableElimination, families_of
 from plefka.methods.posterior import Answers
 from plefka.methods.status import CONVERGED

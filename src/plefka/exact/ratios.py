@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from plefka.exact.exact_method import Exact
-from plefka.exact.planned_sum import planned_sum
+from plefka.exact.state_sum import planned_sum
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.edge_list import EdgeList
 from plefka.networks.evidence import Evidence

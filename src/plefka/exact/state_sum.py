@@ -1,28 +1,34 @@
-"""What an exact answer to a question will cost: by enumeration or by elimination, whichever takes less time."""
+"""The sum over the states of a question: by enumeration or by elimination, whichever takes less time."""
 
+from abc import abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from plefka.errors import MethodDoesNotApply
 from plefka.exact import enumeration
-from plefka.exact.elimination import EliminationAnswer
+from plefka.exact.elimination import EliminationAnswer, table_probabilities
 from plefka.exact.enumeration import REFUSED, num_enumerated
-from plefka.exact.groups import MOST_GIB, STEP, Elimination, EliminationGroup
-from plefka.exact.log_factors import LogFactors, Logs, factors_of, grouped, patterns
-from plefka.exact.ordering import TooWide
+from plefka.exact.groups import MOST_GIB, STEP, Cost, Elimination, EliminationGroup
+from plefka.exact.log_factors import LogFactors, Logs, Structure, factors_of, grouped, patterns
+from plefka.exact.machine_enumeration import Enumeration, RowSum, enumerations, sum_row
+from plefka.exact.ordering import WIDEST_TABLE, TooWide, greedy_plan, strip_plan
+from plefka.exact.plans import Plan
 from plefka.exact.states import MOST_SUMMED, too_many_states
+from plefka.methods.posterior import About, Posterior
+from plefka.methods.status import CONVERGED
 from plefka.networks.edge_list import EdgeList
-from plefka.reduction.question import Question
-
-if TYPE_CHECKING:
-    pass
+from plefka.reduction.question import PairModel, Part, Question
 
 STATES, RATE = 3.0, 2e8  # work of a state for each unit and edge, and how much of it a second holds
 COMPILING = 0.5  # seconds
 STEPS_PER_EDGE = 4  # for each edge, at least
+QUICK_SECONDS = 0.3  # seconds of an elimination for which no other order is looked for
+Sums = tuple[np.ndarray, np.ndarray, np.ndarray]  # ln Z (rows,), the means and d ln Z / dh of all units (units, rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +44,23 @@ class QuestionElimination(Elimination):
     @cached_property
     def edges(self) -> EdgeList:
         return EdgeList.of(self.question.storage)
+
+    def sums(self) -> Sums:
+        log_z, means = np.zeros(self.num_rows), np.zeros(self.question.free.shape)
+        slopes = np.zeros(means.shape)
+        for some, found in self.answers():
+            log_z[some.rows] = found.log_z
+            means[found.units[:, None], some.rows] = found.means
+            slopes[:, some.rows] = self.slopes(some, means[:, some.rows], found)
+        return log_z, means, slopes
+
+    @abstractmethod
+    def slopes(self, factors: LogFactors, means: np.ndarray, found: EliminationAnswer) -> np.ndarray | float:
+        """d ln Z / dh of all units of some rows."""
+
+
+class BeliefElimination(QuestionElimination):
+    """A table for each unit with its parents, or switches for noisy-or units."""
 
     @cached_property
     def logs(self) -> Logs:
@@ -63,15 +86,63 @@ class QuestionElimination(Elimination):
                 return [together]
         return [self.group(some) for some in apart]
 
-    def sums(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """ln Z (rows,), and the means and d ln Z / dh of all units, (units, rows)."""
-        log_z, means = np.zeros(self.num_rows), np.zeros(self.question.free.shape)
-        slopes = np.zeros(means.shape)
-        for some, found in self.answers():
-            log_z[some.rows] = found.log_z
-            means[found.units[:, None], some.rows] = found.means
-            slopes[:, some.rows] = slopes_of(self.question, some, means[:, some.rows], found)
-        return log_z, means, slopes
+    def slopes(self, factors: LogFactors, means: np.ndarray, found: EliminationAnswer) -> np.ndarray | float:
+        return slopes_of(self.question, factors, means, found)
+
+
+class PairElimination(QuestionElimination):
+    """A table of four entries for each coupling of a Boltzmann machine."""
+
+    @property
+    def most_gib(self) -> float:
+        return 2.0
+
+    def patterns(self) -> list[np.ndarray]:
+        return grouped(self.question.free)
+
+    def plan(self, structure: Structure) -> Plan:
+        """Tables are joined as the couplings ask for, or in the order of a strip where that takes less time."""
+        plans, refusal = [], None
+        for order in (greedy_plan, strip_plan):
+            try:
+                plans.append(order(structure))
+            except TooWide as wide:
+                refusal = refusal or wide
+            if plans and Cost.of(plans[0]).seconds(1) <= QUICK_SECONDS:
+                break
+        if not plans:
+            raise refusal or TooWide(0)
+        return min(plans, key=lambda plan: Cost.of(plan).seconds(1) if Cost.of(plan).gib <= self.most_gib else np.inf)
+
+    def factors(self, rows: np.ndarray) -> LogFactors:
+        question, edges = self.question, self.edges.of_rows(rows)
+        free = question.free[:, rows[0]]
+        h = (np.broadcast_to(question.model.h, question.free.shape) + question.tilt)[:, rows]
+        units = np.flatnonzero(free).tolist()
+        prior = {unit: np.stack([np.zeros(len(rows)), h[unit]]) for unit in units}
+        there = free[edges.child] & free[edges.parent] & (edges.weight != 0).any(axis=1)
+        width = int(there.sum()) // max(1, len(units))  # no graph of so many couplings has a smaller one
+        if width > WIDEST_TABLE:
+            raise TooWide(width)
+        tables = {}
+        for child, parent, weight in zip(edges.child[there], edges.parent[there], edges.weight[there], strict=True):
+            table = np.zeros((2, 2, len(weight)))
+            table[1, 1] = weight
+            tables[int(child), int(parent)] = table
+        structure = Structure(question.size, tuple(units), (), (), tuple(tables), tuple(prior))
+        return LogFactors(rows, structure, prior, {}, {}, tuple(tables.values()), np.zeros(len(rows)), h)
+
+    def slopes(self, factors: LogFactors, means: np.ndarray, found: EliminationAnswer) -> np.ndarray | float:
+        return 0.0
+
+    def pairs(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
+        """Rows, children and parents of couplings, and <S_i S_j> (couplings, rows), of some rows after others."""
+        for members in self._of_one_form():
+            for factors, order, units in members:
+                tables = table_probabilities(factors, order)
+                ends = units[np.array(factors.structure.tables, int).reshape(-1, 2)]
+                both_on = np.array([table[-1] for table in tables]).reshape(-1, len(factors.rows))
+                yield factors.rows, ends[:, 0], ends[:, 1], both_on
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +167,7 @@ class StateSum:
     @cached_property
     def elimination(self) -> Any:
         """How rows are eliminated, or why they are not."""
-        return QuestionElimination(self.question)
+        return BeliefElimination(self.question)
 
     @cached_property
     def elimination_seconds(self) -> float:
@@ -139,18 +210,73 @@ class StateSum:
             return f"{self.elimination.refusal}, and {too_many_states(self.bits)}"
         return f"2^{self.bits} states" if self.enumerates else "elimination"
 
-    def sums(self, dtype: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """ln Z (rows,), and the means and d ln Z / dh of all units, (units, rows)."""
+    def sums(self, dtype: str) -> Sums:
+        """The answer, the cheaper way."""
         if self.seconds == np.inf:
             raise MethodDoesNotApply(REFUSED.format(self))
         return self._enumerated(dtype) if self.enumerates else self.elimination.sums()
 
-    def _enumerated(self, dtype: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _enumerated(self, dtype: str) -> Sums:
         return enumeration.sums(self.question, dtype=dtype)
 
     def log_totals(self, dtype: str) -> np.ndarray:
         """ln Z (rows,) alone."""
         return self.sums(dtype)[0] if self.enumerates else self.elimination.log_totals()
+
+
+class MachineStateSum(StateSum):
+    """A question about a Boltzmann machine, and what its exact answer will cost."""
+
+    @cached_property
+    def groups(self) -> list[Enumeration]:
+        return enumerations(self.question)
+
+    @cached_property
+    def bits(self) -> int:
+        return max((group.num_bits for group in self.groups), default=0)
+
+    @cached_property
+    def enumeration_seconds(self) -> float:
+        return np.inf if self.bits > MOST_SUMMED else sum(group.seconds for group in self.groups)
+
+    @cached_property
+    def elimination(self) -> PairElimination:
+        return PairElimination(self.question)
+
+    def _fewest_steps(self) -> float:
+        return float(sum(1 + len(group.units) for group in self.groups))
+
+    def _compiling(self) -> float:
+        return 0.0
+
+    def row_sums(self, *, pairs: bool) -> Iterator[tuple[Enumeration, int, RowSum]]:
+        """Of every row, by enumeration."""
+        h = np.broadcast_to(self.question.model.h, self.question.free.shape) + self.question.tilt
+        for group in self.groups:
+            for row in group.rows.tolist():
+                yield group, row, sum_row(group.W, group.cover, h[group.units, row], pairs=pairs)
+
+    def _enumerated(self, dtype: str) -> Sums:
+        log_z, means = np.zeros(self.question.num_rows), np.zeros(self.question.free.shape)
+        for group, row, found in self.row_sums(pairs=False):
+            log_z[row], means[group.units, row] = found.log_z, found.means
+        return log_z, means, np.zeros(means.shape)
+
+
+_PLANNED: WeakKeyDictionary[Part, StateSum] = WeakKeyDictionary()
+
+
+def planned_sum(part: Part) -> StateSum:
+    """Always the same sum for the same part: what was planned to learn its cost is then there to be done."""
+    found = _PLANNED.get(part)
+    if found is None:
+        found = _PLANNED[part] = state_sum(part.question)
+    return found
+
+
+def state_sum(question: Question) -> StateSum:
+    """How the states of a question are summed over, and what that will cost."""
+    return MachineStateSum(question) if isinstance(question.model, PairModel) else StateSum(question)
 
 
 def slopes_of(
@@ -168,3 +294,32 @@ def slopes_of(
     if found is not None:
         slopes[found.switched] = found.leak_slopes
     return slopes
+
+
+class StateMoments(NamedTuple):
+    """The sums over all states of every row, products of units included."""
+
+    posterior: Posterior
+    rows: list[tuple[Enumeration, int, RowSum]]
+
+    def covariances(self, weights: np.ndarray) -> np.ndarray:
+        """The weighted sum over rows of <S_i S_j> - <S_i> <S_j>, of units that are coupled."""
+        K = np.zeros((len(self.posterior.means),) * 2)
+        for group, row, found in self.rows:
+            products = np.where(group.W != 0, found.pairs - np.outer(found.means, found.means), 0.0)
+            K[np.ix_(group.units, group.units)] += weights[row] * products
+        return K
+
+
+def state_moments(part: Part) -> StateMoments | None:
+    """By enumeration, or None where an elimination is quicker, or nothing else possible."""
+    question, exact = part.question, MachineStateSum(part.question)
+    seconds = exact.enumeration_seconds
+    if np.isinf(seconds) or seconds > max(QUICK_SECONDS, exact.elimination.seconds):
+        return None
+    found, steps = list(exact.row_sums(pairs=True)), np.zeros(question.num_rows, int)
+    log_z, means = np.zeros(question.num_rows), np.zeros(question.free.shape)
+    for group, row, sums in found:
+        log_z[row], means[group.units, row] = sums.log_z, sums.means
+    about = About(is_bound=True, exact_rows=lambda: np.ones(question.num_rows, bool))
+    return StateMoments(Posterior(means, -log_z, steps + CONVERGED, steps, steps, steps * 0.0, about=about), found)

@@ -19,8 +19,7 @@ import numpy as np
 from plefka.errors import MissingExtra, PlefkaError
 from plefka.exact.exact_answer import in_blocks
 from plefka.exact.exact_method import Exact
-from plefka.exact.planned_sum import planned_sum
-from plefka.exact.state_sum import StateSum
+from plefka.exact.state_sum import StateSum, planned_sum
 from plefka.exact.table_networks import TableElimination
 from plefka.inference.auto_answers import CheckedRow, Chosen, joined_answers, with_note
 from plefka.inference.by_parts import of_reduced, solved

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from plefka.errors import InvalidInput, listed
-from plefka.exact.planned_sum import planned_sum
+from plefka.exact.state_sum import planned_sum
 from plefka.methods.status import Status
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.evidence import Evidence

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from plefka.exact.machine_sums import MachineStateSum
+from plefka.exact.state_sum import MachineStateSum
 from plefka.inference.library import parse_method
 from plefka.learning.patterns import Patterns
 from plefka.networks.evidence import Evidence

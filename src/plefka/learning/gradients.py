@@ -13,7 +13,7 @@ import numpy as np
 
 from plefka.errors import InvalidInput
 from plefka.exact.exact_method import Exact
-from plefka.exact.machine_sums import MachineStateSum
+from plefka.exact.state_sum import MachineStateSum
 from plefka.inference.free_machine import log_partition_of_free
 from plefka.inference.infer import infer
 from plefka.inference.library import parse_method

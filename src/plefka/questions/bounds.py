@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from plefka.errors import InvalidInput, MethodDoesNotApply
-from plefka.exact.planned_sum import planned_sum
+from plefka.exact.state_sum import planned_sum
 from plefka.inference.library import parse_method
 from plefka.methods.status import CONVERGED, OUT_OF_STEPS
 from plefka.networks.belief import BeliefNetwork

@@ -10,10 +10,10 @@ from functools import cached_property
 import numpy as np
 
 from plefka.exact.elimination import EliminationAnswer, eliminated
-from plefka.exact.elimination_steps import Plan
 from plefka.exact.groups import Cost
 from plefka.exact.log_factors import LogFactors
 from plefka.exact.ordering import TooWide, greedy_plan
+from plefka.exact.plans import Plan
 from plefka.exact.posterior_draws import drawn
 from plefka.sampling.findings.problem import FindingsProblem
 

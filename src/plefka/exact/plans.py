@@ -1,13 +1,71 @@
-"""From the steps of an elimination in words to steps on arrays: where every axis is, and which go together."""
+"""Plans of an elimination: clusters of steps on arrays, what they need of memory, and where every axis is."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
-from plefka.exact.elimination_steps import Act, Cluster, Match, Multiply, Observe, Sum
+from plefka.exact.elimination_steps import Act, Match, Multiply, Observe, Step, Sum
 from plefka.exact.log_factors import Switch
 
+WANTED_FACTORS = ("leak", "message")  # factors that the way back must say something of
+FEW_NUMBERS = 2**25  # that are kept from the way there, where it is not gone again on the way back
 MULTIPLY, ACT, SUM, OBSERVE, BECOME = "multiply", "act", "sum", "observe", "become"
 Word = tuple[str, Any, Any]  # what is done, and to what
+
+
+class Cluster(NamedTuple):
+    """Steps from nothing to a table, which is a message to a later cluster."""
+
+    steps: tuple[Step, ...]
+    axes: tuple[int, ...]
+    stored: float  # numbers that the way back needs of the steps, for each row
+
+    def messages(self) -> list[tuple]:
+        """The names of those from earlier clusters."""
+        return [step.factor for step in self.steps if type(step) is Multiply and step.factor[0] == "message"]
+
+
+class Plan(NamedTuple):
+    """What to do, and what it costs for each row."""
+
+    clusters: tuple[Cluster, ...]
+    width: int  # axes of the largest table
+    entries: float  # of all tables of all steps
+    stored: float  # numbers that the way back needs of all clusters
+    peak: float  # numbers in memory at a time, where every message is kept
+    least: float  # and where only messages between segments are, for a single row
+
+    @classmethod
+    def of(cls, clusters: tuple[Cluster, ...], width: int, entries: float, peak: float) -> "Plan":
+        """With what follows from these."""
+        segments, total = segments_of(clusters, 1), sum(cluster.stored for cluster in clusters)
+        number = {k: at for at, segment in enumerate(segments) for k in segment}
+        sizes = [2.0 ** len(cluster.axes) for cluster in clusters]
+        between = sum(
+            sizes[sent]
+            for k, cluster in enumerate(clusters)
+            for _, sent in cluster.messages()
+            if number[sent] < number[k]
+        )
+        largest = max((sum(clusters[k].stored + sizes[k] for k in segment) for segment in segments), default=0.0)
+        return cls(clusters, width, entries, total, peak, min(peak, between + largest + 2.0 ** (width + 2)))
+
+    @property
+    def num_steps(self) -> int:
+        return sum(len(cluster.steps) for cluster in self.clusters)
+
+
+def segments_of(clusters: tuple[Cluster, ...], rows: int) -> list[range]:
+    """Clusters one after another, of each of which the way back needs few numbers for so many rows.
+
+    Of all segments but one only the messages into it are kept; the way there is gone again on the way back.
+    """
+    starts, numbers = [0] if clusters else [], 0.0
+    for k, cluster in enumerate(clusters):
+        if numbers and (numbers + cluster.stored) * rows > FEW_NUMBERS:
+            starts.append(k)
+            numbers = 0.0
+        numbers += cluster.stored
+    return [range(*ends) for ends in zip(starts, [*starts[1:], len(clusters)], strict=False)]
 
 
 class AxisLayout:
