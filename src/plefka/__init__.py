@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from plefka.learning.row_scores import Score as Score
     from plefka.learning.scoring import score as score
     from plefka.mean_field.evaluate import free_energy as free_energy
-    from plefka.mean_field.functionals import Functional as Functional
+    from plefka.mean_field.free_energies import Functional as Functional
     from plefka.methods.method import Method as Method
     from plefka.methods.posterior import Accuracy as Accuracy
     from plefka.methods.posterior import Posterior as Posterior
@@ -72,7 +72,7 @@ _HOME = {
     "Custom": "plefka.networks.activations",
     "Explanation": "plefka.questions.explain",
     "Fitted": "plefka.learning.fitted",
-    "Functional": "plefka.mean_field.functionals",
+    "Functional": "plefka.mean_field.free_energies",
     "InferenceFailed": "plefka.inference.solution",
     "Likelihood": "plefka.networks.evidence",
     "METHODS": "plefka.inference.library",

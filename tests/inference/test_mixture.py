@@ -7,8 +7,7 @@ import pytest
 
 import plefka as pf
 from plefka.errors import InvalidMethod, MethodDoesNotApply
-from plefka.mean_field.mixture_direction import mixture_evaluator
-from plefka.mean_field.smoothing import information, started
+from plefka.mean_field.mixture_energy import information, mixture_evaluator, started
 from plefka.mean_field.untruncated import Untruncated
 from plefka.networks.evidence import Evidence, as_evidence
 from plefka.reduction.reduce import reduce

@@ -15,7 +15,7 @@ from plefka.learning.parameters import parametrisation
 from plefka.learning.patterns import as_patterns
 from plefka.mean_field.schemes import MeanField
 from plefka.runtime.precision import precision
-from plefka.solvers.monotone import Monotone
+from plefka.solvers.policies import Monotone
 from tests.learning.test_fit import ROWS, small
 from tests.quick import quick_where
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import plefka as pf
-from plefka.mean_field.functionals import FUNCTIONALS
+from plefka.mean_field.free_energies import FUNCTIONALS
 from plefka.networks.evidence import as_evidence
 from plefka.reduction.reduce import reduce
 from plefka.solvers.loop import evaluator, start
-from plefka.solvers.monotone import Monotone
+from plefka.solvers.policies import Monotone
 from tests import slow, zoo
 
 COUNT = 32

@@ -16,7 +16,7 @@ import numpy as np
 from plefka.inference.composite_methods import Conditioned
 from plefka.inference.library import parse_method
 from plefka.mean_field import minimisation
-from plefka.mean_field.scheme_by_kind import functional_of
+from plefka.mean_field.free_energies import functional_of
 from plefka.mean_field.schemes import MeanField
 from plefka.methods.method import does_not_apply, posterior_of
 from plefka.methods.posterior import About, Posterior, normalised

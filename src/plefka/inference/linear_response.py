@@ -12,9 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from plefka.errors import InvalidInput
-from plefka.mean_field.functionals import FUNCTIONALS
-from plefka.mean_field.minimisation import Objective, scheme
-from plefka.mean_field.scheme_by_kind import better_at_first_order, functional_of, solved_by
+from plefka.mean_field.free_energies import FUNCTIONALS, better_at_first_order, functional_of, solved_by
+from plefka.mean_field.minimisation import scheme
 from plefka.mean_field.schemes import MeanField
 from plefka.methods.method import does_not_apply
 from plefka.networks.belief import BeliefNetwork
@@ -28,7 +27,7 @@ from plefka.reduction.traced_reductions import TracedReduction, reduce_traced
 from plefka.runtime.late_binding import INFER, supplied
 from plefka.runtime.precision import is_traced
 from plefka.runtime.programs import Program
-from plefka.solvers.functional import Functional
+from plefka.solvers.functional import Functional, Objective
 from plefka.solvers.implicit import differentiable, response
 
 if TYPE_CHECKING:

@@ -14,11 +14,10 @@ import numpy as np
 from plefka.inference.composite_methods import Mixture
 from plefka.inference.conditioned import contributions_of, first_order, held, solve_again, starting_means
 from plefka.inference.library import parse_method
+from plefka.mean_field.free_energies import functional_of
 from plefka.mean_field.minimisation import Minimum, scheme, slopes_at
-from plefka.mean_field.mixture_direction import mixture_evaluator
-from plefka.mean_field.scheme_by_kind import functional_of
+from plefka.mean_field.mixture_energy import Variables, mixture_evaluator, started, unstacked
 from plefka.mean_field.schemes import MeanField
-from plefka.mean_field.smoothing import Variables, started, unstacked
 from plefka.methods.posterior import About, Posterior, normalised
 from plefka.methods.status import CONVERGED, IMPOSSIBLE, NOT_FINITE
 from plefka.networks.activations import numpy_sigmoid

@@ -22,8 +22,7 @@ from plefka.methods.method import Method
 from plefka.methods.posterior import Accuracy
 from plefka.methods.status import Status
 from plefka.reduction.question import LOWEST
-from plefka.solvers.monotone import Monotone
-from plefka.solvers.policies import POLICIES
+from plefka.solvers.policies import POLICIES, Monotone
 
 if TYPE_CHECKING:
     from plefka.learning.fitting import LearningRun

@@ -18,7 +18,7 @@ import numpy as np
 from plefka.exact.exact_method import Exact
 from plefka.exact.log_factors import grouped
 from plefka.exact.state_sum import PairElimination, state_moments
-from plefka.mean_field.scheme_by_kind import better_at_first_order, solved_by
+from plefka.mean_field.free_energies import better_at_first_order, solved_by
 from plefka.mean_field.schemes import MeanField
 from plefka.messages.bethe_method import Bethe
 from plefka.methods.method import Method, does_not_apply

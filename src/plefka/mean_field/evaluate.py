@@ -6,8 +6,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from plefka.errors import InvalidInput
-from plefka.mean_field.minimisation import Objective, check
-from plefka.mean_field.scheme_by_kind import functional_of
+from plefka.mean_field.free_energies import functional_of
+from plefka.mean_field.minimisation import check
 from plefka.mean_field.schemes import MeanField
 from plefka.methods.method import Method, does_not_apply
 from plefka.methods.registry import parse_method
@@ -19,7 +19,7 @@ from plefka.reduction.traced_reductions import reduce_traced
 from plefka.runtime.precision import is_traced
 from plefka.runtime.programs import Program
 from plefka.runtime.reverse_mode import reverse_mode_only
-from plefka.solvers.functional import Functional, negative_entropy
+from plefka.solvers.functional import Functional, Objective, entropy_term
 from plefka.solvers.rounds import by_rows
 
 
@@ -102,7 +102,7 @@ def _traced(method: MeanField, network: Network, evidence: Evidence, u, prune: b
 
 def _evaluate(question: Question, u, *, functional: Functional):
     opened = question.opened(functional.powers(question.model.activation), pairs=functional.needs_pairs)
-    return functional.energy(opened, u) + jnp.where(opened.free, negative_entropy(u), 0.0).sum(0)
+    return functional.energy(opened, u) + entropy_term(opened, u)
 
 
 _energy = Program(_evaluate)

@@ -15,7 +15,7 @@ there are no triangles, and paths of two couplings lead from a layer to itself: 
 block.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -32,10 +32,6 @@ from plefka.reduction.dependence import uncoupled
 from plefka.reduction.question import Question
 from plefka.solvers.functional import Functional
 
-if TYPE_CHECKING:
-    from plefka.mean_field.schemes import MeanField
-
-ORDERS = {"G1": 1, "G2": 2, "G3": 3, "G4": 4}
 REACH = 2.5  # of the expansion, in what units contribute to the second order
 LARGEST_MATRIX = 2048  # units of a machine that is not restricted, for the products of matrices of orders 3 and 4
 MANY_NUMBERS = 2**20  # in the products of all rows, above which they are computed row after row
@@ -44,32 +40,12 @@ Means = Float[Array, "units rows"]
 Rows = Float[Array, " rows"]
 
 
-def check_scheme(method: "MeanField") -> None:
-    """The Taylor schemes and SJJ are about fields of units that follow their parents."""
-    if method.name not in ORDERS:
-        why = "it is for units that follow their parents, and this network is a Boltzmann machine"
-        raise does_not_apply(method, why, "G1, G2, G3 or G4")
-
-
-def functional_of(method: "MeanField") -> "PairOrders":
-    """The free energy of a scheme; its second order is always whole."""
-    check_scheme(method)
-    return PairOrders(ORDERS[method.name])
-
-
-def solved_by(method: "MeanField") -> str:
-    """The scheme itself, unless it is to be evaluated at the solution of G1."""
-    return "G1" if getattr(method, "solve", None) is False else method.name
-
-
-def better_at_first_order(method: "MeanField", question: Question, means: Any) -> Any:
+def beyond_reach(question: Question, means: Any) -> Any:
     """The rows (rows,) in which a scheme that solved for itself is better evaluated at the solution of G1.
 
     What its units contribute to the second order, v_i sum_j W_ij^2 v_j, is what the expansion is one in. On spin
     glasses a solution of its own is better up to a weighted mean of 2.5, and worse above it.
     """
-    if getattr(method, "solve", False) is not None:  # it says itself where it is solved
-        return np.zeros(question.num_rows, bool)
     xp = namespace(means)
     v = xp.where(question.free, means * (1 - means), 0.0)
     shares = v * question.storage.map_weights(lambda w: w**2).neighbour_sums(xp)(v)

@@ -1,15 +1,19 @@
-"""Mean-field methods: a free energy of the means is minimised for every row, starting point after starting point."""
+"""What the methods of `schemes` compute: the minimum of a free energy of the means, for every row.
+
+`posterior` is computed outside a trace of JAX, and `traced` inside one.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from plefka.averages.choice import states_held
-from plefka.mean_field.scheme_by_kind import (
+from plefka.mean_field.free_energies import (
     better_at_first_order,
     check_scheme,
     functional_of,
@@ -20,16 +24,19 @@ from plefka.mean_field.schemes import HigherOrder, MeanField
 from plefka.methods.method import does_not_apply
 from plefka.methods.posterior import About, Posterior
 from plefka.methods.registry import parse_method
-from plefka.methods.status import CONVERGED, NOT_FINITE, RUNNING, WITHOUT_LEAK
+from plefka.methods.status import CONVERGED, IMPOSSIBLE, NOT_FINITE, RUNNING, WITHOUT_LEAK
 from plefka.networks.activations import AnyArray, namespace, numpy_sigmoid
 from plefka.reduction.dependence import where_converged
 from plefka.reduction.question import LARGEST_THETA, Part, Question
 from plefka.runtime.programs import Program
-from plefka.solvers.functional import Functional
-from plefka.solvers.implicit import other_free_energy
+from plefka.solvers.functional import Functional, Objective
+from plefka.solvers.implicit import differentiable, other_free_energy
 from plefka.solvers.loop import Policy, Search, descend, evaluator, limits, start
 from plefka.solvers.policies import POLICIES
 from plefka.solvers.rounds import Criteria, Iteration, by_rows, in_rounds
+
+if TYPE_CHECKING:
+    from plefka.reduction.traced_reductions import TracedReduction
 
 MOST_PAIRS = 200_000_000  # what fits in memory for one row
 
@@ -40,31 +47,6 @@ def check(method: MeanField, question: Question) -> None:
     if functional_of(question.model, method).needs_pairs and question.storage.num_pairs() > MOST_PAIRS:
         pairs = f"{question.storage.num_pairs():,} pairs of parents"
         raise does_not_apply(method, f"it would sum over {pairs} (the limit is {MOST_PAIRS:,})", "G221")
-
-
-class Objective(NamedTuple):
-    """The free energy that is minimised, and the one that is evaluated at the minimum, where that is another one."""
-
-    minimised: Functional
-    evaluated: Functional | None = None
-
-    @property
-    def last(self) -> Functional:
-        """The one whose value is the answer."""
-        return self.evaluated or self.minimised
-
-    def prepared(self, question: Question, *, pairs: bool = False) -> Question:
-        """The question with all that the functionals look up."""
-        storage = self.last.suited(question.storage).prepared(
-            pairs=pairs or self.last.needs_pairs or self.minimised.needs_pairs,
-            tables=self.last.needs_tables or self.minimised.needs_tables,
-        )
-        return question if storage is question.storage else question.with_model(weights=storage)
-
-    def opened(self, question: Question) -> Question:
-        """A prepared question inside a computation."""
-        powers = [functional.powers(question.model.activation) for functional in (self.minimised, self.last)]
-        return question.opened(max(powers), pairs=self.last.needs_pairs)
 
 
 def objective_of(method: MeanField, question: Question) -> Objective:
@@ -189,7 +171,8 @@ class _Descent(NamedTuple):
             max(storage.num_edges, functional.row_work(question.size, storage.num_edges, pairs))
             for pairs in (num_pairs, num_pairs if self.pairs is None else storage.num_pairs())
         ]  # what units contribute is computed once, at the end
-        work[1] = max(work[1], _states_held(question))
+        if (f := question.model.activation) is not None:
+            work[1] = max(work[1], states_held(f, storage.most_parents()))
         theta = np.where(question.searched, theta, 0.0).astype(self.dtype)
 
         def first(rows: Any) -> Search:
@@ -268,7 +251,64 @@ def _at_minimum(question: Question, means, *, objective: Objective, needs_slope:
 _evaluate = Program(_at_minimum)
 
 
-def _states_held(question: Question) -> int:
-    """How many states of neighbours an average holds at once."""
-    f = question.model.activation
-    return 1 if f is None else states_held(f, question.storage.most_parents())
+# ---- inside a user's trace, where the search is the same, and has derivatives at its end -----------------------------
+
+
+def traced(method: MeanField, reduction: "TracedReduction") -> Posterior:
+    """Inside a user's trace, in its precision and with derivatives by everything in the network."""
+    check(method, reduction.question)
+    objective = objective_of(method, reduction.question)
+    question = objective.prepared(reduction.question)
+    opened = objective.opened(question)
+    found = _traced_minimum(method, objective.minimised, *jax.lax.stop_gradient((question, opened)))
+    beyond = better_at_first_order(method, question, opened.means(found.theta))
+    if isinstance(beyond, np.ndarray):  # nowhere, whatever the numbers are
+        return _traced_answer(objective, reduction, question, opened, found)
+    # 0 times a slope that is no number would be no number: where another answer counts, this one is at means of 1/2.
+    own = _traced_answer(
+        objective, reduction, question, opened, found._replace(theta=jnp.where(beyond, 0.0, found.theta))
+    )
+
+    def with_others() -> tuple:
+        at_first = traced(replace(cast(HigherOrder, method), solve=False), reduction)
+        return tuple(jnp.where(beyond, *fields) for fields in zip(at_first[:6], own[:6], strict=True))
+
+    return Posterior(*jax.lax.cond(beyond.any(), with_others, lambda: tuple(own[:6])), about=own.about)
+
+
+def _traced_answer(
+    objective: Objective, reduction: "TracedReduction", question: Question, opened: Question, found: Minimum
+) -> Posterior:
+    """Means and free energies at the minimum, with derivatives."""
+    last, predicted = objective.last, partial(reduction.predicted, opened)
+    means, G = differentiable(opened, objective, found.theta, predicted)
+    slope = last.bias_slope(opened, means) if reduction.sums_out else None
+    means = predicted(reduction.restored(means, slope), last)
+    status = jnp.where(jnp.isnan(means).any(0) | jnp.isnan(G), NOT_FINITE, found.status)
+    missing = last.units_without_leak(question)
+    if missing is not None:
+        status, G = (jnp.where(missing.any(0), *pair) for pair in ((WITHOUT_LEAK, status), (jnp.inf, G)))
+    nothing_free = jnp.isposinf(G) & (status != WITHOUT_LEAK) & ~question.free.any(0)
+    status = jnp.where(nothing_free, IMPOSSIBLE, status)
+    about = About(is_bound=last.is_bound, notes=last.notes)
+    return Posterior(means, G, status, found.steps, found.cycles, found.residual, None, about)
+
+
+def _traced_minimum(method: MeanField, functional: Functional, question: Question, opened: Question) -> Minimum:
+    """The best of all starting points, of a question that is also given as it is inside a computation."""
+    iteration, best = Minimisation(functional, POLICIES[method.policy]), None
+
+    def search(opened: Question, theta: Any) -> Search:
+        return iteration.advance(opened, start(iteration.policy, theta), method.tol, method.max_steps, 0)
+
+    def cooler(step: Any, theta: Any) -> Any:
+        model = question.model.at_inverse_temperature((step + 1) / (method.anneal + 1))
+        return search(iteration.prepare(replace(question, model=model)), theta).point.theta
+
+    for theta in starts(method, question):
+        theta = jnp.where(opened.searched, jnp.asarray(theta, opened.values.dtype), 0.0)
+        theta = jax.lax.fori_loop(0, method.anneal, cooler, theta) if method.anneal else theta
+        found = iteration.answer(opened, search(opened, theta))
+        best = found if best is None else better(best, found)
+    assert best is not None
+    return best

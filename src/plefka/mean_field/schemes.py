@@ -1,7 +1,7 @@
 """Methods that minimise a free energy of the means: the schemes of the paper, SJJ, and the untruncated orders."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from plefka.errors import InvalidMethod, nearest
 from plefka.methods.method import Method, at_least, optional_seed, steps_at_most, tolerance
@@ -10,10 +10,7 @@ from plefka.methods.registry import POLICY_NAMES, import_registering_modules, li
 if TYPE_CHECKING:
     from plefka.networks.network import Network
 
-SCHEMES = ("G10", "G11", "G12", "G13", "G14", "G21", "G22", "G221", "G212", "SJJ")
 
-
-@library_method(*SCHEMES, "G1", place=2)
 @dataclass(frozen=True)
 class MeanField(Method):
     """A free energy of the means, minimised: the schemes of the paper, and SJJ.
@@ -26,7 +23,7 @@ class MeanField(Method):
     - `anneal`: of a Boltzmann machine, how many higher temperatures are solved first, each from the one before.
     """
 
-    module = "plefka.mean_field.scheme_answers"
+    module = "plefka.mean_field.minimisation"
     tol: float = tolerance(1e-8)
     max_steps: int = steps_at_most(3000)
     policy: str = "monotone"
@@ -49,11 +46,9 @@ class MeanField(Method):
             )
 
     @property
-    def functional(self):
-        """The free energy of the answer."""
-        from plefka.mean_field.functionals import FUNCTIONALS
-
-        return FUNCTIONALS[self.name]
+    def functional(self) -> Any:
+        """The free energy of the answer, of a belief network."""
+        return _free_energies().of_belief(self)
 
     @property
     def solved_by(self) -> str:
@@ -65,12 +60,9 @@ class MeanField(Method):
         return self.functional.is_bound
 
     def check(self, network: "Network") -> None:
-        from plefka.mean_field.scheme_by_kind import check_scheme
-
-        check_scheme(self, network.activation)
+        _free_energies().check_scheme(self, network.activation)
 
 
-@library_method("G3", "G4", place=3)
 @dataclass(frozen=True)
 class HigherOrder(MeanField):
     """G1 and the orders above it, at the solution of G1 (`G3[solve=no]`), or solved for itself (`G3[solve=yes]`).
@@ -86,15 +78,41 @@ class HigherOrder(MeanField):
         return self.name if self.solve else "G1"
 
 
-@library_method("G2", place=2)
 @dataclass(frozen=True)
 class SecondOrder(HigherOrder):
     """G1 and the second order: its pairs, or in small networks the whole of it (`G2[full=yes]`)."""
 
     full: bool = False
 
-    @property
-    def functional(self):
-        from plefka.mean_field.orders import Orders
 
-        return Orders(2) if self.full else super().functional
+def _free_energies() -> Any:
+    """The module that builds them, which needs JAX."""
+    from plefka.mean_field import free_energies
+
+    return free_energies
+
+
+class Scheme(NamedTuple):
+    """All that is to be said of a scheme."""
+
+    free_energy: str  # of belief networks: a module of this room and the class in it
+    arguments: tuple[int, ...] = ()
+    machine_order: int | None = None  # of the expansion that it is for a Boltzmann machine, if it is one
+    method: type[MeanField] = MeanField
+    place: int = 2  # in lists of methods
+
+
+SCHEMES = {
+    **{f"G1{degree}": Scheme("taylor.Taylor", (1, degree)) for degree in range(5)},
+    "G21": Scheme("taylor.Taylor", (2, 1, 1)),
+    "G22": Scheme("taylor.Taylor", (2, 2, 2)),
+    "G221": Scheme("taylor.Taylor", (2, 2, 1)),
+    "G212": Scheme("taylor.Taylor", (2, 1, 2)),
+    "SJJ": Scheme("sjj.SaulJaakkolaJordan"),
+    "G1": Scheme("untruncated.Untruncated", (1,), 1),
+    "G2": Scheme("untruncated.Untruncated", (2,), 2, SecondOrder),
+    "G3": Scheme("orders.Orders", (3,), 3, HigherOrder, place=3),
+    "G4": Scheme("orders.Orders", (4,), 4, HigherOrder, place=3),
+}
+for _name, _scheme in SCHEMES.items():
+    library_method(_name, place=_scheme.place)(_scheme.method)

@@ -1,8 +1,8 @@
-"""What a free energy is to a solver: a functional of the means with a price."""
+"""What a free energy is to a solver: a functional of the means with a price; one is minimised, and one evaluated."""
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -138,8 +138,38 @@ class Functional(PlainModule):
         return -jax.grad(energy)(jnp.broadcast_to(question.model.h, u.shape))
 
 
+class Objective(NamedTuple):
+    """The free energy that is minimised, and the one that is evaluated at the minimum, where that is another one."""
+
+    minimised: Functional
+    evaluated: Functional | None = None
+
+    @property
+    def last(self) -> Functional:
+        """The one whose value is the answer."""
+        return self.evaluated or self.minimised
+
+    def prepared(self, question: Question, *, pairs: bool = False) -> Question:
+        """The question with all that the functionals look up."""
+        storage = self.last.suited(question.storage).prepared(
+            pairs=pairs or self.last.needs_pairs or self.minimised.needs_pairs,
+            tables=self.last.needs_tables or self.minimised.needs_tables,
+        )
+        return question if storage is question.storage else question.with_model(weights=storage)
+
+    def opened(self, question: Question) -> Question:
+        """A prepared question inside a computation."""
+        powers = [functional.powers(question.model.activation) for functional in (self.minimised, self.last)]
+        return question.opened(max(powers), pairs=self.last.needs_pairs)
+
+
 def negative_entropy(u: Float[Array, "..."]) -> Float[Array, "..."]:
     """u ln u + (1 - u) ln(1 - u), unit by unit; 0 ln 0 = 0."""
     inner = (u > 0) & (u < 1)
     safe = jnp.where(inner, u, 0.5)
     return jnp.where(inner, safe * jnp.log(safe) + (1 - safe) * jnp.log1p(-safe), 0.0)
+
+
+def entropy_term(question: Question, u: Float[Array, "units rows"]) -> Float[Array, " rows"]:
+    """G_0 of the units that are free."""
+    return jnp.where(question.free, negative_entropy(u), 0.0).sum(0)

@@ -5,7 +5,7 @@ change by (1 + H V)^-1 dT/dp, with H the Hessian of R and V the variances; only 
 """
 
 from collections.abc import Callable
-from typing import Protocol, cast, runtime_checkable
+from typing import cast
 
 import jax
 import jax.numpy as jnp
@@ -13,26 +13,13 @@ from jaxtyping import Array, Float
 
 from plefka.networks.activations import AnyArray, sigmoid
 from plefka.reduction.question import Question
-from plefka.solvers.functional import Functional, negative_entropy
+from plefka.solvers.functional import Functional, Objective, entropy_term
 
 LINEAR_TOLERANCE = 1e-10
 MOST_STEPS = 10  # for each unit
 
 
-@runtime_checkable
-class SolvedObjective(Protocol):
-    """The free energy that was minimised, and the one that is evaluated at the minimum, where that is another one."""
-
-    @property
-    def minimised(self) -> Functional: ...
-
-    @property
-    def evaluated(self) -> Functional | None: ...
-
-
-def differentiable(
-    question: Question, objective: SolvedObjective, theta: AnyArray, barren: Callable
-) -> tuple[Array, Array]:
+def differentiable(question: Question, objective: Objective, theta: AnyArray, barren: Callable) -> tuple[Array, Array]:
     """The means and the free energy at the solution theta, as functions of everything in the question.
 
     `barren(u, functional)` has the means of barren units predicted from u.
@@ -48,12 +35,7 @@ def differentiable(
     return found, functional.energy(question, u) + entropy_term(question, u)
 
 
-def entropy_term(question: Question, u) -> Array:
-    """G_0."""
-    return jnp.where(question.free, negative_entropy(u), 0.0).sum(0)
-
-
-def other_free_energy(question: Question, objective: SolvedObjective, u) -> tuple[Array, Array]:
+def other_free_energy(question: Question, objective: Objective, u) -> tuple[Array, Array]:
     """The free energy that is evaluated at the minimum u of the first, and the means that go with it.
 
     These are the derivatives of that free energy by the units' log-odds, with u following: u moves by the response
@@ -120,12 +102,6 @@ def _stationary(functional: Functional, question: Question, u):
         _, backwards = jax.vjp(lambda question: -functional.slope(question, u), question)
         return *backwards(root * moved), None
 
-    return _with_derivative(lambda question, u: u, backward)(question, u)
-
-
-def _with_derivative(function: Callable, backward: Callable) -> Callable:
-    """The function with its reverse derivative given by hand."""
-    wrapped = jax.custom_vjp(function)
-
-    wrapped.defvjp(lambda *arguments: (function(*arguments), arguments), backward)
-    return wrapped
+    same = jax.custom_vjp(lambda question, u: u)
+    same.defvjp(lambda question, u: (u, (question, u)), backward)
+    return same(question, u)

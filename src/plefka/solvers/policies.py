@@ -1,21 +1,128 @@
-"""The policies of the solver by name: `monotone`, which has a module of its own, `paper` and `sequential`."""
+"""The policies of the solver by name: `monotone`, `paper` and `sequential`.
+
+`monotone`: a trial step is kept only if it lowers G; if not, it is shortened. Steps are accelerated by Anderson's
+mixing of the last few, in the metric of the means, and an accelerated step that does not lower G gives way to a plain
+one. Close to a minimum, where G can no longer tell better from worse in its last digits, the residual decides.
+"""
 
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from plefka.methods.registry import POLICY_NAMES, REGISTRABLE
-from plefka.networks.activations import sigmoid
+from plefka.networks.activations import namespace, sigmoid
 from plefka.solvers.loop import Point
 from plefka.solvers.loop import Policy as Policy
-from plefka.solvers.monotone import Monotone
+
+DEPTH = 4  # steps remembered
+RIDGE = 1e-12
+SUFFICIENT_DECREASE = 1e-4  # the fraction of the promised decrease that a plain step must deliver
+GROWTH = 2.0
+WANDER = 4.0  # by how much the residual may grow where G cannot tell any more
+LONGEST, SHORTEST_CUT = 0.5, 0.1  # a rejected step is cut to between these fractions of its length
 
 SAME_MEANS = 1e-6  # means this close to those of two steps ago have come back
 GRID = 33  # points of the segment that are tried
+
+
+class Memory(NamedTuple):
+    """Per row: the step size, and the last changes, newest first; `gram` is zero for those that are forgotten."""
+
+    eta: Float[Array | np.ndarray, " rows"]
+    accelerated: Bool[Array | np.ndarray, " rows"]
+    moves: tuple[Float[Array | np.ndarray, "searched rows"], ...]  # changes of theta
+    direction_changes: tuple[Float[Array | np.ndarray, "searched rows"], ...]
+    changes: tuple[Float[Array | np.ndarray, "searched rows"], ...]  # of the direction, in the metric of the means
+    gram: Float[Array | np.ndarray, "depth depth rows"]
+
+
+class Monotone(Policy):
+    """Natural gradient descent with an adaptive, accelerated, never rising step."""
+
+    depth: int = eqx.field(static=True, default=DEPTH)
+
+    def start(self, point: Point) -> Memory:
+        xp = namespace(point.theta)
+        nothing = (xp.zeros_like(point.theta),) * self.depth
+        rows = xp.ones_like(point.G)
+        gram = xp.zeros((self.depth, self.depth, *rows.shape), rows.dtype)
+        return Memory(rows, rows < 0, nothing, nothing, nothing, gram)
+
+    def cycles(self, memory: Memory):
+        """None: a free energy that never rises cannot go in circles."""
+        return namespace(memory.eta).zeros(memory.eta.shape, int)
+
+    def step(self, point: Point, trial: Point, memory: Memory, evaluate):
+        noise = 16 * jnp.finfo(point.G.dtype).eps * (len(point.theta) + jnp.abs(point.G))  # G is a sum over the units
+        promised = memory.eta * point.slope
+        lower = point.G - jnp.where(memory.accelerated, 0.0, SUFFICIENT_DECREASE * promised) + noise >= trial.G
+        settled = (point.slope > noise) | (trial.residual < WANDER * point.residual)
+        kept = jnp.isfinite(trial.G) & jnp.isfinite(trial.residual) & lower & settled
+
+        bend = trial.G - point.G + promised  # of the parabola through what is known
+        cut = 0.5 * promised / jnp.maximum(bend, jnp.finfo(point.G.dtype).tiny)
+        cut = jnp.where(jnp.isfinite(trial.G), jnp.clip(cut, SHORTEST_CUT, LONGEST), SHORTEST_CUT)
+        eta = jnp.where(
+            kept, jnp.minimum(1.0, GROWTH * memory.eta), jnp.where(memory.accelerated, memory.eta, cut * memory.eta)
+        )
+        here = jax.tree.map(lambda new, old: jnp.where(kept, new, old), trial, point)
+        memory = _remember(memory, point, trial, kept)
+        coefficients, accelerated = _coefficients(memory, here.change)
+        mixed = [
+            now - sum(part * earlier for part, earlier in zip(coefficients, before, strict=True))
+            for now, before in ((here.theta, memory.moves), (here.direction, memory.direction_changes))
+        ]
+        theta = mixed[0] + eta * mixed[1]
+        return here, theta, memory._replace(eta=eta, accelerated=accelerated)
+
+
+def _remember(memory: Memory, point: Point, trial: Point, kept) -> Memory:
+    """The newest change before the others; a step that was not kept makes a row forget all of them."""
+    seen = kept & jnp.isfinite(point.G)  # before the first evaluation there is nothing to differ from
+    moves = (trial.theta - point.theta, *memory.moves[:-1])
+    direction_changes = (trial.direction - point.direction, *memory.direction_changes[:-1])
+    changes = (trial.change - point.change, *memory.changes[:-1])
+    good = jnp.concatenate([jnp.ones((1, *seen.shape), bool), _seen(memory.gram)[:-1]]) & seen
+    newest = jnp.where(good, _products(changes, changes[0]), 0.0)
+    older = jnp.where(seen, memory.gram[:-1, :-1], 0.0)
+    gram = jnp.concatenate([newest[None], jnp.concatenate([newest[1:, None], older], axis=1)])
+    return Memory(memory.eta, memory.accelerated, moves, direction_changes, changes, gram)
+
+
+def _products(changes: tuple, change):
+    return jnp.stack([jnp.sum(earlier * change, axis=0) for earlier in changes])
+
+
+def _seen(gram):
+    return jnp.einsum("aar->ar", gram) > 0
+
+
+def _coefficients(memory: Memory, change):
+    """Anderson's mixing: how much of each earlier change is best taken back, and whether there is any."""
+    seen = _seen(memory.gram)
+    right = jnp.where(seen, _products(memory.changes, change), 0.0)
+    ridge = jnp.where(seen, RIDGE * jnp.einsum("aar->ar", memory.gram), 1.0)
+    return _solve(memory.gram + jnp.eye(len(ridge))[:, :, None] * ridge, right), seen.any(0)
+
+
+def _solve(A, right):
+    """A small positive system for every row, by elimination downwards and substitution upwards."""
+    depth = len(right)
+    A = jnp.concatenate([A, right[:, None]], axis=1)
+    pivots = []
+    for _ in range(depth):
+        pivot = A[0] / A[0, 0]
+        pivots.append(pivot[1:])
+        A = A[1:, 1:] - A[1:, :1] * pivot[1:]
+    solution = []
+    for pivot in reversed(pivots):
+        solution.insert(0, pivot[-1] - sum(p * x for p, x in zip(pivot[:-1], solution, strict=True)))
+    return jnp.stack(solution)
 
 
 class Paper(Policy):

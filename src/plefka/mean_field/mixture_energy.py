@@ -7,6 +7,10 @@ For q(S) = sum_a alpha_a q_a(S), by Bishop, Lawrence, Jaakkola and Jordan (1998)
 for any r_a(S) > 0, as -ln x >= -lambda x + ln lambda + 1: x is r_a q / (alpha_a q_a), and the best lambda_a is
 alpha_a / <r_a>_q. With r_a(S) = exp(rho_a S) everything is a product over units, and each bracket is concave in rho_a.
 So G stays an upper bound of -ln P(evidence).
+
+`mixture_evaluator` has its natural gradient, for the one loop and its policies. The means of component a and the shares
+are directed as in a single mean field, in the metric of alpha_a q_a and of alpha. The smoothing is directed to where
+the means of q, tilted by r_a, are those of q_a.
 """
 
 from collections.abc import Callable
@@ -21,7 +25,9 @@ from jaxtyping import Array, Float
 from plefka.methods.posterior import normalised
 from plefka.networks.activations import log_one_plus, namespace, sigmoid
 from plefka.reduction.question import LARGEST_THETA, Question
+from plefka.solvers.loop import Point
 
+CLOSE_COMPONENTS = 1e-5  # log-odds whose difference is rounding, in part
 LOWEST_LOG_WEIGHT = -30.0  # of a component, relative to the largest one
 
 Tables = Float[Array | np.ndarray, "components searched rows"]
@@ -102,3 +108,49 @@ def free_energy(question: Question, energy: Callable, u: Tables, entropy: Weight
     log_alpha = jax.nn.log_softmax(phi, axis=0)
     R = jax.vmap(lambda u: energy(question, question.complete(u)))(u)
     return (jnp.exp(log_alpha) * (R - entropy)).sum(0) - information(u, rho, log_alpha)
+
+
+def mixture_evaluator(question: Question, energy: Callable, components: int) -> Callable:
+    """Stacked variables -> Point, by one evaluation of the components' energies and their gradients."""
+
+    def evaluate(x) -> Point:
+        at = unstacked(x, components).inside()
+        u, entropy = component_means(question, at.theta), entropies(question, at.theta)
+
+        def summed(u, phi):
+            G = free_energy(question, energy, u, entropy, at.rho, phi)
+            return G.sum(), G
+
+        (by_u, by_phi), G = jax.grad(summed, (0, 1), has_aux=True)(u, at.phi)
+        log_alpha = jax.nn.log_softmax(at.phi, axis=0)
+        alpha = jnp.exp(log_alpha)[:, None]
+        on, off = tilted(u, at.rho, log_alpha)
+        target = Variables(
+            jnp.clip(-by_u / alpha, -LARGEST_THETA, LARGEST_THETA),
+            at.rho + log_odds(u, 1 - u) - log_odds(on, off),
+            at.phi - by_phi / alpha[:, 0],
+        )
+        return _point(question, at, target.inside(), G, u, alpha, on, by_phi)
+
+    return evaluate
+
+
+def _point(question: Question, at: Variables, target: Variables, G, u, alpha, tilted_mean, by_phi) -> Point:
+    free = question.searched
+    theta, rho = (jnp.where(free, new - old, 0.0) for new, old in ((target.theta, at.theta), (target.rho, at.rho)))
+    phi = target.phi - at.phi
+    direction = Variables(theta, rho, phi - (alpha[:, 0] * phi).sum(0))  # a common factor of the shares is no change
+    v = u * (1 - u)
+    metric = Variables(alpha * v, alpha * _between(u - tilted_mean, rho, v), alpha[:, 0])
+    x, direction, metric = at.stacked(), direction.stacked(), metric.stacked()
+    change = jnp.sqrt(metric) * direction
+    moved = jnp.where(free, alpha * jnp.abs(sigmoid(target.theta) - u), 0.0).sum(0).max(0)
+    smoothed = jnp.where(free, alpha * jnp.abs(u - tilted_mean), 0.0).sum(0).max(0)
+    residual = jnp.maximum(jnp.maximum(moved, smoothed), jnp.abs(by_phi).max(0))
+    return Point(x, G, direction, (change**2).sum(0), change, residual)
+
+
+def _between(difference, direction, v):
+    """The variance of a unit between two means whose log-odds differ by the direction."""
+    apart = jnp.abs(direction) > CLOSE_COMPONENTS
+    return jnp.where(apart, jnp.maximum(difference / jnp.where(apart, direction, 1.0), 0.0), v)
