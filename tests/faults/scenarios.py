@@ -13,7 +13,7 @@ import numpy as np
 import plefka as pf
 from plefka.cli import INTERRUPTED, main
 from plefka.errors import PlefkaError
-from plefka.paper import compute, tables_1_2
+from plefka.paper import compute, tables_and_figures
 from plefka.paper.experiment_settings import Study
 from plefka.paper.store import read_one
 from plefka.scale.teams import Team
@@ -23,7 +23,9 @@ OLD = pf.BeliefNetwork.diagnosis(
 )
 NEW = pf.example("espresso")
 ROWS = np.array([[1, 0, 1, 1], [0, 0, 1, 0], [1, 1, 0, 1], [0, 1, 1, 1]] * 2, float)
-STUDY = Study("table1", (replace(tables_1_2.TABLE1[0], methods=("G11",)),), networks=4, block=2, max_steps=20, seed=0)
+STUDY = Study(
+    "table1", (replace(tables_and_figures.TABLE1[0], methods=("G11",)),), networks=4, block=2, max_steps=20, seed=0
+)
 
 
 def tree(folder: Path) -> dict[str, bytes]:

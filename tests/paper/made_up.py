@@ -4,10 +4,10 @@ from pathlib import Path
 
 import numpy as np
 
-from plefka.paper import plan, radii
+from plefka.paper import plan, random_networks
+from plefka.paper.beside_printed import printed_mean
 from plefka.paper.experiment_settings import Column, Learning, Radii, Study, TruncatedRadii
 from plefka.paper.learn_bars import Scheme
-from plefka.paper.printed import printed_mean
 from plefka.paper.store import Store
 
 NETWORKS = 40
@@ -45,7 +45,7 @@ def write(folder: Path, parts: tuple[str, ...] = ("all",)) -> None:
 
 
 def _radii(settings: Radii, group: str, rng: np.random.Generator) -> dict:
-    count, columns = radii.count(settings, group), dict(settings.groups)[group]
+    count, columns = random_networks.radii_count(settings, group), dict(settings.groups)[group]
     radius = np.exp(rng.normal(0.1, 0.5, count * len(columns))).astype(np.float32)
     return {
         "group": np.full(len(radius), group),

@@ -8,9 +8,9 @@ from html.parser import HTMLParser
 
 import pytest
 
-from plefka.paper import beside_printed, plan, render, report_html, report_markdown, store
+from plefka.paper import beside_printed, plan, render, report, store
+from plefka.paper.beside_printed import printed_networks
 from plefka.paper.experiment_settings import spelled
-from plefka.paper.printed import printed_networks
 from plefka.paper.report import ReportTable, Section, Text
 from plefka.paper.summary import Key, Summary, percent, signed
 from tests.paper import made_up
@@ -140,10 +140,10 @@ def test_the_full_run_has_no_such_label(folder):
 
 def test_nothing_in_a_report_is_markup():
     section = Section("<b>&", [Text("a < b"), ReportTable("|", ("x", "y"), [("<i>", "|")])])
-    page = report_html.page("<t>", [], [section], [])
+    page = render.html_page("<t>", [], [section], [])
     assert "<b>" not in page
     assert "<i>" not in page
-    assert "\\|" in report_markdown.page("t", [], [section], [])
+    assert "\\|" in report.markdown_page("t", [], [section], [])
 
 
 def test_without_rows_the_command_to_run_is_named(tmp_path):

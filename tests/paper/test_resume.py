@@ -14,13 +14,12 @@ import numpy as np
 import pytest
 
 from plefka.errors import PlefkaWarning
-from plefka.paper import compute, tables_1_2
-from plefka.paper.computing_code import code_digest
+from plefka.paper import compute, tables_and_figures
 from plefka.paper.experiment_settings import Study
-from plefka.paper.store import Store, read_one
+from plefka.paper.store import Store, code_digest, read_one
 from plefka.runtime.provenance import PACKAGE, source
 
-COLUMNS = tuple(replace(column, methods=("G11", "G12")) for column in tables_1_2.TABLE1)
+COLUMNS = tuple(replace(column, methods=("G11", "G12")) for column in tables_and_figures.TABLE1)
 STUDY = Study("table1", COLUMNS, networks=60, block=1, max_steps=300, seed=0)
 CODE = """
 import sys
@@ -100,8 +99,8 @@ def test_rows_depend_on_the_code_that_computes_them_only(tmp_path):
     package = shutil.copytree(PACKAGE, tmp_path / "plefka", ignore=shutil.ignore_patterns("__pycache__"))
     before = code_digest()
     assert code_digest(package) == before
-    drawing = ("plots/network_graph.py", "cli/app.py", "paper/report_html.py", "explorer/service.py")
-    for name in (*drawing, "inference/infer.py", "solvers/loop.py", "paper/trial.py"):
+    drawing = ("plots/network_graph.py", "cli/app.py", "paper/render.py", "explorer/service.py")
+    for name in (*drawing, "inference/infer.py", "solvers/loop.py", "paper/random_networks.py"):
         source.cache_clear()
         (package / name).write_text((package / name).read_text() + "# changed\n")
         assert (code_digest(package) == before) is (name in drawing)

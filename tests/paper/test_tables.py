@@ -6,16 +6,15 @@ import numpy as np
 import pytest
 
 import plefka as pf
-from plefka.paper import compute, random_networks, tables_1_2
-from plefka.paper.computing_code import code_digest
+from plefka.paper import compute, random_networks, tables_and_figures
 from plefka.paper.experiment_settings import Ensemble, Study
-from plefka.paper.store import StoredRows, read_one
+from plefka.paper.store import StoredRows, code_digest, read_one
 from tests import slow
 
 COUNT, BLOCK = 5, 3
 STUDIES = {
     name: Study(name, columns, COUNT, BLOCK, 300, 7)
-    for name, columns in (("table1", tables_1_2.TABLE1), ("table2", tables_1_2.TABLE2))
+    for name, columns in (("table1", tables_and_figures.TABLE1), ("table2", tables_and_figures.TABLE2))
 }
 ORDERS = {"G11": (1, 1, 1), "G12": (1, 2, 1), "G22": (2, 2, 2), "G221": (2, 2, 1)}
 
@@ -49,9 +48,9 @@ def test_the_provenance_says_how_and_on_what(computed):
     assert str(Path.home()) not in str(rows.provenance)
 
 
-@pytest.mark.parametrize("number", range(len(tables_1_2.TABLE2)))
+@pytest.mark.parametrize("number", range(len(tables_and_figures.TABLE2)))
 def test_the_observed_state_and_ln_z_are_those_of_sums_over_all_states(computed, number):
-    column = tables_1_2.TABLE2[number]
+    column = tables_and_figures.TABLE2[number]
     part = computed["table2"].where(ensemble=column.ensemble.name, observed=column.observed, method="G12")
     best = max if column.observed == "likeliest" else min
     for k in (0, COUNT - 1):
@@ -97,7 +96,7 @@ def test_biases_may_have_a_range_of_their_own():
 
 def test_other_settings_have_other_rows(tmp_path):
     """Another seed and fewer networks go to folders of their own, and old rows are not touched."""
-    columns = (tables_1_2.TABLE1[0],)
+    columns = (tables_and_figures.TABLE1[0],)
     studies = [Study("table1", columns, count, 2, 300, seed) for count, seed in ((2, 0), (2, 1), (3, 0))]
     for study in studies:
         compute.complete(study, tmp_path)

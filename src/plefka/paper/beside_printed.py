@@ -1,16 +1,40 @@
-"""Our means beside the printed ones, and why they differ where they do."""
+"""Our means beside the printed ones (paper.toml), and why they differ where they do."""
 
+import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import NamedTuple
+from functools import cache
+from importlib.resources import files
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from plefka.paper.experiment_settings import AS_PRINTED
-from plefka.paper.printed import decimals, printed_mean, printed_networks
 from plefka.paper.report import ReportTable
 from plefka.paper.store import StoredRows
 from plefka.paper.summary import Key, Summary, percent, signed, summaries, wide
+
+
+@cache
+def paper() -> dict[str, Any]:
+    """The whole file."""
+    return tomllib.loads(files("plefka.paper").joinpath("paper.toml").read_text(encoding="utf-8"))
+
+
+def printed_mean(table: str, ensemble: str, observed: str, scheme: str) -> float | None:
+    """The printed mean of E, or None for a scheme that the paper does not have."""
+    return paper()[table].get(ensemble, {}).get(observed, {}).get(scheme)
+
+
+def printed_networks(table: str) -> int:
+    """Over how many networks the paper's means are."""
+    return paper()[table]["networks"]
+
+
+def decimals(table: str) -> int:
+    """To how many digits behind the point a table is printed."""
+    return {"table1": 4, "table2": 3}[table]
+
 
 OBSERVED = {
     "off": "bottom layer off",

@@ -19,9 +19,8 @@ from plefka.errors import PlefkaWarning
 from plefka.mean_field.schemes import MeanField
 from plefka.methods.method import Method
 from plefka.paper import error_and_time as methods
-from plefka.paper import learn_bars, radii, trial
+from plefka.paper import learn_bars
 from plefka.paper.as_printed import AsPrinted, ByPrintedFixedPoint
-from plefka.paper.computing_code import code_digest
 from plefka.paper.experiment_settings import (
     AS_PRINTED,
     BY_73,
@@ -33,8 +32,8 @@ from plefka.paper.experiment_settings import (
     Trial,
     TruncatedRadii,
 )
-from plefka.paper.random_networks import draw, observe
-from plefka.paper.store import Store
+from plefka.paper.random_networks import draw, measure_method, measure_radii, observe, radii_count
+from plefka.paper.store import Store, code_digest
 from plefka.progress import progress
 from plefka.runtime.whole_files import LOCK, only_run, write_errors_in_words
 from plefka.scale.teams import Here, Team, mapped
@@ -159,7 +158,7 @@ def _learn(settings: Learning, scheme: learn_bars.Scheme, folder: Path, advance:
 def _trial_blocks(settings: Trial, folder: Path) -> list[RowsFile]:
     blocks = [(method, methods.columns_for(settings, method)) for method in methods.TIMED_METHODS]
     return [
-        RowsFile(method, len(numbers), partial(trial.measure, settings, method, numbers)) for method, numbers in blocks
+        RowsFile(method, len(numbers), partial(measure_method, settings, method, numbers)) for method, numbers in blocks
     ]
 
 
@@ -176,8 +175,8 @@ def _truncated_blocks(settings: TruncatedRadii, folder: Path) -> list[RowsFile]:
 
 
 def _radii_block(settings: Radii, group: str, columns: tuple, *, name: str, **degree: int) -> RowsFile:
-    steps = len(columns) * radii.count(settings, group)
-    return RowsFile(name, steps, partial(radii.measure, settings, group, columns, **degree))
+    steps = len(columns) * radii_count(settings, group)
+    return RowsFile(name, steps, partial(measure_radii, settings, group, columns, **degree))
 
 
 BLOCKS: dict[type, Callable[..., list[RowsFile]]] = {

@@ -2,18 +2,18 @@
 
 import io
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+import matplotlib
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator, NullLocator
 
 from plefka.plots.style import GRID, INK, QUIET, canvas  # first, as it says what to install
 
 # isort: split
-import matplotlib
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator, NullLocator
 
 # Every colour is the name of a variable on the page; the values are those on white paper.
 SERIES = FIRST, SECOND, THIRD, FOURTH, FIFTH = "#0b6e8a", "#b3470b", "#7a3e9d", "#3d7a1f", "#8c6d00"
@@ -164,3 +164,53 @@ def with_variables(svg: str, prefix: str) -> str:
         svg = svg.replace(colour, f"var({variable})")
     svg = re.sub(r'\bid="([^"]+)"', rf'id="{prefix}-\1"', svg)
     return re.sub(r'(url\(#|href="#)', rf"\g<1>{prefix}-", svg)
+
+
+# isort: split
+
+SHARES_PANEL = (5.2, 4.4)  # inches
+POINTS = 50  # of a curve
+RADIUS_TICKS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
+
+
+def shares(values: Mapping[str, np.ndarray]) -> str:
+    """For each group the share of its values that are above x, with a line at 1."""
+    figure, axes = canvas(SHARES_PANEL)
+    low, high = np.quantile(np.concatenate(list(values.values())), [0.002, 0.998])
+    for number, (name, group) in enumerate(values.items()):
+        x = np.quantile(group, np.linspace(0, 1, POINTS))
+        colour, style = SERIES[number % len(SERIES)], STYLES[number // len(SERIES)]
+        axes.plot(x, 100 * np.linspace(1, 0, POINTS), color=colour, linestyle=style, linewidth=1.6, label=name)
+    axes.axvline(1.0, color=INK, linewidth=1.2, linestyle=(0, (5, 3)))
+    axes.set(xscale="log", xlim=(low / 1.1, high * 1.1), ylim=(-1, 101))
+    axes.set(xlabel="radius of convergence", ylabel="networks with a larger radius, %")
+    _label_ticks(axes.get_xlim(), axes.set_xticks)
+    return _finished(figure, axes, "the paper's networks")
+
+
+def quantiles_by_scale(curves: Mapping[str, Mapping[float, np.ndarray]]) -> str:
+    """For each group its medians against the scale, inside the band of nine in ten."""
+    figure, axes = canvas(SHARES_PANEL)
+    for (name, by_scale), colour, style in zip(curves.items(), SERIES, STYLES, strict=False):
+        scale = np.array(list(by_scale))
+        low, middle, high = np.array([np.quantile(group, [0.05, 0.5, 0.95]) for group in by_scale.values()]).T
+        axes.fill_between(scale, low, high, color=colour, alpha=0.15, linewidth=0)
+        axes.plot(scale, middle, color=colour, linestyle=style, linewidth=1.6, label=name)
+    axes.axhline(1.0, color=INK, linewidth=1.2, linestyle=(0, (5, 3)))
+    axes.set(xscale="log", yscale="log", xlabel="scale s of the weights", ylabel="radius of convergence")
+    _label_ticks(axes.get_xlim(), axes.set_xticks)
+    _label_ticks(axes.get_ylim(), axes.set_yticks)
+    return _finished(figure, axes, "by the scale of the weights")
+
+
+def _label_ticks(ends: tuple[float, float], set_ticks: Callable[..., Any]) -> None:
+    """Numbers along a logarithmic axis."""
+    shown = [tick for tick in RADIUS_TICKS if ends[0] <= tick <= ends[1]]
+    set_ticks(shown, [f"{tick:g}" for tick in shown])
+
+
+def _finished(figure: Figure, axes: Axes, title: str) -> str:
+    axes.minorticks_off()
+    axes.legend(loc="upper center", bbox_to_anchor=(0.45, -0.17), ncols=2, frameon=False, fontsize=8, labelcolor=INK)
+    axes.set_title(title, loc="left", fontsize=11, fontweight="bold", color=INK)
+    return to_svg(figure)

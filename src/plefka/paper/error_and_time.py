@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from plefka.paper import report_markdown, tables_1_2
 from plefka.paper.experiment_settings import Trial
-from plefka.paper.report import Figure, Panel, ReportTable, Section, Text
+from plefka.paper.report import Figure, Panel, ReportTable, Section, Text, markdown_table
 from plefka.paper.scatter import Mark, error_against_time
 from plefka.paper.store import StoredRows
 from plefka.paper.summary import OBSERVED, named, percent, signed
+from plefka.paper.tables_and_figures import TABLE_COLUMNS
 
 TIMED_METHODS = (
     "exact",
@@ -32,7 +32,7 @@ TIMED_METHODS = (
     "auto[exact=no]",
 )
 ONLY = {"SJJ": "sigmoid"}  # the activation of a method that does not apply to all
-TIMED_COLUMNS = tuple((column.ensemble, column.observed) for column in tables_1_2.TABLE_COLUMNS)
+TIMED_COLUMNS = tuple((column.ensemble, column.observed) for column in TABLE_COLUMNS)
 FRESH = 1000  # the networks are not those of the tables
 FAMILY = {
     "paper": ("G11", "G12", "G22", "G221", "SJJ"),
@@ -227,7 +227,7 @@ def _grid(rows: StoredRows, cell: Callable[[dict[str, Any]], str], exact: bool =
     columns = columns_of(rows)
     shown = [m for m in TIMED_METHODS if any(m in column.found for column in columns) and (exact or m != "exact")]
     lines = [(f"`{m}`", *(cell(column.found[m]) if m in column.found else "" for column in columns)) for m in shown]
-    return report_markdown.table(ReportTable("", ("method", *(column.name for column in columns)), lines))
+    return markdown_table(ReportTable("", ("method", *(column.name for column in columns)), lines))
 
 
 def origin(everything: Mapping[str, StoredRows]) -> str:

@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from plefka.paper.beside_printed import paper
 from plefka.paper.drawings import curves, dots, sweep
 from plefka.paper.experiment_settings import Learning
-from plefka.paper.printed import paper
 from plefka.paper.report import Figure, Panel, ReportTable, Section, Text
 from plefka.paper.step_size_sweep import CHOICES, CONVERGED_SHARE, Learned, chosen, conditions, runs, step_sizes
 from plefka.paper.store import StoredRows

@@ -10,21 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from plefka.errors import InvalidInput
-from plefka.paper import (
-    claims,
-    error_and_time,
-    figure_10,
-    misprints,
-    policy_comparison,
-    radius,
-    render,
-    report_markdown,
-    store,
-    tables_1_2,
-)
-from plefka.paper.beside_printed import cells
-from plefka.paper.printed import decimals
-from plefka.paper.report import Figure, ReportTable, Section
+from plefka.paper import claims, error_and_time, figure_10, radius, render, store, studies, tables_and_figures
+from plefka.paper.beside_printed import cells, decimals
+from plefka.paper.report import FOLDER, Figure, ReportTable, Section, captioned, markdown_figure, markdown_table
 from plefka.paper.store import StoredRows
 from plefka.paper.summary import Summary, percent, signed, wide
 from plefka.runtime import whole_files
@@ -57,9 +45,9 @@ def means(everything: Mapping[str, StoredRows]) -> str:
             theirs = "" if cell.printed is None else f" ({signed(cell.printed, digits)})"
             column = by_column.setdefault(cell.key.column, {})
             column[cell.key.method] = f"{_both_means(cell.ours, digits)}{theirs}"
-    schemes = tables_1_2.SIGMOID_METHODS
+    schemes = tables_and_figures.SIGMOID_METHODS
     rows = [(name, *(column.get(scheme, "") for scheme in schemes)) for name, column in by_column.items()]
-    table = report_markdown.table(ReportTable("", ("networks", *(f"`{scheme}`" for scheme in schemes)), rows))
+    table = markdown_table(ReportTable("", ("networks", *(f"`{scheme}`" for scheme in schemes)), rows))
     given = everything["table1"].settings
     about = (
         f"Means are over {given['networks']:,} networks of each kind, each solved from one start with at most "
@@ -100,7 +88,7 @@ def _both_means(ours: Summary, digits: int) -> str:
 
 
 def _tables(section: Section) -> str:
-    return "\n\n".join(report_markdown.captioned(part) for part in section.parts if isinstance(part, ReportTable))
+    return "\n\n".join(captioned(part) for part in section.parts if isinstance(part, ReportTable))
 
 
 def origin(everything: Mapping[str, StoredRows]) -> str:
@@ -116,25 +104,23 @@ def origin(everything: Mapping[str, StoredRows]) -> str:
 
 def _panels(figure: Callable[[Mapping[str, StoredRows]], Figure]) -> Callable[[Mapping[str, StoredRows]], str]:
     """The drawings of an experiment, side by side, and what they show."""
-    return lambda everything: report_markdown.figure(figure(everything))
+    return lambda everything: markdown_figure(figure(everything))
 
 
 CONTENT: dict[str, Callable[[Mapping[str, StoredRows]], str]] = {
     "means": means,
     "claims": lambda everything: _tables(claims.render(everything)),
-    "table1": lambda everything: _tables(tables_1_2.table1(everything)),
-    "table2": lambda everything: _tables(tables_1_2.table2(everything)),
+    "table1": lambda everything: _tables(tables_and_figures.table1(everything)),
+    "table2": lambda everything: _tables(tables_and_figures.table2(everything)),
     "learning": lambda everything: _tables(figure_10.render(everything)),
     "verdict": lambda everything: figure_10.verdict(everything["learning"]),
     "verdict in short": lambda everything: figure_10.verdict(everything["learning"], ["objective"]),
-    "step sizes": lambda everything: report_markdown.captioned(
-        list(figure_10.tables(everything["learning"], "sigmoid"))[1]
-    ),
+    "step sizes": lambda everything: captioned(list(figure_10.tables(everything["learning"], "sigmoid"))[1]),
     "solves": lambda everything: figure_10.solves(everything["learning"]),
     "second order": second_order,
-    "misprints": lambda everything: _tables(misprints.render(everything)),
-    "policies": lambda everything: _tables(policy_comparison.render(everything)),
-    "sequential": lambda everything: policy_comparison.one_at_a_time(everything["sequential"]),
+    "misprints": lambda everything: _tables(studies.render_misprints(everything)),
+    "policies": lambda everything: _tables(studies.render_policies(everything)),
+    "sequential": lambda everything: studies.one_at_a_time(everything["sequential"]),
     "origin": origin,
     "methods errors": error_and_time.errors_table,
     "methods means": error_and_time.means_table,
@@ -154,7 +140,7 @@ def main(arguments: Sequence[str]) -> int:
         whole_files.write(page, filled(text, everything).encode())
         for name, figure in FIGURES.items():
             if f"rows: {name} " in text:
-                render.write_drawings(figure(everything), page.parent / report_markdown.FOLDER)
+                render.write_drawings(figure(everything), page.parent / FOLDER)
     return 0
 
 

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from plefka.paper import error_and_time, figure_10, misprints, policy_comparison, radius, variants
-from plefka.paper import tables_1_2 as tables
+from plefka.paper import error_and_time, figure_10, radius, studies
+from plefka.paper import tables_and_figures as tables
 from plefka.paper.experiment_settings import PARTS, Experiment, Study, spelled
 from plefka.paper.store import StoredRows
 
@@ -47,18 +47,18 @@ def with_networks(size: Size, networks: int) -> Size:
 
 def experiments(parts: Iterable[str], size: Size, seed: int) -> list[Experiment]:
     """The experiments that the parts of the paper need, each once and in its order."""
-    studies = {
+    columns_of = {
         "table1": (tables.TABLE1, size.tables, size.max_steps),
         "table2": (tables.TABLE2, size.tables, size.max_steps),
-        "misprints": (misprints.MISPRINT_COLUMNS, size.studies, size.study_steps),
-        "variants": (variants.VARIANT_COLUMNS, size.studies, size.study_steps),
-        "policies": (policy_comparison.POLICY_COLUMNS, size.policies, size.study_steps),
-        "sequential": (policy_comparison.LARGE_SIGMOID, size.tables, size.study_steps),
+        "misprints": (studies.MISPRINT_COLUMNS, size.studies, size.study_steps),
+        "variants": (studies.VARIANT_COLUMNS, size.studies, size.study_steps),
+        "policies": (studies.POLICY_COLUMNS, size.policies, size.study_steps),
+        "sequential": (studies.LARGE_SIGMOID, size.tables, size.study_steps),
     }
     everything: dict[str, Experiment] = {
         **{
             name: Study(name, columns, count, min(NETWORKS_PER_BLOCK, count), steps, seed)
-            for name, (columns, count, steps) in studies.items()
+            for name, (columns, count, steps) in columns_of.items()
         },
         "learning": figure_10.settings(size.step_sizes, size.starts, size.epochs, seed),
         "radius": radius.settings(size.series, size.scaled_series, seed),

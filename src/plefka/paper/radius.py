@@ -5,12 +5,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from plefka.paper import tables_1_2 as tables
-from plefka.paper.distributions import quantiles_by_scale, shares
+from plefka.paper.drawings import quantiles_by_scale, shares
 from plefka.paper.experiment_settings import Ensemble, Radii, TruncatedRadii
 from plefka.paper.report import Figure, Panel, ReportTable, Section, Text
 from plefka.paper.store import StoredRows
 from plefka.paper.summary import OBSERVED, named, percent
+from plefka.paper.tables_and_figures import TABLE_COLUMNS
 
 ORDER = 30
 SIGMOID_SCALES = (0.1, 0.2, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0)
@@ -20,7 +20,7 @@ SCALED = {
     "noisy-or scales": tuple((Ensemble("noisy_or", 0, scale), "likeliest") for scale in NOISY_OR_SCALES),
     "rare noisy-or scales": tuple((Ensemble("noisy_or", 0, scale), "unlikeliest") for scale in NOISY_OR_SCALES),
 }
-PAPER = tuple((column.ensemble, column.observed) for column in tables.TABLE_COLUMNS)
+PAPER = tuple((column.ensemble, column.observed) for column in TABLE_COLUMNS)
 GROUPS = (*((f"paper {number}", (column,)) for number, column in enumerate(PAPER)), *SCALED.items())
 ABOUT_RADIUS = (
     "Plefka's expansion is a power series in γ, the strength of the energy, at means that are held fixed. The method "

@@ -1,14 +1,19 @@
-"""The random networks of a study, and what is observed of them: section 4.1 of the paper."""
+"""The random networks of a study, what is observed of them (section 4.1 of the paper), and what is measured."""
 
+import time
 import zlib
+from collections.abc import Callable, Sequence
+from functools import cache
 from itertools import product
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import plefka as pf
 from plefka.learning import likelihood
 from plefka.learning.patterns import as_patterns
-from plefka.paper.experiment_settings import LAYERS, Ensemble
+from plefka.paper.experiment_settings import LAYERS, Ensemble, Radii, Trial
+from plefka.paper.summary import mean_and_error
 from plefka.runtime.precision import precision
 
 PER_SEED = 100  # networks that are drawn from one seed
@@ -57,3 +62,113 @@ def log_likelihoods(networks: pf.BeliefNetwork) -> np.ndarray:
     patterns = as_patterns(networks, STATES)
     with precision("float64"):
         return np.asarray(likelihood.exact(networks, patterns))[:, patterns.which]
+
+
+DIGITS = 2.0**13
+SCALES = "scales"  # in the name of a group that scales weights
+
+
+def radii_count(settings: Radii, group: str) -> int:
+    """How many networks each column of a group has."""
+    return settings.scale_networks if SCALES in group else settings.networks
+
+
+def measure_radii(
+    settings: Radii,
+    group: str,
+    columns: Sequence[tuple[Ensemble, str]],
+    advance: Callable[[], Any],
+    *,
+    taylor: int | None = None,
+) -> dict[str, Any]:
+    """A row for each network of these columns; of the energy (43) of degree `taylor`, where that is given."""
+    rows, degree = [], {} if taylor is None else {"degree": taylor}
+    for ensemble, observed in columns:
+        networks = draw(ensemble, settings.seed, 0, radii_count(settings, group))
+        evidence = observe(networks, observed)[0]
+        for k, row in enumerate(evidence):
+            about = {"group": group, **degree, "ensemble": ensemble.name, "observed": observed}
+            rows.append({**about, **_numbers(one_of(networks, k), row, settings.order, taylor)})
+            advance()
+    return {name: np.array([row[name] for row in rows]) for name in rows[0]}
+
+
+def one_of(networks: pf.BeliefNetwork, k: int) -> pf.BeliefNetwork:
+    """One network of a stack."""
+    return pf.BeliefNetwork(networks.storage.take(k), networks.bias[k], networks.activation, layers=networks.layers)
+
+
+def _numbers(network: pf.BeliefNetwork, row: np.ndarray, order: int, taylor: int | None) -> dict[str, Any]:
+    """What is kept of a series; four digits are enough for all that is drawn from it."""
+    found = pf.series(network, row, order, taylor=taylor)
+    numbers = {
+        "radius": found.radius,
+        "ratios": found.radius_by_ratios,
+        "poles": found.radius_by_poles,
+        "error": abs(found.partial_sums[-1] - found.exact),
+        "pade": abs(found.pade() - found.exact),
+    }
+    return {"established": found.is_established, **{name: four_digits(value) for name, value in numbers.items()}}
+
+
+def four_digits(value: float) -> np.float32:
+    """In 13 binary digits, so that the rest are zeros, which take no room in a file."""
+    mantissa, exponent = np.frexp(value)
+    with np.errstate(over="ignore"):  # a divergent sum may be out of reach of the type, and is infinite there
+        return np.float32(np.ldexp(np.round(mantissa * DIGITS) / DIGITS, exponent))
+
+
+CALLS = 2
+
+
+class SolvedNetworks(NamedTuple):
+    """Networks with their evidence and the exact answers."""
+
+    networks: pf.BeliefNetwork
+    rows: np.ndarray
+    log_z: np.ndarray
+    means: np.ndarray
+
+
+def measure_method(trial: Trial, method: str, numbers: Sequence[int], advance: Callable[[], Any]) -> dict[str, Any]:
+    """A row for each of these columns: means over the networks whose solve converged, and seconds per network."""
+    rows = []
+    for number in numbers:
+        rows.append(_measured(trial, method, number))
+        advance()
+    return {name: np.array([row[name] for row in rows]) for name in rows[0]}
+
+
+def _measured(trial: Trial, method: str, number: int) -> dict[str, Any]:
+    """The first call compiles; of two more the quicker one counts, as other work on the machine only adds to it."""
+    ensemble, observed = trial.columns[number]
+    sample = sample_of(ensemble, observed, trial.seed + number, trial.networks)
+    found = pf.infer(sample.networks, sample.rows, method)
+    seconds = min(_seconds(sample, method) for _ in range(CALLS)) / trial.networks
+    column = {"ensemble": ensemble.name, "observed": observed}
+    return {**column, "method": method, **errors_of(found, sample), "seconds": seconds}
+
+
+def _seconds(sample: SolvedNetworks, method: str) -> float:
+    start = time.perf_counter()
+    pf.infer(sample.networks, sample.rows, method)
+    return time.perf_counter() - start
+
+
+@cache
+def sample_of(ensemble: Ensemble, observed: str, seed: int, count: int) -> SolvedNetworks:
+    """The networks of a column."""
+    networks = draw(ensemble, seed, 0, count)
+    rows, _, log_z = observe(networks, observed)
+    return SolvedNetworks(networks, rows, log_z, pf.infer(networks, rows, "exact").means)
+
+
+def errors_of(found: pf.Solution, sample: SolvedNetworks) -> dict[str, Any]:
+    """E of (62), its size, and that of the means of hidden units, with standard errors_of."""
+    done = found.converged
+    error = (found.log_likelihood / sample.log_z - 1)[done]
+    distance = np.abs(found.means - sample.means)[:, np.isnan(sample.rows[0])].mean(axis=1)[done]
+    columns: dict[str, Any] = {"networks": len(done), "converged": float(done.mean())}
+    for name, values in {"error": error, "size": np.abs(error), "means": distance}.items():
+        columns[name], columns[f"{name}_se"] = mean_and_error(values)
+    return {**columns, "worst": float(np.abs(error).max()) if len(error) else float("nan")}

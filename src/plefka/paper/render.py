@@ -1,25 +1,15 @@
 """From rows to the report. Nothing is computed here but means, and JAX is not needed."""
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from plefka.errors import InvalidInput
-from plefka.paper import (
-    claims,
-    error_and_time,
-    figure_10,
-    figures_2_9,
-    misprints,
-    policy_comparison,
-    radius,
-    report_html,
-    report_markdown,
-    tables_1_2,
-    variants,
-)
+from plefka.errors import InvalidInput, MissingExtra
+from plefka.paper import claims, error_and_time, figure_10, radius, studies, tables_and_figures
+from plefka.paper.beside_printed import paper
+from plefka.paper.drawings import with_variables
 from plefka.paper.plan import quick_label
-from plefka.paper.printed import paper
-from plefka.paper.report import Figure, Section
+from plefka.paper.report import FOLDER, Figure, Panel, ReportTable, Section, drawing_names, markdown_page
 from plefka.paper.store import StoredRows
 from plefka.runtime import whole_files
 
@@ -30,13 +20,13 @@ WHITE = '<rect width="100%" height="100%" fill="#ffffff"/>'
 # Each section and the experiments of which it needs one at least.
 SECTIONS: tuple[tuple[tuple[str, ...], Callable[[Mapping[str, StoredRows]], Section]], ...] = (
     (("table1", "table2", "learning"), claims.render),
-    (("table1",), tables_1_2.table1),
-    (("table2",), tables_1_2.table2),
-    (("table1", "table2"), figures_2_9.render),
+    (("table1",), tables_and_figures.table1),
+    (("table2",), tables_and_figures.table2),
+    (("table1", "table2"), tables_and_figures.figures),
     (("learning",), figure_10.render),
-    (("misprints",), misprints.render),
-    (("policies",), policy_comparison.render),
-    (("variants",), variants.render),
+    (("misprints",), studies.render_misprints),
+    (("policies",), studies.render_policies),
+    (("variants",), studies.render_variants),
     (("radius",), radius.render),
     (("methods",), error_and_time.render),
 )
@@ -57,9 +47,9 @@ def write(everything: Mapping[str, StoredRows], folder: Path, found: list[Sectio
     title, about = (f"{TITLE}: a quick run", [quick, *_about()]) if quick else (TITLE, _about())
     arguments = (title, about, found, [_origin_of(rows) for rows in everything.values()])
     for figure in (part for section in found for part in section.parts if isinstance(part, Figure)):
-        write_drawings(figure, folder / report_markdown.FOLDER)
+        write_drawings(figure, folder / FOLDER)
     paths = [folder / "report.html", folder / "report.md"]
-    for path, make in zip(paths, (report_html.page, report_markdown.page), strict=True):
+    for path, make in zip(paths, (html_page, markdown_page), strict=True):
         whole_files.write(path, make(*arguments).encode())
     return paths
 
@@ -67,7 +57,7 @@ def write(everything: Mapping[str, StoredRows], folder: Path, found: list[Sectio
 def write_drawings(figure: Figure, folder: Path) -> None:
     """A file for each panel."""
     folder.mkdir(parents=True, exist_ok=True)
-    for name, panel in zip(report_markdown.names(figure), figure.panels, strict=True):
+    for name, panel in zip(drawing_names(figure), figure.panels, strict=True):
         whole_files.write(folder / name, (XML_HEADER + _on_white(panel.svg)).encode())
 
 
@@ -94,3 +84,55 @@ def _origin_of(rows: StoredRows) -> str:
         f"{about['hash']}, plefka {about['version']}, {about['last']}, {about['seconds']:.0f} s on "
         f"{where['processor']}, {where['cores']} cores, {where['system']}, Python {where['python']}, {packages}.{state}"
     )
+
+
+try:
+    from jinja2 import Environment, FileSystemLoader
+    from markupsafe import Markup
+except ImportError as error:
+    raise MissingExtra("jinja2", "data", "the report of an experiment") from error
+
+HERE = Path(__file__).parent
+LONG = 16  # letters, from which on a number with a remark may be broken into lines
+WIDE = 6  # inches, from which on a drawing gets more room
+
+
+def html_page(title: str, about: Sequence[str], sections: Sequence[Section], footer: Sequence[str]) -> str:
+    """The whole file."""
+    pages = Environment(
+        loader=FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
+    )
+    pages.globals.update(column_kinds=_column_kinds, is_wide=_is_wide, drawing=_drawing)
+    style = Markup((HERE / "report.css").read_text(encoding="utf-8"))
+    return pages.get_template("report.html.jinja").render(
+        title=title, style=style, about=about, sections=sections, footer=footer
+    )
+
+
+def _column_kinds(table: ReportTable) -> list[Markup]:
+    """The class of every column, for the style sheet."""
+    return [_column_kind(column) for column in zip(*table.rows, strict=True)] or [Markup()] * len(table.header)
+
+
+def _column_kind(column: Sequence[str]) -> Markup:
+    if not any(column) or not all(map(_is_number, column)):
+        return Markup()
+    return Markup(' class="number long"' if max(map(len, column)) > LONG else ' class="number"')
+
+
+def _is_number(text: str) -> bool:
+    return not text or text[0] in "0123456789-\N{MINUS SIGN}"
+
+
+def _is_wide(figure: Figure) -> bool:
+    widths = [re.search(r'viewBox="0 0 ([0-9.]+) ', panel.svg) for panel in figure.panels]
+    return any(found is not None and float(found[1]) > 72 * WIDE for found in widths)
+
+
+def _drawing(panel: Panel, prefix: str) -> Markup:
+    """Without a size of its own, which the style sheet decides."""
+    svg = with_variables(panel.svg, prefix)
+    for _ in ("width", "height"):
+        svg = re.sub(r'(<svg [^>]*?) (?:width|height)="[^"]*pt"', r"\1", svg, count=1)
+    label = Markup('<svg role="img" aria-label="{}" ').format(panel.alternative)
+    return Markup(svg.replace("<svg ", label, 1))

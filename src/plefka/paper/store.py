@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from plefka.errors import InvalidFile, MissingExtra
-from plefka.paper.computing_code import code_digest
 from plefka.paper.experiment_settings import digest, spelled
 from plefka.runtime import whole_files
-from plefka.runtime.provenance import machine
+from plefka.runtime.provenance import PACKAGE, machine, source
 from plefka.runtime.version import __version__
 from plefka.tables.table_files import BLANK, SEAL, is_sealed, is_whole, sealed
 
@@ -151,3 +150,18 @@ def _numpy(column: Any) -> np.ndarray:
     if pa.types.is_dictionary(column.type):
         column = column.cast(pa.string())
     return column.to_numpy()
+
+
+COMPUTING = (
+    "as_printed",
+    "compute",
+    "experiment_settings",
+    "learn_bars",
+    "random_networks",
+    "summary",
+)  # others draw rows
+
+
+def code_digest(package: Path = PACKAGE) -> str:
+    """Another one for every change of the code that computes rows."""
+    return source(package, tuple(f"paper/{name}.py" for name in COMPUTING))

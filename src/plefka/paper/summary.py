@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from plefka.paper.experiment_settings import Ensemble
 from plefka.paper.store import StoredRows
 
 OBSERVED = {"off": "", "likeliest": ", largest ln Z", "unlikeliest": ", smallest ln Z"}  # in the name of a column
@@ -93,8 +94,6 @@ def mean_and_error(values: np.ndarray) -> tuple[float, float]:
 
 def named(ensemble: dict) -> str:
     """The name of an ensemble from the settings in a file."""
-    from plefka.paper.experiment_settings import Ensemble
-
     biases = ensemble["biases"]
     return Ensemble(**{**ensemble, "biases": tuple(biases) if biases else None}).name
 
