@@ -7,13 +7,14 @@ from hypothesis import strategies as st
 
 import plefka as pf
 from plefka.errors import MethodDoesNotApply
-from plefka.exact import elimination, groups, state_sum
+from plefka.exact import elimination, groups
 from tests import zoo
+from tests.exact.preferred_way import prefer
 
 
 @pytest.fixture
 def only_elimination(monkeypatch):
-    monkeypatch.setattr(state_sum.StateSum, "enumeration_seconds", np.inf)
+    prefer(monkeypatch, np.inf)
 
 
 def by_both(network, evidence, **options):
@@ -21,7 +22,7 @@ def by_both(network, evidence, **options):
     found = []
     for seconds in (0.0, np.inf):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(state_sum.StateSum, "enumeration_seconds", seconds)
+            prefer(patch, seconds)
             found.append(pf.infer(network, evidence, "exact", **options))
     return found
 

@@ -8,7 +8,6 @@ from mpmath import exp, expm1, log, mp, mpf
 
 import plefka as pf
 from plefka.errors import MethodDoesNotApply
-from plefka.exact import state_sum
 from plefka.exact.exact_answer import answer as exact_answer
 from plefka.exact.exact_method import Exact
 from plefka.exact.ordering import greedy_plan, strip_plan
@@ -18,6 +17,7 @@ from plefka.networks.evidence import Evidence
 from plefka.networks.fields import bits
 from plefka.reduction.reduce import reduce
 from tests.data import path_of
+from tests.exact.preferred_way import prefer
 
 mp.dps = 60
 EXACT = Exact("exact")
@@ -27,7 +27,7 @@ WAYS = {"enumeration": 0.0, "elimination": np.inf}
 @pytest.fixture(params=WAYS)
 def way(request, monkeypatch):
     """Either sum, whichever is quicker otherwise."""
-    monkeypatch.setattr(state_sum.StateSum, "enumeration_seconds", WAYS[request.param])
+    prefer(monkeypatch, WAYS[request.param])
 
 
 def by_definition(network, row, tilt):
@@ -126,7 +126,7 @@ def copies(away=4, between=9, size=200.0):
 
 
 def test_what_is_lost_there_and_back_is_noticed(monkeypatch):
-    monkeypatch.setattr(state_sum.StateSum, "enumeration_seconds", np.inf)
+    prefer(monkeypatch, np.inf)
     network, row, tilt = copies()
     evidence = Evidence(rows=row[None], tilt=tilt[None], batched=True)
     found = exact_answer(EXACT, network, evidence, prune=False, dtype="float64")

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from plefka.errors import MethodDoesNotApply
+from plefka.exact.cost import LITTLE_WORK
 from plefka.exact.states import MOST_SUMMED, StateSums, too_many_states
 from plefka.methods.posterior import About, Posterior
 from plefka.methods.status import CONVERGED, IMPOSSIBLE, NOT_FINITE
@@ -33,7 +34,7 @@ BLOCKS = (2**6, 2**12)  # states at once for one row
 WORK = 2**21  # numbers at once for all rows of a chunk
 IN_CACHE = 2**15  # numbers at once in NumPy
 REFUSED = "exact does not apply: {}. Use auto instead, or G1 for a bound."
-FEW_ROWS, LITTLE_WORK = 32, 2**22  # rows, and units times states of them all, that NumPy sums over
+FEW_ROWS = 32  # that NumPy sums over
 BLOCKS_AT_ONCE = 16  # between two updates of the progress bar
 
 

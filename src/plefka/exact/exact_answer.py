@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import numpy as np
 
 from plefka.exact import enumeration, machine_enumeration
+from plefka.exact.cost import AS_LONG, DEARER, FEW_STATES, QUICK, QUICK_TABLES, THOROUGH
 from plefka.exact.enumeration import status_of
 from plefka.exact.predictions import Predictions, TablesInGroups, planned
 from plefka.exact.ratios import BarrenRatios
@@ -28,12 +29,7 @@ from plefka.reduction.traced_reductions import TracedBelief, TracedPairs, Traced
 if TYPE_CHECKING:
     from plefka.exact.exact_method import Exact
 
-QUICK, NOT_LONG = 0.3, 3.0  # seconds of a row for which no other way is looked for: of any tables, of those of a file
 TRACED = {TracedBelief: enumeration.summed_in_trace, TracedPairs: machine_enumeration.summed_in_trace}
-DEARER = 30  # times as long may be taken for the numbers of a file as they are, and not as compact units have them
-FEW_STATES = 2**15  # of all rows, times units: a millisecond
-THOROUGH = 30.0  # seconds that barren units may take where exact inference was asked for
-AS_LONG = 10  # times as long as the answer itself may be taken for barren units, where exact was not asked for
 
 
 def posterior(method: "Exact", part: Part, *, dtype: str) -> Posterior:
@@ -152,7 +148,7 @@ def plan_rows(
     if families is None:
         return _reduced(method, network, evidence, prune=prune, budget=budget)
     by_tables = TableElimination(families, evidence)
-    enough = min(budget, QUICK if network.given_tables is None else NOT_LONG)
+    enough = min(budget, QUICK if network.given_tables is None else QUICK_TABLES)
     dear = by_tables.row_seconds > enough
     if not dear.any() or len(dear) > 1:
         return by_tables, dear

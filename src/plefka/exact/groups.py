@@ -8,16 +8,13 @@ from typing import NamedTuple
 import numpy as np
 
 from plefka.errors import MethodDoesNotApply
+from plefka.exact.cost import ENTRIES_AT_ONCE, ENTRY, ENTRY_AGAIN, FEW_NUMBERS, MOST_GIB, NUMBERS_PER_GIB, STEP
 from plefka.exact.elimination import EliminationAnswer, eliminated, log_total
 from plefka.exact.enumeration import REFUSED
 from plefka.exact.log_factors import LogFactors, Structure, TooManyParents
 from plefka.exact.ordering import TooWide, greedy_plan
-from plefka.exact.plans import FEW_NUMBERS, Plan
+from plefka.exact.plans import Plan
 
-STEP = 3e-5  # seconds of a step of an elimination, there and back
-KEPT, REPEATED = 4e-9, 8e-9  # and of an entry of its tables, where the way there is kept, or gone again on the way back
-ENTRIES_AT_ONCE = 2**22  # numbers of the largest table of all rows that are eliminated together
-MOST_GIB = 1.0  # of memory
 FEW_ROWS = 256  # of which all that was planned is kept until it is done
 MOST_WAITING, IN_CACHE = 16, 2**15  # orders whose groups wait for others, and numbers of a table of all that waited
 
@@ -34,13 +31,13 @@ class Cost(NamedTuple):
 
     @classmethod
     def of(cls, plan: Plan) -> "Cost":
-        at_once = int(max(1, min(ENTRIES_AT_ONCE // 2**plan.width, MOST_GIB * 2**27 // max(plan.peak, 1.0))))
-        return cls(plan.num_steps, plan.entries, plan.stored, plan.width, at_once, plan.least / 2**27)
+        at_once = int(max(1, min(ENTRIES_AT_ONCE // 2**plan.width, MOST_GIB * NUMBERS_PER_GIB // max(plan.peak, 1.0))))
+        return cls(plan.num_steps, plan.entries, plan.stored, plan.width, at_once, plan.least / NUMBERS_PER_GIB)
 
     def seconds(self, rows: np.ndarray | int) -> np.ndarray:
         """Of so many rows together."""
         rows = np.asarray(rows)
-        entry = np.where(self.stored * np.minimum(rows, self.at_once) <= FEW_NUMBERS, KEPT, REPEATED)
+        entry = np.where(self.stored * np.minimum(rows, self.at_once) <= FEW_NUMBERS, ENTRY, ENTRY_AGAIN)
         return STEP * self.num_steps * np.ceil(rows / self.at_once) + entry * self.entries * rows
 
 

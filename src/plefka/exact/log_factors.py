@@ -10,12 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from plefka.exact.cost import MOST_PARENTS_OF_A_TABLE
 from plefka.networks.activations import Activation
 from plefka.networks.edge_list import EdgeList
 from plefka.networks.fields import bits
 from plefka.reduction.question import Question
-
-MOST_IN_A_FACTOR = 20  # units of a factor that is a table
 
 
 class Switch(NamedTuple):
@@ -214,7 +213,7 @@ class _FactorWriter:
         for unit in units.tolist():
             into = self.child == unit
             parents = self.parent[into].tolist()
-            if len(parents) > MOST_IN_A_FACTOR:
+            if len(parents) > MOST_PARENTS_OF_A_TABLE:
                 raise TooManyParents(len(parents))
             states = bits(np.arange(2 ** len(parents)), np.arange(len(parents))[::-1])
             x = self.f.clip(self.x[unit] + np.einsum("pr,ps->sr", self.weight[into], states))

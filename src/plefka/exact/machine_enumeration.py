@@ -19,6 +19,7 @@ import scipy.sparse as sp
 from scipy.sparse import csgraph
 
 from plefka.errors import MethodDoesNotApply
+from plefka.exact.cost import MACHINE_ROW, MACHINE_STATE
 from plefka.exact.log_factors import grouped
 from plefka.exact.states import MOST_FOLLOWED, StateSums
 from plefka.methods.posterior import About, Posterior
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 
 MOST_SUMMED_UNITS = 4096  # of which a matrix is made
 INNER = 12  # bits of the states of a block
-SECONDS = 2e-8  # of a state, for each unit that is summed over in closed form
 TRACED_AT_ONCE = 2**22  # numbers that are held for several rows; more rows go one after another
 
 
@@ -55,7 +55,9 @@ class Enumeration(NamedTuple):
 
     @property
     def seconds(self) -> float:
-        return len(self.rows) * (1e-4 + 2.0**self.num_bits * SECONDS * (3 + len(self.units) - self.num_bits))
+        return len(self.rows) * (
+            MACHINE_ROW + 2.0**self.num_bits * MACHINE_STATE * (3 + len(self.units) - self.num_bits)
+        )
 
 
 def enumerations(question: Question) -> list[Enumeration]:

@@ -12,11 +12,11 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse import csgraph
 
+from plefka.exact.cost import WIDEST_TABLE
 from plefka.exact.log_factors import Structure, Switch
 from plefka.exact.plans import ACT, BECOME, MULTIPLY, OBSERVE, SUM, WANTED_FACTORS, AxisLayout, Plan, Word
 
 SEVERAL = 1.5  # a table grows by so much for every axis that two tables switch on together
-WIDEST_TABLE = 25  # axes of a table
 SMALL = 256  # edges of a structure whose plan is kept with many others
 
 

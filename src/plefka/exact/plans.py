@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from plefka.exact.cost import FEW_NUMBERS
 from plefka.exact.elimination_steps import Act, Match, Multiply, Observe, Step, Sum
 from plefka.exact.log_factors import Switch
 
 WANTED_FACTORS = ("leak", "message")  # factors that the way back must say something of
-FEW_NUMBERS = 2**25  # that are kept from the way there, where it is not gone again on the way back
 MULTIPLY, ACT, SUM, OBSERVE, BECOME = "multiply", "act", "sum", "observe", "become"
 Word = tuple[str, Any, Any]  # what is done, and to what
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
+from plefka.exact.cost import LITTLE, MOST_PLANNED, PLANNED_UNIT, SHORT, SHORT_IN_ALL
 from plefka.exact.log_factors import grouped
 from plefka.exact.ratios import EXACT, BarrenRatios
 from plefka.exact.state_sum import planned_sum
@@ -31,10 +32,6 @@ if TYPE_CHECKING:
     from plefka.reduction.reduce import Reduction
 
 PREDICTED = "units that no observation depends on are predicted as if their parents were independent of each other"
-LITTLE = 0.02  # seconds for which a group is not split
-PLANNING = 5e-5  # seconds of planning, for each unit of a group
-SHORT, SHORT_IN_ALL = 0.1, 1.0  # seconds for a row, and for all rows, where exact inference was not asked for
-MOST_PLANNED = 2**14  # edges times rows that are planned for, there
 
 
 class ReducedSum(NamedTuple):
@@ -232,7 +229,7 @@ class _Planner:
         """The units (units, rows) that a sum is over in each row, and the sum."""
         summed = self.edges.with_ancestors(kept[:, None] | self.informed)
         units = np.asarray(summed.any(axis=1))
-        self.left -= PLANNING * units.sum()
+        self.left -= PLANNED_UNIT * units.sum()
         return summed, self.way.of(self.network, self.evidence, kept, units)
 
     def _group(self, some: np.ndarray) -> BarrenGroup:

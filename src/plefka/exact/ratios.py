@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from plefka.exact.cost import ONE_WAY
 from plefka.exact.exact_method import Exact
 from plefka.exact.state_sum import planned_sum
 from plefka.networks.belief import BeliefNetwork
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from plefka.reduction.reduce import Reduction
 
 EXACT = Exact("exact")
-ONE_WAY = 0.5  # of the time of an answer, which goes there and back
 MOST_KEPT = 2**20  # units times rows of which all that was reduced is kept until it is done
 
 

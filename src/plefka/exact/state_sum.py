@@ -11,12 +11,23 @@ import numpy as np
 
 from plefka.errors import MethodDoesNotApply
 from plefka.exact import enumeration
+from plefka.exact.cost import (
+    COMPILING,
+    MOST_GIB,
+    MOST_GIB_OF_MACHINES,
+    QUICK,
+    STATE_WORK,
+    STEP,
+    STEPS_PER_EDGE,
+    WIDEST_TABLE,
+    WORK_PER_SECOND,
+)
 from plefka.exact.elimination import EliminationAnswer, table_probabilities
 from plefka.exact.enumeration import REFUSED, num_enumerated
-from plefka.exact.groups import MOST_GIB, STEP, Cost, Elimination, EliminationGroup
+from plefka.exact.groups import Cost, Elimination, EliminationGroup
 from plefka.exact.log_factors import LogFactors, Logs, Structure, factors_of, grouped, patterns
 from plefka.exact.machine_enumeration import Enumeration, RowSum, enumerations, sum_row
-from plefka.exact.ordering import WIDEST_TABLE, TooWide, greedy_plan, strip_plan
+from plefka.exact.ordering import TooWide, greedy_plan, strip_plan
 from plefka.exact.plans import Plan
 from plefka.exact.states import MOST_SUMMED, too_many_states
 from plefka.methods.posterior import About, Posterior
@@ -24,10 +35,6 @@ from plefka.methods.status import CONVERGED
 from plefka.networks.edge_list import EdgeList
 from plefka.reduction.question import PairModel, Part, Question
 
-STATES, RATE = 3.0, 2e8  # work of a state for each unit and edge, and how much of it a second holds
-COMPILING = 0.5  # seconds
-STEPS_PER_EDGE = 4  # for each edge, at least
-QUICK_SECONDS = 0.3  # seconds of an elimination for which no other order is looked for
 Sums = tuple[np.ndarray, np.ndarray, np.ndarray]  # ln Z (rows,), the means and d ln Z / dh of all units (units, rows)
 
 
@@ -95,7 +102,7 @@ class PairElimination(QuestionElimination):
 
     @property
     def most_gib(self) -> float:
-        return 2.0
+        return MOST_GIB_OF_MACHINES
 
     def patterns(self) -> list[np.ndarray]:
         return grouped(self.question.free)
@@ -108,7 +115,7 @@ class PairElimination(QuestionElimination):
                 plans.append(order(structure))
             except TooWide as wide:
                 refusal = refusal or wide
-            if plans and Cost.of(plans[0]).seconds(1) <= QUICK_SECONDS:
+            if plans and Cost.of(plans[0]).seconds(1) <= QUICK:
                 break
         if not plans:
             raise refusal or TooWide(0)
@@ -161,7 +168,7 @@ class StateSum:
         if self.bits > MOST_SUMMED:
             return np.inf
         work = self.question.storage.num_edges + self.question.size
-        seconds = self.question.num_rows * 2.0**self.bits * STATES * work / RATE
+        seconds = self.question.num_rows * 2.0**self.bits * STATE_WORK * work / WORK_PER_SECOND
         return seconds + self._compiling()
 
     @cached_property
@@ -315,7 +322,7 @@ def state_moments(part: Part) -> StateMoments | None:
     """By enumeration, or None where an elimination is quicker, or nothing else possible."""
     question, exact = part.question, MachineStateSum(part.question)
     seconds = exact.enumeration_seconds
-    if np.isinf(seconds) or seconds > max(QUICK_SECONDS, exact.elimination.seconds):
+    if np.isinf(seconds) or seconds > max(QUICK, exact.elimination.seconds):
         return None
     found, steps = list(exact.row_sums(pairs=True)), np.zeros(question.num_rows, int)
     log_z, means = np.zeros(question.num_rows), np.zeros(question.free.shape)

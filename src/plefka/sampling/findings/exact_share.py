@@ -2,11 +2,10 @@
 
 import numpy as np
 
-from plefka.exact.groups import STEP
+from plefka.exact.cost import FINDINGS_EDGE, FINDINGS_ROW, STEP
 from plefka.networks.edge_list import EdgeList
 from plefka.reduction.question import Question
 
-FIXED, DRAWING = 0.02, 2.5e-5  # seconds of an answer with all findings transformed, and for each edge of it
 SUMS_AT_LEAST, SUMS = 12, 5  # of a search, and for each finding that is exact
 STEPS_PER_FINDING_EDGE = 0.7  # of a sum, for each edge into findings that are exact
 EXACT = (12, 8, 4, 2, 0)  # findings, of which as many are taken as fit
@@ -31,7 +30,11 @@ def affordable(questions: list[Question], seconds: float, *, kept: int = 0) -> i
 def _seconds(num_edges: float, num_findings: float, k: int) -> float:
     """For one row."""
     exact = min(1.0, k / max(1.0, num_findings))
-    return FIXED + DRAWING * num_edges + (SUMS_AT_LEAST + SUMS * k) * STEP * STEPS_PER_FINDING_EDGE * num_edges * exact
+    return (
+        FINDINGS_ROW
+        + FINDINGS_EDGE * num_edges
+        + (SUMS_AT_LEAST + SUMS * k) * STEP * STEPS_PER_FINDING_EDGE * num_edges * exact
+    )
 
 
 def _sizes(question: Question) -> np.ndarray:

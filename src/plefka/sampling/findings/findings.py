@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from plefka.exact.cost import FINDINGS_SECONDS
 from plefka.exact.log_factors import Logs, TooManyParents, factors_of
 from plefka.methods.method import does_not_apply
 from plefka.methods.posterior import About, JointDraws, Posterior
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 CLOSE_TANGENTS = TangentSearch(max_steps=12, tol=1e-2)  # draws mend the rest
 FEWEST_EFFECTIVE = 400  # draws: ln P is then off by less than 0.05, as a rule
-FINDINGS_SECONDS = 1.0  # of a sum over what is left where all findings are transformed
 
 
 def posterior(method: "Findings", part: Part, *, dtype: str) -> Posterior:

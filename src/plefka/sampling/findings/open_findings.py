@@ -9,6 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
+from plefka.exact.cost import MOST_GIB_OF_DRAWS, NUMBERS_PER_GIB
 from plefka.exact.elimination import EliminationAnswer, eliminated
 from plefka.exact.groups import Cost
 from plefka.exact.log_factors import LogFactors
@@ -16,8 +17,6 @@ from plefka.exact.ordering import TooWide, greedy_plan
 from plefka.exact.plans import Plan
 from plefka.exact.posterior_draws import drawn
 from plefka.sampling.findings.problem import FindingsProblem
-
-MOST_GIB = 0.25  # of memory: draws need more of it than sums
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +63,7 @@ class OpenFindings:
             order = self._plan
         except TooWide:
             return np.inf
-        return float(Cost.of(order).seconds(1)) if order.peak <= MOST_GIB * 2**27 else np.inf
+        return float(Cost.of(order).seconds(1)) if order.peak <= MOST_GIB_OF_DRAWS * NUMBERS_PER_GIB else np.inf
 
     def _with(self, log_on: np.ndarray, log_off: np.ndarray) -> LogFactors:
         """With the chances of the causes, of which the logarithms are given."""
