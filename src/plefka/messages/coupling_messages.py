@@ -13,7 +13,6 @@ Where couplings are strong there may be several fixed points, one for each mode.
 messages, and with what units near a solution of the first order would say. The larger ln Z wins.
 """
 
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -23,13 +22,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from plefka.averages.parents import chance
 from plefka.mean_field import machine_orders as pair_orders
 from plefka.messages.bethe_method import Bethe
-from plefka.messages.factor_messages import Beliefs, without_derivatives
-from plefka.messages.log_odds_sums import LogOdds
-from plefka.messages.message_sweeps import Propagation, propagate, start
-from plefka.messages.unit_factors import Messages, Rows, Units
+from plefka.messages.message_sweeps import Beliefs, Propagation, Sweeps, means_of, start, without_derivatives
+from plefka.messages.unit_factors import LogOdds, Messages, Rows, Units
 from plefka.methods.posterior import About, Posterior
 from plefka.methods.status import CONVERGED, NOT_FINITE
 from plefka.networks.activations import namespace, numpy_sigmoid, sigmoid, softplus
@@ -38,8 +34,7 @@ from plefka.networks.parent_table import ParentTable
 from plefka.networks.storage import OpenStorage
 from plefka.reduction.dependence import coupled_in_trees, where_converged
 from plefka.reduction.question import Part, Question
-from plefka.solvers.loop import REACHABLE
-from plefka.solvers.rounds import Criteria, Iteration, in_rounds
+from plefka.solvers.rounds import Criteria, in_rounds
 
 if TYPE_CHECKING:
     from plefka.reduction.traced_reductions import TracedPairs
@@ -95,8 +90,8 @@ class Couplings(eqx.Module):
         nothing = jnp.zeros_like(self.question.tilt)
         return Messages(nothing, (*up, *down)), nothing
 
-    def log_partition(self, messages: Messages) -> Rows:
-        """Bethe's ln Z at these messages."""
+    def log_z(self, messages: Messages) -> tuple[Rows, None]:
+        """Bethe's ln Z at these messages; nobody asks for its derivatives by the biases."""
         beliefs, free = self.beliefs(messages), self.question.free
         b = beliefs.finite
         total = jnp.where(free, softplus(b), 0.0).sum(0)
@@ -108,26 +103,14 @@ class Couplings(eqx.Module):
             alone = jnp.logaddexp(softplus(parent), child)  # ln[1 + exp(c) + exp(c')]
             pair = jnp.logaddexp(alone, parent + child + w) - softplus(above) - softplus(below[None])
             total += jnp.where(parent_free & child_free[None], pair, 0.0).sum((0, 1))
-        return total
+        return total, None
 
 
-@dataclass(frozen=True)
-class CouplingIteration(Iteration):
-    """Messages, sweep by sweep."""
+class CouplingSweeps(Sweeps):
+    """Those of a Boltzmann machine."""
 
     def prepare(self, question: Question) -> Couplings:
         return Couplings(question.opened())
-
-    def advance(self, prepared: Any, state: Propagation, tol, max_steps, few) -> Propagation:
-        dtype = prepared.question.tilt.dtype
-        tol = jnp.maximum(jnp.asarray(tol, dtype), REACHABLE * jnp.finfo(dtype).eps)
-        return propagate(prepared, state, tol, max_steps, few)
-
-    def answer(self, prepared: Couplings, state: Propagation) -> Beliefs:
-        question = prepared.question
-        means = jnp.where(question.free, chance(prepared.beliefs(state.messages).total), question.values)
-        log_z = prepared.log_partition(state.messages)
-        return Beliefs(state.status, state.steps, state.residual, means, log_z, None)
 
 
 def of_pairs(method: Bethe, part: Part, *, dtype: str) -> Posterior:
@@ -148,7 +131,7 @@ def of_pairs(method: Bethe, part: Part, *, dtype: str) -> Posterior:
 def of_traced_pairs(method: Bethe, reduction: "TracedPairs") -> Posterior:
     """Inside a user's trace: ln Z is stationary in the messages, so that its derivatives are those at fixed ones."""
     question = reduction.question.with_model(weights=reduction.question.storage.prepared(tables=True))
-    sweeping = CouplingIteration()
+    sweeping = CouplingSweeps()
     couplings = sweeping.prepare(question)
     frozen, rows = jax.lax.stop_gradient(couplings), question.num_rows
     tables = [jnp.zeros((*w.shape[:2], rows), w.dtype) for w in frozen.weights.tables] * 2
@@ -160,12 +143,12 @@ def of_traced_pairs(method: Bethe, reduction: "TracedPairs") -> Posterior:
     still = jax.lax.stop_gradient(question)
     one, several = ended(jnp.zeros_like(question.tilt)), may_have_several(still)
     two = jax.lax.cond(several.any(), lambda: ended(second_start(still)), lambda: one)
-    log_zs = (frozen.log_partition(each.messages) for each in (one, two))
+    log_zs = (frozen.log_z(each.messages)[0] for each in (one, two))
     change = _is_better(one, two, several, *log_zs)
     found = jax.tree.map(lambda old, new: jnp.where(change, new, old), one, two)
     messages = jax.lax.stop_gradient(found.messages)
-    log_z = couplings.log_partition(messages)
-    means = jax.lax.stop_gradient(reduction.restored(sweeping.answer(frozen, found).means, None))
+    log_z, _ = couplings.log_z(messages)
+    means = jax.lax.stop_gradient(reduction.restored(means_of(frozen, messages), None))
     status = jnp.where(jnp.isnan(means).any(0) | jnp.isnan(log_z), NOT_FINITE, found.status)
     steps = one.steps + jnp.where(several, two.steps, 0)
     return Posterior(
@@ -202,7 +185,7 @@ def _swept(method: Bethe, question: Question, own: np.ndarray, dtype: str) -> Be
 
     row_work = max(8 * storage.num_edges, 4 * question.size)
     criteria = Criteria(float(method.tol), method.max_steps)
-    return Beliefs(*in_rounds(CouplingIteration(), question, first, criteria, row_work=row_work, dtype=dtype))
+    return Beliefs(*in_rounds(CouplingSweeps(), question, first, criteria, row_work=row_work, dtype=dtype))
 
 
 def may_have_several(question: Question) -> Any:

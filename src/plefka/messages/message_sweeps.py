@@ -13,11 +13,12 @@ import numpy as np
 from jaxtyping import Array, Int
 
 from plefka.averages.parents import chance
-from plefka.messages.log_odds_sums import LogOdds
-from plefka.messages.unit_factors import Messages, Rows, UnitFactors, Units
+from plefka.errors import MethodDoesNotApply
+from plefka.messages.unit_factors import LogOdds, Messages, Rows, Units
 from plefka.methods.status import CONVERGED, IMPOSSIBLE, NOT_FINITE, OUT_OF_STEPS, RUNNING
 from plefka.networks.activations import AnyArray
-from plefka.solvers.loop import repeated
+from plefka.solvers.loop import REACHABLE, repeated
+from plefka.solvers.rounds import Iteration
 
 TURNED = 0.25  # of the last change taken back: too much
 SHRINK, GROW = 0.7, 0.1  # what the step is multiplied with then, and the rate at which it grows again
@@ -44,18 +45,44 @@ def start(messages: Messages, damping: float, xp: Any) -> Propagation:
     return Propagation(messages, nothing, row + (1 - damping), xp.full_like(row, xp.inf), steps + RUNNING, steps)
 
 
-def propagate(factors: UnitFactors, state: Propagation, tol, max_steps, few: Any = 0) -> Propagation:
-    """Sweeps until all but `few` rows have ended: the residual is at most tol, the row fails, or steps run out."""
+class Beliefs(NamedTuple):
+    """Where the messages ended, and what they say: beliefs, ln Z, and d ln Z / dh where that may be asked for."""
 
-    def body(carried):
-        state, beliefs = carried
-        return sweep(factors, state, beliefs, tol, max_steps)
+    status: Any
+    steps: Any
+    residual: Any
+    means: Any
+    log_z: Any
+    slope: Any
 
-    start = state, factors.beliefs(state.messages)
-    return repeated(body, start, lambda carried: carried[0].status, few)[0]
+
+class Sweeps(Iteration):
+    """Messages, sweep by sweep. What is prepared has the `beliefs`, the `update` and the `log_z` of messages."""
+
+    def advance(self, prepared: Any, state: Propagation, tol: Any, max_steps: Any, few: Any) -> Propagation:
+        """Sweeps until all but `few` rows have ended: the residual is at most tol, the row fails, or steps run out."""
+        dtype = prepared.question.tilt.dtype
+        tol = jnp.maximum(jnp.asarray(tol, dtype), REACHABLE * jnp.finfo(dtype).eps)
+
+        def body(carried):
+            state, beliefs = carried
+            return sweep(prepared, state, beliefs, tol, max_steps)
+
+        first = state, prepared.beliefs(state.messages)
+        return repeated(body, first, lambda carried: carried[0].status, few)[0]
+
+    def answer(self, prepared: Any, state: Propagation) -> Beliefs:
+        means, log_z = means_of(prepared, state.messages), prepared.log_z(state.messages)
+        return Beliefs(state.status, state.steps, state.residual, means, *log_z)
 
 
-def sweep(factors: UnitFactors, state: Propagation, before: LogOdds, tol, max_steps) -> tuple[Propagation, LogOdds]:
+def means_of(factors: Any, messages: Messages) -> Units:
+    """The means that the messages say, and the values of units that are not free."""
+    question = factors.question
+    return jnp.where(question.free, chance(factors.beliefs(messages).total), question.values)
+
+
+def sweep(factors: Any, state: Propagation, before: LogOdds, tol, max_steps) -> tuple[Propagation, LogOdds]:
     """One sweep of all rows; what has ended stays as it is."""
     running = state.status == RUNNING
     new, log_sums = factors.update(state.messages, before)
@@ -101,3 +128,19 @@ def largest_change(state: Propagation, before: LogOdds, messages: Messages, beli
         step = jnp.where(jnp.isinf(new) & jnp.isfinite(old), jnp.inf, step)
         largest = jnp.maximum(largest, jnp.abs(step).max((*range(new.ndim - 1),), initial=0.0))
     return largest / jnp.where(state.step > 0, state.step, 1.0)
+
+
+@jax.custom_vjp
+def without_derivatives(_: Any, means: Units) -> Units:
+    """The means, which depend on all factors, though not in a way that is differentiated here."""
+    return means
+
+
+def _refuse(_, __):
+    raise MethodDoesNotApply(
+        "bethe does not apply: the derivatives of its means are not computed, only those of log_likelihood. "
+        "Use a mean-field method such as G1 instead."
+    )
+
+
+without_derivatives.defvjp(lambda _, means: (means, None), _refuse)

@@ -3,25 +3,74 @@
 The factor of unit c sends c the log-odds of F = <f(x_c)> under the cavity means of its parents, and sends parent k the
 log-odds of everything below (see Average.messages). The cavity of a parent is the sum of all messages to it, without
 that of this factor. A unit that is not free receives nothing: it has its value.
+
+Bethe's estimate of ln P(evidence) is made of sums over factors and units, less what they have in common.
+ln Z = sum_factors ln Z_a + sum_units ln Z_i - sum_pairs ln Z_ia does not change where a message is multiplied by a
+number. With all messages to a unit i scaled to 1 for the state that it is likelier in, and theta the log-odds of that
+state, Z_i = Z_ia = 1 + exp(-theta) for every factor a, and
+
+    ln Z = sum_c ln[(1 - F_c) n_c(0) + F_c n_c(1)] + sum_(k, c) {ln[1 + exp(-cavity_kc)] - ln[1 + exp(-theta_k)]}
+
+with k the parents of c, all in the scaled messages. Nothing is large here unless it is so in ln Z. At a fixed point
+ln Z is stationary in the messages: its derivatives are those at fixed messages.
 """
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from plefka.averages import Average, Exponentials, Parents
 from plefka.averages.choice import Range, activation_for
-from plefka.messages.log_odds_sums import LogOdds, certain_part, finite_part, of_state
-from plefka.networks.activations import Activation, AnyArray
+from plefka.networks.activations import Activation, AnyArray, softplus
 from plefka.networks.storage import OpenStorage
 from plefka.reduction.question import Question
 
 Units = Float[Array, "units rows"]
 Rows = Float[Array, " rows"]
 Table = Float[Array, "positions columns rows"]
+
+
+class LogOdds(eqx.Module):
+    """A sum of log-odds from which a term can be taken away again, infinite ones too.
+
+    It has its finite terms, and how many terms are +inf less how many are -inf.
+    """
+
+    finite: Float[Array, "*units rows"]
+    certain: Float[Array, "*units rows"] | None  # None where no term can be infinite
+
+    @property
+    def total(self) -> Float[Array, "*units rows"]:
+        """The sum; certainty outweighs all else."""
+        if self.certain is None:
+            return self.finite
+        return jnp.where(self.certain == 0, self.finite, jnp.where(self.certain > 0, jnp.inf, -jnp.inf))
+
+    def without(self, term: Float[Array, "*units rows"]) -> Float[Array, "*units rows"]:
+        """The sum of all other terms."""
+        if self.certain is None:
+            return self.finite - term
+        return LogOdds(self.finite - finite_part(term), self.certain - certain_part(term)).total
+
+
+def finite_part(term: Float[Array, "..."]) -> Float[Array, "..."]:
+    """The term, or 0 where it is infinite."""
+    return jnp.where(jnp.isinf(term), 0.0, term)
+
+
+def certain_part(term: Float[Array, "..."]) -> Float[Array, "..."]:
+    """1 for +inf, -1 for -inf, else 0."""
+    return jnp.where(jnp.isinf(term), jnp.sign(term), 0.0)
+
+
+def of_state(values: Float[Array, "..."]) -> Float[Array, "..."]:
+    """+inf for a unit that is on, -inf for one that is off, and 0 for any other value."""
+    return jnp.where(values == 1, jnp.inf, jnp.where(values == 0, -jnp.inf, 0.0))
 
 
 def average_of(activation: Activation, positions: int, fields: Range) -> Average:
@@ -121,6 +170,28 @@ class UnitFactors(eqx.Module):
         on, off = (jnp.where(self.counted, log, 0.0) for log in (on, off))  # both may be -inf where nobody asks
         return jnp.where(self.counted, jnp.logaddexp(on, off), 0.0)
 
+    def log_z(self, messages: Messages) -> tuple[Rows, Units | None]:
+        """Bethe's ln Z at these messages, for every row, and d ln Z / dh where units may have been summed out."""
+        question, beliefs = self.question, self.beliefs(messages)
+        cavities = self.cavities(messages, beliefs)
+        parents = [Parents.of_log_odds(cavity) for cavity in cavities]
+        factors = _off_poles(self, parents)
+        chances = factors.chances(parents)
+        theta, from_below = beliefs.total, beliefs.without(messages.own)
+        on = theta > 0
+        # log_sums has the larger of n(0) and n(1) scaled to 1; here it shall be that of the likelier state
+        scale = jnp.where(factors.counted, jnp.minimum(jnp.where(on, from_below, -from_below), 0.0), 0.0)
+        log_sums = factors.log_sums(chances, from_below)
+        total = (log_sums - scale).sum(0)
+        for cavity, parent, is_on in zip(
+            cavities, factors.weights.parents(theta), factors.weights.parents(on), strict=True
+        ):
+            sign = jnp.where(is_on, -1.0, 1.0)
+            total += (softplus(sign * cavity) - softplus(sign * parent)).sum((0, 1))
+        total = total + jnp.where(on & factors.counted, question.tilt, 0.0).sum(0)
+        linear = question.model.activation.has_linear_log_off
+        return total, _bias_slope(chances, from_below, log_sums) if linear else None
+
     def _averaged(self) -> list[tuple[Average, Any]]:
         return list(zip(self.averages, self.weights.tables, strict=True))
 
@@ -148,3 +219,20 @@ def _covered(averaged: tuple[Average, Any], h, logs: tuple[Any, Any]) -> tuple[A
     average, w = averaged
     on, off = (jnp.where(average.covers(w, h), log, jnp.nan) for log in logs)
     return on, off
+
+
+def _bias_slope(chances: Chances, from_below: Units, log_sums: Units) -> Units:
+    """d/dh of ln[(1 - F) n(0) + F n(1)], where 1 - F falls as exp(-h)."""
+    on, off = (jnp.exp(jnp.minimum(sign * from_below, 0.0)) for sign in (1, -1))
+    found = (on - off) * jnp.exp(chances.off - log_sums)
+    return jax.lax.stop_gradient(jnp.where(jnp.isfinite(found), found, 0.0))
+
+
+def _off_poles(factors: UnitFactors, parents: list[Parents]) -> UnitFactors:
+    """Where a unit cannot be on, ln F has a pole: a field that small changes nothing, and keeps all slopes finite."""
+    h, f = factors.question.model.h, factors.question.model.activation
+    if np.isinf(f.domain).all():  # there is no pole at any field
+        return factors
+    excluded = jnp.isneginf(factors.chances(parents).on)
+    raised = h + jax.lax.stop_gradient(jnp.where(excluded, f.off_poles(h) - h, 0.0))
+    return eqx.tree_at(lambda f: f.question.model.h, factors, raised)
