@@ -14,7 +14,7 @@ from plefka.exact.ratios import BarrenRatios
 from plefka.exact.state_sum import StateSum, planned_sum
 from plefka.exact.states import MOST_SUMMED
 from plefka.exact.table_networks import TableElimination, families_of
-from plefka.methods.posterior import About, Answers, Posterior
+from plefka.methods.posterior import About, Posterior, RowAnswers
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.edge_list import EdgeList
 from plefka.networks.evidence import Evidence
@@ -86,7 +86,7 @@ class ReducedRows(NamedTuple):
         """The part that costs most."""
         return max(self.ways, key=lambda way: way.seconds)
 
-    def answer(self, method: "Exact", network: Network, evidence: Evidence, dtype: str) -> Answers:
+    def answer(self, method: "Exact", network: Network, evidence: Evidence, dtype: str) -> RowAnswers:
         """The exact posterior of all rows."""
         found = recover(method, self.reduced, network, evidence, dtype)
         notes, predicted = self._by_elimination(), found.predicted
@@ -110,7 +110,7 @@ class AlikeRows(NamedTuple):
     evidence: Evidence
     question: ReducedRows | TableElimination | TablesInGroups
 
-    def answer(self, method: "Exact", dtype: str) -> Answers:
+    def answer(self, method: "Exact", dtype: str) -> RowAnswers:
         return self.question.answer(method, self.network, self.evidence, dtype)
 
 
@@ -248,10 +248,10 @@ def may_keep_barren(network: Network, evidence: Evidence) -> np.ndarray:
     return hidden.sum(axis=1) <= MOST_SUMMED
 
 
-def answer(method: "Exact", network: Network, evidence: Evidence, *, prune: bool, dtype: str) -> Answers:
+def answer(method: "Exact", network: Network, evidence: Evidence, *, prune: bool, dtype: str) -> RowAnswers:
     """The exact posterior of all rows."""
     blocks = list(in_blocks(method, network, evidence, prune=prune))
     found = [block.answer(method, dtype) for block in blocks]
     if len(found) == 1:
         return found[0]
-    return Answers.join(found, np.argsort(np.concatenate([block.rows for block in blocks])))
+    return RowAnswers.join(found, np.argsort(np.concatenate([block.rows for block in blocks])))

@@ -17,7 +17,7 @@ from plefka.exact.log_factors import grouped
 from plefka.exact.ratios import EXACT, BarrenRatios
 from plefka.exact.state_sum import planned_sum
 from plefka.exact.table_networks import TableElimination, families_of
-from plefka.methods.posterior import Answers
+from plefka.methods.posterior import RowAnswers
 from plefka.methods.status import CONVERGED
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.edge_list import EdgeList
@@ -100,7 +100,7 @@ class Predictions(NamedTuple):
         """A sentence for the user, where some are missing."""
         return (PREDICTED,) if self.missing.any() else ()
 
-    def means(self, network: BeliefNetwork, evidence: Evidence, found: Answers, dtype: str) -> np.ndarray:
+    def means(self, network: BeliefNetwork, evidence: Evidence, found: RowAnswers, dtype: str) -> np.ndarray:
         """The means (rows, units) that were found with those that are predicted."""
         means = np.array(found.means)
         for group in self.groups:
@@ -115,7 +115,7 @@ def planned(network: BeliefNetwork, evidence: Evidence, barren: np.ndarray, limi
     return Predictions(planner.groups, barren & ~planner.covered)
 
 
-def improved(network: BeliefNetwork, evidence: Evidence, found: Answers, dtype: str) -> Answers:
+def improved(network: BeliefNetwork, evidence: Evidence, found: RowAnswers, dtype: str) -> RowAnswers:
     """What a method found, with exact means of the barren units of rows in which it knows the parents exactly."""
     rows = np.flatnonzero(found.knows_parents)
     some, piece = evidence.take(rows), network if network.stack is None else network.take(rows)
@@ -166,7 +166,7 @@ class TablesInGroups(NamedTuple):
         """The part that says what was done."""
         return self.tables
 
-    def answer(self, method: "Exact", network: Network, evidence: Evidence, dtype: str) -> Answers:
+    def answer(self, method: "Exact", network: Network, evidence: Evidence, dtype: str) -> RowAnswers:
         """The exact posterior; of units that would cost too much, as if their parents were independent."""
         network = cast(BeliefNetwork, network)
         found = self.tables.answer(method, network, evidence, dtype)

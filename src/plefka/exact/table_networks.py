@@ -13,7 +13,7 @@ import numpy as np
 from plefka.exact.enumeration import status_of
 from plefka.exact.groups import Elimination
 from plefka.exact.log_factors import LogFactors, Structure, grouped
-from plefka.methods.posterior import EXACT, Answers, accuracy_of_rows
+from plefka.methods.posterior import EXACT, RowAnswers, accuracy_of_rows
 from plefka.networks.activations import MOST_PARENTS, Table, as_activation
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.conditionals import unit_logs
@@ -138,7 +138,7 @@ class TableElimination(Elimination):
         prior = {unit: np.stack([np.zeros(len(rows)), tilt[unit]]) for unit in units}
         return np.where(free, 0.0, tilt * known).sum(axis=0), prior
 
-    def answer(self, method: "Exact", network: Network, evidence: Evidence, dtype: str) -> Answers:
+    def answer(self, method: "Exact", network: Network, evidence: Evidence, dtype: str) -> RowAnswers:
         """The exact posterior of all rows."""
         means, log_z = np.array(evidence.rows, float), np.zeros(self.num_rows)
         for some, found in self.answers():
@@ -150,7 +150,7 @@ class TableElimination(Elimination):
             if not evidence.batched:
                 reduce(network, evidence)  # says which observations contradict each other
         steps = np.zeros(self.num_rows, int)
-        return Answers(
+        return RowAnswers(
             means.astype(dtype), -log_z.astype(dtype), status_of(-log_z, np.where), steps, steps, steps * 0.0,
             accuracy_of_rows(self.num_rows, is_exact=True), np.full(means.shape, EXACT),
             predicted=np.zeros(means.shape, bool), notes=self.notes,

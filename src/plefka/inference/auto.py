@@ -27,7 +27,7 @@ from plefka.inference.composite_methods import Auto, Conditioned
 from plefka.inference.library import parse_method
 from plefka.mean_field.minimisation import MOST_PAIRS
 from plefka.methods.method import Method, does_not_apply
-from plefka.methods.posterior import Answers, Posterior
+from plefka.methods.posterior import Posterior, RowAnswers
 from plefka.methods.status import CONVERGED, IMPOSSIBLE
 from plefka.networks.evidence import Evidence
 from plefka.progress import progress
@@ -52,7 +52,7 @@ CHECKING, LONGEST_CHECK = 1e-3, 10  # seconds of a check for each unit of a netw
 TOO_LONG = "was not checked, as that would take about {:.0f} s"
 
 
-def answer(method: Auto, network: "Network", evidence: Evidence, *, prune: bool, dtype: str) -> Answers:
+def answer(method: Auto, network: "Network", evidence: Evidence, *, prune: bool, dtype: str) -> RowAnswers:
     """The answers of the methods that were chosen, with a note that says which and why."""
     rows = AutoRows(method, network, evidence, prune, dtype)
     found, others = rows.exact_answers() if method.exact else ([], dict.fromkeys(range(len(evidence.rows)), HardRow()))
@@ -125,7 +125,7 @@ class AutoRows:
         for first, rows in left.items():
             yield from self._checked(first, rows)
 
-    def _solved(self, method: Method, rows: "list[OneRow]") -> Answers:
+    def _solved(self, method: Method, rows: "list[OneRow]") -> RowAnswers:
         """Rows that a method answers together; a single one as it was reduced."""
         some = self.take(np.array([each.row for each in rows]))
         if len(rows) == 1:
@@ -156,14 +156,14 @@ class AutoRows:
             reasons = tuple(why[row] for row in doubtful)
             yield Chosen(numbers[doubtful], other[0], other[1], reasons).take(np.array(better))
 
-    def _by_second_order(self, first: Method, rows: "list[OneRow]") -> tuple[Answers, Method] | None:
+    def _by_second_order(self, first: Method, rows: "list[OneRow]") -> tuple[RowAnswers, Method] | None:
         second = replace(first, inner=parse_method(SECOND)) if isinstance(first, Conditioned) else parse_method(SECOND)
         try:
             return self._solved(second, rows), second
         except PlefkaError:
             return None
 
-    def checked_row(self, found: Answers, row: int) -> CheckedRow:
+    def checked_row(self, found: RowAnswers, row: int) -> CheckedRow:
         """What draws say of one row; its seed does not depend on where the row stands."""
         from plefka.inference.check import check_row
 
@@ -210,7 +210,7 @@ class OneRow:
     def questions(self) -> list[Question]:
         return [part.question for part in self.parts]
 
-    def by_findings(self) -> tuple[Answers, Method] | None:
+    def by_findings(self) -> tuple[RowAnswers, Method] | None:
         """Some findings exactly and the others by draws; None where that does not apply or too few carry weight."""
         has_findings = self.rows.network.is_normalised
         k = affordable(self.questions, self.rows.method.budget, kept=NEVER_SUMMED) if has_findings else None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from plefka.methods.method import Method
-from plefka.methods.posterior import Answers, Posterior
+from plefka.methods.posterior import Posterior, RowAnswers
 
 if TYPE_CHECKING:
     from plefka.inference.check_verdict import Check
@@ -52,7 +52,7 @@ class Chosen(NamedTuple):
     """Some rows, the answers of the method that was chosen for them, and why it was, for each."""
 
     rows: np.ndarray
-    found: Answers
+    found: RowAnswers
     method: Method
     why: tuple[str, ...]
 
@@ -61,10 +61,10 @@ class Chosen(NamedTuple):
         return Chosen(self.rows[places], self.found.take(places), self.method, tuple(self.why[k] for k in places))
 
 
-def joined_answers(chosen: list[Chosen]) -> Answers:
+def joined_answers(chosen: list[Chosen]) -> RowAnswers:
     """All rows, with a note for each method that answered some of them."""
     order = np.argsort(np.concatenate([each.rows for each in chosen]), kind="stable")
-    found = Answers.join([each.found for each in chosen], None if len(chosen) == 1 else order)
+    found = RowAnswers.join([each.found for each in chosen], None if len(chosen) == 1 else order)
     methods = np.array([each.method for each in chosen for _ in each.rows], object)[order]
     return replace(found, notes=(*_sentences(chosen, len(order)), *found.notes), methods=methods)
 

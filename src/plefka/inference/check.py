@@ -27,7 +27,7 @@ from plefka.sampling.weighted_answer import weighted_answer
 
 if TYPE_CHECKING:
     from plefka.inference.solution import Solution
-    from plefka.methods.posterior import Answers, Components
+    from plefka.methods.posterior import ProposedComponents, RowAnswers
 
 FEWEST_SAMPLES = 100
 
@@ -57,7 +57,7 @@ def _check_solved(solution: "Solution", seed: int, num_samples: int | None) -> C
     return replace(found, solution=solution)
 
 
-def check_row(network: Network, evidence: Evidence, found: "Answers", row: int, seed: int) -> Check:
+def check_row(network: Network, evidence: Evidence, found: "RowAnswers", row: int, seed: int) -> Check:
     """The check of one row before there is a Solution; soft evidence counts without its offset."""
     mixture = components(found.means[row], found.proposals, row)
     return _check(
@@ -66,7 +66,7 @@ def check_row(network: Network, evidence: Evidence, found: "Answers", row: int, 
     )  # fmt: skip
 
 
-def components(means: np.ndarray, proposals: "Iterable[Components]", row: int) -> tuple[np.ndarray, np.ndarray]:
+def components(means: np.ndarray, proposals: "Iterable[ProposedComponents]", row: int) -> tuple[np.ndarray, np.ndarray]:
     """ln weights and means (components, units of the network): the mixture that a method has found, or its means.
 
     Components that are single states are draws, of which the means are the average. They are where to draw; what the

@@ -14,7 +14,7 @@ from plefka.inference.contradictions import with_contradiction
 from plefka.inference.library import parse_method
 from plefka.inference.solution import Codes, InferenceFailed, Solution
 from plefka.methods.method import Method, does_not_apply
-from plefka.methods.posterior import ESTIMATE, EXACT, NUMBERS, OBSERVED, Answers, accuracy_of_rows
+from plefka.methods.posterior import ESTIMATE, EXACT, NUMBERS, OBSERVED, RowAnswers, accuracy_of_rows
 from plefka.methods.status import STATUS_CODES, Status
 from plefka.networks.activations import namespace
 from plefka.networks.evidence import Evidence, as_evidence
@@ -82,7 +82,7 @@ def infer(
     return solution
 
 
-def _inside_a_trace(method: Method, network: Network, given: Evidence, prune: bool) -> Answers:
+def _inside_a_trace(method: Method, network: Network, given: Evidence, prune: bool) -> RowAnswers:
     """In the trace's precision, and with derivatives; what the numbers are is known without looking at them."""
     with reverse_mode_only(method):
         if method.name != "exact":
@@ -96,10 +96,12 @@ def _inside_a_trace(method: Method, network: Network, given: Evidence, prune: bo
     numbers = {name: getattr(found, name) for name in NUMBERS} | {"means": means}
     numbers["free_energy"] = found.free_energy - reduction.constant
     codes = np.full(means.shape, EXACT if exact else ESTIMATE)
-    return Answers(**numbers, accuracy=accuracy, means_accuracy=codes, notes=found.about.notes)
+    return RowAnswers(**numbers, accuracy=accuracy, means_accuracy=codes, notes=found.about.notes)
 
 
-def _solution(network: Network, given: Evidence, method: Method, found: Answers, prune: bool, traced: bool) -> Solution:
+def _solution(
+    network: Network, given: Evidence, method: Method, found: RowAnswers, prune: bool, traced: bool
+) -> Solution:
     """What a user gets: of evidence that is no batch, the only row; outside a trace, plain numbers."""
     observed = given.rows == given.rows
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pandas
 
     from plefka.methods.method import Method
-    from plefka.methods.posterior import Components
+    from plefka.methods.posterior import ProposedComponents
     from plefka.networks.evidence import Evidence
     from plefka.networks.network import Network
     from plefka.sampling.chain_draws import Draws
@@ -123,7 +123,7 @@ class Solution:
     codes: Codes
     notes: tuple[str, ...] = ()
     prune: bool = True
-    proposals: "Sequence[Components]" = ()
+    proposals: "Sequence[ProposedComponents]" = ()
     checked: "Checks | None" = None
     predicted: np.ndarray | None = None
     methods: tuple["Method", ...] = ()

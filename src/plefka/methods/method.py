@@ -13,7 +13,7 @@ from plefka.methods.spelling import check_options, option, spelled
 from plefka.runtime.seeds import as_seed
 
 if TYPE_CHECKING:
-    from plefka.methods.posterior import Answers, Posterior
+    from plefka.methods.posterior import Posterior, RowAnswers
     from plefka.networks.evidence import Evidence
     from plefka.networks.network import Network
 
@@ -61,7 +61,7 @@ class Method:
 
     def answer(
         self, network: "Network", evidence: "Evidence", *, prune: bool, dtype: str
-    ) -> "Answers | Posterior | None":
+    ) -> "RowAnswers | Posterior | None":
         """Means and ln P(evidence) for every row of evidence; None: reduce, compute each part, and recover."""
         whole = getattr(import_module(self.module), "answer", None) if self.module else None
         return None if whole is None else whole(self, network, evidence, prune=prune, dtype=dtype)

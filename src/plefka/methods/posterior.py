@@ -172,7 +172,7 @@ def normalised(log_weights: np.ndarray, axis: int) -> np.ndarray:
 # ---- What was found for rows of evidence: one value with named fields, of which rows can be taken and joined ---------
 
 
-class Components(NamedTuple):
+class ProposedComponents(NamedTuple):
     """A mixture of factorial distributions near the posterior of some rows, or states that were drawn from it."""
 
     rows: np.ndarray
@@ -180,17 +180,17 @@ class Components(NamedTuple):
     log_weights: np.ndarray  # (components, rows)
     means: np.ndarray  # (components, units, rows)
 
-    def take(self, rows: np.ndarray) -> "Components":
+    def take(self, rows: np.ndarray) -> "ProposedComponents":
         """Those of some rows, by their new numbers."""
         number = {int(row): k for k, row in enumerate(rows)}
         at = np.array([k for k, row in enumerate(self.rows.tolist()) if row in number], int)
         new = np.array([number[int(self.rows[k])] for k in at], int)
         units = self.units if self.units.ndim == 1 else self.units[:, at]
-        return Components(new, units, self.log_weights[:, at], self.means[:, :, at])
+        return ProposedComponents(new, units, self.log_weights[:, at], self.means[:, :, at])
 
 
 @dataclass(frozen=True, eq=False)
-class Answers:
+class RowAnswers:
     """What was found for rows of evidence; arrays are (rows,) or (rows, units), in the order of the rows.
 
     A field that is None is known of no row.
@@ -210,10 +210,10 @@ class Answers:
     knows_parents: Any = None  # (rows,): where those parents have an exact posterior
     methods: Any = None  # (rows,): the method that answered each, where they were chosen
     notes: tuple[str, ...] = ()  # sentences for the user
-    proposals: tuple[Components, ...] = ()
+    proposals: tuple[ProposedComponents, ...] = ()
 
     @classmethod
-    def of(cls, found: Posterior, method: "Method") -> "Answers":
+    def of(cls, found: Posterior, method: "Method") -> "RowAnswers":
         """What a method found by itself, (rows, units): an estimate or a bound, unless it says that it is exact."""
         about, count = found.about, len(found.status)
         exact = np.zeros(count, bool) if about.exact_rows is None else np.asarray(about.exact_rows())
@@ -226,13 +226,13 @@ class Answers:
             notes=about.notes,
         )  # fmt: skip
 
-    def take(self, rows: np.ndarray) -> "Answers":
+    def take(self, rows: np.ndarray) -> "RowAnswers":
         """Some of the rows."""
         some = {name: None if (z := getattr(self, name)) is None else z[rows] for name in _BY_ROW}
         return replace(self, **some, proposals=tuple(each.take(rows) for each in self.proposals))
 
     @staticmethod
-    def join(pieces: "Sequence[Answers]", order: np.ndarray | None = None) -> "Answers":
+    def join(pieces: "Sequence[RowAnswers]", order: np.ndarray | None = None) -> "RowAnswers":
         """The rows of all of them one after another, or in this order."""
         if len(pieces) == 1 and order is None:
             return pieces[0]
@@ -243,14 +243,14 @@ class Answers:
             each._replace(rows=first + each.rows) for first, piece in zip(starts, pieces) for each in piece.proposals
         )
         notes = tuple(dict.fromkeys(note for piece in pieces for note in piece.notes))
-        joined = Answers(**whole, notes=notes, proposals=proposals)
+        joined = RowAnswers(**whole, notes=notes, proposals=proposals)
         return joined if order is None else joined.take(order)
 
-    def with_predicted(self, predicted: np.ndarray) -> "Answers":
+    def with_predicted(self, predicted: np.ndarray) -> "RowAnswers":
         """With other units that were predicted as if their parents were independent: all else of exact rows is."""
         exact = (self.accuracy == EXACT)[:, None]
         means = np.where(exact, np.where(predicted, ESTIMATE, EXACT), self.means_accuracy)
         return replace(self, predicted=predicted, means_accuracy=means)
 
 
-_BY_ROW = tuple(each.name for each in fields(Answers) if each.name not in ("notes", "proposals"))
+_BY_ROW = tuple(each.name for each in fields(RowAnswers) if each.name not in ("notes", "proposals"))

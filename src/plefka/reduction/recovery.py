@@ -8,7 +8,15 @@ import numpy as np
 
 from plefka.errors import listed
 from plefka.methods.method import Method, posterior_of
-from plefka.methods.posterior import ESTIMATE, EXACT, Answers, Components, Posterior, accuracy_of_rows, normalised
+from plefka.methods.posterior import (
+    ESTIMATE,
+    EXACT,
+    Posterior,
+    ProposedComponents,
+    RowAnswers,
+    accuracy_of_rows,
+    normalised,
+)
 from plefka.methods.status import CONVERGED, IMPOSSIBLE, NOT_FINITE, OUT_OF_STEPS
 from plefka.networks.edge_list import EdgeList
 from plefka.networks.evidence import Evidence
@@ -63,13 +71,13 @@ def recover(
     dtype: str,
     *,
     known: dict[Part, Posterior] | None = None,
-) -> Answers:
+) -> RowAnswers:
     """What the method finds for rows that are reduced already.
 
     `known`: the posteriors of all parts, where they were computed before.
     """
     solve = (lambda part: posterior_of_part(method, part, dtype)) if known is None else known.__getitem__
-    return Answers.join(
+    return RowAnswers.join(
         [
             _Chunk(method, network, evidence.take(_neighbours(rows)), dtype, reduction).answers(solve)
             for rows, reduction in reduced
@@ -92,7 +100,7 @@ class _Chunk:
     dtype: str
     reduction: Reduction
 
-    def answers(self, solve: Callable[[Part], Posterior]) -> Answers:
+    def answers(self, solve: Callable[[Part], Posterior]) -> RowAnswers:
         """All units of all rows."""
         rows, impossible, parts = self.evidence.rows, self.reduction.impossible, self.reduction.parts
         posteriors = [solve(part) for part in parts]
@@ -120,11 +128,11 @@ class _Chunk:
         if certainty.corrected.any():
             means = _of_exact_parents(self.network, certainty.edges, means, certainty.corrected)
         proposals = [
-            Components(part.rows, part.units, *found.about.proposals)
+            ProposedComponents(part.rows, part.units, *found.about.proposals)
             for part, found in zip(parts, posteriors, strict=True)
             if found.about.proposals is not None
         ]
-        return Answers(
+        return RowAnswers(
             means, G, status, steps, cycles, residual, accuracy, np.where(certainty.exact, EXACT, ESTIMATE),
             error, means_error, certainty.predicted, certainty.depends & (status == CONVERGED), None, notes,
             tuple(proposals),
