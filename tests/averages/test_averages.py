@@ -13,7 +13,7 @@ from hypothesis.extra.numpy import arrays
 
 import plefka as pf
 from plefka.averages import Average, Enumerated, Exponentials, Fourier, GaussHermite, Parents, choose
-from plefka.averages.column_blocks import map_columns
+from plefka.averages.average import map_columns
 from plefka.networks.activations import Activation, NoisyOr, Sigmoid
 from tests.averages import brute
 
@@ -314,7 +314,7 @@ def test_blocks_of_columns_change_nothing(monkeypatch):
     inputs = CASES["sigmoid"].inputs
     average = CASES["sigmoid"].average
     whole = answers_of(CASES["sigmoid"])
-    monkeypatch.setattr("plefka.averages.column_blocks.NUMBERS_PER_BLOCK", 40)
+    monkeypatch.setattr("plefka.averages.average.NUMBERS_PER_BLOCK", 40)
     np.testing.assert_allclose(jax.jit(average.logs)(*inputs), whole["logs"], rtol=1e-13, atol=1e-14)
     parts = jax.jit(partial(average.curvatures, shared=True))(*inputs, *WEIGHTS)
     np.testing.assert_allclose(parts, whole["shared curvatures"], atol=1e-13)

@@ -5,11 +5,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from plefka.averages.any_activation import Enumerated, GaussHermite
 from plefka.averages.average import Average
-from plefka.averages.enumerated import Enumerated
 from plefka.averages.exponentials import SMALLEST_LEAK, Exponentials
 from plefka.averages.fourier import Fourier
-from plefka.averages.gauss_hermite import GaussHermite
 from plefka.networks.activations import Activation, Mixed, NoisyOr, Sigmoid
 from plefka.runtime.precision import is_traced
 

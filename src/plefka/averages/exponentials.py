@@ -15,17 +15,18 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from plefka.averages.average import Average, mean_field, message, of_edges
-from plefka.averages.column_blocks import map_columns
-from plefka.averages.derivatives import (
+from plefka.averages.average import Average, map_columns, mean_field, message, of_edges
+from plefka.averages.node_sums import (
+    REAL,
+    all_but_one,
     curvatures_by_columns,
     no_curvatures,
+    products,
     products_of_pairs,
     sums_over_nodes,
     with_slopes,
 )
 from plefka.averages.parents import Parents, log_tilt
-from plefka.averages.products import REAL, all_but_one, products
 from plefka.networks.activations import log_noisy_or
 
 FIRST, RATIO, LAST = 10, 1.44, 30.0  # t = 1, 2, ..., FIRST, then by RATIO up to LAST / leak: within 2e-10

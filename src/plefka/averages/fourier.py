@@ -7,7 +7,7 @@ With Psi(t) = <exp(i t x)> = exp(i t h) prod_j (1 - u_j + u_j exp(i t w_j)), int
     <1 / 2 cosh(x/2)>  = int Re Psi / cosh(pi t) dt
 
 and the midpoint rule converges exponentially. Probabilities keep their digits where the parents are tilted first (see
-tilting.py).
+characteristic_function.py).
 """
 
 from functools import partial
@@ -17,20 +17,18 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from plefka.averages.average import Average, mean_field
-from plefka.averages.column_blocks import map_columns
-from plefka.averages.cumulants import log_psi, num_terms, power_sums
-from plefka.averages.derivatives import (
+from plefka.averages.average import Average, map_columns, mean_field
+from plefka.averages.characteristic_function import FourierNode, Rule, messages_and_chances, tilted_chances, walk
+from plefka.averages.cumulants import log_psi, messages_of_sums, num_terms, power_sums, small_chances, small_messages
+from plefka.averages.node_sums import (
     curvatures_by_columns,
+    inverse,
     no_curvatures,
     products_of_pairs,
+    rotate,
     sums_over_nodes,
     with_slopes,
 )
-from plefka.averages.products import inverse, rotate
-from plefka.averages.quadrature import FourierNode, Rule, walk
-from plefka.averages.small_weights import messages_of_sums, small_chances, small_messages
-from plefka.averages.tilting import messages_and_chances, tilted_chances
 
 MANY = 32  # parents, from which on sums over them cost more than the nodes of a quadrature
 MESSAGE_TARGET = 1e-12  # of the quadrature of a probability

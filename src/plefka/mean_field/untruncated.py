@@ -12,9 +12,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from plefka.averages.any_activation import Enumerated
 from plefka.averages.average import mean_field
 from plefka.averages.choice import FEW_PARENTS, Range, range_of
-from plefka.averages.enumerated import Enumerated
 from plefka.averages.exponentials import SMALLEST_LEAK, Exponentials
 from plefka.averages.parents import Parents
 from plefka.networks.activations import Activation, namespace

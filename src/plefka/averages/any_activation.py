@@ -1,4 +1,4 @@
-"""Averages of any activation as sums over all states of the parents, of which there may be about a dozen.
+"""Averages of any activation: sums over all states of a dozen parents, or with the field of more taken as normal.
 
 A function of the field is tabulated over the states of the parents, which does not depend on their means; then the
 table is folded, one parent after another: (1 - u) times the half where it is off plus u times the half where it is on.
@@ -7,20 +7,23 @@ logarithms, which takes ten times as long.
 """
 
 from collections.abc import Callable
+from functools import cache
 from itertools import product
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from plefka.averages.average import Average, message, of_edges
-from plefka.averages.column_blocks import NUMBERS_PER_BLOCK, map_columns
+from plefka.averages.average import NUMBERS_PER_BLOCK, Average, map_columns, message, of_edges
 from plefka.averages.parents import Parents, log_mix, log_terms
 from plefka.networks.activations import Activation, Custom
 from plefka.networks.storage import off_diagonal
 
 SMALLEST_MEAN = 1e-150  # the product of the inverses of two such is still a number
 LARGEST_GAP = {"float64": 660.0, "float32": 70.0}  # exp of it is a number, and so is the inverse, to all its digits
+NODES = 32
+SMALLEST_VARIANCE = 1e-14  # keeps the slope of the square root
 
 
 class Enumerated(Average):
@@ -172,3 +175,68 @@ def rows_of(u) -> int:
 def mix(u, off, on):
     """(1 - u) off + u on, for a mean or for one of Parents."""
     return u.off * off + u.on * on if isinstance(u, Parents) else (1 - u) * off + u * on
+
+
+# ---- the normal distribution of a field of many parents --------------------------------------------------------------
+
+
+@cache
+def hermite_nodes() -> tuple[np.ndarray, np.ndarray]:
+    """Points and probabilities of the standard normal distribution."""
+    points, masses = np.polynomial.hermite_e.hermegauss(NODES)
+    return points, masses / masses.sum()
+
+
+class GaussHermite(Average):
+    """<g(x)> ~ sum_k p_k g(m + s xi_k), with m and s^2 the mean and the variance of the field."""
+
+    is_exact = False
+
+    activation: Activation
+
+    def logs(self, w, u, h):
+        def add(total, mass, log):
+            return total + mass * log
+
+        return self._over_nodes(*moments(w, Parents.of_means(u), h), self.activation.off_poles, add, 0.0)
+
+    def chances(self, w, parents, h):
+        return self._log_averages(*moments(w, parents, h))
+
+    def messages(self, w, parents, h, log_ratio):
+        def of_columns(w, parents, h, log_ratio):
+            parents = of_edges(parents, w)
+            m, variance = moments(w, parents, h)
+            m, variance = m - w * parents.on, variance - w**2 * parents.on * parents.off
+            return message(self._log_averages(m, variance), self._log_averages(m + w, variance), log_ratio)
+
+        found = map_columns(jax.checkpoint(of_columns), len(w) * parents.rows, w, parents, h, log_ratio)
+        return found, *self.chances(w, parents, h)
+
+    def _log_averages(self, m, variance):
+        def add(total, mass, log):
+            return jnp.logaddexp(total, jnp.log(mass) + log)
+
+        return self._over_nodes(m, variance, self.activation.clip, add, -jnp.inf)
+
+    def _over_nodes(self, m, variance, inside: Callable, add: Callable, start: float) -> tuple[Any, Any]:
+        """Both logarithms, added up over the nodes; `inside` moves a field into the domain."""
+        f = self.activation
+
+        def step(total, node):
+            xi, mass = node
+            x = inside(m + deviation(variance) * xi)
+            return (add(total[0], mass, f.log_on(x)), add(total[1], mass, f.log_off(x))), None
+
+        nodes = tuple(jnp.asarray(x, m.dtype) for x in hermite_nodes())
+        nothing = jnp.full_like(m, start)
+        return jax.lax.scan(jax.checkpoint(step), (nothing, nothing), nodes)[0]
+
+
+def moments(w, parents: Parents, h):
+    """Mean and variance of the field."""
+    return h + jnp.sum(w * parents.on, axis=0), jnp.sum(w**2 * (parents.on * parents.off), axis=0)
+
+
+def deviation(variance):
+    return jnp.sqrt(jnp.maximum(variance, 0.0) + SMALLEST_VARIANCE)
