@@ -78,19 +78,12 @@ def _degree_text(degree: dict[str, float]) -> str:
 # ---- belief networks -------------------------------------------------------------------------------------------------
 
 
-def _matrix(network: "pf.BeliefNetwork") -> Any:
-    """weights[child, parent] of a single network, without the zeros of its blocks."""
-    import scipy.sparse as sp
-
-    weights = sp.csr_array(network.storage.to_sparse())
-    weights.eliminate_zeros()
-    return weights
-
-
 def _facts(network: "pf.BeliefNetwork") -> Facts:
     import numpy as np
 
-    graph = _matrix(network) if network.stack is None else network.storage.union()
+    from plefka.networks.neighbourhood import weight_matrix
+
+    graph = weight_matrix(network) if network.stack is None else network.storage.union()
     parents, children = np.diff(graph.indptr), np.diff(graph.tocsc().indptr)
     mixed = network.conditionals is not None  # weights and biases of tables are not numbers of the model
     values = np.zeros(0) if mixed else np.concatenate([np.zeros(0), *network.storage.leaves()])
@@ -136,8 +129,9 @@ def _print_units(network: "pf.BeliefNetwork", shown: int) -> None:
     if network.conditionals is not None:
         print(network.describe(most=shown))
         return
-    weights, names = _matrix(network), network.names
-    rows = []
+    from plefka.networks.neighbourhood import weight_matrix
+
+    weights, names, rows = weight_matrix(network), network.names, []
     for unit in range(shown):
         parents = weights.indices[weights.indptr[unit] : weights.indptr[unit + 1]]
         states = [f"{network.states[unit][1]} (not {network.states[unit][0]})"] if network.given_states else []

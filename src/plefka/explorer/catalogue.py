@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import plefka as pf
+from plefka.networks.neighbourhood import weight_matrix
 
 CAUSE, FINDING = "cause", "finding"
 MOST_NAMES = 200  # of parents or of children that are listed with a unit
@@ -178,29 +179,8 @@ def _kinds(network: pf.BeliefNetwork) -> list[str]:
 
 def _weights(network: pf.BeliefNetwork) -> sp.csr_array:
     """weights[child, parent] of all edges, nan where the child is a table."""
-    if network.conditionals is not None:
-        return _of_edges(network)
-    given = network.weights
-    found = sp.csr_array(_stacked(given, network.size) if isinstance(given, list | tuple) else given, copy=True)
-    found.eliminate_zeros()
-    found.sort_indices()
-    return found
-
-
-def _stacked(blocks: Sequence[np.ndarray], size: int) -> sp.coo_array:
-    """The weights of layers, top layer first, in one matrix."""
-    children, parents, weights, top = [], [], [], 0
-    for block in blocks:
-        child, parent = np.nonzero(block)
-        children.append(child + top + block.shape[1])
-        parents.append(parent + top)
-        weights.append(block[child, parent])
-        top += block.shape[1]
-    ends = np.concatenate(children), np.concatenate(parents)
-    return sp.coo_array((np.concatenate(weights), ends), shape=(size, size))
-
-
-def _of_edges(network: pf.BeliefNetwork) -> sp.csr_array:
+    if network.conditionals is None:
+        return weight_matrix(network)
     places = {name: unit for unit, name in enumerate(network.names)}
     edges = network.edges()
     ends = [places[edge.child] for edge in edges], [places[edge.parent] for edge in edges]

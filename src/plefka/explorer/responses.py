@@ -24,6 +24,20 @@ SENTENCES = {
 }
 RETRY = {"Retry-After": "5"}
 JSON = "application/json"
+INDEX = "index.html"
+TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".mjs": "text/javascript; charset=utf-8",
+    ".json": "application/json",
+    ".svg": "image/svg+xml",
+    ".png": "image/png",
+    ".ico": "image/x-icon",
+    ".woff2": "font/woff2",
+    ".txt": "text/plain; charset=utf-8",
+    ".md": "text/plain; charset=utf-8",
+}
 
 
 def refuse(status: int, code: str, message: str, headers: Mapping[str, str] | None = None) -> HTTPException:
@@ -88,22 +102,6 @@ def _unit(place: list[str]) -> str | None:
     if place[:1] == ["evidence"] and len(place) > 1:
         return place[1]
     return place[2] if place[:1] == ["rows"] and len(place) > 2 else None
-
-
-INDEX = "index.html"
-TYPES = {
-    ".html": "text/html; charset=utf-8",
-    ".css": "text/css; charset=utf-8",
-    ".js": "text/javascript; charset=utf-8",
-    ".mjs": "text/javascript; charset=utf-8",
-    ".json": "application/json",
-    ".svg": "image/svg+xml",
-    ".png": "image/png",
-    ".ico": "image/x-icon",
-    ".woff2": "font/woff2",
-    ".txt": "text/plain; charset=utf-8",
-    ".md": "text/plain; charset=utf-8",
-}
 
 
 class Pages:

@@ -26,6 +26,7 @@ GONE = 499  # the client has left; for the log only
 RANKED_BY_DEFAULT = 10  # causes of each method that are compared
 about, questions = APIRouter(), APIRouter(route_class=CheckedRoute)
 pages = APIRouter(include_in_schema=False)
+WORDS = {"method_does_not_apply": "does_not_apply", "too_long": "too_long"}
 
 
 def service_of(request: Request) -> Service:
@@ -183,9 +184,6 @@ def _compared(service: Service, methods: list[str], found: list[Any]) -> list[di
         }
         for method, one in zip(methods, found, strict=True)
     ]
-
-
-WORDS = {"method_does_not_apply": "does_not_apply", "too_long": "too_long"}
 
 
 def _check_rows(request: Request, count: int, field: str) -> None:

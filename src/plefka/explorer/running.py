@@ -26,6 +26,8 @@ HEADER_SECONDS = 10.0
 READING_SECONDS = 30.0  # for a client to take some of its response
 MOST_CONNECTIONS, BACKLOG = 512, 256  # and those that may come at once
 MOST_FILES = 4 * (MOST_CONNECTIONS + BACKLOG)
+KEEP_ALIVE_SECONDS = 15
+FINISH_SECONDS = 3.0  # for questions that are being answered when the service is stopped
 
 
 class GuardedProtocol(H11Protocol):
@@ -122,10 +124,6 @@ def allow_files() -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if 0 <= soft < MOST_FILES:
         resource.setrlimit(resource.RLIMIT_NOFILE, (MOST_FILES if hard < 0 else min(hard, MOST_FILES), hard))
-
-
-KEEP_ALIVE_SECONDS = 15
-FINISH_SECONDS = 3.0  # for questions that are being answered when the service is stopped
 
 
 class Server(uvicorn.Server):

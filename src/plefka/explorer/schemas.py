@@ -9,6 +9,11 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, Stri
 
 MOST_TOP = 1000
 LONGEST_NAME = 1000  # characters of a unit's name or of a method's spelling
+Name = Annotated[StrictStr, Field(max_length=LONGEST_NAME)]
+Method = Annotated[Name, Field(description="auto, exact, bethe, G12[tol=1e-10], ...")]
+Top = Annotated[StrictInt, Field(ge=1, le=MOST_TOP)]
+Units = Annotated[Literal["causes", "all"] | list[Name], Field(description="Which hidden units are ranked.")]
+Accuracy = Literal["exact", "estimate", "observed"]
 
 
 class Strict(BaseModel):
@@ -25,7 +30,6 @@ class Soft(Strict):
 
 
 State = StrictBool | StrictInt | StrictFloat | Annotated[StrictStr, Field(max_length=LONGEST_NAME)] | Soft | None
-Name = Annotated[StrictStr, Field(max_length=LONGEST_NAME)]
 Evidence = Annotated[
     dict[Name, State],
     Field(
@@ -33,9 +37,6 @@ Evidence = Annotated[
         examples=[{"slow_flow": 1, "thin_crema": {"on": 0.9, "off": 0.2}}],
     ),
 ]
-Method = Annotated[Name, Field(description="auto, exact, bethe, G12[tol=1e-10], ...")]
-Top = Annotated[StrictInt, Field(ge=1, le=MOST_TOP)]
-Units = Annotated[Literal["causes", "all"] | list[Name], Field(description="Which hidden units are ranked.")]
 
 
 class Infer(Strict):
@@ -86,9 +87,6 @@ class DescribedProblem(BaseModel):
 
 class Refusal(BaseModel):
     error: DescribedProblem
-
-
-Accuracy = Literal["exact", "estimate", "observed"]
 
 
 class Ranked(BaseModel):

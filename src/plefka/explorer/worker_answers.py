@@ -27,6 +27,8 @@ CODES = {
     InvalidEvidence: "invalid_evidence",
     InvalidInput: "invalid_input",
 }
+WARM_SECONDS = 30.0  # after which no further question is asked in advance
+RAW = ("compare", "priors")  # answers that the service goes on to work with
 
 
 class UnknownUnit(InvalidInput):
@@ -228,10 +230,6 @@ def kind_of(solution: pf.Solution) -> str:
 def _check(check: Any) -> dict[str, Any]:
     names = ("log_likelihood", "standard_error", "pareto_k", "effective_samples", "num_samples", "trusted", "verdict")
     return {name: getattr(check, name) for name in names}
-
-
-WARM_SECONDS = 30.0  # after which no further question is asked in advance
-RAW = ("compare", "priors")  # answers that the service goes on to work with
 
 
 def prepared(network: pf.BeliefNetwork, warm: list[tuple[str, QuestionFields]]) -> Callable[..., list[Any]]:

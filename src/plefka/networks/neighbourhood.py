@@ -22,7 +22,7 @@ class Edge(NamedTuple):
     weight: float | None
 
 
-def _matrix(network: "BeliefNetwork", what: str) -> sp.csr_array:
+def weight_matrix(network: "BeliefNetwork", what: str = "weights") -> sp.csr_array:
     """weights[child, parent], parents in the order of the units, without the zeros of dense blocks."""
     if network.stack is not None:
         raise InvalidNetwork(f"{what} are those of one network; got a stack. Take one of its networks first.")
@@ -34,20 +34,20 @@ def _matrix(network: "BeliefNetwork", what: str) -> sp.csr_array:
 
 def parents_of(network: "BeliefNetwork", unit: str | int) -> list[str]:
     """See `BeliefNetwork.parents`."""
-    at, weights = network.index(unit), _matrix(network, "parents")
+    at, weights = network.index(unit), weight_matrix(network, "parents")
     return [network.names[parent] for parent in weights.indices[weights.indptr[at] : weights.indptr[at + 1]]]
 
 
 def children_of(network: "BeliefNetwork", unit: str | int) -> list[str]:
     """See `BeliefNetwork.children`."""
-    at, weights = network.index(unit), _matrix(network, "children")
+    at, weights = network.index(unit), weight_matrix(network, "children")
     children, parents = weights.nonzero()
     return [network.names[child] for child in children[parents == at]]
 
 
 def edges_of(network: "BeliefNetwork") -> list[Edge]:
     """See `BeliefNetwork.edges`."""
-    names, weights = network.names, _matrix(network, "edges")
+    names, weights = network.names, weight_matrix(network, "edges")
     if network.conditionals is not None:
         return [edge for name, unit in zip(names, units_of(network), strict=True) for edge in _edges_to(name, unit)]
     children, parents = weights.nonzero()
@@ -67,7 +67,7 @@ def units_around(network: "BeliefNetwork", around: str | int | Sequence[str | in
     """The indices of the units within so many edges, in either direction."""
     if not isinstance(hops, int | np.integer) or isinstance(hops, bool) or hops < 0:
         raise InvalidInput(f"hops must be a whole number of edges from 0 on; got {hops!r}.")
-    weights = _matrix(network, "neighbours")
+    weights = weight_matrix(network, "neighbours")
     centres = [around] if isinstance(around, str | int | np.integer) else list(around)
     if not centres:
         raise InvalidInput("around must be a unit or a list of units; got an empty list.")
@@ -88,7 +88,7 @@ def subnetwork(network: "BeliefNetwork", around: str | int | Sequence[str | int]
     names = [network.names[unit] for unit in units]
     states = None if network.given_states is None else [network.given_states[unit] for unit in units]
     if network.conditionals is None:
-        weights = _matrix(network, "neighbours")[units][:, units]
+        weights = weight_matrix(network, "neighbours")[units][:, units]
         return type(network)(weights, np.asarray(network.bias)[units], network.activation, names, states=states)
     chosen, kept = set(units.tolist()), set(names)
     of_all = enumerate(units_of(network))

@@ -14,6 +14,15 @@ from plefka.paper.report import ReportTable
 from plefka.paper.store import StoredRows
 from plefka.paper.summary import Key, Summary, percent, signed, summaries, wide
 
+OBSERVED = {
+    "off": "bottom layer off",
+    "likeliest": "visible state with the largest ln Z",
+    "unlikeliest": "visible state with the smallest ln Z",
+}
+SIGNIFICANT = 3  # standard errors
+POLICY_LABELS = {"paper": "the paper's policy", "sequential": "one unit at a time"}
+EQUATION = {"table1": "(76)", "table2": "(77)"}
+
 
 @cache
 def paper() -> dict[str, Any]:
@@ -34,16 +43,6 @@ def printed_networks(table: str) -> int:
 def decimals(table: str) -> int:
     """To how many digits behind the point a table is printed."""
     return {"table1": 4, "table2": 3}[table]
-
-
-OBSERVED = {
-    "off": "bottom layer off",
-    "likeliest": "visible state with the largest ln Z",
-    "unlikeliest": "visible state with the smallest ln Z",
-}
-SIGNIFICANT = 3  # standard errors
-POLICY_LABELS = {"paper": "the paper's policy", "sequential": "one unit at a time"}
-EQUATION = {"table1": "(76)", "table2": "(77)"}
 
 
 class Cell(NamedTuple):

@@ -32,6 +32,9 @@ TAIL = 0.002  # of the networks may lie outside of a histogram, on either side
 PANEL = (4.3, 3.0)  # inches
 ROOM = 0.4  # nats above the ceiling
 TICKS = (-4, -5, -6, -8, -10, -15, -20, -30, -50, -100, -200, -500, -1000)  # nats
+SHARES_PANEL = (5.2, 4.4)  # inches
+POINTS = 50  # of a curve
+RADIUS_TICKS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 
 
 def histogram(errors: Mapping[str, np.ndarray], printed: Mapping[str, float | None]) -> str:
@@ -167,10 +170,6 @@ def with_variables(svg: str, prefix: str) -> str:
 
 
 # isort: split
-
-SHARES_PANEL = (5.2, 4.4)  # inches
-POINTS = 50  # of a curve
-RADIUS_TICKS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 
 
 def shares(values: Mapping[str, np.ndarray]) -> str:

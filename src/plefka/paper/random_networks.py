@@ -19,6 +19,14 @@ from plefka.runtime.precision import precision
 PER_SEED = 100  # networks that are drawn from one seed
 VISIBLE = LAYERS[-1]
 STATES = np.array(list(product((0, 1), repeat=VISIBLE)), float)  # the last unit changes first
+PICK = {
+    "off": lambda log_z: np.zeros(len(log_z), int),
+    "likeliest": lambda log_z: log_z.argmax(axis=1),
+    "unlikeliest": lambda log_z: log_z.argmin(axis=1),
+}
+DIGITS = 2.0**13
+SCALES = "scales"  # in the name of a group that scales weights
+CALLS = 2
 
 
 def draw(ensemble: Ensemble, seed: int, first: int, count: int) -> pf.BeliefNetwork:
@@ -50,22 +58,11 @@ def observe(networks: pf.BeliefNetwork, observed: str) -> tuple[np.ndarray, np.n
     return rows, state, np.take_along_axis(log_z, state[:, None], axis=1)[:, 0]
 
 
-PICK = {
-    "off": lambda log_z: np.zeros(len(log_z), int),
-    "likeliest": lambda log_z: log_z.argmax(axis=1),
-    "unlikeliest": lambda log_z: log_z.argmin(axis=1),
-}
-
-
 def log_likelihoods(networks: pf.BeliefNetwork) -> np.ndarray:
     """ln P of all 64 visible states of every network, each the sum over all hidden states."""
     patterns = as_patterns(networks, STATES)
     with precision("float64"):
         return np.asarray(likelihood.exact(networks, patterns))[:, patterns.which]
-
-
-DIGITS = 2.0**13
-SCALES = "scales"  # in the name of a group that scales weights
 
 
 def radii_count(settings: Radii, group: str) -> int:
@@ -116,9 +113,6 @@ def four_digits(value: float) -> np.float32:
     mantissa, exponent = np.frexp(value)
     with np.errstate(over="ignore"):  # a divergent sum may be out of reach of the type, and is infinite there
         return np.float32(np.ldexp(np.round(mantissa * DIGITS) / DIGITS, exponent))
-
-
-CALLS = 2
 
 
 class SolvedNetworks(NamedTuple):

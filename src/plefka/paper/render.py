@@ -30,6 +30,9 @@ SECTIONS: tuple[tuple[tuple[str, ...], Callable[[Mapping[str, StoredRows]], Sect
     (("radius",), radius.render),
     (("methods",), error_and_time.render),
 )
+HERE = Path(__file__).parent
+LONG = 16  # letters, from which on a number with a remark may be broken into lines
+WIDE = 6  # inches, from which on a drawing gets more room
 
 
 def sections(everything: Mapping[str, StoredRows]) -> list[Section]:
@@ -91,10 +94,6 @@ try:
     from markupsafe import Markup
 except ImportError as error:
     raise MissingExtra("jinja2", "data", "the report of an experiment") from error
-
-HERE = Path(__file__).parent
-LONG = 16  # letters, from which on a number with a remark may be broken into lines
-WIDE = 6  # inches, from which on a drawing gets more room
 
 
 def html_page(title: str, about: Sequence[str], sections: Sequence[Section], footer: Sequence[str]) -> str:

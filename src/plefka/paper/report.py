@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+FOLDER = "figures"
+
 
 @dataclass(frozen=True)
 class Text:
@@ -48,9 +50,6 @@ class Section:
     def anchor(self) -> str:
         kept = "".join(letter if letter.isalnum() else " " for letter in self.title.lower())
         return "-".join(kept.split())
-
-
-FOLDER = "figures"
 
 
 def markdown_page(title: str, about: Sequence[str], sections: Sequence[Section], footer: Sequence[str]) -> str:

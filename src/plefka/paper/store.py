@@ -23,6 +23,14 @@ except ImportError as error:
     raise MissingExtra("pyarrow", "data", "keeping the rows of an experiment") from error
 
 METADATA_KEY = b"plefka"
+COMPUTING = (
+    "as_printed",
+    "compute",
+    "experiment_settings",
+    "learn_bars",
+    "random_networks",
+    "summary",
+)  # others draw rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,16 +158,6 @@ def _numpy(column: Any) -> np.ndarray:
     if pa.types.is_dictionary(column.type):
         column = column.cast(pa.string())
     return column.to_numpy()
-
-
-COMPUTING = (
-    "as_printed",
-    "compute",
-    "experiment_settings",
-    "learn_bars",
-    "random_networks",
-    "summary",
-)  # others draw rows
 
 
 def code_digest(package: Path = PACKAGE) -> str:

@@ -32,6 +32,11 @@ ABOUT2 = (
     "All weights and biases are drawn uniformly from the range. For each network ln Z is computed exactly for all 64 "
     "visible states. The state with the largest ln Z and the state with the smallest ln Z are observed in turn."
 )
+ABOUT_FIGURES = (
+    "𝓔 of each network whose solve converged. Solid lines are our means, dashed ones the paper's; of each "
+    "histogram the outermost 0.2 % on either side are not shown. G221 stands beside the figures' G22 and was not in "
+    "the paper."
+)
 
 
 def table1(everything: Mapping[str, StoredRows]) -> Section:
@@ -40,13 +45,6 @@ def table1(everything: Mapping[str, StoredRows]) -> Section:
 
 def table2(everything: Mapping[str, StoredRows]) -> Section:
     return Section("Table 2: noisy-or networks", [Text(ABOUT2), *tables(everything["table2"], everything)])
-
-
-ABOUT_FIGURES = (
-    "𝓔 of each network whose solve converged. Solid lines are our means, dashed ones the paper's; of each "
-    "histogram the outermost 0.2 % on either side are not shown. G221 stands beside the figures' G22 and was not in "
-    "the paper."
-)
 
 
 def figures(everything: Mapping[str, StoredRows]) -> Section:

@@ -16,12 +16,10 @@ from plefka.errors import MissingExtra
 if find_spec("matplotlib") is None:
     raise MissingExtra("matplotlib", "plots", "drawing")
 
-from plefka.plots.expansions import series
+from plefka.plots.answers import calibration, ranking, series
 from plefka.plots.learning_curves import features, history
 from plefka.plots.method_comparison import compare
 from plefka.plots.network_graph import network
-from plefka.plots.rankings import ranking
-from plefka.plots.reliability import calibration
 from plefka.plots.style import save
 
 __all__ = ["calibration", "compare", "features", "history", "network", "ranking", "save", "series"]

@@ -77,8 +77,11 @@ def network(
     child, parent = shown.weights.nonzero()
     levels = Graph(child, parent, len(shown.names)).levels
     assert levels is not None  # a network has no cycle
-    axes, palette = axes_for(ax, _size(levels), 0.22)
-    _frame(axes, levels)
+    widest, depth = np.bincount(levels).max(), levels.max() + 1
+    size = max(8.0, UNIT_WIDTH * widest + 1.2), 1.8 + LAYER_HEIGHT * (depth - 0.4)
+    axes, palette = axes_for(ax, size, 0.22)
+    axes.set_axis_off()
+    axes.set(xlim=(-0.1, widest + 0.1), ylim=(0.7 - depth, 0.35))
     scale = 1.0 if ax is None else _scale(axes, levels)
     x, y = _positions(shown.weights, levels)
     _draw_edges(axes, palette, shown.weights, x, y)
@@ -105,17 +108,6 @@ def _chosen(net: "BeliefNetwork", solution: "Solution", around: Any, hops: int) 
             f"a picture stays readable for up to {MOST_DRAWN} units; {what} has {len(units):,}. Pass {advice}."
         )
     return units
-
-
-def _size(levels: np.ndarray) -> tuple[float, float]:
-    widest, depth = np.bincount(levels).max(), levels.max() + 1
-    return max(8.0, UNIT_WIDTH * widest + 1.2), 1.8 + LAYER_HEIGHT * (depth - 0.4)
-
-
-def _frame(axes: Axes, levels: np.ndarray) -> None:
-    widest, depth = np.bincount(levels).max(), levels.max() + 1
-    axes.set_axis_off()
-    axes.set(xlim=(-0.1, widest + 0.1), ylim=(0.7 - depth, 0.35))
 
 
 def _scale(axes: Axes, levels: np.ndarray) -> float:
@@ -152,28 +144,13 @@ def _draw_units(axes: Axes, palette: Palette, shown: Shown, x: np.ndarray, y: np
     colours[observed & (means < 0.5)] = to_rgba(palette.paper)
     for units, marker in ((~observed, "o"), (observed, "s")):
         size = _diameter(scale) ** 2 * (1.0 if marker == "o" else 0.75)
-        axes.scatter(
-            x[units],
-            y[units],
-            s=size,
-            c=colours[units],
-            marker=marker,
-            edgecolors=palette.ink,
-            linewidths=1.3,
-            zorder=3,
-        )
+        style: Any = {"marker": marker, "edgecolors": palette.ink, "linewidths": 1.3, "zorder": 3}
+        axes.scatter(x[units], y[units], s=size, c=colours[units], **style)
     for unit in range(len(x)):
         label = ("on" if means[unit] > 0.5 else "off") if observed[unit] else _percent(means[unit])
-        axes.text(
-            x[unit],
-            y[unit],
-            label,
-            ha="center",
-            va="center",
-            fontsize=_font(scale),
-            color=LIGHT.ink if is_light(colours[unit]) else LIGHT.paper,
-            zorder=4,
-        )
+        colour = LIGHT.ink if is_light(colours[unit]) else LIGHT.paper
+        style = {"ha": "center", "va": "center", "zorder": 4}
+        axes.text(x[unit], y[unit], label, fontsize=_font(scale), color=colour, **style)
 
 
 def _percent(mean: float) -> str:

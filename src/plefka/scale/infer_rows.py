@@ -28,6 +28,12 @@ from plefka.scale.teams import ReadyResult
 from plefka.tables.columns import IdColumns
 from plefka.tables.table import value_errors_as
 
+BYTES = {"": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12, "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40}
+DEFAULT_MEMORY = 2e9
+PROCESS_BYTES = 6e8  # bytes of a process with JAX and its programs
+BYTES_PER_NUMBER = 100  # bytes for each unit of a row: the states that are read, the means, and what becomes of them
+MOST_ROWS, FEWEST_ROWS = 8192, 64
+
 
 def infer_rows(
     network: BeliefNetwork,
@@ -89,7 +95,7 @@ def infer_rows(
     before = AnswerParts.settings_before(out) or {}
     size = block_size(network, block, memory, before.get("block"))
     _check_not_read(source, out)
-    with team_of(client, workers, as_bytes(DEFAULT if memory is None else memory)) as team:
+    with team_of(client, workers, as_bytes(DEFAULT_MEMORY if memory is None else memory)) as team:
         rows = open_source(network, source, size, id_columns, team.client if isinstance(team, DaskCluster) else None)
         asked = RowQuestion.of(network, method, common, units, top, rows.id_columns)
         settings = asked.settings(size)
@@ -154,18 +160,11 @@ def pieces(source: RowSource, parts: AnswerParts, settings: str) -> Iterator[tup
         first += rows.num_rows if is_block else next(counts)
 
 
-UNITS = {"": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12, "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40}
-DEFAULT = 2e9
-PROCESS = 6e8  # bytes of a process with JAX and its programs
-PER_NUMBER = 100  # bytes for each unit of a row: the states that are read, the means, and what becomes of them
-MOST_ROWS, FEWEST_ROWS = 8192, 64
-
-
 def as_bytes(memory: str | float) -> float:
     """From 2e9, "2GB" or "1.5 GiB"."""
     found = re.fullmatch(r"\s*([0-9.]+(?:e[0-9]+)?)\s*([kmgt]?i?b)?\s*", str(memory).lower())
     try:
-        number = float(found[1]) * UNITS[found[2] or ""] if found else 0.0
+        number = float(found[1]) * BYTES[found[2] or ""] if found else 0.0
     except (ValueError, KeyError):
         number = 0.0
     if isinstance(memory, bool) or not 0 < number < float("inf"):
@@ -182,10 +181,10 @@ def block_size(network: BeliefNetwork, block: int | None, memory: str | float | 
         if not isinstance(block, int) or isinstance(block, bool) or block < 1:
             raise InvalidInput(f"block must be a whole number of rows from 1 on; got {block!r}.")
         return block
-    room = as_bytes(DEFAULT if memory is None else memory) - PROCESS
-    rows = int(room / (PER_NUMBER * network.size))
+    room = as_bytes(DEFAULT_MEMORY if memory is None else memory) - PROCESS_BYTES
+    rows = int(room / (BYTES_PER_NUMBER * network.size))
     if memory is not None and rows < 1:
-        least = (PROCESS + PER_NUMBER * network.size) / 1e9
+        least = (PROCESS_BYTES + BYTES_PER_NUMBER * network.size) / 1e9
         raise InvalidInput(
             f"memory must be {least:.1f} GB or more for each process and a network of {network.size:,} units; "
             f"got {memory}."

@@ -9,7 +9,6 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from plefka.errors import InvalidEvidence, nearest
-from plefka.runtime.precision import is_traced
 
 NAN = float("nan")
 NO_STATE = float("inf")  # in an array of states: a value that is none
@@ -130,6 +129,8 @@ def as_off_and_on(network: Network, values: Any) -> Any:
 
 def rows_of_off_and_on(network: Network, rows: np.ndarray) -> np.ndarray:
     """Rows of 0 and 1 from rows in the values of the network; inside a trace they are not checked."""
+    from plefka.runtime.precision import is_traced  # a report is drawn without JAX
+
     if is_traced(rows):
         off, on = network.values
         return (rows - off) / (on - off)

@@ -1,0 +1,125 @@
+"""Answers as pictures: the most probable units, how often predictions came true, and a series order by order."""
+
+import textwrap
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
+
+from plefka.errors import InvalidInput
+from plefka.plots.style import Palette, axes_for, heading, plain
+
+if TYPE_CHECKING:
+    from plefka.expansion.series import Series
+    from plefka.inference.solution import Solution
+
+
+BAR, NAME_WIDTH = 0.34, 34  # inches for each bar, and letters of a name
+FEWEST, MOST = 12.0, 160.0  # areas of a point, by how many predictions it stands for
+SMALLEST_DRAWN = 1e-16  # an error below is rounding, and drawn here
+
+
+def ranking(
+    solution: "Solution", top: int | None = 10, *, units: str | Sequence[str | int] = "causes",
+    title: str | None = None, ax: Axes | None = None,
+) -> Axes:  # fmt: skip
+    """P(on | evidence) of the most probable hidden units, as bars; `top` and `units` as of `Solution.ranking`."""
+    if solution.is_batch:
+        raise InvalidInput("a ranking is of one row of evidence; got a batch. Draw one of its rows.")
+    ranked = solution.ranking(top, units=units)
+    if not ranked:
+        raise InvalidInput("there is nothing to rank: none of these units is hidden.")
+    axes, palette = axes_for(ax, (7.0, 1.3 + BAR * len(ranked)), 0.1)
+    plain(axes, palette, grid="x")
+    places = range(len(ranked))
+    axes.barh(places, [mean for _, mean in ranked], height=0.62, color=palette.accents[0])
+    axes.set_yticks(places, [textwrap.shorten(name, NAME_WIDTH, placeholder="...") for name, _ in ranked])
+    for label in axes.get_yticklabels():
+        label.set_parse_math(False)
+    for place, (_, mean) in enumerate(ranked):
+        axes.annotate(
+            f"{mean:.3f}", (mean, place), (4, 0), textcoords="offset points", va="center", fontsize=9,
+            color=palette.ink, annotation_clip=False,
+        )  # fmt: skip
+    axes.set(xlim=(0, 1.08), ylim=(len(ranked) - 0.4, -0.6), xlabel="P(on | evidence)")
+    axes.set_xticks([0, 0.25, 0.5, 0.75, 1])
+    axes.tick_params(axis="y", length=0)
+    heading(axes, palette, title or f"Most probable, by {solution.method}")
+    return axes
+
+
+def calibration(
+    predicted: Any, happened: Any, *, bins: int = 10, title: str | None = None, ax: Axes | None = None
+) -> Axes:
+    """How often units were on, against the probability that was predicted; on the diagonal the two agree.
+
+    A point is the mean of the predictions in one of `bins` equal intervals, its size their number, and its bar two
+    standard errors of a frequency.
+
+    **Arguments:**
+
+    - `predicted`: probabilities, an array of any shape: `solution.means[~solution.observed]`, or a column of a frame.
+    - `happened`: what was then seen, 0 or 1, of the same shape; nan where it was not, which is left out.
+    """
+    p, y = _read(predicted, happened)
+    if not isinstance(bins, int | np.integer) or isinstance(bins, bool) or bins < 1:
+        raise InvalidInput(f"bins must be a whole number from 1 on; got {bins!r}.")
+    axes, palette = axes_for(ax, (5.4, 5.2), 0.1)
+    plain(axes, palette, grid="both")
+    axes.plot([0, 1], [0, 1], color=palette.line, linewidth=1.2, linestyle="--", zorder=1)
+    _draw_points(axes, palette, p, y, bins)
+    axes.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03), aspect="equal", xlabel="predicted P(on)", ylabel="frequency of on")
+    heading(axes, palette, title or f"Calibration of {len(p):,} predictions")
+    return axes
+
+
+def _read(predicted: Any, happened: Any) -> tuple[np.ndarray, np.ndarray]:
+    p, y = np.asarray(predicted, float), np.asarray(happened, float)
+    if p.shape != y.shape:
+        raise InvalidInput(f"predicted and happened must have the same shape; got {p.shape} and {y.shape}.")
+    known = ~np.isnan(p) & ~np.isnan(y)
+    p, y = p[known], y[known]
+    if not len(p):
+        raise InvalidInput("there must be a prediction whose outcome is known; got none.")
+    if not ((p >= 0) & (p <= 1)).all():
+        raise InvalidInput(f"predicted must be probabilities from 0 to 1; got {p[(p < 0) | (p > 1)][0]:g}.")
+    if not np.isin(y, (0, 1)).all():
+        raise InvalidInput(f"happened must be 0 or 1, or nan where unknown; got {y[~np.isin(y, (0, 1))][0]:g}.")
+    return p, y
+
+
+def _draw_points(axes: Axes, palette: Palette, p: np.ndarray, y: np.ndarray, bins: int) -> None:
+    place = np.minimum((p * bins).astype(int), bins - 1)
+    count = np.bincount(place, minlength=bins)
+    there = count > 0
+    mean, frequency = (np.bincount(place, z, bins)[there] / count[there] for z in (p, y))
+    smoothed = (frequency * count[there] + 1) / (count[there] + 2)  # so that no bar is empty where all agree
+    error = 2 * np.sqrt(smoothed * (1 - smoothed) / count[there])
+    low, high = np.minimum(error, frequency), np.minimum(error, 1 - frequency)
+    axes.errorbar(mean, frequency, (low, high), fmt="none", ecolor=palette.accents[0], elinewidth=1.2, zorder=2)
+    sizes = FEWEST + (MOST - FEWEST) * count[there] / count.max()
+    axes.scatter(mean, frequency, s=sizes, color=palette.accents[0], edgecolor=palette.paper, linewidth=0.8, zorder=3)
+
+
+def series(found: "Series", *, title: str | None = None, ax: Axes | None = None) -> Axes:
+    """The distance of partial sums from the exact free energy, and that of Padé approximants of the same orders.
+
+    **Arguments:**
+
+    - `found`: the result of `plefka.series`.
+    """
+    axes, palette = axes_for(ax, (6.4, 4.2), 0.1)
+    plain(axes, palette)
+    orders = np.arange(found.order + 1)
+    resummed = [found.pade(n - n // 2, n // 2) for n in range(len(orders))]
+    lines = {"partial sums": (found.partial_sums, "o-"), "Padé approximants": (resummed, "s--")}
+    for (label, (values, style)), colour in zip(lines.items(), palette.accents, strict=True):
+        error = np.maximum(np.abs(np.asarray(values) - found.exact), SMALLEST_DRAWN)
+        axes.plot(orders, error, style, color=colour, markersize=3.5, linewidth=1.4, label=label)
+    axes.set(yscale="log", xlabel="order", ylabel="|error| of the free energy, nats")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.legend(loc="best", frameon=False, fontsize=9, labelcolor=palette.ink)
+    heading(axes, palette, title or f"Plefka's series, radius of convergence {found.radius:.3g}")
+    return axes
