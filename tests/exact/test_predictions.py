@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import plefka as pf
+from plefka.exact import barren
 from plefka.exact import exact_answer as exact_posterior
-from plefka.exact import predictions
-from plefka.exact.predictions import PREDICTED
+from plefka.exact.barren import PREDICTED
 from plefka.networks.fields import bits
 from tests.compilations import compilations
 from tests.data import path_of
@@ -57,7 +57,7 @@ def truth(network, observed):
 def independent(kind, seed, monkeypatch):
     """By how much the means of barren units would be off if their parents were independent."""
     network = network_of(kind, seed)
-    monkeypatch.setattr(predictions, "MOST_PLANNED", 0)  # so that nothing is summed over for them
+    monkeypatch.setattr(barren, "MOST_PLANNED", 0)  # so that nothing is summed over for them
     found = pf.infer(network, OBSERVED, "G1[tol=1e-12]")
     return np.abs(found.means - truth(network, OBSERVED))[BARREN].max()
 
@@ -184,7 +184,7 @@ def test_groups_are_as_exact_as_the_whole(monkeypatch):
     whole = pf.infer(network, observed, "exact")
     assert not predicted(whole).any()
     monkeypatch.setattr(exact_posterior, "QUICK", 0.0)
-    monkeypatch.setattr(predictions, "LITTLE", 0.0)
+    monkeypatch.setattr(barren, "LITTLE", 0.0)
     groups = pf.infer(network, observed, "exact")
     np.testing.assert_allclose(groups.means, whole.means, atol=1e-10)
     assert not predicted(groups).any()
@@ -192,8 +192,8 @@ def test_groups_are_as_exact_as_the_whole(monkeypatch):
 
 def test_groups_are_exact_where_rows_observe_different_units(monkeypatch):
     """A unit that one row observes is barren in another, which a group must have summed over to answer for it."""
-    monkeypatch.setattr(predictions, "LITTLE", 0.0)
-    monkeypatch.setattr(predictions._Planner, "_alone", 0.0)  # so that every unit is a group of its own
+    monkeypatch.setattr(barren, "LITTLE", 0.0)
+    monkeypatch.setattr(barren._Planner, "_alone", 0.0)  # so that every unit is a group of its own
     network, observed = network_of("noisy_or", 0), [OBSERVED, {2: 0, 5: 1}, {4: 1}]
     found = pf.infer(network, observed, "findings")
     assert not predicted(found).any()
@@ -218,7 +218,7 @@ def test_what_would_cost_too_much_is_said(monkeypatch):
 
 
 def test_belief_propagation_that_would_take_long_says_it_too(monkeypatch):
-    monkeypatch.setattr(predictions, "MOST_PLANNED", 0)
+    monkeypatch.setattr(barren, "MOST_PLANNED", 0)
     network = network_of("sigmoid", 0)
     found = pf.infer(network, OBSERVED, "bethe")
     assert PREDICTED in found.notes
@@ -231,9 +231,9 @@ def test_independent_parents_take_nothing_more(monkeypatch):
     def refuse(*_, **__):
         raise AssertionError("planned")
 
-    monkeypatch.setattr(predictions, "planned", refuse)
+    monkeypatch.setattr(barren, "planned", refuse)
     monkeypatch.setattr(exact_posterior, "QUICK", -1.0)
-    monkeypatch.setattr(exact_posterior, "planned", lambda *a: predictions.Predictions([], a[2]))
+    monkeypatch.setattr(exact_posterior, "planned", lambda *a: barren.Predictions([], a[2]))
     network = network_of("sigmoid", 0, [(2, 0), (2, 1), (3, 2), (4, 3), (4, 5), (7, 6)])
     for method in ("bethe[tol=1e-13]", "conditioned[bethe,k=1]"):
         found = pf.infer(network, {2: 1}, method)
@@ -342,7 +342,7 @@ def test_barren_units_of_small_networks_are_part_of_the_sum(method, count, monke
     network, rows = patients(3, count=count, causes=6, findings=5)
     by_ratios = pf.infer(network, rows, method)
     monkeypatch.undo()
-    monkeypatch.setattr("plefka.exact.predictions.BarrenRatios.of", None)
+    monkeypatch.setattr("plefka.exact.barren.BarrenRatios.of", None)
     found = pf.infer(network, rows, method)
     assert not predicted(found).any()
     np.testing.assert_allclose(found.means, by_ratios.means, rtol=1e-12)

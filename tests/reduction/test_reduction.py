@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 import plefka as pf
-from plefka.exact import predictions
+from plefka.exact import barren
 from plefka.methods.posterior import normalised
 from plefka.networks.edge_list import EdgeList
 from plefka.networks.evidence import as_evidence
@@ -97,7 +97,7 @@ def test_rows_that_speak_of_different_parts_are_a_loop(method, monkeypatch):
 def test_barren_units_of_barren_parents_are_the_same_inside_a_trace(method, monkeypatch):
     """Where a method knows dependent parents they are summed over outside a trace only; here nothing is."""
     network, evidence = deep(4), {0: 1}  # all that follows is barren, most of it of barren parents
-    monkeypatch.setattr(predictions, "MOST_PLANNED", 0)
+    monkeypatch.setattr(barren, "MOST_PLANNED", 0)
     found = pf.infer(network, evidence, method)
     with jax.enable_x64(True):
         row = np.where(np.arange(network.size) == 0, 1.0, np.nan)

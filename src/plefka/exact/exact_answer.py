@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import numpy as np
 
 from plefka.exact import enumeration, machine_enumeration
+from plefka.exact.barren import BarrenRatios, Predictions, TablesInGroups, planned
 from plefka.exact.cost import AS_LONG, DEARER, FEW_STATES, QUICK, QUICK_TABLES, THOROUGH
 from plefka.exact.enumeration import status_of
-from plefka.exact.predictions import Predictions, TablesInGroups, planned
-from plefka.exact.ratios import BarrenRatios
 from plefka.exact.state_sum import StateSum, planned_sum
 from plefka.exact.states import MOST_SUMMED
 from plefka.exact.table_networks import TableElimination, families_of
@@ -91,7 +90,7 @@ class ReducedRows(NamedTuple):
         found = recover(method, self.reduced, network, evidence, dtype)
         notes, predicted = self._by_elimination(), found.predicted
         if self.predictions is not None:
-            means = self.predictions.means(cast(BeliefNetwork, network), evidence, found, dtype)
+            means = self.predictions.means(found, dtype)
             found = replace(found, means=means)
             notes, predicted = (*notes, *self.notes), predicted & self.predictions.missing
         return replace(found.with_predicted(predicted), notes=notes)

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from plefka.exact.predictions import improved
+from plefka.exact.barren import improved
 from plefka.methods.method import Method
 from plefka.methods.posterior import Posterior, RowAnswers
 from plefka.networks.evidence import Evidence

@@ -1,20 +1,27 @@
 """Exact means of barren units, which depend on all of their parents together.
 
-A barren unit adds nothing to ln P(evidence), but with its family in it a sum may be far wider than without. Noisy-or
-units are predicted one by one, see ratios.py. Other barren units are summed over in groups, each with the evidence and
-all units above it: large groups where that is affordable, and otherwise halves of them, and so on. What either costs is
-predicted before it is done.
+A barren unit adds nothing to ln P(evidence), but with its family in it a sum may be far wider than without. What it
+costs to find its mean is predicted first, and the way is the cheapest that is affordable:
+
+- Noisy-or units as ratios of two sums, P(off | evidence) = P(off, evidence) / P(evidence). A unit that is off
+  multiplies a number to each of its parents and binds none of them together, so that its sum is of the kind that
+  P(evidence) has taken, with tables that are no wider, of which only the way there is gone. All units of all rows are
+  one batch.
+- Other units in groups, each with the evidence and all units above it: large groups where that is affordable, and
+  otherwise halves of them, and so on.
+- The rest as if parents were independent of each other, which recovery does for all methods.
 """
 
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
-from plefka.exact.cost import LITTLE, MOST_PLANNED, PLANNED_UNIT, SHORT, SHORT_IN_ALL
+from plefka.exact.cost import LITTLE, MOST_PLANNED, ONE_WAY, PLANNED_UNIT, SHORT, SHORT_IN_ALL
+from plefka.exact.exact_method import Exact
 from plefka.exact.log_factors import grouped
-from plefka.exact.ratios import EXACT, BarrenRatios
 from plefka.exact.state_sum import planned_sum
 from plefka.exact.table_networks import TableElimination, families_of
 from plefka.methods.posterior import RowAnswers
@@ -28,59 +35,82 @@ from plefka.reduction.dependence import follow_exactly
 from plefka.reduction.recovery import recover, reductions
 
 if TYPE_CHECKING:
-    from plefka.exact.exact_method import Exact
     from plefka.reduction.reduce import Reduction
 
+EXACT = Exact("exact")
+MOST_KEPT = 2**20  # units times rows of which all that was reduced is kept until it is done
 PREDICTED = "units that no observation depends on are predicted as if their parents were independent of each other"
 
 
-class ReducedSum(NamedTuple):
-    """A sum over what is left of a network when units are summed out by hand."""
+class BarrenRatios(NamedTuple):
+    """Barren units of some rows, of which P(off, evidence) is summed over."""
 
-    reduced: list[tuple[np.ndarray, "Reduction"]]
-    seconds: float
-
-    @classmethod
-    def of(cls, network: BeliefNetwork, evidence: Evidence, kept: np.ndarray, units: np.ndarray) -> "ReducedSum":
-        asked = evidence._replace(wanted=units)
-        reduced = list(reductions(EXACT, network, asked, prune=True, keep_barren=False, kept=kept))
-        return cls(reduced, sum(planned_sum(part).seconds for _, reduction in reduced for part in reduction.parts))
-
-    def means(self, network: BeliefNetwork, evidence: Evidence, units: np.ndarray, dtype: str) -> np.ndarray:
-        """(rows, units)"""
-        asked = evidence._replace(wanted=units)
-        return recover(EXACT, self.reduced, network, asked, dtype).means
-
-
-class TableSum(NamedTuple):
-    """A sum over tables."""
-
-    tables: TableElimination
-
-    @property
-    def seconds(self) -> float:
-        return self.tables.seconds
+    network: BeliefNetwork
+    evidence: Evidence  # a row for each pair
+    row: np.ndarray  # (pairs,)
+    unit: np.ndarray  # (pairs,)
+    kept: "list[tuple[np.ndarray, Reduction]] | None"
+    row_seconds: np.ndarray  # (rows,): what those of each row would take alone
 
     @classmethod
-    def of(cls, network: BeliefNetwork, evidence: Evidence, kept: np.ndarray, units: np.ndarray) -> "TableSum":
-        families = families_of(network)
-        assert families is not None
-        return cls(TableElimination(families, evidence, units))
+    def of(cls, network: BeliefNetwork, evidence: Evidence, barren: np.ndarray) -> "BarrenRatios | None":
+        """Of these units (rows, units); None where one that is off would bind units together that are apart."""
+        if not _leave_the_sum_as_it_is(network, barren):
+            return None
+        row, unit = np.nonzero(barren)
+        given = evidence.take(row)._replace(batched=True)
+        given.rows[np.arange(len(row)), unit] = 0.0
+        pairs = network if network.stack is None else network.take(row)
+        keeps, count = given.rows.size <= MOST_KEPT, len(barren)
+        kept, seconds = [], np.zeros(count)
+        for rows, reduction in reductions(EXACT, pairs, given, prune=True, keep_barren=False):
+            for part in reduction.parts:
+                seconds += ONE_WAY * planned_sum(part).seconds_by(row[rows[part.rows]], count)
+            kept += [(rows, reduction)] if keeps else []
+        return cls(pairs, given, row, unit, kept if keeps else None, seconds)
 
-    def means(self, network: BeliefNetwork, evidence: Evidence, units: np.ndarray, dtype: str) -> np.ndarray:
-        """(rows, units)"""
-        return self.tables.answer(EXACT, network, evidence, dtype).means
+    def take(self, rows: np.ndarray) -> "BarrenRatios":
+        """Those of some rows (rows,), which keep their numbers."""
+        some = np.flatnonzero(rows[self.row])
+        if len(some) == len(self.row):
+            return self
+        network = self.network if self.network.stack is None else self.network.take(some)
+        seconds = np.where(rows, self.row_seconds, 0.0)
+        return BarrenRatios(network, self.evidence.take(some), self.row[some], self.unit[some], None, seconds)
+
+    def means(self, means: np.ndarray, log_p: np.ndarray, dtype: str) -> np.ndarray:
+        """The means (rows, units) with those of these units; `log_p` (rows,) is that of the evidence alone."""
+        log_off, means = np.full(len(self.row), -np.inf), means.copy()
+        for rows, reduction in self._reduced():
+            for part in reduction.parts:
+                log_off[rows[part.rows]] = part.constant + planned_sum(part).log_totals(dtype)
+            log_off[rows[reduction.impossible]] = -np.inf
+        possible = np.isfinite(log_p[self.row])
+        at = self.row[possible], self.unit[possible]
+        means[at] = -np.expm1(np.minimum(log_off[possible] - log_p[at[0]], 0.0))
+        return means
+
+    def _reduced(self) -> "Iterator[tuple[np.ndarray, Reduction]]":
+        if self.kept is not None:
+            return iter(self.kept)
+        return reductions(EXACT, self.network, self.evidence, prune=True, keep_barren=False)
+
+
+def _leave_the_sum_as_it_is(network: BeliefNetwork, barren: np.ndarray) -> bool:
+    """Whether all are noisy-or units, none below another: with one of them off there is nothing new to sum over."""
+    edges = EdgeList.of(network.storage)
+    if (barren[:, edges.child] & barren[:, edges.parent]).any():
+        return False
+    linear = network.activation.is_linear_off(np.atleast_2d(np.asarray(network.bias)))
+    return bool(np.broadcast_to(linear, barren.shape)[barren].all())
 
 
 class BarrenGroup(NamedTuple):
-    """Barren units and all units above them, and the sum that gives the means of all of them."""
+    """Barren units, and the sum over these and all units above them that gives their means."""
 
     units: np.ndarray  # (units,)
-    sum: ReducedSum | TableSum
-
-    @property
-    def seconds(self) -> float:
-        return self.sum.seconds
+    seconds: float
+    answers: Callable[[str], RowAnswers]  # in this precision
 
 
 class Predictions(NamedTuple):
@@ -100,11 +130,11 @@ class Predictions(NamedTuple):
         """A sentence for the user, where some are missing."""
         return (PREDICTED,) if self.missing.any() else ()
 
-    def means(self, network: BeliefNetwork, evidence: Evidence, found: RowAnswers, dtype: str) -> np.ndarray:
+    def means(self, found: RowAnswers, dtype: str) -> np.ndarray:
         """The means (rows, units) that were found with those that are predicted."""
         means = np.array(found.means)
         for group in self.groups:
-            means[:, group.units] = group.sum.means(network, evidence, group.units, dtype)[:, group.units]
+            means[:, group.units] = group.answers(dtype).means[:, group.units]
         return means if self.ratios is None else self.ratios.means(means, -found.free_energy, dtype)
 
 
@@ -121,7 +151,7 @@ def improved(network: BeliefNetwork, evidence: Evidence, found: RowAnswers, dtyp
     some, piece = evidence.take(rows), network if network.stack is None else network.take(rows)
     predictions = _affordable(piece, some, found.predicted[rows])
     means, predicted = found.means.copy(), found.predicted.copy()
-    means[rows] = predictions.means(piece, some, found.take(rows), dtype)
+    means[rows] = predictions.means(found.take(rows), dtype)
     predicted[rows] &= predictions.missing
     notes = (*found.notes, *(predictions.notes if predicted[rows].any() else ()))
     return replace(found.with_predicted(predicted), means=means, notes=notes)
@@ -172,7 +202,7 @@ class TablesInGroups(NamedTuple):
         found = self.tables.answer(method, network, evidence, dtype)
         if found.status[0] != CONVERGED:
             return found
-        means, missing = self.predictions.means(network, evidence, found, dtype), self.predictions.missing[None]
+        means, missing = self.predictions.means(found, dtype), self.predictions.missing[None]
         if not missing.any():
             return replace(found, means=means)
         edges, h = EdgeList.of(network.storage), np.atleast_2d(np.asarray(network.bias, float)).T
@@ -192,7 +222,7 @@ class _Planner:
     def __init__(self, network: BeliefNetwork, evidence: Evidence, barren: np.ndarray, limit: float):
         self.network, self.evidence, self.barren, self.left = network, evidence, barren, limit
         self.edges = EdgeList.of(network.storage)
-        self.way = ReducedSum if families_of(network) is None else TableSum
+        self.families = families_of(network)
         self.informed = np.asarray(evidence.informed).T
         self.groups: list[BarrenGroup] = []
         self.covered = np.zeros(len(barren), bool)
@@ -223,18 +253,22 @@ class _Planner:
     @cached_property
     def _alone(self) -> float:
         """What the evidence takes without any of them."""
-        return self._sum(np.zeros(len(self.barren), bool))[1].seconds
-
-    def _sum(self, kept: np.ndarray) -> tuple[np.ndarray, ReducedSum | TableSum]:
-        """The units (units, rows) that a sum is over in each row, and the sum."""
-        summed = self.edges.with_ancestors(kept[:, None] | self.informed)
-        units = np.asarray(summed.any(axis=1))
-        self.left -= PLANNED_UNIT * units.sum()
-        return summed, self.way.of(self.network, self.evidence, kept, units)
+        return self._group(np.zeros(0, int)).seconds
 
     def _group(self, some: np.ndarray) -> BarrenGroup:
-        summed, found = self._sum(self._mask(some))
-        return BarrenGroup(summed.all(axis=1) & self.barren, found)
+        """These units: a sum over tables, or over what is left of a network when units are summed out by hand."""
+        network, evidence, kept = self.network, self.evidence, self._mask(some)
+        summed = self.edges.with_ancestors(kept[:, None] | self.informed)  # (units, rows)
+        units, covered = np.asarray(summed.any(axis=1)), summed.all(axis=1) & self.barren
+        self.left -= PLANNED_UNIT * units.sum()
+        if self.families is not None:
+            tables = TableElimination(self.families, evidence, units)
+            return BarrenGroup(covered, tables.seconds, lambda dtype: tables.answer(EXACT, network, evidence, dtype))
+        asked = evidence._replace(wanted=units)
+        reduced = list(reductions(EXACT, network, asked, prune=True, keep_barren=False, kept=kept))
+        seconds = sum(planned_sum(part).seconds for _, reduction in reduced for part in reduction.parts)
+        wanted = evidence._replace(wanted=covered)
+        return BarrenGroup(covered, seconds, lambda dtype: recover(EXACT, reduced, network, wanted, dtype))
 
     def _mask(self, units: np.ndarray) -> np.ndarray:
         mask = np.zeros(self.edges.size, bool)
