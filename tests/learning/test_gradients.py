@@ -37,7 +37,7 @@ def careful(network: pf.BeliefNetwork, method: str) -> StepSettings:
     """As for a step of learning, but every row is solved until it converges."""
     chosen, rules = parse_method(method), parametrisation(network, None, None, None)
     assert isinstance(chosen, MeanField)
-    settings = settings_of(network, chosen, rules, (0.0, 0.0), 1e-12)
+    settings = settings_of(network, as_patterns(network, ROWS), chosen, rules, (0.0, 0.0), 1e-12)
     return replace(settings, policy=Monotone(), max_steps=300)
 
 

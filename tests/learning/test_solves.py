@@ -39,6 +39,26 @@ def test_fewer_steps_than_needed_are_what_a_solve_gets(steps):
     assert found["objective"] == pytest.approx(mean_estimate(STRONG, f"G12[max_steps={steps},tol=1e-4]"), abs=1e-9)
 
 
+MANY = np.unique(np.random.default_rng(1).integers(0, 2, (400, 8)), axis=0).astype(float)  # more than go on together
+
+
+def test_rows_that_go_on_by_themselves_end_where_infer_does():
+    network = pf.ensembles.to_learn((1, 4), MANY, 0, spread=1.0)
+    whole = np.hstack([np.full((len(MANY), network.size - 8), np.nan), MANY])
+    expected = pf.infer(network, whole, "G12[tol=1e-10]").log_likelihood.mean()
+    assert first(network, "G12[max_steps=1000]", MANY, tol=1e-10)["objective"] == pytest.approx(expected, abs=1e-9)
+
+
+def test_long_epochs_search_in_single_precision_and_learn_the_same(monkeypatch):
+    run: Any = {"rows": MANY, "method": "G12", "epochs": 5}
+    double = pf.fit(pf.ensembles.to_learn((1, 4), MANY, 0), **run).history
+    monkeypatch.setattr("plefka.learning.of_beliefs.SINGLE_NUMBERS", 1)
+    single = pf.fit(pf.ensembles.to_learn((1, 4), MANY, 0), **run).history
+    np.testing.assert_allclose(single["objective"], double["objective"], atol=1e-5)
+    assert single["objective"][-1] != double["objective"][-1]
+    np.testing.assert_array_equal(single["converged"], double["converged"])
+
+
 def test_more_steps_than_usual_are_taken_where_the_method_allows_them():
     """One row takes more than the 50 evaluations that a solve has unless told otherwise."""
     network = strong("noisy_or", 25)

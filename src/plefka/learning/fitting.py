@@ -87,7 +87,8 @@ def fit(
     - `tol`: the tolerance of the means in every step; that of the method where it is given, and 1e-4 otherwise. Means
         start from those of the epoch before, and have 50 evaluations to converge unless the method says otherwise, as
         G12[max_steps=500] does; `history["converged"]` says how many rows did. With `restarts` every step also starts
-        from random means.
+        from random means. Where an epoch is long, the means of sigmoid networks are searched in single precision, if
+        their tolerance is 1e-5 or more; ln P and its gradient are always of double precision.
     - `id_columns`: columns of a table that name its rows, of which nothing is learned; recognised unless given.
     - `stream`: whether Parquet files are read anew in every epoch, in a window of rows at a time, instead of being
         kept in memory. None streams files of more than 67 million values.
@@ -124,7 +125,7 @@ def fit(
                 "fit(..., seed=0), or raise batch_size."
             )
         rules = parametrisation(network, masks, frozen, shared)
-        settings = kind.settings(network, chosen, rules, (float(l1), float(l2)), _tolerance(tol, chosen))
+        settings = kind.settings(network, data, chosen, rules, (float(l1), float(l2)), _tolerance(tol, chosen))
         moving = _optimizer(optimizer) or kind.optimizer(data, chosen)
         run = LearningRun(network, settings, data, held_out, chosen, moving, size, seed, epochs, patience, found)
         steps = kind.steps(run)

@@ -14,18 +14,19 @@ from jax.sharding import Mesh, PartitionSpec
 
 from plefka.learning.parameters import Parametrisation
 from plefka.mean_field.minimisation import Minimum, better
-from plefka.methods.status import CONVERGED, DIVERGED, OUT_OF_STEPS
+from plefka.methods.status import CONVERGED, DIVERGED, OUT_OF_STEPS, RUNNING
 from plefka.networks.activations import Activation
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.evidence import Evidence
 from plefka.networks.storage import Storage
 from plefka.reduction.barren_means import predict_traced
-from plefka.reduction.question import LOWEST
+from plefka.reduction.question import LOWEST, Question
 from plefka.reduction.traced_reductions import reduce_traced
 from plefka.runtime.programs import Program
 from plefka.solvers.functional import Functional, negative_entropy
-from plefka.solvers.loop import Policy, descend, evaluator, limits, start
+from plefka.solvers.loop import Policy, Search, descend, evaluator, limits, start
 
+FEW_ROWS, SLOWEST = 32, 8  # rows that are searched together to the end, and which part of more of them is the slowest
 DEVICES = "devices"  # the axis of a mesh that rows are shared over
 
 
@@ -42,6 +43,7 @@ class StepSettings(eqx.Module):
     functional: Functional = eqx.field(static=True)
     policy: Policy = eqx.field(static=True)
     stacked: bool = eqx.field(static=True)
+    in_single: bool = eqx.field(static=True, default=False)  # whether means are searched in single precision
 
 
 class TrainingState(NamedTuple):
@@ -81,29 +83,57 @@ def solve_rows(settings: StepSettings, parameters: Any, rows: Any, theta: Any) -
     network = BeliefNetwork(settings.storage.with_parameters(weights), bias, settings.activation)
     reduction = reduce_traced(network, Evidence(rows), prune=True)
     question, constant = reduction.question.searching(theta.shape[-1]), reduction.constant
+    searched = jax.lax.stop_gradient((question, theta))
+    found = _lowest(settings, *(_single(searched) if settings.in_single else searched))
     functional = settings.functional
-    question = question.opened(functional.powers(settings.activation), pairs=functional.needs_pairs)
+    question = _opened(settings, question)
     frozen = jax.lax.stop_gradient(question)
-    found = _lowest(settings, frozen, theta)
-    theta, status = jax.lax.stop_gradient(found.theta), _status(found)
+    theta, status = found.theta.astype(theta.dtype), _status(found)
     u = predict_traced(frozen, question.means(theta), functional.chance)  # barren units too, for weights of 0
     u = jnp.where(usable(status), u, 0.0)  # 0 times a slope that is no number would be no number
     G = functional.energy(question, u) + jnp.where(question.free, negative_entropy(u), 0.0).sum(0) - constant
     return G, status, theta.T
 
 
-def _lowest(settings: StepSettings, question: Any, theta: Any) -> Minimum:
+def _single(numbers: Any) -> Any:
+    """In single precision."""
+
+    def single(z: Any) -> Any:
+        return jnp.asarray(z, jnp.float32) if jnp.issubdtype(jnp.result_type(z), jnp.floating) else z
+
+    return jax.tree.map(single, numbers)
+
+
+def _opened(settings: StepSettings, question: Question) -> Question:
+    functional = settings.functional
+    return question.opened(functional.powers(settings.activation), pairs=functional.needs_pairs)
+
+
+def _lowest(settings: StepSettings, question: Question, theta: Any) -> Minimum:
     """Where the searches from all starts end, row by row the best of them."""
-    policy, evaluate = settings.policy, evaluator(question, settings.functional.energy)
 
     def minimum(theta: Any) -> Minimum:
-        search = start(policy, jnp.where(question.searched, theta.T, 0.0))
-        return Minimum.of(descend(evaluate, limits(question, settings.tol, settings.max_steps), policy, search), policy)
+        search = start(settings.policy, jnp.where(question.searched, theta.T, 0.0))
+        return Minimum.of(_descended(settings, question, search), settings.policy)
 
     if len(theta) == 1:
         return minimum(theta[0])
     found = jax.lax.map(minimum, theta)
     return reduce(better, (jax.tree.map(lambda z, k=k: z[k], found) for k in range(len(theta))))
+
+
+def _descended(settings: StepSettings, question: Question, search: Search) -> Search:
+    """The search at its end; the slowest rows go on by themselves, as those that have ended cost time as well."""
+    few = question.num_rows // SLOWEST if question.num_rows > FEW_ROWS else 0
+    opened = _opened(settings, question)
+    evaluate = evaluator(opened, lambda question, u: settings.functional.energy(question, u).astype(u.dtype))
+    stopping = limits(question, settings.tol, settings.max_steps)
+    search = descend(evaluate, stopping, settings.policy, search, few)
+    if not few:
+        return search
+    slow = jnp.argsort(search.status != RUNNING)[:few]
+    some = _descended(settings, question.take(slow), jax.tree.map(lambda z: z[..., slow], search))
+    return jax.tree.map(lambda every, some: every.at[..., slow].set(some), search, some)
 
 
 def _status(found: Minimum) -> Any:

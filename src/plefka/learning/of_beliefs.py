@@ -18,6 +18,7 @@ from plefka.learning.patterns import Data, Patterns, Piece, batch_places, comple
 from plefka.learning.steps import BatchNumber, Steps, max_steps
 from plefka.mean_field.minimisation import random_start
 from plefka.mean_field.schemes import HigherOrder, MeanField
+from plefka.mean_field.taylor import Taylor
 from plefka.methods.method import Method
 from plefka.methods.posterior import Accuracy
 from plefka.methods.status import Status
@@ -30,9 +31,15 @@ if TYPE_CHECKING:
 
 BATCH_SIZE = 256
 SOLVER_STEPS = 50  # evaluations of a search unless given; from the solution of the epoch before, few rows need as many
-POLICY = Monotone(depth=2)  # from a start as good as the last epoch's, a longer memory costs more than it saves
+DEPTH, DEPTH_IN_SINGLE = (
+    2,
+    3,
+)  # steps remembered: from a start as good as the last epoch's, more cost more than they save
+SINGLE_TOLERANCE = 1e-5  # from which on single precision finds the means of units that are never certain
+SINGLE_NUMBERS = 2**20  # of an epoch: rows times edges from which on it halves the time
 STEP_COST = 10_000  # what a step costs by itself, in numbers that it works on
 OPTIMISED_AFTER = 2**11  # steps, from which on it pays to optimise their program, whatever is still to come
+EPOCHS_AHEAD = 16  # that most runs do at least
 MOST_STARTS = 2**25  # numbers that are kept for the next epoch to start from
 STORED = np.float32
 VALIDATION_STEPS = 300  # unless given; these rows have no means of an earlier epoch to start from
@@ -69,13 +76,20 @@ def optimizer(data: Data, method: Method) -> Any:
 
 
 def settings(
-    network: "BeliefNetwork", method: MeanField, rules: Parametrisation, penalties: tuple[float, float], tol: float
-) -> StepSettings:
+    network: "BeliefNetwork", data: Data, method: MeanField, rules: Parametrisation, penalties: tuple[float, float],
+    tol: float,
+) -> StepSettings:  # fmt: skip
     """What every step of a run has in common."""
-    policy = POLICY if method.policy == "monotone" else POLICIES[method.policy]
     stacked, functional = network.stack is not None, method.functional
     storage = network.storage.take(0) if stacked else network.storage
     storage = storage.prepared(pairs=functional.needs_pairs, tables=functional.needs_tables)
+    in_single = (
+        len(data) * network.num_edges >= SINGLE_NUMBERS
+        and tol >= SINGLE_TOLERANCE
+        and isinstance(functional, Taylor)
+        and not network.activation.allows_certain_states
+    )
+    policy = Monotone(DEPTH_IN_SINGLE if in_single else DEPTH) if method.policy == "monotone" else None
     return StepSettings(
         storage,
         network.activation,
@@ -84,8 +98,9 @@ def settings(
         tol,
         max_steps(method, SOLVER_STEPS),
         functional,
-        policy,
+        policy or POLICIES[method.policy],
         stacked,
+        in_single,
     )
 
 
@@ -162,7 +177,7 @@ class BeliefSteps(Steps):
         run = self.run
         places = batch_places(run.batch_size, len(run.data), run.devices.count)
         numbers = run.network.num_edges * places * (run.network.stack or 1) + STEP_COST
-        return (epoch + 1) * self.num_batches * numbers // OPTIMISED_AFTER
+        return (epoch + EPOCHS_AHEAD) * self.num_batches * numbers // OPTIMISED_AFTER
 
     def identity(self) -> dict[str, Any]:
         network = self.run.network

@@ -65,8 +65,9 @@ def optimizer(data: Data, method: Method) -> Any:
 
 
 def settings(
-    machine: "BoltzmannMachine", method: Method, rules: Parametrisation, penalties: tuple[float, float], tol: float
-) -> MachineSettings:
+    machine: "BoltzmannMachine", data: Data, method: Method, rules: Parametrisation, penalties: tuple[float, float],
+    tol: float,
+) -> MachineSettings:  # fmt: skip
     """What every step of a run has in common."""
     return MachineSettings(rules, *penalties, tol, machine.stack is not None)
 

@@ -107,7 +107,7 @@ def _coefficients(memory: Memory, change):
     seen = _seen(memory.gram)
     right = jnp.where(seen, _products(memory.changes, change), 0.0)
     ridge = jnp.where(seen, RIDGE * jnp.einsum("aar->ar", memory.gram), 1.0)
-    return _solve(memory.gram + jnp.eye(len(ridge))[:, :, None] * ridge, right), seen.any(0)
+    return _solve(memory.gram + jnp.eye(len(ridge), dtype=ridge.dtype)[:, :, None] * ridge, right), seen.any(0)
 
 
 def _solve(A, right):
