@@ -113,11 +113,8 @@ def to_networkx(network: BeliefNetwork) -> Any:
     graph = nx.DiGraph(activation=network.activation.name)
     for name, states, bias in zip(network.names, network.states, np.asarray(network.bias, float), strict=True):
         graph.add_node(name, bias=float(bias), states=states)
-    weights = sp.csr_array(network.storage.to_sparse())
-    weights.eliminate_zeros()
-    edges, names = weights.tocoo(), network.names
-    for child, parent, weight in zip(*edges.coords, edges.data, strict=True):
-        graph.add_edge(names[parent], names[child], weight=float(weight))
+    for child, parent, weight in zip(*network.storage.edge_list(), strict=True):
+        graph.add_edge(network.names[parent], network.names[child], weight=float(weight[0]))
     return graph
 
 
@@ -130,7 +127,7 @@ def _library(module: str, package: str) -> Any:
 
 def _without_parents(network: BeliefNetwork, units: Sequence[int]) -> BeliefNetwork:
     """The network with the edges to some units taken away, so that all others have tables."""
-    weights = sp.lil_array(sp.csr_array(network.storage.to_sparse()))
+    weights = sp.lil_array(network.storage.to_sparse())
     weights[list(units), :] = 0
     return BeliefNetwork(
         sp.csr_array(weights), network.bias, network.activation, network.given_names, states=network.given_states

@@ -8,7 +8,7 @@ import pytest
 import plefka as pf
 from plefka.errors import InvalidEvidence, InvalidInput
 from plefka.networks.activations import as_activation
-from plefka.networks.descriptions import kinds_of
+from plefka.networks.units import kinds_of
 from tests import zoo
 from tests.mixed_networks import random_units
 

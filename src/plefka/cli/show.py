@@ -45,7 +45,7 @@ def show(net: options.Network, json: options.Json = False) -> None:
     if network.stack is not None:
         print("units: " + ", ".join(network.names[:shown]))
     elif is_machine:
-        output.print_table(("unit", "bias", "coupled to"), cast(Any, network).rows_in_words(shown))
+        output.print_table(*network.in_words(shown))
     else:
         _print_units(network, shown)
     output.print_more(network.size, shown)

@@ -78,12 +78,12 @@ def network_from(
     position = {variable.name: k for k, variable in enumerate(variables)}
     by_child = _by_child(conditionals, position)
     flips = [is_first_on(variable.states) for variable in variables]
-    units = tuple(
-        _unit(variable, by_child[variable.name], position, flips)
-        if variable.name in by_child
-        else _refuse_missing(variable)
-        for variable in variables
-    )
+    missing = next((variable.name for variable in variables if variable.name not in by_child), None)
+    if missing is not None:
+        raise InvalidFile(
+            f"every variable must have a table; there is none for {missing!r}. Add it. Was the file cut off?"
+        )
+    units = tuple(_unit(variable, by_child[variable.name], position, flips) for variable in variables)
     _check_acyclic(units)
     return TableNetwork(units, named)
 
@@ -154,17 +154,14 @@ def probability_of_on(
     total = values.sum(-1)
     off = np.abs(total - 1)
     if off.max() > SUM_TOLERANCE:
-        row = np.unravel_index(int(off.argmax()), off.shape)
+        row = tuple(map(int, np.unravel_index(int(off.argmax()), off.shape)))
+        where = f" in row {row} of its parents' states, counted from 0" if row else ""
         raise InvalidFile(
             f"{place}the probabilities of all states must add up to one; those of {child!r} add up to {total[row]:.9g}"
-            f"{_row_text(row)}.{_order_hint(values)}"
+            f"{where}.{_order_hint(values)}"
         )
     on = values[..., 0 if first_is_on else 1]
     return np.where(off > 1e-15, np.minimum(on / total, 1.0), on)
-
-
-def _row_text(row: tuple) -> str:
-    return f" in row {tuple(int(k) for k in row)} of its parents' states, counted from 0" if row else ""
 
 
 def _order_hint(values: np.ndarray) -> str:
@@ -196,12 +193,6 @@ def _by_child(conditionals: Iterable[Conditional], known: Iterable[str]) -> dict
             raise InvalidFile(f"{table.place}the parents of {table.child!r} must differ; got {listed(table.parents)}.")
         found[table.child] = table
     return found
-
-
-def _refuse_missing(variable: Variable) -> TableUnit:
-    raise InvalidFile(
-        f"every variable must have a table; there is none for {variable.name!r}. Add it. Was the file cut off?"
-    )
 
 
 def _unit(variable: Variable, table: Conditional, position: dict[str, int], flips: Sequence[bool]) -> TableUnit:

@@ -10,7 +10,7 @@ from jaxtyping import Float
 
 from plefka.errors import InvalidFile, InvalidInput, PlefkaWarning, listed
 from plefka.files.conditional_tables import MOST_READ_PARENTS, WITHOUT_TABLES, TableNetwork, TableUnit
-from plefka.files.linear_fits import NEGATED, NOISY_OR, SIGMOID, TOLERANCE
+from plefka.files.linear_fits import NEGATED, NOISY_OR, SIGMOID, TOLERANCE, fields_of
 from plefka.files.recognition import Candidates, Form, check_approximate, probabilities
 from plefka.networks.activations import Table
 from plefka.networks.belief import BeliefNetwork
@@ -67,8 +67,7 @@ def tables_of(network: BeliefNetwork) -> TableNetwork:
         raise InvalidInput(
             f"formats of tables store one network; got a stack of {network.stack}. Save one of them: network.take(0)."
         )
-    weights = sp.csr_array(network.storage.to_sparse())
-    weights.eliminate_zeros()
+    weights = network.storage.to_sparse()
     ends = zip(weights.indptr[:-1], weights.indptr[1:], strict=True)
     families = [(weights.indices[first:last], weights.data[first:last]) for first, last in ends]
     called = zip(network.names, np.asarray(network.bias, float), families, strict=True)
@@ -143,10 +142,7 @@ def _fields(name: str, bias: float, weights: Float[np.ndarray, " parent"]) -> Fl
             f"a table must have at most {MOST_READ_PARENTS} parents, because it has 2^parents entries; "
             f"unit {name!r} has {len(weights)}. {WITHOUT_TABLES}"
         )
-    fields = np.array([bias])
-    for weight in weights:
-        fields = np.add.outer(fields, [0.0, weight]).ravel()
-    return fields
+    return fields_of(bias, weights).ravel()
 
 
 # ---- which states to exchange so that all tables become a noisy-or ---------------------------------------------------

@@ -43,12 +43,9 @@ SCALES = {
 LinearFit = tuple[float, Float[np.ndarray, " parent"], Bool[np.ndarray, " parent"]] | None
 
 
-def _fit_noisy_or(table: Table, limit: float) -> LinearFit:
-    return _fit_with_certain_parents(table, NOISY_OR, 1 - table, limit)
-
-
-def _fit_negated(table: Table, limit: float) -> LinearFit:
-    return _fit_with_certain_parents(table, NEGATED, table, limit)
+def linear_fit(kind: str, table: Table, limit: float) -> LinearFit:
+    """Bias, weights and which parents are negated of the form of this kind, or None where there is none."""
+    return _fit_sigmoid(table, limit) if kind == SIGMOID else _fit_with_certain_parents(table, kind, limit)
 
 
 def _fit_sigmoid(table: Table, limit: float) -> LinearFit:
@@ -59,13 +56,14 @@ def _fit_sigmoid(table: Table, limit: float) -> LinearFit:
     return bias, weights, np.zeros(table.ndim, bool)
 
 
-def _fit_with_certain_parents(table: Table, kind: str, quiet: Table, limit: float) -> LinearFit:
-    """`quiet` is the probability that no cause is effective; parents in whose presence it is zero are certain."""
-    found = _fit_by_zeros(table, kind, quiet, ZERO, limit)
-    return _fit_by_zeros(table, kind, quiet, limit, limit) if found is None and limit > TOLERANCE else found
+def _fit_with_certain_parents(table: Table, kind: str, limit: float) -> LinearFit:
+    """Of a noisy-or, whose parents are certain where no cause can fail in their presence."""
+    found = _fit_by_zeros(table, kind, ZERO, limit)
+    return _fit_by_zeros(table, kind, limit, limit) if found is None and limit > TOLERANCE else found
 
 
-def _fit_by_zeros(table: Table, kind: str, quiet: Table, zero: float, limit: float) -> LinearFit:
+def _fit_by_zeros(table: Table, kind: str, zero: float, limit: float) -> LinearFit:
+    quiet = 1 - table if kind == NOISY_OR else table  # the probability that no cause is effective
     on_decides, off_decides = (
         np.array([bool(np.all(quiet.take(state, axis) <= zero)) for axis in range(table.ndim)], bool)
         for state in (1, 0)
@@ -147,19 +145,14 @@ def _with_one(count: int) -> np.ndarray:
 
 
 def _plain_fields(theta: np.ndarray) -> Table:
-    return fields_of(theta[0], theta[1:], np.zeros(len(theta) - 1, bool))
+    return fields_of(theta[0], theta[1:])
 
 
-def fields_of(bias: float, weights: Float[np.ndarray, " parent"], negated: Bool[np.ndarray, " parent"]) -> Table:
-    """bias + sum_j weights_j S_j for every state of the parents."""
+def fields_of(
+    bias: float, weights: Float[np.ndarray, " parent"], negated: Bool[np.ndarray, " parent"] | None = None
+) -> Table:
+    """bias + sum_j weights_j S_j for every state of the parents; 1 - S_j for S_j where a parent is negated."""
     fields = np.array(bias, float)
-    for weight, flipped in zip(weights, negated, strict=True):
+    for weight, flipped in zip(weights, np.zeros(len(weights), bool) if negated is None else negated, strict=True):
         fields = np.add.outer(fields, np.array([weight, 0.0] if flipped else [0.0, weight]))
     return fields
-
-
-FITS: dict[str, Callable[[Table, float], LinearFit]] = {
-    NOISY_OR: _fit_noisy_or,
-    NEGATED: _fit_negated,
-    SIGMOID: _fit_sigmoid,
-}

@@ -19,7 +19,7 @@ from jaxtyping import Bool, Float
 
 from plefka.errors import InvalidInput
 from plefka.files.conditional_tables import TableNetwork, TableUnit
-from plefka.files.linear_fits import FITS, NEGATED, NOISY_OR, SCALES, SIGMOID, TOLERANCE, Table, fields_of
+from plefka.files.linear_fits import NEGATED, NOISY_OR, SCALES, SIGMOID, TOLERANCE, Table, fields_of, linear_fit
 
 TABLE = "table"
 COMPACT = (NOISY_OR, NEGATED, SIGMOID)
@@ -118,7 +118,7 @@ class Candidates:
 
     def _fitted(self, kind: str) -> Form | None:
         table = self.table
-        found = FITS[kind](table.table, self.limit)
+        found = linear_fit(kind, table.table, self.limit)
         if found is None:
             return None
         bias, weights, negated = found

@@ -18,8 +18,7 @@ import numpy as np
 from plefka.errors import InvalidFile, InvalidInput, listed
 from plefka.files.native_schema import GivenActivation
 from plefka.networks.belief import BeliefNetwork
-from plefka.networks.diagnosis import CAUSE, FINDING, ITS_CAUSE, diagnosis
-from plefka.networks.probabilities import ProbabilityFrame
+from plefka.networks.diagnosis import CAUSE, FINDING, ITS_CAUSE, ProbabilityFrame, diagnosis
 from plefka.runtime.extras import openpyxl, pandas
 
 if TYPE_CHECKING:

@@ -26,8 +26,9 @@ def parse(content: bytes) -> Any:
     try:
         return json.loads(text, object_pairs_hook=_object)
     except json.JSONDecodeError as error:
+        near = repr(text[error.pos : error.pos + 20]) if error.pos < len(text) else "the end of the file"
         raise InvalidFile(
-            f"line {error.lineno}, column {error.colno}: must be JSON; got {_near(text, error.pos)} ({error.msg}). "
+            f"line {error.lineno}, column {error.colno}: must be JSON; got {near} ({error.msg}). "
             "Correct it there, or just before."
         ) from None
     except RecursionError:
@@ -58,10 +59,6 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice = first_repeated(key for key, _ in pairs)
         raise InvalidFile(f"every key of an object must occur once; got {twice!r} twice. Remove one of them.")
     return fields
-
-
-def _near(text: str, position: int) -> str:
-    return repr(text[position : position + 20]) if position < len(text) else "the end of the file"
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,8 @@ from plefka.mean_field.minimisation import scheme
 from plefka.mean_field.schemes import MeanField
 from plefka.methods.method import does_not_apply
 from plefka.networks.belief import BeliefNetwork
-from plefka.networks.edge_list import EdgeList
+from plefka.networks.edge_list import EdgeList, fixed_point_along_edges
 from plefka.networks.evidence import Evidence
-from plefka.networks.propagation import fixed_point_along_edges
 from plefka.reduction.barren_means import predict_traced
 from plefka.reduction.question import Question
 from plefka.reduction.reduce import masked, reduce

@@ -53,7 +53,7 @@ def frame(solution: "Solution", *, wide: bool) -> "pandas.DataFrame":
 
 def _long(solution: "Solution") -> dict[str, Any]:
     """One row for each unit, of every row of evidence."""
-    from plefka.networks.descriptions import kinds_of  # networks load JAX
+    from plefka.networks.units import kinds_of  # networks load JAX
 
     means, observed = np.atleast_2d(solution.means), np.atleast_2d(solution.observed)
     count, size = means.shape

@@ -21,7 +21,7 @@ from plefka.messages.message_sweeps import Beliefs, Propagation, Sweeps, means_o
 from plefka.messages.unit_factors import Messages, UnitFactors, Units, average_of
 from plefka.methods.posterior import About, Posterior
 from plefka.methods.status import IMPOSSIBLE, NOT_FINITE
-from plefka.networks.propagation import fixed_point_along_edges
+from plefka.networks.edge_list import fixed_point_along_edges
 from plefka.reduction.dependence import where_converged, without_loops
 from plefka.reduction.question import PairModel, Part, Question
 from plefka.reduction.traced_reductions import TracedBelief, TracedPairs, TracedReduction

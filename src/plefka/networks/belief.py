@@ -10,18 +10,17 @@ from jaxtyping import PyTree
 
 from plefka.errors import InvalidNetwork
 from plefka.networks import checks, neighbourhood
-from plefka.networks.activations import Activation, Table
-from plefka.networks.arguments import as_float, as_storage, bias_of, concatenate, single_activation
+from plefka.networks.activations import Activation, Table, namespace
 from plefka.networks.blocks import Blocks
+from plefka.networks.checks import as_float, as_storage, bias_of, single_activation
 from plefka.networks.conditionals import Conditionals, GivenTables, encoded
-from plefka.networks.descriptions import description, network_html
 from plefka.networks.diagnosis import diagnosis
 from plefka.networks.edges import Edges
-from plefka.networks.log_joint import log_joint
+from plefka.networks.fields import log_joint
 from plefka.networks.neighbourhood import Edge
-from plefka.networks.network import Network
+from plefka.networks.network import Network, description
 from plefka.networks.storage import Storage
-from plefka.networks.units import Unit, network_parts, units_of
+from plefka.networks.units import Unit, network_parts, unit_in_words, units_of
 from plefka.runtime.late_binding import SAMPLE_BELIEFS, supplied
 from plefka.runtime.precision import is_traced
 
@@ -124,9 +123,16 @@ class BeliefNetwork(Network):
         stack = max((W.shape[0] for W in weights if W.ndim == 3), default=None)
         if stack is not None:
             bias = [np.broadcast_to(h, (stack, h.shape[-1])) if h.ndim == 1 else h for h in bias]
-        joined = eqx.filter_jit(concatenate)(bias) if is_traced(bias) else np.concatenate(bias, axis=-1)
-        storage = Blocks.layered(weights, layers)
-        return cls(storage, joined, activation, names, layers=layers, states=states, tolerance=tolerance)
+        joined = namespace(*bias).concatenate(bias, axis=-1)
+        return cls(
+            Blocks.layered(weights, layers),
+            joined,
+            activation,
+            names,
+            layers=layers,
+            states=states,
+            tolerance=tolerance,
+        )
 
     @classmethod
     def diagnosis(cls, causes: Any, findings: Any, *, leak: float = 0.0) -> "BeliefNetwork":
@@ -210,6 +216,10 @@ class BeliefNetwork(Network):
     def describe(self, most: int = 40) -> str:
         """A table in words: of each unit, up to `most` of them, its kind, its parents and its numbers."""
         return description(self, most)
+
+    def in_words(self, most: int) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        units = zip(self.names[:most], units_of(self), strict=False)
+        return ("unit", "kind", "parents", "numbers"), [(name, *unit_in_words(unit)) for name, unit in units]
 
     def parents(self, unit: str | int) -> list[str]:
         """The names of a unit's parents, in the order of the network's units.
@@ -326,7 +336,3 @@ class BeliefNetwork(Network):
         kinds = None if self.conditionals is None else self.conditionals.in_words(self.size)
         units = f"units ({kinds})" if kinds else f"{self.activation.name} units"
         return f"<BeliefNetwork: {stacked}{shape} {units}, {self.num_edges:,} {kind}{named}>"
-
-    def _repr_html_(self) -> str:
-        """A table for notebooks: what each unit is, of up to 20 units."""
-        return network_html(self)

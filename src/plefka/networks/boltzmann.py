@@ -12,17 +12,15 @@ from jaxtyping import PyTree
 from plefka.errors import InvalidNetwork, listed
 from plefka.networks import checks
 from plefka.networks.activations import namespace
-from plefka.networks.arguments import as_float, bias_of
 from plefka.networks.blocks import Blocks
+from plefka.networks.checks import as_float, bias_of
 from plefka.networks.couplings import check_block, check_temperature, check_values, constant_of, stored_once
-from plefka.networks.descriptions import machine_html
 from plefka.networks.edges import Edges
-from plefka.networks.log_joint import log_weights
-from plefka.networks.network import Network
+from plefka.networks.fields import log_weights
+from plefka.networks.network import Network, description
 from plefka.networks.storage import Storage
 from plefka.runtime.late_binding import SAMPLE_MACHINE, supplied
 from plefka.runtime.precision import is_traced
-from plefka.tables.display import text_table
 
 
 class BoltzmannMachine(Network):
@@ -248,13 +246,11 @@ class BoltzmannMachine(Network):
 
     def describe(self, most: int = 40) -> str:
         """A table in words: of each unit, up to `most` of them, its bias and the units that it is coupled to."""
+        return description(self, most)
+
+    def in_words(self, most: int) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         if self.stack is not None:
             raise InvalidNetwork("a single machine can be described; got a stack. Take one of them: machine.take(0).")
-        text = text_table(("unit", "bias", "coupled to"), self.rows_in_words(most))
-        return text if self.size <= most else f"{text}\n... and {self.size - most:,} more units"
-
-    def rows_in_words(self, most: int) -> list[tuple[str, str, str]]:
-        """The name, the bias and the neighbours with their weights of up to so many units."""
         L = sp.csr_array(self.storage.to_sparse())
         W, names = sp.csr_array(L + L.T), self.names
         found = []
@@ -262,7 +258,7 @@ class BoltzmannMachine(Network):
             here = slice(W.indptr[unit], W.indptr[unit + 1])
             near = (f"{names[j]} {w:.4g}" for j, w in zip(W.indices[here], W.data[here], strict=True))
             found.append((names[unit], f"{self.bias[unit]:.4g}", listed(near)))
-        return found
+        return ("unit", "bias", "coupled to"), found
 
     def __repr__(self) -> str:
         stacked = f"{self.stack:,} machines of " if self.stack is not None else ""
@@ -274,7 +270,3 @@ class BoltzmannMachine(Network):
         couplings = f"{count:,} {kind}coupling{'' if count == 1 else 's'}"
         units = f"units of {self.values[0]} and {self.values[1]}"
         return f"<BoltzmannMachine: {stacked}{shape} {units}, {couplings}{heat}{named}>"
-
-    def _repr_html_(self) -> str:
-        """A table for notebooks: bias and neighbours of up to 20 units."""
-        return machine_html(self)

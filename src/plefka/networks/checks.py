@@ -1,4 +1,4 @@
-"""What must hold for a network, checked once, at the door."""
+"""What users give a network: what must hold for it, checked once, at the door, and how it is kept."""
 
 import warnings
 from collections import Counter
@@ -9,9 +9,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from plefka.errors import InvalidInput, InvalidNetwork, PlefkaWarning, listed
+from plefka.networks.activations import Activation, Mixed, Table, as_activation, namespace
 from plefka.networks.blocks import Blocks
+from plefka.networks.edges import Edges
 from plefka.networks.graph import Graph, cycle_text
 from plefka.networks.storage import Storage
+from plefka.runtime.precision import is_traced
 
 if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
@@ -44,14 +47,6 @@ def check_sparse_stack(weights: Sequence[Any]) -> None:
     if len(set(shapes)) > 1 or not all(map(sp.issparse, weights)):
         raise InvalidNetwork(f"all matrices of a sparse stack must have the same shape; got {listed(shapes)}.")
     check_square(shapes[0] or ())
-
-
-def check_bias_shape(shape: tuple[int, ...], storage: Storage) -> None:
-    n, stack = storage.size, storage.stack
-    allowed = [(n,)] + ([(stack, n)] if stack is not None else [])
-    if shape not in allowed:
-        wanted = " or ".join(map(str, allowed))
-        raise InvalidNetwork(f"bias must have one number for each unit, shape {wanted}; got shape {shape}.")
 
 
 def check_layers(weights: Sequence[Any], bias: Sequence[Any]) -> tuple[int, ...]:
@@ -201,3 +196,53 @@ def _domain_message(network: "BeliefNetwork", at: tuple, reached: float, limit: 
 
 def _name(network: "BeliefNetwork", unit: int) -> str:
     return network.given_names[unit] if network.given_names else str(unit)
+
+
+# ---- as a network keeps it -------------------------------------------------------------------------------------------
+
+
+def single_activation(activation: Any) -> Activation:
+    """The activation of all units."""
+    if isinstance(activation, Mixed | Table):
+        raise InvalidNetwork(
+            f"a single activation, which applies to all units, must not be a {type(activation).__name__}. "
+            "Pass a list with an activation for each unit."
+        )
+    return as_activation(activation)
+
+
+def as_storage(weights: Any) -> Storage:
+    if sp.issparse(weights):
+        check_square(weights.shape)
+        return Edges.from_scipy(weights)
+    if isinstance(weights, list | tuple) and any(map(sp.issparse, weights)):
+        check_sparse_stack(weights)
+        return Edges.from_scipy_stack(weights)
+    W = as_float(weights, "weights")
+    check_square(W.shape)
+    return Blocks.dense(W)
+
+
+def as_float(values: Any, what: str) -> Any:
+    if is_traced(values):
+        if not hasattr(values, "shape"):
+            raise InvalidNetwork(
+                f"{what} inside a JAX trace must be an array; got {type(values).__name__}. Use jnp.array."
+            )
+        return values
+    try:
+        return np.array(values, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InvalidNetwork(
+            f"{what} must be numbers in a rectangular array; got {type(values).__name__}: {error}."
+        ) from None
+
+
+def bias_of(storage: Storage, bias: Any) -> Any:
+    """A number for each unit, and of a stack for each of its networks."""
+    h, n, stack = as_float(bias, "bias"), storage.size, storage.stack
+    allowed = [(n,)] + ([(stack, n)] if stack is not None else [])
+    if h.shape not in allowed:
+        wanted = " or ".join(map(str, allowed))
+        raise InvalidNetwork(f"bias must have one number for each unit, shape {wanted}; got shape {h.shape}.")
+    return h if h.shape == allowed[-1] else namespace(h).broadcast_to(h, allowed[-1])

@@ -18,8 +18,8 @@ from jaxtyping import Float
 from plefka.errors import InvalidNetwork
 from plefka.networks.activations import MOST_PARENTS, Activation, AnyArray, Mixed, Sigmoid, Table, as_activation
 from plefka.networks.activations.mixed import FIRST_ROW, MOST_TABLE_ROWS
-from plefka.networks.edge_tables import SUMMED_WIDTHS
 from plefka.networks.edges import Edges
+from plefka.networks.incidence import SUMMED_WIDTHS
 from plefka.networks.storage import Storage
 from plefka.runtime.precision import is_traced
 

@@ -12,8 +12,8 @@ import scipy.sparse as sp
 from plefka.errors import InvalidInput, InvalidNetwork
 from plefka.networks import checks
 from plefka.networks.activations import namespace
-from plefka.networks.arguments import as_float
 from plefka.networks.blocks import Blocks
+from plefka.networks.checks import as_float
 from plefka.networks.edges import Edges
 from plefka.networks.storage import Storage
 from plefka.runtime.precision import is_traced

@@ -4,25 +4,29 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import jax.numpy as jnp
 import numpy as np
 import scipy.sparse as sp
 from jaxtyping import Array, Float
 
+from plefka.errors import InvalidInput
 from plefka.networks.activations import Activation, namespace
-from plefka.networks.edge_list import EdgeList
+from plefka.networks.edge_list import CERTAIN_WEIGHT, EdgeList
 from plefka.networks.storage import OpenStorage, Storage
+from plefka.runtime.precision import is_traced
 
 if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
+    from plefka.networks.boltzmann import BoltzmannMachine
+    from plefka.networks.network import Network
 
 SMALL_NETWORK = 256  # units up to which a full matrix is quicker
-CERTAIN_STATE = 1e30  # an infinite weight as a number: no other sum comes near it, and 0 times it is 0
 FULL_FRACTION, FULL_UNITS = 0.05, 64  # of edges, and units, from which a product with the full matrix is faster
 
 
 def open_for_states(storage: Storage) -> OpenStorage:
     """Weights that are multiplied with states only, never with means."""
-    return storage.open(1, CERTAIN_STATE)
+    return storage.open(1, CERTAIN_WEIGHT)
 
 
 def fields(
@@ -35,7 +39,7 @@ def fields(
 def field_in_domain(activation: Activation, x: Any) -> Any:
     """The field with infinity where a certain parent is on, and inside its domain."""
     xp = namespace(x)
-    return activation.clip(xp.where(x > CERTAIN_STATE / 2, xp.inf, x))
+    return activation.clip(xp.where(x > CERTAIN_WEIGHT / 2, xp.inf, x))
 
 
 def bits(number: Any, places: Any) -> Any:
@@ -52,7 +56,7 @@ def log_terms(activation: Activation, x: Any, S: Any) -> Any:
 def field_weights(storage: Storage, network: int) -> Any:
     """The weights of one network as a matrix of NumPy or SciPy to be multiplied with states."""
     child, parent, weight = storage.edge_list()
-    values = np.minimum(weight[:, network if weight.shape[1] > 1 else 0], CERTAIN_STATE)
+    values = np.minimum(weight[:, network if weight.shape[1] > 1 else 0], CERTAIN_WEIGHT)
     if storage.size > SMALL_NETWORK:
         return sp.csr_array((values, (child, parent)), shape=(storage.size, storage.size))
     W = np.zeros((storage.size, storage.size))
@@ -121,3 +125,53 @@ def _times(matrices: list, S: np.ndarray, units: np.ndarray | slice) -> np.ndarr
         product = matrices[0][units] @ S.reshape(len(S), S.shape[1] * S.shape[2])
         return product.reshape(len(product), *S.shape[1:])
     return np.stack([matrix[units] @ S[:, row] for row, matrix in enumerate(matrices)], axis=1)
+
+
+# ---- ln P(S) of a state ----------------------------------------------------------------------------------------------
+
+
+def log_joint(network: "BeliefNetwork", S: Any) -> Any:
+    """ln P(S) = sum_i S_i log_on(x_i) + (1 - S_i) log_off(x_i).                                     (4)"""
+    traced = is_traced(network, S)
+    S = jnp.asarray(S) if traced else np.asarray(S, dtype=float)
+    rows = _rows_of_states(network, S, "networks")
+    if not traced and not np.all((S == 0) | (S == 1)):
+        raise InvalidInput("a state consists of zeros and ones; use infer for units that are not known.")
+    total = _traced_log_joint(network, rows.T) if traced else _log_joint(network, rows.T)
+    if S.ndim == 2 or network.stack is not None:
+        return total
+    return total[0] if traced else total[0].item()
+
+
+def log_weights(machine: "BoltzmannMachine", S: Any) -> Any:
+    """-E(S) / T + constant of a state (n,), or of each state of a batch (B, n)."""
+    S = np.asarray(S, float)
+    off, on = machine.values
+    rows = _rows_of_states(machine, S, "machines")
+    if not np.all((off == S) | (on == S)):
+        raise InvalidInput(f"a state of this machine consists of {off} and {on}; use infer for units that are unknown.")
+    columns = np.broadcast_to(rows, (machine.stack or len(rows), machine.size)).T
+    h = np.atleast_2d(np.asarray(machine.bias, float)).T
+    total = (columns * (h + machine.storage.product(columns) / 2)).sum(axis=0) / machine.temperature + machine.constant
+    return total if S.ndim == 2 or machine.stack is not None else total[0].item()
+
+
+def _rows_of_states(network: "Network", S: Any, kind: str) -> Any:
+    """States (B, n), one or as many as there are networks in a stack."""
+    if S.ndim not in (1, 2) or S.shape[-1] != network.size:
+        raise InvalidInput(f"a state has one number for each unit, shape (..., {network.size}); got {S.shape}.")
+    rows = S[None] if S.ndim == 1 else S
+    if network.stack is not None and len(rows) not in (1, network.stack):
+        raise InvalidInput(f"a stack of {network.stack} {kind} takes one state, or {network.stack}; got {len(rows)}.")
+    return rows
+
+
+def _traced_log_joint(network: "BeliefNetwork", S: Any) -> Any:
+    h = jnp.atleast_2d(jnp.asarray(network.bias)).T
+    S = jnp.broadcast_to(S, (S.shape[0], max(S.shape[1], h.shape[1])))
+    return log_terms(network.activation, fields(open_for_states(network.storage), h, network.activation, S), S).sum(0)
+
+
+def _log_joint(network: "BeliefNetwork", S: np.ndarray) -> np.ndarray:
+    states = S[:, None] if network.stack is None else np.broadcast_to(S, (len(S), network.stack))[:, :, None]
+    return log_terms(network.activation, StateFields.of_network(network).of(states), states).sum(0).ravel()

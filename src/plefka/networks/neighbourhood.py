@@ -8,6 +8,8 @@ import scipy.sparse as sp
 
 from plefka.errors import InvalidInput, InvalidNetwork
 from plefka.networks.activations import Table
+from plefka.networks.edge_list import EdgeList
+from plefka.networks.storage import Storage
 from plefka.networks.units import Unit, units_of
 
 if TYPE_CHECKING:
@@ -22,36 +24,40 @@ class Edge(NamedTuple):
     weight: float | None
 
 
-def weight_matrix(network: "BeliefNetwork", what: str = "weights") -> sp.csr_array:
-    """weights[child, parent], parents in the order of the units, without the zeros of dense blocks."""
+def _storage(network: "BeliefNetwork", what: str) -> Storage:
     if network.stack is not None:
         raise InvalidNetwork(f"{what} are those of one network; got a stack. Take one of its networks first.")
-    weights = sp.csr_array(network.storage.to_sparse())
-    weights.eliminate_zeros()
-    weights.sort_indices()
-    return weights
+    return network.storage
+
+
+def _edge_list(network: "BeliefNetwork", what: str) -> EdgeList:
+    """Sorted by child, and then by parent."""
+    return EdgeList.of(_storage(network, what))
+
+
+def weight_matrix(network: "BeliefNetwork") -> sp.csr_array:
+    """weights[child, parent], parents in the order of the units, without the zeros of dense blocks."""
+    return _storage(network, "weights").to_sparse()
 
 
 def parents_of(network: "BeliefNetwork", unit: str | int) -> list[str]:
     """See `BeliefNetwork.parents`."""
-    at, weights = network.index(unit), weight_matrix(network, "parents")
-    return [network.names[parent] for parent in weights.indices[weights.indptr[at] : weights.indptr[at + 1]]]
+    at, edges = network.index(unit), _edge_list(network, "parents")
+    return [network.names[parent] for parent in edges.parent[edges.child == at]]
 
 
 def children_of(network: "BeliefNetwork", unit: str | int) -> list[str]:
     """See `BeliefNetwork.children`."""
-    at, weights = network.index(unit), weight_matrix(network, "children")
-    children, parents = weights.nonzero()
-    return [network.names[child] for child in children[parents == at]]
+    at, edges = network.index(unit), _edge_list(network, "children")
+    return [network.names[child] for child in edges.child[edges.parent == at]]
 
 
 def edges_of(network: "BeliefNetwork") -> list[Edge]:
     """See `BeliefNetwork.edges`."""
-    names, weights = network.names, weight_matrix(network, "edges")
+    names, edges = network.names, _edge_list(network, "edges")
     if network.conditionals is not None:
         return [edge for name, unit in zip(names, units_of(network), strict=True) for edge in _edges_to(name, unit)]
-    children, parents = weights.nonzero()
-    ends = zip(children, parents, weights.data.tolist(), strict=True)
+    ends = zip(edges.child, edges.parent, edges.weight[:, 0].tolist(), strict=True)
     return [Edge(names[parent], names[child], weight) for child, parent, weight in ends]
 
 
@@ -67,15 +73,14 @@ def units_around(network: "BeliefNetwork", around: str | int | Sequence[str | in
     """The indices of the units within so many edges, in either direction."""
     if not isinstance(hops, int | np.integer) or isinstance(hops, bool) or hops < 0:
         raise InvalidInput(f"hops must be a whole number of edges from 0 on; got {hops!r}.")
-    weights = weight_matrix(network, "neighbours")
+    edges = _edge_list(network, "neighbours")
     centres = [around] if isinstance(around, str | int | np.integer) else list(around)
     if not centres:
         raise InvalidInput("around must be a unit or a list of units; got an empty list.")
     reached = np.zeros(network.size, bool)
     reached[[network.index(unit) for unit in centres]] = True
-    children, parents = weights.nonzero()
     for _ in range(min(hops, network.size)):
-        beyond = np.concatenate([children[reached[parents]], parents[reached[children]]])
+        beyond = np.concatenate([edges.child[reached[edges.parent]], edges.parent[reached[edges.child]]])
         if reached[beyond].all():
             break
         reached[beyond] = True
@@ -88,7 +93,7 @@ def subnetwork(network: "BeliefNetwork", around: str | int | Sequence[str | int]
     names = [network.names[unit] for unit in units]
     states = None if network.given_states is None else [network.given_states[unit] for unit in units]
     if network.conditionals is None:
-        weights = weight_matrix(network, "neighbours")[units][:, units]
+        weights = network.storage.to_sparse()[units][:, units]
         return type(network)(weights, np.asarray(network.bias)[units], network.activation, names, states=states)
     chosen, kept = set(units.tolist()), set(names)
     of_all = enumerate(units_of(network))

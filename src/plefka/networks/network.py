@@ -8,9 +8,10 @@ import numpy as np
 
 from plefka.errors import InvalidEvidence, nearest
 from plefka.networks.activations import Activation
-from plefka.networks.arguments import positions
 from plefka.networks.storage import Storage
 from plefka.runtime.plain_module import PlainModule
+from plefka.runtime.value_cache import cached_for
+from plefka.tables.display import HTML_ROWS, Content, page, text_table
 
 
 class Network(PlainModule):
@@ -37,6 +38,10 @@ class Network(PlainModule):
     def log_joint(self, S: Any) -> Any:
         """The ln weight of a state (n,), or of each of a batch (B, n), in the network's own values."""
 
+    @abstractmethod
+    def in_words(self, most: int) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """The header of a table, and a row for each of up to so many units, of a single network."""
+
     @property
     def size(self) -> int:
         """The number of units."""
@@ -62,6 +67,11 @@ class Network(PlainModule):
         """The units that the columns of a table without names stand for: of a layered network, the bottom layer."""
         return slice(self.size - self.layers[-1], self.size) if self.layers else slice(0, self.size)
 
+    def _repr_html_(self) -> str:
+        """A table for notebooks: what each unit is, of up to 20 units; of a stack, its size."""
+        header, rows = self.in_words(HTML_ROWS) if self.stack is None else ((), [])
+        return page(Content(repr(self)[1:-1], (), header, rows, self.size if self.stack is None else 0))
+
     def masks_as_stored(self, masks: Any) -> Any:
         """Arrays like the weights as `parameters` has them."""
         return masks
@@ -69,7 +79,8 @@ class Network(PlainModule):
     def index(self, unit: str | int) -> int:
         """The index of a unit, which is given by its name or by its index."""
         if self.given_names is not None and isinstance(unit, str):
-            position = positions(self.given_names).get(unit)
+            known = cached_for(self, Network.index, lambda: {name: k for k, name in enumerate(self.names)})
+            position = known.get(unit)
             if position is None:
                 raise InvalidEvidence(f"there is no unit {unit!r} in this network." + nearest(unit, self.given_names))
             return position
@@ -83,3 +94,9 @@ class Network(PlainModule):
             known = "units have names" if self.given_names else "units are identified by their index"
             raise InvalidEvidence(f"there is no unit {unit!r}: {known}, and indices run from 0 to {self.size - 1}.")
         return position
+
+
+def description(network: Network, most: int) -> str:
+    """The table of `in_words` as text, and how many units it leaves out."""
+    text = text_table(*network.in_words(most))
+    return text if network.size <= most else f"{text}\n... and {network.size - most:,} more units"

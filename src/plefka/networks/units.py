@@ -1,4 +1,4 @@
-"""Units one by one: from a list of units to a network, and from a network to its units."""
+"""Units one by one: from a list of units to a network, from a network to its units, and in words."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -8,11 +8,14 @@ import scipy.sparse as sp
 from jaxtyping import Array
 
 from plefka.errors import InvalidNetwork, listed, nearest
-from plefka.networks.activations import Activation, Table
+from plefka.networks.activations import Activation, Table, as_activation
 from plefka.networks.conditionals import TABLE_CODE, Conditionals
 
 if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
+
+
+MOST_SHOWN = 8  # numbers of a unit in words
 
 
 class Unit(NamedTuple):
@@ -46,8 +49,7 @@ def units_of(network: "BeliefNetwork") -> Iterator[Unit]:
         raise InvalidNetwork(
             "units can only be listed for a single network; got a stack. Take one of them: network.take(0).units."
         )
-    W = sp.csr_array(network.storage.to_sparse())
-    W.sort_indices()
+    W = network.storage.to_sparse()
     names, bias = network.names, np.asarray(network.bias)
     given = network.conditionals
     place = {} if given is None else {int(unit): k for k, unit in enumerate(given.units)}
@@ -139,3 +141,33 @@ def _position(parent: str | int, names: dict[str, int], size: int, child: str) -
     raise InvalidNetwork(
         f"unit {child} must have parents of this network; got {parent!r}." + nearest(str(parent), names)
     )
+
+
+# ---- in words --------------------------------------------------------------------------------------------------------
+
+
+def kinds_of(network: Any) -> list[str]:
+    """Of each unit "sigmoid", "noisy_or", "table", the name of a custom activation, or "boltzmann"."""
+    if network.activation is None:
+        return ["boltzmann"] * network.size
+    given = network.conditionals
+    if given is None:
+        return [network.activation.name] * network.size
+    kinds = [given.with_fields.name] * network.size
+    words = [*(kind.name for kind in given.kinds), "table"]  # TABLE is -1, the last
+    for unit, kind in zip(np.asarray(given.units), np.asarray(given.kind), strict=True):
+        kinds[unit] = words[kind]
+    return kinds
+
+
+def unit_in_words(unit: Unit) -> tuple[str, str, str]:
+    """Its kind, its parents and its numbers."""
+    if isinstance(unit.kind, Table):
+        name, numbers = "table", unit.kind.probabilities.ravel().tolist()
+        return name, listed(unit.parents), "P(on) = " + _short(numbers)
+    weights = f"; weights {_short(unit.weights)}" if unit.weights else ""
+    return as_activation(unit.kind).name, listed(unit.parents), f"bias {unit.bias:.4g}{weights}"
+
+
+def _short(numbers: Sequence[float]) -> str:
+    return listed((f"{number:.4g}" for number in numbers), MOST_SHOWN)

@@ -11,9 +11,8 @@ import numpy as np
 from plefka.averages.choice import rounded_range
 from plefka.averages.parents import Parents
 from plefka.networks.activations import CERTAIN_FIELD, Activation, Mixed
-from plefka.networks.edge_list import EdgeList
-from plefka.networks.edge_tables import SUMMED_WIDTHS
-from plefka.networks.propagation import fixed_point_along_edges
+from plefka.networks.edge_list import EdgeList, fixed_point_along_edges
+from plefka.networks.incidence import SUMMED_WIDTHS
 from plefka.reduction.ladder import rows_for, rung
 from plefka.reduction.question import Question
 from plefka.runtime.cores import on_all_cores

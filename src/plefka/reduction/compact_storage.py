@@ -12,8 +12,8 @@ from plefka.averages.choice import MOST
 from plefka.networks.activations import Activation, Mixed
 from plefka.networks.blocks import Blocks
 from plefka.networks.edge_list import EdgeList
-from plefka.networks.edge_tables import SUMMED_WIDTHS, TABLE_WIDTHS
 from plefka.networks.edges import Edges
+from plefka.networks.incidence import SUMMED_WIDTHS, TABLE_WIDTHS
 from plefka.networks.parent_table import ParentTable
 from plefka.networks.storage import Storage
 from plefka.reduction.ladder import layer_sizes, num_weights, rung, table_for

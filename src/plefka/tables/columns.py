@@ -180,7 +180,7 @@ def reason_for_id(sample: Columns, at: int, known: Collection[str] | None) -> st
     names, values = sample.names or [], sample.values[at]
     if _is_index(names[at], at):
         return "has no name" if _all_differ(values) or _is_text(values) else ""
-    if _spelled_alike(names[at], known):
+    if difflib.get_close_matches(names[at].casefold(), map(str.casefold, known or ()), 1, SPELLED_ALIKE):
         return ""
     if _is_text(values):
         return "holds text"
@@ -240,10 +240,6 @@ def _check_names(sample: Columns) -> None:
         )
     if "" in names[1:]:
         raise ValueError(f"every column must have a name in the header; column {names.index('', 1) + 1} has none.")
-
-
-def _spelled_alike(name: str, known: Collection[str] | None) -> bool:
-    return bool(difflib.get_close_matches(name.casefold(), map(str.casefold, known or ()), 1, SPELLED_ALIKE))
 
 
 def id_note(name: str, why: str, kind: str = "unit") -> str:

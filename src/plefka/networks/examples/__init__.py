@@ -8,6 +8,7 @@ import numpy as np
 
 from plefka.errors import InvalidInput, nearest
 from plefka.networks.belief import BeliefNetwork
+from plefka.networks.diagnosis import field
 
 
 @dataclass(frozen=True)
@@ -61,10 +62,5 @@ def read_example(name: str) -> Example:
 def _noisy_or(causes: dict[str, float], findings: dict[str, dict]) -> BeliefNetwork:
     strengths = [[finding["causes"].get(cause, 0.0) for cause in causes] for finding in findings.values()]
     leaks = [finding["leak"] for finding in findings.values()]
-    bias = [_field(list(causes.values())), _field(leaks)]
-    return BeliefNetwork.layered([_field(strengths)], bias, "noisy_or", [*causes, *findings])
-
-
-def _field(probabilities: list) -> np.ndarray:
-    """x = -ln(1 - p): the field that switches a noisy-or unit on with probability p."""
-    return -np.log1p(-np.array(probabilities))
+    weights, priors, leak = map(field, map(np.array, (strengths, list(causes.values()), leaks)))
+    return BeliefNetwork.layered([weights], [priors, leak], "noisy_or", [*causes, *findings])
