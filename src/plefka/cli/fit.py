@@ -8,11 +8,19 @@ from typing import Annotated, Any
 import typer
 
 import plefka as pf
-from plefka.cli import DID_NOT_LEARN, INTERRUPTED, fit_start, options, output
-from plefka.cli.fit_start import Beginning, NewMachine, read_rows, sizes
-from plefka.cli.targets import check_new, check_target
-from plefka.errors import InvalidFile, InvalidInput
+from plefka.cli import DID_NOT_LEARN, INTERRUPTED, options, output
+from plefka.errors import InvalidInput
 from plefka.runtime import whole_files
+
+Coordinator = Annotated[
+    str | None,
+    typer.Option(
+        metavar="HOST:PORT",
+        help="Learn together with other processes: the machine of process 0, and a free port there.",
+    ),
+]
+Processes = Annotated[int | None, typer.Option(metavar="N", help="How many processes learn together.")]
+Process = Annotated[int | None, typer.Option(metavar="K", help="The number of this process, from 0 to N - 1.")]
 
 
 def fit(
@@ -71,9 +79,9 @@ def fit(
             show_default=False,
         ),
     ] = None,
-    coordinator: fit_start.Coordinator = None,
-    processes: fit_start.Processes = None,
-    process: fit_start.Process = None,
+    coordinator: Coordinator = None,
+    processes: Processes = None,
+    process: Process = None,
     plot: Annotated[
         Path | None, typer.Option(metavar="PICTURE", help="Draw the training history to this file.")
     ] = None,
@@ -90,16 +98,17 @@ def fit(
     `plefka fit NET --rows DATA` starts from a network of yours, `plefka fit DATA` from random weights. With `--machine`
     it learns a Boltzmann machine.
     """
+    from plefka.cli.fit_start import Beginning, NewMachine, adam_of, check_targets, image_shape_of, joined, read_rows
     from plefka.learning.devices import Devices
     from plefka.learning.fitting import learning_method
 
     pf.keep_compiled()
     given, source = (data, rows) if data and rows else (None, options.table_of(data, rows))
-    with fit_start.joined(coordinator, processes, process), ExitStack() as claims:
+    with joined(coordinator, processes, process), ExitStack() as claims:
         devices = Devices()
         with devices.together():
             if devices.is_first:
-                _check_targets(out, [source, *filter(None, [given])], force, checkpoint, [plot, features])
+                check_targets(out, [source, *filter(None, [given])], force, checkpoint, [plot, features])
                 claims.enter_context(whole_files.only_run(out))
             if shape and not features:
                 raise InvalidInput(
@@ -107,9 +116,9 @@ def fit(
                 )
             begin = Beginning.of(given, layers, activation, NewMachine.of(machine, hidden))
             chosen = method if begin.is_machine else learning_method(method, begin.activation)
-            optimizer = None if learning_rate is None else _adam(learning_rate)
+            optimizer = None if learning_rate is None else adam_of(learning_rate)
             table = read_rows(source, begin.network, id_column, stream)
-            image = _image_shape(table.width, shape) if features else None
+            image = image_shape_of(table.width, shape) if features else None
             train, held_out = table.split(validation, validation_rows, seed)
             network = begin.start(table, train, seed)
         fitted = pf.fit(
@@ -127,49 +136,6 @@ def fit(
         content = _content(fitted, *table.counts(network, train), source, out)
         output.print_json(content) if json else _print(content, [plot, features])
         _end(fitted)
-
-
-def _check_targets(
-    out: Path, inputs: list[Path], force: bool, checkpoint: Path | None, pictures: list[Path | None]
-) -> None:
-    """Refuse before learning what would fail after hours of it."""
-    from plefka.files import NATIVE
-
-    if out.suffix.lower() not in NATIVE:
-        raise InvalidFile(f"{out}: the name of a network must end with {' or '.join(NATIVE)}.")
-    targets = [path for path in (out, checkpoint, *pictures) if path is not None]
-    for path in targets:
-        check_target(path)
-    _check_different(targets)
-    for path in filter(None, (out, *pictures)):
-        check_new(path, inputs, force=force)
-    if any(pictures):
-        from plefka.plots.style import check_name
-
-        for path in filter(None, pictures):
-            check_name(path)
-
-
-def _check_different(targets: list[Path]) -> None:
-    """Two outputs of the same name would overwrite each other."""
-    places = [path.resolve() for path in targets]
-    twice = next((path for k, path in enumerate(targets) if places[k] in places[:k]), None)
-    if twice is not None:
-        raise InvalidFile(f"{twice}: every output must have a file of its own; two options name this one.")
-
-
-def _adam(learning_rate: float) -> Any:
-    if not 0 < learning_rate < float("inf"):
-        raise InvalidInput(f"--learning-rate must be a positive number; got {learning_rate:g}.")
-    from plefka.learning.optimizers import adam
-
-    return adam(learning_rate)
-
-
-def _image_shape(width: int, shape: str | None) -> tuple[int, ...]:
-    from plefka.plots.learning_curves import image_shape
-
-    return image_shape(width, sizes(shape, "--shape") if shape else None)
 
 
 def _refuse_unlearned(fitted: "pf.Fitted", start: "pf.BeliefNetwork", out: Path) -> None:

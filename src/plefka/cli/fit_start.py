@@ -1,4 +1,7 @@
-"""What `plefka fit` starts with: other processes, a network, and rows, in memory or streamed from Parquet files."""
+"""What `plefka fit` starts with: other processes, a network, rows in memory or in Parquet files, and free names.
+
+`plefka fit` imports it when it runs, as it loads JAX.
+"""
 
 import os
 import re
@@ -6,28 +9,22 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
-import typer
+import numpy as np
 
 import plefka as pf
 from plefka.cli import PROCESS_LOST
 from plefka.cli.source import read_single
+from plefka.cli.targets import check_new, check_target
 from plefka.errors import InvalidFile, InvalidInput, ProcessLost
+from plefka.files import NATIVE
+from plefka.learning.optimizers import adam
+from plefka.learning.patterns import as_patterns
+from plefka.learning.stream import is_streamed
+from plefka.tables.dataset import Dataset, as_dataset, is_dataset
+from plefka.tables.table import NumberTable, read_table
 
-if TYPE_CHECKING:
-    from plefka.tables.dataset import Dataset
-    from plefka.tables.table import NumberTable
-
-Coordinator = Annotated[
-    str | None,
-    typer.Option(
-        metavar="HOST:PORT",
-        help="Learn together with other processes: the machine of process 0, and a free port there.",
-    ),
-]
-Processes = Annotated[int | None, typer.Option(metavar="N", help="How many processes learn together.")]
-Process = Annotated[int | None, typer.Option(metavar="K", help="The number of this process, from 0 to N - 1.")]
 ROWS_IN_MEMORY = 2**16  # whose frequencies the visible units start from
 LAYERS, ACTIVATION = "1x8", "sigmoid"
 MACHINES = {"restricted": 64, "full": 0}  # and their hidden units unless given
@@ -104,7 +101,7 @@ class Beginning(NamedTuple):
         network = read_single(str(path), "fit")
         return cls(network, hidden, network.activation)
 
-    def start(self, rows: "TrainingRows", train: Any, seed: int) -> "pf.BeliefNetwork":
+    def start(self, rows: "TrainingRows", train: Any, seed: int) -> pf.BeliefNetwork:
         """The network to learn; a new one has units hidden0, hidden1, ... and one named after each column."""
         if self.network is not None:
             return self.network
@@ -130,7 +127,7 @@ class TrainingRows(NamedTuple):
     """A table, or files that are streamed."""
 
     path: Path
-    found: "NumberTable | Dataset"
+    found: NumberTable | Dataset
     streamed: bool
 
     @property
@@ -157,24 +154,18 @@ class TrainingRows(NamedTuple):
         train, held = split(table, fraction, seed)
         return table._replace(values=train), table._replace(values=held)
 
-    def counts(self, network: "pf.BeliefNetwork", train: Any) -> tuple[int, int | None]:
+    def counts(self, network: pf.BeliefNetwork, train: Any) -> tuple[int, int | None]:
         """How many rows there are to learn from, and how many of them differ, where that is known."""
         if self.streamed:
             return len(train), None
-        from plefka.learning.patterns import as_patterns
-
         patterns = as_patterns(network, train)
         return int(patterns.total), len(patterns)
 
 
 def read_rows(
-    path: Path, network: "pf.BeliefNetwork | None", id_columns: list[str] | None, stream: bool | None
+    path: Path, network: pf.BeliefNetwork | None, id_columns: list[str] | None, stream: bool | None
 ) -> TrainingRows:
     """The rows of a file, or of Parquet files."""
-    from plefka.learning.stream import is_streamed
-    from plefka.tables.dataset import as_dataset, is_dataset
-    from plefka.tables.table import read_table
-
     if not is_dataset(path):
         if stream:
             raise InvalidInput(f"--stream is for Parquet files; got {path}.")
@@ -184,13 +175,51 @@ def read_rows(
     return TrainingRows(path, files if streamed else files.table(), streamed)
 
 
-def split(table: "NumberTable", fraction: float, seed: int) -> tuple[Any, Any]:
+def split(table: NumberTable, fraction: float, seed: int) -> tuple[Any, Any]:
     """The training rows and the validation rows, drawn by the seed."""
-    import numpy as np
-
     count = len(table.values)
     held_out = max(1, round(fraction * count))
     if held_out >= count:
         raise InvalidFile(f"{table.path}: {count} rows are too few to hold out a fraction of {fraction:g}.")
     order = np.random.default_rng(seed).permutation(count)
     return table.values[np.sort(order[held_out:])], table.values[np.sort(order[:held_out])]
+
+
+def check_targets(
+    out: Path, inputs: list[Path], force: bool, checkpoint: Path | None, pictures: list[Path | None]
+) -> None:
+    """Refuse before learning what would fail after hours of it."""
+    if out.suffix.lower() not in NATIVE:
+        raise InvalidFile(f"{out}: the name of a network must end with {' or '.join(NATIVE)}.")
+    targets = [path for path in (out, checkpoint, *pictures) if path is not None]
+    for path in targets:
+        check_target(path)
+    _check_different(targets)
+    for path in filter(None, (out, *pictures)):
+        check_new(path, inputs, force=force)
+    if any(pictures):
+        from plefka.plots.style import check_name
+
+        for path in filter(None, pictures):
+            check_name(path)
+
+
+def _check_different(targets: list[Path]) -> None:
+    """Two outputs of the same name would overwrite each other."""
+    places = [path.resolve() for path in targets]
+    twice = next((path for k, path in enumerate(targets) if places[k] in places[:k]), None)
+    if twice is not None:
+        raise InvalidFile(f"{twice}: every output must have a file of its own; two options name this one.")
+
+
+def adam_of(learning_rate: float) -> Any:
+    if not 0 < learning_rate < float("inf"):
+        raise InvalidInput(f"--learning-rate must be a positive number; got {learning_rate:g}.")
+    return adam(learning_rate)
+
+
+def image_shape_of(width: int, shape: str | None) -> tuple[int, int]:
+    """The height and width of the images that --features draws."""
+    from plefka.plots.learning_curves import image_shape
+
+    return image_shape(width, sizes(shape, "--shape") if shape else None)

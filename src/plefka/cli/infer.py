@@ -120,7 +120,9 @@ def _print(solutions: list["pf.Solution"], ids: Mapping[str, list[Any]]) -> None
             _print_batch(solution, ids)
     else:
         _print_answers(solutions)
-        _print_notes(solutions)
+        for solution in solutions:
+            for note in [*solution.notes, *([f"check: {solution.checked.verdict}"] if solution.checked else [])]:
+                print(f"{solution.method}: {note}")
         output.print_doubts(solutions)
         print()
         _print_means(solutions)
@@ -139,13 +141,6 @@ def _print_answers(solutions: list["pf.Solution"]) -> None:
         for s in solutions
     ]
     output.print_table(("method", quantity_of(solutions[0]), "bound?", "status", "steps", "residual"), rows)
-
-
-def _print_notes(solutions: list["pf.Solution"]) -> None:
-    """How each was computed, and what its check says."""
-    for solution in solutions:
-        for note in [*solution.notes, *([f"check: {solution.checked.verdict}"] if solution.checked else [])]:
-            print(f"{solution.method}: {note}")
 
 
 def _print_means(solutions: list["pf.Solution"]) -> None:

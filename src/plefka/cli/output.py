@@ -56,12 +56,11 @@ def plain(value: Any) -> Any:
 
 def state_text(evidence: "Mapping[str, int | pf.Likelihood]") -> str:
     """'observed: a=1, b=0, c=0.9:0.2'."""
-    states = ", ".join(f"{unit}={_state_text(state)}" for unit, state in evidence.items())
+    states = ", ".join(
+        f"{unit}={state if isinstance(state, int) else f'{state.on:g}:{state.off:g}'}"
+        for unit, state in evidence.items()
+    )
     return f"observed: {states}" if states else "nothing observed"
-
-
-def _state_text(state: "int | pf.Likelihood") -> str:
-    return str(state) if isinstance(state, int) else f"{state.on:g}:{state.off:g}"
 
 
 def as_json(evidence: "Mapping[str, int | pf.Likelihood]") -> dict[str, Any]:

@@ -154,7 +154,7 @@ class Server(uvicorn.Server):
             self.on_start()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        closing = asyncio.create_task(self.service.close(FINISH_SECONDS))
+        closing = asyncio.create_task(self.service.pool.close(FINISH_SECONDS))
         await super().shutdown(sockets)
         await closing
 

@@ -45,7 +45,9 @@ class Service:
             )
         self.settings, self.pages = settings, Pages()
         self.bodies = HeldBodies(settings.limits.held_bytes)
-        self.catalogue, self.example = Catalogue.of(network), _example(settings.source)
+        name = settings.source.removeprefix(EXAMPLE)
+        self.example = read_example(name) if settings.source.startswith(EXAMPLE) else None
+        self.catalogue = Catalogue.of(network)
         self.methods = _methods(network)
         self.cases = _cases(self.catalogue, self.example)
         self.names = encoded(self.catalogue.all_names())
@@ -63,15 +65,11 @@ class Service:
         found = await self.pool.ask("priors", {}, self.settings.limits.seconds)
         self.priors = [] if isinstance(found, Failure) else found
 
-    async def close(self, seconds: float) -> None:
-        """Let the questions that are being answered come to an end, up to so many seconds, and refuse all others."""
-        await self.pool.close(seconds)
-
     async def stop(self) -> None:
         self.learning.cancel()
         with suppress(asyncio.CancelledError):
             await self.learning
-        await self.close(0.0)
+        await self.pool.close(0.0)
 
     async def ask(self, kind: str, asked: Mapping[str, Any]) -> Any:
         return await self.pool.ask(kind, asked, self.settings.limits.seconds)
@@ -98,10 +96,6 @@ class Service:
 def _name(source: str) -> str:
     """Of the file, without its folder, or of the example."""
     return source.removeprefix(EXAMPLE) if source.startswith(EXAMPLE) else PurePath(source).name.partition(".")[0]
-
-
-def _example(source: str) -> Example | None:
-    return read_example(source.removeprefix(EXAMPLE)) if source.startswith(EXAMPLE) else None
 
 
 def _methods(network: pf.BeliefNetwork) -> list[str]:

@@ -43,12 +43,17 @@ class Settings:
     origins: tuple[str, ...] = ()  # other sites whose pages may ask
 
     def __post_init__(self):
-        if self.token is not None:
-            _check_token(self.token)
-        elif not self.is_local:
+        token = self.token
+        if token is None and not self.is_local:
             raise InvalidInput(
                 f"a service that listens on {self.host} can be reached from other computers and needs a token; got "
                 f"none. Pass --token or set PLEFKA_TOKEN, or listen on 127.0.0.1. {MAKE_A_TOKEN}"
+            )
+        allowed = token is None or (token.isascii() and token.isprintable() and " " not in token)
+        if token is not None and (len(token) < SHORTEST_TOKEN or not allowed):
+            raise InvalidInput(
+                f"a token must have at least {SHORTEST_TOKEN} characters, all of them ASCII letters, digits or signs "
+                f"and none of them a space; got {len(token)} characters. {MAKE_A_TOKEN}"
             )
 
     @property
@@ -63,11 +68,3 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
-
-
-def _check_token(token: str) -> None:
-    if len(token) < SHORTEST_TOKEN or not token.isascii() or not token.isprintable() or " " in token:
-        raise InvalidInput(
-            f"a token must have at least {SHORTEST_TOKEN} characters, all of them ASCII letters, digits or signs and "
-            f"none of them a space; got {len(token)} characters. {MAKE_A_TOKEN}"
-        )

@@ -206,10 +206,6 @@ class Answers:
         states = self.network.sample(fields["seed"], count, self.evidence(fields["evidence"]))
         return {"names": self.network.names, "rows": np.asarray(states).astype(int).tolist()}
 
-    def all_priors(self, fields: QuestionFields) -> list[float]:
-        """In the order of the units; empty where there are none."""
-        return list(self.priors.values())
-
 
 QUESTION_KINDS: "dict[str, Callable[[Answers, QuestionFields], Any]]" = {
     "infer": Answers.infer,
@@ -218,7 +214,7 @@ QUESTION_KINDS: "dict[str, Callable[[Answers, QuestionFields], Any]]" = {
     "ask": Answers.ask,
     "compare": Answers.compare,
     "sample": Answers.sample,
-    "priors": Answers.all_priors,
+    "priors": lambda answers, fields: list(answers.priors.values()),
 }
 
 

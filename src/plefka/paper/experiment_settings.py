@@ -36,12 +36,7 @@ class Ensemble:
     @property
     def name(self) -> str:
         own = f", biases {_range(*self.biases)}" if self.biases else ""
-        return f"{self.weights_name}{own}"
-
-    @property
-    def weights_name(self) -> str:
-        """The name of those that draw biases like weights."""
-        return f"{self.activation.replace('_', '-')} {_range(self.low, self.high)}"
+        return f"{self.activation.replace('_', '-')} {_range(self.low, self.high)}{own}"
 
 
 def _range(low: float, high: float) -> str:

@@ -42,12 +42,9 @@ def learn(learning: Learning, scheme: Scheme, checkpoint: Path, advance: Callabl
     start = pf.ensembles.to_learn(learning.layers, rows, learning.seed, scheme.activation, count=learning.starts)
     method = replace(cast(MeanField, pf.parse_method(scheme.method)), max_steps=learning.max_steps)
 
-    def after_epoch(_: dict) -> None:
-        advance()
-
     fitted = pf.fit(
         start, rows, method, epochs=learning.epochs, optimizer=swept_adam(scheme.step_size), checkpoint=checkpoint,
-        callback=after_epoch, verbose=False,
+        callback=lambda _: advance(), verbose=False,
     )  # fmt: skip
     if fitted.stopped is pf.Stopped.INTERRUPTED:
         raise KeyboardInterrupt  # what was learned is in the checkpoint

@@ -110,17 +110,12 @@ def html_page(title: str, about: Sequence[str], sections: Sequence[Section], foo
 
 def _column_kinds(table: ReportTable) -> list[Markup]:
     """The class of every column, for the style sheet."""
-    return [_column_kind(column) for column in zip(*table.rows, strict=True)] or [Markup()] * len(table.header)
-
-
-def _column_kind(column: Sequence[str]) -> Markup:
-    if not any(column) or not all(map(_is_number, column)):
-        return Markup()
-    return Markup(' class="number long"' if max(map(len, column)) > LONG else ' class="number"')
-
-
-def _is_number(text: str) -> bool:
-    return not text or text[0] in "0123456789-\N{MINUS SIGN}"
+    kinds = []
+    for column in zip(*table.rows, strict=True):
+        is_number = any(column) and all(not text or text[0] in "0123456789-\N{MINUS SIGN}" for text in column)
+        long = " long" if max(map(len, column)) > LONG else ""
+        kinds.append(Markup(f' class="number{long}"' if is_number else ""))
+    return kinds or [Markup()] * len(table.header)
 
 
 def _is_wide(figure: Figure) -> bool:

@@ -54,22 +54,16 @@ class Section:
 
 def markdown_page(title: str, about: Sequence[str], sections: Sequence[Section], footer: Sequence[str]) -> str:
     """The whole file."""
-    parts = [f"# {title}", *about, *(text for section in sections for text in _section(section)), "---", *footer]
+    texts = [[f"## {each.title}", *(_PARTS[type(part)](part) for part in each.parts)] for each in sections]
+    parts = [f"# {title}", *about, *(text for section in texts for text in section), "---", *footer]
     return "\n\n".join(parts) + "\n"
-
-
-def _section(section: Section) -> list[str]:
-    return [f"## {section.title}", *(_PARTS[type(part)](part) for part in section.parts)]
 
 
 def markdown_table(table: ReportTable) -> str:
     """The rows alone, for other pages."""
     lines = [table.header, ["---"] * len(table.header), *table.rows]
-    return "\n".join("| " + " | ".join(_safe(cell) for cell in line) + " |" for line in lines)
-
-
-def _safe(cell: str) -> str:
-    return cell.replace("|", "\\|").replace("\n", " ")
+    safe = [[cell.replace("|", "\\|").replace("\n", " ") for cell in line] for line in lines]
+    return "\n".join(f"| {' | '.join(line)} |" for line in safe)
 
 
 def captioned(part: ReportTable) -> str:

@@ -45,7 +45,7 @@ def error_against_time(
     axes.set(xlabel="time per network, in a batch", ylabel="mean of |E|")
     shown = {time: label for time, label in TIMES.items() if times[0] <= time <= times[1]}
     axes.set_xticks(list(shown), list(shown.values()))
-    axes.set_yticks(_ticks(*sizes), [_decimal(tick) for tick in _ticks(*sizes)])
+    axes.set_yticks(_ticks(*sizes), [f"{tick:.7f}".rstrip("0").lstrip("0") for tick in _ticks(*sizes)])
     axes.minorticks_off()
     axes.set_title(title, loc="left", fontsize=10, fontweight="bold", color=INK)
     front = _front([mark for mark in marks if mark.family != "libDAI"])
@@ -70,10 +70,6 @@ def _ticks(low: float, high: float) -> list[float]:
     digits = (1, 2, 5) if high < 150 * low else (1,)
     found = [digit * 10.0**power for power in range(-7, 1) for digit in digits]
     return [tick for tick in found if low <= tick <= high]
-
-
-def _decimal(tick: float) -> str:
-    return f"{tick:.7f}".rstrip("0").lstrip("0")
 
 
 def _front(marks: Sequence[Mark]) -> list[Mark]:

@@ -1,6 +1,6 @@
 """Tables 1 and 2, networks of 2 x 4 x 6 units, and figures 2 to 9, the histograms of their errors."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -48,15 +48,13 @@ def table2(everything: Mapping[str, StoredRows]) -> Section:
 
 
 def figures(everything: Mapping[str, StoredRows]) -> Section:
-    return Section("Figures 2 to 9: histograms of the error", [Text(ABOUT_FIGURES), *_figures(everything)])
-
-
-def _figures(everything: Mapping[str, StoredRows]) -> Iterator[Figure]:
+    parts: list[Text | Figure] = [Text(ABOUT_FIGURES)]
     for entry in paper()["figures"]:
         if entry["table"] in everything:
             panels = [panel for schemes in entry["panels"] if (panel := _panel(entry, schemes, everything))]
             caption = f"Figure {entry['number']}: {entry['ensemble']}, {OBSERVED[entry['observed']]}."
-            yield Figure(f"figure{entry['number']}", panels, caption)
+            parts.append(Figure(f"figure{entry['number']}", panels, caption))
+    return Section("Figures 2 to 9: histograms of the error", parts)
 
 
 def _panel(entry: Mapping[str, Any], schemes: list[str], everything: Mapping[str, StoredRows]) -> Panel | None:
