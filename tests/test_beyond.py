@@ -77,7 +77,7 @@ def test_the_check_of_a_conditioned_solution_draws_from_its_mixture(monkeypatch)
     W[2, :2] = 8.0
     network = pf.BeliefNetwork(W, np.array([-5.0, -5.0, -9.0]))
     single, mixed = (pf.infer(network, {2: 1}, method) for method in ("G1", "conditioned[G1,k=1]"))
-    monkeypatch.setattr("plefka.sampling.adapted_proposals.ROUNDS", 0)
+    monkeypatch.setattr("plefka.sampling.proposals.ROUNDS", 0)
     one, both = single.check(seed=0), mixed.check(seed=0)
     assert both.effective_samples > 1.5 * one.effective_samples
     exact = pf.infer(network, {2: 1}, "exact")

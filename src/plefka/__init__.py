@@ -117,8 +117,8 @@ _HOME = {
 _MODULES = ("bridges", "ensembles", "errors", "plots", "progress")
 
 for _purpose, _module, _function in (
-    (SAMPLE_BELIEFS, "plefka.sampling.belief_samples", "sample"),
-    (SAMPLE_MACHINE, "plefka.sampling.machine_samples", "sample"),
+    (SAMPLE_BELIEFS, "plefka.sampling.samples", "sample_beliefs"),
+    (SAMPLE_MACHINE, "plefka.sampling.samples", "sample_machine"),
     (CONTRADICTION, "plefka.inference.contradictions", "sentence"),
     (INFER, "plefka.inference.infer", "infer"),
 ):

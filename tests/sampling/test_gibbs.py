@@ -10,8 +10,7 @@ import plefka as pf
 from plefka.errors import InvalidMethod, MethodDoesNotApply, MissingExtra
 from plefka.inference.library import parse_method
 from plefka.methods.status import Status
-from plefka.sampling.annealing import anneal
-from plefka.sampling.gibbs import Sampled, sample_posterior
+from plefka.sampling.gibbs import Sampled, anneal, sample_posterior
 from plefka.sampling.gibbs_sweeps import Sampler
 from plefka.sampling.importance import WeightedAverage, averaged
 from plefka.sampling.sampling_methods import Gibbs

@@ -9,8 +9,7 @@ import plefka as pf
 from plefka.errors import InvalidInput, MethodDoesNotApply
 from plefka.inference.check_verdict import Check
 from plefka.methods.posterior import LOWER_BOUND
-from plefka.sampling.diagnostics import of_chains, smoothed
-from plefka.sampling.importance import Proposals, weighted_draws, widened
+from plefka.sampling.importance import Proposals, chain_diagnostics, smoothed, weighted_draws, widened
 from plefka.sampling.state_weights import Target
 from tests import zoo
 from tests.compilations import compilations
@@ -70,7 +69,7 @@ def two_modes():
 
 
 def test_a_mixture_is_a_better_proposal_than_one_of_its_parts(monkeypatch):
-    monkeypatch.setattr("plefka.sampling.adapted_proposals.ROUNDS", 0)
+    monkeypatch.setattr("plefka.sampling.proposals.ROUNDS", 0)
     network, row, one = two_modes()
     both = [(np.zeros(1, int), np.arange(3), np.zeros((2, 1)), np.stack([one, one[[1, 0, 2]]])[:, :, None])]
     single = solved(network, row, means=one).check(seed=0, num_samples=4096)
@@ -84,7 +83,7 @@ def test_draws_are_adapted_to_a_mode_that_the_solution_does_not_have(monkeypatch
     found = solved(network, row, means=one).check(seed=0, num_samples=4096)
     assert_covers(found, pf.infer(network, row, "exact"))
     assert found.effective_samples > 2000
-    monkeypatch.setattr("plefka.sampling.adapted_proposals.ROUNDS", 0)
+    monkeypatch.setattr("plefka.sampling.proposals.ROUNDS", 0)
     assert solved(network, row, means=one).check(seed=0, num_samples=4096).effective_samples < 1000
 
 
@@ -276,7 +275,7 @@ def test_draws_that_miss_the_posterior_confirm_nothing_unless_they_are_adapted(m
     assert found.reliable
     assert not found.trusted
     assert_covers(found, exact)
-    monkeypatch.setattr("plefka.sampling.adapted_proposals.ROUNDS", 0)
+    monkeypatch.setattr("plefka.sampling.proposals.ROUNDS", 0)
     found = wrong.check(seed=0, num_samples=1000)
     assert not found.reliable
     assert not found.trusted
@@ -418,7 +417,7 @@ def test_chains_that_agree_and_chains_that_do_not():
     apart = rng.normal(size=(1, 4, 200)) + np.arange(4)[:, None]
     draws = np.concatenate([rng.normal(size=(1, 4, 200)), apart, np.ones((1, 4, 200)), np.ones((1, 4, 200))])
     draws[3] *= np.arange(4)[:, None]
-    r_hat, size, error = of_chains(draws)
+    r_hat, size, error = chain_diagnostics(draws)
     assert r_hat[0] < 1.02 < 1.5 < r_hat[1]
     assert (r_hat[2], r_hat[3], error[2], size[3]) == (1, np.inf, 0, 1)
     assert error[0] == pytest.approx(1 / np.sqrt(800), rel=0.3)

@@ -34,7 +34,7 @@ from plefka.progress import progress
 from plefka.reduction.question import Part, Question
 from plefka.reduction.recovery import posterior_of_part, reductions
 from plefka.reduction.reduce import Reduction
-from plefka.sampling.findings.exact_share import affordable
+from plefka.sampling.findings.transformed import affordable
 from plefka.sampling.sampling_methods import Findings
 
 if TYPE_CHECKING:

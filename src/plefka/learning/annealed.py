@@ -9,8 +9,8 @@ from plefka.inference.library import parse_method
 from plefka.learning.patterns import Patterns
 from plefka.networks.evidence import Evidence
 from plefka.reduction.reduce import reduce
-from plefka.sampling.annealing import anneal
 from plefka.sampling.coupling_chains import PairSampler
+from plefka.sampling.gibbs import anneal
 from plefka.sampling.importance import averaged
 
 if TYPE_CHECKING:

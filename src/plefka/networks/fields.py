@@ -99,8 +99,8 @@ class StateFields:
 
     def split(self, S: np.ndarray, units: np.ndarray | slice = slice(None)) -> tuple[np.ndarray, np.ndarray | None]:
         """The fields of some units without edges of probability one, and how many of these are on, if there are any."""
-        x = _times(self.finite, S, units) + self.h[units]
-        return x, _times(self.certain, S, units) if self.certain else None
+        x = times_states(self.finite, S, units) + self.h[units]
+        return x, times_states(self.certain, S, units) if self.certain else None
 
     def of(self, S: np.ndarray, units: np.ndarray | slice = slice(None)) -> np.ndarray:
         """The fields of some units, infinite where an edge of probability one is on."""
@@ -120,7 +120,8 @@ class StateFields:
         return self.forwards(known, lambda p: rng.random(p.shape) < p)
 
 
-def _times(matrices: list, S: np.ndarray, units: np.ndarray | slice) -> np.ndarray:
+def times_states(matrices: list, S: np.ndarray, units: Any) -> np.ndarray:
+    """Some rows of a matrix for all rows of states (units, rows, columns), or of one for each, times the states."""
     if len(matrices) == 1:
         product = matrices[0][units] @ S.reshape(len(S), S.shape[1] * S.shape[2])
         return product.reshape(len(product), *S.shape[1:])

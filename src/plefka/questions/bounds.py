@@ -17,9 +17,8 @@ from plefka.reduction.recovery import exact_rows
 from plefka.reduction.reduce import Reduction, reduce
 from plefka.reduction.summing import times
 from plefka.sampling.findings.findings import problem_of
-from plefka.sampling.findings.greedy import transformed
 from plefka.sampling.findings.problem import RATES, FindingsProblem, is_two_layered, two_layers
-from plefka.sampling.findings.transformed import TangentSearch
+from plefka.sampling.findings.transformed import TangentSearch, transformed
 
 LOWER = ("SJJ", "G1", "conditioned[G1,k=4]", "mixture[4]")
 AFFORDABLE = 1.0  # seconds that an exact answer may take, and the bounds meet

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from plefka.networks.activations import numpy_sigmoid
 from plefka.networks.blocks import Blocks
 from plefka.networks.edge_list import EdgeList
+from plefka.networks.fields import times_states
 from plefka.reduction.question import Question
 from plefka.sampling.state_weights import QuestionUnits
 
@@ -37,10 +38,7 @@ class PairTarget(QuestionUnits):
 
     def fields(self, S: np.ndarray, units: Any = slice(None)) -> np.ndarray:
         """sum_j W_ij S_j of some units."""
-        if len(self.matrices) == 1:
-            product = self.matrices[0][units] @ S.reshape(len(S), S.shape[1] * S.shape[2])
-            return product.reshape(len(product), *S.shape[1:])
-        return np.stack([W[units] @ S[:, row] for row, W in enumerate(self.matrices)], axis=1)
+        return times_states(self.matrices, S, units)
 
     def log_weight(self, S: np.ndarray) -> np.ndarray:
         """-E(S) of states, (rows, columns)."""
@@ -55,14 +53,10 @@ class PairTarget(QuestionUnits):
         """ln Z of independent units, (rows, 1)."""
         return np.where(self.free[:, :, None], np.logaddexp(0.0, self.alone), 0.0).sum(axis=0)
 
-    def forwards(self, known: np.ndarray, rule: Any) -> np.ndarray:
-        """Units that are nan follow from the probability to be on if they were independent, by the rule."""
-        p = np.broadcast_to(numpy_sigmoid(self.alone), known.shape)
-        return np.where(np.isnan(known), rule(p), known)
-
     def drawn(self, known: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Units that are nan are drawn as if they were independent."""
-        return self.forwards(known, lambda p: rng.random(p.shape) < p)
+        p = numpy_sigmoid(self.alone)
+        return np.where(np.isnan(known), rng.random(known.shape) < p, known)
 
 
 def _matrices(question: Question, units: np.ndarray) -> list:

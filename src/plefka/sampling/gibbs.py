@@ -4,6 +4,11 @@ Means are averages of P(on | all others) over the sweeps, which vary less than t
 converged when its largest rank-normalised split R-hat is at most 1.01, its smallest effective sample size at least 400
 (an error of a mean of at most 0.025), and no chain is in an impossible state; ln P(evidence) comes from the annealing,
 and must rest on five effective runs or more.
+
+Annealed importance sampling (Neal, 2001): every run starts with a draw from the network in which observed units have
+their values but say nothing about their parents, where ln Z = 0. Their factors are then switched on by degrees, with a
+sweep of Gibbs sampling after each. The product of the ratios of weights is an unbiased estimate of P(evidence), whether
+or not the sweeps mix.
 """
 
 from collections.abc import Iterator
@@ -15,13 +20,12 @@ import numpy as np
 from plefka.methods.posterior import About, JointDraws, Posterior
 from plefka.methods.status import CONVERGED, OUT_OF_STEPS
 from plefka.progress import interruptible, progress
+from plefka.reduction.cutting import LEAST
 from plefka.reduction.ladder import rows_for
 from plefka.reduction.question import PairModel, Part, Question
-from plefka.sampling import diagnostics
-from plefka.sampling.annealing import anneal
 from plefka.sampling.coupling_chains import PairSampler
 from plefka.sampling.gibbs_sweeps import SWEEPS_AT_ONCE, Chains, Sampler
-from plefka.sampling.importance import averaged
+from plefka.sampling.importance import averaged, chain_diagnostics
 from plefka.sampling.state_weights import Target
 
 if TYPE_CHECKING:
@@ -34,6 +38,31 @@ FEWEST_KEPT, MOST_KEPT_NUMBERS = 50, 2**26
 MOST_STATES, MOST_STATE_NUMBERS = 2048, 2**22  # that barren units are predicted from
 MOST_PROPOSALS = 256  # of them, for the check of an answer
 REFRESH = 1000  # sweeps, after which fields are computed anew, so that rounding does not add up
+
+
+def anneal(
+    sampler: Sampler, *, runs: int, together: int, temperatures: int, seed: np.random.SeedSequence
+) -> tuple[np.ndarray, np.ndarray]:
+    """ln weight of all runs (rows, runs), and the states (units, rows, together) in which the first of them end.
+
+    Inverse temperatures are closer to each other at the beginning, where weights change the most.
+    """
+    betas = np.linspace(0, 1, temperatures + 1) ** 2
+    gains, ends = [], None
+    seeds = seed.spawn(-(-runs // together))
+    with interruptible() as check:
+        for batch in progress(seeds, "annealing"):
+            key = batch.generate_state(2)
+            known = sampler.target.known(together)
+            chains = sampler.chains(sampler.target.drawn(known, np.random.default_rng(batch)))
+            for first in range(0, temperatures, SWEEPS_AT_ONCE):
+                chains, _ = sampler.advance(chains, betas[first : first + SWEEPS_AT_ONCE + 1], key, first)
+                check()
+            gains.append(chains.gain)
+            ends = sampler.states(chains) if ends is None else ends
+    gain = np.concatenate(gains, axis=1)[:, :runs]
+    assert ends is not None
+    return np.where(gain < LEAST / 2, -np.inf, gain), ends
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,7 +225,7 @@ def _means(target: Target, averages: np.ndarray) -> tuple[np.ndarray, np.ndarray
     draws = np.moveaxis(averages, 0, -1)[free]  # (free units of all rows, chains, kept)
     if len(draws):
         means[free] = draws.mean(axis=(1, 2))
-        r_hat[free], samples[free], errors[free] = diagnostics.of_chains(draws)
+        r_hat[free], samples[free], errors[free] = chain_diagnostics(draws)
     return means, errors, r_hat.max(axis=0, initial=1.0), samples.min(axis=0, initial=np.inf)
 
 

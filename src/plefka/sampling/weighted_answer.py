@@ -8,8 +8,7 @@ import scipy.sparse as sp
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.fields import StateFields
 from plefka.networks.network import Network
-from plefka.sampling import diagnostics
-from plefka.sampling.importance import averaged, resampled
+from plefka.sampling.importance import averaged, resampled, smoothed
 from plefka.sampling.proposals import Drawn, Proposal
 
 FEWEST_PREDICTED, MOST_PREDICTED = 512, 4096  # states that units below the evidence are predicted from
@@ -33,7 +32,7 @@ def weighted_answer(
     """None where no draw is possible. Weights that are bounded have no tail to be smoothed."""
     if not np.isfinite(drawn.log_weights).any():
         return None
-    log_w, k = (drawn.log_weights, -np.inf) if source.is_bounded else diagnostics.smoothed(drawn.log_weights)
+    log_w, k = (drawn.log_weights, -np.inf) if source.is_bounded else smoothed(drawn.log_weights)
     weights = np.exp(log_w - log_w.max())
     with np.errstate(divide="ignore"):  # draws without weight, and families without a descendant
         found = averaged(np.log(_by_family(drawn, weights)) + log_w.max())

@@ -15,6 +15,9 @@ edge. What is left of the finding moves the odds of its causes, and their poster
 
 over causes that are then independent of all else; the others are summed over together with the exact findings. An
 inhibitor adds a_j when it is off.
+
+Which findings are exact is chosen greedily, the one next whose exact treatment lowers the bound most (T. Jaakkola and
+M. Jordan, "Variational probabilistic inference and the QMR-DT network", J. Artificial Intelligence Research 10, 1999).
 """
 
 from dataclasses import dataclass
@@ -22,13 +25,19 @@ from typing import NamedTuple
 
 import numpy as np
 
+from plefka.exact.cost import FINDINGS_EDGE, FINDINGS_ROW, STEP
+from plefka.networks.edge_list import EdgeList
+from plefka.reduction.question import Question
 from plefka.sampling.findings.descent import descend
-from plefka.sampling.findings.open_findings import OpenFindings
-from plefka.sampling.findings.problem import FindingsProblem, acting, fields
+from plefka.sampling.findings.problem import FindingsProblem, OpenFindings, acting, fields
 
 NEAREST, FARTHEST = -60.0, 10.0  # of ln(x - leak)
 FLATTEST = 1e-12
 LONGEST_MOVE = 30.0  # how far an edge counts in the fields to begin with
+CHOICE_SECONDS = 0.05  # of one sum over the exact findings, of which a search takes some dozens
+SUMS_AT_LEAST, SUMS = 12, 5  # of a search, and for each finding that is exact
+STEPS_PER_FINDING_EDGE = 0.7  # of a sum, for each edge into findings that are exact
+EXACT = (12, 8, 4, 2, 0)  # findings, of which as many are taken as fit
 
 
 class TangentSearch(NamedTuple):
@@ -36,6 +45,9 @@ class TangentSearch(NamedTuple):
 
     max_steps: int
     tol: float  # the largest slope that may be left
+
+
+ON_THE_WAY = TangentSearch(max_steps=6, tol=1e-2)  # until the last finding is chosen
 
 
 @dataclass(frozen=True)
@@ -161,3 +173,69 @@ class Transformed:
         bounded = base - self._by_finding(np.log1p(-means * -np.expm1(-a)))
         stay = self._by_finding(np.log1p(acting * np.expm1(-self.size)))
         return bounded - self.problem.activation.log_on(self.leak - stay)
+
+
+def transformed(problem: FindingsProblem, most: int, search: TangentSearch) -> tuple[Transformed, BestTangents]:
+    """At most so many findings exact, fewer where a sum over them would take too long; the others transformed."""
+    relaxed = Transformed(problem, _from_the_start(problem, most))
+    found = relaxed.minimise(relaxed.start(), search if len(relaxed.exact) == most else ON_THE_WAY)
+    while len(relaxed.exact) < most and (finding := _costliest(relaxed, found)) is not None:
+        z = found.z[relaxed.transformed != finding]
+        relaxed = Transformed(problem, [*relaxed.exact, finding])
+        found = relaxed.minimise(z, ON_THE_WAY)
+    return relaxed, relaxed.minimise(found.z, search)
+
+
+def _from_the_start(problem: FindingsProblem, most: int) -> list[int]:
+    """All findings, where that is feasible."""
+    findings = list(range(len(problem.leak)))
+    return findings if len(findings) <= most and _is_quick(problem, findings) else []
+
+
+def _costliest(relaxed: Transformed, found: BestTangents) -> int | None:
+    """The finding that gains most by being exact, of those with which a sum does not take too long."""
+    by_cost = relaxed.transformed[np.argsort(-relaxed.costs(found), kind="stable")].tolist()
+    return next((finding for finding in by_cost if _is_quick(relaxed.problem, [*relaxed.exact, finding])), None)
+
+
+def _is_quick(problem: FindingsProblem, findings: list[int]) -> bool:
+    together = OpenFindings.of(problem, findings)
+    return together is None or together.seconds <= CHOICE_SECONDS
+
+
+def affordable(questions: list[Question], seconds: float, *, kept: int = 0) -> int | None:
+    """How many findings can be exact; None where none is on, or it takes too long even if all are transformed.
+
+    `kept`: findings that are never exact, of the row that has most of them.
+    """
+    sizes = np.concatenate([_sizes(question) for question in questions], axis=1) if questions else np.zeros((2, 0))
+    most = int(sizes[1].max(initial=0))
+    if most == 0:
+        return None
+    counts = (min(k, max(0, most - kept)) for k in EXACT)
+    return next(
+        (k for k in counts if sum(_seconds(edges, findings, k) for edges, findings in sizes.T.tolist()) <= seconds),
+        None,
+    )
+
+
+def _seconds(num_edges: float, num_findings: float, k: int) -> float:
+    """For one row."""
+    exact = min(1.0, k / max(1.0, num_findings))
+    return (
+        FINDINGS_ROW
+        + FINDINGS_EDGE * num_edges
+        + (SUMS_AT_LEAST + SUMS * k) * STEP * STEPS_PER_FINDING_EDGE * num_edges * exact
+    )
+
+
+def _sizes(question: Question) -> np.ndarray:
+    """Of every row, how many edges lead into noisy-or units that are observed on, and how many these units are."""
+    f, edges = question.model.activation, EdgeList.of(question.storage)
+    if not f.has_linear_log_off:
+        return np.zeros((2, question.num_rows), int)
+    on = question.model.counted & ~question.free & (question.values == 1) & f.is_linear_off(question.model.h)
+    live = on[edges.child] & question.free[edges.parent] & (edges.weight != 0)
+    seen = np.zeros(question.free.shape, bool)
+    np.logical_or.at(seen, edges.child, live)
+    return np.stack([live.sum(axis=0), seen.sum(axis=0)])
