@@ -11,13 +11,13 @@ from jaxtyping import install_import_hook
 import tests.typecheck as typecheck  # the hook looks its checker up by name
 
 CORE = (
-    "activations",
     "averages",
-    "free_energies",
+    "mean_field",
+    "networks.activations",
     "networks.blocks",
     "networks.edges",
+    "networks.fields",
     "networks.incidence",
-    "networks.states",
     "solvers",
 )
 
