@@ -14,7 +14,7 @@ import plefka as pf
 from plefka.errors import InvalidNetwork
 from plefka.inference.solution import ABOVE_LIKELIHOODS
 from plefka.mean_field.minimisation import Minimum, better
-from plefka.methods.status import CONVERGED
+from plefka.methods.posterior import CONVERGED
 from tests.quick import quick_where
 
 TWO = pf.BeliefNetwork([[0, 0], [1.0, 0]], [0.1, 0.2])

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from plefka.methods.method import Method as Method
     from plefka.methods.posterior import Accuracy as Accuracy
     from plefka.methods.posterior import Posterior as Posterior
-    from plefka.methods.status import Status as Status
+    from plefka.methods.posterior import Status as Status
     from plefka.networks.activations import Custom as Custom
     from plefka.networks.activations import NoisyOr as NoisyOr
     from plefka.networks.activations import Sigmoid as Sigmoid
@@ -86,7 +86,7 @@ _HOME = {
     "Sigmoid": "plefka.networks.activations",
     "Accuracy": "plefka.methods.posterior",
     "Solution": "plefka.inference.solution",
-    "Status": "plefka.methods.status",
+    "Status": "plefka.methods.posterior",
     "Stopped": "plefka.learning.fitted",
     "Table": "plefka.networks.activations",
     "Unit": "plefka.networks.units",

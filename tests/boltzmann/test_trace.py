@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 import plefka as pf
 from plefka.errors import InvalidInput, MethodDoesNotApply
-from plefka.methods.status import CONVERGED, STATUS_CODES
+from plefka.methods.posterior import CONVERGED, STATUS_CODES
 from tests.boltzmann.machines import MACHINES, couplings, fields, full_weights, log_weights, restricted, states
 from tests.compilations import compilations
 from tests.quick import quick_where

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 import plefka as pf
 from plefka.errors import InvalidMethod, MethodDoesNotApply
-from plefka.methods.status import IMPOSSIBLE, Status
+from plefka.methods.posterior import IMPOSSIBLE, Status
 from plefka.networks.evidence import as_evidence
 from plefka.paper.random_networks import observe
 from plefka.reduction.reduce import reduce

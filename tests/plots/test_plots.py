@@ -13,8 +13,7 @@ import plefka as pf
 from plefka import plots
 from plefka.errors import InvalidInput, MissingExtra
 from plefka.inference.solution import Codes, Solution
-from plefka.methods.posterior import ESTIMATE, OBSERVED
-from plefka.methods.status import Status
+from plefka.methods.posterior import ESTIMATE, OBSERVED, Status
 from plefka.networks.evidence import as_evidence
 from plefka.networks.examples import read_example
 from plefka.plots.network_graph import THICKEST

@@ -7,7 +7,7 @@ import pytest
 from jax.test_util import check_grads
 
 import plefka as pf
-from plefka.methods.status import STATUS_CODES
+from plefka.methods.posterior import STATUS_CODES
 from plefka.runtime import programs
 from tests import zoo
 from tests.compilations import compilations

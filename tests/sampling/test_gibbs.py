@@ -9,7 +9,7 @@ import scipy.sparse as sp
 import plefka as pf
 from plefka.errors import InvalidMethod, MethodDoesNotApply, MissingExtra
 from plefka.inference.library import parse_method
-from plefka.methods.status import Status
+from plefka.methods.posterior import Status
 from plefka.sampling.gibbs import Sampled, anneal, sample_posterior
 from plefka.sampling.gibbs_sweeps import Sampler
 from plefka.sampling.importance import WeightedAverage, averaged

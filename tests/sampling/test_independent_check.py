@@ -8,7 +8,7 @@ import pytest
 
 import plefka as pf
 from plefka.inference.check_text import NOT_CONVERGED
-from plefka.methods.status import Status
+from plefka.methods.posterior import Status
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.boltzmann import BoltzmannMachine
 from plefka.networks.evidence import as_evidence

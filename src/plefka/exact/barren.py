@@ -24,8 +24,7 @@ from plefka.exact.exact_method import Exact
 from plefka.exact.log_factors import grouped
 from plefka.exact.state_sum import planned_sum
 from plefka.exact.table_networks import TableElimination, families_of
-from plefka.methods.posterior import RowAnswers
-from plefka.methods.status import CONVERGED
+from plefka.methods.posterior import CONVERGED, RowAnswers
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.edge_list import EdgeList
 from plefka.networks.evidence import Evidence

@@ -15,8 +15,7 @@ import numpy as np
 from plefka.errors import MethodDoesNotApply
 from plefka.exact.cost import LITTLE_WORK
 from plefka.exact.states import MOST_SUMMED, StateSums, too_many_states
-from plefka.methods.posterior import About, Posterior
-from plefka.methods.status import CONVERGED, IMPOSSIBLE, NOT_FINITE
+from plefka.methods.posterior import CONVERGED, IMPOSSIBLE, NOT_FINITE, About, Posterior
 from plefka.networks.activations import Activation, namespace
 from plefka.networks.fields import bits, field_in_domain, field_weights, fields, log_terms, open_for_states
 from plefka.networks.storage import Storage

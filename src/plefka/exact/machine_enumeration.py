@@ -22,8 +22,7 @@ from plefka.errors import MethodDoesNotApply
 from plefka.exact.cost import MACHINE_ROW, MACHINE_STATE
 from plefka.exact.log_factors import grouped
 from plefka.exact.states import MOST_FOLLOWED, StateSums
-from plefka.methods.posterior import About, Posterior
-from plefka.methods.status import CONVERGED, NOT_FINITE
+from plefka.methods.posterior import CONVERGED, NOT_FINITE, About, Posterior
 from plefka.networks.activations import sigmoid, softplus
 from plefka.networks.edge_list import EdgeList
 from plefka.networks.fields import bits

@@ -30,8 +30,7 @@ from plefka.exact.machine_enumeration import Enumeration, RowSum, enumerations, 
 from plefka.exact.ordering import TooWide, greedy_plan, strip_plan
 from plefka.exact.plans import Plan
 from plefka.exact.states import MOST_SUMMED, too_many_states
-from plefka.methods.posterior import About, Posterior
-from plefka.methods.status import CONVERGED
+from plefka.methods.posterior import CONVERGED, About, Posterior
 from plefka.networks.edge_list import EdgeList
 from plefka.reduction.question import PairModel, Part, Question
 

@@ -22,13 +22,12 @@ from plefka.exact.exact_method import Exact
 from plefka.exact.state_sum import StateSum, planned_sum
 from plefka.exact.table_networks import TableElimination
 from plefka.inference.auto_answers import CheckedRow, Chosen, joined_answers, with_note
-from plefka.inference.by_parts import of_reduced, solved
 from plefka.inference.composite_methods import Auto, Conditioned
+from plefka.inference.infer import of_reduced, solved
 from plefka.inference.library import parse_method
 from plefka.mean_field.minimisation import MOST_PAIRS
 from plefka.methods.method import Method, does_not_apply
-from plefka.methods.posterior import Posterior, RowAnswers
-from plefka.methods.status import CONVERGED, IMPOSSIBLE
+from plefka.methods.posterior import CONVERGED, IMPOSSIBLE, Posterior, RowAnswers
 from plefka.networks.evidence import Evidence
 from plefka.progress import progress
 from plefka.reduction.question import Part, Question

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 from plefka.errors import InvalidInput
-from plefka.inference.check_limits import IMPORTANCE, POPULATION
+from plefka.inference.check_text import IMPORTANCE, POPULATION
 from plefka.inference.check_verdict import Check
-from plefka.methods.status import Status
+from plefka.methods.posterior import Status
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.boltzmann import BoltzmannMachine
 from plefka.networks.evidence import Evidence

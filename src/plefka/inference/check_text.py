@@ -4,11 +4,22 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from plefka.inference.check_limits import GOOD, POPULATION, SMALL_DIFFERENCE, SMALL_MEAN, SURE, USABLE, rounding
 from plefka.tables.display import PRINTED_ROWS, text_table
 
 if TYPE_CHECKING:
     from plefka.inference.check_verdict import Check
+
+# What a check calls small, reliable and sure.
+IMPORTANCE, POPULATION = "importance sampling", "population annealing"
+GOOD, USABLE = 0.5, 0.7  # shapes of the tail of the weights
+FEWEST_EFFECTIVE = 100  # draws, or a quarter of those that were made
+MOSTLY_EFFECTIVE = 0.5  # the fraction of draws from which on no shape of a tail speaks against them
+INTERVAL = 1.96  # standard errors
+CHANCE = 4.0  # standard errors that chance explains: beyond them one of two numbers is wrong
+SMALL_DIFFERENCE = 0.1  # nats: a tenth of a probability, which is no reason to distrust an estimate
+SMALL_MEAN = 0.05  # the same for the probability of a unit
+DRAWN_ROUNDING = 1e-6  # by which means may differ for no other reason
+SURE, SURE_NOT = 2.0, 3.0  # standard errors by which a difference is seen to be small, or not to be
 
 USABLE_AS_IT_IS = "The answer can be used as it is."
 TAKE_THE_DRAWS = "Take the values of the samples (check.corrected()), or use a better method."
@@ -16,6 +27,11 @@ NOT_CONVERGED = "The method has not converged, and its answer is not trusted wha
 OTHER_WAYS = "Condition on more units, as in conditioned[bethe,k=5], raise num_samples, or use gibbs."
 NOT_DECIDED = "The samples do not decide whether the answer is close enough; raise num_samples."
 DIFFERENCE_COLUMNS = ("unit", "by the solution", "by the draws", "standard error", "difference")
+
+
+def rounding(estimate: float | None) -> float:
+    """By how much a log-likelihood may differ for no other reason."""
+    return DRAWN_ROUNDING * max(1.0, abs(estimate or 0.0))
 
 
 def verdict_of(check: "Check") -> str:

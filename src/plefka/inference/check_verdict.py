@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from plefka.errors import InvalidInput
-from plefka.inference.check_limits import (
+from plefka.inference.check_text import (
     CHANCE,
     DRAWN_ROUNDING,
     FEWEST_EFFECTIVE,
@@ -18,13 +18,14 @@ from plefka.inference.check_limits import (
     SURE,
     SURE_NOT,
     USABLE,
+    check_table,
     rounding,
+    verdict_of,
 )
-from plefka.inference.check_text import check_table, verdict_of
 from plefka.inference.library import METHODS
 from plefka.inference.solution_text import check_html
 from plefka.methods.method import Method, does_not_apply
-from plefka.methods.status import Status
+from plefka.methods.posterior import Status
 
 if TYPE_CHECKING:
     from plefka.inference.solution import Solution

@@ -7,9 +7,17 @@ import numpy as np
 
 from plefka.errors import InvalidMethod
 from plefka.mean_field.schemes import SecondOrder
-from plefka.methods.method import Method, does_not_apply, optional_seed, steps_at_most, tolerance
+from plefka.methods.method import (
+    Method,
+    Seconds,
+    does_not_apply,
+    names_in,
+    option,
+    optional_seed,
+    steps_at_most,
+    tolerance,
+)
 from plefka.methods.registry import METHODS, library_method
-from plefka.methods.spelling import Seconds, names_in, option
 
 if TYPE_CHECKING:
     from plefka.networks.network import Network

@@ -19,8 +19,7 @@ from plefka.mean_field import minimisation
 from plefka.mean_field.free_energies import functional_of
 from plefka.mean_field.schemes import MeanField
 from plefka.methods.method import does_not_apply, posterior_of
-from plefka.methods.posterior import About, Posterior, normalised
-from plefka.methods.status import CONVERGED, IMPOSSIBLE, NOT_FINITE, WITHOUT_LEAK
+from plefka.methods.posterior import CONVERGED, IMPOSSIBLE, NOT_FINITE, WITHOUT_LEAK, About, Posterior, normalised
 from plefka.networks.fields import bits
 from plefka.reduction.machine_reduction import answer_without_free_units
 from plefka.reduction.question import PairModel, Part, Question

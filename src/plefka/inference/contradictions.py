@@ -8,14 +8,14 @@ inference on the few observations that are left.
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from plefka.errors import InvalidInput, listed
 from plefka.exact.state_sum import planned_sum
-from plefka.methods.status import Status
+from plefka.methods.posterior import Status
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.evidence import Evidence
 from plefka.reduction.certainty import Possible
@@ -46,14 +46,6 @@ class Contradiction:
         named = listed(seen, MOST_NAMED) if len(seen) > MOST_NAMED else f"{', '.join(others)} and {last}"
         which = "both" if len(seen) == 2 else "all"
         return f"the observations {named} cannot {which} be true{'' if self.is_minimal else PERHAPS_FEWER}"
-
-
-def with_contradiction(solution: "Solution") -> "Solution":
-    """The solution of a single row with a note that names the contradiction, where the evidence is impossible."""
-    if np.atleast_1d(solution.status).tolist() != [Status.IMPOSSIBLE] or solution.network.stack is not None:
-        return solution
-    found = sentence(cast(BeliefNetwork, solution.network), solution.evidence.rows[0])
-    return replace(solution, notes=(*solution.notes, found))
 
 
 def in_words(solution: "Solution", row: int | None) -> str | None:

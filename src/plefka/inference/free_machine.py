@@ -10,8 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from plefka.methods.method import Method
-from plefka.methods.posterior import ESTIMATE, EXACT
-from plefka.methods.status import CONVERGED
+from plefka.methods.posterior import CONVERGED, ESTIMATE, EXACT
 from plefka.networks.evidence import Evidence
 from plefka.networks.network import Network
 from plefka.runtime.late_binding import INFER, supplied

@@ -1,5 +1,6 @@
 """The one verb: infer(network, evidence, method) -> Solution. Read, reduce, solve, recover, answer."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, cast
 
@@ -8,17 +9,31 @@ import jax.numpy as jnp
 import numpy as np
 
 from plefka.errors import InvalidInput
+from plefka.exact.barren import improved
 from plefka.inference.batched_types import Statuses
-from plefka.inference.by_parts import answer_of
-from plefka.inference.contradictions import with_contradiction
+from plefka.inference.contradictions import sentence as contradiction_sentence
 from plefka.inference.library import parse_method
 from plefka.inference.solution import Codes, InferenceFailed, Solution
 from plefka.methods.method import Method, does_not_apply
-from plefka.methods.posterior import ESTIMATE, EXACT, NUMBERS, OBSERVED, RowAnswers, accuracy_of_rows
-from plefka.methods.status import STATUS_CODES, Status
+from plefka.methods.posterior import (
+    ESTIMATE,
+    EXACT,
+    IMPOSSIBLE,
+    NUMBERS,
+    OBSERVED,
+    STATUS_CODES,
+    Posterior,
+    RowAnswers,
+    Status,
+    accuracy_of_rows,
+)
 from plefka.networks.activations import namespace
+from plefka.networks.belief import BeliefNetwork
 from plefka.networks.evidence import Evidence, as_evidence
 from plefka.networks.network import Network
+from plefka.reduction.question import Part
+from plefka.reduction.recovery import recover, reductions
+from plefka.reduction.reduce import Reduction
 from plefka.reduction.traced_reductions import reduce_traced
 from plefka.runtime.precision import check_dtype, is_traced
 from plefka.runtime.reverse_mode import differentiable_once, reverse_mode_only
@@ -74,7 +89,9 @@ def infer(
     solution = _solution(network, given, method, found, prune, traced)
     if traced:
         return solution
-    solution = with_contradiction(solution)
+    if len(found.status) == 1 and found.status[0] == IMPOSSIBLE and network.stack is None:
+        which = contradiction_sentence(cast(BeliefNetwork, network), given.rows[0])
+        solution = replace(solution, notes=(*solution.notes, which))
     if throw and not given.batched and solution.status is not Status.CONVERGED:
         raise InferenceFailed(solution)
     if check is not False:
@@ -125,3 +142,33 @@ def _solution(
         standard_error=known(found.error), means_error=known(found.means_error),
         methods=(method,) * len(given.rows) if found.methods is None else tuple(found.methods),
     )  # fmt: skip
+
+
+# ---- by parts --------------------------------------------------------------------------------------------------------
+
+
+def answer_of(method: Method, network: Network, evidence: Evidence, *, prune: bool, dtype: str) -> RowAnswers:
+    """What the method finds for every row, in its own way or by parts."""
+    found = method.answer(network, evidence, prune=prune, dtype=dtype)
+    if found is None:
+        return solved(method, network, evidence, prune=prune, dtype=dtype)
+    return RowAnswers.of(found, method) if isinstance(found, Posterior) else found
+
+
+def solved(method: Method, network: Network, evidence: Evidence, *, prune: bool, dtype: str) -> RowAnswers:
+    """What the method finds for every row, by parts."""
+    return of_reduced(method, reductions(method, network, evidence, prune=prune), network, evidence, dtype)
+
+
+def of_reduced(
+    method: Method,
+    reduced: Iterable[tuple[np.ndarray, Reduction]],
+    network: Network,
+    evidence: Evidence,
+    dtype: str,
+    *,
+    known: dict[Part, Posterior] | None = None,
+) -> RowAnswers:
+    """Of rows that are reduced already; barren units whose parents depend on each other are summed over with these."""
+    found = recover(method, reduced, network, evidence, dtype, known=known)
+    return improved(cast(Any, network), evidence, found, dtype) if found.knows_parents.any() else found

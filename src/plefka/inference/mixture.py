@@ -18,8 +18,7 @@ from plefka.mean_field.free_energies import functional_of
 from plefka.mean_field.minimisation import Minimum, scheme, slopes_at
 from plefka.mean_field.mixture_energy import Variables, mixture_evaluator, started, unstacked
 from plefka.mean_field.schemes import MeanField
-from plefka.methods.posterior import About, Posterior, normalised
-from plefka.methods.status import CONVERGED, IMPOSSIBLE, NOT_FINITE
+from plefka.methods.posterior import CONVERGED, IMPOSSIBLE, NOT_FINITE, About, Posterior, normalised
 from plefka.networks.activations import numpy_sigmoid
 from plefka.reduction.question import Part, Question
 from plefka.solvers.functional import Functional

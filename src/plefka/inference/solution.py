@@ -11,8 +11,7 @@ from plefka.inference.batched_types import Checks, Counts, Flags, NumberByRow, S
 from plefka.inference.ranking import ranking
 from plefka.inference.solution_tables import as_dict, as_json, frame, of_unit
 from plefka.inference.solution_text import solution_html, solution_table
-from plefka.methods.posterior import ACCURACIES, ESTIMATE, EXACT, LOWER_BOUND, OBSERVED, Accuracy
-from plefka.methods.status import Status
+from plefka.methods.posterior import ACCURACIES, ESTIMATE, EXACT, LOWER_BOUND, OBSERVED, Accuracy, Status
 
 if TYPE_CHECKING:
     import pandas

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from plefka.inference.batched_types import Statuses
     from plefka.inference.check_verdict import Check
     from plefka.inference.solution import Solution
-    from plefka.methods.status import Status
+    from plefka.methods.posterior import Status
 
 LEGEND = "~ is an estimate; other probabilities are exact"
 SENTENCES = {

@@ -14,7 +14,7 @@ from jax.sharding import Mesh, PartitionSpec
 
 from plefka.learning.parameters import Parametrisation
 from plefka.mean_field.minimisation import Minimum, better
-from plefka.methods.status import CONVERGED, DIVERGED, OUT_OF_STEPS, RUNNING
+from plefka.methods.posterior import CONVERGED, DIVERGED, OUT_OF_STEPS, RUNNING
 from plefka.networks.activations import Activation
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.evidence import Evidence

@@ -20,8 +20,7 @@ from plefka.mean_field.minimisation import random_start
 from plefka.mean_field.schemes import HigherOrder, MeanField
 from plefka.mean_field.taylor import Taylor
 from plefka.methods.method import Method
-from plefka.methods.posterior import Accuracy
-from plefka.methods.status import Status
+from plefka.methods.posterior import Accuracy, Status
 from plefka.reduction.question import LOWEST
 from plefka.solvers.policies import POLICIES, Monotone
 

@@ -22,7 +22,7 @@ from plefka.mean_field.free_energies import better_at_first_order, solved_by
 from plefka.mean_field.schemes import MeanField
 from plefka.messages.bethe_method import Bethe
 from plefka.methods.method import Method, does_not_apply
-from plefka.methods.status import CONVERGED, OUT_OF_STEPS
+from plefka.methods.posterior import CONVERGED, OUT_OF_STEPS
 from plefka.networks.evidence import Evidence
 from plefka.reduction.machine_reduction import ReducedPairs, answer_without_free_units
 from plefka.reduction.question import Part, Question

@@ -14,8 +14,7 @@ from plefka.learning.patterns import Patterns, as_patterns, as_table
 from plefka.learning.row_scores import Score, accuracies
 from plefka.mean_field.schemes import MeanField
 from plefka.methods.method import Method
-from plefka.methods.posterior import EXACT, LOWER_BOUND
-from plefka.methods.status import Status
+from plefka.methods.posterior import EXACT, LOWER_BOUND, Status
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.boltzmann import BoltzmannMachine
 from plefka.networks.evidence import Evidence

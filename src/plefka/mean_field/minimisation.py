@@ -22,9 +22,8 @@ from plefka.mean_field.free_energies import (
 )
 from plefka.mean_field.schemes import HigherOrder, MeanField
 from plefka.methods.method import does_not_apply
-from plefka.methods.posterior import About, Posterior
+from plefka.methods.posterior import CONVERGED, IMPOSSIBLE, NOT_FINITE, RUNNING, WITHOUT_LEAK, About, Posterior
 from plefka.methods.registry import parse_method
-from plefka.methods.status import CONVERGED, IMPOSSIBLE, NOT_FINITE, RUNNING, WITHOUT_LEAK
 from plefka.networks.activations import AnyArray, namespace, numpy_sigmoid
 from plefka.reduction.dependence import where_converged
 from plefka.reduction.question import LARGEST_THETA, Part, Question

@@ -19,8 +19,7 @@ from plefka.messages.bethe_method import Bethe
 from plefka.messages.coupling_messages import of_pairs, of_traced_pairs
 from plefka.messages.message_sweeps import Beliefs, Propagation, Sweeps, means_of, start, without_derivatives
 from plefka.messages.unit_factors import Messages, UnitFactors, Units, average_of
-from plefka.methods.posterior import About, Posterior
-from plefka.methods.status import IMPOSSIBLE, NOT_FINITE
+from plefka.methods.posterior import IMPOSSIBLE, NOT_FINITE, About, Posterior
 from plefka.networks.edge_list import fixed_point_along_edges
 from plefka.reduction.dependence import where_converged, without_loops
 from plefka.reduction.question import PairModel, Part, Question

@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass
 
-from plefka.methods.method import Method, steps_at_most, tolerance
+from plefka.methods.method import Method, option, steps_at_most, tolerance
 from plefka.methods.registry import library_method
-from plefka.methods.spelling import option
 
 
 @library_method("bethe", place=4)

@@ -26,8 +26,7 @@ from plefka.mean_field import machine_orders as pair_orders
 from plefka.messages.bethe_method import Bethe
 from plefka.messages.message_sweeps import Beliefs, Propagation, Sweeps, means_of, start, without_derivatives
 from plefka.messages.unit_factors import LogOdds, Messages, Rows, Units
-from plefka.methods.posterior import About, Posterior
-from plefka.methods.status import CONVERGED, NOT_FINITE
+from plefka.methods.posterior import CONVERGED, NOT_FINITE, About, Posterior
 from plefka.networks.activations import namespace, numpy_sigmoid, sigmoid, softplus
 from plefka.networks.blocks import Blocks
 from plefka.networks.parent_table import ParentTable

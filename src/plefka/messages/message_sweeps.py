@@ -15,7 +15,7 @@ from jaxtyping import Array, Int
 from plefka.averages.parents import chance
 from plefka.errors import MethodDoesNotApply
 from plefka.messages.unit_factors import LogOdds, Messages, Rows, Units
-from plefka.methods.status import CONVERGED, IMPOSSIBLE, NOT_FINITE, OUT_OF_STEPS, RUNNING
+from plefka.methods.posterior import CONVERGED, IMPOSSIBLE, NOT_FINITE, OUT_OF_STEPS, RUNNING
 from plefka.networks.activations import AnyArray
 from plefka.solvers.loop import REACHABLE, repeated
 from plefka.solvers.rounds import Iteration

@@ -2,16 +2,49 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
-from enum import StrEnum
+from enum import Enum, StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from plefka.methods.status import CONVERGED, OUT_OF_STEPS
-
 if TYPE_CHECKING:
     from plefka.methods.method import Method
     from plefka.networks.activations import AnyArray  # of JAX, without which accuracies are named
+
+
+class Status(Enum):
+    """How a computation ended; the value is the sentence for the user.
+
+    >>> import plefka as pf
+    >>> pf.infer(pf.example("espresso"), {"slow_flow": 1}, "exact").status is pf.Status.CONVERGED
+    True
+    """
+
+    CONVERGED = "converged"
+    OUT_OF_STEPS = (
+        "ran out of steps before the means settled; raise max_steps or tol, as in G12[max_steps=10000], "
+        "of gibbs its sweeps and temperatures, of findings k and samples, or try another method"
+    )
+    DIVERGED = (
+        "diverged: the free energy fell below what any probability allows, as it is unbounded below here; use a first "
+        "order scheme such as G12, or a bound"
+    )
+    NOT_FINITE = (
+        "the free energy is not a finite number at the starting point; look for weights of extreme size, "
+        "or use a method that does not expand the energy"
+    )
+    IMPOSSIBLE = (
+        "the evidence is impossible: its probability is zero; correct it, give a unit that is observed on a leak, "
+        "or make a certain edge less than certain"
+    )
+    WITHOUT_LEAK = (
+        "has no finite answer, as a noisy-or unit that is on or hidden has no leak, or one below 1e-12; give it one "
+        "(a positive bias), or use bethe, which needs none"
+    )
+
+
+STATUS_CODES = tuple(Status)  # inside a computation a status is its position in this list, from 1
+RUNNING, CONVERGED, OUT_OF_STEPS, DIVERGED, NOT_FINITE, IMPOSSIBLE, WITHOUT_LEAK = range(7)
 
 
 class Accuracy(StrEnum):
@@ -169,7 +202,7 @@ def normalised(log_weights: np.ndarray, axis: int) -> np.ndarray:
     return weights / weights.sum(axis, keepdims=True)
 
 
-# ---- What was found for rows of evidence: one value with named fields, of which rows can be taken and joined ---------
+# ---- rows of evidence ------------------------------------------------------------------------------------------------
 
 
 class ProposedComponents(NamedTuple):

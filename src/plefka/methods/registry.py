@@ -13,8 +13,7 @@ from importlib import import_module
 from typing import Any, TypeVar
 
 from plefka.errors import InvalidMethod, nearest
-from plefka.methods.method import Method
-from plefka.methods.spelling import READERS, read_name, read_options
+from plefka.methods.method import READERS, Method, read_name, read_options
 
 METHODS: dict[str, Method] = {}  # all that `infer` knows by name, in the order in which they are listed
 LEARNING_METHODS: dict[str, Method] = {}  # what only `fit` takes

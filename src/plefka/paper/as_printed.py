@@ -19,12 +19,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from plefka.inference.by_parts import solved
+from plefka.inference.infer import solved
 from plefka.mean_field.evaluate import free_energy
 from plefka.mean_field.schemes import MeanField
 from plefka.mean_field.taylor import Taylor
-from plefka.methods.posterior import Posterior
-from plefka.methods.status import CONVERGED, OUT_OF_STEPS
+from plefka.methods.posterior import CONVERGED, OUT_OF_STEPS, Posterior
 from plefka.networks.activations import Activation, Sigmoid, numpy_sigmoid, sigmoid, softplus
 from plefka.networks.blocks import OpenBlocks
 from plefka.paper.experiment_settings import AS_PRINTED, BY_73

@@ -8,7 +8,7 @@ import numpy as np
 from plefka.errors import InvalidInput, MethodDoesNotApply
 from plefka.exact.state_sum import planned_sum
 from plefka.inference.library import parse_method
-from plefka.methods.status import CONVERGED, OUT_OF_STEPS
+from plefka.methods.posterior import CONVERGED, OUT_OF_STEPS
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.edge_list import EdgeList
 from plefka.networks.evidence import as_evidence

@@ -11,8 +11,7 @@ from plefka.inference.contradictions import with_contradiction
 from plefka.inference.infer import DEFAULT_METHOD, infer
 from plefka.inference.solution import InferenceFailed, Solution
 from plefka.methods.method import Method
-from plefka.methods.posterior import EXACT, OBSERVED, Accuracy
-from plefka.methods.status import Status
+from plefka.methods.posterior import EXACT, OBSERVED, Accuracy, Status
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.evidence import Evidence, as_evidence
 

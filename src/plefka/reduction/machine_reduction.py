@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from plefka.methods.posterior import About, Posterior
-from plefka.methods.status import CONVERGED
+from plefka.methods.posterior import CONVERGED, About, Posterior
 from plefka.networks.activations import numpy_sigmoid, numpy_softplus
 from plefka.networks.blocks import Blocks
 from plefka.networks.edge_list import EdgeList

@@ -9,15 +9,18 @@ import numpy as np
 from plefka.errors import listed
 from plefka.methods.method import Method, posterior_of
 from plefka.methods.posterior import (
+    CONVERGED,
     ESTIMATE,
     EXACT,
+    IMPOSSIBLE,
+    NOT_FINITE,
+    OUT_OF_STEPS,
     Posterior,
     ProposedComponents,
     RowAnswers,
     accuracy_of_rows,
     normalised,
 )
-from plefka.methods.status import CONVERGED, IMPOSSIBLE, NOT_FINITE, OUT_OF_STEPS
 from plefka.networks.edge_list import EdgeList
 from plefka.networks.evidence import Evidence
 from plefka.networks.network import Network

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plefka.methods.posterior import About, JointDraws, Posterior
-from plefka.methods.status import CONVERGED, OUT_OF_STEPS
+from plefka.methods.posterior import CONVERGED, OUT_OF_STEPS, About, JointDraws, Posterior
 from plefka.progress import interruptible, progress
 from plefka.reduction.cutting import LEAST
 from plefka.reduction.ladder import rows_for

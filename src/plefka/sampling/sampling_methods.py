@@ -4,9 +4,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from plefka.errors import MethodDoesNotApply
-from plefka.methods.method import Method, at_least, does_not_apply, is_seed, optional_seed
+from plefka.methods.method import Method, at_least, does_not_apply, is_seed, option, optional_seed
 from plefka.methods.registry import library_method
-from plefka.methods.spelling import option
 
 if TYPE_CHECKING:
     from plefka.networks.network import Network

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from plefka.methods.status import CONVERGED, DIVERGED, NOT_FINITE, OUT_OF_STEPS, RUNNING
+from plefka.methods.posterior import CONVERGED, DIVERGED, NOT_FINITE, OUT_OF_STEPS, RUNNING
 from plefka.networks.activations import log_one_plus, namespace, sigmoid
 from plefka.reduction.question import LARGEST_THETA, Question
 from plefka.runtime.plain_module import PlainModule

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from plefka.methods.status import OUT_OF_STEPS, RUNNING
+from plefka.methods.posterior import OUT_OF_STEPS, RUNNING
 from plefka.reduction.ladder import rows_for
 from plefka.reduction.question import Question
 from plefka.runtime.cores import on_all_cores

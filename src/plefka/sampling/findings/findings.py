@@ -16,9 +16,8 @@ from plefka.exact.cost import FINDINGS_SECONDS
 from plefka.exact.log_factors import Logs, TooManyParents, factors_of
 from plefka.exact.state_sum import slopes_of
 from plefka.methods.method import does_not_apply
-from plefka.methods.posterior import About, JointDraws, Posterior
+from plefka.methods.posterior import CONVERGED, IMPOSSIBLE, OUT_OF_STEPS, About, JointDraws, Posterior
 from plefka.methods.registry import parse_method
-from plefka.methods.status import CONVERGED, IMPOSSIBLE, OUT_OF_STEPS
 from plefka.networks.edge_list import EdgeList
 from plefka.reduction.question import Part, Question
 from plefka.sampling.findings.problem import FindingsProblem, OpenFindings
