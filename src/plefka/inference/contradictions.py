@@ -8,7 +8,7 @@ inference on the few observations that are left.
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -46,6 +46,14 @@ class Contradiction:
         named = listed(seen, MOST_NAMED) if len(seen) > MOST_NAMED else f"{', '.join(others)} and {last}"
         which = "both" if len(seen) == 2 else "all"
         return f"the observations {named} cannot {which} be true{'' if self.is_minimal else PERHAPS_FEWER}"
+
+
+def with_contradiction(solution: "Solution") -> "Solution":
+    """The solution of a single row with a note that names the contradiction, where the evidence is impossible."""
+    if np.atleast_1d(solution.status)[0] is not Status.IMPOSSIBLE or solution.network.stack is not None:
+        return solution
+    found = sentence(cast(BeliefNetwork, solution.network), solution.evidence.rows[0])
+    return replace(solution, notes=(*solution.notes, found))
 
 
 def in_words(solution: "Solution", row: int | None) -> str | None:

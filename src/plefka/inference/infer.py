@@ -11,7 +11,7 @@ import numpy as np
 from plefka.errors import InvalidInput
 from plefka.exact.barren import improved
 from plefka.inference.batched_types import Statuses
-from plefka.inference.contradictions import sentence as contradiction_sentence
+from plefka.inference.contradictions import with_contradiction
 from plefka.inference.library import parse_method
 from plefka.inference.solution import Codes, InferenceFailed, Solution
 from plefka.methods.method import Method, does_not_apply
@@ -28,7 +28,6 @@ from plefka.methods.posterior import (
     accuracy_of_rows,
 )
 from plefka.networks.activations import namespace
-from plefka.networks.belief import BeliefNetwork
 from plefka.networks.evidence import Evidence, as_evidence
 from plefka.networks.network import Network
 from plefka.reduction.question import Part
@@ -89,9 +88,8 @@ def infer(
     solution = _solution(network, given, method, found, prune, traced)
     if traced:
         return solution
-    if len(found.status) == 1 and found.status[0] == IMPOSSIBLE and network.stack is None:
-        which = contradiction_sentence(cast(BeliefNetwork, network), given.rows[0])
-        solution = replace(solution, notes=(*solution.notes, which))
+    if len(found.status) == 1 and found.status[0] == IMPOSSIBLE:
+        solution = with_contradiction(solution)
     if throw and not given.batched and solution.status is not Status.CONVERGED:
         raise InferenceFailed(solution)
     if check is not False:
