@@ -7,7 +7,7 @@ the time of an answer for a small network. A method of these values must not be 
 
 from dataclasses import MISSING, fields
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import equinox as eqx
 
@@ -23,11 +23,11 @@ class _PlainMeta(type(eqx.Module)):
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         if not cls.is_quickly_made:  # pyright: ignore[reportAttributeAccessIssue]
             return super().__call__(*args, **kwargs)
-        names, defaults = _fields(cls)
+        names, defaults = _fields(cast(Any, cls))
         values = {**defaults, **dict(zip(names, args)), **kwargs}
         if len(values) != len(names) or len(args) > len(names):
             return super().__call__(*args, **kwargs)  # which says what is wrong
-        made = object.__new__(cls)
+        made: Any = object.__new__(cls)
         made.__dict__.update(values)
         return made
 
