@@ -163,20 +163,17 @@ def _trial_blocks(settings: Trial, folder: Path) -> list[RowsFile]:
 
 
 def _radii_blocks(settings: Radii, folder: Path) -> list[RowsFile]:
-    return [_radii_block(settings, *group, name=group[0]) for group in settings.groups]
-
-
-def _truncated_blocks(settings: TruncatedRadii, folder: Path) -> list[RowsFile]:
+    """A block for each group, and of truncated energies for each degree."""
+    degrees = settings.degrees if isinstance(settings, TruncatedRadii) else (None,)
     return [
-        _radii_block(settings, *group, name=f"C{degree} {group[0]}", taylor=degree)
-        for degree in settings.degrees
-        for group in settings.groups
+        RowsFile(
+            group if degree is None else f"C{degree} {group}",
+            len(columns) * radii_count(settings, group),
+            partial(measure_radii, settings, group, columns, taylor=degree),
+        )
+        for degree in degrees
+        for group, columns in settings.groups
     ]
-
-
-def _radii_block(settings: Radii, group: str, columns: tuple, *, name: str, **degree: int) -> RowsFile:
-    steps = len(columns) * radii_count(settings, group)
-    return RowsFile(name, steps, partial(measure_radii, settings, group, columns, **degree))
 
 
 BLOCKS: dict[type, Callable[..., list[RowsFile]]] = {
@@ -184,5 +181,5 @@ BLOCKS: dict[type, Callable[..., list[RowsFile]]] = {
     Learning: _learning_blocks,
     Trial: _trial_blocks,
     Radii: _radii_blocks,
-    TruncatedRadii: _truncated_blocks,
+    TruncatedRadii: _radii_blocks,
 }

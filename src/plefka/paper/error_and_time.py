@@ -195,19 +195,13 @@ def _words(column: TimedColumn, marks: Sequence[Mark]) -> str:
     return f"Mean error and time of every method, {column.name}, the smallest error first: {listed}."
 
 
-def errors_table(everything: Mapping[str, StoredRows]) -> str:
-    """Methods by ensembles: the mean of |E|."""
-    return _grid(everything["methods"], lambda row: _short(row["size"]) + _share(row))
+def means_table(everything: Mapping[str, StoredRows], quantity: str) -> str:
+    """Methods by ensembles: a mean, with the share of the networks that it is over where that is not all of them."""
 
+    def cell(row: Mapping[str, Any]) -> str:
+        return _short(row[quantity]) + ("" if row["converged"] == 1 else f" ({percent(float(row['converged']))})")
 
-def means_table(everything: Mapping[str, StoredRows]) -> str:
-    """Methods by ensembles: by how much the mean of a hidden unit is off, on average."""
-    return _grid(everything["methods"], lambda row: _short(row["means"]) + _share(row))
-
-
-def _share(row: Mapping[str, Any]) -> str:
-    """How many networks a mean is over, where that is not all of them."""
-    return "" if row["converged"] == 1 else f" ({percent(float(row['converged']))})"
+    return _grid(everything["methods"], cell)
 
 
 def times_table(everything: Mapping[str, StoredRows]) -> str:

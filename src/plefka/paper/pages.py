@@ -102,11 +102,6 @@ def origin(everything: Mapping[str, StoredRows]) -> str:
     )
 
 
-def _panels(figure: Callable[[Mapping[str, StoredRows]], Figure]) -> Callable[[Mapping[str, StoredRows]], str]:
-    """The drawings of an experiment, side by side, and what they show."""
-    return lambda everything: markdown_figure(figure(everything))
-
-
 CONTENT: dict[str, Callable[[Mapping[str, StoredRows]], str]] = {
     "means": means,
     "claims": lambda everything: _tables(claims.render(everything)),
@@ -122,13 +117,13 @@ CONTENT: dict[str, Callable[[Mapping[str, StoredRows]], str]] = {
     "policies": lambda everything: _tables(studies.render_policies(everything)),
     "sequential": lambda everything: studies.one_at_a_time(everything["sequential"]),
     "origin": origin,
-    "methods errors": error_and_time.errors_table,
-    "methods means": error_and_time.means_table,
+    "methods errors": lambda everything: error_and_time.means_table(everything, "size"),  # of |E|
+    "methods means": lambda everything: error_and_time.means_table(everything, "means"),  # off by, of hidden units
     "methods times": error_and_time.times_table,
     "methods origin": error_and_time.origin,
     "radius": lambda everything: radius.answer(everything),
     "radius tables": lambda everything: _tables(radius.render(everything)),
-    **{name: _panels(figure) for name, figure in FIGURES.items()},
+    **{name: lambda everything, figure=figure: markdown_figure(figure(everything)) for name, figure in FIGURES.items()},
 }
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from plefka.paper import error_and_time, figure_10, radius, studies
 from plefka.paper import tables_and_figures as tables
-from plefka.paper.experiment_settings import PARTS, Experiment, Study, spelled
+from plefka.paper.experiment_settings import PARTS, Experiment, Radii, Study, TruncatedRadii, spelled
 from plefka.paper.store import StoredRows
 
 NETWORKS_PER_BLOCK = 2000  # networks: two chunks, one for each of two cores
@@ -61,8 +61,10 @@ def experiments(parts: Iterable[str], size: Size, seed: int) -> list[Experiment]
             for name, (columns, count, steps) in columns_of.items()
         },
         "learning": figure_10.settings(size.step_sizes, size.starts, size.epochs, seed),
-        "radius": radius.settings(size.series, size.scaled_series, seed),
-        "truncated": radius.truncated_settings(-(-size.series // 2), -(-size.scaled_series // 4), seed),
+        "radius": Radii("radius", radius.GROUPS, size.series, size.scaled_series, radius.ORDER, seed),
+        "truncated": TruncatedRadii(  # whose degrees are those of the paper's schemes, on the same networks
+            "truncated", radius.GROUPS, -(-size.series // 2), -(-size.scaled_series // 4), radius.ORDER, seed
+        ),
         "methods": error_and_time.trial(size.studies, seed),
     }
     wanted = {name for part in parts for name in PARTS[part]}

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from plefka.paper.drawings import quantiles_by_scale, shares
-from plefka.paper.experiment_settings import Ensemble, Radii, TruncatedRadii
+from plefka.paper.experiment_settings import Ensemble
 from plefka.paper.report import Figure, Panel, ReportTable, Section, Text
 from plefka.paper.store import StoredRows
 from plefka.paper.summary import OBSERVED, named, percent
@@ -52,14 +52,16 @@ class RadiusColumn(NamedTuple):
         """Of the networks whose radius is above 1."""
         return float(np.mean(self.rows["radius"] > 1))
 
+    @property
+    def distribution(self) -> tuple[str, str, str]:
+        """The median radius, where nine in ten are, and how many of them are established."""
+        low, middle, high = np.quantile(self.rows["radius"].astype(float), [0.05, 0.5, 0.95])
+        return f"{middle:.2f}", f"{low:.2f} and {high:.2f}", percent(float(self.rows["established"].mean()))
 
-def settings(networks: int, scale_networks: int, seed: int) -> Radii:
-    return Radii("radius", GROUPS, networks, scale_networks, ORDER, seed)
-
-
-def truncated_settings(networks: int, scale_networks: int, seed: int) -> TruncatedRadii:
-    """For (43), whose degrees are those of the paper's schemes, on the same networks."""
-    return TruncatedRadii("truncated", GROUPS, networks, scale_networks, ORDER, seed)
+    @property
+    def errors(self) -> list[str]:
+        """Of the sum, and of a Padé approximant, in the median."""
+        return [f"{np.median(self.rows[name]):.0e}" for name in ("error", "pade")]
 
 
 def columns_of(rows: StoredRows, group: str, **values: Any) -> list[RadiusColumn]:
@@ -194,22 +196,11 @@ def _beside(columns: list[RadiusColumn], others: list[RadiusColumn]) -> list[tup
 
 def _truncated_line(degree: int, column: RadiusColumn, plain: RadiusColumn | None) -> tuple[str, ...]:
     """`as for (4)`: in how many networks both radii are above 1, or neither is."""
-    radius = column.rows["radius"].astype(float)
-    agree = ""
+    radius, agree = column.rows["radius"], ""
     if plain is not None:
         count = min(len(radius), len(plain.rows["radius"]))  # the first networks are the same
         agree = percent(float(np.mean((radius[:count] > 1) == (plain.rows["radius"][:count] > 1))))
-    low, middle, high = np.quantile(radius, [0.05, 0.5, 0.95])
-    return (
-        column.name,
-        str(degree),
-        percent(column.share),
-        agree,
-        f"{middle:.2f}",
-        f"{low:.2f} and {high:.2f}",
-        percent(float(column.rows["established"].mean())),
-        *(f"{np.median(column.rows[name]):.0e}" for name in ("error", "pade")),
-    )
+    return column.name, str(degree), percent(column.share), agree, *column.distribution, *column.errors
 
 
 def _table(caption: str, columns: list[RadiusColumn]) -> ReportTable:
@@ -222,17 +213,8 @@ def _table(caption: str, columns: list[RadiusColumn]) -> ReportTable:
 
 def _line(column: RadiusColumn) -> tuple[str, ...]:
     radius = column.rows["radius"].astype(float)
-    low, middle, high = np.quantile(radius, [0.05, 0.5, 0.95])
     off = [float(np.median(np.abs(column.rows[name] / radius - 1))) for name in ("ratios", "poles")]
-    return (
-        column.name,
-        percent(column.share),
-        f"{middle:.2f}",
-        f"{low:.2f} and {high:.2f}",
-        percent(float(column.rows["established"].mean())),
-        *map(percent, off),
-        *(f"{np.median(column.rows[name]):.0e}" for name in ("error", "pade")),
-    )
+    return column.name, percent(column.share), *column.distribution, *map(percent, off), *column.errors
 
 
 def figure(rows: StoredRows) -> Figure:
