@@ -13,12 +13,12 @@ from jaxtyping import Array, Float
 
 from plefka.networks.incidence import Index
 from plefka.networks.storage import OpenStorage, Storage, off_diagonal
+from plefka.runtime.plain_module import QuicklyMade
 
 
-class ParentTable(Storage):
+class ParentTable(Storage, metaclass=QuicklyMade):
     """weights (positions, columns), or with a leading axis of networks; `parent` and `child` say of which units."""
 
-    is_quickly_made = True
     weights: np.ndarray | Array
     parent: Index  # (positions, columns), or with a leading axis where networks differ in their edges
     child: Index  # (columns,)

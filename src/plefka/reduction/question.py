@@ -16,7 +16,7 @@ from jaxtyping import Array, Float
 from plefka.averages.choice import FEW_PARENTS
 from plefka.networks.activations import CERTAIN_FIELD, Activation, AnyArray, sigmoid
 from plefka.networks.storage import Storage
-from plefka.runtime.plain_module import PlainModule
+from plefka.runtime.plain_module import PlainModule, QuicklyMade
 
 LARGEST_THETA = 700.0  # means stay at least 1e-304 above 0
 BOTTOMLESS = -1e3  # per unit: a free energy this low will not come back
@@ -58,10 +58,9 @@ class Model(PlainModule):
         return weights, self.h if self.h.shape[1] == 1 else self.h[:, rows]
 
 
-class BeliefModel(Model):
+class BeliefModel(Model, metaclass=QuicklyMade):
     """The energy of a belief network: E(S) = -sum over counted units of S log_on(x) + (1 - S) log_off(x).        (4)"""
 
-    is_quickly_made = True
     weights: Any
     h: AnyArray
     activation: Activation
@@ -83,13 +82,12 @@ class BeliefModel(Model):
         return PASSES_FEW if self.weights.most_parents() <= FEW_PARENTS else PASSES_MANY
 
 
-class PairModel(Model):
+class PairModel(Model, metaclass=QuicklyMade):
     """The energy of a Boltzmann machine: E(S) = -sum_{i<j} W_ij S_i S_j - sum_i h_i S_i, with units of 0 and 1.
 
     The weights hold every coupling once. Units that are not free are 0: what they add is part of the biases.
     """
 
-    is_quickly_made = True
     weights: Any
     h: AnyArray
     activation: None = None  # no unit is a function of others
@@ -111,13 +109,12 @@ class PairModel(Model):
         return PASSES_PAIRS
 
 
-class Question(PlainModule):
+class Question(PlainModule, metaclass=QuicklyMade):
     """Find the free units; arrays are (units, rows).
 
     The weight of a state S is exp(-E(S) + sum_i tilt_i S_i), where units that are not free have their values.
     """
 
-    is_quickly_made = True
     model: Any  # a Model
     free: AnyArray
     values: AnyArray  # of units that are not free; 1/2 elsewhere

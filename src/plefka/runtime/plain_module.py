@@ -7,7 +7,7 @@ the time of an answer for a small network. A method of these values must not be 
 
 from dataclasses import MISSING, fields
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import equinox as eqx
 
@@ -19,10 +19,10 @@ def _fields(cls: type) -> tuple[tuple[str, ...], dict[str, Any]]:
     return tuple(each.name for each in found), {f.name: f.default for f in found if f.default is not MISSING}
 
 
-class _PlainMeta(type(eqx.Module)):
+class QuicklyMade(type(eqx.Module)):
+    """For classes without checks, converters and an __init__ of their own, of which there are many values."""
+
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        if not cls.is_quickly_made:  # pyright: ignore[reportAttributeAccessIssue]
-            return super().__call__(*args, **kwargs)
         names, defaults = _fields(cast(Any, cls))
         values = {**defaults, **dict(zip(names, args)), **kwargs}
         if len(values) != len(names) or len(args) > len(names):
@@ -32,10 +32,8 @@ class _PlainMeta(type(eqx.Module)):
         return made
 
 
-class PlainModule(eqx.Module, metaclass=_PlainMeta):
+class PlainModule(eqx.Module):
     """For values that are used outside a trace, many times for one answer."""
-
-    is_quickly_made: ClassVar[bool] = False  # of final classes without checks, converters and an __init__ of their own
 
     if not TYPE_CHECKING:
         __getattribute__ = object.__getattribute__
