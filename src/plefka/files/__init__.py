@@ -1,6 +1,7 @@
 """Networks in files: `load`, `save` and `convert`, with one module for each format."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
@@ -67,14 +68,14 @@ def load(
     path = Path(path)
     suffix = _suffix(path)
     given = as_activation(activation) if isinstance(activation, str) else activation
-    try:
+    with _errors_name(path):
         _check_options(suffix, given, approximate)
         if suffix in FORMATS:
             form = FORMATS[suffix]
             return form.loads(*read_all(form.files(path)), given)
-    except InvalidInput as error:
-        raise InvalidFile(f"{path}: {error}") from error
-    return _network_of(load_tables(path), path, approximate)
+    tables = load_tables(path)
+    with _errors_name(path):
+        return network_of(tables, approximate)
 
 
 def save(network: BeliefNetwork | BoltzmannMachine, path: PathText) -> None:
@@ -126,10 +127,8 @@ def load_tables(path: PathText) -> TableNetwork:
     path = Path(path)
     if _suffix(path) not in TABLE_FORMATS:
         return tables_of(load(path))
-    try:
+    with _errors_name(path):
         return _module(_suffix(path)).loads(read(path))
-    except InvalidInput as error:
-        raise InvalidFile(f"{path}: {error}") from error
 
 
 def load_evidence(path: PathText) -> dict[int, str] | list[dict[int, str]]:
@@ -146,12 +145,10 @@ def load_evidence(path: PathText) -> dict[int, str] | list[dict[int, str]]:
     {0: '1', 3: '0'}
     """
     path = Path(path)
-    try:
+    with _errors_name(path):
         if _unpacked_name(path).suffix.lower() != ".evid":
             raise InvalidFile("the name of an evidence file must end with .evid or .evid.gz.")
         return loads_evidence(read(path))
-    except InvalidInput as error:
-        raise InvalidFile(f"{path}: {error}") from error
 
 
 def convert(source: PathText, target: PathText, approximate: float | None = None) -> list[Form]:
@@ -189,7 +186,9 @@ def convert(source: PathText, target: PathText, approximate: float | None = None
         dumps = _table_writer(target)
         write({target: dumps(tables if approximate is None else expanded(tables, forms))})
     else:
-        save(_network_of(tables, source, approximate), target)
+        with _errors_name(source):
+            network = network_of(tables, approximate)
+        save(network, target)
     return forms
 
 
@@ -207,9 +206,11 @@ def _check_not_read(source: Path, target: Path) -> None:
             raise InvalidFile(f"{file}: is one of the input files, which are not overwritten. Name another file.")
 
 
-def _network_of(tables: TableNetwork, path: Path, approximate: float | None) -> BeliefNetwork:
+@contextmanager
+def _errors_name(path: Path) -> Iterator[None]:
+    """Whatever is wrong inside is said of this file."""
     try:
-        return network_of(tables, approximate)
+        yield
     except InvalidInput as error:
         raise InvalidFile(f"{path}: {error}") from error
 

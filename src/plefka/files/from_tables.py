@@ -131,7 +131,7 @@ def _warn_of_errors(forms: Sequence[Form], approximate: float) -> None:
             f"with approximate={approximate:g}, {len(costs)} of {len(forms)} units were replaced by a noisy-or or a "
             f"sigmoid that differs from their table. The largest error of a probability of each: {listed(costs, 20)}.",
             PlefkaWarning,
-            stacklevel=6,
+            stacklevel=5,
         )
 
 
