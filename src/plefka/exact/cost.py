@@ -29,7 +29,7 @@ LITTLE = 0.02  # for which barren units are not split into groups
 FINDINGS_SECONDS = 1.0  # of a sum over what is left where all findings are transformed
 AS_LONG = 10  # times as long as an answer itself may be taken for its barren units, where exact was not asked for
 DEARER = 30  # times as long may be taken for the numbers of a file as they are
-FEW_STATES = 2**15  # states of all rows times units, about a millisecond: less than it takes to find another way
+FEW_STATES = 2**15  # states of a row times units, about a millisecond: less than it takes to find another way
 LITTLE_WORK = 2**22  # states of all rows times units that NumPy sums over, as compiling would take longer
 MOST_PLANNED = 2**14  # edges times rows that barren units are planned for, where exact was not asked for
 

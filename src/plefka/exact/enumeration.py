@@ -33,7 +33,6 @@ BLOCKS = (2**6, 2**12)  # states at once for one row
 WORK = 2**21  # numbers at once for all rows of a chunk
 IN_CACHE = 2**15  # numbers at once in NumPy
 REFUSED = "exact does not apply: {}. Use auto instead, or G1 for a bound."
-FEW_ROWS = 32  # that NumPy sums over
 BLOCKS_AT_ONCE = 16  # between two updates of the progress bar
 
 
@@ -62,7 +61,7 @@ def sums(question: Question, *, dtype: str) -> tuple[np.ndarray, np.ndarray, np.
 def is_small(question: Question) -> bool:
     """Whether NumPy sums over all states, so that nothing is compiled."""
     work = question.num_rows * 2 ** num_enumerated(question) * question.size
-    return question.num_rows <= FEW_ROWS and work <= LITTLE_WORK and question.size**2 <= LITTLE_WORK
+    return work <= LITTLE_WORK and question.size**2 <= LITTLE_WORK
 
 
 def num_enumerated(question: Question) -> int:

@@ -8,7 +8,7 @@ import numpy as np
 
 from plefka.exact import enumeration, machine_enumeration
 from plefka.exact.barren import BarrenRatios, Predictions, TablesInGroups, planned
-from plefka.exact.cost import AS_LONG, DEARER, FEW_STATES, QUICK, QUICK_TABLES, THOROUGH
+from plefka.exact.cost import AS_LONG, DEARER, FEW_STATES, LITTLE_WORK, QUICK, QUICK_TABLES, THOROUGH
 from plefka.exact.enumeration import status_of
 from plefka.exact.state_sum import StateSum, planned_sum
 from plefka.exact.states import MOST_SUMMED
@@ -189,7 +189,8 @@ def _has_few_states(network: BeliefNetwork, evidence: Evidence) -> bool:
     """Whether a sum over the states of all hidden units takes no longer than looking for another way would."""
     hidden = np.isnan(evidence.rows) & (network.storage.num_children() > 0)
     most = int(hidden.sum(axis=1).max(initial=0))
-    return len(hidden) * network.size * 2 ** min(most, MOST_SUMMED) <= FEW_STATES
+    work = network.size * 2 ** min(most, MOST_SUMMED)
+    return work <= FEW_STATES and work * len(hidden) <= LITTLE_WORK
 
 
 def _with_barren(
