@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 DOMAIN_ROUNDING = 1e-9  # a field this little outside its domain, relative to the field, is inside
 PROBABILITY_TOLERANCE = 1e-6  # a field this little outside its domain comes from rounded numbers in a file
 NUMBERED = ("0", "1")  # what off and on are called where they have no words
-STACKLEVEL = 7  # from the warning to the line that makes the network
+STACKLEVEL = 6  # from the warning to the line that makes the network
 
 
 def check_network(network: "BeliefNetwork", tolerance: float) -> Any:
