@@ -13,8 +13,6 @@ from plefka.cli.targets import claimed, write_table, writer_of
 if TYPE_CHECKING:
     import numpy as np
 
-    from plefka.tables.table import NumberTable
-
 ROWS_PER_BLOCK = 2**13  # rows that are filled at once
 
 
@@ -38,15 +36,12 @@ def score(
     import numpy as np
 
     from plefka.learning.scoring import score_table
-    from plefka.tables.table import read_table, table_units
 
     data = options.table_of(data, rows, "--out")
     if out is not None:
         writer_of(out)
     with claimed(out, [data, Path(model)], force=force):
-        network = source.read_single(model, "score")
-        table = read_table(data, network, id_column)
-        table_units(network, table)
+        network, table, _ = source.read_model(model, "score", data, id_column)
         found = score_table(network, table, None, seed, samples)
         if out is not None:
             columns = _columns(found)
@@ -119,19 +114,17 @@ def impute(
 ) -> None:
     """Fill in the missing entries of a table."""
     from plefka.learning.fitting import learning_method
-    from plefka.tables.table import read_table, table_units
 
     data = options.table_of(data, rows)
     writer_of(out)
     with claimed(out, [data, Path(model)], force=force):
-        network = source.read_single(model, "impute")
-        table = read_table(data, network, id_column)
+        network, table, units = source.read_model(model, "impute", data, id_column)
         normalised = network.is_normalised
         chosen = learning_method(method, network.activation) if normalised else pf.parse_method(method or "auto")
-        values, content = _filled(network, table, chosen, probabilities)
+        values, content = _filled(network, table.values, units, chosen, probabilities)
         names = table.names
         if names is None and out.suffix.lower() != ".csv":
-            names = [network.names[unit] for unit in table_units(network, table)]
+            names = [network.names[unit] for unit in units]
         write_table(out, names, values, table.ids)
     content = {"network": model, "data": str(data), "filled": str(out), "method": str(chosen), **content}
     output.print_json(content) if json else _print_impute(content)
@@ -141,15 +134,15 @@ def impute(
 
 
 def _filled(
-    network: "pf.BeliefNetwork", table: "NumberTable", method: "pf.Method", probabilities: bool
+    network: "pf.BeliefNetwork", given: "np.ndarray", units: "np.ndarray", method: "pf.Method", probabilities: bool
 ) -> tuple["np.ndarray", dict[str, Any]]:
     """The table without gaps, and how that went. Only rows with gaps are solved, block by block."""
     import numpy as np
 
     from plefka.networks.evidence import Evidence
-    from plefka.tables.table import evidence_of, table_units
+    from plefka.tables.table import evidence_of
 
-    units, values = table_units(network, table), np.array(table.values, float)
+    values = np.array(given, float)
     missing = np.isnan(values)
     gaps = np.flatnonzero(missing.any(axis=1))
     content = {"rows": len(values), "missing": int(missing.sum()), "rows_with_gaps": len(gaps), "not_converged": 0}

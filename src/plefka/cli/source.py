@@ -9,7 +9,10 @@ from plefka.cli.options import split_at_commas
 from plefka.errors import InvalidEvidence, InvalidFile
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from plefka.networks.evidence import Evidence
+    from plefka.tables.table import NumberTable
 
 
 def read_network(source: str) -> "pf.BeliefNetwork":
@@ -26,6 +29,17 @@ def read_single(source: str, command: str) -> "pf.BeliefNetwork":
             f"{source}: {command} takes one network; got a stack of {network.stack}. Save one of them by itself."
         )
     return network
+
+
+def read_model(
+    model: str, command: str, path: Path, id_columns: list[str] | None
+) -> "tuple[pf.BeliefNetwork, NumberTable, np.ndarray]":
+    """One network, a table of data about it, and the units that the columns of the table are."""
+    from plefka.tables.table import read_table, table_units
+
+    network = read_single(model, command)
+    table = read_table(path, network, id_columns)
+    return network, table, table_units(network, table)
 
 
 def read_question(
