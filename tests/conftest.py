@@ -10,16 +10,11 @@ from jaxtyping import install_import_hook
 
 import tests.typecheck as typecheck  # the hook looks its checker up by name
 
-CORE = (
-    "averages",
-    "mean_field",
-    "networks.activations",
-    "networks.blocks",
-    "networks.edges",
-    "networks.fields",
-    "networks.incidence",
-    "solvers",
-)
+CORE = (  # modules of formulas; those that take what users type check it in words of their own
+    "averages", "mean_field.machine_orders", "mean_field.mixture_energy", "mean_field.orders", "mean_field.sjj",
+    "mean_field.taylor", "mean_field.untruncated", "networks.activations", "networks.blocks", "networks.edges",
+    "networks.fields", "networks.incidence", "solvers",
+)  # fmt: skip
 
 install_import_hook([f"plefka.{module}" for module in CORE], f"{typecheck.__name__}.checked")
 
