@@ -9,7 +9,8 @@ import weakref
 import pytest
 import uvicorn
 
-from plefka.cli import INTERRUPTED, app, main
+from plefka.cli import app, main
+from plefka.cli.exits import INTERRUPTED
 from plefka.explorer import running
 from plefka.explorer.pool import Pool
 from plefka.explorer.service import Service

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import plefka as pf
-from plefka.cli import INTERRUPTED, main
+from plefka.cli import main
+from plefka.cli.exits import INTERRUPTED
 from plefka.errors import PlefkaError
 from plefka.paper import compute, tables_and_figures
 from plefka.paper.experiment_settings import Study

@@ -3,14 +3,8 @@
 import sys
 from collections.abc import Sequence
 
-from plefka.cli.interrupts import Interrupts, resend_dropped_interrupts
+from plefka.cli.exits import BAD_INPUT, INTERRUPTED, Interrupts, resend_dropped_interrupts
 from plefka.errors import MissingExtra
-
-# What the command returns, beside 0.
-DID_NOT_CONVERGE = DID_NOT_LEARN = 1
-BAD_INPUT = 2
-PROCESS_LOST = 3  # one of several that learn together
-INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

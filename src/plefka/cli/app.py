@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from plefka import progress
-from plefka.cli import BAD_INPUT
 from plefka.cli.compare import compare, demo
+from plefka.cli.exits import BAD_INPUT
 from plefka.cli.fit import fit
 from plefka.cli.infer import infer
 from plefka.cli.questions import ask, explain, sample

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 import typer
 
 import plefka as pf
-from plefka.cli import DID_NOT_LEARN, INTERRUPTED, options, output
+from plefka.cli import options, output
+from plefka.cli.exits import DID_NOT_LEARN, INTERRUPTED
 from plefka.errors import InvalidInput
 from plefka.runtime import whole_files
 

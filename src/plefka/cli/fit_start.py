@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import plefka as pf
-from plefka.cli import PROCESS_LOST
+from plefka.cli.exits import PROCESS_LOST
 from plefka.cli.source import read_single
 from plefka.cli.targets import check_new, check_target
 from plefka.errors import InvalidFile, InvalidInput, ProcessLost

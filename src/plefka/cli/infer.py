@@ -10,7 +10,8 @@ from typing import Annotated, Any
 import typer
 
 import plefka as pf
-from plefka.cli import DID_NOT_CONVERGE, INTERRUPTED, options, output, source
+from plefka.cli import options, output, source
+from plefka.cli.exits import DID_NOT_CONVERGE, INTERRUPTED
 from plefka.errors import InvalidInput
 from plefka.inference.solution_words import accuracies, kind_of, marked, quantity_of, status_word
 

@@ -8,7 +8,7 @@ from typing import Any
 import typer
 
 import plefka as pf
-from plefka.cli import DID_NOT_CONVERGE
+from plefka.cli.exits import DID_NOT_CONVERGE
 from plefka.errors import listed
 from plefka.inference.solution_words import LEGEND, doubts
 from plefka.tables.display import PRINTED_ROWS as PRINTED_ROWS

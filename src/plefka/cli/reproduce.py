@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from plefka.cli import INTERRUPTED, options, output
+from plefka.cli import options, output
+from plefka.cli.exits import INTERRUPTED
 from plefka.cli.targets import check_folder
 from plefka.errors import InvalidFile, InvalidInput, nearest
 from plefka.paper.experiment_settings import PARTS, Experiment

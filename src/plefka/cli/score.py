@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import plefka as pf
-from plefka.cli import DID_NOT_CONVERGE, options, output, source
+from plefka.cli import options, output, source
+from plefka.cli.exits import DID_NOT_CONVERGE
 from plefka.cli.targets import claimed, write_table, writer_of
 
 if TYPE_CHECKING:

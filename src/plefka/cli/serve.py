@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from plefka.cli import options
-from plefka.cli.interrupts import Interrupts
+from plefka.cli.exits import Interrupts
 from plefka.explorer.settings import QuestionLimits, Settings
 from plefka.runtime import extras
 

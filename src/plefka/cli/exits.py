@@ -1,4 +1,4 @@
-"""Ctrl-C while a command starts.
+"""How the command ends: its exit codes, and Ctrl-C while a command starts.
 
 Python drops a KeyboardInterrupt that is raised where no exception can go: in the callback of a weak reference, in
 `__del__`, or in what JAX does at each garbage collection. Imports are full of such moments, and a service that has lost
@@ -12,6 +12,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+# What the command returns, beside 0.
+DID_NOT_CONVERGE = DID_NOT_LEARN = 1
+BAD_INPUT = 2
+PROCESS_LOST = 3  # one of several that learn together
+INTERRUPTED = 130
 SOON = 0.02  # seconds, after which an interrupt that was dropped comes again
 
 
