@@ -17,15 +17,12 @@ from plefka.runtime.extras import pandas
 if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
 
-
 CAUSE, PRIOR = ("cause", "name", "disease"), ("prior", "probability", "p")
 FINDING, ITS_CAUSE, PROBABILITY, LEAK = ("finding", "symptom"), ("cause", "disease"), ("probability", "p"), ("leak",)
+Names = tuple[str, ...]  # that a column may have, the first one counts most
 
 
 # ---- tables of names and probabilities as people keep them, and where something is wrong in them ---------------------
-
-
-Names = tuple[str, ...]  # that a column may have, the first one counts most
 
 
 class ProbabilityFrame(NamedTuple):

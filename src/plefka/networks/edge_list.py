@@ -23,6 +23,7 @@ from plefka.runtime.value_cache import cached_for
 
 CHILD, PARENT = 0, 1  # ends of an edge
 CERTAIN_WEIGHT = 1e30  # an infinite weight as a number: no other sum comes near it, and 0 times it is 0
+ROUNDING_STEPS = 8.0  # in units of the last digit
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,9 +208,6 @@ def _is_reached(xp: Any, neighbours: Any, own: Any) -> Any:
 
 
 # ---- values that follow from those of the parents, inside a trace ----------------------------------------------------
-
-
-ROUNDING_STEPS = 8.0  # in units of the last digit
 
 
 def map_edges_up(

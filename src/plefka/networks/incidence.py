@@ -14,6 +14,9 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Shaped
 
 BUCKET_WIDTHS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
+TABLE_WIDTHS = (2, 5, 12, 32)  # and twice that, and so on: few of them, as each is compiled by itself
+SUMMED_WIDTHS = (2, 5, 8, 12, 16, 32)  # where states of parents are summed over: no wider than a table can be
+FEW_PAIRS = 2**16
 Index = Int[np.ndarray, "..."] | Int[Array, "..."]
 
 
@@ -116,11 +119,6 @@ def by_width(
 
 
 # ---- what is listed of sparse edges once, before anything is computed: tables of parents, and pairs of units ---------
-
-
-TABLE_WIDTHS = (2, 5, 12, 32)  # and twice that, and so on: few of them, as each is compiled by itself
-SUMMED_WIDTHS = (2, 5, 8, 12, 16, 32)  # where states of parents are summed over: no wider than a table can be
-FEW_PAIRS = 2**16
 
 
 class EdgeTable(eqx.Module):

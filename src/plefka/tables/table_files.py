@@ -22,6 +22,9 @@ from plefka.tables.values import NO_STATE, meaning
 
 PACKED = ".gz"
 NEW_LINE = b"\n"
+SEAL, MARK = b"plefka seal", b"sha256:"  # the key of a checksum in the metadata, and what comes before its digits
+DIGITS = b"0" * 64
+BLANK = MARK + DIGITS  # the value to write under the key
 ENDLESS = {
     stat.S_IFIFO: "a named pipe",
     stat.S_IFCHR: "a device",
@@ -240,10 +243,6 @@ READERS: dict[str, Callable[[Path, int, Any], Iterator[Columns]]] = {
 #
 # A Parquet file has a checksum of itself inside, so that bytes that are not as they were written are found. The digits
 # have a place in its metadata, and are zeros when the checksum of all bytes is taken.
-
-SEAL, MARK = b"plefka seal", b"sha256:"  # the key in the metadata, and what comes before the digits
-DIGITS = b"0" * 64
-BLANK = MARK + DIGITS  # the value to write under the key
 
 
 def sealed(content: bytes) -> bytes:
