@@ -27,7 +27,7 @@ from plefka.methods.method import does_not_apply
 from plefka.methods.registry import METHODS
 from plefka.networks.activations import namespace
 from plefka.networks.blocks import Blocks
-from plefka.networks.storage import OpenStorage, Storage
+from plefka.networks.storage import Storage
 from plefka.reduction.dependence import uncoupled
 from plefka.reduction.question import Question
 from plefka.solvers.functional import Functional
@@ -111,20 +111,15 @@ class PairOrders(Functional):
         skew = v * (1 - 2 * u)
         first, *others = L.power_sums(u, *(v, skew, v)[: self.order - 1])
         G = -(u * (first + h)).sum(0)
-        for term, z in zip((self._second, self._third, self._fourth), others, strict=False):
-            G = G + term(L, v, skew, z)
+        if self.order >= 2:
+            G -= 0.5 * (v * others[0]).sum(0)
+        if self.order >= 3:
+            G -= (skew * others[1]).sum(0) / 6 + _by_row(L, triangles, v)
+        if self.order >= 4:
+            z, squared = others[2], L.power_sums(None, None, None, v**2)[3]
+            pairs = (v * z - 6 * (v**2 * z + v * squared) + 30 * v**2 * squared).sum(0)
+            G -= pairs / 24 + _by_row(L, paths_and_cycles, v, skew)
         return G
-
-    def _second(self, L: OpenStorage, v: Means, skew: Means, z: Means) -> Rows:
-        return -0.5 * (v * z).sum(0)
-
-    def _third(self, L: OpenStorage, v: Means, skew: Means, z: Means) -> Rows:
-        return -(skew * z).sum(0) / 6 - _by_row(L, triangles, v)
-
-    def _fourth(self, L: OpenStorage, v: Means, skew: Means, z: Means) -> Rows:
-        *_, squared = L.power_sums(None, None, None, v**2)
-        pairs = (v * z - 6 * (v**2 * z + v * squared) + 30 * v**2 * squared).sum(0)
-        return -pairs / 24 - _by_row(L, paths_and_cycles, v, skew)
 
     def pair_contributions(self, question: Question, u: Means) -> Means:
         """What each unit contributes to the second order, all of its pairs counted: v_i sum_j W_ij^2 v_j."""

@@ -17,7 +17,6 @@ from jaxtyping import Array, Float
 
 from plefka.errors import MethodDoesNotApply
 from plefka.mean_field.untruncated import Untruncated
-from plefka.networks.activations import Activation
 from plefka.reduction.question import Question
 from plefka.runtime.precision import is_traced
 from plefka.solvers.functional import Functional
@@ -46,15 +45,8 @@ class Orders(Functional):
             )
         return Orders(self.order, bits, self.first.fitted(question))
 
-    @property
-    def is_bound(self) -> bool:
-        return False
-
     def exact_rows(self, question: Question) -> Any:
         return self.first.exact_rows(question)
-
-    def powers(self, activation: Activation) -> int:
-        return 1
 
     def row_work(self, size: int, num_edges: int, num_pairs: int) -> int:
         return (size + num_edges) * 2**self.bits

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from plefka.averages.parents import Parents, log_odds, log_tilt, tilted_mean
-from plefka.networks.activations import Activation, sigmoid
+from plefka.networks.activations import sigmoid
 from plefka.reduction.question import Question
 from plefka.solvers.functional import Functional
 
@@ -20,12 +20,6 @@ class SaulJaakkolaJordan(Functional):
     @property
     def is_bound(self) -> bool:
         return True
-
-    def powers(self, activation: Activation) -> int:
-        return 1
-
-    def row_work(self, size: int, num_edges: int, num_pairs: int) -> int:
-        return size + num_edges  # a tilted mean for every edge
 
     def network_energy(self, question: Question, u: Float[Array, "units rows"]) -> Float[Array, " rows"]:
         x = question.model.h + question.model.weights.field_of(u)

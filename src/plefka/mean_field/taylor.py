@@ -20,10 +20,6 @@ class Taylor(Functional):
     second_degree: int | None = eqx.field(static=True, default=None)
 
     @property
-    def is_bound(self) -> bool:
-        return False
-
-    @property
     def needs_pairs(self) -> bool:
         return self.second_degree == 2
 

@@ -67,9 +67,6 @@ class Untruncated(Functional):
     def needs_pairs(self) -> bool:
         return self.order == 2
 
-    def powers(self, activation: Activation) -> int:
-        return 1
-
     def row_work(self, size: int, num_edges: int, num_pairs: int) -> int:
         return size + 4 * num_edges + num_pairs
 
