@@ -347,3 +347,15 @@ def test_barren_units_of_small_networks_are_part_of_the_sum(method, count, monke
     assert not predicted(found).any()
     np.testing.assert_allclose(found.means, by_ratios.means, rtol=1e-12)
     np.testing.assert_allclose(found.log_likelihood, by_ratios.log_likelihood, rtol=1e-13)
+
+
+def test_rows_that_other_methods_answer_are_reduced_as_they_need_them(monkeypatch):
+    """Where the budget is too short for any sum, whether or not states are few."""
+    network, _ = patients(3, causes=6, findings=5, special=False)
+    observed, method = {6: 1, 7: 1, 8: 1}, "auto[budget=1e-7s]"
+    expected = pf.infer(network, observed, method, check=False)
+    monkeypatch.undo()
+    found = pf.infer(network, observed, method, check=False)
+    assert not expected.is_exact
+    np.testing.assert_array_equal(found.means, expected.means)
+    assert found.log_likelihood == expected.log_likelihood

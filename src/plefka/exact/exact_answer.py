@@ -172,7 +172,9 @@ def _reduced(
     if not prune:
         return ReducedRows.of(method, network, evidence, prune=False), none
     if _has_few_states(network, evidence):
-        return ReducedRows.of(method, network, evidence, prune=True, keep_barren=True), none
+        whole = ReducedRows.of(method, network, evidence, prune=True, keep_barren=True)
+        if (whole.row_seconds <= budget).all():  # or else it is other methods that need the rows
+            return whole, none
     small, may_keep = (
         ReducedRows.of(method, network, evidence, prune=True, keep_barren=False),
         may_keep_barren(network, evidence),

@@ -1,7 +1,7 @@
 """All states of some units: their numbers in blocks, and sums over them, in NumPy or in jax.numpy.
 
-Bit k of the number of a state is the state of the k-th unit. Whatever sums over states does it with this module: exact
-inference, the likelihood in learning, samples given evidence, and Plefka's series.
+Bit k of the number of a state is the state of the k-th unit. Sums over states of both kinds of network are made of
+these, in NumPy, compiled, and inside a user's trace; so are samples given evidence.
 """
 
 import sys
