@@ -251,7 +251,7 @@ class BoltzmannMachine(Network):
     def in_words(self, most: int) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         if self.stack is not None:
             raise InvalidNetwork("a single machine can be described; got a stack. Take one of them: machine.take(0).")
-        L = sp.csr_array(self.storage.to_sparse())
+        L = self.storage.to_sparse()
         W, names = sp.csr_array(L + L.T), self.names
         found = []
         for unit in range(min(most, self.size)):

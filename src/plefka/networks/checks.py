@@ -183,7 +183,7 @@ def _moved_message(network: "BeliefNetwork", excess: np.ndarray) -> str:
 def _domain_message(network: "BeliefNetwork", at: tuple, reached: float, limit: float, sign: int, word: str) -> str:
     unit = at[-1]
     storage = network.storage if network.stack is None else network.storage.take(at[0])
-    row = sp.csr_array(storage.to_sparse())[[unit]].toarray()[0]
+    row = storage.to_sparse()[[unit]].toarray()[0]
     culprits = [_name(network, int(j)) for j in np.flatnonzero(sign * row > 0)]
     are = "is" if len(culprits) == 1 else "are"
     state = f"when {listed(culprits)} {are} on and no other parent" if culprits else "when all parents are off"

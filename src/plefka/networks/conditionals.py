@@ -84,8 +84,7 @@ def encoded(storage: Storage, bias: Any, kinds: Sequence[Any], names: Sequence[s
     number, distinct = _numbered(kinds)
     if len(distinct) == 1 and TABLE_CODE not in number:
         return Encoded(storage, bias, distinct[0], None)
-    W = sp.csr_array(storage.to_sparse())
-    W.sort_indices()
+    W = storage.to_sparse()
     main = _with_fields(number, distinct, np.diff(W.indptr), names)
     return _tabulated(W, bias, kinds, number, distinct, main, names)
 

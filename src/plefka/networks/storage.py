@@ -213,7 +213,7 @@ class Storage(PlainModule):
         """
 
     def to_sparse(self) -> Any:
-        """weights[i, j] as scipy's CSR; one for each network of a stack."""
+        """weights[i, j] as scipy's CSR, without zeros and in order; one for each network of a stack."""
         child, parent, weight = self.edge_list()
         matrices = [self._sparse(w, child, parent) for w in weight.T]
         return matrices[0] if self.stack is None else matrices
