@@ -23,7 +23,7 @@ from sklearn.pipeline import make_pipeline
 import plefka as pf
 from benchmarks.measure import Row, best_of_both, peak_memory
 from plefka.learning import likelihood
-from plefka.learning.optimizers import STEP_SIZE
+from plefka.learning.parameters import STEP_SIZE
 from plefka.learning.patterns import as_patterns, batches
 from plefka.paper.learn_bars import bars
 from plefka.sklearn import BeliefNetworkClassifier

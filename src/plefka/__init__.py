@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from plefka.learning.fitted import Stopped as Stopped
     from plefka.learning.fitting import fit as fit
     from plefka.learning.process_group import join_processes as join_processes
-    from plefka.learning.row_scores import Score as Score
+    from plefka.learning.scoring import Score as Score
     from plefka.learning.scoring import score as score
     from plefka.mean_field.evaluate import free_energy as free_energy
     from plefka.mean_field.free_energies import Functional as Functional
@@ -81,7 +81,7 @@ _HOME = {
     "Policy": "plefka.solvers.policies",
     "Posterior": "plefka.methods.posterior",
     "RowsDone": "plefka.scale.rows_done",
-    "Score": "plefka.learning.row_scores",
+    "Score": "plefka.learning.scoring",
     "Series": "plefka.expansion.series",
     "Sigmoid": "plefka.networks.activations",
     "Accuracy": "plefka.methods.posterior",

@@ -157,7 +157,7 @@ def run_of(machine: pf.BoltzmannMachine, rows: np.ndarray, method: str, **option
 
     data, chosen = as_patterns(machine, rows), parse_method(method)
     rules = parametrisation(machine, None, None, None)
-    settings = of_machines.settings(machine, chosen, rules, (0.0, 0.0), 1e-12)
+    settings = of_machines.settings(machine, data, chosen, rules, (0.0, 0.0), 1e-12)
     return fitting.LearningRun(machine, settings, data, None, chosen, optax.sgd(0.1), len(data), 0, 1, 1, Devices())
 
 

@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 
 import plefka as pf
-from plefka.expansion.coefficients import coefficients
 from plefka.expansion.continuation import is_analytic_inside, nearest_singularity
-from plefka.expansion.convergence_radius import by_ratios, guesses, poles
+from plefka.expansion.convergence_radius import approximant, by_ratios, guesses, poles
 from plefka.expansion.hidden_states import hidden_states, unit_states
-from plefka.expansion.pade import approximant
-from plefka.expansion.pinned import Deviations, Pinned
+from plefka.expansion.pinned import Deviations, Pinned, coefficients
 from plefka.networks.evidence import as_evidence
 from plefka.paper import random_networks
 from plefka.paper.experiment_settings import Ensemble

@@ -5,11 +5,9 @@ import pytest
 
 import plefka as pf
 from plefka.errors import InvalidEvidence, InvalidInput, MethodDoesNotApply
-from plefka.expansion import legendre
-from plefka.expansion.coefficients import coefficients, with_digits
+from plefka.expansion import pinned as pinned_energies
 from plefka.expansion.hidden_states import hidden_states
-from plefka.expansion.legendre import exact_free_energy
-from plefka.expansion.pinned import Pinned
+from plefka.expansion.pinned import Pinned, coefficients, exact_free_energy, with_digits
 from plefka.networks.evidence import as_evidence
 from tests import slow, zoo
 from tests.expansion import oracles
@@ -93,7 +91,7 @@ def test_the_legendre_transform_is_found_far_from_the_minimum(strength, mean):
 
 
 def test_means_that_cannot_be_held_are_refused(monkeypatch):
-    monkeypatch.setattr(legendre, "MOST_STEPS", 0)
+    monkeypatch.setattr(pinned_energies, "MOST_STEPS", 0)
     with pytest.raises(MethodDoesNotApply, match=r"out of reach of double precision.*closer to the posterior means"):
         pf.series(SMALL, {7: 1}, 2, some_means(SMALL))
 

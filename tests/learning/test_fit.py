@@ -15,7 +15,7 @@ import pytest
 import scipy.sparse as sp
 
 import plefka as pf
-from plefka.learning.fingerprint import digest
+from plefka.learning.checkpoint import digest
 from plefka.learning.fitted import ABOVE_ZERO
 from plefka.learning.patterns import as_patterns
 from plefka.progress import interruptible, uninterrupted

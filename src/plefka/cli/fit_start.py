@@ -19,7 +19,7 @@ from plefka.cli.source import read_single
 from plefka.cli.targets import check_new, check_target
 from plefka.errors import InvalidFile, InvalidInput, ProcessLost
 from plefka.files import NATIVE
-from plefka.learning.optimizers import adam
+from plefka.learning.parameters import adam
 from plefka.learning.patterns import as_patterns
 from plefka.learning.stream import is_streamed
 from plefka.tables.dataset import Dataset, as_dataset, is_dataset

@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from plefka.expansion.legendre import Weights
-from plefka.expansion.pinned import Pinned
+from plefka.expansion.pinned import Pinned, Weights
 
 CONTINUATION_STEPS = 16  # on the way to a singularity
 CLOSE_APPROACHES = (0.95, 0.98, 0.85)  # of the way, where a search begins

@@ -1,4 +1,4 @@
-"""`series`: the Taylor series of G(u, gamma) at gamma = 0, where it converges, and what it sums to.       (17)"""
+"""Plefka's series: the exact Taylor coefficients of G(u, gamma), the radius of convergence, and what they say."""
 
 from dataclasses import dataclass
 from typing import Any, cast
@@ -6,23 +6,72 @@ from typing import Any, cast
 import numpy as np
 
 from plefka.errors import InvalidEvidence, InvalidInput, MethodDoesNotApply
-from plefka.expansion.coefficients import with_digits
 from plefka.expansion.continuation import nearest_singularity
-from plefka.expansion.convergence_radius import by_ratios, guesses, poles
-from plefka.expansion.hidden_states import HiddenStates, hidden_states
-from plefka.expansion.legendre import exact_free_energy
-from plefka.expansion.pade import approximant
-from plefka.expansion.pinned import Pinned
-from plefka.expansion.series_tables import SERIES_COLUMNS, rows_of, series_html, verdict_of
-from plefka.expansion.truncated import check_truncation, truncated_energies
+from plefka.expansion.convergence_radius import approximant, by_ratios, guesses, poles
+from plefka.expansion.hidden_states import HiddenStates, check_truncation, hidden_states, truncated_energies
+from plefka.expansion.pinned import Pinned, exact_free_energy, with_digits
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.evidence import Evidence, as_evidence
 from plefka.networks.network import Network
 from plefka.reduction.question import LARGEST_THETA
-from plefka.tables.display import text_table
+from plefka.tables.display import Content, page, text_table
 
 MOST_ORDERS = 30
 SURE, CLOSE = 1.1, 1.02  # from here on, and below its inverse, a radius decides that is estimated, or known by circles
+SERIES_COLUMNS = ("order", "coefficient", "digits", "G up to this order", "error")
+ENDS = "The hidden units do not interact: the series ends after the first order and is exact."
+TOO_SHORT = "The radius of convergence is estimated from order 12 on; compute the series to a higher order."
+
+
+def verdict_of(series: "Series") -> str:
+    """Whether it converges at gamma = 1, and how that is known."""
+    if series.radius == np.inf:
+        return ENDS
+    if np.isnan(series.radius):
+        return TOO_SHORT
+    return f"{_outcome(series)} {_ground(series)}"
+
+
+def _outcome(series: "Series") -> str:
+    if series.converges is None:
+        return "It is not decided whether the series converges at gamma = 1."
+    if series.converges:
+        return f"The series converges at gamma = 1: its radius of convergence is {series.radius:.3g}."
+    return (
+        f"The series diverges at gamma = 1: its radius of convergence is {series.radius:.3g}. Partial sums "
+        "come close to G(u, 1) at first and then leave it; series.pade() resums them."
+    )
+
+
+def _ground(series: "Series") -> str:
+    estimates = f"{series.radius_by_ratios:.3g} from ratios of coefficients and {series.radius_by_poles:.3g} from Padé"
+    if not series.is_established:
+        return f"The radius is only estimated, as {estimates} poles."
+    if series.singularity is None:
+        return (
+            f"Circles around 0 show that the nearest singularity is at this distance, to a hundredth. Estimates from "
+            f"the coefficients alone are {estimates} poles."
+        )
+    at = series.singularity
+    return (
+        f"The nearest singularities, at gamma = {at.real:.4g} ± {at.imag:.4g}i, were solved for, and no other one was "
+        f"found closer to 0. Estimates from the coefficients alone are {estimates} poles."
+    )
+
+
+def rows_of(series: "Series") -> list[tuple[str, ...]]:
+    """A row for each order."""
+    numbers = zip(series.coefficients, series.digits, series.partial_sums, series.partial_sums - series.exact)
+    return [
+        (str(n), f"{c:+.6e}", f"{digits:.0f}", f"{total:.8g}", f"{error:+.1e}")
+        for n, (c, digits, total, error) in enumerate(numbers)
+    ]
+
+
+def series_html(series: "Series") -> str:
+    """The verdict, and every order."""
+    rows = rows_of(series)
+    return page(Content(repr(series).strip("<>"), [series.verdict], SERIES_COLUMNS, rows, len(rows), "orders"))
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -10,8 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from plefka.errors import InvalidInput, ProcessLost
-from plefka.learning.checkpoint import Checkpoint
-from plefka.learning.fingerprint import fingerprint
+from plefka.learning.checkpoint import Checkpoint, fingerprint
 from plefka.learning.fitted import HISTORY_COLUMNS, Fitted, Stopped
 from plefka.learning.gradient_step import TrainingState
 from plefka.learning.steps import BatchNumber, Steps

@@ -9,11 +9,10 @@ from plefka.errors import InvalidInput, MethodDoesNotApply
 from plefka.inference.infer import infer
 from plefka.inference.library import METHODS
 from plefka.learning import likelihood
+from plefka.learning.checkpoint import activation_text, digest
 from plefka.learning.devices import Devices
-from plefka.learning.fingerprint import activation_text, digest
 from plefka.learning.gradient_step import Batch, Outcome, StepSettings, TrainingState, step
-from plefka.learning.optimizers import adam
-from plefka.learning.parameters import Parametrisation
+from plefka.learning.parameters import Parametrisation, adam
 from plefka.learning.patterns import Data, Patterns, Piece, batch_places, complete
 from plefka.learning.steps import BatchNumber, Steps, max_steps
 from plefka.mean_field.minimisation import random_start

@@ -12,11 +12,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from plefka.learning.chains import ByChains
-from plefka.learning.fingerprint import digest
+from plefka.learning.checkpoint import digest
 from plefka.learning.gradient_step import Outcome, TrainingState
 from plefka.learning.gradients import ByMoments, ByNeighbours, Gradient, Gradients, check_method, default_method
-from plefka.learning.optimizers import adam, slowing_adam, slowing_descent
-from plefka.learning.parameters import Parametrisation
+from plefka.learning.parameters import Parametrisation, adam, slowing_adam, slowing_descent
 from plefka.learning.patterns import Data, Patterns, Piece, complete
 from plefka.learning.steps import BatchNumber, Steps
 from plefka.methods.for_learning import ForLearning, Persistent, PseudoLikelihood

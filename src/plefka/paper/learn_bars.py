@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 import plefka as pf
-from plefka.learning.optimizers import swept_adam
+from plefka.learning.parameters import swept_adam
 from plefka.mean_field.schemes import MeanField
 from plefka.paper.experiment_settings import Learning
 

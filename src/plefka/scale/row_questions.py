@@ -14,7 +14,7 @@ from plefka.inference.ranking import Units, check_top, chosen_units, most_probab
 from plefka.inference.solution import Solution
 from plefka.inference.solution_tables import ACCURACY, ESTIMATES, accuracies, estimated_units
 from plefka.inference.solution_words import status_word
-from plefka.learning.fingerprint import activation_text, digest
+from plefka.learning.checkpoint import activation_text, digest
 from plefka.methods.method import Method
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.edge_list import EdgeList

@@ -7,8 +7,7 @@ from plefka.errors import MissingExtra
 if find_spec("sklearn") is None:
     raise MissingExtra("scikit-learn", "learn", "plefka.sklearn")
 
-from plefka.sklearn.classifier import BeliefNetworkClassifier
+from plefka.sklearn.belief_estimators import BeliefNetworkClassifier, BeliefNetworkModel
 from plefka.sklearn.machine_estimators import BoltzmannMachineModel, RestrictedBoltzmannMachine
-from plefka.sklearn.model import BeliefNetworkModel
 
 __all__ = ["BeliefNetworkClassifier", "BeliefNetworkModel", "BoltzmannMachineModel", "RestrictedBoltzmannMachine"]

@@ -22,7 +22,7 @@ from plefka.inference.library import parse_method
 from plefka.learning import of_machines
 from plefka.learning.annealed import LogPartitions, log_partitions
 from plefka.learning.fitted import Fitted
-from plefka.learning.optimizers import adam, slowing_adam, slowing_descent
+from plefka.learning.parameters import adam, slowing_adam, slowing_descent
 from plefka.learning.patterns import as_patterns
 from plefka.methods.for_learning import ForLearning
 from plefka.methods.method import Method
