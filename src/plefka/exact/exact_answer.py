@@ -10,6 +10,7 @@ from plefka.exact import enumeration, machine_enumeration
 from plefka.exact.barren import BarrenRatios, Predictions, TablesInGroups, planned
 from plefka.exact.cost import AS_LONG, DEARER, FEW_STATES, LITTLE_WORK, QUICK, QUICK_TABLES, THOROUGH
 from plefka.exact.enumeration import status_of
+from plefka.exact.groups import elimination_notes
 from plefka.exact.state_sum import StateSum, planned_sum
 from plefka.exact.states import MOST_SUMMED
 from plefka.exact.table_networks import TableElimination, families_of
@@ -62,11 +63,6 @@ class ReducedRows(NamedTuple):
         return cls(reduced, [planned_sum(part) for _, reduction in reduced for part in reduction.parts])
 
     @property
-    def notes(self) -> tuple[str, ...]:
-        """Sentences for the user about barren units that would cost too much."""
-        return self.predictions.notes if self.predictions else ()
-
-    @property
     def row_seconds(self) -> np.ndarray:
         """(rows,): what each would take alone, at most; infinite where it is out of reach."""
         total = np.zeros(sum(len(rows) for rows, _ in self.reduced))
@@ -88,17 +84,13 @@ class ReducedRows(NamedTuple):
     def answer(self, method: "Exact", network: Network, evidence: Evidence, dtype: str) -> RowAnswers:
         """The exact posterior of all rows."""
         found = recover(method, self.reduced, network, evidence, dtype)
-        notes, predicted = self._by_elimination(), found.predicted
+        width = max((way.elimination.width for way in self.ways if not way.enumerates), default=0)
+        notes, predicted = elimination_notes(width), found.predicted
         if self.predictions is not None:
             means = self.predictions.means(found, dtype)
             found = replace(found, means=means)
-            notes, predicted = (*notes, *self.notes), predicted & self.predictions.missing
+            notes, predicted = (*notes, *self.predictions.notes), predicted & self.predictions.missing
         return replace(found.with_predicted(predicted), notes=notes)
-
-    def _by_elimination(self) -> tuple[str, ...]:
-        """A sentence for the user, where units with several others were summed over."""
-        width = max((way.elimination.width for way in self.ways if not way.enumerates), default=0)
-        return (f"summed by elimination, with tables of up to 2^{width} entries",) if width else ()
 
 
 class AlikeRows(NamedTuple):

@@ -196,3 +196,8 @@ class Elimination(ABC):
             for first in range(0, len(group.rows), step):
                 some = slice(first, first + step)
                 yield planned._replace(factors=planned.factors.take(some)) if step < len(group.rows) else planned, few
+
+
+def elimination_notes(width: int) -> tuple[str, ...]:
+    """A sentence for the user, where units with several others were summed over."""
+    return (f"summed by elimination, with tables of up to 2^{width} entries",) if width else ()

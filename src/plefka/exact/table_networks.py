@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from plefka.exact.enumeration import status_of
-from plefka.exact.groups import Elimination
+from plefka.exact.groups import Elimination, elimination_notes
 from plefka.exact.log_factors import LogFactors, Structure, grouped
 from plefka.methods.posterior import EXACT, RowAnswers, accuracy_of_rows
 from plefka.networks.activations import MOST_PARENTS, Table, as_activation
@@ -67,11 +67,6 @@ class TableElimination(Elimination):
     evidence: Evidence
     units: np.ndarray | None = None  # (units,): those that are summed over, as far as they are hidden; None: all
     enumerates: bool = field(default=False, init=False)
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """A sentence for the user, where units with several others were summed over."""
-        return (f"summed by elimination, with tables of up to 2^{self.width} entries",) if self.width else ()
 
     @property
     def num_rows(self) -> int:
@@ -153,7 +148,7 @@ class TableElimination(Elimination):
         return RowAnswers(
             means.astype(dtype), -log_z.astype(dtype), status_of(-log_z, np.where), steps, steps, steps * 0.0,
             accuracy_of_rows(self.num_rows, is_exact=True), np.full(means.shape, EXACT),
-            predicted=np.zeros(means.shape, bool), notes=self.notes,
+            predicted=np.zeros(means.shape, bool), notes=elimination_notes(self.width),
         )  # fmt: skip
 
 
