@@ -267,7 +267,7 @@ class Abstract(pf.Policy):
         (OddOption, r"an option must be a float, int, str, .*; share is <class 'list'>"),
         (DoesNothing, r"DoesNothing cannot be registered as a method: it must define `posterior` or `answer`"),
         (Abstract, r"Abstract cannot be registered: what is abstract must be defined"),
-        (len, r"what is registered must be a pf.Method, a pf.Functional or a pf.Policy; got builtin_function"),
+        (len, r"what is registered must be a pf.Method, .* or a pf.FileFormat; got builtin_function"),
     ],
 )
 def test_what_cannot_be_registered_is_refused(thing, message):

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from plefka import progress as progress
     from plefka.expansion.series import Series as Series
     from plefka.expansion.series import series as series
+    from plefka.files import FileFormat as FileFormat
     from plefka.files import convert as convert
     from plefka.files import load as load
     from plefka.files import load_evidence as load_evidence
@@ -71,6 +72,7 @@ _HOME = {
     "Bounds": "plefka.questions.bounds",
     "Custom": "plefka.networks.activations",
     "Explanation": "plefka.questions.explain",
+    "FileFormat": "plefka.files",
     "Fitted": "plefka.learning.fitted",
     "Functional": "plefka.mean_field.free_energies",
     "InferenceFailed": "plefka.inference.solution",

@@ -1,11 +1,12 @@
 """Networks in files: `load`, `save` and `convert`, with one module for each format."""
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from plefka.errors import InvalidFile, InvalidInput, nearest
 from plefka.files import native_json, native_npz, spreadsheets
@@ -19,26 +20,58 @@ from plefka.networks.activations import Activation, as_activation
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.boltzmann import BoltzmannMachine
 from plefka.networks.examples import example
+from plefka.runtime.registry import REGISTRABLE, import_registering_modules, instance_of
 
 
-class Format(NamedTuple):
-    """From the bytes of a file, or of several, to a network, and back."""
+class FileFormat(NamedTuple):
+    """A format of files: from the bytes of a file, or of several, to a network, and back.
 
-    loads: Callable[..., Any]  # (content, activation), or (content, content, activation)
-    dumps: Callable[[Any], Any]  # the content, or one for each file
+    - `loads`: takes the content, as bytes, and the activation that the caller of `load` gave, or None.
+    - `dumps`: takes a network, and gives the content.
+    - `files`: the files that the name of a network stands for, where these are several.
+
+    `pf.register` gives it a suffix.
+
+    >>> import tempfile
+    >>> import plefka as pf
+    >>> def loads(content, activation):
+    ...     return pf.BeliefNetwork([[0.0]], [float(content)])
+    >>> _ = pf.register(".coin")(pf.FileFormat(loads, lambda network: str(network.bias[0]).encode()))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     pf.save(pf.BeliefNetwork([[0.0]], [0.5]), f"{folder}/fair.coin")
+    ...     float(pf.load(f"{folder}/fair.coin").bias[0])
+    0.5
+    >>> pf.unregister(".coin")
+    """
+
+    loads: Callable[..., BeliefNetwork | BoltzmannMachine]  # (content, activation), or (content, content, activation)
+    dumps: Callable[..., bytes | tuple[bytes, ...]]  # the content, or one for each file
     files: Callable[[Path], tuple[Path, ...]] = lambda path: (path,)
 
 
 NATIVE = (".json", ".npz")  # hold every network, bit by bit
 FORMATS = {
-    ".json": Format(native_json.loads, native_json.dumps),
-    ".npz": Format(native_npz.loads, native_npz.dumps),
-    ".csv": Format(spreadsheets.loads_csv, spreadsheets.dumps_csv, spreadsheets.csv_files),
-    ".xlsx": Format(spreadsheets.loads_excel, spreadsheets.dumps_excel),
+    ".json": FileFormat(native_json.loads, native_json.dumps),
+    ".npz": FileFormat(native_npz.loads, native_npz.dumps),
+    ".csv": FileFormat(spreadsheets.loads_csv, spreadsheets.dumps_csv, spreadsheets.csv_files),
+    ".xlsx": FileFormat(spreadsheets.loads_excel, spreadsheets.dumps_excel),
 }
 # Formats of tables, each a module that is loaded when it is used.
 TABLE_FORMATS = {".bif": "bif", ".xmlbif": "xmlbif", ".xml": "xmlbif", ".uai": "uai", ".erg": "ergo"}
 PathText = str | PathLike[str]
+
+
+def _entries(form: Any, name: str) -> list[tuple[dict, Any]]:
+    """Where `pf.register` puts a format of a user's own."""
+    if not re.fullmatch(r"[.][a-z0-9]+", name) or name in TABLE_FORMATS or name == PACKED_SUFFIX:
+        raise InvalidInput(
+            f"a file format is registered by a suffix of small letters and digits that no other format has, such as "
+            f"'.net'; got {name!r}."
+        )
+    return [(FORMATS, instance_of(form))]
+
+
+REGISTRABLE[FileFormat] = _entries
 EXAMPLE = "example:"  # before the name of a bundled network, in the place of a file
 
 
@@ -72,7 +105,7 @@ def load(
         _check_options(suffix, given, approximate)
         if suffix in FORMATS:
             form = FORMATS[suffix]
-            return form.loads(*read_all(form.files(path)), given)
+            return cast(BeliefNetwork, form.loads(*read_all(form.files(path)), given))
     tables = load_tables(path)
     with _errors_name(path):
         return network_of(tables, approximate)
@@ -225,6 +258,8 @@ def _suffix(path: Path) -> str:
     suffix = name.suffix.lower()
     if suffix not in FORMATS and path.is_dir():
         return ".csv"
+    if suffix not in FORMATS and suffix not in TABLE_FORMATS:
+        import_registering_modules()
     if suffix not in FORMATS and suffix not in TABLE_FORMATS:
         raise InvalidFile(
             f"{path}: the name must end with {', '.join((*FORMATS, *TABLE_FORMATS))}, which selects the format, "

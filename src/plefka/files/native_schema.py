@@ -16,7 +16,7 @@ from jaxtyping import Float, Int
 
 from plefka.errors import InvalidFile, InvalidInput, nearest
 from plefka.files.conditional_tables import MOST_READ_PARENTS
-from plefka.networks.activations import ACTIVATIONS, MOST_PARENTS, Activation, Custom, Table
+from plefka.networks.activations import ACTIVATIONS, MOST_PARENTS, Activation, Custom, Table, own_activation
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.blocks import Blocks
 from plefka.networks.boltzmann import BoltzmannMachine
@@ -107,10 +107,11 @@ def builtin_activation(name: str, given: GivenActivation) -> Activation:
 
 def custom_activation(name: str, given: GivenActivation) -> Activation:
     """The caller's activation, for a file that can only name it; a bare function takes on that name."""
+    given = own_activation(name) if given is None else given
     if given is None:
         raise InvalidFile(
             f"the activation {name!r} is a Python function, which a file cannot store. "
-            "Pass it as load(path, activation=Custom(...))."
+            f"Pass it as load(path, activation=Custom(...)), or register it, as in pf.register({name!r})(Custom(...))."
         )
     if not isinstance(given, Activation):
         return Custom(given, name=name)

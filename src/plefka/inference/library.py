@@ -8,5 +8,5 @@ import plefka.methods.for_learning
 import plefka.sampling.sampling_methods  # noqa: F401
 from plefka.methods.registry import METHODS as METHODS
 from plefka.methods.registry import parse_method as parse_method
-from plefka.methods.registry import register as register
-from plefka.methods.registry import unregister as unregister
+from plefka.runtime.registry import register as register
+from plefka.runtime.registry import unregister as unregister

@@ -14,9 +14,10 @@ from plefka.mean_field.machine_orders import PairOrders
 from plefka.mean_field.orders import Orders
 from plefka.mean_field.schemes import SCHEMES, MeanField, Scheme, SecondOrder
 from plefka.methods.method import does_not_apply
-from plefka.methods.registry import METHODS, REGISTRABLE
+from plefka.methods.registry import METHODS, refuse_library_names
 from plefka.networks.activations import Activation
 from plefka.reduction.question import Model, PairModel, Question
+from plefka.runtime.registry import REGISTRABLE, instance_of
 from plefka.solvers.functional import Functional as Functional
 
 
@@ -30,7 +31,8 @@ FUNCTIONALS: dict[str, Functional] = {name: _built(scheme) for name, scheme in S
 
 def _entries(functional: Any, name: str) -> list[tuple[dict, Any]]:
     """Where `pf.register` puts a free energy of a user's own: it becomes a method that minimises it."""
-    return [(METHODS, replace(METHODS["G12"], name=name)), (FUNCTIONALS, functional)]
+    refuse_library_names(name)
+    return [(METHODS, replace(METHODS["G12"], name=name)), (FUNCTIONALS, instance_of(functional))]
 
 
 REGISTRABLE[Functional] = _entries

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from plefka.errors import InvalidMethod, nearest
 from plefka.methods.method import Method, at_least, optional_seed, steps_at_most, tolerance
-from plefka.methods.registry import POLICY_NAMES, import_registering_modules, library_method
+from plefka.methods.registry import POLICY_NAMES, library_method
+from plefka.runtime.registry import import_registering_modules
 
 if TYPE_CHECKING:
     from plefka.networks.network import Network

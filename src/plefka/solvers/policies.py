@@ -14,8 +14,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from plefka.methods.registry import POLICY_NAMES, REGISTRABLE
+from plefka.methods.registry import POLICY_NAMES, refuse_library_names
 from plefka.networks.activations import namespace, sigmoid
+from plefka.runtime.registry import REGISTRABLE, instance_of
 from plefka.solvers.loop import Point
 from plefka.solvers.loop import Policy as Policy
 
@@ -191,6 +192,8 @@ POLICIES: dict[str, Policy] = {"monotone": Monotone(), "paper": Paper(), "sequen
 
 def _entries(policy: Any, name: str) -> list[tuple[dict, Any]]:
     """Where `pf.register` puts a policy of a user's own."""
+    refuse_library_names(name)
+    policy = instance_of(policy)
     return [(POLICY_NAMES, type(policy).__doc__ or ""), (POLICIES, policy)]
 
 

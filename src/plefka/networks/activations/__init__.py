@@ -7,6 +7,7 @@ use NumPy, which compiles nothing.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 from plefka.errors import InvalidInput, nearest
 from plefka.networks.activations.activation import Activation, AnyArray, namespace
@@ -23,14 +24,27 @@ from plefka.networks.activations.logistic import (
 )  # fmt: skip
 from plefka.networks.activations.mixed import MOST_PARENTS, Mixed, Table
 from plefka.networks.activations.noisy_or import CERTAIN_FIELD, SMALLEST_FIELD, NoisyOr, log_noisy_or
+from plefka.runtime.registry import REGISTRABLE, import_registering_modules, instance_of
 
 __all__ = [
     "ACTIVATIONS", "CERTAIN_FIELD", "MOST_PARENTS", "SMALLEST_FIELD", "Activation", "AnyArray", "Custom", "Mixed",
     "NoisyOr", "Sigmoid", "Table", "as_activation", "horner", "log_noisy_or", "log_one_plus", "log_sigmoid",
-    "namespace", "numpy_sigmoid", "numpy_softplus", "sigmoid", "softplus",
+    "namespace", "numpy_sigmoid", "numpy_softplus", "own_activation", "sigmoid", "softplus",
 ]  # fmt: skip
 
 ACTIVATIONS = {"sigmoid": Sigmoid, "noisy_or": NoisyOr}
+OWN_ACTIVATIONS: dict[str, Activation] = {}  # of users, by `pf.register`
+
+
+def _entries(activation: Any, name: str) -> list[tuple[dict, Any]]:
+    """Where `pf.register` puts an activation of a user's own, by whose name it is then called."""
+    if name in ACTIVATIONS:
+        raise InvalidInput(f"{name!r} is a name of the library. Choose another one.")
+    found = instance_of(activation)
+    return [(OWN_ACTIVATIONS, found.named(name) if isinstance(found, Custom) else found)]
+
+
+REGISTRABLE[Activation] = _entries
 
 
 def as_activation(activation: str | Activation | Callable) -> Activation:
@@ -41,9 +55,20 @@ def as_activation(activation: str | Activation | Callable) -> Activation:
         return activation()
     if callable(activation):
         return Custom(activation)
-    if not isinstance(activation, str) or activation not in ACTIVATIONS:
+    if activation in ACTIVATIONS:
+        return ACTIVATIONS[activation]()
+    own = own_activation(activation) if isinstance(activation, str) else None
+    if own is None:
+        known = (*ACTIVATIONS, *OWN_ACTIVATIONS)
         raise InvalidInput(
-            f"activation must be one of {', '.join(ACTIVATIONS)}, or a Custom(...); got {activation!r}."
-            + nearest(str(activation), ACTIVATIONS)
+            f"activation must be one of {', '.join(known)}, or a Custom(...); got {activation!r}."
+            + nearest(str(activation), known)
         )
-    return ACTIVATIONS[activation]()
+    return own
+
+
+def own_activation(name: str) -> Activation | None:
+    """The one that a user has registered by this name."""
+    if name not in OWN_ACTIVATIONS:
+        import_registering_modules()
+    return OWN_ACTIVATIONS.get(name)

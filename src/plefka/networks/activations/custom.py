@@ -70,6 +70,10 @@ class Custom(Activation):
     def domain(self) -> tuple[float, float]:
         return self._domain
 
+    def named(self, name: str) -> "Custom":
+        """This activation by another name."""
+        return Custom(log_on=self._log_on, log_off=self._log_off, domain=self._domain, name=name)
+
     def log_on(self, x):
         return _of_numpy(self._log_on, x) if namespace(x) is np else self._log_on(x)
 
