@@ -150,7 +150,7 @@ def test_the_hessian_of_bethe_is_that_of_its_beliefs():
 
 def run_of(machine: pf.BoltzmannMachine, rows: np.ndarray, method: str, **options: Any) -> Any:
     """The run that `fit` would make, with its gradients."""
-    from plefka.learning import fitting, of_machines
+    from plefka.learning import of_machines, steps
     from plefka.learning.devices import Devices
     from plefka.learning.parameters import parametrisation
     from plefka.learning.patterns import as_patterns
@@ -158,7 +158,7 @@ def run_of(machine: pf.BoltzmannMachine, rows: np.ndarray, method: str, **option
     data, chosen = as_patterns(machine, rows), parse_method(method)
     rules = parametrisation(machine, None, None, None)
     settings = of_machines.settings(machine, data, chosen, rules, (0.0, 0.0), 1e-12)
-    return fitting.LearningRun(machine, settings, data, None, chosen, optax.sgd(0.1), len(data), 0, 1, 1, Devices())
+    return steps.LearningRun(machine, settings, data, None, chosen, optax.sgd(0.1), len(data), 0, 1, 1, Devices())
 
 
 def rows_of(machine: pf.BoltzmannMachine, count: int, seed: int, missing: float = 0.0) -> np.ndarray:

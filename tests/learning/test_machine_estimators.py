@@ -21,6 +21,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import plefka as pf
 from plefka.errors import InvalidInput
+from plefka.learning import of_machines
 from plefka.sklearn import BoltzmannMachineModel, RestrictedBoltzmannMachine, machine_estimators
 
 KINDS = [RestrictedBoltzmannMachine, BoltzmannMachineModel]
@@ -260,8 +261,8 @@ def test_optimisers_are_those_of_fit(monkeypatch, hidden, gaps, makes, rate):
     """Unless a rate is given, learning is that of `pf.fit` with the same start and seed."""
     rows = with_gaps(noisy_pairs()[0]) if gaps else noisy_pairs()[0]
     seen = []
-    plain = getattr(machine_estimators, makes)
-    monkeypatch.setattr(machine_estimators, makes, lambda *size: seen.append(size) or plain(*size))
+    plain = getattr(of_machines, makes)
+    monkeypatch.setattr(of_machines, makes, lambda *size: seen.append(size) or plain(*size))
     model = BoltzmannMachineModel(hidden, "persistent", epochs=2, learning_rate=rate, random_state=0).fit(rows)
     assert seen == [() if rate is None else (rate,)]
     if rate is None:

@@ -10,14 +10,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from plefka.errors import InvalidEvidence, InvalidInput, MethodDoesNotApply
+from plefka.exact.states import MOST_FOLLOWED, listed_weights
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.evidence import Evidence
 from plefka.networks.fields import bits, field_weights
 from plefka.networks.network import Network
 from plefka.runtime.precision import precision
 
-MOST_EXPANDED = 16  # 2^16 states, thirty powers of each
-NUMBERS_AT_ONCE = 2**22
 DEGREES = range(1, 5)  # of the Taylor polynomial: those of G11 to G14
 
 
@@ -54,17 +53,14 @@ def hidden_states(network: Network, evidence: Evidence) -> HiddenStates:
     row = evidence.rows[0]
     hidden = np.isnan(row)
     count = int(hidden.sum())
-    if count > MOST_EXPANDED:
+    if count > MOST_FOLLOWED:
         raise MethodDoesNotApply(
-            f"series sums over all states of at most {MOST_EXPANDED} hidden units; got {count}. Observe more units, or "
+            f"series sums over all states of at most {MOST_FOLLOWED} hidden units; got {count}. Observe more units, or "
             "use pf.free_energy with G1 or G2, which cost no sum over states."
         )
-    states = unit_states(count)
-    step = max(1, NUMBERS_AT_ONCE // network.size)
-    parts = [_log_joint(network, row, hidden, states[k : k + step]) for k in range(0, len(states), step)]
-    log_weights = np.concatenate(parts)
+    log_weights = listed_weights(count, lambda states: _log_joint(network, row, hidden, states.T), network.size)
     if evidence.tilt is not None:
-        log_weights = log_weights + states @ evidence.tilt[0, hidden] + evidence.offset[0]
+        log_weights = log_weights + unit_states(count) @ evidence.tilt[0, hidden] + evidence.offset[0]
     _check_finite(network, hidden, log_weights)
     return HiddenStates(log_weights, hidden)
 

@@ -26,7 +26,7 @@ from plefka.reduction.reduce import reduce
 from plefka.sampling.coupling_chains import PairSampler, PairTarget, colours
 
 if TYPE_CHECKING:
-    from plefka.learning.fitting import LearningRun
+    from plefka.learning.steps import LearningRun
     from plefka.networks.boltzmann import BoltzmannMachine
 
 MOST_STATES = 2**25  # of hidden units of all rows, that are kept from epoch to epoch

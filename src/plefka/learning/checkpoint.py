@@ -24,9 +24,8 @@ from plefka.runtime.whole_files import only_run, write
 from plefka.tables.table_files import errors_name_file
 
 if TYPE_CHECKING:
-    from plefka.learning.fitting import LearningRun
     from plefka.learning.gradient_step import TrainingState
-    from plefka.learning.steps import Steps
+    from plefka.learning.steps import LearningRun, Steps
 
 FORMAT = 4
 THERE = b"+"  # before the content of a file, which may be empty

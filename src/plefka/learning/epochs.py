@@ -18,7 +18,7 @@ from plefka.progress import interruptible, progress, uninterrupted
 from plefka.runtime.precision import is_key, precision, to_numpy
 
 if TYPE_CHECKING:
-    from plefka.learning.fitting import LearningRun
+    from plefka.learning.steps import LearningRun
 
 
 class PartialEpoch(NamedTuple):

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from plefka.learning.epochs import Loop
 from plefka.learning.fitted import Fitted, N
 from plefka.learning.parameters import masked, parametrisation
 from plefka.learning.patterns import Data, Patterns, as_patterns
+from plefka.learning.steps import LearningRun
 from plefka.learning.stream import Stream, is_streamed
 from plefka.methods.method import Method
 from plefka.networks.activations import Activation, Sigmoid, as_activation
@@ -178,22 +179,6 @@ def learning_method(method: str | Method | None, activation: str | Activation | 
     """The method, or else a bound where there is one: learning exploits an estimate that may exceed the truth."""
     f = as_activation(activation)
     return parse_method(method or ("SJJ" if isinstance(f, Sigmoid) else "G1" if f.mixes_kinds else "G12"))
-
-
-class LearningRun(NamedTuple):
-    """What is learned from what, and for how long."""
-
-    network: Any  # a BeliefNetwork or a BoltzmannMachine
-    settings: Any  # what no step changes
-    data: Data
-    held_out: Patterns | None
-    method: Any
-    optimizer: Any
-    batch_size: int
-    seed: int | None
-    epochs: int
-    patience: int
-    devices: Devices
 
 
 def _held_out(network: Any, rows: Any, weights: Any, id_columns: IdColumns) -> Patterns | None:

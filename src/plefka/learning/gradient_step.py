@@ -156,9 +156,7 @@ def _objective(free: Any, settings: StepSettings, start: Any, batch: Batch, shar
     G, status, theta = solve_rows(settings, parameters, batch.rows, batch.theta)
     counted = jnp.where(usable(status), batch.counts, 0.0)
     total = jnp.where(counted > 0, G, 0.0) @ counted
-    moving = settings.rules.weights_that_move(parameters)
-    penalty = settings.l1 * sum(jnp.abs(w).sum() for w in moving)
-    penalty += 0.5 * settings.l2 * sum((w**2).sum() for w in moving)
+    penalty = settings.rules.penalty(parameters, settings.l1, settings.l2)
     converged = jnp.where(status == CONVERGED, batch.counts, 0.0).sum()
     return total / batch.average + penalty / shares, Outcome(-total, counted.sum(), converged, theta)
 

@@ -30,7 +30,7 @@ from plefka.networks.evidence import Evidence
 from plefka.reduction.reduce import reduce
 
 if TYPE_CHECKING:
-    from plefka.learning.fitting import LearningRun
+    from plefka.learning.steps import LearningRun
     from plefka.networks.boltzmann import BoltzmannMachine
 
 STEP_SECONDS = 0.05  # seconds of the exact ln Z that is computed after every epoch

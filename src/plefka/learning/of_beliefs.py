@@ -24,7 +24,7 @@ from plefka.reduction.question import LOWEST
 from plefka.solvers.policies import POLICIES, Monotone
 
 if TYPE_CHECKING:
-    from plefka.learning.fitting import LearningRun
+    from plefka.learning.steps import LearningRun
     from plefka.networks.belief import BeliefNetwork
 
 BATCH_SIZE = 256

@@ -24,7 +24,7 @@ from plefka.methods.posterior import Accuracy
 from plefka.runtime.programs import Program
 
 if TYPE_CHECKING:
-    from plefka.learning.fitting import LearningRun
+    from plefka.learning.steps import LearningRun
     from plefka.networks.boltzmann import BoltzmannMachine
 
 BATCH_SIZE = 32
@@ -57,10 +57,15 @@ def batch_size(data: Data, method: Method) -> int:
 
 
 def optimizer(data: Data, method: Method) -> Any:
-    """Adam where gradients are certain; steps that become shorter where they are random, or of some rows only."""
+    """What moves the parameters unless given."""
+    return optimizers_of(method, is_complete=complete(data))()
+
+
+def optimizers_of(method: Method, *, is_complete: bool) -> Callable[..., Any]:
+    """What makes an optimiser of a step size: steps become shorter where gradients are random, or of some rows only."""
     if not isinstance(method, ForLearning):
-        return adam()
-    return slowing_adam() if complete(data) else slowing_descent()
+        return adam
+    return slowing_adam if is_complete else slowing_descent
 
 
 def settings(
@@ -163,12 +168,8 @@ def _moved(state: TrainingState, settings: MachineSettings, start: Any, slope: A
     def of_one(state: TrainingState, start: Any, slope: Any) -> TrainingState:
         rules = settings.rules
         parameters, backwards = jax.vjp(lambda free: rules.parameters(free, start), state.free)
-
-        def penalty(parameters: Any) -> Any:
-            moving = rules.weights_that_move(parameters)
-            return sum(settings.l1 * jnp.abs(w).sum() + 0.5 * settings.l2 * (w**2).sum() for w in moving)
-
-        downhill = jax.tree.map(lambda p, g: p - g / average, jax.grad(penalty)(parameters), slope)
+        by_penalty = jax.grad(rules.penalty)(parameters, settings.l1, settings.l2)
+        downhill = jax.tree.map(lambda p, g: p - g / average, by_penalty, slope)
         updates, memory = optimizer.update(backwards(downhill)[0], state.optimizer, state.free)
         return TrainingState(jax.tree.map(jnp.add, state.free, updates), memory)
 

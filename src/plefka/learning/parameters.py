@@ -62,10 +62,11 @@ class Parametrisation(eqx.Module):
             bias = bias & (fixed[1] != 0)
         return jax.tree.map(lambda move, can: move & can, self.moves, (weights, bias))
 
-    def weights_that_move(self, parameters: Any) -> list:
-        """The weights, without biases, that penalties are for; zero where they do not move."""
+    def penalty(self, parameters: Any, l1: Any, l2: Any) -> Any:
+        """l1 sum |w| + l2 sum w^2 / 2 over the weights that move; biases have none."""
         weights, moves = jax.tree.leaves(parameters[0]), jax.tree.leaves(self.moves_in(parameters)[0])
-        return [jnp.where(move, w, 0.0) for w, move in zip(weights, moves, strict=True)]
+        moving = [jnp.where(move, w, 0.0) for w, move in zip(weights, moves, strict=True)]
+        return l1 * sum(jnp.abs(w).sum() for w in moving) + 0.5 * l2 * sum((w**2).sum() for w in moving)
 
 
 def parametrisation(network: Any, masks: Any, frozen: Any, shared: Any) -> Parametrisation:

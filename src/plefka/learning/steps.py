@@ -1,17 +1,31 @@
 """What learning needs of a kind of network: a step for a batch, and estimates of ln P."""
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from plefka.inference.library import METHODS
+from plefka.learning.devices import Devices
 from plefka.learning.gradient_step import Outcome, TrainingState, parameters_of
-from plefka.learning.patterns import Patterns, Piece
+from plefka.learning.patterns import Data, Patterns, Piece
 from plefka.methods.posterior import Accuracy
 
-if TYPE_CHECKING:
-    from plefka.learning.fitting import LearningRun
+
+class LearningRun(NamedTuple):
+    """What is learned from what, and for how long."""
+
+    network: Any  # a BeliefNetwork or a BoltzmannMachine
+    settings: Any  # what no step changes
+    data: Data
+    held_out: Patterns | None
+    method: Any
+    optimizer: Any
+    batch_size: int
+    seed: int | None
+    epochs: int
+    patience: int
+    devices: Devices
 
 
 class BatchNumber(NamedTuple):
@@ -30,7 +44,7 @@ def max_steps(method: Any, default: int) -> int:
 class Steps(ABC):
     """The steps of a run."""
 
-    def __init__(self, run: "LearningRun"):
+    def __init__(self, run: LearningRun):
         self.run = run
         self.stack = () if run.network.stack is None else (run.network.stack,)
         self.num_batches = -(-len(run.data) // run.batch_size)

@@ -4,7 +4,6 @@ Given a row, units that are left are summed over exactly where these sums are sh
 missing, and by a method elsewhere. ln Z of the free machine is exact where that is quick, and else sampled.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from numbers import Integral
@@ -22,7 +21,6 @@ from plefka.inference.library import parse_method
 from plefka.learning import of_machines
 from plefka.learning.annealed import LogPartitions, log_partitions
 from plefka.learning.fitted import Fitted
-from plefka.learning.parameters import adam, slowing_adam, slowing_descent
 from plefka.learning.patterns import as_patterns
 from plefka.methods.for_learning import ForLearning
 from plefka.methods.method import Method
@@ -88,7 +86,7 @@ class MachineModel(DensityModel):
         else:
             method = of_machines.default(network, as_patterns(network, rows)) if earlier is None else earlier.method
         if earlier is None:
-            self._steps = steps_of(method, is_complete=not np.isnan(rows).any())
+            self._steps = of_machines.optimizers_of(method, is_complete=not np.isnan(rows).any())
         if self.optimizer is not None:
             return method, self.optimizer
         return method, self._steps() if self.learning_rate is None else self._steps(self.learning_rate)
@@ -239,10 +237,3 @@ def _has_hidden(model: BoltzmannMachineModel) -> bool:
 # Outside of the class, as scikit-learn wraps a transform inside it in a function that is always there.
 for _name in ("transform", "fit_transform"):
     setattr(BoltzmannMachineModel, _name, available_if(_has_hidden)(getattr(MachineModel, _name)))
-
-
-def steps_of(method: Method, *, is_complete: bool) -> Callable[..., Any]:
-    """What makes the optimiser that `fit` takes for a method, of a step size."""
-    if not isinstance(method, ForLearning):
-        return adam
-    return slowing_adam if is_complete else slowing_descent
