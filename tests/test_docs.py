@@ -37,6 +37,13 @@ def test_every_piece_of_code_that_is_named_exists(name):
     assert pkgutil.resolve_name(name) is not None
 
 
+def test_the_design_page_names_every_module():
+    design, package = (ROOT / "docs" / "design.md").read_text(encoding="utf-8"), ROOT / "src" / "plefka"
+    modules = [path for room in package.iterdir() if room.is_dir() for path in room.glob("[!_]*.py")]
+    assert modules
+    assert [f"{path.parent.name}/{path.stem}" for path in modules if f"`{path.stem}`" not in design] == []
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_link_to_a_file_leads_somewhere(page):
     links = re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text(encoding="utf-8"))

@@ -1,6 +1,7 @@
 """Methods that minimise a free energy of the means: the schemes of the paper, SJJ, and the untruncated orders."""
 
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from plefka.errors import InvalidMethod, nearest
@@ -87,10 +88,8 @@ class SecondOrder(HigherOrder):
 
 
 def _free_energies() -> Any:
-    """The module that builds them, which needs JAX."""
-    from plefka.mean_field import free_energies
-
-    return free_energies
+    """The module with what schemes are, which stands on this one and needs JAX."""
+    return import_module("plefka.mean_field.free_energies")
 
 
 class Scheme(NamedTuple):
