@@ -7,7 +7,7 @@ import numpy as np
 from plefka.paper import plan, random_networks
 from plefka.paper.beside_printed import printed_mean
 from plefka.paper.experiment_settings import Column, Learning, Radii, Study, TruncatedRadii
-from plefka.paper.learn_bars import Scheme
+from plefka.paper.learn_bars import LearnedScheme
 from plefka.paper.store import Store
 
 NETWORKS = 40
@@ -26,7 +26,7 @@ def write(folder: Path, parts: tuple[str, ...] = ("all",)) -> None:
                 store.write(f"{number}-00000", _columns(column, rng), 1.0, len(experiment.columns))
         if isinstance(experiment, Learning):
             runs = [
-                Scheme(activation, method, size)
+                LearnedScheme(activation, method, size)
                 for activation, methods in experiment.schemes
                 for method in methods
                 for size in experiment.step_sizes

@@ -112,7 +112,7 @@ def test_rows_go_on_to_the_last_epoch_where_all_starts_have_failed():
     }
     history["epoch"] = np.arange(1, 5)
     fitted: Any = SimpleNamespace(history=history, epochs=4, failed=np.array([True, True]))
-    columns = learn_bars._columns(fitted, settings, learn_bars.Scheme("sigmoid", "G22", 0.05), -3.4)
+    columns = learn_bars._columns(fitted, settings, learn_bars.LearnedScheme("sigmoid", "G22", 0.05), -3.4)
     assert columns["epoch"].tolist() == [1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6]
     assert columns["log_likelihood"].reshape(6, 2).tolist()[3:] == [[6, 7]] * 3
     assert columns["failed"].all()

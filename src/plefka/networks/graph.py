@@ -56,7 +56,7 @@ class Graph:
 
     @cached_property
     def reversed(self) -> "Graph":
-        """The same units with all edges turned around."""
+        """These units with all edges turned around."""
         return Graph(self.parent, self.child, self.size)
 
     @cached_property

@@ -142,7 +142,7 @@ def _columns(found: pf.Solution, log_z: np.ndarray, method: str, first: int) -> 
 
 def _learning_blocks(settings: Learning, folder: Path) -> list[RowsFile]:
     schemes = [
-        learn_bars.Scheme(activation, method, step_size)
+        learn_bars.LearnedScheme(activation, method, step_size)
         for step_size in settings.step_sizes
         for activation, methods in settings.schemes
         for method in methods
@@ -150,7 +150,7 @@ def _learning_blocks(settings: Learning, folder: Path) -> list[RowsFile]:
     return [RowsFile(scheme.name, settings.epochs, partial(_learn, settings, scheme, folder)) for scheme in schemes]
 
 
-def _learn(settings: Learning, scheme: learn_bars.Scheme, folder: Path, advance: Advance) -> dict[str, Any]:
+def _learn(settings: Learning, scheme: learn_bars.LearnedScheme, folder: Path, advance: Advance) -> dict[str, Any]:
     folder.mkdir(parents=True, exist_ok=True)
     return learn_bars.learn(settings, scheme, folder / f"{scheme.name}-{code_digest()}.checkpoint.npz", advance)
 

@@ -24,7 +24,7 @@ def bars(seed: int, count: int = 2000) -> np.ndarray:
     return images.reshape(count, SIDE**2).astype(float)
 
 
-class Scheme(NamedTuple):
+class LearnedScheme(NamedTuple):
     """Who learns: units of a kind, by a method, with Adam's steps of a size."""
 
     activation: str
@@ -36,7 +36,7 @@ class Scheme(NamedTuple):
         return f"{self.activation}-{self.method}-{self.step_size:g}"
 
 
-def learn(learning: Learning, scheme: Scheme, checkpoint: Path, advance: Callable[[], Any]) -> dict[str, Any]:
+def learn(learning: Learning, scheme: LearnedScheme, checkpoint: Path, advance: Callable[[], Any]) -> dict[str, Any]:
     """A row for each start and epoch: the method's estimate and the exact ln P, both per pattern."""
     rows = bars(learning.seed, learning.patterns)
     start = pf.ensembles.to_learn(learning.layers, rows, learning.seed, scheme.activation, count=learning.starts)
@@ -53,7 +53,7 @@ def learn(learning: Learning, scheme: Scheme, checkpoint: Path, advance: Callabl
     return columns
 
 
-def _columns(fitted: pf.Fitted, learning: Learning, scheme: Scheme, ceiling: float) -> dict[str, Any]:
+def _columns(fitted: pf.Fitted, learning: Learning, scheme: LearnedScheme, ceiling: float) -> dict[str, Any]:
     """All epochs of all starts, also where every start had failed before the last one and stayed as it was."""
     epochs, starts = learning.epochs, learning.starts
     count, last = epochs * starts, fitted.epochs - 1
