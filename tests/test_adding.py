@@ -3,6 +3,7 @@
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, cast
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -162,3 +163,26 @@ def test_names_of_the_library_are_refused(name, thing):
 def test_a_format_needs_a_suffix_of_its_own(name):
     with pytest.raises(pf.errors.PlefkaError, match=r"'\.net'|must begin with a letter"):
         pf.register(name)(FORMAT)
+
+
+def test_a_refused_registration_loses_nothing(registered):
+    registered("mine", pf.Custom(lambda x: 0.5 + 0 * x))
+    with pytest.raises(pf.errors.PlefkaError, match=r"register pf\.Custom"):
+        pf.register("mine")(lambda x: x)
+    assert pf.BeliefNetwork([[0.0]], [0.0], "mine").activation.name == "mine"
+
+
+@pytest.mark.parametrize("given", [pf.FileFormat, pf.FileFormat(pf.example, cast(Any, None))])
+def test_a_format_must_have_both_functions(given):
+    with pytest.raises(pf.errors.PlefkaError, match="must have two functions, loads and dumps"):
+        pf.register(".net")(given)
+
+
+def test_functions_of_a_format_must_give_what_they_say(registered, tmp_path):
+    wrong: Any = lambda *_: "text"  # noqa: E731
+    registered(".net", pf.FileFormat(wrong, wrong))
+    with pytest.raises(pf.errors.InvalidFile, match="must give bytes; got str"):
+        pf.save(network(), tmp_path / "a.net")
+    (tmp_path / "a.net").write_text("")
+    with pytest.raises(pf.errors.InvalidFile, match="must give a network; got str"):
+        pf.load(tmp_path / "a.net")

@@ -20,7 +20,8 @@ from plefka.networks.activations import Activation, as_activation
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.boltzmann import BoltzmannMachine
 from plefka.networks.examples import example
-from plefka.runtime.registry import REGISTRABLE, import_registering_modules, instance_of
+from plefka.networks.network import Network
+from plefka.runtime.registry import REGISTRABLE, import_registering_modules
 
 
 class FileFormat(NamedTuple):
@@ -63,12 +64,14 @@ PathText = str | PathLike[str]
 
 def _entries(form: Any, name: str) -> list[tuple[dict, Any]]:
     """Where `pf.register` puts a format of a user's own."""
-    if not re.fullmatch(r"[.][a-z0-9]+", name) or name in TABLE_FORMATS or name == PACKED_SUFFIX:
+    if not re.fullmatch(r"[.][a-z0-9]+", name) or name in TABLE_FORMATS or name in (PACKED_SUFFIX, ".evid"):
         raise InvalidInput(
             f"a file format is registered by a suffix of small letters and digits that no other format has, such as "
             f"'.net'; got {name!r}."
         )
-    return [(FORMATS, instance_of(form))]
+    if not (isinstance(form, FileFormat) and callable(form.loads) and callable(form.dumps)):
+        raise InvalidInput(f"a pf.FileFormat must have two functions, loads and dumps; got {form!r}.")
+    return [(FORMATS, form)]
 
 
 REGISTRABLE[FileFormat] = _entries
@@ -105,7 +108,10 @@ def load(
         _check_options(suffix, given, approximate)
         if suffix in FORMATS:
             form = FORMATS[suffix]
-            return cast(BeliefNetwork, form.loads(*read_all(form.files(path)), given))
+            found = form.loads(*read_all(form.files(path)), given)
+            if not isinstance(found, Network):
+                raise InvalidFile(f"loads of the format {suffix} must give a network; got {type(found).__name__}.")
+            return cast(BeliefNetwork, found)
     tables = load_tables(path)
     with _errors_name(path):
         return network_of(tables, approximate)
@@ -138,7 +144,9 @@ def save(network: BeliefNetwork | BoltzmannMachine, path: PathText) -> None:
         raise InvalidFile(f"{path}: a Boltzmann machine can be saved as {' or '.join(NATIVE)}; got {suffix}.")
     form = FORMATS[suffix]
     content = form.dumps(network)
-    contents = (content,) if isinstance(content, bytes) else content
+    if not isinstance(content, bytes | tuple):
+        raise InvalidFile(f"{path}: dumps of the format {suffix} must give bytes; got {type(content).__name__}.")
+    contents = content if isinstance(content, tuple) else (content,)
     write(dict(zip(form.files(path), contents, strict=True)))
 
 

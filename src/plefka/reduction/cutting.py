@@ -115,7 +115,8 @@ def _question(given: Given, rest: Remains, layout: StorageLayout, units: np.ndar
         out[layout.place] = z[units]
         return out
 
-    h = np.where(rest.kept, rest.h, FILLER_BIAS)
+    inhibited = rest.edges.down(lambda w: np.minimum(w, 0.0)) if given.activation.has_linear_log_off else 0.0
+    h = np.where(rest.kept, rest.h, FILLER_BIAS - inhibited)  # a unit that is no part of a row has a field all the same
     model = BeliefModel(layout.storage, filled(h, FILLER_BIAS), given.activation, filled(rest.kept, False))
     return Question(
         model, filled(rest.free, False), filled(rest.values, 0.0), filled(rest.tilt, 0.0), layout.num_searched

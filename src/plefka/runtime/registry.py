@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Callable
 from importlib import import_module
+from types import FunctionType
 from typing import Any, TypeVar
 
 from plefka.errors import InvalidMethod
@@ -52,11 +53,11 @@ def register(name: str) -> Callable[[T], T]:
         raise InvalidMethod(f"a name must begin with a letter and have letters, digits, _ and - only; got {name!r}.")
 
     def registered(thing: T) -> T:
-        entries = _entries(thing, name)
-        if name in _registered:
-            unregister(name)
-        if any(name in known for known, _ in entries):
+        entries, before = _entries(thing, name), _registered.get(name, ())
+        if any(name in known and all(known is not other for other in before) for known, _ in entries):
             raise InvalidMethod(f"{name!r} is a name of the library. Choose another one.")
+        if before:
+            unregister(name)
         for known, value in entries:
             known[name] = value
         _registered[name] = tuple(known for known, _ in entries)
@@ -106,4 +107,5 @@ def _entries(thing: Any, name: str) -> list[tuple[dict, Any]]:
     for kind, entries_of in REGISTRABLE.items():
         if issubclass(cls, kind):
             return entries_of(thing, name)
-    raise InvalidMethod(f"what is registered must be {KINDS}; got {cls.__name__}.")
+    advice = " Is it an activation? Then register pf.Custom(function)." if cls is FunctionType else ""
+    raise InvalidMethod(f"what is registered must be {KINDS}; got {cls.__name__}.{advice}")

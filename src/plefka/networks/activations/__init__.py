@@ -38,8 +38,9 @@ OWN_ACTIVATIONS: dict[str, Activation] = {}  # of users, by `pf.register`
 
 def _entries(activation: Any, name: str) -> list[tuple[dict, Any]]:
     """Where `pf.register` puts an activation of a user's own, by whose name it is then called."""
-    if name in ACTIVATIONS:
-        raise InvalidInput(f"{name!r} is a name of the library. Choose another one.")
+    if name in ACTIVATIONS or name.startswith("."):
+        why = "is the suffix of a file" if name.startswith(".") else "is a name of the library"
+        raise InvalidInput(f"{name!r} {why}. Choose another name for the activation.")
     found = instance_of(activation)
     return [(OWN_ACTIVATIONS, found.named(name) if isinstance(found, Custom) else found)]
 
