@@ -82,7 +82,7 @@ def _middle(column: Column, method: str) -> float:
     return printed_mean(table, column.ensemble.name, column.observed, method) or 0.01
 
 
-def _history(learning: Learning, scheme: Scheme, rng: np.random.Generator) -> dict:
+def _history(learning: Learning, scheme: LearnedScheme, rng: np.random.Generator) -> dict:
     count = learning.starts * learning.epochs
     rise = np.repeat(np.linspace(-11, -5, learning.epochs), learning.starts) + rng.normal(0, 0.1, count)
     return {
