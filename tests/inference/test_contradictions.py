@@ -190,7 +190,7 @@ def test_what_units_do_not_see_by_themselves_is_found_by_exact_inference():
 
 
 def test_where_there_is_no_time_it_says_so(monkeypatch):
-    monkeypatch.setattr(contradictions, "SECONDS", -1.0)
+    monkeypatch.setattr(contradictions, "CONTRADICTION_SECONDS", -1.0)
     network, evidence = parity(4)
     assert "The observations that contradict each other could not be found, because exact" in message(
         network, evidence, "exact"

@@ -130,7 +130,7 @@ def test_deeper_networks_are_summed_over_or_bounded(monkeypatch):
     truth = enumerated(network, row, tilt)[0] + np.log(0.1)
     assert (exact.lower_method, exact.upper_method) == ("exact", "exact")
     assert exact.upper == pytest.approx(truth, abs=ROUNDING)
-    monkeypatch.setattr(both, "AFFORDABLE", 0)
+    monkeypatch.setattr(both, "BOUNDED_SECONDS", 0)
     tight = pf.bounds(network, evidence)
     assert tight.upper_method == "Jaakkola-Jordan, 1 of 1 findings exact"
     assert tight.upper == pytest.approx(truth, abs=ROUNDING)
@@ -149,7 +149,7 @@ def test_units_of_another_kind_are_bounded_by_soft_evidence_alone():
 def test_edges_of_probability_one_between_hidden_units_leave_no_strict_lower_bound(monkeypatch):
     W = np.zeros((5, 5))
     W[1, 0], W[2, :2], W[3:, 1:3] = np.inf, 0.5, 1.0
-    monkeypatch.setattr(both, "AFFORDABLE", 0)
+    monkeypatch.setattr(both, "BOUNDED_SECONDS", 0)
     found = pf.bounds(pf.BeliefNetwork(W, np.full(5, 0.2), "noisy_or"), {3: 1, 4: 1})
     assert found.lower == -np.inf < found.upper
 

@@ -17,6 +17,8 @@ ENTRY, ENTRY_AGAIN = 4e-9, 8e-9  # of an entry of its tables, where these are ke
 STEPS_PER_EDGE = 4  # of an elimination, at least
 ONE_WAY = 0.5  # the part of the time of an elimination that the way there takes
 PLANNED_UNIT = 5e-5  # of planning, for each unit
+MESSAGES, MESSAGES_OF_MANY, MESSAGES_OF_PAIRS = 1e3, 4e3, 1e2  # work for each edge: few parents, many, machines
+CHECKED_UNIT = 1e-3  # of a check, for each unit of a network
 FINDINGS_ROW, FINDINGS_EDGE = 0.02, 2.5e-5  # of an answer with all findings transformed, and for each edge into them
 
 # ---- limits of time, in seconds --------------------------------------------------------------------------------------
@@ -26,6 +28,9 @@ QUICK_TABLES = 3.0  # and where the tables are those of a file, whose numbers ot
 THOROUGH = 30.0  # that barren units may take where exact inference was asked for
 SHORT, SHORT_IN_ALL = 0.1, 1.0  # that they may take, of a row and of all rows, where it was not
 LITTLE = 0.02  # for which barren units are not split into groups
+CONTRADICTION_SECONDS = 2.0  # of exact inference, to name the observations that contradict each other
+BOUNDED_SECONDS = 1.0  # of an exact answer for which `pf.bounds` looks for no bounds
+LONGEST_CHECK = 10  # budgets of `auto` that its check may take
 FINDINGS_SECONDS = 1.0  # of a sum over what is left where all findings are transformed
 AS_LONG = 10  # times as long as an answer itself may be taken for its barren units, where exact was not asked for
 DEARER = 30  # times as long may be taken for the numbers of a file as they are

@@ -16,7 +16,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from plefka.averages.choice import FEW_PARENTS
 from plefka.errors import MissingExtra, PlefkaError
+from plefka.exact.cost import (
+    CHECKED_UNIT,
+    LONGEST_CHECK,
+    MESSAGES,
+    MESSAGES_OF_MANY,
+    MESSAGES_OF_PAIRS,
+    WORK_PER_SECOND,
+)
 from plefka.exact.exact_answer import in_blocks
 from plefka.exact.exact_method import Exact
 from plefka.exact.state_sum import StateSum, planned_sum
@@ -30,7 +39,7 @@ from plefka.methods.method import Method, does_not_apply
 from plefka.methods.posterior import CONVERGED, IMPOSSIBLE, Posterior, RowAnswers
 from plefka.networks.evidence import Evidence
 from plefka.progress import progress
-from plefka.reduction.question import Part, Question
+from plefka.reduction.question import PairModel, Part, Question
 from plefka.reduction.recovery import posterior_of_part, reductions
 from plefka.reduction.reduce import Reduction
 from plefka.sampling.findings.transformed import affordable
@@ -43,11 +52,9 @@ if TYPE_CHECKING:
 FIRST, SECOND = "bethe", "G2"
 MOST_CONDITIONED = 8
 NEVER_SUMMED = 2  # units or findings: with all of them summed over it would be exact inference by another name
-RATE = 2e8  # how much work a second holds
 NOT_CHECKED = "was not checked, as arviz-stats is not installed (pip install 'plefka[sampling]')"
 FORBIDDEN = "exact was forbidden"
 USABLE = (CONVERGED, IMPOSSIBLE)  # statuses of an answer
-CHECKING, LONGEST_CHECK = 1e-3, 10  # seconds of a check for each unit of a network, and budgets that it may take
 TOO_LONG = "was not checked, as that would take about {:.0f} s"
 
 
@@ -168,7 +175,7 @@ class AutoRows:
 
         if found.status[row] == IMPOSSIBLE:
             return CheckedRow(None)
-        seconds = CHECKING * self.network.size
+        seconds = CHECKED_UNIT * self.network.size
         if seconds > LONGEST_CHECK * self.method.budget:
             return CheckedRow(None, f"; it {TOO_LONG.format(seconds)}")
         try:
@@ -238,7 +245,9 @@ class OneRow:
 def num_conditioned(method: Auto, question: Question) -> int:
     """How many units can be conditioned on within the budget of a row."""
     storage = question.storage
-    seconds = question.model.work_per_edge() * (storage.num_edges + question.size) / RATE
+    work = MESSAGES if storage.most_parents() <= FEW_PARENTS else MESSAGES_OF_MANY
+    work = MESSAGES_OF_PAIRS if isinstance(question.model, PairModel) else work
+    seconds = work * (storage.num_edges + question.size) / WORK_PER_SECOND
     room = int(np.floor(np.log2(max(method.budget / seconds, 1.0))))
     free = int(question.free.sum(axis=0).max(initial=0))
     return max(0, min(room, MOST_CONDITIONED, free - NEVER_SUMMED))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from plefka.errors import InvalidInput, listed
+from plefka.exact.cost import CONTRADICTION_SECONDS
 from plefka.exact.state_sum import planned_sum
 from plefka.methods.posterior import Status
 from plefka.networks.belief import BeliefNetwork
@@ -24,7 +25,6 @@ from plefka.reduction.reduce import reduce
 if TYPE_CHECKING:
     from plefka.inference.solution import Solution
 
-SECONDS = 2.0  # of exact inference, as predicted, for one contradiction
 MOST_NAMED = 20  # observations in a message
 UNKNOWN = "the observations that contradict each other could not be found, because exact inference would take too long"
 PERHAPS_FEWER = "; a smaller set may already be impossible, but exact inference would take too long to find it"
@@ -119,7 +119,7 @@ class _ImpossibilityTest:
     """Whether observations are impossible: by what units rule out, then by exact inference while there is time."""
 
     def __init__(self, network: BeliefNetwork, row: np.ndarray):
-        self.network, self.row, self.seconds = network, row, SECONDS
+        self.network, self.row, self.seconds = network, row, CONTRADICTION_SECONDS
         self._possible = Possible(network, np.flatnonzero(~np.isnan(row)).tolist())
         self._known: dict[bytes, bool | None] = {}
 

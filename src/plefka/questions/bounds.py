@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from plefka.errors import InvalidInput, MethodDoesNotApply
+from plefka.exact.cost import BOUNDED_SECONDS
 from plefka.exact.state_sum import planned_sum
 from plefka.inference.library import parse_method
 from plefka.methods.posterior import CONVERGED, OUT_OF_STEPS
@@ -21,7 +22,6 @@ from plefka.sampling.findings.problem import RATES, FindingsProblem, is_two_laye
 from plefka.sampling.findings.transformed import TangentSearch, transformed
 
 LOWER = ("SJJ", "G1", "conditioned[G1,k=4]", "mixture[4]")
-AFFORDABLE = 1.0  # seconds that an exact answer may take, and the bounds meet
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def bounds(network: BeliefNetwork, evidence: Any = None) -> Bounds:
     (part,) = reduction.parts
     if reduction.impossible[0]:
         return Bounds(-np.inf, -np.inf, "exact", "exact", is_exact=True)
-    if planned_sum(part).seconds <= AFFORDABLE:
+    if planned_sum(part).seconds <= BOUNDED_SECONDS:
         found = parse_method("exact").posterior(part, dtype="float64")
         exact = offset + float(part.constant[0] - found.free_energy[0])
         return Bounds(exact, exact, "exact", "exact", is_exact=bool(exact_rows(part, found)[0]))

@@ -13,14 +13,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from plefka.averages.choice import FEW_PARENTS
 from plefka.networks.activations import CERTAIN_FIELD, Activation, AnyArray, sigmoid
 from plefka.networks.storage import Storage
 from plefka.runtime.plain_module import PlainModule, QuicklyMade
 
 LARGEST_THETA = 700.0  # means stay at least 1e-304 above 0
 BOTTOMLESS = -1e3  # per unit: a free energy this low will not come back
-PASSES_FEW, PASSES_MANY, PASSES_PAIRS = 1e3, 4e3, 1e2  # work of belief propagation for each edge or coupling
 LOWEST = -1.0  # a free energy of a belief network is -ln P and not negative; an estimate may be, but not by this much
 
 
@@ -48,10 +46,6 @@ class Model(PlainModule):
         """The model whose energy is beta times this one."""
         raise NotImplementedError
 
-    @abstractmethod
-    def work_per_edge(self) -> float:
-        """What belief propagation is predicted to cost."""
-
     def _of_rows(self, rows: Any) -> tuple[Any, Any]:
         """Weights and biases of some rows, where each row has its own."""
         weights = self.weights if self.weights.stack is None else self.weights.take(rows)
@@ -78,9 +72,6 @@ class BeliefModel(Model, metaclass=QuicklyMade):
     def lowest_free_energy(self) -> float | None:
         return LOWEST
 
-    def work_per_edge(self) -> float:
-        return PASSES_FEW if self.weights.most_parents() <= FEW_PARENTS else PASSES_MANY
-
 
 class PairModel(Model, metaclass=QuicklyMade):
     """The energy of a Boltzmann machine: E(S) = -sum_{i<j} W_ij S_i S_j - sum_i h_i S_i, with units of 0 and 1.
@@ -104,9 +95,6 @@ class PairModel(Model, metaclass=QuicklyMade):
 
     def at_inverse_temperature(self, beta: float) -> "PairModel":
         return PairModel(self.weights.map_weights(lambda w: beta * w), beta * self.h)
-
-    def work_per_edge(self) -> float:
-        return PASSES_PAIRS
 
 
 class Question(PlainModule, metaclass=QuicklyMade):
