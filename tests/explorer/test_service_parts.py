@@ -1,6 +1,7 @@
 """The parts of the service by themselves: batches of questions, JSON, the catalogue, the commands."""
 
 import asyncio
+import functools
 import sys
 import webbrowser
 from collections.abc import Mapping
@@ -212,3 +213,22 @@ def test_a_batch_stays_far_below_the_limit_of_time():
         return found, [len(await pool._next()) for _ in range(3)]
 
     assert asyncio.run(sizes()) == ([8, 64, 10, 1], [1, 1, 1])
+
+
+def out_of_memory(*_):
+    """In a worker: what nobody expected."""
+    raise MemoryError
+
+
+def test_what_nobody_expected_is_answered_and_the_worker_stays():
+    async def answers():
+        pool = Pool(Assignment(functools.partial, (out_of_memory,)), workers=1, waiting=5)
+        pool.start()
+        try:
+            return [await pool.ask("infer", question({}), 30.0) for _ in range(2)], pool.lanes[0].done()
+        finally:
+            await pool.close(0)
+
+    found, has_ended = asyncio.run(answers())
+    assert [each.status for each in found] == [500, 500]
+    assert not has_ended

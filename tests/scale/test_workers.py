@@ -1,7 +1,10 @@
 """What workers and sweeps refuse, each in a sentence."""
 
 import functools
+import multiprocessing
 import os
+import subprocess
+import sys
 from types import SimpleNamespace
 from typing import Any
 
@@ -110,9 +113,26 @@ def test_times_are_measured_by_this_process():
         assert isinstance(compute._team(trial, Processes(2)), Here)
 
 
+class Unsendable(Exception):
+    """Holds what no process can send."""
+
+    def __init__(self):
+        super().__init__("too small")
+        self.held = lambda: None
+
+
 def divided(number: int, by: int) -> Any:
     """In a worker."""
+    if by > number:
+        raise Unsendable
     return os._exit(3) if by < 0 else number // by
+
+
+def grandchild(number: int) -> int:
+    """In a worker that starts a process of its own."""
+    return int(subprocess.run([sys.executable, "-c", f"print({number})"], capture_output=True, check=True).stdout) + (
+        0 if multiprocessing.current_process().daemon else 1
+    )
 
 
 def test_a_worker_says_what_went_wrong_and_that_it_has_ended():
@@ -123,7 +143,16 @@ def test_a_worker_says_what_went_wrong_and_that_it_has_ended():
         worker.ask(0)
     assert "in divided" in str(found.value.__cause__)
     assert worker.ask(2) == 3
+    with pytest.raises(RuntimeError, match="Unsendable in a worker process: too small"):
+        worker.ask(7)
     with pytest.raises(WorkerEnded):
         worker.ask(-1)
     worker.process.join()
     assert not worker.is_alive
+
+
+def test_work_may_start_processes():
+    worker = WorkerProcess(Assignment(functools.partial, (grandchild,)))
+    worker.start()
+    assert worker.ask(6) == 7
+    worker.end()

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from plefka.explorer.outcomes import CLOSING, ENDED, Failure, busy, too_long
+from plefka.explorer.outcomes import CLOSING, ENDED, FAILED, Failure, busy, too_long
 from plefka.scale.worker_process import Assignment, WorkerEnded, WorkerProcess
 
 log = logging.getLogger("plefka.explorer")
@@ -176,6 +176,9 @@ class Pool:
         except WorkerEnded:
             self._failed(jobs, ENDED)
             raise
+        except Exception:
+            log.exception("a question failed in its worker process")
+            self._failed(jobs, FAILED)
         else:
             self._learn(jobs, asyncio.get_running_loop().time() - start)
             for job, answer in zip(jobs, found, strict=True):

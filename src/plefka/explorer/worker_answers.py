@@ -243,7 +243,9 @@ def prepared(network: pf.BeliefNetwork, warm: list[tuple[str, QuestionFields]]) 
 def _answered(answers: Answers, kind: str, asked: list[QuestionFields]) -> list[Any]:
     try:
         found = answers.answer(kind, asked)
+        return found if kind in RAW else [each if isinstance(each, Failure) else encoded(each) for each in found]
+    except MemoryError:
+        return [NO_MEMORY] * len(asked)
     except Exception:
         traceback.print_exc(file=sys.stderr)
         return [FAILED] * len(asked)
-    return found if kind in RAW else [each if isinstance(each, Failure) else encoded(each) for each in found]

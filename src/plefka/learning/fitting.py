@@ -89,7 +89,7 @@ def fit(
         start from those of the epoch before, and have 50 evaluations to converge unless the method says otherwise, as
         G12[max_steps=500] does; `history["converged"]` says how many rows did. With `restarts` every step also starts
         from random means. Where an epoch is long, the means of sigmoid networks are searched in single precision, if
-        their tolerance is 1e-5 or more; ln P and its gradient are always of double precision.
+        their tolerance is 1e-4 or more; ln P and its gradient are always of double precision.
     - `id_columns`: columns of a table that name its rows, of which nothing is learned; recognised unless given.
     - `stream`: whether Parquet files are read anew in every epoch, in a window of rows at a time, instead of being
         kept in memory. None streams files of more than 67 million values.

@@ -29,11 +29,8 @@ if TYPE_CHECKING:
 
 BATCH_SIZE = 256
 SOLVER_STEPS = 50  # evaluations of a search unless given; from the solution of the epoch before, few rows need as many
-DEPTH, DEPTH_IN_SINGLE = (
-    2,
-    3,
-)  # steps remembered: from a start as good as the last epoch's, more cost more than they save
-SINGLE_TOLERANCE = 1e-5  # from which on single precision finds the means of units that are never certain
+DEPTH, DEPTH_IN_SINGLE = 2, 3  # steps remembered: from so good a start, more cost more than they save
+SINGLE_TOLERANCE = 1e-4  # from which on single precision finds the means: at 1e-5 residuals were up to 1.3e-5
 SINGLE_NUMBERS = 2**20  # of an epoch: rows times edges from which on it halves the time
 STEP_COST = 10_000  # what a step costs by itself, in numbers that it works on
 OPTIMISED_AFTER = 2**11  # steps, from which on it pays to optimise their program, whatever is still to come

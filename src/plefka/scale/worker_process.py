@@ -37,7 +37,7 @@ class WorkerProcess:
         context = multiprocessing.get_context("spawn")
         self.assignment = assignment
         self.pipe, self.theirs = context.Pipe()
-        self.process = context.Process(target=_run, args=(self.theirs,), daemon=True, name="plefka worker")
+        self.process = context.Process(target=_run, args=(self.theirs,), name="plefka worker")
         self.was_ended = False
 
     def start(self) -> None:
@@ -126,4 +126,8 @@ def _answered(work: Callable[..., Any], question: tuple) -> Any:
     try:
         return ForkingPickler.dumps((True, work(*question)))
     except Exception as error:
-        return ForkingPickler.dumps((False, ExceptionWithTraceback(error, error.__traceback__)))
+        try:
+            return ForkingPickler.dumps((False, ExceptionWithTraceback(error, error.__traceback__)))
+        except Exception as why:  # an error that holds what cannot be sent
+            words = f"{type(error).__name__} in a worker process: {error} (the error itself could not be sent: {why})"
+            return ForkingPickler.dumps((False, RuntimeError(words)))
