@@ -1,6 +1,7 @@
 """Reduction: the part of a network that the evidence speaks of gives the answers of the whole."""
 
 import gc
+import weakref
 from itertools import pairwise
 
 import jax
@@ -226,3 +227,59 @@ def test_the_edges_of_a_network_are_listed_once_and_then_forgotten():
     del storage
     gc.collect()
     assert not any(known[1] is edges for known in value_cache._known.values())
+
+
+def machine_and_row():
+    machine = pf.BoltzmannMachine([[0, 1.0, 0.5], [1.0, 0, -1.0], [0.5, -1.0, 0]], [0.1, -0.2, 0.3])
+    return machine, np.array([1.0, np.nan, np.nan])
+
+
+@pytest.mark.parametrize("prune", [True, False])
+@pytest.mark.parametrize("method", ["G1", "exact"])
+@pytest.mark.parametrize(
+    "asked", [machine_and_row, lambda: (two_layers_of_noisy_or(), np.array([np.nan] * 3 + [1.0, 0.0]))]
+)
+def test_a_reduction_that_is_kept_does_not_change_with_the_evidence(asked, method, prune):
+    network, row = asked()
+    first = pf.infer(network, row, method, prune=prune)
+    unit = int(np.flatnonzero(row == 1)[0])
+    before = row.copy()
+    row[unit] = 0
+    again = pf.infer(network, before, method, prune=prune)
+    assert again.means[unit] == 1
+    np.testing.assert_array_equal(first.means, again.means)
+
+
+def two_layers_of_noisy_or():
+    return pf.BeliefNetwork.layered([np.full((2, 3), 0.7)], [np.full(3, 0.2), np.full(2, 0.1)], activation="noisy_or")
+
+
+def test_a_reduction_that_is_kept_knows_the_biases_of_its_network():
+    network = two_layers_of_noisy_or()
+    row = np.array([np.nan] * 3 + [1.0, 0.0])
+    before = pf.infer(network, row, "G1").log_likelihood
+    np.asarray(network.bias)[:] = 1.5
+    fresh = pf.BeliefNetwork.layered([np.full((2, 3), 0.7)], [np.full(3, 1.5), np.full(2, 1.5)], activation="noisy_or")
+    assert pf.infer(network, row, "G1").log_likelihood == pf.infer(fresh, row, "G1").log_likelihood != before
+
+
+def test_networks_are_not_kept_by_their_reductions():
+    rng = np.random.default_rng(0)
+    for size in ((6, 8), (60, 80)):
+        network = pf.BeliefNetwork.layered(
+            [rng.uniform(0, 1, size[::-1])], [np.full(n, 0.1) for n in size], activation="noisy_or"
+        )
+        rows = np.full((3, sum(size)), np.nan)
+        rows[np.arange(3), size[0] + np.arange(3)] = 1
+        pf.infer(network, rows, "bethe")
+        alive = weakref.ref(network)
+        del network
+        gc.collect()
+        assert alive() is None
+
+
+def test_impossible_evidence_is_refused_alike_where_exact_inference_is_forbidden():
+    network = pf.BeliefNetwork([[0.0, 0.0], [1.0, 0.0]], [0.1, 0.0], "noisy_or")
+    for method in ("auto", "auto[exact=no]"):
+        with pytest.raises(pf.errors.InvalidEvidence, match="the evidence is impossible"):
+            pf.infer(network, {0: 0, 1: 1}, method)

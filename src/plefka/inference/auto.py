@@ -134,13 +134,13 @@ class AutoRows:
     def _solved(self, method: Method, rows: "list[OneRow]") -> RowAnswers:
         """Rows that a method answers together; a single one as it was reduced."""
         some = self.take(np.array([each.row for each in rows]))
-        if len(rows) == 1:
-            return of_reduced(method, rows[0].reduced, some.network, some.evidence, self.dtype)
+        if len(rows) == 1 and rows[0].hard.reduced is not None:
+            return of_reduced(method, rows[0].hard.reduced, some.network, some.evidence, self.dtype)
         return solved(method, some.network, some.evidence, prune=self.prune, dtype=self.dtype)
 
     def _checked(self, first: Method, rows: "list[OneRow]") -> Iterator[Chosen]:
         """One method for some rows, or the second order where draws say that it is closer."""
-        found, numbers, why = self._solved(first, rows), np.array([each.row for each in rows]), []
+        found, numbers = self._solved(first, rows), np.array([each.row for each in rows])
         some = self.take(numbers)
         checks = [some.checked_row(found, row) for row in range(len(rows))]
         doubtful = np.array([row for row, one in enumerate(checks) if one.is_off], int)

@@ -11,7 +11,7 @@ from plefka.inference.batched_types import Checks, Counts, Flags, NumberByRow, S
 from plefka.inference.ranking import ranking
 from plefka.inference.solution_tables import as_dict, as_json, frame, of_unit
 from plefka.inference.solution_text import solution_html, solution_table
-from plefka.methods.posterior import ACCURACIES, ESTIMATE, EXACT, LOWER_BOUND, OBSERVED, Accuracy, Status
+from plefka.methods.posterior import ACCURACIES, ESTIMATE, EXACT, LOWER_BOUND, OBSERVED, Accuracy, Status, proposals_of
 
 if TYPE_CHECKING:
     import pandas
@@ -214,7 +214,7 @@ class Solution:
         fields = {name: _at(getattr(self, name), row) for name in BY_ROW}
         return replace(
             self, **fields, codes=Codes(*(each[row] for each in self.codes)), methods=self.methods[row : row + 1],
-            proposals=tuple(each.take(np.array([row])) for each in self.proposals),
+            proposals=proposals_of(self.proposals, [row]),
             network=self.network if self.network is None or self.network.stack is None else self.network.take(row),
             evidence=None if self.evidence is None else self.evidence.take([row])._replace(batched=False),
         )  # fmt: skip

@@ -1,6 +1,6 @@
 """What a method finds, row by row, before it becomes a Solution."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import Enum, StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -108,7 +108,7 @@ class Posterior(NamedTuple):
 
     means: "AnyArray"  # (units, rows)
     free_energy: "AnyArray"
-    status: "AnyArray"  # positions in status.STATUS_CODES, from 1
+    status: "AnyArray"  # positions in STATUS_CODES, from 1
     num_steps: "AnyArray"
     num_cycles: "AnyArray"
     residual: "AnyArray"
@@ -213,13 +213,19 @@ class ProposedComponents(NamedTuple):
     log_weights: np.ndarray  # (components, rows)
     means: np.ndarray  # (components, units, rows)
 
-    def take(self, rows: np.ndarray) -> "ProposedComponents":
-        """Those of some rows, by their new numbers."""
-        number = {int(row): k for k, row in enumerate(rows)}
+    def take(self, number: Mapping[int, int]) -> "ProposedComponents":
+        """Those of some rows, which have new numbers."""
         at = np.array([k for k, row in enumerate(self.rows.tolist()) if row in number], int)
         new = np.array([number[int(self.rows[k])] for k in at], int)
         units = self.units if self.units.ndim == 1 else self.units[:, at]
         return ProposedComponents(new, units, self.log_weights[:, at], self.means[:, :, at])
+
+
+def proposals_of(proposals: "Sequence[ProposedComponents]", rows: Sequence[int]) -> "tuple[ProposedComponents, ...]":
+    """Those of some rows, numbered in this order."""
+    number = {row: k for k, row in enumerate(rows)}
+    taken = (each.take(number) for each in proposals)
+    return tuple(each for each in taken if len(each.rows))
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,7 +237,7 @@ class RowAnswers:
 
     means: Any
     free_energy: Any
-    status: Any  # positions in status.STATUS_CODES, from 1
+    status: Any  # positions in STATUS_CODES, from 1
     num_steps: Any
     num_cycles: Any
     residual: Any
@@ -262,7 +268,7 @@ class RowAnswers:
     def take(self, rows: np.ndarray) -> "RowAnswers":
         """Some of the rows."""
         some = {name: None if (z := getattr(self, name)) is None else z[rows] for name in _BY_ROW}
-        return replace(self, **some, proposals=tuple(each.take(rows) for each in self.proposals))
+        return replace(self, **some, proposals=proposals_of(self.proposals, rows.tolist()))
 
     @staticmethod
     def join(pieces: "Sequence[RowAnswers]", order: np.ndarray | None = None) -> "RowAnswers":

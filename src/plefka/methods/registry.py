@@ -44,7 +44,9 @@ def library_method(*names: str, place: int, for_learning: bool = False) -> Calla
 
 
 def refuse_library_names(name: str) -> None:
-    """What has to do with methods must not have the name of one of the library's."""
+    """What has to do with methods must not have the name of one of the library's, nor that of a file format."""
+    if name.startswith("."):
+        raise InvalidMethod(f"a name must begin with a letter, unless it is the suffix of a file format; got {name!r}.")
     if name in _PLACES or name in OTHER_NAMES:
         raise InvalidMethod(f"{name!r} is a name of the library. Choose another one.")
 
@@ -52,7 +54,9 @@ def refuse_library_names(name: str) -> None:
 def _entries(cls: Any, name: str) -> list[tuple[dict, Any]]:
     """Where `pf.register` puts a method of a user's own."""
     refuse_library_names(name)
-    return [(METHODS, _default(cls if isinstance(cls, type) else type(cls), name))]
+    if not isinstance(cls, type):
+        raise InvalidMethod(f"a method is registered by its class, whose fields are its options; got {cls}.")
+    return [(METHODS, _default(cls, name))]
 
 
 REGISTRABLE[Method] = _entries

@@ -123,10 +123,11 @@ class _Chunk:
         np.clip(means, 0.0, 1.0, out=means)  # averages of ones may come out as 1 + 2e-16
         asked = means if self.evidence.wanted is None else means[:, self.evidence.wanted]
         status = np.where(np.isnan(asked).any(axis=1) & (status == CONVERGED), NOT_FINITE, status)
+        deterministic = self.reduction.deterministic_rows & ~exact
         if impossible.any():
             G[impossible], status[impossible], means[impossible] = np.inf, IMPOSSIBLE, rows[impossible]
             exact[impossible] = True
-        accuracy, notes = self._accuracy(posteriors, exact)
+        accuracy, notes = self._accuracy(posteriors, exact, deterministic)
         certainty = self._certainty(posteriors, exact)
         if certainty.corrected.any():
             means = _of_exact_parents(self.network, certainty.edges, means, certainty.corrected)
@@ -147,18 +148,22 @@ class _Chunk:
             exact[part.rows] = exact_rows(part, found)
         return exact
 
-    def _accuracy(self, posteriors: list[Posterior], exact: np.ndarray) -> tuple[np.ndarray, tuple[str, ...]]:
+    def _accuracy(
+        self, posteriors: list[Posterior], exact: np.ndarray, deterministic: np.ndarray
+    ) -> tuple[np.ndarray, tuple[str, ...]]:
         """What ln P of every row is, and sentences for the user: a bound, where every part is one."""
         abouts = [found.about for found in posteriors]
         bounds = {about.is_bound for about in abouts} or {None}
         bound = bounds.pop() if len(bounds) == 1 else False
-        is_bound, is_upper = self.method.is_bound if bound is None else bound, all(about.is_upper for about in abouts)
+        is_bound, is_upper = (
+            self.method.is_bound if bound is None else bound,
+            bool(abouts) and all(z.is_upper for z in abouts),
+        )
         notes = dict.fromkeys(
             note
             for part, found in zip(self.reduction.parts, posteriors, strict=True)
             for note in self._notes(part, found)
         )
-        deterministic = self.reduction.deterministic_rows & ~exact
         if is_bound and deterministic.any():
             mixes = cast(Any, self.network).activation.mixes_kinds
             notes[DETERMINISTIC_TABLES if mixes else DETERMINISTIC_EDGES] = None

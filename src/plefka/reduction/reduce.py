@@ -22,7 +22,7 @@ from plefka.networks.network import Network
 from plefka.networks.storage import Storage
 from plefka.reduction.barren_draws import Averages, Uniforms, chances, with_summed
 from plefka.reduction.barren_means import predicted
-from plefka.reduction.by_row import ReducedByRow, reduce_by_row, should_reduce_by_row
+from plefka.reduction.by_row import FEW_EDGES, ReducedByRow, reduce_by_row, should_reduce_by_row
 from plefka.reduction.certainty import Certain, certain, impossibilities
 from plefka.reduction.cutting import Cut, cut, is_worth_it, remains
 from plefka.reduction.dependence import barren_parents_depend
@@ -231,33 +231,47 @@ Reduction: TypeAlias = ReducedTogether | ReducedByRow | ReducedPairs
 REDUCE: dict[type, Callable] = {BeliefNetwork: reduce_belief, BoltzmannMachine: reduce_pairs}
 
 
-KEPT_REDUCTIONS, KEPT_NUMBERS = (
-    4,
-    2**14,
-)  # of a network, and units times rows of each, that are kept for the next method
+KEPT_REDUCTIONS = 4  # of a network, for the next method that is asked the same
+KEPT_NUMBERS = 2**14  # units times rows of each, at most
 
 
 def reduce(
     network: Network, evidence: Evidence, *, prune: bool = True, keep_barren: bool = False, kept: Any = False
 ) -> Reduction:
-    """What is left to be solved of every row: the same for every method, so that the last few are kept.
+    """What is left to be solved of every row: the same for every method, so that a few of small networks are kept.
 
     `keep_barren`: barren units stay, and with them all that their means depend on. `kept`: units that must not be
     summed out.
     """
-    options = {"prune": prune, "keep_barren": keep_barren, "kept": kept}
-    if evidence.rows.size > KEPT_NUMBERS:
-        return REDUCE[type(network)](network, evidence, **options)
-    arrays = (evidence.rows, evidence.tilt, evidence.wanted, kept)
-    key = (evidence.batched, prune, keep_barren, *(None if z is None else np.asarray(z).tobytes() for z in arrays))
+    options = {"prune": prune, "keep_barren": keep_barren}
+    if evidence.rows.size > KEPT_NUMBERS or network.storage.num_edges >= FEW_EDGES:
+        return REDUCE[type(network)](network, evidence, **options, kept=kept)
+    weights = network.storage.parameters
+    numbers = (evidence.rows, evidence.tilt, evidence.wanted, kept, network.bias)
+    numbers = (*numbers, *(weights if isinstance(weights, tuple) else (weights,)))
+    key = (evidence.batched, prune, keep_barren, *map(_key, numbers))
     known: dict[tuple, Reduction] = cached_for(network, reduce, dict)
     found = known.get(key)
     if found is None:
-        found = REDUCE[type(network)](network, evidence, **options)
+        own = evidence._replace(
+            rows=np.array(evidence.rows), tilt=_copied(evidence.tilt), wanted=_copied(evidence.wanted)
+        )
+        found = REDUCE[type(network)](network, own, **options, kept=_copied(kept) if np.ndim(kept) else kept)
         for oldest in list(known)[: 1 - KEPT_REDUCTIONS]:
             known.pop(oldest, None)
         known[key] = found
     return found
+
+
+def _key(numbers: Any) -> tuple | None:
+    """What tells arrays apart, also those that somebody changes in place."""
+    array = None if numbers is None else np.asarray(numbers)
+    return None if array is None else (array.dtype.str, array.shape, array.tobytes())
+
+
+def _copied(numbers: Any) -> Any:
+    """Apart from what belongs to the user, as a reduction that is kept must not change with it."""
+    return None if numbers is None else np.array(numbers)
 
 
 def reduce_question(question: Question, *, needs_slope: bool) -> ReducedTogether | ReducedPairs:

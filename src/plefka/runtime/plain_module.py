@@ -24,8 +24,9 @@ class QuicklyMade(type(eqx.Module)):
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         names, defaults = _fields(cast(Any, cls))
-        values = {**defaults, **dict(zip(names, args)), **kwargs}
-        if len(values) != len(names) or len(args) > len(names):
+        given = dict(zip(names, args))
+        values = {**defaults, **given, **kwargs}
+        if values.keys() != set(names) or len(given) < len(args) or given.keys() & kwargs.keys():
             return super().__call__(*args, **kwargs)  # which says what is wrong
         made: Any = object.__new__(cls)
         made.__dict__.update(values)

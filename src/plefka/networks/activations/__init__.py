@@ -56,7 +56,7 @@ def as_activation(activation: str | Activation | Callable) -> Activation:
         return activation()
     if callable(activation):
         return Custom(activation)
-    if activation in ACTIVATIONS:
+    if isinstance(activation, str) and activation in ACTIVATIONS:
         return ACTIVATIONS[activation]()
     own = own_activation(activation) if isinstance(activation, str) else None
     if own is None:
