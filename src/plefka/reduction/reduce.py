@@ -22,7 +22,7 @@ from plefka.networks.network import Network
 from plefka.networks.storage import Storage
 from plefka.reduction.barren_draws import Averages, Uniforms, chances, with_summed
 from plefka.reduction.barren_means import predicted
-from plefka.reduction.by_row import FEW_EDGES, ReducedByRow, reduce_by_row, should_reduce_by_row
+from plefka.reduction.by_row import ReducedByRow, reduce_by_row, should_reduce_by_row
 from plefka.reduction.certainty import Certain, certain, impossibilities
 from plefka.reduction.cutting import Cut, cut, is_worth_it, remains
 from plefka.reduction.dependence import barren_parents_depend
@@ -232,7 +232,7 @@ REDUCE: dict[type, Callable] = {BeliefNetwork: reduce_belief, BoltzmannMachine: 
 
 
 KEPT_REDUCTIONS = 4  # of a network, for the next method that is asked the same
-KEPT_NUMBERS = 2**14  # units times rows of each, at most
+KEPT_NUMBERS, KEPT_WEIGHTS = 2**14, 2**16  # units times rows of each, and weights of the network, at most
 
 
 def reduce(
@@ -244,7 +244,7 @@ def reduce(
     summed out.
     """
     options = {"prune": prune, "keep_barren": keep_barren}
-    if evidence.rows.size > KEPT_NUMBERS or network.storage.num_edges >= FEW_EDGES:
+    if evidence.rows.size > KEPT_NUMBERS or network.storage.num_edges > KEPT_WEIGHTS:
         return REDUCE[type(network)](network, evidence, **options, kept=kept)
     weights = network.storage.parameters
     numbers = (evidence.rows, evidence.tilt, evidence.wanted, kept, network.bias)
@@ -257,6 +257,8 @@ def reduce(
             rows=np.array(evidence.rows), tilt=_copied(evidence.tilt), wanted=_copied(evidence.wanted)
         )
         found = REDUCE[type(network)](network, own, **options, kept=_copied(kept) if np.ndim(kept) else kept)
+        if isinstance(found, ReducedByRow):  # which holds its network, and would keep it alive
+            return found
         for oldest in list(known)[: 1 - KEPT_REDUCTIONS]:
             known.pop(oldest, None)
         known[key] = found
