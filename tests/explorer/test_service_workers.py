@@ -127,7 +127,7 @@ def test_a_question_that_takes_too_long_is_ended(hurried):
     assert "took more than 8 s and was ended" in refused.message
     assert refused.headers["retry-after"] == "5"
     hurried.until("a question was ended: it took too long")
-    assert before - set(hurried.workers())
+    until(lambda: before - set(hurried.workers()))  # a process that was killed is listed for a moment longer
 
 
 def test_others_are_answered_while_a_question_takes_long(client, service):
