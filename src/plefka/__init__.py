@@ -56,6 +56,8 @@ if TYPE_CHECKING:
     from plefka.questions.bounds import bounds as bounds
     from plefka.questions.explain import Explanation as Explanation
     from plefka.questions.explain import explain as explain
+    from plefka.questions.joint import Joint as Joint
+    from plefka.questions.joint import joint as joint
     from plefka.runtime.program_cache import keep_compiled as keep_compiled
     from plefka.scale.infer_rows import infer_rows as infer_rows
     from plefka.scale.rows_done import RowsDone as RowsDone
@@ -76,6 +78,7 @@ _HOME = {
     "Fitted": "plefka.learning.fitted",
     "Functional": "plefka.mean_field.free_energies",
     "InferenceFailed": "plefka.inference.solution",
+    "Joint": "plefka.questions.joint",
     "Likelihood": "plefka.networks.evidence",
     "METHODS": "plefka.inference.library",
     "Method": "plefka.methods.method",
@@ -102,6 +105,7 @@ _HOME = {
     "free_energy": "plefka.mean_field.evaluate",
     "infer": "plefka.inference.infer",
     "infer_rows": "plefka.scale.infer_rows",
+    "joint": "plefka.questions.joint",
     "join_processes": "plefka.learning.process_group",
     "keep_compiled": "plefka.runtime.program_cache",
     "load": "plefka.files",

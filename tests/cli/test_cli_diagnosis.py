@@ -29,6 +29,14 @@ def test_ask_is_what_the_library_says(run):
     assert run(*arguments, "--json").json["candidates"] == [asdict(each) for each in found.candidates]
 
 
+def test_joint_is_what_the_library_says(run):
+    units = ["stale_beans", "limescale"]
+    found = pf.joint(pf.example("espresso"), EVIDENCE, units, "exact")
+    arguments = ("infer", NET, "-e", SOME, "-m", "exact", "--joint", "stale_beans, limescale")
+    assert run(*arguments).out.endswith(f"\n\n{found}\n")
+    assert run(*arguments, "--json").json["joint"] == [found.to_dict()]
+
+
 @pytest.mark.parametrize("suffix", [".csv", ".xlsx"])
 def test_tables_are_networks_like_others(run, tmp_path, suffix):
     if suffix == ".xlsx":
@@ -46,6 +54,8 @@ def test_tables_are_networks_like_others(run, tmp_path, suffix):
         (("explain", NET, "-e", SOME), "Missing argument 'UNIT'."),
         (("ask", NET, "-e", SOME, "-t", "slow_flow"), "targets must be hidden units; 'slow_flow' is observed."),
         (("ask", NET, "-m", "best"), "'best'"),
+        (("infer", NET, "-e", SOME, "--joint", "slow_flow"), "joint takes hidden units; 'slow_flow' is observed."),
+        (("infer", NET, "--rows", "rows.csv", "--joint", "slow_flow"), "--joint is for one row of evidence"),
     ],
 )
 def test_bad_input(run, arguments, message):

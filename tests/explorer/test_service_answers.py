@@ -178,6 +178,14 @@ def test_ask(client):
     assert [each["unit"] for each in only["candidates"]] == ["cough"]
 
 
+def test_joint(client):
+    found = client.answer("joint", {"evidence": EVIDENCE, "units": ["flu", HOSTILE]})
+    assert found == pf.joint(NETWORK, OBSERVED, ["flu", HOSTILE]).to_dict()
+    assert client.post("joint", {"units": ["flu", "no such unit"]}).error == (422, "unknown_unit")
+    observed = client.post("joint", {"evidence": EVIDENCE, "units": ["flu", next(iter(EVIDENCE))]})
+    assert "is observed" in observed.message
+
+
 def test_compare(client):
     found = client.answer("compare", {"evidence": EVIDENCE, "methods": ["exact", "bethe", "SJJ"]})["methods"]
     exact = pf.infer(NETWORK, OBSERVED, "exact")
@@ -206,7 +214,7 @@ def test_the_description_names_every_address(client):
     found = client.request("GET", "/api/openapi.json").json
     assert {path.removeprefix("/api/v1/") for path in found["paths"]} == {
         "health", "network", "units", "units/names", "unit", "neighbourhood", "examples", "infer", "rows", "explain",
-        "ask", "compare", "sample",
+        "ask", "joint", "compare", "sample",
     }  # fmt: skip
     assert found["components"]["schemas"]["Infer"]["additionalProperties"] is False
 

@@ -55,6 +55,15 @@ Top = Annotated[
     int | None,
     typer.Option("--top", min=1, help="With --out: write only this many of the most probable units for each row."),
 ]
+Joint = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--joint",
+        metavar="UNIT,...",
+        help="Print the probability of every state of these units together, 12 of them at most.",
+        autocompletion=options.complete_units,
+    ),
+]
 Check = Annotated[bool, typer.Option("--check", help="Check every answer by importance sampling.")]
 
 
@@ -68,6 +77,7 @@ def infer(
     id_column: options.Id = None,
     units: Units = None,
     top: Top = None,
+    joint: Joint = None,
     scheduler: options.Scheduler = None,
     workers: options.Workers = None,
     memory: Memory = None,
@@ -78,6 +88,8 @@ def infer(
     written = {"units": units, "top": top, "scheduler": scheduler, "workers": workers, "memory": memory}
     if id_column and rows is None:
         raise InvalidInput("--id names a column of --rows; add --rows FILE, or leave it out.")
+    if joint and rows is not None:
+        raise InvalidInput("--joint is for one row of evidence, given by --evidence; leave out --rows.")
     if out is None:
         _check_printed(rows, written)
     else:
@@ -90,14 +102,20 @@ def infer(
     observed = source.read_evidence(network, evidence)
     given, ids = (observed, {}) if rows is None else source.read_rows(network, rows, observed, id_column)
     solutions = [pf.infer(network, given, **each, throw=False, check=check) for each in methods]
+    tables = []
+    if (together := options.names_in(joint, network.names)) and all(solution.converged for solution in solutions):
+        tables = [pf.joint(network, given, together, **each) for each in methods]
     if json:
-        output.print_json(
-            {"network": net, "evidence": output.as_json(observed), "solutions": [_content(s, ids) for s in solutions]}
-        )
+        content = {
+            "network": net, "evidence": output.as_json(observed), "solutions": [_content(s, ids) for s in solutions],
+        }  # fmt: skip
+        output.print_json({**content, "joint": [table.to_dict() for table in tables]} if tables else content)
     else:
         print(_heading(observed, rows))
         print()
         _print(solutions, ids)
+        for table in tables:
+            print(f"\n{table}")
     output.exit_with(solutions)
 
 

@@ -141,6 +141,12 @@ async def ask(request: Request, asked: schemas.Ask) -> Response:
     return await _answered(request, "ask", asked.model_dump())
 
 
+@questions.post("/joint", response_model=schemas.JointAnswer)
+async def joint(request: Request, asked: schemas.JointUnits) -> Response:
+    """The probability of every state of a few hidden units together."""
+    return await _answered(request, "joint", asked.model_dump())
+
+
 @questions.post("/sample", response_model=schemas.SampleAnswer)
 async def sample(request: Request, asked: schemas.Sample) -> Response:
     """States drawn from the network."""

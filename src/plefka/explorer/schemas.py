@@ -69,6 +69,12 @@ class Ask(Strict):
     top: Top = 10
 
 
+class JointUnits(Strict):
+    evidence: Evidence = {}
+    units: Annotated[list[Name], Field(min_length=1, max_length=MOST_TOP, description="At most 12 hidden units.")]
+    method: Method = "auto"
+
+
 class Compare(Strict):
     evidence: Evidence = {}
     methods: Annotated[list[Name], Field(min_length=1, max_length=12)] | None = None
@@ -155,6 +161,21 @@ class ExplainAnswer(BaseModel):
     changes: list[DescribedPossibleMove]
     method: str
     is_exact: bool
+    notes: list[str]
+
+
+class JointState(BaseModel):
+    state: dict[str, int]
+    probability: float | None
+    standard_error: float | None
+
+
+class JointAnswer(BaseModel):
+    units: list[str]
+    words: Annotated[list[list[str]], Field(description="What off and on are called in each unit.")]
+    states: Annotated[list[JointState], Field(description="Most probable first.")]
+    accuracy: Accuracy
+    method: str
     notes: list[str]
 
 

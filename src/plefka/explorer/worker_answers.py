@@ -179,6 +179,11 @@ class Answers:
         names = found.targets
         return {**asdict(found), "targets": names[:MOST_TARGETS], "targets_total": len(names)}
 
+    def joint(self, fields: QuestionFields) -> dict[str, Any]:
+        self.check_names(fields["units"])
+        evidence = self.evidence(fields["evidence"])
+        return pf.joint(self.network, evidence, fields["units"], fields["method"]).to_dict()
+
     def compare(self, fields: QuestionFields) -> dict[str, Any]:
         """One method, with the means of all units and the most probable causes."""
         evidence, start = self.evidence(fields["evidence"]), time.perf_counter()
@@ -212,6 +217,7 @@ QUESTION_KINDS: "dict[str, Callable[[Answers, QuestionFields], Any]]" = {
     "rows": Answers.rows,
     "explain": Answers.explain,
     "ask": Answers.ask,
+    "joint": Answers.joint,
     "compare": Answers.compare,
     "sample": Answers.sample,
     "priors": lambda answers, fields: list(answers.priors.values()),

@@ -75,6 +75,12 @@ def draws(solution: Any, most: int) -> Draws:
     return Draws(np.stack(whole).astype(np.int8).transpose(2, 0, 1), solution.names, thinning)
 
 
+def over_chains(averages: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The average of all chains from that of each (chains, ...), and its standard error, by how they differ."""
+    error = averages.std(axis=0, ddof=1) if len(averages) > 1 else np.full(averages.shape[1:], np.nan)
+    return averages.mean(axis=0), error / np.sqrt(len(averages))
+
+
 def _gibbs(solution: Any) -> Gibbs:
     method = solution.method
     if not isinstance(method, Gibbs):

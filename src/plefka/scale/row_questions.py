@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Int
 
 from plefka.errors import InvalidInput
 from plefka.inference.infer import infer
@@ -17,10 +16,8 @@ from plefka.inference.solution_words import status_word
 from plefka.learning.checkpoint import activation_text, digest
 from plefka.methods.method import Method
 from plefka.networks.belief import BeliefNetwork
-from plefka.networks.edge_list import EdgeList
-from plefka.networks.edges import Edges
 from plefka.networks.evidence import Evidence
-from plefka.reduction.by_row import FEW_EDGES
+from plefka.reduction.relevant import Relevant, narrowed
 from plefka.runtime import extras
 from plefka.runtime.version import __version__
 from plefka.scale.answer_parts import LOG_LIKELIHOOD, STATUS
@@ -28,43 +25,6 @@ from plefka.scale.evidence_rows import CommonEvidence, EvidenceBlock
 
 ROW = "row"
 MOST_COLUMNS = 20_000
-
-
-@dataclass(frozen=True, eq=False)
-class Relevant:
-    """The part of a large network that a block of rows is about: what is observed, what is wanted, and all above them.
-
-    All other units are barren in every row, so that leaving them out changes nothing, and a block of rows with a few
-    findings each costs no more than these findings do.
-    """
-
-    network: BeliefNetwork
-    edges: EdgeList
-
-    @classmethod
-    def of(cls, network: BeliefNetwork) -> "Relevant | None":
-        """None where the network is too small for it to be worth while, in blocks, in tables, or of different kinds."""
-        small = network.num_edges < FEW_EDGES or network.given_tables is not None
-        has_edges = isinstance(network.storage, Edges) and network.stack is None and network.conditionals is None
-        return None if small or not has_edges else cls(network, EdgeList.of(network.storage))
-
-    def with_ancestors(self, units: Bool[np.ndarray, " unit"]) -> Bool[np.ndarray, " unit"]:
-        """These units and all above them."""
-        return self.edges.graph.with_ancestors(units)
-
-    def part(self, wanted: Bool[np.ndarray, " unit"]) -> tuple[BeliefNetwork, Int[np.ndarray, " unit"]]:
-        """The network of these units and all above them, and the units of it."""
-        units = np.flatnonzero(self.with_ancestors(wanted))
-        if len(units) == self.network.size:
-            return self.network, units
-        some = self.edges.graph.by_child.of(units)
-        place = np.full(self.network.size, -1, np.int32)
-        place[units] = np.arange(len(units))
-        child, parent = place[self.edges.child[some]], place[self.edges.parent[some]]
-        part = Edges.from_lists(self.edges.weight[some, 0], child, parent, len(units))
-        known = self.network.given_names
-        names = None if known is None else [known[unit] for unit in units.tolist()]
-        return BeliefNetwork(part, np.asarray(self.network.bias)[units], self.network.activation, names), units
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +110,7 @@ class RowQuestion:
         rows = np.full((block.num_rows, len(units)), np.nan)
         there = place[block.units] >= 0
         rows[:, place[block.units[there]]] = block.values()[:, there]
-        common = self.common._replace(network=network, evidence=_narrowed(self.common.evidence, units))
+        common = self.common._replace(network=network, evidence=narrowed(self.common.evidence, units))
         given = common.added(Evidence(rows, batched=True, wanted=wanted), first, "rows")
         return infer(network, given, self.method, throw=False), units
 
@@ -179,8 +139,3 @@ def _column(ids: list[Any]) -> Any:
         return pyarrow.array(ids)
     except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError):
         return pyarrow.array([None if value is None else str(value) for value in ids])
-
-
-def _narrowed(evidence: Evidence, units: np.ndarray) -> Evidence:
-    tilt = None if evidence.tilt is None else evidence.tilt[:, units]
-    return evidence._replace(rows=evidence.rows[:, units], tilt=tilt)
