@@ -1,5 +1,7 @@
 """`plefka infer`: the same numbers as the library, in tables and in JSON."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -27,10 +29,42 @@ def test_json_is_what_the_library_says(run):
 def test_the_table_ranks_hidden_units(run):
     answer = run("infer", NET, "--evidence", SOME, "--method", "exact")
     solution = pf.infer(pf.example("espresso"), EVIDENCE, "exact")
-    lines = answer.out.splitlines()
-    ranked = [tuple(line.split()) for line in lines[-len(solution.ranking(None, units="all")) :]]
-    assert ranked == [(unit, f"{mean:.6f}", "exact") for unit, mean in solution.ranking(None, units="all")]
-    assert f"{solution.log_likelihood:.6f}" in answer.out
+    assert answer.out.split("\n\n", 1)[1].strip() == "\n".join(
+        line for line in str(solution).splitlines() if not line.startswith("observed")
+    )
+    causes = solution.ranking(None, units="causes")
+    shown = [line.split() for line in answer.out.splitlines()[-len(solution.ranking(None, units="all")) :]]
+    assert {(unit, mean) for unit, mean, *_ in shown[: len(causes)]} == {(unit, f"{p:.6f}") for unit, p in causes}
+    assert [mean for _, mean, _ in shown[len(causes) :]] == sorted(
+        (m for _, m, _ in shown[len(causes) :]), reverse=True
+    )
+    changes = [abs(float(mean) - float(prior)) for _, mean, prior, _ in shown[: len(causes)]]
+    assert changes == sorted(changes, reverse=True)
+
+
+def test_units_and_top_choose_what_is_shown(run, rows):
+    arguments = ("infer", NET, "-e", SOME, "-m", "exact")
+    names = [line.split()[0] for line in run(*arguments, "--units", "causes", "--top", 2).out.splitlines()[-3:-1]]
+    whole = [line.split()[0] for line in run(*arguments).out.splitlines()[7:9]]
+    assert names == whole
+    assert "... and 5 more" in run(*arguments, "--units", "causes", "--top", 2).out
+    only = run(*arguments, "--units", "weak_pump,loud_hum", "--json").json["solutions"][0]
+    assert {*only["means"]} == {*only["means_accuracy"]} == {"weak_pump", "loud_hum"}
+    assert "Did you mean 'weak_pump'?" in run(*arguments, "--units", "weak_pumb").err
+    line = next(line for line in run("infer", NET, "--rows", rows, "--top", 1).out.splitlines() if line[:2] == "0 ")
+    assert re.fullmatch(r"0 .* converged +limescale 0\.\d{3}", line)
+
+
+def test_states_have_their_words(run, tmp_path):
+    units = [("supply", [], "sigmoid", [], -1.0), ("page", ["supply"], "sigmoid", [2.0], -1.0)]
+    path = tmp_path / "printer.json"
+    pf.save(pf.BeliefNetwork.of_units(units, states=[("Adequate", "Low"), ("Dark", "Faint")]), path)
+    out = run("infer", path, "-e", "page=Faint").out
+    assert out.startswith("observed: page=Faint\n")
+    assert "P(state | evidence)" in out
+    assert "supply Low " in out
+    (tmp_path / "rows.csv").write_text("page\nFaint\n")
+    assert "supply Low 0." in run("infer", path, "--rows", tmp_path / "rows.csv").out
 
 
 def test_the_default_method_is_that_of_the_library(run):
@@ -138,7 +172,7 @@ def test_rows_in_a_table_name_the_most_probable_units(run, rows):
     assert answer.out.splitlines()[0] == f"observed: the rows of {rows}"
     also = run("infer", NET, "--rows", rows, "-e", "loud_hum=0", "-m", "exact")
     assert also.out.splitlines()[0] == "observed: loud_hum=0 in every row"
-    best, mean = pf.infer(pf.example("espresso"), {"slow_flow": 1}, "exact").ranking(1, units="all")[0]
+    best, mean = pf.infer(pf.example("espresso"), {"slow_flow": 1}, "exact").ranking(1)[0]
     first = next(line for line in answer.out.splitlines() if line.startswith("0 "))
     assert f"{best} {mean:.3f}" in first
 
@@ -182,7 +216,6 @@ def test_rows_without_an_answer_end_with_one(run, tmp_path, rows):
     ("arguments", "message"),
     [
         (("--out", "out.csv"), "--out goes with --rows, a file of evidence in rows."),
-        (("--top", 3), "--top goes with --rows and --out, which writes the answers to a file."),
         (("--workers", 2), "--workers goes with --rows and --out, which writes the answers to a file."),
         (("--rows", "data/*.csv"), "--rows data/*.csv: many files go with --out, which writes the answers to a file"),
         (("--rows", "r.csv", "--out", "out.csv", "-m", "G12", "-m", "exact"), "--out takes one method; got 2."),
@@ -209,7 +242,7 @@ def test_contradicting_observations_are_named(run, tmp_path):
     assert "The observations flu=no and fever=yes cannot both be true." in ran.err
     ran = run("infer", path, "--evidence", "fever=no,ward=yes,cough=yes", "--method", "bethe")
     assert ran.code != 0
-    assert "bethe: the observations fever=no and ward=yes cannot both be true" in ran.out
+    assert "the observations fever=no and ward=yes cannot both be true" in ran.out
     (tmp_path / "rows.csv").write_text("flu,ward\n0,1\n1,1\n")
     ran = run("infer", path, "--rows", tmp_path / "rows.csv")
     assert "impossible" in ran.out

@@ -130,9 +130,9 @@ def weather(count=4):
 def test_a_solution_prints_as_a_table():
     lines = str(pf.infer(weather(), {"wet 1": 1, "wet 2": 1}, "exact")).splitlines()
     assert lines[0].startswith("ln P(evidence) = -1.")
-    assert lines[0].endswith(" by exact")
+    assert lines[0].endswith(" by exact: about 20 of 100 cases look like this")
     assert lines[1:4] == ["summed over all states", "observed: wet 1=1, wet 2=1", ""]
-    assert lines[4].split() == ["unit", "P(on", "|", "evidence)", "accuracy"]
+    assert lines[4].split() == ["unit", "P(on", "|", "evidence)", "prior", "accuracy"]
     assert set(lines[5]) == {"-"}
     assert [line.split("  ")[0].strip() for line in lines[6:]] == ["rain", "wet 3"]
     assert len({len(line) for line in lines[4:]}) == 1
@@ -140,13 +140,13 @@ def test_a_solution_prints_as_a_table():
 
 def test_a_solution_by_auto_prints_what_it_is_and_why():
     lines = str(pf.infer(weather(), {"wet 1": 1})).splitlines()
-    assert lines[0].endswith("by auto (exact)")
-    assert lines[1:3] == ["summed over all states", "auto chose exact: 2^1 states are affordable"]
+    assert lines[0].endswith("by auto (exact): about 39 of 100 cases look like this")
+    assert lines[1:3] == ["auto chose exact: a sum over 2 states", "observed: wet 1=1"]
     lines = str(pf.infer(weather(), np.eye(4))).splitlines()
     assert lines[0].startswith("4 rows by auto (exact)")
-    assert lines[1] == "auto chose exact: 2^0 states are affordable"
+    assert lines[1] == "auto chose exact: all units could be summed out one by one"
     lines = str(pf.infer(weather(), {"wet 1": 1}, "conditioned[G1,units=rain]")).splitlines()
-    assert lines[0].endswith("units=rain] (exact)")  # nothing else is left to approximate
+    assert "units=rain] (exact)" in lines[0]  # nothing else is left to approximate
     assert "conditioned on rain" in lines
 
 
@@ -161,7 +161,7 @@ def test_a_long_solution_prints_its_top():
     lines = str(pf.infer(weather(16), None, "exact")).splitlines()
     assert len(lines) == 3 + 2 + 16
     lines = str(pf.infer(weather(40), {"wet 1": 1}, "G12[tol=1e-3]")).splitlines()
-    assert lines[0].endswith("by G12[tol=0.001] (an estimate, not a bound)")
+    assert "by G12[tol=0.001] (an estimate, not a bound)" in lines[0]
     assert re.match(r"converged after \d+ steps, residual", lines[1])
     assert "... and 19 more" in lines
 
@@ -199,3 +199,36 @@ def test_repr_is_one_line():
     off = pf.infer(weather(), {"rain": 0}, "exact")
     assert repr(off) == f"<Solution by exact: log_likelihood {-np.log1p(np.exp(-1)):.6g}, converged>"
     assert repr(pf.infer(weather(), np.zeros((2, 4)), "exact")).startswith("<Solution by exact: 2 of 2 rows converged")
+
+
+@pytest.mark.parametrize(
+    ("chance", "words"),
+    [
+        (0.999, ": nearly every case looks like this"),
+        (0.42, ": about 42 of 100 cases look like this"),
+        (1 / 7_432, ": about 1 case in 7,400 looks like this"),
+        (1e-20, ": fewer than 1 case in a million million looks like this"),
+    ],
+)
+def test_how_often_a_case_looks_like_this(chance, words):
+    coin = pf.BeliefNetwork([[0.0]], [-np.log1p(-chance)], "noisy_or", names=["coin"])
+    assert str(pf.infer(coin, {"coin": 1}, "exact")).splitlines()[0].endswith(f"by exact{words}")
+
+
+def test_what_is_no_frequency_is_not_shown_as_one():
+    assert "case" not in str(pf.infer(weather(), None, "exact"))
+    assert "case" not in str(pf.infer(weather(), {"wet 1": pf.Likelihood(0.9, 0.2)}, "exact"))
+    assert "case" not in str(pf.infer(pf.BoltzmannMachine([[0, 1.0], [1.0, 0]], [0.1, 0.2]), {0: 1}, "exact"))
+    bound = pf.infer(pf.example("espresso"), {"slow_flow": 1, "thin_crema": 1, "loud_hum": 1}, "G1")
+    assert ": at least 1 case in " in str(bound)
+
+
+def test_priors_that_are_tiny_are_powers_of_ten_and_causes_come_first_most_changed_first():
+    bias, weights = np.array([1e-20, 0.7, 0.1, 1e-3, 0.5]), np.zeros((5, 5))
+    weights[3, [0, 2]], weights[4, 1] = (3.0, 2.0), 0.1
+    net = pf.BeliefNetwork(weights, bias, "noisy_or", names=["rare", "common", "flu", "fever", "cough"])
+    rows = [line.split() for line in str(pf.infer(net, {"fever": 1}, "exact")).splitlines()[-4:]]
+    assert [name for name, *_ in rows] == ["flu", "common", "rare", "cough"]
+    assert rows[2][2] == "1.00e-20"
+    assert rows[3][2:] == ["exact"]  # the prior of a unit with parents is not known without a computation
+    assert "prior" not in str(pf.infer(net, None, "exact"))

@@ -13,7 +13,7 @@ import plefka as pf
 from plefka.cli import options, output, source
 from plefka.cli.exits import DID_NOT_CONVERGE, INTERRUPTED
 from plefka.errors import InvalidInput
-from plefka.inference.solution_words import accuracies, kind_of, marked, quantity_of, status_word
+from plefka.inference.solution_words import accuracies, kind_of, quantity_of, status_word
 
 Methods = Annotated[
     list[str] | None,
@@ -39,7 +39,7 @@ Units = Annotated[
     typer.Option(
         "--units",
         metavar="UNIT,...",
-        help="With --out: the units to write. This is all (default), causes, or a list of names.",
+        help="The units to show, or with --out to write: all (default), causes, or a list of names.",
         autocompletion=options.complete_units,
     ),
 ]
@@ -53,7 +53,11 @@ Memory = Annotated[
 ]
 Top = Annotated[
     int | None,
-    typer.Option("--top", min=1, help="With --out: write only this many of the most probable units for each row."),
+    typer.Option(
+        "--top",
+        min=1,
+        help="The number of units to show for each row; with --out, write only so many of the most probable ones.",
+    ),
 ]
 Joint = Annotated[
     list[str] | None,
@@ -91,7 +95,7 @@ def infer(
     if joint and rows is not None:
         raise InvalidInput("--joint is for one row of evidence, given by --evidence; leave out --rows.")
     if out is None:
-        _check_printed(rows, written)
+        _check_printed(rows, {name: value for name, value in written.items() if name not in ("units", "top")})
     else:
         rows = _check_written(rows, method, check)
         chosen = {"method": method[0] if method else None, "id_columns": id_column, "force": force}
@@ -99,6 +103,7 @@ def infer(
         return
     methods: list[dict[str, Any]] = [{"method": pf.parse_method(spelling)} for spelling in method or ()] or [{}]
     network = source.read_network(net)
+    shown = _units(units, network), top
     observed = source.read_evidence(network, evidence)
     given, ids = (observed, {}) if rows is None else source.read_rows(network, rows, observed, id_column)
     solutions = [pf.infer(network, given, **each, throw=False, check=check) for each in methods]
@@ -106,48 +111,73 @@ def infer(
     if (together := options.names_in(joint, network.names)) and all(solution.converged for solution in solutions):
         tables = [pf.joint(network, given, together, **each) for each in methods]
     if json:
-        content = {
-            "network": net, "evidence": output.as_json(observed), "solutions": [_content(s, ids) for s in solutions],
-        }  # fmt: skip
+        told = [_content(solution, ids, *shown) for solution in solutions]
+        content = {"network": net, "evidence": output.as_json(observed), "solutions": told}
         output.print_json({**content, "joint": [table.to_dict() for table in tables]} if tables else content)
     else:
-        print(_heading(observed, rows))
+        print(_heading(observed, rows, network))
         print()
-        _print(solutions, ids)
+        _print(solutions, ids, *shown)
         for table in tables:
             print(f"\n{table}")
     output.exit_with(solutions)
 
 
-def _content(solution: "pf.Solution", ids: Mapping[str, list[Any]]) -> dict[str, Any]:
-    """What `to_dict` says, with the columns that name the rows."""
+def _units(given: list[str] | None, network: "pf.BeliefNetwork") -> Any:
+    """'all', 'causes' or a list of names; None where nothing is said."""
+    names = options.names_in(given, network.names)
+    if names is None or names in (["all"], ["causes"]):
+        return names and names[0]
+    return [network.names[network.index(name)] for name in names]
+
+
+def _content(solution: "pf.Solution", ids: Mapping[str, list[Any]], units: Any, top: int | None) -> dict[str, Any]:
+    """What `to_dict` says, of all units or of the chosen ones, with the columns that name the rows."""
     content = solution.to_dict()
+    if units or top:
+        best_by_row = solution.ranking(top, units=units or "all")
+        of_rows = zip(content["rows"], best_by_row, strict=True) if solution.is_batch else [(content, best_by_row)]
+        for row, best in of_rows:
+            row |= {field: {name: row[field][name] for name, _ in best} for field in ("means", "means_accuracy")}
     for k, row in enumerate(content["rows"] if ids else ()):
         row["id"] = {name: output.plain(values[k]) for name, values in ids.items()}
     return content
 
 
-def _heading(observed: "Mapping[str, int | pf.Likelihood]", rows: Path | None) -> str:
+def _heading(observed: "Mapping[str, int | pf.Likelihood]", rows: Path | None, network: "pf.BeliefNetwork") -> str:
     if rows is None:
-        return output.state_text(observed)
-    return f"{output.state_text(observed)} in every row" if observed else f"observed: the rows of {rows}"
+        return output.state_text(observed, network)
+    return f"{output.state_text(observed, network)} in every row" if observed else f"observed: the rows of {rows}"
 
 
-def _print(solutions: list["pf.Solution"], ids: Mapping[str, list[Any]]) -> None:
-    if solutions[0].is_batch:
+def _print(solutions: list["pf.Solution"], ids: Mapping[str, list[Any]], units: Any, top: int | None) -> None:
+    from plefka.inference import solution_text
+
+    first = solutions[0]
+    if first.is_batch:
         for solution in solutions:
-            _print_batch(solution, ids)
+            best = solution_text.most_probable_units(solution, output.PRINTED_ROWS, top or 3, units or "causes")
+            _print_batch(solution, ids, best)
+        return
+    if len(solutions) == 1:
+        print("\n".join(solution_text.answer_lines(first)))
+        header, shown, count = solution_text.probability_table(first, top or output.PRINTED_ROWS, units or "all")
     else:
         _print_answers(solutions)
-        for solution in solutions:
-            for note in [*solution.notes, *([f"check: {solution.checked.verdict}"] if solution.checked else [])]:
-                print(f"{solution.method}: {note}")
-        output.print_doubts(solutions)
-        print()
-        _print_means(solutions)
+        by_method = solution_text.probabilities_by_method
+        header, shown, count = by_method(solutions, top or output.PRINTED_ROWS, units or "all")
+    for solution in solutions:
+        if solution.checked:
+            print(f"{solution.method}: check: {solution.checked.verdict}")
+    print()
+    if shown:
+        output.print_table(header, shown)
+        output.print_legend(cell for _, *cells in shown for cell in cells)
+    output.print_more(count, len(shown))
 
 
 def _print_answers(solutions: list["pf.Solution"]) -> None:
+    """What each of several methods says of ln P, and how it came to it."""
     rows = [
         (
             str(s.method),
@@ -160,28 +190,13 @@ def _print_answers(solutions: list["pf.Solution"]) -> None:
         for s in solutions
     ]
     output.print_table(("method", quantity_of(solutions[0]), "bound?", "status", "steps", "residual"), rows)
+    for solution in solutions:
+        for note in solution.notes:
+            print(note if note.startswith("auto chose") else f"{solution.method}: {note}")
+    output.print_doubts(solutions)
 
 
-def _print_means(solutions: list["pf.Solution"]) -> None:
-    """P(on | evidence) of hidden units by every method, most probable by the first one on top.
-
-    Of one method with the accuracy of each, of several with a mark of those that are estimates.
-    """
-    first, names = solutions[0], {name: unit for unit, name in enumerate(solutions[0].names)}
-    ranking = [names[name] for name, _ in first.ranking(None, units="all")]
-    shown = ranking[: output.PRINTED_ROWS]
-    if len(solutions) == 1:
-        rows = [(first.names[u], f"{first.means[u]:.6f}", str(first.accuracy[u])) for u in shown]
-    else:
-        rows = [(first.names[u], *(marked(solution, None, u, 6) for solution in solutions)) for u in shown]
-    if rows:
-        methods = [str(solution.method) for solution in solutions]
-        output.print_table(("P(on | evidence)", *methods, *(["accuracy"] if len(methods) == 1 else [])), rows)
-        output.print_legend(cell for _, *cells in rows for cell in cells)
-    output.print_more(len(ranking), len(rows))
-
-
-def _print_batch(solution: "pf.Solution", ids: Mapping[str, list[Any]]) -> None:
+def _print_batch(solution: "pf.Solution", ids: Mapping[str, list[Any]], best: list[str]) -> None:
     count, accuracy = solution.num_rows, accuracies(solution)
     rows = [
         (
@@ -191,11 +206,11 @@ def _print_batch(solution: "pf.Solution", ids: Mapping[str, list[Any]]) -> None:
             accuracy[row],
             status_word(solution.status[row]),
             output.steps_text(solution.num_steps[row]),
-            _most_probable(solution, row),
+            best[row],
         )
         for row in range(min(count, output.PRINTED_ROWS))
     ]
-    header = ("row", *ids, quantity_of(solution), "accuracy", "status", "steps", "most probable hidden units")
+    header = ("row", *ids, quantity_of(solution), "accuracy", "status", "steps", "most probable")
     output.print_table(header, rows, f"{solution.method} ({kind_of(solution)})")
     output.print_legend(row[-1] for row in rows)
     output.print_more(count, len(rows))
@@ -206,14 +221,6 @@ def _print_batch(solution: "pf.Solution", ids: Mapping[str, list[Any]]) -> None:
         print(f"check: {trusted:,} of {count:,} rows were confirmed; --json prints each verdict")
     output.print_doubts([solution])
     print()
-
-
-def _most_probable(solution: "pf.Solution", row: int) -> str:
-    import numpy as np
-
-    hidden = np.flatnonzero(~solution.observed[row])
-    best = hidden[np.argsort(-solution.means[row, hidden], kind="stable")][:3]
-    return ", ".join(f"{solution.names[unit]} {marked(solution, row, unit, 3)}" for unit in best)
 
 
 # ---- from a file to a file -------------------------------------------------------------------------------------------
@@ -244,8 +251,7 @@ def _write(
 ) -> "pf.RowsDone":
     """Solve and write. The command is never imported by its workers, so that it may start some whenever they pay."""
     network = source.read_single(net, "infer --out")
-    names = options.names_in(written["units"], network.names) or ["all"]
-    units = names[0] if names in (["all"], ["causes"]) else names
+    units = _units(written["units"], network) or "all"
     observed = source.read_evidence(network, evidence)
     workers = written["workers"] or (None if written["scheduler"] else "auto")
     try:

@@ -11,6 +11,7 @@ import plefka as pf
 from plefka.cli.exits import DID_NOT_CONVERGE
 from plefka.errors import listed
 from plefka.inference.solution_words import LEGEND, doubts
+from plefka.inference.solution_words import as_json as to_json
 from plefka.tables.display import PRINTED_ROWS as PRINTED_ROWS
 from plefka.tables.display import rows_by_sentence, text_table
 
@@ -44,9 +45,7 @@ def print_more(total: int, shown: int) -> None:
 
 def print_json(content: Any) -> None:
     """One JSON document; infinities and nan, which JSON does not have, become null."""
-    from plefka.inference.solution_tables import as_json
-
-    print(as_json(content, indent=2))
+    print(to_json(content, indent=2))
 
 
 def plain(value: Any) -> Any:
@@ -54,12 +53,17 @@ def plain(value: Any) -> Any:
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 
-def state_text(evidence: "Mapping[str, int | pf.Likelihood]") -> str:
-    """'observed: a=1, b=0, c=0.9:0.2'."""
-    states = ", ".join(
-        f"{unit}={state if isinstance(state, int) else f'{state.on:g}:{state.off:g}'}"
-        for unit, state in evidence.items()
-    )
+def state_text(evidence: "Mapping[str, int | pf.Likelihood]", network: "pf.BeliefNetwork | None" = None) -> str:
+    """'observed: a=1, b=0, c=0.9:0.2', with the words for the states where the network has some."""
+    words = getattr(network, "given_states", None)
+    named = dict(zip(network.names, words, strict=True)) if network is not None and words else {}
+
+    def spelled(unit: str, state: "int | pf.Likelihood") -> object:
+        if not isinstance(state, int):
+            return f"{state.on:g}:{state.off:g}"
+        return named[unit][state] if named else state
+
+    states = ", ".join(f"{unit}={spelled(unit, state)}" for unit, state in evidence.items())
     return f"observed: {states}" if states else "nothing observed"
 
 

@@ -214,7 +214,9 @@ class StateSum:
     def __str__(self) -> str:
         if self.seconds == np.inf:
             return f"{self.elimination.refusal}, and {too_many_states(self.bits)}"
-        return f"2^{self.bits} states" if self.enumerates else "elimination"
+        if not self.enumerates:
+            return "elimination"
+        return f"a sum over {2**self.bits:,} states" if self.bits else "all units could be summed out one by one"
 
     def sums(self, dtype: str) -> Sums:
         """The answer, the cheaper way."""

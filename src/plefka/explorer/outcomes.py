@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from plefka.inference.solution_tables import finite
+from plefka.inference.solution_words import finite
 
 
 class Failure(NamedTuple):

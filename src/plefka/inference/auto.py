@@ -87,7 +87,7 @@ def _exact_cost(method: Auto, way: StateSum | TableElimination, row_seconds: np.
         return f"exact is out of reach: {way}", False
     if seconds > method.budget:
         return f"exact would take about {seconds:.1g} s", False
-    return f"{way} {'are' if way.enumerates else 'is'} affordable", True
+    return str(way), True
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,7 +1,7 @@
-"""Which units to rank, and the most probable of them."""
+"""Which units to rank: the most probable of them, or those that the evidence changed most, causes first."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -53,6 +53,25 @@ def ranked(solution: "Solution", top: int | None, units: Units, rows: int | None
         [(solution.names[unit], float(means[unit])) for unit in most_probable(means, candidates, top)]
         for means, candidates in zip(np.atleast_2d(solution.means), _candidates(solution, units, hidden), strict=False)
     ]
+
+
+def causes_first(solution: "Solution", units: Units = ALL) -> tuple[np.ndarray, np.ndarray]:
+    """The hidden units of a single row, in the order of a reader, and the priors of all units, nan where unknown.
+
+    First the causes, those whose probability the evidence changed most first, then causes whose prior is not known,
+    then all others; equal ones by their probability. Priors are known of units without parents.
+    """
+    network, means = cast(Any, solution.network), np.asarray(solution.means)
+    priors, place = np.full(network.size, np.nan), np.full(network.size, -2.0)
+    hidden = ~np.atleast_2d(solution.observed)
+    if network.is_normalised:
+        place[_candidates(solution, CAUSES, hidden)[0]] = -1.0
+        roots = np.flatnonzero(network.roots)
+        priors[roots] = np.exp(network.activation.log_on(np.asarray(network.bias, float)[roots]))
+        known = roots[hidden[0, roots] & np.isfinite(means[roots])]
+        place[known] = np.round(abs(means[known] - priors[known]), 12)  # what is only rounding is no change
+    (found,) = _candidates(solution, units, hidden)
+    return found[np.lexsort((-means[found], -place[found]))], priors
 
 
 def _candidates(solution: "Solution", units: Units, hidden: np.ndarray) -> list[np.ndarray]:

@@ -9,8 +9,9 @@ import numpy as np
 from plefka.errors import InvalidInput, PlefkaError
 from plefka.inference.batched_types import Checks, Counts, Flags, NumberByRow, Statuses
 from plefka.inference.ranking import ranking
-from plefka.inference.solution_tables import as_dict, as_json, frame, of_unit
+from plefka.inference.solution_tables import as_dict, frame, of_unit
 from plefka.inference.solution_text import solution_html, solution_table
+from plefka.inference.solution_words import as_json
 from plefka.methods.posterior import ACCURACIES, ESTIMATE, EXACT, LOWER_BOUND, OBSERVED, Accuracy, Status, proposals_of
 
 if TYPE_CHECKING:
@@ -102,9 +103,9 @@ class Solution:
     >>> print(solution)
     ln P(evidence) = -2.06...
     ...
-    unit  P(on | evidence)  accuracy
-    --------------------------------
-    flu           0.65...      exact
+    unit  P(on | evidence)     prior  accuracy
+    ------------------------------------------
+    flu           0.65...   0.095163     exact
     """
 
     means: np.ndarray

@@ -1,7 +1,5 @@
-"""A solution in the forms that people work with: one unit's probability, a DataFrame, plain numbers, JSON."""
+"""A solution in the forms that people work with: one unit's probability, a DataFrame, plain numbers."""
 
-import json
-import math
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -164,17 +162,3 @@ def check_as_dict(check: "Check") -> dict[str, Any]:
         "trusted": check.trusted,
         "verdict": check.verdict,
     }
-
-
-def as_json(content: Any, indent: int | None = None) -> str:
-    """A JSON document; infinities and nan, which JSON does not have, become null."""
-    return json.dumps(finite(content), indent=indent, allow_nan=False)
-
-
-def finite(content: Any) -> Any:
-    """With None for infinities and nan."""
-    if isinstance(content, dict):
-        return {key: finite(value) for key, value in content.items()}
-    if isinstance(content, list | tuple):
-        return [finite(value) for value in content]
-    return None if isinstance(content, float) and not math.isfinite(content) else content

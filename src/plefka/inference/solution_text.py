@@ -6,20 +6,25 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from plefka.inference.check_text import DIFFERENCE_COLUMNS, differences
-from plefka.inference.ranking import ranked
+from plefka.inference.ranking import ALL, CAUSES, Units, causes_first, ranked
 from plefka.inference.solution_words import (
     LEGEND,
     accuracies,
     checks_of,
     doubts,
     estimates,
+    frequency,
+    given_states,
     kind_of,
     marked,
     method_and_kind,
+    probability_text,
     quantity_of,
     status_word,
 )
 from plefka.tables.display import HTML_ROWS, PRINTED_ROWS, Content, bar, page, text_table
+
+TableOfText = tuple[tuple[str, ...], list[tuple[str, ...]], int]  # header, rows, and how many there are in all
 
 if TYPE_CHECKING:
     from plefka.inference.check_verdict import Check
@@ -27,49 +32,80 @@ if TYPE_CHECKING:
 
 
 def solution_table(solution: "Solution") -> str:
-    """The answer, how it was reached, and the means, most probable first."""
+    """The answer, how it was reached, and the means, causes first."""
     return _batch_table(solution) if solution.is_batch else _single_table(solution)
 
 
 def _single_table(solution: "Solution") -> str:
-    lines = [
-        f"{quantity_of(solution)} = {solution.log_partition:.6f}  by {method_and_kind(solution)}",
-        _status_line(solution),
-        *solution.notes,
-        *(f"warning: {doubt}" for doubt in doubts(solution)),
-    ]
-    states = _states(solution)
-    accuracy = dict(zip(solution.names, solution.accuracy, strict=True))
-    hidden = [
-        (f"{name}={states[name][1]}" if states else name, f"{mean:.6f}", str(accuracy[name]))
-        for name, mean in solution.ranking(None, units="all")
-    ]
-    shown = hidden[:PRINTED_ROWS]
-    observed = [
-        f"{name}={states[name][round(solution.means[unit])] if states else f'{solution.magnetisations[unit]:.0f}'}"
-        for unit, name in enumerate(solution.names)
-        if solution.observed[unit]
-    ]
-    if observed:
-        lines.append(f"observed: {', '.join(observed[:PRINTED_ROWS])}{', ...' if len(observed) > PRINTED_ROWS else ''}")
-    if hidden:
-        lines += ["", text_table(("unit", "P(state | evidence)" if states else "P(on | evidence)", "accuracy"), shown)]
-    if len(hidden) > len(shown):
-        lines.append(f"... and {len(hidden) - len(shown):,} more")
+    lines = [*answer_lines(solution), *observed_lines(solution, PRINTED_ROWS)]
+    header, rows, count = probability_table(solution, PRINTED_ROWS)
+    if rows:
+        lines += ["", text_table(header, rows)]
+    if count > len(rows):
+        lines.append(f"... and {count - len(rows):,} more")
     return "\n".join(lines)
 
 
-def _states(solution: "Solution") -> dict[str, tuple[str, str]]:
-    """What off and on are called in each unit, where they have words."""
-    given = getattr(solution.network, "given_states", None)
-    return dict(zip(solution.names, given, strict=True)) if given else {}
+def answer_lines(solution: "Solution") -> list[str]:
+    """ln P(evidence) of a single row, how it was reached, and what speaks against it."""
+    summed = kind_of(solution) == "exact" and not solution.num_steps
+    return [
+        f"{quantity_of(solution)} = {solution.log_partition:.6f}  by {method_and_kind(solution)}{frequency(solution)}",
+        *(["summed over all states"] if summed and not solution.notes else [] if summed else [_steps(solution)]),
+        *solution.notes,
+        *(f"warning: {doubt}" for doubt in doubts(solution)),
+    ]
 
 
-def _status_line(solution: "Solution") -> str:
-    if kind_of(solution) == "exact" and not solution.num_steps:
-        return "summed over all states"
+def _steps(solution: "Solution") -> str:
     restarts = f", best of {solution.num_restarts + 1} starts" if solution.num_restarts else ""
     return f"{solution.status.value} after {solution.num_steps} steps{restarts}, residual {solution.residual:.1e}"
+
+
+def observed_lines(solution: "Solution", most: int) -> list[str]:
+    """'observed: fever=1, cough=0', or with the words of the states; no line where nothing is observed."""
+    states, observed = given_states(solution), np.flatnonzero(solution.observed)
+    words = [
+        f"{solution.names[unit]}={states[unit][int(solution.means[unit] > 0.5)] if states else f'{value:.0f}'}"
+        for unit, value in zip(observed[:most].tolist(), solution.magnetisations[observed], strict=False)
+    ]
+    return [f"observed: {', '.join(words)}{', ...' if len(observed) > most else ''}"] if words else []
+
+
+def probability_table(solution: "Solution", most: int, units: Units = ALL, digits: int = 6) -> TableOfText:
+    """The hidden units, causes first: P(on | evidence), the prior where something is observed, and the accuracy."""
+    order, priors = causes_first(solution, units)
+    means, accuracy = np.asarray(solution.means), solution.accuracy
+    probability = "P(state | evidence)" if given_states(solution) else "P(on | evidence)"
+    with_prior = bool(np.isfinite(priors[order]).any() and solution.evidence.informed.any())
+    rows = [
+        (
+            unit_and_state(solution, unit),
+            probability_text(float(means[unit]), digits),
+            *([probability_text(float(priors[unit]), digits)] if with_prior else []),
+            str(accuracy[unit]),
+        )
+        for unit in order[:most].tolist()
+    ]
+    return ("unit", probability, *(["prior"] if with_prior else []), "accuracy"), rows, len(order)
+
+
+def probabilities_by_method(solutions: "Sequence[Solution]", most: int, units: Units = ALL) -> TableOfText:
+    """The same by several methods, in the order of the first, with a mark of those that are estimates."""
+    first = solutions[0]
+    order, _ = causes_first(first, units)
+    rows = [
+        (unit_and_state(first, unit), *(marked(solution, None, unit, 6) for solution in solutions))
+        for unit in order[:most].tolist()
+    ]
+    probability = "P(state | evidence)" if given_states(first) else "P(on | evidence)"
+    return (probability, *(str(solution.method) for solution in solutions)), rows, len(order)
+
+
+def unit_and_state(solution: "Solution", unit: int) -> str:
+    """A unit and the word for what it is when it is on, 'TnrSpply Low', where its states have words."""
+    states = given_states(solution)
+    return f"{solution.names[unit]} {states[unit][1]}" if states else solution.names[unit]
 
 
 def _batch_table(solution: "Solution") -> str:
@@ -109,19 +145,14 @@ def solution_html(solution: "Solution") -> str:
 
 
 def _of_row(solution: "Solution") -> Content:
-    hidden = solution.ranking(None, units="all")
-    observed = np.flatnonzero(solution.observed)
-    states = [
-        f"{solution.names[unit]} {'on' if solution.means[unit] > 0.5 else 'off'}" for unit in observed[:HTML_ROWS]
-    ]
-    given = f"observed: {', '.join(states)}{', ...' if len(observed) > HTML_ROWS else ''}" if states else ""
-    accuracy = dict(zip(solution.names, map(str, solution.accuracy), strict=True))
-    rows = [(name, f"{mean:.4f}", bar(mean), accuracy[name]) for name, mean in hidden[:HTML_ROWS]]
+    (unit, probability, *others), rows, count = probability_table(solution, HTML_ROWS, digits=4)
+    with_bars = [(name, number, bar(float(number or "nan")), *more) for name, number, *more in rows]
     warnings = [f"warning: {doubt}" for doubt in doubts(solution)]
+    given = observed_lines(solution, HTML_ROWS)
     return Content(
-        f"{quantity_of(solution)} = {solution.log_partition:.4f} by {method_and_kind(solution)}",
-        [given, _status_text(solution), *solution.notes, *_checked(solution), *warnings],
-        ("hidden unit", "P(on | evidence)", "", "accuracy"), rows, len(hidden),
+        f"{quantity_of(solution)} = {solution.log_partition:.4f} by {method_and_kind(solution)}{frequency(solution)}",
+        [*given, _status_text(solution), *solution.notes, *_checked(solution), *warnings],
+        (f"hidden {unit}", probability, "", *others), with_bars, count,
     )  # fmt: skip
 
 
@@ -141,7 +172,7 @@ def _of_batch(solution: "Solution") -> Content:
     log_partition, status = np.asarray(solution.log_partition), np.asarray(solution.status, object)
     count, done = len(log_partition), int(np.sum(solution.converged))
     shown = range(min(count, HTML_ROWS))
-    best = _most_probable(solution, len(shown))
+    best = most_probable_units(solution, len(shown))
     accuracy = accuracies(solution)
     rows = [(str(k), f"{log_partition[k]:.4f}", accuracy[k], status_word(status[k]), best[k]) for k in shown]
     return Content(
@@ -151,12 +182,12 @@ def _of_batch(solution: "Solution") -> Content:
     )  # fmt: skip
 
 
-def _most_probable(solution: "Solution", count: int) -> list[str]:
-    """The three most probable causes of each of the first rows."""
+def most_probable_units(solution: "Solution", rows: int, top: int = 3, units: Units = CAUSES) -> list[str]:
+    """The most probable causes, or other units, of each of the first rows."""
     unit = {name: k for k, name in enumerate(solution.names)}
     return [
-        ", ".join(f"{name} {marked(solution, row, unit[name], 3)}" for name, _ in best)
-        for row, best in enumerate(ranked(solution, 3, "causes", count))
+        ", ".join(f"{unit_and_state(solution, unit[name])} {marked(solution, row, unit[name], 3)}" for name, _ in best)
+        for row, best in enumerate(ranked(solution, top, units, rows))
     ]
 
 

@@ -1,11 +1,15 @@
 """The words for what a solution says. They need no NumPy, so that the command can name them at once."""
 
-from typing import TYPE_CHECKING
+import json
+import math
+from typing import TYPE_CHECKING, Any
 
 from plefka.errors import listed
 from plefka.tables.display import rows_by_sentence
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from plefka.inference.batched_types import Statuses
     from plefka.inference.check_verdict import Check
     from plefka.inference.solution import Solution
@@ -57,6 +61,32 @@ def quantity_of(solution: "Solution") -> str:
     return "ln P(evidence)" if solution.network is None or solution.network.is_normalised else "ln Z"
 
 
+def frequency(solution: "Solution") -> str:
+    """': about 1 case in 7,400 looks like this', of a single row that was observed for certain; else nothing."""
+    evidence, value = solution.evidence, float(solution.log_partition)
+    if quantity_of(solution) == "ln Z" or not solution.observed.any() or evidence.tilt is not None or not value <= 0:
+        return ""
+    about = {"lower bound": "at least", "upper bound": "at most"}.get(kind_of(solution), "about")
+    if value > -0.05:
+        return ": nearly every case looks like this"
+    if value > -math.log(10):
+        return f": {about} {100 * math.exp(value):.0f} of 100 cases look like this"
+    if value < -math.log(1e12):
+        return ": fewer than 1 case in a million million looks like this" if value > -math.inf else ""
+    return f": {about} 1 case in {float(f'{math.exp(-value):.2g}'):,.0f} looks like this"
+
+
+def given_states(solution: "Solution") -> "Sequence[tuple[str, str]]":
+    """What off and on are called in each unit, where they have words."""
+    given = getattr(solution.network, "given_states", None)
+    return given or ()
+
+
+def probability_text(value: float, digits: int = 6) -> str:
+    """With so many digits, or as a power of ten where these would be zeros; nothing for what is not known."""
+    return "" if math.isnan(value) else f"{value:.2e}" if 0 < value < 1e-4 else f"{value:.{digits}f}"
+
+
 def status_word(status: "Status | Statuses") -> str:
     """'converged', 'out of steps', ..."""
     return status.name.lower().replace("_", " ")
@@ -74,3 +104,17 @@ def doubts(solution: "Solution") -> list[str]:
         return solution.warnings
     found = rows_by_sentence(solution.warnings)
     return [f"{warning} ({'row' if len(rows) == 1 else 'rows'} {listed(rows)})" for warning, rows in found.items()]
+
+
+def as_json(content: Any, indent: int | None = None) -> str:
+    """A JSON document; infinities and nan, which JSON does not have, become null."""
+    return json.dumps(finite(content), indent=indent, allow_nan=False)
+
+
+def finite(content: Any) -> Any:
+    """With None for infinities and nan."""
+    if isinstance(content, dict):
+        return {key: finite(value) for key, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [finite(value) for value in content]
+    return None if isinstance(content, float) and not math.isfinite(content) else content
