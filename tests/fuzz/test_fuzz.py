@@ -136,7 +136,7 @@ def corrupted_recovery(monkeypatch):
 
 FAULTS = {  # the kind and the method by which it is found, and a seed with which that is soon
     cut_slope: ("diagnosis", "exact", 1),
-    cancelling_form: ("diagnosis", "exact", 175),
+    cancelling_form: ("diagnosis", "exact", 216),
     flag_by_name: ("noisy-or, layered", "findings", 2),
     corrupted_recovery: ("noisy-or, sparse", "exact", 2),
 }

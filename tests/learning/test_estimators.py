@@ -23,6 +23,7 @@ import plefka as pf
 from plefka import progress
 from plefka.errors import PlefkaWarning
 from plefka.sklearn import BeliefNetworkClassifier, BeliefNetworkModel
+from tests.compilations import compilations
 
 # Batches of one size and a cheap scheme: every shape is a program to compile.
 QUICK = {"layers": (2,), "method": "G11", "epochs": 1, "batch_size": 8, "random_state": 0}
@@ -131,6 +132,15 @@ def test_partial_fit_raises_the_score_and_counts_on():
     np.testing.assert_array_equal(model.history_["epoch"], np.arange(1, 17))
     assert model.n_iter_ == 16
     assert np.all(np.diff(model.history_["seconds"]) > 0)
+
+
+def test_a_second_partial_fit_compiles_nothing():
+    X, _ = pairs()
+    model = BeliefNetworkModel(**LEARNED).partial_fit(X)
+    model.partial_fit(X)  # the optimiser has a state from here on
+    with compilations() as found:
+        model.partial_fit(X)
+    assert len(found) == 0
 
 
 def test_epochs_in_parts_are_epochs_in_one_for_an_optimiser_with_a_memory():

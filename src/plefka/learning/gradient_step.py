@@ -3,7 +3,6 @@
 At a stationary point the means can be held fixed (envelope theorem), so that the gradient costs one evaluation.
 """
 
-from collections.abc import Callable
 from functools import partial, reduce
 from typing import Any, NamedTuple
 
@@ -163,9 +162,9 @@ def _objective(free: Any, settings: StepSettings, start: Any, batch: Batch, shar
 
 def _step(
     state: TrainingState, settings: StepSettings, start: Any, batch: Batch,
-    *, update: Callable, mesh: Mesh | None = None, keep: bool = True,
+    *, optimizer: Any, mesh: Mesh | None = None, keep: bool = True,
 ) -> tuple[TrainingState, Outcome]:  # fmt: skip
-    """The state after a step; `start`: the parameters that the network had before the first one; `update`: optax's.
+    """The state after a step; `start`: the parameters that the network had before the first one; `optimizer`: of optax.
 
     The devices of a mesh have rows of their own, and all come to the same state. `keep`: whether these hand the
     solutions of their rows to each other.
@@ -176,7 +175,7 @@ def _step(
         gradient, outcome = jax.grad(_objective, has_aux=True)(state.free, settings, start, own, shares)
         if mesh is not None:
             gradient, outcome = _of_all_devices(gradient, outcome._replace(stop=batch.stop), keep)
-        updates, memory = update(gradient, state.optimizer, state.free)
+        updates, memory = optimizer.update(gradient, state.optimizer, state.free)
         return TrainingState(jax.tree.map(jnp.add, state.free, updates), memory), outcome
 
     def of_stack(state: TrainingState, start: Any, batch: Batch) -> tuple[TrainingState, Outcome]:

@@ -148,7 +148,7 @@ class BeliefSteps(Steps):
         state, outcome = step(
             state, run.settings, run.network.parameters,
             devices.placed(batch, places, stacked=bool(self.stack), stop=stop),
-            update=run.optimizer.update, mesh=devices.mesh, keep=self.starts.kept or devices.mesh is None,
+            optimizer=run.optimizer, mesh=devices.mesh, keep=self.starts.kept or devices.mesh is None,
             work=self._work(when.epoch),
         )  # fmt: skip
         self.starts.write(piece.numbers[: np.count_nonzero(piece.counts > 0)], outcome.theta)
