@@ -246,3 +246,18 @@ def test_contradicting_observations_are_named(run, tmp_path):
     (tmp_path / "rows.csv").write_text("flu,ward\n0,1\n1,1\n")
     ran = run("infer", path, "--rows", tmp_path / "rows.csv")
     assert "impossible" in ran.out
+
+
+def test_what_is_set_is_not_observed(run, rows, tmp_path):
+    arguments = ("infer", NET, "-e", "slow_flow=1", "--do", "low_pressure=1", "-m", "exact")
+    answer, expected = run(*arguments, "--json").json, pf.infer(pf.example("espresso"), {"slow_flow": 1}, "exact")
+    assert answer["do"] == {"low_pressure": 1}
+    assert answer["solutions"][0]["log_likelihood"] == pytest.approx(expected.log_likelihood, abs=1e-12)
+    assert answer["solutions"][0]["means"]["weak_pump"] == pytest.approx(expected["weak_pump"], abs=1e-12)
+    assert "do(low_pressure = 1)" in run(*arguments).out
+    table = run(*arguments, "--joint", "weak_pump", "--json").json["joint"][0]["states"]
+    assert max(state["probability"] for state in table) == pytest.approx(1 - expected["weak_pump"], abs=1e-12)
+    assert "unit 'slow_flow' is set by do" in run("infer", NET, "-e", "slow_flow=1", "--do", "slow_flow=0").err
+    out = tmp_path / "out.csv"
+    assert run("infer", NET, "--rows", rows, "--out", out, "--do", "low_pressure=1", "-m", "exact").code == 0
+    assert "unit 'slow_flow' is set by do" in run("infer", NET, "--rows", rows, "--do", "slow_flow=1").err

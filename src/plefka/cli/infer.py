@@ -74,6 +74,7 @@ Check = Annotated[bool, typer.Option("--check", help="Check every answer by impo
 def infer(
     net: options.Network,
     evidence: options.Evidence = None,
+    do: options.Do = None,
     method: Methods = None,
     rows: options.Rows = None,
     check: Check = False,
@@ -98,7 +99,7 @@ def infer(
         _check_printed(rows, {name: value for name, value in written.items() if name not in ("units", "top")})
     else:
         rows = _check_written(rows, method, check)
-        chosen = {"method": method[0] if method else None, "id_columns": id_column, "force": force}
+        chosen = {"method": method[0] if method else None, "id_columns": id_column, "force": force, "do": do}
         _print_done(_write(net, evidence, rows, out, written, **chosen), net, rows, json=json)
         return
     methods: list[dict[str, Any]] = [{"method": pf.parse_method(spelling)} for spelling in method or ()] or [{}]
@@ -106,13 +107,16 @@ def infer(
     shown = _units(units, network), top
     observed = source.read_evidence(network, evidence)
     given, ids = (observed, {}) if rows is None else source.read_rows(network, rows, observed, id_column)
-    solutions = [pf.infer(network, given, **each, throw=False, check=check) for each in methods]
+    condition: dict[str, Any] = {"do": source.read_evidence(network, do)}
+    solutions = [pf.infer(network, given, **each, throw=False, check=check, **condition) for each in methods]
     tables = []
     if (together := options.names_in(joint, network.names)) and all(solution.converged for solution in solutions):
-        tables = [pf.joint(network, given, together, **each) for each in methods]
+        first = solutions[0]  # whose network has lost the edges to what is set
+        tables = [pf.joint(first.network, first.evidence, together, **each) for each in methods]
     if json:
         told = [_content(solution, ids, *shown) for solution in solutions]
         content = {"network": net, "evidence": output.as_json(observed), "solutions": told}
+        content |= {name: value for name, value in condition.items() if value}
         output.print_json({**content, "joint": [table.to_dict() for table in tables]} if tables else content)
     else:
         print(_heading(observed, rows, network))
@@ -253,6 +257,7 @@ def _write(
     network = source.read_single(net, "infer --out")
     units = _units(written["units"], network) or "all"
     observed = source.read_evidence(network, evidence)
+    given["do"] = source.read_evidence(network, given["do"])
     workers = written["workers"] or (None if written["scheduler"] else "auto")
     try:
         return pf.infer_rows(

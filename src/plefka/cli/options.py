@@ -85,6 +85,15 @@ Evidence = Annotated[
         autocompletion=complete_evidence,
     ),
 ]
+Do = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--do",
+        metavar="UNIT=STATE,...",
+        help="The units that are set from outside: the edges to them are cut before the evidence counts.",
+        autocompletion=complete_evidence,
+    ),
+]
 Method = Annotated[
     str | None,
     typer.Option(

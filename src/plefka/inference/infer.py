@@ -29,6 +29,7 @@ from plefka.methods.posterior import (
 )
 from plefka.networks.activations import namespace
 from plefka.networks.evidence import Evidence, as_evidence
+from plefka.networks.intervention import intervened, interventions
 from plefka.networks.network import Network
 from plefka.reduction.question import Part
 from plefka.reduction.recovery import recover, reductions
@@ -49,6 +50,7 @@ def infer(
     throw: bool = True,
     check: bool | int = False,
     dtype: str = "float64",
+    do: Any = None,
 ) -> Solution:
     """Posterior means and ln P(evidence) of a network, or of every network of a stack.
 
@@ -63,6 +65,8 @@ def infer(
     - `prune`: first sum out all units for which that is easy and exact, barren ones among them.
     - `throw`: raise `InferenceFailed` where a single inference does not converge; a batch says it in `status`.
     - `check`: True, or a seed: check the answer by importance sampling, see `Solution.check`; True is seed 0.
+    - `do`: {unit: 0 or 1}, the units that are set from outside: first all edges to them are cut, then the evidence is
+        taken into account. `solution.network` is the network without these edges.
     - `dtype`: "float64", or "float32" on request; inside a trace of the user's, the precision is that of the trace.
 
     >>> import plefka as pf
@@ -73,7 +77,7 @@ def infer(
     if not isinstance(network, Network):
         raise InvalidInput(f"network must be a BeliefNetwork or a BoltzmannMachine; got {type(network).__name__}.")
     method = parse_method(method)
-    given = as_evidence(network, evidence)
+    network, given = intervened(network, as_evidence(network, evidence), do)
     method.check(network)
     if given.tilt is not None and not method.takes_soft_evidence:
         raise does_not_apply(method, "it takes no soft evidence, and there is a Likelihood", "bethe or exact")
@@ -85,6 +89,7 @@ def infer(
         found = answer_of(method, network, given, prune=prune, dtype=dtype)
     if given.offset is not None:
         found = replace(found, free_energy=found.free_energy - given.offset)
+    found = replace(found, notes=(*interventions(network, given), *found.notes))
     solution = _solution(network, given, method, found, prune, traced)
     if traced:
         return solution

@@ -64,7 +64,8 @@ def _steps(solution: "Solution") -> str:
 
 def observed_lines(solution: "Solution", most: int) -> list[str]:
     """'observed: fever=1, cough=0', or with the words of the states; no line where nothing is observed."""
-    states, observed = given_states(solution), np.flatnonzero(solution.observed)
+    is_set, states = solution.evidence.intervened, given_states(solution)
+    observed = np.flatnonzero(solution.observed & (True if is_set is None else np.isnan(is_set)))
     words = [
         f"{solution.names[unit]}={states[unit][int(solution.means[unit] > 0.5)] if states else f'{value:.0f}'}"
         for unit, value in zip(observed[:most].tolist(), solution.magnetisations[observed], strict=False)

@@ -64,7 +64,12 @@ def quantity_of(solution: "Solution") -> str:
 def frequency(solution: "Solution") -> str:
     """': about 1 case in 7,400 looks like this', of a single row that was observed for certain; else nothing."""
     evidence, value = solution.evidence, float(solution.log_partition)
-    if quantity_of(solution) == "ln Z" or not solution.observed.any() or evidence.tilt is not None or not value <= 0:
+    seen = (
+        solution.observed
+        if evidence.intervened is None
+        else solution.observed & (evidence.intervened != evidence.intervened)
+    )
+    if quantity_of(solution) == "ln Z" or not seen.any() or evidence.tilt is not None or not value <= 0:
         return ""
     about = {"lower bound": "at least", "upper bound": "at most"}.get(kind_of(solution), "about")
     if value > -0.05:

@@ -76,6 +76,7 @@ class Evidence(NamedTuple):
     offset: Any = None  # (B,)
     batched: bool = False
     wanted: Any = None  # (n,): the units whose means are asked for, and all above them; None for all units
+    intervened: Any = None  # (n,): the states of units that are not observed but set, nan of all others; or None
 
     def take(self, index: Any) -> "Evidence":
         """Some of the rows."""

@@ -54,4 +54,5 @@ class Relevant:
 def narrowed(evidence: Evidence, units: np.ndarray) -> Evidence:
     """What is known of some units."""
     tilt = None if evidence.tilt is None else evidence.tilt[:, units]
-    return evidence._replace(rows=evidence.rows[:, units], tilt=tilt)
+    intervened = None if evidence.intervened is None else evidence.intervened[units]
+    return evidence._replace(rows=evidence.rows[:, units], tilt=tilt, intervened=intervened)

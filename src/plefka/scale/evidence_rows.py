@@ -9,6 +9,7 @@ from jaxtyping import Float, Int, Int8
 
 from plefka.errors import InvalidEvidence
 from plefka.networks.evidence import Evidence, as_evidence
+from plefka.networks.intervention import check_not_observed
 
 if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
@@ -105,6 +106,8 @@ class CommonEvidence(NamedTuple):
         common, rows = self.evidence, given.rows
         if not self.units.size:
             return given
+        if common.intervened is not None:
+            check_not_observed(self.network, given, np.flatnonzero(~np.isnan(common.intervened)).tolist())
         certain = ~np.isnan(common.rows[0])
         conflicts = np.argwhere(rows == 1 - common.rows)
         if conflicts.size:
@@ -114,13 +117,14 @@ class CommonEvidence(NamedTuple):
                 f"{where}: row {first + row}: unit {self.network.names[unit]!r} is {states} in {self.called}."
             )
         rows = np.where(certain, common.rows, rows)
+        repeated = common.take(np.zeros(len(rows), int))
+        given = given._replace(rows=rows, offset=repeated.offset, intervened=common.intervened)
         if common.tilt is None:
-            return given._replace(rows=rows)
+            return given
         twice = np.flatnonzero((common.tilt[0] != 0) & ~certain & ~np.isnan(rows).all(axis=0))
         if twice.size:
             raise InvalidEvidence(
                 f"{where}: unit {self.network.names[twice[0]]!r} must not have states, as it has soft evidence in "
                 f"{self.called}."
             )
-        repeated = common.take(np.zeros(len(rows), int))
-        return given._replace(rows=rows, tilt=repeated.tilt, offset=repeated.offset)
+        return given._replace(tilt=repeated.tilt)

@@ -16,6 +16,7 @@ from plefka.inference.library import parse_method
 from plefka.inference.ranking import Units
 from plefka.methods.method import Method
 from plefka.networks.belief import BeliefNetwork
+from plefka.networks.intervention import intervened
 from plefka.runtime import extras
 from plefka.scale.answer_parts import LOG_LIKELIHOOD, STATUS, AnswerParts, BlockAnswer, BlockWork, encoded
 from plefka.scale.cluster import DaskCluster, team_of
@@ -50,6 +51,7 @@ def infer_rows(
     memory: str | float | None = None,
     block: int | None = None,
     force: bool = False,
+    do: Any = None,
 ) -> RowsDone:
     """Posteriors of any number of rows of evidence, written to a file or a folder, block by block.
 
@@ -79,6 +81,7 @@ def infer_rows(
         network needs it. It decides how many rows are solved at once.
     - `block`: the same as a number of rows.
     - `force`: replace the output, and begin again where parts of another run are there.
+    - `do`: {unit: 0 or 1}, the units that are set in every row, as for `infer`. No row may observe them.
 
     >>> import tempfile
     >>> import plefka as pf
@@ -92,6 +95,8 @@ def infer_rows(
         raise InvalidInput(f"infer_rows takes one BeliefNetwork; got {kind}.")
     start, out, method = time.perf_counter(), Path(out), parse_method(method or DEFAULT_METHOD)
     common = CommonEvidence.of(network, evidence)
+    network, given = intervened(network, common.evidence, do)
+    common = CommonEvidence(network, given)
     before = AnswerParts.settings_before(out) or {}
     size = block_size(network, block, memory, before.get("block"))
     _check_not_read(source, out)
