@@ -261,3 +261,21 @@ def test_what_is_set_is_not_observed(run, rows, tmp_path):
     out = tmp_path / "out.csv"
     assert run("infer", NET, "--rows", rows, "--out", out, "--do", "low_pressure=1", "-m", "exact").code == 0
     assert "unit 'slow_flow' is set by do" in run("infer", NET, "--rows", rows, "--do", "slow_flow=1").err
+
+
+def test_one_cause_at_a_time(run, rows, tmp_path):
+    arguments = ("infer", NET, "-e", "slow_flow=1", "-m", "exact")
+    for option, group in (
+        (("causes",), "causes"),
+        (("weak_pump,limescale", "--or-none"), ["weak_pump", "limescale", None]),
+    ):
+        found = run(*arguments, "--exclusive", *option, "--json").json
+        expected = pf.infer(pf.example("espresso"), {"slow_flow": 1}, "exact", exclusive=group)
+        assert found["solutions"][0]["log_likelihood"] == expected.log_likelihood
+        assert found["exclusive"] == (["causes"] if group == "causes" else group)
+    assert "exactly one of" in run(*arguments, "--exclusive", "causes").out
+    assert "--or-none goes with --exclusive" in run(*arguments, "--or-none").err
+    assert "leave out --rows and --exclusive" in run(*arguments, "--exclusive", "causes", "--joint", "weak_pump").err
+    out = tmp_path / "out.csv"
+    assert run("infer", NET, "--rows", rows, "--out", out, "--exclusive", "causes", "-m", "exact").code == 0
+    assert out.read_text().count("\n") == 4

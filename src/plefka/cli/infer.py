@@ -75,6 +75,8 @@ def infer(
     net: options.Network,
     evidence: options.Evidence = None,
     do: options.Do = None,
+    exclusive: options.Exclusive = None,
+    or_none: options.OrNone = False,
     method: Methods = None,
     rows: options.Rows = None,
     check: Check = False,
@@ -93,13 +95,14 @@ def infer(
     written = {"units": units, "top": top, "scheduler": scheduler, "workers": workers, "memory": memory}
     if id_column and rows is None:
         raise InvalidInput("--id names a column of --rows; add --rows FILE, or leave it out.")
-    if joint and rows is not None:
-        raise InvalidInput("--joint is for one row of evidence, given by --evidence; leave out --rows.")
+    if joint and (rows is not None or exclusive):
+        raise InvalidInput("--joint is for one row of evidence, given by --evidence; leave out --rows and --exclusive.")
     if out is None:
         _check_printed(rows, {name: value for name, value in written.items() if name not in ("units", "top")})
     else:
         rows = _check_written(rows, method, check)
-        chosen = {"method": method[0] if method else None, "id_columns": id_column, "force": force, "do": do}
+        chosen = {"method": method[0] if method else None, "id_columns": id_column, "force": force}
+        chosen["conditions"] = do, exclusive, or_none
         _print_done(_write(net, evidence, rows, out, written, **chosen), net, rows, json=json)
         return
     methods: list[dict[str, Any]] = [{"method": pf.parse_method(spelling)} for spelling in method or ()] or [{}]
@@ -107,8 +110,8 @@ def infer(
     shown = _units(units, network), top
     observed = source.read_evidence(network, evidence)
     given, ids = (observed, {}) if rows is None else source.read_rows(network, rows, observed, id_column)
-    condition: dict[str, Any] = {"do": source.read_evidence(network, do)}
-    solutions = [pf.infer(network, given, **each, throw=False, check=check, **condition) for each in methods]
+    conditions = source.read_conditions(network, do, exclusive, or_none)
+    solutions = [pf.infer(network, given, **each, throw=False, check=check, **conditions) for each in methods]
     tables = []
     if (together := options.names_in(joint, network.names)) and all(solution.converged for solution in solutions):
         first = solutions[0]  # whose network has lost the edges to what is set
@@ -116,7 +119,7 @@ def infer(
     if json:
         told = [_content(solution, ids, *shown) for solution in solutions]
         content = {"network": net, "evidence": output.as_json(observed), "solutions": told}
-        content |= {name: value for name, value in condition.items() if value}
+        content |= conditions
         output.print_json({**content, "joint": [table.to_dict() for table in tables]} if tables else content)
     else:
         print(_heading(observed, rows, network))
@@ -257,7 +260,7 @@ def _write(
     network = source.read_single(net, "infer --out")
     units = _units(written["units"], network) or "all"
     observed = source.read_evidence(network, evidence)
-    given["do"] = source.read_evidence(network, given["do"])
+    given |= source.read_conditions(network, *given.pop("conditions"))
     workers = written["workers"] or (None if written["scheduler"] else "auto")
     try:
         return pf.infer_rows(

@@ -94,6 +94,16 @@ Do = Annotated[
         autocompletion=complete_evidence,
     ),
 ]
+Exclusive = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--exclusive",
+        metavar="UNIT,...",
+        help="Exactly one of these units is on: a list of names, or causes for all units without parents.",
+        autocompletion=complete_units,
+    ),
+]
+OrNone = Annotated[bool, typer.Option("--or-none", help="With --exclusive: at most one of the units is on.")]
 Method = Annotated[
     str | None,
     typer.Option(

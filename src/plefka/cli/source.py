@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import plefka as pf
-from plefka.cli.options import split_at_commas
+from plefka.cli.options import names_in, split_at_commas
 from plefka.errors import InvalidEvidence, InvalidFile
 
 if TYPE_CHECKING:
@@ -62,6 +62,17 @@ def read_evidence(network: "pf.BeliefNetwork", options: Sequence[str] | None) ->
     observed = {unit: state for unit, state in states.items() if state is not None}
     as_evidence(network, observed)
     return observed
+
+
+def read_conditions(
+    network: "pf.BeliefNetwork", do: Sequence[str] | None, exclusive: list[str] | None, or_none: bool
+) -> dict[str, Any]:
+    """What is set, and the units of which one is on, as `infer` takes them; nothing where nothing is said."""
+    names = names_in(exclusive, network.names)
+    if or_none and not names:
+        raise InvalidEvidence("--or-none goes with --exclusive, which names the units of which at most one is on.")
+    found = {"do": read_evidence(network, do), "exclusive": names and [*names, *([None] if or_none else [])]}
+    return {name: value for name, value in found.items() if value}
 
 
 def _state(network: "pf.BeliefNetwork", unit: str, text: str) -> "int | pf.Likelihood | None":

@@ -18,7 +18,7 @@ from plefka.exact.cost import CONTRADICTION_SECONDS
 from plefka.exact.state_sum import planned_sum
 from plefka.methods.posterior import Status
 from plefka.networks.belief import BeliefNetwork
-from plefka.networks.evidence import Evidence
+from plefka.networks.evidence import Evidence, ExclusiveGroup
 from plefka.reduction.certainty import Possible
 from plefka.reduction.reduce import reduce
 
@@ -52,7 +52,7 @@ def with_contradiction(solution: "Solution") -> "Solution":
     """The solution of a single row with a note that names the contradiction, where the evidence is impossible."""
     if np.atleast_1d(solution.status)[0] is not Status.IMPOSSIBLE or solution.network.stack is not None:
         return solution
-    found = sentence(cast(BeliefNetwork, solution.network), solution.evidence.rows[0])
+    found = sentence(cast(BeliefNetwork, solution.network), solution.evidence.rows[0], solution.evidence.exclusive)
     return replace(solution, notes=(*solution.notes, found))
 
 
@@ -67,12 +67,15 @@ def in_words(solution: "Solution", row: int | None) -> str | None:
     if status[number] is not Status.IMPOSSIBLE:
         return None
     network = solution.network if solution.network.stack is None else solution.network.take(number)
-    return sentence(cast(BeliefNetwork, network), np.asarray(solution.evidence.rows)[number])
+    evidence = solution.evidence
+    return sentence(cast(BeliefNetwork, network), np.asarray(evidence.rows)[number], evidence.exclusive)
 
 
-def sentence(network: BeliefNetwork, row: np.ndarray) -> str:
+def sentence(network: BeliefNetwork, row: np.ndarray, group: ExclusiveGroup | None = None) -> str:
     """What contradicts what in a row of evidence that is impossible, or that it could not be found."""
     found = contradiction(network, row)
+    if found is None and group is not None:
+        return f"the observations leave no state in which {group.in_words(network.names)}"
     return UNKNOWN if found is None else found.sentence(network)
 
 

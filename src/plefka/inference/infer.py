@@ -12,8 +12,9 @@ from plefka.errors import InvalidInput
 from plefka.exact.barren import improved
 from plefka.inference.batched_types import Statuses
 from plefka.inference.contradictions import with_contradiction
+from plefka.inference.exclusive import of_group, with_group
 from plefka.inference.library import parse_method
-from plefka.inference.solution import Codes, InferenceFailed, Solution
+from plefka.inference.solution import Codes, InferenceFailed, Solution, refuse_group
 from plefka.methods.method import Method, does_not_apply
 from plefka.methods.posterior import (
     ESTIMATE,
@@ -51,6 +52,7 @@ def infer(
     check: bool | int = False,
     dtype: str = "float64",
     do: Any = None,
+    exclusive: Any = None,
 ) -> Solution:
     """Posterior means and ln P(evidence) of a network, or of every network of a stack.
 
@@ -67,6 +69,8 @@ def infer(
     - `check`: True, or a seed: check the answer by importance sampling, see `Solution.check`; True is seed 0.
     - `do`: {unit: 0 or 1}, the units that are set from outside: first all edges to them are cut, then the evidence is
         taken into account. `solution.network` is the network without these edges.
+    - `exclusive`: units of which exactly one is on, as a list, or "causes" for all units without parents; with None in
+        the list, at most one. Probabilities are those given the evidence and this condition, and ln P is that of both.
     - `dtype`: "float64", or "float32" on request; inside a trace of the user's, the precision is that of the trace.
 
     >>> import plefka as pf
@@ -78,6 +82,7 @@ def infer(
         raise InvalidInput(f"network must be a BeliefNetwork or a BoltzmannMachine; got {type(network).__name__}.")
     method = parse_method(method)
     network, given = intervened(network, as_evidence(network, evidence), do)
+    given = with_group(network, given, exclusive)
     method.check(network)
     if given.tilt is not None and not method.takes_soft_evidence:
         raise does_not_apply(method, "it takes no soft evidence, and there is a Likelihood", "bethe or exact")
@@ -85,8 +90,13 @@ def infer(
     traced = is_traced(network, given)
     if traced:
         found = _inside_a_trace(method, network, given, prune)
-    else:
+    elif given.exclusive is None:
         found = answer_of(method, network, given, prune=prune, dtype=dtype)
+    else:
+        if check is not False:
+            refuse_group(given, "the check")
+        found = of_group(network, given, lambda rows: answer_of(method, network, rows, prune=prune, dtype=dtype))
+        found = replace(found, notes=(f"{given.exclusive.in_words(network.names)}, by assumption", *found.notes))
     if given.offset is not None:
         found = replace(found, free_energy=found.free_energy - given.offset)
     found = replace(found, notes=(*interventions(network, given), *found.notes))

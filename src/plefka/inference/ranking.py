@@ -66,7 +66,7 @@ def causes_first(solution: "Solution", units: Units = ALL) -> tuple[np.ndarray, 
     hidden = ~np.atleast_2d(solution.observed)
     if network.is_normalised:
         place[_candidates(solution, CAUSES, hidden)[0]] = -1.0
-        roots = np.flatnonzero(network.roots)
+        roots = np.flatnonzero(network.roots & (solution.evidence.exclusive is None))  # a group has no such priors
         priors[roots] = np.exp(network.activation.log_on(np.asarray(network.bias, float)[roots]))
         known = roots[hidden[0, roots] & np.isfinite(means[roots])]
         place[known] = np.round(abs(means[known] - priors[known]), 12)  # what is only rounding is no change

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from plefka.errors import InvalidInput, PlefkaError
+from plefka.errors import InvalidInput, MethodDoesNotApply, PlefkaError
 from plefka.inference.batched_types import Checks, Counts, Flags, NumberByRow, Statuses
 from plefka.inference.ranking import ranking
 from plefka.inference.solution_tables import as_dict, frame, of_unit
@@ -247,6 +247,7 @@ class Solution:
         """
         from plefka.inference.check import check
 
+        refuse_group(self.evidence, "the check")
         return cast(Checks, check(self, seed, num_samples))
 
     def contradiction(self, row: int | None = None) -> str | None:
@@ -262,12 +263,14 @@ class Solution:
         """cov(S_i, S_j | evidence) by linear response, (n, n); for free energies, and a single row."""
         from plefka.inference.linear_response import covariance
 
+        refuse_group(self.evidence, "covariance()")
         return covariance(self)
 
     def covariance_product(self, vector: Any) -> np.ndarray:
         """covariance() @ vector, without forming the matrix."""
         from plefka.inference.linear_response import product
 
+        refuse_group(self.evidence, "covariance_product()")
         z = np.asarray(vector, float)
         if z.shape != (len(self.names),):
             raise InvalidInput(f"vector must have one number for each unit, ({len(self.names)},); got {z.shape}.")
@@ -379,6 +382,7 @@ class Solution:
         """
         from plefka.sampling.chain_draws import draws
 
+        refuse_group(self.evidence, "draws()")
         return draws(self, most)
 
     def __repr__(self) -> str:
@@ -394,6 +398,14 @@ class Solution:
     def _repr_html_(self) -> str:
         """A table for notebooks: the answer, and the most probable hidden units."""
         return solution_html(self)
+
+
+def refuse_group(evidence: "Evidence", what: str) -> None:
+    """For what does not know of groups."""
+    if evidence.exclusive is not None:
+        raise MethodDoesNotApply(
+            f"{what} does not take exclusive into account. Ask with one unit of the group as evidence at a time."
+        )
 
 
 def _at(field: Any, row: int) -> Any:

@@ -69,7 +69,12 @@ def frequency(solution: "Solution") -> str:
         if evidence.intervened is None
         else solution.observed & (evidence.intervened != evidence.intervened)
     )
-    if quantity_of(solution) == "ln Z" or not seen.any() or evidence.tilt is not None or not value <= 0:
+    if (
+        quantity_of(solution) == "ln Z"
+        or not seen.any()
+        or not value <= 0
+        or not (evidence.tilt is evidence.exclusive is None)
+    ):
         return ""
     about = {"lower bound": "at least", "upper bound": "at most"}.get(kind_of(solution), "about")
     if value > -0.05:
@@ -89,7 +94,9 @@ def given_states(solution: "Solution") -> "Sequence[tuple[str, str]]":
 
 def probability_text(value: float, digits: int = 6) -> str:
     """With so many digits, or as a power of ten where these would be zeros; nothing for what is not known."""
-    return "" if math.isnan(value) else f"{value:.2e}" if 0 < value < 1e-4 else f"{value:.{digits}f}"
+    if math.isnan(value):
+        return ""
+    return f"{value:.2e}" if 0 < value < 1e-4 else f"{value:.{digits}f}"
 
 
 def status_word(status: "Status | Statuses") -> str:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, cast
 import jax.numpy as jnp
 import numpy as np
 
-from plefka.errors import InvalidEvidence, nearest
+from plefka.errors import InvalidEvidence, listed, nearest
 from plefka.networks.network import Network
 from plefka.runtime.precision import is_traced
 from plefka.tables.columns import is_frame, of_frame, roles_of
@@ -65,6 +65,18 @@ class Likelihood:
         return is_traced(self.on, self.off)
 
 
+class ExclusiveGroup(NamedTuple):
+    """Units (n,) of which exactly one is on, or at most one."""
+
+    units: Any
+    or_none: bool
+
+    def in_words(self, names: Sequence[str]) -> str:
+        """'exactly one of flu and cold is on'."""
+        some = [name for name, belongs in zip(names, self.units, strict=True) if belongs]
+        return f"{'at most' if self.or_none else 'exactly'} one of {listed(some)} is on"
+
+
 class Evidence(NamedTuple):
     """Rows of evidence, of one network or one for each network of a stack.
 
@@ -76,6 +88,7 @@ class Evidence(NamedTuple):
     offset: Any = None  # (B,)
     batched: bool = False
     wanted: Any = None  # (n,): the units whose means are asked for, and all above them; None for all units
+    exclusive: ExclusiveGroup | None = None  # of which one is on in every row
     intervened: Any = None  # (n,): the states of units that are not observed but set, nan of all others; or None
 
     def take(self, index: Any) -> "Evidence":

@@ -55,4 +55,5 @@ def narrowed(evidence: Evidence, units: np.ndarray) -> Evidence:
     """What is known of some units."""
     tilt = None if evidence.tilt is None else evidence.tilt[:, units]
     intervened = None if evidence.intervened is None else evidence.intervened[units]
-    return evidence._replace(rows=evidence.rows[:, units], tilt=tilt, intervened=intervened)
+    group = None if evidence.exclusive is None else evidence.exclusive._replace(units=evidence.exclusive.units[units])
+    return evidence._replace(rows=evidence.rows[:, units], tilt=tilt, intervened=intervened, exclusive=group)

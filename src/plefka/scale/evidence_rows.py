@@ -99,7 +99,8 @@ class CommonEvidence(NamedTuple):
     @property
     def units(self) -> np.ndarray:
         """The units of which it says something."""
-        return np.flatnonzero(self.evidence.informed[0])
+        group = self.evidence.exclusive
+        return np.flatnonzero(self.evidence.informed[0] | (False if group is None else group.units))
 
     def added(self, given: Evidence, first: int, where: str) -> Evidence:
         """The rows with it; an error where a row says otherwise. `first` is the number of the first of the rows."""
@@ -119,6 +120,7 @@ class CommonEvidence(NamedTuple):
         rows = np.where(certain, common.rows, rows)
         repeated = common.take(np.zeros(len(rows), int))
         given = given._replace(rows=rows, offset=repeated.offset, intervened=common.intervened)
+        given = given._replace(exclusive=common.exclusive)
         if common.tilt is None:
             return given
         twice = np.flatnonzero((common.tilt[0] != 0) & ~certain & ~np.isnan(rows).all(axis=0))

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from plefka.errors import InvalidEvidence, InvalidInput
+from plefka.inference.exclusive import with_group
 from plefka.inference.infer import DEFAULT_METHOD
 from plefka.inference.library import parse_method
 from plefka.inference.ranking import Units
@@ -52,6 +53,7 @@ def infer_rows(
     block: int | None = None,
     force: bool = False,
     do: Any = None,
+    exclusive: Any = None,
 ) -> RowsDone:
     """Posteriors of any number of rows of evidence, written to a file or a folder, block by block.
 
@@ -82,6 +84,7 @@ def infer_rows(
     - `block`: the same as a number of rows.
     - `force`: replace the output, and begin again where parts of another run are there.
     - `do`: {unit: 0 or 1}, the units that are set in every row, as for `infer`. No row may observe them.
+    - `exclusive`: units of which exactly one is on in every row, as for `infer`.
 
     >>> import tempfile
     >>> import plefka as pf
@@ -96,7 +99,7 @@ def infer_rows(
     start, out, method = time.perf_counter(), Path(out), parse_method(method or DEFAULT_METHOD)
     common = CommonEvidence.of(network, evidence)
     network, given = intervened(network, common.evidence, do)
-    common = CommonEvidence(network, given)
+    common = CommonEvidence(network, with_group(network, given, exclusive))
     before = AnswerParts.settings_before(out) or {}
     size = block_size(network, block, memory, before.get("block"))
     _check_not_read(source, out)

@@ -65,7 +65,11 @@ class RowQuestion:
     def settings(self, size: int) -> dict[str, Any]:
         """All that the answers depend on besides the rows, as text."""
         network = self.network
-        common = [self.common.evidence.rows, self.common.evidence.tilt, self.common.evidence.offset]
+        evidence = self.common.evidence
+        common = [evidence.rows, evidence.tilt, evidence.offset]
+        common += (
+            [] if evidence.exclusive is None else [np.append(evidence.exclusive.units, evidence.exclusive.or_none)]
+        )
         return {
             "version": __version__,
             "network": digest((network.storage, network.bias, np.array(network.names))),
