@@ -54,10 +54,14 @@ if TYPE_CHECKING:
     from plefka.questions.ask import ask as ask
     from plefka.questions.bounds import Bounds as Bounds
     from plefka.questions.bounds import bounds as bounds
+    from plefka.questions.counterfactuals import Counterfactuals as Counterfactuals
+    from plefka.questions.counterfactuals import counterfactuals as counterfactuals
     from plefka.questions.explain import Explanation as Explanation
     from plefka.questions.explain import explain as explain
     from plefka.questions.joint import Joint as Joint
     from plefka.questions.joint import joint as joint
+    from plefka.questions.sensitivity import Sensitivity as Sensitivity
+    from plefka.questions.sensitivity import sensitivity as sensitivity
     from plefka.runtime.program_cache import keep_compiled as keep_compiled
     from plefka.scale.infer_rows import infer_rows as infer_rows
     from plefka.scale.rows_done import RowsDone as RowsDone
@@ -72,6 +76,7 @@ _HOME = {
     "BoltzmannMachine": "plefka.networks.boltzmann",
     "Check": "plefka.inference.check_verdict",
     "Bounds": "plefka.questions.bounds",
+    "Counterfactuals": "plefka.questions.counterfactuals",
     "Custom": "plefka.networks.activations",
     "Explanation": "plefka.questions.explain",
     "FileFormat": "plefka.files",
@@ -87,6 +92,7 @@ _HOME = {
     "Posterior": "plefka.methods.posterior",
     "RowsDone": "plefka.scale.rows_done",
     "Score": "plefka.learning.scoring",
+    "Sensitivity": "plefka.questions.sensitivity",
     "Series": "plefka.expansion.series",
     "Sigmoid": "plefka.networks.activations",
     "Accuracy": "plefka.methods.posterior",
@@ -98,6 +104,7 @@ _HOME = {
     "ask": "plefka.questions.ask",
     "bounds": "plefka.questions.bounds",
     "convert": "plefka.files",
+    "counterfactuals": "plefka.questions.counterfactuals",
     "example": "plefka.networks.examples",
     "example_names": "plefka.networks.examples",
     "explain": "plefka.questions.explain",
@@ -116,6 +123,7 @@ _HOME = {
     "register": "plefka.inference.library",
     "save": "plefka.files",
     "score": "plefka.learning.scoring",
+    "sensitivity": "plefka.questions.sensitivity",
     "series": "plefka.expansion.series",
     "sweep": "plefka.scale.sweep",
     "unregister": "plefka.inference.library",

@@ -10,7 +10,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from plefka.exact.elimination_steps import LOGARITHMS, PLAIN_NUMBERS, Arithmetic, Multiply, Sum, Workspace
+from plefka.exact.elimination_steps import (
+    LOGARITHMS,
+    PLAIN_NUMBERS,
+    STRENGTH,
+    Act,
+    Arithmetic,
+    Multiply,
+    Step,
+    Sum,
+    Workspace,
+)
 from plefka.exact.log_factors import LogFactors
 from plefka.exact.plans import WANTED_FACTORS, Cluster, Plan, segments_of
 from plefka.methods.posterior import normalised
@@ -42,13 +52,13 @@ class EliminationAnswer(NamedTuple):
 
 def eliminated(factors: LogFactors, plan: Plan) -> EliminationAnswer:
     """ln Z, the means of all free units and how ln Z follows the leaks."""
-    run, (log_z, means, slopes) = _by_rows(factors, plan, EliminationRun.answer)
+    run, (log_z, means, slopes) = by_rows(factors, plan, EliminationRun.answer)
     return EliminationAnswer(log_z, run.units, means, run.switched, slopes)
 
 
 def log_total(factors: LogFactors, plan: Plan) -> np.ndarray:
     """ln Z (rows,), which takes about half of the time."""
-    return _by_rows(factors, plan, lambda run: [run.total()])[1][0]
+    return by_rows(factors, plan, lambda run: [run.total()])[1][0]
 
 
 def table_probabilities(factors: LogFactors, plan: Plan) -> list[np.ndarray]:
@@ -58,20 +68,22 @@ def table_probabilities(factors: LogFactors, plan: Plan) -> list[np.ndarray]:
         run.answer()
         return run.tables()
 
-    return _by_rows(factors, plan, tables, wanted=(*WANTED_FACTORS, "table"))[1]
+    return by_rows(factors, plan, tables, wanted=(*WANTED_FACTORS, "table"))[1]
 
 
-def _by_rows(
+def by_rows(
     factors: LogFactors,
     plan: Plan,
-    ask: "Callable[[EliminationRun], list[np.ndarray]]",
+    ask: Callable[[Any], list[np.ndarray]],
     wanted: tuple[str, ...] = WANTED_FACTORS,
-) -> "tuple[EliminationRun, list[np.ndarray]]":
+    kind: "type[EliminationRun] | None" = None,
+) -> "tuple[Any, list[np.ndarray]]":
     """What `ask` takes from a run, arrays (..., rows): by logarithms in rows where plain numbers have lost a part."""
-    run = EliminationRun(factors, plan, PLAIN_NUMBERS, wanted)
+    kind = kind or EliminationRun
+    run = kind(factors, plan, PLAIN_NUMBERS, wanted)
     found, rows = ask(run), run.doubtful
     if len(rows):
-        better = ask(EliminationRun(factors.take(rows), plan, LOGARITHMS, wanted))
+        better = ask(kind(factors.take(rows), plan, LOGARITHMS, wanted))
         for plain, new in zip(found, better, strict=True):
             plain[..., rows] = new
     return run, found
@@ -228,10 +240,17 @@ class EliminationRun(Workspace):
         """The message, and the tables before those steps whose way back needs them."""
         table, kept = self.one, []
         for step in cluster.steps:
-            is_wanted = isinstance(step, Sum) or (isinstance(step, Multiply) and step.factor[0] in self.wanted)
-            kept.append(table if is_wanted else None)
+            kept.append(self._needed(step, table))
             table = step.forwards(self, table)
         return table, kept
+
+    def _needed(self, step: Step, table: np.ndarray) -> np.ndarray | None:
+        """What the way back will ask of the table before a step, if anything."""
+        if isinstance(step, Act):
+            return step.acted_on(table) if STRENGTH in self.wanted else None
+        return (
+            table if isinstance(step, Sum) or (isinstance(step, Multiply) and step.factor[0] in self.wanted) else None
+        )
 
     def _backwards(self, k: int, cluster: Cluster) -> None:
         after = self.outside.pop(("message", k)) if cluster.axes else self.one
@@ -239,7 +258,7 @@ class EliminationRun(Workspace):
         first = next(at for at, before in enumerate(kept) if before is not None)  # nothing is asked of earlier steps
         for at in reversed(range(first, len(kept))):
             step, before = cluster.steps[at], kept[at]
-            if before is not None and isinstance(step, Sum | Multiply):
+            if before is not None and isinstance(step, Sum | Multiply | Act):
                 step.find(self, before, after)
             if at > first:
                 after = step.backwards(self, after)

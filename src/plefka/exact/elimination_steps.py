@@ -14,6 +14,7 @@ import numpy as np
 from plefka.exact.log_factors import Switch
 
 Shape = tuple[int, ...]
+STRENGTH = "strength"  # the name of edges among the factors that the way back may be asked about
 
 
 class Arithmetic(NamedTuple):
@@ -134,6 +135,17 @@ class Act(NamedTuple):
         off, on = seen[self.off], seen[self.on]
         off[...] = w.a.plus(w.a.times(off, stay), w.a.times(on, go))
         return after
+
+    def acted_on(self, table: np.ndarray) -> np.ndarray:
+        """The entries in which the parent acts, with the child off and on: a copy, as the step changes the table."""
+        seen = table.reshape(*self.shape, -1)
+        return np.stack([seen[self.off], seen[self.on]])
+
+    def find(self, w: Workspace, before: np.ndarray, after: np.ndarray) -> None:
+        """What all else says of the edge: that it fails, that it switches the child on, and that this was on before."""
+        seen = after.reshape(*self.shape, -1)
+        pairs = zip(before[[0, 0, 1]], (seen[self.off], seen[self.on], seen[self.on]), strict=True)
+        w.outside[STRENGTH, self.switch] = np.stack([w.a.plus.reduce(_flat(w.a.times(a, b)), axis=0) for a, b in pairs])
 
 
 class Sum(NamedTuple):

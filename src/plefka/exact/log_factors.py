@@ -115,9 +115,13 @@ class Logs(NamedTuple):
         return cls(activation.log_off, activation.log_on, activation.clip, activation.is_linear_off)
 
 
-def factors_of(question: Question, edges: EdgeList, logs: Logs, rows: np.ndarray) -> LogFactors:
-    """The factors of rows of the same pattern."""
-    return _FactorWriter(question, edges, logs, rows).written()
+def factors_of(question: Question, edges: EdgeList, logs: Logs, rows: np.ndarray, *, apart: bool = False) -> LogFactors:
+    """The factors of rows of the same pattern.
+
+    `apart`: every number stays in a factor of its own: tables of the same units are not multiplied, and edges into
+    units that others switch on for certain are kept.
+    """
+    return _FactorWriter(question, edges, logs, rows, apart).written()
 
 
 def patterns(question: Question) -> list[np.ndarray]:
@@ -139,9 +143,9 @@ def grouped(pattern: np.ndarray) -> list[np.ndarray]:
 class _FactorWriter:
     """Writes the factors of some rows with the same free units down."""
 
-    def __init__(self, question: Question, edges: EdgeList, logs: Logs, rows: np.ndarray):
+    def __init__(self, question: Question, edges: EdgeList, logs: Logs, rows: np.ndarray, apart: bool):
         first, model = rows[0], question.model
-        self.f = logs
+        self.f, self.apart = logs, apart
         self.rows, self.size = rows, question.size
         self.free, self.counted = question.free[:, first], model.counted[:, first]
         self.on = model.counted[:, first] & (question.values[:, first] == 1)
@@ -150,7 +154,7 @@ class _FactorWriter:
         h = model.h if model.h.shape[1] == 1 else model.h[:, rows]
         self.x = h + self._from_known_parents(edges, weight)
         live = self.free[edges.parent] & self.counted[edges.child] & (weight != 0).any(axis=1)
-        live &= ~np.isinf(self.x[edges.child]).all(axis=1)
+        live &= apart | ~np.isinf(self.x[edges.child]).all(axis=1)
         self.child, self.parent, self.weight = edges.child[live], edges.parent[live], weight[live]
         self.prior = np.zeros((question.size, 2, len(rows)))
         self.prior[:, 1] = np.where(question.free[:, rows], self.tilt, 0.0)
@@ -208,8 +212,8 @@ class _FactorWriter:
         """ln P(off) and ln P(on), (units, 2, rows)."""
         return np.stack(np.broadcast_arrays(self.f.off(x), self.f.on(x)), axis=1)
 
-    def _tables(self, units: np.ndarray) -> dict[tuple[int, ...], np.ndarray]:
-        found = {}
+    def _tables(self, units: np.ndarray) -> list[tuple[tuple[int, ...], np.ndarray]]:
+        found: dict[tuple, np.ndarray] = {}
         for unit in units.tolist():
             into = self.child == unit
             parents = self.parent[into].tolist()
@@ -223,15 +227,17 @@ class _FactorWriter:
                 axes, table = (unit, *parents), np.stack([off, on])
             else:
                 axes, table = tuple(parents), np.where(self.values[unit] == 1, on, off)
-            found[axes] = table if axes not in found else found[axes] + table
-        return found
+            name = (axes, unit if self.apart else None)
+            found[name] = table if name not in found else found[name] + table
+        return [(axes, table) for (axes, _), table in found.items()]
 
-    def _finished(self, leak: dict, strength: dict, tables: dict) -> LogFactors:
+    def _finished(self, leak: dict, strength: dict, named: list[tuple[tuple[int, ...], np.ndarray]]) -> LogFactors:
         free = np.flatnonzero(self.free)
         prior = dict(zip(free.tolist(), self.prior[free], strict=True))
-        structure = Structure(self.size, tuple(prior), tuple(leak), tuple(strength), tuple(tables), tuple(prior))
+        axes, tables = tuple(axes for axes, _ in named), tuple(table for _, table in named)
+        structure = Structure(self.size, tuple(prior), tuple(leak), tuple(strength), axes, tuple(prior))
         x = self.f.clip(self.x)
-        return LogFactors(self.rows, structure, prior, leak, strength, tuple(tables.values()), self.constant, x)
+        return LogFactors(self.rows, structure, prior, leak, strength, tables, self.constant, x)
 
 
 def _of_rows(log: np.ndarray, rows: slice | np.ndarray) -> np.ndarray:

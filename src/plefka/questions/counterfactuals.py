@@ -1,0 +1,135 @@
+"""Counterfactual rankings of causes (Richens, Lee and Johri 2020): what would go without one, and what it could do."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from plefka.errors import InvalidEvidence, MethodDoesNotApply
+from plefka.methods.posterior import Accuracy
+from plefka.networks.belief import BeliefNetwork
+from plefka.questions.changed_evidence import ChangedEvidence
+from plefka.questions.sensitivity import PRINTED, numbers_of
+from plefka.runtime import extras
+from plefka.tables.display import Content, page, text_table
+
+
+@dataclass(frozen=True)
+class CounterfactualCause:
+    """A cause of findings that are on: P(on | evidence), and its expected disablement and sufficiency, in findings."""
+
+    cause: str
+    probability: float
+    disablement: float
+    sufficiency: float
+
+
+@dataclass(frozen=True, repr=False)
+class Counterfactuals:
+    """The result of `counterfactuals`. `print` shows the first causes.
+
+    - `causes`: all causes of findings that are on, those of the largest expected disablement first.
+    - `findings`: the findings that are on. `accuracy`: of all numbers, which are exact.
+
+    **Example:**
+
+    >>> import plefka as pf
+    >>> found = pf.counterfactuals(pf.example("espresso"), {"slow_flow": 1, "thin_crema": 1})
+    >>> found.causes[0].cause
+    'stale_beans'
+    """
+
+    causes: tuple[CounterfactualCause, ...]
+    findings: tuple[str, ...]
+    accuracy: Accuracy = Accuracy.EXACT
+
+    def to_frame(self) -> Any:
+        """A DataFrame with a row for each cause."""
+        return extras.pandas().DataFrame([vars(each) for each in self.causes])
+
+    def __repr__(self) -> str:
+        return f"<Counterfactuals of {len(self.causes):,} causes of {len(self.findings):,} findings>"
+
+    def __str__(self) -> str:
+        more = len(self.causes) - PRINTED
+        end = [f"... and {more:,} more"] if more > 0 else []
+        return "\n".join([*self._sentences(), "", text_table(*self._table()), *end])
+
+    def _repr_html_(self) -> str:
+        title, *sentences = self._sentences()
+        return page(Content(title, sentences, *self._table(), len(self.causes), "causes"))
+
+    def _sentences(self) -> list[str]:
+        return [
+            f"of the {len(self.findings):,} findings that are on, how many would be off without a cause (disablement), "
+            "and how many it would switch on alone (sufficiency)",
+            "expected numbers, given the evidence; all of them are exact",
+        ]
+
+    def _table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        rows = [
+            (each.cause, *(f"{z:.6f}" for z in (each.disablement, each.sufficiency, each.probability)))
+            for each in self.causes[:PRINTED]
+        ]
+        return ("cause", "disablement", "sufficiency", "P(on | evidence)"), rows
+
+
+def counterfactuals(network: BeliefNetwork, evidence: Any) -> Counterfactuals:
+    """Rank causes by how many of the findings that are on would be off without them, and how many they could explain.
+
+    With the links and leaks of a noisy-or network as independent switches, the expected disablement of a cause is the
+    number of findings, of those that are on, that would be off had the cause been off; its expected sufficiency is the
+    number that would be on had it been the only cause, with all leaks off. Both are expected given the evidence, and
+    follow from one elimination, whatever the number of causes of a finding.
+
+    **Arguments:**
+
+    - `network`: a noisy-or network without negative weights. The causes of findings that are on have no parents.
+    - `evidence`: one row, as for `infer`, with at least one unit that has parents and is on.
+
+    **Example:**
+
+    >>> import plefka as pf
+    >>> found = pf.counterfactuals(pf.example("espresso"), {"slow_flow": 1, "thin_crema": 1})
+    >>> for each in found.causes[:2]:
+    ...     print(f"{each.cause}: {each.disablement:.3f}")
+    stale_beans: 0.455
+    limescale: 0.359
+    """
+    changed = ChangedEvidence.of(network, evidence, None, "counterfactuals")
+    child, parent, w = (z.reshape(len(z)) for z in network.storage.edge_list())
+    _check_noisy_or(network, w)
+    on = (changed.evidence.rows[0] == 1) & ~network.roots
+    if not on.any():
+        raise InvalidEvidence("counterfactuals needs a finding that is on; got none. Observe a unit with parents as 1.")
+    below = parent[on[child] & ~network.roots[parent]]
+    if below.size:
+        raise MethodDoesNotApply(
+            f"counterfactuals needs findings whose causes have no causes of their own; {network.names[below[0]]!r} has."
+        )
+    found = numbers_of(changed, on, None, verb="counterfactuals")
+    edges = np.flatnonzero(on[child])
+    links = found.links()
+    acting, alone = np.exp(links.log_on), np.exp(found.if_alone()[:, 0])
+    disablement, sufficiency = (
+        np.bincount(parent[edges], (acting * z)[edges], network.size)
+        for z in ((np.exp(links.if_on) - np.exp(links.if_off))[:, 0], alone)
+    )
+    means = np.nan_to_num(changed.evidence.rows[0])
+    for unit, mean in found.outside.means.items():
+        means[unit] = mean[0]
+    causes = np.unique(parent[edges])
+    order = causes[np.lexsort((-sufficiency[causes], -disablement[causes]))].tolist()
+    rows = zip(means[order].tolist(), disablement[order].tolist(), sufficiency[order].tolist(), strict=True)
+    names = network.names
+    ranked = (CounterfactualCause(names[unit], *row) for unit, row in zip(order, rows, strict=True))
+    return Counterfactuals(tuple(ranked), tuple(names[unit] for unit in np.flatnonzero(on)))
+
+
+def _check_noisy_or(network: BeliefNetwork, weights: np.ndarray) -> None:
+    if network.conditionals is not None or not network.activation.has_linear_log_off:
+        raise MethodDoesNotApply(
+            "counterfactuals needs a network of noisy-or units, whose links are switches; got other kinds of units."
+        )
+    if (weights < 0).any():
+        raise MethodDoesNotApply("counterfactuals needs weights of at least 0; got a negative one, which inhibits.")
