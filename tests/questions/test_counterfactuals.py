@@ -111,7 +111,7 @@ def test_a_thousand_causes_take_one_sum(monkeypatch):
 
 def test_print_html_and_frame():
     found = pf.counterfactuals(pf.example("espresso"), {"slow_flow": 1, "thin_crema": 1})
-    assert "of the 2 findings that are on" in str(found)
+    assert "findings that are on: slow_flow, thin_crema" in str(found)
     assert "<table" in found._repr_html_()
     assert list(found.to_frame()) == ["cause", "probability", "disablement", "sufficiency"]
     assert found.findings == ("slow_flow", "thin_crema")

@@ -11,7 +11,7 @@ from plefka.networks.belief import BeliefNetwork
 from plefka.questions.changed_evidence import ChangedEvidence
 from plefka.questions.sensitivity import PRINTED, numbers_of
 from plefka.runtime import extras
-from plefka.tables.display import Content, page, text_table
+from plefka.tables.display import Content, page, text_page
 
 
 @dataclass(frozen=True)
@@ -51,27 +51,24 @@ class Counterfactuals:
         return f"<Counterfactuals of {len(self.causes):,} causes of {len(self.findings):,} findings>"
 
     def __str__(self) -> str:
-        more = len(self.causes) - PRINTED
-        end = [f"... and {more:,} more"] if more > 0 else []
-        return "\n".join([*self._sentences(), "", text_table(*self._table()), *end])
+        return text_page(self._content())
 
     def _repr_html_(self) -> str:
-        title, *sentences = self._sentences()
-        return page(Content(title, sentences, *self._table(), len(self.causes), "causes"))
+        return page(self._content())
 
-    def _sentences(self) -> list[str]:
-        return [
-            f"of the {len(self.findings):,} findings that are on, how many would be off without a cause (disablement), "
-            "and how many it would switch on alone (sufficiency)",
-            "expected numbers, given the evidence; all of them are exact",
-        ]
-
-    def _table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    def _content(self) -> Content:
         rows = [
             (each.cause, *(f"{z:.6f}" for z in (each.disablement, each.sufficiency, each.probability)))
             for each in self.causes[:PRINTED]
         ]
-        return ("cause", "disablement", "sufficiency", "P(on | evidence)"), rows
+        sentences = [
+            "disablement: how many of them would be off had the cause been off",
+            "sufficiency: how many would be on had it been the only cause, with all leaks off",
+            "expected numbers, given the evidence; all of them are exact",
+        ]
+        title = f"findings that are on: {', '.join(self.findings[:PRINTED])}{', ...' * (len(self.findings) > PRINTED)}"
+        header = ("cause", "disablement", "sufficiency", "P(on | evidence)")
+        return Content(title, sentences, header, rows, len(self.causes), "causes")
 
 
 def counterfactuals(network: BeliefNetwork, evidence: Any) -> Counterfactuals:
@@ -93,8 +90,8 @@ def counterfactuals(network: BeliefNetwork, evidence: Any) -> Counterfactuals:
     >>> found = pf.counterfactuals(pf.example("espresso"), {"slow_flow": 1, "thin_crema": 1})
     >>> for each in found.causes[:2]:
     ...     print(f"{each.cause}: {each.disablement:.3f}")
-    stale_beans: 0.455
-    limescale: 0.359
+    stale_beans: 0.380
+    limescale: 0.300
     """
     changed = ChangedEvidence.of(network, evidence, None, "counterfactuals")
     child, parent, w = (z.reshape(len(z)) for z in network.storage.edge_list())

@@ -18,7 +18,7 @@ from plefka.questions.changed_evidence import ChangedEvidence
 from plefka.questions.families import moved_numbers
 from plefka.questions.parameters import ENTRY, KINDS, NoisyOrNumbers, Numbers
 from plefka.runtime import extras
-from plefka.tables.display import Content, page, text_table
+from plefka.tables.display import Content, page, text_page
 
 RIVALS_AT_ONCE, MOST_RIVALS = 8, 64
 PRINTED = 10
@@ -152,36 +152,34 @@ class Sensitivity:
         return f"<Sensitivity of {self.target!r}: probability {self.probability:.4g}, {len(self.value):,} numbers>"
 
     def __str__(self) -> str:
-        more = len(self.value) - PRINTED
-        end = [f"... and {more:,} more"] if more > 0 else []
-        return "\n".join([*self._sentences(), "", text_table(*self._table()), *end])
+        return text_page(self._content())
 
     def _repr_html_(self) -> str:
-        title, *sentences = self._sentences()
-        return page(Content(title, sentences, *self._table(), len(self.value), "numbers"))
+        return page(self._content())
 
-    def _sentences(self) -> list[str]:
-        first = f"P({self.target} on | evidence) = {self.probability:.6f}"
+    def _content(self) -> Content:
         ranges = f"odds are divided and multiplied by {self.factor:g}, one number at a time; all of it is exact"
-        if self.leading is None:
-            return [first, ranges, *self.notes]
-        why = "no change of one number makes another cause more probable"
-        if self.change is not None:
-            number, value = self.change.number, self.change.value
-            why = (
-                f"{self.change.cause} becomes as probable if the {number.name} changes from {number.value:.4g} to "
-                f"{value:.4g}, its odds by a factor of {self.change.odds_factor:.3g}; no smaller change does that"
-            )
-        return [first, ranges, f"most probable cause: {self.leading}; {why}", *self.notes]
-
-    def _table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         header = ("number", "value", "from", "to", f"P({self.target}) from", "to", "derivative")
         rows = [
             (z.name, *(f"{p:.4g}" for p in (z.value, z.low, z.high)), f"{z.at_low:.6f}", f"{z.at_high:.6f}",
              f"{z.derivative:+.4g}")
             for z in self.top()
         ]  # fmt: skip
-        return header, rows
+        on = self.network.states[self.network.index(self.target)][1] if self.network.given_states else "on"
+        title = f"P({self.target} {on} | evidence) = {self.probability:.6f}"
+        return Content(title, [ranges, *self._leader(), *self.notes], header, rows, len(self.value), "numbers")
+
+    def _leader(self) -> list[str]:
+        """A sentence on the most probable cause, if there is one."""
+        if self.leading is None or self.change is None:
+            why = "no change of one number makes another cause more probable"
+            return [] if self.leading is None else [f"most probable cause: {self.leading}; {why}"]
+        change, number = self.change, self.change.number
+        return [
+            f"most probable cause: {self.leading}; with {number.name} at {change.value:.4g} instead of "
+            f"{number.value:.4g} (odds by a factor of {change.odds_factor:.3g}), {change.cause} is as probable, and no smaller change of "
+            "one number does that"
+        ]
 
 
 def sensitivity(network: BeliefNetwork, evidence: Any, target: str | int, *, factor: float = 2.0) -> Sensitivity:
@@ -209,8 +207,8 @@ def sensitivity(network: BeliefNetwork, evidence: Any, target: str | int, *, fac
     >>> found = pf.sensitivity(pf.example("espresso"), {"slow_flow": 1}, "limescale", factor=3)
     >>> for number in found.top(2):
     ...     print(f"{number.name}: {number.at_low:.3f} to {number.at_high:.3f}")
-    prior of limescale: 0.239 to 0.739
-    leak of slow_flow: 0.537 to 0.347
+    prior of limescale: 0.221 to 0.719
+    link limescale -> slow_flow: 0.355 to 0.535
     """
     if not isinstance(factor, int | float) or not 1 < factor < np.inf:
         raise InvalidInput(

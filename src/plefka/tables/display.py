@@ -62,6 +62,13 @@ def bar(probability: float) -> Markup:
     return Markup(BAR.format(share))
 
 
+def text_page(content: Content) -> str:
+    """All of it as plain text."""
+    more = content.total - len(content.rows)
+    end = [f"... and {more:,} more"] if more > 0 else []
+    return "\n".join([content.title, *content.sentences, "", text_table(content.header, content.rows), *end])
+
+
 def page(content: Content) -> str:
     """All of it; names and sentences are escaped."""
     more = content.total - len(content.rows)
