@@ -60,8 +60,8 @@ if TYPE_CHECKING:
     from plefka.questions.explain import explain as explain
     from plefka.questions.joint import Joint as Joint
     from plefka.questions.joint import joint as joint
-    from plefka.questions.sensitivity import Sensitivity as Sensitivity
     from plefka.questions.sensitivity import sensitivity as sensitivity
+    from plefka.questions.sensitivity_answer import Sensitivity as Sensitivity
     from plefka.runtime.program_cache import keep_compiled as keep_compiled
     from plefka.scale.infer_rows import infer_rows as infer_rows
     from plefka.scale.rows_done import RowsDone as RowsDone
@@ -92,7 +92,7 @@ _HOME = {
     "Posterior": "plefka.methods.posterior",
     "RowsDone": "plefka.scale.rows_done",
     "Score": "plefka.learning.scoring",
-    "Sensitivity": "plefka.questions.sensitivity",
+    "Sensitivity": "plefka.questions.sensitivity_answer",
     "Series": "plefka.expansion.series",
     "Sigmoid": "plefka.networks.activations",
     "Accuracy": "plefka.methods.posterior",

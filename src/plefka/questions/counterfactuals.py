@@ -9,7 +9,8 @@ from plefka.errors import InvalidEvidence, MethodDoesNotApply
 from plefka.methods.posterior import Accuracy
 from plefka.networks.belief import BeliefNetwork
 from plefka.questions.changed_evidence import ChangedEvidence
-from plefka.questions.sensitivity import PRINTED, numbers_of
+from plefka.questions.sensitivity import numbers_of
+from plefka.questions.sensitivity_answer import PRINTED
 from plefka.runtime import extras
 from plefka.tables.display import Content, page, text_page
 

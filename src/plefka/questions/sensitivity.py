@@ -1,7 +1,6 @@
 """How sensitive an answer is: what every number of a network does to the posterior probability of a unit, exactly."""
 
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,18 +9,14 @@ from plefka.errors import InvalidEvidence, InvalidInput, MethodDoesNotApply
 from plefka.exact.outside import ParameterElimination
 from plefka.inference.infer import infer
 from plefka.inference.log_odds import log_odds
-from plefka.inference.ranking import check_top
-from plefka.methods.posterior import Accuracy
 from plefka.networks.activations import numpy_sigmoid
 from plefka.networks.belief import BeliefNetwork
 from plefka.questions.changed_evidence import ChangedEvidence
-from plefka.questions.families import moved_numbers
-from plefka.questions.parameters import ENTRY, KINDS, NoisyOrNumbers, Numbers
-from plefka.runtime import extras
-from plefka.tables.display import Content, page, text_page
+from plefka.questions.family_numbers import moved_numbers
+from plefka.questions.noisy_or_numbers import KINDS, NetworkNumbers, NoisyOrNumbers
+from plefka.questions.sensitivity_answer import LeaderChange, Sensitivity
 
 RIVALS_AT_ONCE, MOST_RIVALS = 8, 64
-PRINTED = 10
 OUT_OF_REACH = (
     "{} needs exact inference, which is out of reach here: {}. Observe more units, or ask about a part of the network: "
     "network.subnetwork(around=...)."
@@ -30,162 +25,10 @@ FEW_RIVALS = f"only the {MOST_RIVALS} most probable causes were compared with th
 OF_UNITS = "numbers are those of the units that the tables of the file were recognised as"
 
 
-@dataclass(frozen=True)
-class SensitiveNumber:
-    """A number of the network, and what it does to P(target | evidence).
-
-    - `name`: what it is, such as "prior of flu" or "link flu -> fever". `kind`: "prior", "leak", "link", "entry" (of a
-        table), "bias" or "weight". `unit`, `parent`: the unit that it belongs to, and the parent, if any.
-    - `value`: a probability, or the bias or weight itself. `low`, `high`: the ends of its range.
-    - `derivative`: dP / dvalue. `at_low`, `at_high`: P(target | evidence) with the number at each end.
-    """
-
-    name: str
-    kind: str
-    unit: str
-    parent: str | None
-    value: float
-    low: float
-    high: float
-    derivative: float
-    at_low: float
-    at_high: float
-
-
-@dataclass(frozen=True)
-class LeaderChange:
-    """The smallest change of a single number after which another cause is the most probable one.
-
-    `number` is that number as it is, and `value` what it has to become: its odds change by `odds_factor`, and `cause`
-    is then as probable as the leading one.
-    """
-
-    number: SensitiveNumber
-    value: float
-    odds_factor: float
-    cause: str
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class Sensitivity:
-    """The result of `sensitivity`. `print` shows the numbers that matter most.
-
-    - `target`, `probability`: the unit, and P(on | evidence). `factor`: how much odds move.
-    - `value`, `low`, `high`, `derivative`, `at_low`, `at_high`, `kind`: arrays with an entry for every number of the
-        network, as in `SensitiveNumber`. `top` and `to_frame` have those that matter most first.
-    - `leading`: the most probable hidden cause; None if none is hidden. `change`: the smallest change of one number
-        that makes another cause as probable; None if no change does.
-    - `accuracy`: of all of this, which is exact. `notes`: sentences about it.
-
-    **Example:**
-
-    >>> import plefka as pf
-    >>> found = pf.sensitivity(pf.example("espresso"), {"slow_flow": 1}, "limescale")
-    >>> print(found.top(1)[0].name, found.change.cause)
-    prior of limescale clogged_screen
-    """
-
-    target: str
-    probability: float
-    factor: float
-    network: BeliefNetwork
-    numbers: Numbers  # what they are
-    derivative: np.ndarray
-    at_low: np.ndarray
-    at_high: np.ndarray
-    leading: str | None = None
-    change: LeaderChange | None = None
-    notes: tuple[str, ...] = ()
-    accuracy: Accuracy = Accuracy.EXACT
-
-    @property
-    def value(self) -> np.ndarray:
-        return self.numbers.value
-
-    @property
-    def low(self) -> np.ndarray:
-        return self.numbers.low
-
-    @property
-    def high(self) -> np.ndarray:
-        return self.numbers.high
-
-    @property
-    def kind(self) -> np.ndarray:
-        return np.array(KINDS)[self.numbers.kind]
-
-    @cached_property
-    def order(self) -> np.ndarray:
-        """The numbers by how far P(target | evidence) is apart at their ends, the largest first."""
-        return np.lexsort((-abs(np.nan_to_num(self.derivative)), -abs(self.at_high - self.at_low)))
-
-    def top(self, count: int | None = PRINTED) -> tuple[SensitiveNumber, ...]:
-        """The numbers that matter most; all of them for None."""
-        check_top(count)
-        return tuple(self.number(k) for k in self.order[:count].tolist())
-
-    def number(self, k: int) -> SensitiveNumber:
-        """The k-th entry of the arrays."""
-        names, parent = self.network.names, int(self.numbers.parent[k])
-        arrays = (self.value, self.low, self.high, self.derivative, self.at_low, self.at_high)
-        return SensitiveNumber(
-            self._name(k), KINDS[self.numbers.kind[k]], names[self.numbers.child[k]],
-            None if parent < 0 else names[parent], *(float(array[k]) for array in arrays),
-        )  # fmt: skip
-
-    def _name(self, k: int) -> str:
-        numbers, names, states = self.numbers, self.network.names, self.network.states
-        unit, parent = int(numbers.child[k]), int(numbers.parent[k])
-        if numbers.kind[k] == ENTRY:
-            parents = [self.network.index(name) for name in self.network.parents(unit)]
-            entry = f"{numbers.entry[k]:0{len(parents)}b}"
-            given = (f"{names[z]}={states[z][int(state)]}" for z, state in zip(parents, entry, strict=True))
-            return f"P({names[unit]}={states[unit][1]} | {', '.join(given)})"
-        kind = KINDS[numbers.kind[k]]
-        return f"{kind} of {names[unit]}" if parent < 0 else f"{kind} {names[parent]} -> {names[unit]}"
-
-    def to_frame(self) -> Any:
-        """A DataFrame with a row for every number of the network, those that matter most first."""
-        return extras.pandas().DataFrame([vars(each) for each in self.top(None)])
-
-    def __repr__(self) -> str:
-        return f"<Sensitivity of {self.target!r}: probability {self.probability:.4g}, {len(self.value):,} numbers>"
-
-    def __str__(self) -> str:
-        return text_page(self._content())
-
-    def _repr_html_(self) -> str:
-        return page(self._content())
-
-    def _content(self) -> Content:
-        ranges = f"odds are divided and multiplied by {self.factor:g}, one number at a time; all of it is exact"
-        header = ("number", "value", "from", "to", f"P({self.target}) from", "to", "derivative")
-        rows = [
-            (z.name, *(f"{p:.4g}" for p in (z.value, z.low, z.high)), f"{z.at_low:.6f}", f"{z.at_high:.6f}",
-             f"{z.derivative:+.4g}")
-            for z in self.top()
-        ]  # fmt: skip
-        on = self.network.states[self.network.index(self.target)][1] if self.network.given_states else "on"
-        title = f"P({self.target} {on} | evidence) = {self.probability:.6f}"
-        return Content(title, [ranges, *self._leader(), *self.notes], header, rows, len(self.value), "numbers")
-
-    def _leader(self) -> list[str]:
-        """A sentence on the most probable cause, if there is one."""
-        if self.leading is None or self.change is None:
-            why = "no change of one number makes another cause more probable"
-            return [] if self.leading is None else [f"most probable cause: {self.leading}; {why}"]
-        change, number = self.change, self.change.number
-        return [
-            f"most probable cause: {self.leading}; with {number.name} at {change.value:.4g} instead of "
-            f"{number.value:.4g} (odds by a factor of {change.odds_factor:.3g}), {change.cause} is as probable, and no smaller change of "
-            "one number does that"
-        ]
-
-
 def sensitivity(network: BeliefNetwork, evidence: Any, target: str | int, *, factor: float = 2.0) -> Sensitivity:
     """What every number of the network does to P(target | evidence): derivatives and ranges, exactly.
 
-    All of it follows from one elimination of the target's two states. Numbers are changed one at a time:
+    All of it follows from one elimination of the target's two states. NetworkNumbers are changed one at a time:
 
     - Priors, leaks, links (the probability 1 - exp(-weight) with which a parent switches a noisy-or unit on) and
       entries of tables are probabilities. Their odds are divided and multiplied by `factor`. P(target | evidence) is a
@@ -246,7 +89,7 @@ class _TargetQuestion:
         self.kept = self.causes.copy()
         self.kept[unit] = True
 
-    def _rows(self, *only: tuple[int, int]) -> tuple[np.ndarray, dict[int, np.ndarray], Numbers]:
+    def _rows(self, *only: tuple[int, int]) -> tuple[np.ndarray, dict[int, np.ndarray], NetworkNumbers]:
         """ln P, the means of free units, and all numbers."""
         found = numbers_of(self.changed, self.kept, *only, verb="sensitivity")
         return found.outside.log_z, found.outside.means, moved_numbers(self.network, found, self.factor)
@@ -268,8 +111,9 @@ class _TargetQuestion:
             means[cause] = (p * if_on if p else 0.0) + (q * if_off if q else 0.0)
         name, notes = self.network.names[self.unit], (OF_UNITS,) if self.network.given_tables is not None else ()
         found = Sensitivity(
-            name, float(p), float(self.factor), self.network, numbers, derivative, low, high, notes=notes
-        )
+            name, float(p), float(self.factor), self.network, numbers, np.array(KINDS)[numbers.kind], numbers.value,
+            numbers.low, numbers.high, derivative, low, high, notes=notes,
+        )  # fmt: skip
         return self._with_leader(found, means, float(np.logaddexp(*log_z))) if self.causes.any() else found
 
     def _with_leader(self, answer: Sensitivity, means: np.ndarray, log_p: float) -> Sensitivity:
@@ -297,7 +141,7 @@ class _TargetQuestion:
         return replace(answer, leading=self.network.names[leader], change=change, notes=notes)
 
 
-def _crossing(numbers: Numbers, weights: np.ndarray) -> tuple[float, int, int, float]:
+def _crossing(numbers: NetworkNumbers, weights: np.ndarray) -> tuple[float, int, int, float]:
     """Where a line P(cause, evidence) meets that of the first row with least change of a number's odds.
 
     ln of their factor, the number, the row after the first, and the value there; infinite where none meets.

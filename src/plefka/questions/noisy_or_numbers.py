@@ -18,8 +18,8 @@ PRIOR, LEAK, LINK, ENTRY, BIAS, WEIGHT = range(len(KINDS))
 NOISY_OR = NoisyOr()
 
 
-class Numbers(NamedTuple):
-    """Numbers of a network, (numbers,), and what P(evidence) makes of them in every row, (numbers, rows)."""
+class NetworkNumbers(NamedTuple):
+    """NetworkNumbers of a network, (numbers,), and what P(evidence) makes of them in every row, (numbers, rows)."""
 
     kind: np.ndarray  # in KINDS
     child: np.ndarray
@@ -41,7 +41,7 @@ class Numbers(NamedTuple):
 
 
 class Lines(NamedTuple):
-    """Numbers that P is linear in: logarithms of their probabilities, and of what P makes of both outcomes."""
+    """NetworkNumbers that P is linear in: logarithms of their probabilities, and of what P makes of both outcomes."""
 
     kind: AnyArray
     child: AnyArray
@@ -53,7 +53,7 @@ class Lines(NamedTuple):
     if_off: AnyArray
     always: AnyArray  # (numbers,): whether one of both has a part in every term of P, so that nothing is untouched
 
-    def moved(self, factor: float) -> Numbers:
+    def moved(self, factor: float) -> NetworkNumbers:
         """With odds that are divided and multiplied by the factor; those of 0 and of 1 stay."""
         on, off, rows = np.exp(self.log_on), np.exp(self.log_off), (slice(None), None)
         slope = np.exp(self.if_on) - np.exp(self.if_off)
@@ -65,7 +65,7 @@ class Lines(NamedTuple):
             return ratio * on / total, part_on * (ratio / total)[rows] + part_off / total[rows] + untouched
 
         (low, at_low), (high, at_high) = at(1 / factor), at(factor)
-        return Numbers(*self[:6], on, low, high, slope, at_low, at_high)
+        return NetworkNumbers(*self[:6], on, low, high, slope, at_low, at_high)
 
 
 class NoisyOrNumbers:

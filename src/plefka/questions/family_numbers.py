@@ -11,16 +11,27 @@ from plefka.networks.activations.activation import derivatives
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.fields import bits
 from plefka.networks.units import units_of
-from plefka.questions.parameters import BIAS, ENTRY, LEAK, LINK, NOTHING, PRIOR, WEIGHT, Lines, NoisyOrNumbers, Numbers
+from plefka.questions.noisy_or_numbers import (
+    BIAS,
+    ENTRY,
+    LEAK,
+    LINK,
+    NOTHING,
+    PRIOR,
+    WEIGHT,
+    Lines,
+    NetworkNumbers,
+    NoisyOrNumbers,
+)
 from plefka.runtime.precision import precision
 
 
-def moved_numbers(network: BeliefNetwork, found: NoisyOrNumbers, factor: float) -> Numbers:
+def moved_numbers(network: BeliefNetwork, found: NoisyOrNumbers, factor: float) -> NetworkNumbers:
     """All numbers of a network, with odds that change by up to the factor; nan in rows that are impossible."""
     with np.errstate(invalid="ignore", over="ignore"):
         numbers = [found.leaks().moved(factor), found.links().moved(factor)]
         numbers += [family.moved(factor) for family in _families(network, found)]
-    return Numbers(*(np.concatenate(fields) for fields in zip(*numbers, strict=True)))
+    return NetworkNumbers(*(np.concatenate(fields) for fields in zip(*numbers, strict=True)))
 
 
 def _families(network: BeliefNetwork, found: NoisyOrNumbers) -> "Iterator[Family]":
@@ -60,7 +71,7 @@ class Family(NamedTuple):
     counted: bool  # whether anything depends on it
     is_table: bool
 
-    def moved(self, factor: float) -> Numbers:
+    def moved(self, factor: float) -> NetworkNumbers:
         """See `moved_numbers`."""
         if not len(self.parents):
             return self._lines([PRIOR], self.numbers, self.outside, [self.counted]).moved(factor)
@@ -97,7 +108,7 @@ class Family(NamedTuple):
         off, on = outside
         return Lines(np.array(kinds), none * 0 + self.unit, parents, none, log_on, log_off, on, off, np.array(always))
 
-    def _curves(self, factor: float) -> Numbers:
+    def _curves(self, factor: float) -> NetworkNumbers:
         """A bias and weights: ln(factor) is subtracted, and added."""
         along, step = np.vstack([np.ones((1, self.states.shape[1])), self.states]), np.log(factor)
         x, none = self.numbers @ along, np.full(len(along), -1)
@@ -105,7 +116,7 @@ class Family(NamedTuple):
         by_off, by_on = (np.exp(z + log[:, None]) * slope[:, None] for z, log, slope in terms)
         ends = [np.array([self._total(self.kind.clip(x + sign * step * z)) for z in along]) for sign in (-1, 1)]
         low, high = (end if self.counted else np.ones(end.shape) for end in ends)
-        return Numbers(
+        return NetworkNumbers(
             np.array([BIAS, *[WEIGHT] * len(self.parents)]), none * 0 + self.unit, np.array([-1, *self.parents]), none,
             none * np.nan, none * np.nan, self.numbers, self.numbers - step, self.numbers + step,
             along @ (by_off + by_on), low, high,

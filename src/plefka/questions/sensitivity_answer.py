@@ -1,0 +1,156 @@
+"""The answer of `sensitivity`: every number of a network beside what it does to the probability of a unit."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from plefka.inference.ranking import check_top
+from plefka.methods.posterior import Accuracy
+from plefka.networks.belief import BeliefNetwork
+from plefka.questions.noisy_or_numbers import ENTRY, KINDS, NetworkNumbers
+from plefka.runtime import extras
+from plefka.tables.display import Content, page, text_page
+
+PRINTED = 10
+
+
+@dataclass(frozen=True)
+class SensitiveNumber:
+    """A number of the network, and what it does to P(target | evidence).
+
+    - `name`: what it is, such as "prior of flu" or "link flu -> fever". `kind`: "prior", "leak", "link", "entry" (of a
+        table), "bias" or "weight". `unit`, `parent`: the unit that it belongs to, and the parent, if any.
+    - `value`: a probability, or the bias or weight itself. `low`, `high`: the ends of its range.
+    - `derivative`: dP / dvalue. `at_low`, `at_high`: P(target | evidence) with the number at each end.
+    """
+
+    name: str
+    kind: str
+    unit: str
+    parent: str | None
+    value: float
+    low: float
+    high: float
+    derivative: float
+    at_low: float
+    at_high: float
+
+
+@dataclass(frozen=True)
+class LeaderChange:
+    """The smallest change of a single number after which another cause is the most probable one.
+
+    `number` is that number as it is, and `value` what it has to become: its odds change by `odds_factor`, and `cause`
+    is then as probable as the leading one.
+    """
+
+    number: SensitiveNumber
+    value: float
+    odds_factor: float
+    cause: str
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Sensitivity:
+    """The result of `sensitivity`. `print` shows the numbers that matter most.
+
+    - `target`, `probability`: the unit, and P(on | evidence). `factor`: how much odds move.
+    - `kind`, `value`, `low`, `high`, `derivative`, `at_low`, `at_high`: arrays with an entry for every number of the
+        network, as in `SensitiveNumber`. `top` and `to_frame` have those that matter most first.
+    - `leading`: the most probable hidden cause; None if none is hidden. `change`: the smallest change of one number
+        that makes another cause as probable; None if no change does.
+    - `accuracy`: of all of this, which is exact. `notes`: sentences about it.
+
+    **Example:**
+
+    >>> import plefka as pf
+    >>> found = pf.sensitivity(pf.example("espresso"), {"slow_flow": 1}, "limescale")
+    >>> print(found.top(1)[0].name, found.change.cause)
+    prior of limescale clogged_screen
+    """
+
+    target: str
+    probability: float
+    factor: float
+    network: BeliefNetwork
+    numbers: NetworkNumbers  # what they are
+    kind: np.ndarray
+    value: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    derivative: np.ndarray
+    at_low: np.ndarray
+    at_high: np.ndarray
+    leading: str | None = None
+    change: LeaderChange | None = None
+    notes: tuple[str, ...] = ()
+    accuracy: Accuracy = Accuracy.EXACT
+
+    @cached_property
+    def order(self) -> np.ndarray:
+        """The numbers by how far P(target | evidence) is apart at their ends, the largest first."""
+        return np.lexsort((-abs(np.nan_to_num(self.derivative)), -abs(self.at_high - self.at_low)))
+
+    def top(self, count: int | None = PRINTED) -> tuple[SensitiveNumber, ...]:
+        """The numbers that matter most; all of them for None."""
+        check_top(count)
+        return tuple(self.number(k) for k in self.order[:count].tolist())
+
+    def number(self, k: int) -> SensitiveNumber:
+        """The k-th entry of the arrays."""
+        names, parent = self.network.names, int(self.numbers.parent[k])
+        arrays = (self.value, self.low, self.high, self.derivative, self.at_low, self.at_high)
+        return SensitiveNumber(
+            self._name(k), KINDS[self.numbers.kind[k]], names[self.numbers.child[k]],
+            None if parent < 0 else names[parent], *(float(array[k]) for array in arrays),
+        )  # fmt: skip
+
+    def _name(self, k: int) -> str:
+        numbers, names, states = self.numbers, self.network.names, self.network.states
+        unit, parent = int(numbers.child[k]), int(numbers.parent[k])
+        if numbers.kind[k] == ENTRY:
+            parents = [self.network.index(name) for name in self.network.parents(unit)]
+            entry = f"{numbers.entry[k]:0{len(parents)}b}"
+            given = (f"{names[z]}={states[z][int(state)]}" for z, state in zip(parents, entry, strict=True))
+            return f"P({names[unit]}={states[unit][1]} | {', '.join(given)})"
+        kind = KINDS[numbers.kind[k]]
+        return f"{kind} of {names[unit]}" if parent < 0 else f"{kind} {names[parent]} -> {names[unit]}"
+
+    def to_frame(self) -> Any:
+        """A DataFrame with a row for every number of the network, those that matter most first."""
+        return extras.pandas().DataFrame([vars(each) for each in self.top(None)])
+
+    def __repr__(self) -> str:
+        return f"<Sensitivity of {self.target!r}: probability {self.probability:.4g}, {len(self.value):,} numbers>"
+
+    def __str__(self) -> str:
+        return text_page(self._content())
+
+    def _repr_html_(self) -> str:
+        return page(self._content())
+
+    def _content(self) -> Content:
+        ranges = f"odds are divided and multiplied by {self.factor:g}, one number at a time; all of it is exact"
+        header = ("number", "value", "from", "to", f"P({self.target}) from", "to", "derivative")
+        rows = [
+            (z.name, *(f"{p:.4g}" for p in (z.value, z.low, z.high)), f"{z.at_low:.6f}", f"{z.at_high:.6f}",
+             f"{z.derivative:+.4g}")
+            for z in self.top()
+        ]  # fmt: skip
+        on = self.network.states[self.network.index(self.target)][1] if self.network.given_states else "on"
+        title = f"P({self.target} {on} | evidence) = {self.probability:.6f}"
+        return Content(title, [ranges, *self._leader(), *self.notes], header, rows, len(self.value), "numbers")
+
+    def _leader(self) -> list[str]:
+        """A sentence on the most probable cause, if there is one."""
+        if self.leading is None or self.change is None:
+            why = "no change of one number makes another cause more probable"
+            return [] if self.leading is None else [f"most probable cause: {self.leading}; {why}"]
+        change, number = self.change, self.change.number
+        return [
+            f"most probable cause: {self.leading}; with {number.name} at {change.value:.4g} instead of "
+            f"{number.value:.4g} (odds by a factor of {change.odds_factor:.3g}), {change.cause} is as probable, and no "
+            "smaller change of one number does that"
+        ]
