@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 import plefka as pf
 from plefka.errors import InvalidEvidence, InvalidInput
-from plefka.questions import joint as joint_module
+from plefka.inference import further_rows
 from tests.mixed_networks import random_units
 from tests.zoo import dense
 
@@ -122,13 +122,13 @@ def large() -> pf.BeliefNetwork:
 
 def test_all_states_are_rows_of_one_reduced_part(monkeypatch):
     """Of a large network only what the units and the evidence depend on, and not the whole network for each state."""
-    network, shapes, infer = large(), [], joint_module.infer
+    network, shapes, infer = large(), [], pf.infer
 
     def counted(net, given, *rest, **options):
         shapes.append(given.rows.shape)
         return infer(net, given, *rest, **options)
 
-    monkeypatch.setattr(joint_module, "infer", counted)
+    monkeypatch.setattr(further_rows, "supplied", lambda name: counted)
     found = pf.joint(network, {600: 1, 601: 0}, [3, 650])
     ((rows, units),) = shapes
     assert rows == 4
@@ -197,6 +197,17 @@ def test_stacks_and_observed_units_of_a_batch_are_refused():
         pf.joint(stack, None, [0])
     with pytest.raises(InvalidEvidence, match="'limescale' is observed in row 1"):
         pf.joint(pf.example("espresso"), [{}, {"limescale": 1}], ["limescale"])
+
+
+def test_units_that_are_set_from_outside():
+    network, evidence = large(), {600: 1, 601: 0}
+    found = pf.joint(network, evidence, [3, 650], do={5: 1, 602: 1})
+    rows = pf.infer(network, [evidence, {**evidence, 3: 1, 650: 1}], do={5: 1, 602: 1}).log_likelihood
+    assert found.probability({3: 1, 650: 1}) == pytest.approx(np.exp(rows[1] - rows[0]), rel=1e-12)
+    pairs = pf.infer(network, evidence, do={5: 1, 602: 1}).pairs([3, 650])
+    np.testing.assert_allclose(pairs["3", "650"], found.table, atol=1e-13)
+    with pytest.raises(InvalidInput, match="'5' is observed"):
+        pf.joint(network, evidence, [5], do={5: 1})
 
 
 def test_a_method_that_does_not_converge_is_an_error():

@@ -96,7 +96,7 @@ def message(off: Pair, on: Pair, log_ratio: Columns) -> EdgeValues:
         return jnp.logaddexp(log_f + for_on, log_rest + for_off)
 
     one, zero = log_sum(*on), log_sum(*off)
-    no_message = (one == zero) | (jnp.isneginf(one) & jnp.isneginf(zero))
+    no_message = jnp.isneginf(one) & jnp.isneginf(zero)
     return jnp.where(no_message, 0.0, one - jnp.where(no_message, 0.0, zero))
 
 

@@ -5,68 +5,58 @@
 where the weight of a state is multiplied by exp(sum_j t_j S_j). Only products with the Hessian are formed.
 """
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.scipy.sparse.linalg import gmres
 
-from plefka.errors import InvalidInput
-from plefka.mean_field.free_energies import FUNCTIONALS, better_at_first_order, functional_of, solved_by
-from plefka.mean_field.minimisation import scheme
+from plefka.inference.machine_response import machine_responses
+from plefka.mean_field.free_energies import FUNCTIONALS
 from plefka.mean_field.schemes import MeanField
-from plefka.methods.method import does_not_apply
+from plefka.messages.bethe import FactorSweeps, field_range
+from plefka.messages.bethe_method import Bethe
+from plefka.messages.message_sweeps import means_of, start
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.edge_list import EdgeList, fixed_point_along_edges
 from plefka.networks.evidence import Evidence
 from plefka.reduction.barren_means import predict_traced
+from plefka.reduction.certainty import certain
 from plefka.reduction.question import Question
 from plefka.reduction.reduce import masked, reduce
 from plefka.reduction.traced_reductions import TracedReduction, reduce_traced
 from plefka.runtime.late_binding import INFER, supplied
-from plefka.runtime.precision import is_traced
 from plefka.runtime.programs import Program
-from plefka.solvers.functional import Functional, Objective
-from plefka.solvers.implicit import differentiable, response
+from plefka.solvers.functional import Objective
+from plefka.solvers.implicit import differentiable
 
 if TYPE_CHECKING:
     from plefka.inference.solution import Solution
 
-MOST_RESPONDING = 5000  # a matrix of more would not fit
 CLIP = 1e-12
+SETTLED, KRYLOV = 1e-12, 40  # how far messages and their changes have settled; vectors that are kept for these
 
 
-def covariance(solution: "Solution") -> np.ndarray:
-    """cov(S_i, S_j) of all units given the evidence, (n, n)."""
-    n = len(solution.names)
-    if n > MOST_RESPONDING:
-        raise InvalidInput(
-            f"a covariance matrix is limited to {MOST_RESPONDING:,} units; {n:,} units would need {n**2:,} numbers. "
-            "Use covariance_product(vector) instead."
-        )
-    C = _responses(solution, np.eye(n))
-    return (C + C.T) / 2
-
-
-def product(solution: "Solution", z: np.ndarray) -> np.ndarray:
-    """covariance @ z, without the matrix: one linear system, and one more for each barren unit that leads to z."""
-    return _responses(solution, z[None])[0]
-
-
-def _responses(solution: "Solution", directions: np.ndarray) -> np.ndarray:
-    """cov(S, sum_j z_j S_j) for every row z of the directions.
+def responses(solution: "Solution", directions: np.ndarray) -> np.ndarray:
+    """cov(S, sum_j z_j S_j) for every row z of the directions; of a single row of evidence.
 
     Barren units have no free energy: they follow their parents, C = L (C of the others + D) L', and vary by D of their
     own beside that, as much as it takes for a variance of u (1 - u).
     """
     if not solution.network.is_normalised:
-        return _machine_responses(solution, directions)
-    network, means = solution.network, _means(solution)
+        return machine_responses(solution, directions)
+    (method,) = solution.methods
+    if isinstance(method, Bethe):
+        return _bethe_responses(solution, method, directions)
+    assert isinstance(method, MeanField)
+    network, means = solution.network, _means(solution, method)
     tilt = np.zeros(means.shape) if solution.evidence.tilt is None else solution.evidence.tilt[0]
     u = np.clip(means, CLIP, 1 - CLIP)
     theta = np.log(u) - np.log1p(-u)
     question, barren = _question(solution), _barren(solution)
-    objective = Objective(FUNCTIONALS[_method(solution).solved_by].fitted(question))
+    objective = Objective(FUNCTIONALS[method.solved_by].fitted(question))
     storage = objective.prepared(question).storage
 
     asked = np.flatnonzero(_with_ancestors(network, np.asarray(directions.any(axis=0))) & barren)
@@ -89,24 +79,14 @@ def _responses(solution: "Solution", directions: np.ndarray) -> np.ndarray:
     return products(directions, own)[0]
 
 
-def _means(solution: "Solution") -> np.ndarray:
+def _means(solution: "Solution", method: MeanField) -> np.ndarray:
     """Those that minimise the free energy: of several minima, the one that was found."""
-    method = _method(solution)
     if method.solved_by == method.name:
         return solution.means
 
     return supplied(INFER)(
         solution.network, solution.evidence, method.solved_by, prune=solution.prune, throw=False
-    ).means[0]
-
-
-def _method(solution: "Solution") -> MeanField:
-    if solution.is_batch or solution.network is None or is_traced(solution.network):
-        raise InvalidInput("covariances are for a single row of evidence, outside a trace; infer that row by itself.")
-    if not isinstance(solution.method, MeanField):
-        why = "covariances follow from a free energy of the means, and it has none"
-        raise does_not_apply(solution.method, why, "G1 or G12")
-    return solution.method
+    ).means.reshape(-1)
 
 
 def _question(solution: "Solution") -> Any:
@@ -180,41 +160,52 @@ def _propagated_changes(question, chance, u, change):
     return fixed_point_along_edges(once, (question, u, change), change)
 
 
-# ---- Boltzmann machines ----------------------------------------------------------------------------------------------
+# ---- belief propagation ----------------------------------------------------------------------------------------------
 
 
-def _machine_responses(solution: "Solution", directions: np.ndarray) -> np.ndarray:
-    """cov(S, sum_j z_j S_j) for every row z of the directions; S counts as 0 and 1."""
-    method = _method(solution)
-    reduction = reduce(solution.network, solution.evidence, prune=solution.prune)
-    (part,) = reduction.parts
-    question, model = part.question, part.question.model
-    means, name = np.nan_to_num(solution.means), solved_by(model, method)
-    if name == method.name and better_at_first_order(method, question, part.narrowed(means[:, None])).any():
-        name = "G1"
-    if name != method.name:
-        means = supplied(INFER)(
-            solution.network, solution.evidence, name, prune=solution.prune, throw=False
-        ).means.reshape(-1)
-    variances = np.where(solution.observed, 0.0, means * (1 - means))
-    found = directions * variances  # of units that are coupled to nobody
-    if question.free.any():
-        functional = functional_of(model, scheme(name)).fitted(question)
-        question = Objective(functional).prepared(question)
-        here, units = question.free[:, 0], part.units
-        z = np.zeros((len(directions), question.size))
-        z[:, here] = directions[:, units[here]]
-        u = np.where(question.free, part.narrowed(means[:, None]), question.values)
-        work = question.storage.num_edges * len(directions)
-        found[:, units[here]] = _machine_products(question, u, z, functional=functional, work=work)[:, here]
-    return found
+def _bethe_responses(solution: "Solution", method: Bethe, directions: np.ndarray) -> np.ndarray:
+    """Of all units of the network: what messages say is the same whether or not units are summed out first."""
+    network, rows = cast(BeliefNetwork, solution.network), np.asarray(solution.evidence.rows, float)
+    edges, h = EdgeList.of(network.storage), np.atleast_2d(np.asarray(network.bias, float)).T
+    known = certain(edges, h, network.activation, rows.T).known.T
+    (part,) = reduce(network, solution.evidence._replace(rows=known, batched=True), prune=False).parts
+    storage = network.storage.prepared(tables=True)
+    question = part.question.with_model(weights=storage)
+    z = np.where(question.free[:, 0], directions, 0.0)
+    return _bethe_products(
+        question, z, method.max_steps, method.damping, sweeps=FactorSweeps(field_range(question)),
+        work=storage.num_edges * len(directions),
+    )  # fmt: skip
 
 
-def _machine_products_of(question: Question, u, directions, *, functional: Functional):
-    opened = question.opened(functional.powers(question.model.activation))
-    hessian = functional.hessian(opened, u)
-    root = jnp.sqrt(jnp.where(opened.free, u * (1 - u), 0.0))
-    return jax.lax.map(lambda z: (root * response(hessian, opened, u, root * z[:, None]))[:, 0], directions)
+def _bethe_products_of(question: Question, directions, max_steps, damping, *, sweeps: FactorSweeps):
+    """How the means of a fixed point m = F(m, t) of the messages follow the log-odds t: dm = F_m dm + F_t dt."""
+
+    def updated(messages, tilt):
+        factors = sweeps.prepare(replace(question, tilt=tilt))
+        return factors.update(messages, factors.beliefs(messages))[0]
+
+    def means(messages, tilt):
+        return means_of(sweeps.prepare(replace(question, tilt=tilt)), messages)
+
+    tilt, factors = question.tilt, sweeps.prepare(question)
+    first = start(factors.initial_messages(), damping, jnp)
+    messages = sweeps.advance(factors, first, SETTLED, max_steps, 0).messages
+    _, push = jax.linearize(updated, messages, tilt)
+    _, push_means = jax.linearize(means, messages, tilt)
+
+    def changed(change, z):  # messages that are certain stay so
+        return jax.tree.map(lambda m, d: jnp.where(jnp.isfinite(m), d, 0.0), messages, push(change, z))
+
+    def response_to(z):
+        still = jax.tree.map(jnp.zeros_like, messages)
+        change, _ = gmres(
+            lambda d: jax.tree.map(jnp.subtract, d, changed(d, 0 * tilt)), changed(still, z[:, None]),
+            tol=SETTLED, restart=KRYLOV, maxiter=KRYLOV, solve_method="incremental",
+        )  # fmt: skip
+        return push_means(change, z[:, None])[:, 0]
+
+    return jax.lax.map(response_to, directions)
 
 
-_machine_products = Program(_machine_products_of)
+_bethe_products = Program(_bethe_products_of)

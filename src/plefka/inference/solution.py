@@ -17,6 +17,7 @@ from plefka.methods.posterior import ACCURACIES, ESTIMATE, EXACT, LOWER_BOUND, O
 if TYPE_CHECKING:
     import pandas
 
+    from plefka.inference.pair_posteriors import PairPosteriors
     from plefka.methods.method import Method
     from plefka.methods.posterior import ProposedComponents
     from plefka.networks.evidence import Evidence
@@ -259,22 +260,34 @@ class Solution:
 
         return in_words(self, row)
 
-    def covariance(self) -> np.ndarray:
-        """cov(S_i, S_j | evidence) by linear response, (n, n); for free energies, and a single row."""
-        from plefka.inference.linear_response import covariance
+    def pairs(self, units: Sequence[str | int] | None = None) -> "PairPosteriors":
+        """How units vary together: covariances, and the four probabilities of every pair, by the method of each row.
+
+        Exact where the solution is: from rows in which one unit after another is observed as well. For free energies
+        and `bethe` it is linear response, how the means follow the log-odds of units; for `gibbs` it is what its chains
+        visited. `units`: those to look at, all by default. What the numbers are is in `accuracy` and `how`.
+
+        >>> import plefka as pf
+        >>> solution = pf.infer(pf.example("espresso"), {"slow_flow": 1})
+        >>> table = solution.pairs(["limescale", "clogged_screen"])["limescale", "clogged_screen"]
+        >>> abs(float(table[1].sum()) - solution["limescale"]) < 1e-12
+        True
+        """
+        from plefka.inference.pair_posteriors import pair_posteriors
 
         refuse_group(self.evidence, "covariance()")
-        return covariance(self)
+        return pair_posteriors(self, units)
+
+    def covariance(self, *, units: Sequence[str | int] | None = None) -> np.ndarray:
+        """cov(S_i, S_j | evidence), (n, n) or (B, n, n), of all units or of some: `pairs` says what it is."""
+        return self.pairs(units).covariance
 
     def covariance_product(self, vector: Any) -> np.ndarray:
-        """covariance() @ vector, without forming the matrix."""
-        from plefka.inference.linear_response import product
+        """covariance() @ vector for a single row; for free energies and `bethe` without forming the matrix."""
+        from plefka.inference.pair_posteriors import covariance_product
 
         refuse_group(self.evidence, "covariance_product()")
-        z = np.asarray(vector, float)
-        if z.shape != (len(self.names),):
-            raise InvalidInput(f"vector must have one number for each unit, ({len(self.names)},); got {z.shape}.")
-        return product(self, z)
+        return covariance_product(self, np.asarray(vector, float))
 
     def __getitem__(self, unit: str | int) -> NumberByRow:
         """P(on | evidence) of a unit, by its name: a plain number, or an array with one for each row of a batch.

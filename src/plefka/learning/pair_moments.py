@@ -18,8 +18,14 @@ import numpy as np
 from plefka.exact.exact_method import Exact
 from plefka.exact.log_factors import grouped
 from plefka.exact.state_sum import PairElimination, state_moments
-from plefka.mean_field.free_energies import better_at_first_order, solved_by
-from plefka.mean_field.schemes import MeanField
+from plefka.inference.machine_response import (
+    HESSIANS,
+    MOST_PAIRED,
+    both_on,
+    minimised,
+    question_matrix,
+    response,
+)
 from plefka.messages.bethe_method import Bethe
 from plefka.methods.method import Method, does_not_apply
 from plefka.methods.posterior import CONVERGED, OUT_OF_STEPS
@@ -34,8 +40,6 @@ if TYPE_CHECKING:
     from plefka.networks.storage import Storage
 
 LINEAR_RESPONSE = ("G1", "G2")
-MOST_PAIRED = 2048  # of a question whose Hessian is inverted
-LARGEST_R = 1 - 1e-12  # of the correlation of a pair
 PAIRS_AT_ONCE = 2**22  # numbers of the Hessians, or of the couplings of rows, at once
 
 
@@ -141,7 +145,7 @@ def _by_response(solved: Solved) -> Any:
     if question.size > MOST_PAIRED:
         why = f"linear response would invert a matrix of {question.size:,} units, and {MOST_PAIRED:,} is the most"
         raise does_not_apply(solved.method, why, "bethe")
-    W, K, kinds = question_matrix(question), np.zeros((question.size,) * 2), _hessians(solved)
+    W, K, kinds = question_matrix(question), np.zeros((question.size,) * 2), minimised(question, solved.method, u)
     for rows in grouped(np.concatenate([question.free, kinds[None] == "G2", kinds[None] == "bethe"])):
         units, hessian = np.flatnonzero(question.free[:, rows[0]]), HESSIANS[str(kinds[rows[0]])]
         step = max(1, PAIRS_AT_ONCE // max(1, len(units)) ** 2)
@@ -150,54 +154,6 @@ def _by_response(solved: Solved) -> Any:
             C = response(hessian, W[np.ix_(units, units)], u[np.ix_(units, some)].T)
             K[np.ix_(units, units)] += np.einsum("r,rij->ij", c[some], C)
     return solved.spread(K)
-
-
-def _hessians(solved: Solved) -> np.ndarray:
-    """The free energy (rows,) that was minimised: G2 may have been evaluated at the solution of G1."""
-    question, method = solved.question, solved.method
-    kinds = np.full(question.num_rows, method.name, object)
-    if isinstance(method, MeanField):
-        at_first = better_at_first_order(method, question, solved.found.means)
-        kinds[at_first | (solved_by(question.model, method) == "G1")] = "G1"
-    return kinds
-
-
-def response(hessian: Callable, W: np.ndarray, u: np.ndarray) -> np.ndarray:
-    """The inverse Hessian at the means u (rows, units): covariances (rows, units, units).
-
-    The Hessian is 1/v - M, and inverted as v^1/2 (1 - A)^-1 v^1/2 with A = v^1/2 M v^1/2, in which nothing is large.
-    """
-    v = u * (1 - u)
-    root = np.sqrt(v)
-    A = hessian(W, u, v, root)
-    return root[:, :, None] * np.linalg.inv(np.eye(len(W)) - A) * root[:, None]
-
-
-def _first_order(W: np.ndarray, u: np.ndarray, v: np.ndarray, root: np.ndarray) -> np.ndarray:
-    """M = W."""
-    return root[:, :, None] * W * root[:, None]
-
-
-def _second_order(W: np.ndarray, u: np.ndarray, v: np.ndarray, root: np.ndarray) -> np.ndarray:
-    """M_ij = W_ij + W_ij^2 d_i d_j / 2 and M_ii = -sum_j W_ij^2 v_j, with d = 1 - 2u."""
-    d = 1 - 2 * u
-    A = root[:, :, None] * (W + 0.5 * W**2 * d[:, :, None] * d[:, None]) * root[:, None]
-    return A - np.eye(len(W)) * (v * (v @ W**2))[:, None]
-
-
-def _of_pairs(W: np.ndarray, u: np.ndarray, v: np.ndarray, root: np.ndarray) -> np.ndarray:
-    """Bethe's: each pair adds the inverse of its covariance matrix, less what its units have alone.
-
-    With r the correlation of a pair, A_ij = r / (1 - r^2) and A_ii = -sum_j r^2 / (1 - r^2).
-    """
-    covariance = np.where(W != 0, both_on(W, u[:, :, None], u[:, None]) - u[:, :, None] * u[:, None], 0.0)
-    scale = root[:, :, None] * root[:, None]
-    r = np.clip(covariance / np.where(scale > 0, scale, 1.0), -LARGEST_R, LARGEST_R)
-    A = r / (1 - r**2)
-    return A - np.eye(len(W)) * (r * A).sum(axis=-1)[:, None]
-
-
-HESSIANS: dict[str, Callable] = {"G1": _first_order, "G2": _second_order, "bethe": _of_pairs}
 
 
 def beyond_second_order(machine: "BoltzmannMachine", means: np.ndarray, gradient: Any) -> Any:
@@ -214,14 +170,6 @@ def beyond_second_order(machine: "BoltzmannMachine", means: np.ndarray, gradient
         return ((1 + w * slope <= 0) | (w**2 * size >= 1)) & (g * w > 0)
 
     return jax.tree.map(stops, machine.storage.parameters, *products, gradient)
-
-
-def question_matrix(question: Question) -> np.ndarray:
-    """The symmetric couplings of a question of one machine."""
-    child, parent, weight = question.storage.edge_list()
-    W = np.zeros((question.size,) * 2)
-    W[child, parent] = W[parent, child] = weight[:, 0]
-    return W
 
 
 def _by_beliefs(solved: Solved) -> Any:
@@ -243,18 +191,6 @@ def _by_beliefs(solved: Solved) -> Any:
         return total
 
     return solved.storage.along(covariances)
-
-
-def both_on(w: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """P(both on) of a pair with P(on) = a and b, and the odds ratio exp(w): the root of a quadratic equation."""
-    e = np.exp(-np.abs(w))
-    positive = w > 0
-    # multiplied by exp(-w) where w is positive, so that nothing overflows
-    q = np.where(positive, e + (1 - e) * (a + b), 1 + (e - 1) * (a + b))
-    product = np.where(positive, 1 - e, e * (e - 1)) * a * b
-    root = np.sqrt(np.maximum(q**2 - 4 * product, 0.0))
-    smaller = 2 * np.where(positive, 1.0, e) * a * b / np.maximum(q + root, np.finfo(float).tiny)
-    return np.where(q < 0, (q - root) / (2 * np.minimum(e - 1, -0.1)), smaller)  # q < 0 only where e < 1/2
 
 
 def _by_elimination(solved: Solved) -> Any:

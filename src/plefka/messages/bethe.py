@@ -53,7 +53,7 @@ class FactorSweeps(Sweeps):
 
 def of_beliefs(method: Bethe, part: Part, *, dtype: str) -> Posterior:
     """Beliefs and Bethe's ln P(evidence) of every row of a belief network."""
-    question, fields = part.question, _fields(part.question)
+    question, fields = part.question, field_range(part.question)
     storage = question.storage.prepared(tables=True)
     question = question if storage is question.storage else question.with_model(weights=storage)
 
@@ -76,7 +76,7 @@ def of_beliefs(method: Bethe, part: Part, *, dtype: str) -> Posterior:
     )  # fmt: skip
 
 
-def _fields(question: Question) -> Range:
+def field_range(question: Question) -> Range:
     """The range of fields; for noisy-or all averages are products, whatever the fields."""
     linear = question.model.activation.has_linear_log_off
     return Range(is_guess=False) if linear else range_of(question.model)
@@ -98,7 +98,7 @@ def _on_trees(question: Question) -> np.ndarray:
 def of_traced_beliefs(method: Bethe, reduction: TracedBelief) -> Posterior:
     """Beliefs and Bethe's ln P(evidence) of a belief network inside a user's trace; only ln P has derivatives."""
     question = reduction.question.with_model(weights=reduction.question.storage.prepared(tables=True))
-    fields = _fields(question)
+    fields = field_range(question)
     sweeps = FactorSweeps(fields)
     factors = sweeps.prepare(question)
     frozen = jax.lax.stop_gradient(factors)

@@ -1,13 +1,14 @@
 """Joint answers: the probability of every state of some hidden units together, given the evidence."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from plefka.errors import InvalidEvidence, InvalidInput, listed
+from plefka.inference.further_rows import answered_rows, relevant_part
 from plefka.inference.infer import DEFAULT_METHOD, infer
 from plefka.inference.library import parse_method
 from plefka.inference.pair_posteriors import named_units
@@ -16,17 +17,15 @@ from plefka.methods.method import Method
 from plefka.methods.posterior import Accuracy, Status
 from plefka.networks.evidence import Evidence, as_evidence, as_rows
 from plefka.networks.fields import bits
+from plefka.networks.intervention import intervened
 from plefka.networks.network import Network
-from plefka.progress import progress
 from plefka.questions.changed_evidence import how_computed, weakest
-from plefka.reduction.relevant import Relevant, narrowed
 from plefka.runtime import extras
 from plefka.sampling.chain_draws import over_chains
 from plefka.sampling.sampling_methods import Gibbs
 from plefka.tables.display import HTML_ROWS, PRINTED_ROWS, Content, bar, page, text_table
 
 MOST_UNITS = 12
-NUMBERS_AT_ONCE = 2**20  # units or edges of the network times states that are answered together
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -143,6 +142,8 @@ def joint(
     evidence: Any,
     units: str | int | Sequence[str | int],
     method: str | Method | None = None,
+    *,
+    do: Any = None,
 ) -> Joint:
     """The probability of every state of up to 12 hidden units together, given the evidence.
 
@@ -155,7 +156,7 @@ def joint(
     - `network`: a BeliefNetwork or a BoltzmannMachine.
     - `evidence`: as for `infer`; of a batch, the table has an axis for the rows in front.
     - `units`: hidden units, by name or by index. The state of an observed unit is known, so that it is refused.
-    - `method`: the method for all states, as for `infer`. The default is `auto`.
+    - `method`, `do`: the method for all states, and units that are set from outside, as for `infer`.
 
     **Example:**
 
@@ -166,39 +167,34 @@ def joint(
     computed by auto; all numbers are exact
     ...
     """
-    given, places = _checked(network, evidence, units)
+    places = _checked(network, units)
+    network, given = intervened(network, as_evidence(network, evidence), do)
+    _check_hidden(network, given, places)
     chosen = parse_method(method or DEFAULT_METHOD)
     names = tuple(network.names[unit] for unit in places)
     words = tuple(network.given_states[unit] if network.given_states else ("off", "on") for unit in places)
-    found = (_of_draws if isinstance(chosen, Gibbs) else _of_rows)(network, given, places, chosen)
-    shape = (*([len(found.table)] if given.batched else []), *(2,) * len(places))
-    error = None if found.error is None else found.error.reshape(shape)
-    return Joint(
-        names, found.table.reshape(shape), words, found.accuracy, error, str(chosen), found.notes, network
-    )  # fmt: skip
+    answer = _of_draws if isinstance(chosen, Gibbs) else _of_rows
+    table, error, accuracy, notes = answer(network, given, places, chosen)
+    shape = (*([len(table)] if given.batched else []), *(2,) * len(places))
+    error = None if error is None else error.reshape(shape)
+    return Joint(names, table.reshape(shape), words, accuracy, error, str(chosen), tuple(notes), network)
 
 
-@dataclass(frozen=True)
-class _Found:
-    """Of every row of evidence, the probabilities of all states of the units, (rows, states)."""
-
-    table: np.ndarray
-    error: np.ndarray | None
-    accuracy: Accuracy
-    notes: tuple[str, ...]
-
-
-def _checked(network: Network, evidence: Any, units: Any) -> tuple[Evidence, np.ndarray]:
+def _checked(network: Network, units: Any) -> np.ndarray:
     if not isinstance(network, Network) or network.stack is not None:
         kind = "a stack" if isinstance(network, Network) else type(network).__name__
         raise InvalidInput(f"joint takes one BeliefNetwork or BoltzmannMachine; got {kind}. Ask of one at a time.")
-    places, given = named_units(network, units), as_evidence(network, evidence)
+    places = named_units(network, units)
     if len(places) > MOST_UNITS:
         raise InvalidInput(
             f"joint takes at most {MOST_UNITS} units, which have {2**MOST_UNITS:,} states; got {len(places)} units, "
             f"whose table would have 2^{len(places)} = {2.0 ** len(places):,.0f} entries. Ask about fewer units, or "
             "draw states with network.sample(seed, count, evidence)."
         )
+    return places
+
+
+def _check_hidden(network: Network, given: Evidence, places: np.ndarray) -> None:
     seen = ~np.isnan(given.rows[:, places])
     if seen.any():
         row, unit = np.argwhere(seen)[0]
@@ -207,29 +203,20 @@ def _checked(network: Network, evidence: Any, units: Any) -> tuple[Evidence, np.
             f"joint takes hidden units; {network.names[places[unit]]!r} is observed{where}. Leave it out of the units, "
             "or out of the evidence."
         )
-    return given, places
 
 
-def _of_rows(network: Network, given: Evidence, places: np.ndarray, method: Method) -> _Found:
-    """From ln P of rows that observe the units too, in the part of the network that this depends on."""
-    whole, count, num_rows = (network, given), 2 ** len(places), len(given.rows)
-    if (relevant := Relevant.of(network)) is not None:
-        informed = np.asarray(given.informed).any(axis=0) | method.units_to_keep(network)
-        informed[places] = True
-        network, units = relevant.part(informed)
-        given, places = narrowed(given, units), np.searchsorted(units, places)
-    shifts = np.arange(len(places))[::-1]  # the first unit changes most slowly, as in the table
-    log_p, codes = np.zeros((2, num_rows * count))
-    errors, notes = np.full(num_rows * count, np.nan), {}
-    step = max(1, NUMBERS_AT_ONCE // max(network.size, network.storage.num_edges))
-    starts = range(0, num_rows * count, step)
-    for first in progress(starts, "states") if len(starts) > 1 else starts:
-        some = np.arange(first, min(first + step, num_rows * count))
-        asked = given.take(some // count)
-        rows = np.array(asked.rows)
-        rows[:, places] = bits(some % count, shifts).T
-        asked = asked._replace(rows=rows, batched=True, wanted=np.zeros(network.size, bool))
-        found = infer(network, asked, method, throw=False)
+Tables: TypeAlias = tuple[np.ndarray, np.ndarray | None, Accuracy, Iterable[str]]  # (rows, states), errors, what it is
+
+
+def _of_rows(network: Network, given: Evidence, places: np.ndarray, method: Method) -> Tables:
+    """From ln P of rows that observe the units too."""
+    part, evidence, units = relevant_part(network, given, method, places)
+    count, num_rows, notes = 2 ** len(places), len(given.rows), {}
+    states = bits(np.arange(count), np.arange(len(places))[::-1]).T  # the first unit changes most slowly
+    (log_p, codes), errors = np.zeros((2, num_rows * count)), np.full(num_rows * count, np.nan)
+    asked = evidence._replace(wanted=np.zeros(part.size, bool))  # nobody asks for means
+    source, states = np.arange(num_rows).repeat(count), np.tile(states, (num_rows, 1)).astype(float)
+    for some, found in answered_rows(part, asked, method, source, np.searchsorted(units, places), states):
         usable = found.converged | (found.status == Status.IMPOSSIBLE)
         if not given.batched and not usable.all():
             raise InferenceFailed(found.row(int(np.argmin(usable))))
@@ -240,11 +227,11 @@ def _of_rows(network: Network, given: Evidence, places: np.ndarray, method: Meth
     log_p, errors = log_p.reshape(num_rows, count), errors.reshape(num_rows, count)
     top = log_p.max(axis=1, keepdims=True)
     if not given.batched and np.isneginf(top[0, 0]):
-        infer(*whole, method)  # which says why no state is possible
+        infer(network, given, method)  # which says why no state is possible
     with np.errstate(invalid="ignore"):
         weights = np.exp(log_p - top)
     table = weights / weights.sum(axis=1, keepdims=True)
-    return _Found(table, _error_of_shares(table, errors), weakest(codes), tuple(notes))
+    return table, _error_of_shares(table, errors), weakest(codes), notes
 
 
 def _error_of_shares(p: np.ndarray, s: np.ndarray) -> np.ndarray | None:
@@ -255,7 +242,7 @@ def _error_of_shares(p: np.ndarray, s: np.ndarray) -> np.ndarray | None:
     return p * np.sqrt((1 - 2 * p) * s**2 + ((p * s) ** 2).sum(axis=1, keepdims=True))
 
 
-def _of_draws(network: Network, given: Evidence, places: np.ndarray, method: Method) -> _Found:
+def _of_draws(network: Network, given: Evidence, places: np.ndarray, method: Method) -> Tables:
     """How often the chains of gibbs were in each state."""
     count, found, notes = 2 ** len(places), [], {}
     for row in range(len(given.rows)):
@@ -265,4 +252,4 @@ def _of_draws(network: Network, given: Evidence, places: np.ndarray, method: Met
         found.append(np.where(solution.converged, over_chains(shares), np.nan))
         notes |= dict.fromkeys(solution.notes)
     tables, errors = np.moveaxis(np.array(found), 1, 0)
-    return _Found(tables, errors, Accuracy.ESTIMATE, tuple(notes))
+    return tables, errors, Accuracy.ESTIMATE, notes
