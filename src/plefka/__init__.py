@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from plefka.networks.examples import example as example
     from plefka.networks.examples import example_names as example_names
     from plefka.networks.units import Unit as Unit
-    from plefka.questions.ask import Advice as Advice
+    from plefka.questions.advice import Advice as Advice
     from plefka.questions.ask import ask as ask
     from plefka.questions.bounds import Bounds as Bounds
     from plefka.questions.bounds import bounds as bounds
@@ -71,7 +71,7 @@ if TYPE_CHECKING:
 
 # Each public name and the module it is loaded from on first use, so that `import plefka` is quick.
 _HOME = {
-    "Advice": "plefka.questions.ask",
+    "Advice": "plefka.questions.advice",
     "BeliefNetwork": "plefka.networks.belief",
     "BoltzmannMachine": "plefka.networks.boltzmann",
     "Check": "plefka.inference.check_verdict",

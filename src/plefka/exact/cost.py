@@ -19,15 +19,18 @@ ONE_WAY = 0.5  # the part of the time of an elimination that the way there takes
 PLANNED_UNIT = 5e-5  # of planning, for each unit
 MESSAGES, MESSAGES_OF_MANY, MESSAGES_OF_PAIRS = 1e3, 4e3, 1e2  # work for each edge: few parents, many, machines
 CHECKED_UNIT = 1e-3  # of a check, for each unit of a network
+REDUCED_UNIT = 4e-7  # of reducing a unit of a row, and of its way back
 FINDINGS_ROW, FINDINGS_EDGE = 0.02, 2.5e-5  # of an answer with all findings transformed, and for each edge into them
 
 # ---- limits of time, in seconds --------------------------------------------------------------------------------------
 
+PLANNED_AGAIN = 0.05  # of an elimination from which on a better order is looked for
 QUICK = 0.3  # for which no other way is looked for
 QUICK_TABLES = 3.0  # and where the tables are those of a file, whose numbers other ways have rounded
 THOROUGH = 30.0  # that barren units may take where exact inference was asked for
 SHORT, SHORT_IN_ALL = 0.1, 1.0  # that they may take, of a row and of all rows, where it was not
 LITTLE = 0.02  # for which barren units are not split into groups
+ASKED_SECONDS = 3.0  # that all candidates of `ask` may take; where it would be more, the best are estimated first
 CONTRADICTION_SECONDS = 2.0  # of exact inference, to name the observations that contradict each other
 BOUNDED_SECONDS = 1.0  # of an exact answer for which `pf.bounds` looks for no bounds
 LONGEST_CHECK = 10  # budgets of `auto` that its check may take

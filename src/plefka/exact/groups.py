@@ -8,11 +8,20 @@ from typing import NamedTuple
 import numpy as np
 
 from plefka.errors import MethodDoesNotApply
-from plefka.exact.cost import ENTRIES_AT_ONCE, ENTRY, ENTRY_AGAIN, FEW_NUMBERS, MOST_GIB, NUMBERS_PER_GIB, STEP
+from plefka.exact.cost import (
+    ENTRIES_AT_ONCE,
+    ENTRY,
+    ENTRY_AGAIN,
+    FEW_NUMBERS,
+    MOST_GIB,
+    NUMBERS_PER_GIB,
+    PLANNED_AGAIN,
+    STEP,
+)
 from plefka.exact.elimination import EliminationAnswer, eliminated, log_total
 from plefka.exact.enumeration import REFUSED
 from plefka.exact.log_factors import LogFactors, Structure, TooManyParents
-from plefka.exact.ordering import TooWide, greedy_plan
+from plefka.exact.ordering import TooWide, greedy_plan, thorough_plan
 from plefka.exact.plans import Plan
 
 FEW_ROWS = 256  # of which all that was planned is kept until it is done
@@ -99,8 +108,9 @@ class Elimination(ABC):
         return EliminationGroup(rows, Cost.of(planned.order), planned if self.num_rows <= FEW_ROWS else None)
 
     def plan(self, structure: Structure) -> Plan:
-        """The order in which rows of this structure are eliminated."""
-        return greedy_plan(structure)
+        """The order in which rows of this structure are eliminated; a good one is looked for where they take long."""
+        quick = greedy_plan(structure)
+        return quick if Cost.of(quick).seconds(self.num_rows) <= PLANNED_AGAIN else thorough_plan(structure)
 
     def _planned(self, rows: np.ndarray) -> Planned:
         factors, units = self.factors(rows).numbered()
@@ -142,6 +152,10 @@ class Elimination(ABC):
     def seconds(self) -> float:
         """For all rows; infinite where one of them is out of reach."""
         return np.inf if self.refusal else sum(group.seconds for group in self._found.groups)
+
+    def seconds_for(self, count: int) -> float:
+        """For so many times as many rows of the same form."""
+        return np.inf if self.refusal else sum(float(g.order.seconds(count * len(g.rows))) for g in self._found.groups)
 
     def seconds_by(self, owner: np.ndarray, count: int) -> np.ndarray:
         """(count,): what the rows of each owner would take without the others; infinite where one is out of reach."""

@@ -194,6 +194,12 @@ class StateSum:
         """For all rows; infinite where it is out of reach."""
         return min(self.enumeration_seconds, self.elimination_seconds)
 
+    def seconds_for(self, count: int) -> float:
+        """For so many times as many rows of the same form."""
+        compiling = self._compiling()
+        enumerated = (self.enumeration_seconds - compiling) * count + compiling
+        return enumerated if self.enumerates else self.elimination.seconds_for(count)
+
     def seconds_by(self, owner: np.ndarray, count: int) -> np.ndarray:
         """(count,): what the rows of each owner would take without the others, at most; infinite out of reach."""
         if self.elimination_seconds < self.enumeration_seconds or self.enumeration_seconds == np.inf:

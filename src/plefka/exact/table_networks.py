@@ -100,8 +100,8 @@ class TableElimination(Elimination):
         return self.unseen.T if self.units is None else self.unseen.T & self.units[:, None]
 
     def patterns(self) -> list[np.ndarray]:
-        hidden = self.hidden
-        return grouped(hidden if self.tilt is None else np.concatenate([hidden, self.tilt != 0]))
+        """Rows with the same free units; of those with soft evidence in any of them, all have a factor."""
+        return grouped(self.hidden)
 
     def factors(self, rows: np.ndarray) -> LogFactors:
         """The tables at the states that were observed."""

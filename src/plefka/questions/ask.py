@@ -1,93 +1,40 @@
-"""What to observe next: the hidden unit whose state is expected to give most information about the targets."""
+"""What to observe next: the hidden units whose states are expected to give most information about the targets."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from plefka.errors import InvalidEvidence
+from plefka.errors import InvalidEvidence, InvalidInput
+from plefka.exact.cost import ASKED_SECONDS
 from plefka.inference.log_odds import entropy
 from plefka.inference.ranking import check_top
+from plefka.inference.solution import Solution
 from plefka.methods.method import Method
-from plefka.methods.posterior import Accuracy
+from plefka.methods.posterior import ESTIMATE, EXACT, Accuracy
 from plefka.networks.belief import BeliefNetwork
-from plefka.questions.changed_evidence import ChangedEvidence, how_computed, mark_of, weakest
+from plefka.networks.edge_list import EdgeList
+from plefka.questions.advice import Advice, Candidate, CandidateOutcome, CandidateSet, Leading
+from plefka.questions.candidate_costs import costs_of
+from plefka.questions.changed_evidence import ChangedEvidence, weakest
 from plefka.questions.explain import possible_units
-from plefka.runtime import extras
-from plefka.tables.display import text_table
+from plefka.questions.units_off import Outcomes, SingleUnits, UnitSet, UnitsOff, estimated_information
 
-MOST_CANDIDATES = 64  # that are looked at one by one
-MOST_TARGETS = 32  # by which they are chosen where there are more
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A unit that could be observed: its expected information about the targets, in nats, and P(on | evidence).
-
-    The `accuracy` says whether both are exact, or estimates.
-    """
-
-    unit: str
-    information: float
-    probability: float
-    accuracy: Accuracy = Accuracy.ESTIMATE
-
-
-@dataclass(frozen=True, repr=False)
-class Advice:
-    """The result of `ask`: which unit to observe next. `print` shows it as a table.
-
-    - `unit`: the most informative candidate.
-    - `candidates`: all candidates, the most informative first.
-    - `targets`: the units that the information is about.
-    - `entropy`: the sum of the entropies of the targets before the next observation, in nats.
-    - `method`, `notes`: how the probabilities were computed. `is_exact`: whether all numbers here are exact.
-
-    **Example:**
-
-    >>> import plefka as pf
-    >>> advice = pf.ask(pf.example("espresso"), {"slow_flow": 1}, targets=["stale_beans"])
-    >>> advice.unit
-    'thin_crema'
-    """
-
-    candidates: tuple[Candidate, ...]
-    targets: tuple[str, ...]
-    entropy: float
-    method: str
-    notes: tuple[str, ...]
-    is_exact: bool
-
-    @property
-    def unit(self) -> str:
-        """The most informative candidate."""
-        return self.candidates[0].unit
-
-    def to_frame(self) -> Any:
-        """A DataFrame with a row for each candidate."""
-        return extras.pandas().DataFrame([vars(each) for each in self.candidates])
-
-    def __repr__(self) -> str:
-        return f"<Advice by {self.method}: observe {self.unit!r}, {self.candidates[0].information:.4g} nats>"
-
-    def __str__(self) -> str:
-        count = len(self.targets)
-        about = f"{count:,} units" if count > 3 else ", ".join(self.targets)
-        known = [each.accuracy for each in self.candidates]
-        rows = [
-            (c.unit, *(f"{mark_of(c.accuracy, known)}{z:.6f}" for z in (c.information, c.probability)))
-            for c in self.candidates
-        ]
-        lines = [
-            f"observe {self.unit} next: it is expected to give most information about {about}",
-            f"entropy of the targets now: {self.entropy:.6f} nats",
-            how_computed(self.method, known),
-            *self.notes,
-            "",
-            text_table(("unit", "information, nats", "P(on | evidence)"), rows),
-        ]
-        return "\n".join(lines)
+MOST_CANDIDATES = 64  # that are computed from rows of their own, on and off
+MOST_ESTIMATED_BEST = 500  # that are computed exactly, of more than can be within the time
+FEW = 10  # for fewer of them than this, another method is asked
+MOST_TOGETHER = 5
+RARE = 1e-6  # chance of a state below which a difference of two sums has lost digits
+NUM_LEADING = 3
+MOST_PAIRED, MOST_ADDED, MOST_BY_ROWS = 40, 100, 8  # candidates of all pairs, of one more, and of either by rows
+NUMBERS_AT_ONCE = 2**22  # sets times outcomes times targets
+INSTEAD = "bethe"  # of sums for all candidates, where these would take too long
+ESTIMATED = (
+    "{:,} of {:,} candidates were chosen by an estimate that takes their parents as independent given the evidence"
+)
+INSTEAD_NOTE = "candidates are computed by {}, as exact sums for them would take too long"
 
 
 def ask(
@@ -98,13 +45,18 @@ def ask(
     method: str | Method | None = None,
     *,
     top: int = 10,
+    costs: Any = None,
+    together: int = 1,
+    stop_below: float | None = None,
+    certain_above: float | None = None,
 ) -> Advice:
     """Which hidden unit to observe next: the one with most mutual information about the targets, given the evidence.
 
-    The information about several targets is the sum of the information about each of them. It is computed from two
-    rows for each candidate, one with the candidate on and one with it off. With an approximate method, the result is
-    an approximation. If there are more than 64 candidates, 64 are selected first by an estimate of what they say about
-    the 32 least certain targets.
+    The information about several targets is the sum of the information about each of them. Where the evidence has an
+    exact answer, all candidates are computed exactly, in one batch of the same sums. If that would take more than
+    about 3 seconds, the best 500, or as many as there is time for, are chosen by an estimate first. With an approximate
+    method, the result is an approximation, from two rows for each of the 64 candidates of the highest estimate. The
+    notes say so.
 
     **Arguments:**
 
@@ -113,6 +65,13 @@ def ask(
     - `targets`: the units to learn about. The default is all hidden units without parents, the causes.
     - `method`: the method for all probabilities, as for `infer`. The default is `auto`.
     - `top`: the number of candidates to return.
+    - `costs`: what observing a unit costs, {unit: cost}, or a table with the columns `finding` (or `unit`) and `cost`,
+        such as the findings of a diagnosis spreadsheet. Other units cost 1. Candidates are then ranked by information
+        per cost.
+    - `together`: how many units are to be observed together, at most 5: `best_set` is the best pair, or a larger set
+        that is built from it one by one.
+    - `stop_below`: say that it is time to stop when no candidate gives so many nats for a cost of 1.
+    - `certain_above`: say that it is time to stop when a target has at least this probability.
 
     **Example:**
 
@@ -122,6 +81,7 @@ def ask(
     ['thin_crema', 'bitter_taste']
     """
     check_top(top)
+    _check_rules(together, stop_below, certain_above)
     changed = ChangedEvidence.of(network, evidence, method, "ask")
     about = _targets(changed, targets)
     units = possible_units(changed, candidates, without=about)
@@ -129,18 +89,48 @@ def ask(
         raise InvalidEvidence(
             "ask needs a hidden unit that is not a target; all units are observed or targets. Name fewer targets."
         )
-    if len(units) > MOST_CANDIDATES:
-        units = units[np.argsort(-_screened(changed, units, about), kind="stable")][:MOST_CANDIDATES]
-    solution = changed.answers([{}, *({unit: state} for unit in units.tolist() for state in (1.0, 0.0))])
-    information, on = _information(solution, about)
-    now, accuracies = solution.codes.means[0, about], _accuracies(solution, about)
-    order = np.argsort(np.where(np.isnan(information), np.inf, -information), kind="stable")[:top]
-    found = tuple(Candidate(network.names[units[k]], float(information[k]), float(on[k]), accuracies[k]) for k in order)
-    all_exact = weakest(now) is Accuracy.EXACT and all(each.accuracy is Accuracy.EXACT for each in found)
+    cost, asked = costs_of(network, costs), _Asked.of(changed, about, units)
+    single = asked.source.singles(asked.units)
+    gain = single.information / cost[single.units]
+    order = np.argsort(np.where(np.isnan(gain), np.inf, -gain), kind="stable")
+    found, now = asked.described(single, order[:top], cost), asked.now.means[0, about]
+    chosen = None if together == 1 else asked.best_set(single, order, cost, together)
+    known = [*asked.now.codes.means[0, about], *(EXACT if z.accuracy is Accuracy.EXACT else ESTIMATE for z in found)]
+    names = network.names
+    leading = _leading(names, about, now)
     return Advice(
-        found, tuple(network.names[unit] for unit in about), float(entropy(solution.means[0, about]).sum()),
-        str(solution.method), solution.notes, all_exact,
+        found, tuple(names[unit] for unit in about), float(entropy(now).sum()), asked.method, asked.notes,
+        weakest(known) is Accuracy.EXACT, leading, chosen, *_stops(found, leading, stop_below, certain_above),
     )  # fmt: skip
+
+
+def _check_rules(together: int, stop_below: float | None, certain_above: float | None) -> None:
+    if not isinstance(together, int) or isinstance(together, bool) or not 1 <= together <= MOST_TOGETHER:
+        raise InvalidInput(f"together must be a whole number from 1 to {MOST_TOGETHER}; got {together!r}.")
+    if stop_below is not None and not stop_below >= 0:
+        raise InvalidInput(f"stop_below must be a number of nats for a cost of 1, 0 or more; got {stop_below!r}.")
+    if certain_above is not None and not 0 < certain_above <= 1:
+        raise InvalidInput(f"certain_above must be a probability above 0; got {certain_above!r}.")
+
+
+def _stops(
+    found: tuple[Candidate, ...], leading: Leading, stop_below: float | None, certain_above: float | None
+) -> tuple[bool, str]:
+    """Whether a rule says so, and the sentence that says why, or why not."""
+    (name, probability), best = leading[0], found[0].information_per_cost
+    if certain_above is not None and probability >= certain_above:
+        return True, f"stop: {name} has probability {probability:.4g}, which is at least {certain_above:g}"
+    if stop_below is not None and not best >= stop_below:
+        return (
+            True,
+            f"stop: no candidate is expected to give {stop_below:g} nats for a cost of 1; the best gives {best:.4g}",
+        )
+    return False, "" if stop_below is None and certain_above is None else "go on: no rule to stop applies yet"
+
+
+def _leading(names: Sequence[str], about: np.ndarray, means: np.ndarray) -> Leading:
+    order = np.argsort(-means, kind="stable")[:NUM_LEADING]
+    return tuple((names[int(about[k])], float(means[k])) for k in order)
 
 
 def _targets(changed: ChangedEvidence, targets: Sequence[str | int] | None) -> np.ndarray:
@@ -162,35 +152,115 @@ def _targets(changed: ChangedEvidence, targets: Sequence[str | int] | None) -> n
     return found
 
 
-def _screened(changed: ChangedEvidence, units: np.ndarray, targets: np.ndarray) -> np.ndarray:
-    """About how much every unit says about the least certain targets; information is the same in both directions."""
-    now = changed.answers([{}])
-    uncertain = targets[np.argsort(-entropy(now.means[0, targets]), kind="stable")][:MOST_TARGETS]
-    rows = changed.answers([{}, *({unit: state} for unit in uncertain.tolist() for state in (1.0, 0.0))])
-    p = rows.means[0, uncertain][:, None]
-    given_on, given_off = rows.means[1::2][:, units], rows.means[2::2][:, units]
-    there = (rows.converged[1::2] & rows.converged[2::2])[:, None]  # a target that can only be in one state is known
-    return np.where(there, _mutual(p, given_on, given_off), 0.0).sum(axis=0)
+@dataclass(frozen=True, eq=False)
+class _RowsOfOutcomes:
+    """Candidates by a method of any kind: a row of evidence for each state of the units of a set."""
+
+    changed: ChangedEvidence
+    targets: np.ndarray
+    wanted: np.ndarray
+
+    def outcomes(self, sets: Sequence[UnitSet]) -> Outcomes:
+        size = len(sets[0])
+        states = [[float(not number >> at & 1) for at in range(size)] for number in range(2**size)]
+        changes = [dict(zip(some, state, strict=True)) for some in sets for state in states]
+        solution = self.changed.answers([{}, *changes], self.wanted)
+        log_p = np.reshape(solution.log_likelihood[1:], (len(sets), -1))
+        with np.errstate(invalid="ignore", over="ignore"):
+            chance = np.exp(log_p - log_p.max(axis=1, keepdims=True))
+        chance = chance / chance.sum(axis=1, keepdims=True)
+        means = np.where(solution.converged[1:, None], solution.means[1:, self.targets], np.nan)
+        means = np.where(chance[..., None] == 0, 0.0, means.reshape(*chance.shape, -1))
+        codes = np.column_stack([solution.codes.log_partition, solution.codes.means[:, self.targets]])[1:]
+        exact = [weakest(some) is Accuracy.EXACT for some in codes.reshape(len(sets), -1)]
+        return Outcomes(chance, chance[..., None] * means, np.array(exact))
+
+    def singles(self, units: np.ndarray) -> SingleUnits:
+        """Each unit by itself."""
+        found = self.outcomes([(unit,) for unit in units.tolist()])
+        certain = (found.chance == 1).any(axis=1)
+        information = np.where(certain, 0.0, found.information())
+        return SingleUnits(
+            units, information, found.chance[:, 1], found.exact, lambda at: Outcomes(*(z[at] for z in found))
+        )
 
 
-def _information(solution: Any, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Of every candidate about all targets, and its probability to be on, from rows with it on and off."""
-    log_on, log_off = solution.log_likelihood[1::2], solution.log_likelihood[2::2]
-    with np.errstate(invalid="ignore", over="ignore"):
-        on = 1 / (1 + np.exp(log_off - log_on))
-    means = solution.means[:, targets]
-    information = _mutual(on[:, None], means[1::2], means[2::2]).sum(axis=1)
-    certain = (on == 0) | (on == 1)  # one of its states is impossible
-    there = (solution.converged[1::2] & solution.converged[2::2]) | certain
-    return np.where(certain, 0.0, np.where(there, information, np.nan)), on
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """The candidates that are computed, what is known now, and how."""
 
+    targets: np.ndarray
+    units: np.ndarray
+    num_candidates: int
+    now: Solution
+    source: UnitsOff | _RowsOfOutcomes
+    rows: _RowsOfOutcomes
+    method: str
+    notes: tuple[str, ...]
 
-def _accuracies(solution: Any, targets: np.ndarray) -> list[Accuracy]:
-    """What these are: of every candidate all that they follow from, in both of its rows."""
-    codes = np.column_stack([solution.codes.log_partition, solution.codes.means[:, targets]])[1:]
-    return [weakest(pair) for pair in codes.reshape(len(codes) // 2, 2, -1)]
+    @classmethod
+    def of(cls, changed: ChangedEvidence, about: np.ndarray, units: np.ndarray) -> "_Asked":
+        """By exact sums where the evidence has an exact answer and there is time for them, and otherwise by rows."""
+        network, edges = changed.network, EdgeList.of(changed.network.storage)
+        wanted = np.isin(np.arange(network.size), [*about, *edges.parent[np.isin(edges.child, units)]])
+        wanted = edges.with_ancestors(wanted[:, None])[:, 0]
+        now, count = changed.answers([{}], wanted), len(units)
+        sums, most, seconds = UnitsOff(network, changed.evidence, about, units), 0, np.inf
+        if now.methods[0].name == "exact":
+            seconds = sums.seconds(1 + (len(about) if sums.by_target(units) else count))
+            most = count if seconds <= ASKED_SECONDS else min(sums.affordable(ASKED_SECONDS), MOST_ESTIMATED_BEST)
+        notes, by_sums, chosen = now.notes, most >= min(FEW, count), now.methods[0].name != now.method.name
+        if not by_sums and chosen:  # by `auto`, for one row
+            changed = replace(changed, method=INSTEAD)
+            notes = (*notes, INSTEAD_NOTE.format(INSTEAD))
+        most = most if by_sums else MOST_CANDIDATES
+        if count > most:
+            units = units[np.argsort(-estimated_information(network, now.means[0], units, about), kind="stable")[:most]]
+            notes = (*notes, ESTIMATED.format(most, count))
+        rows = _RowsOfOutcomes(changed, about, wanted)
+        return cls(about, units, count, now, sums if by_sums else rows, rows, str(changed.method), notes)
 
+    def described(self, single: SingleUnits, order: np.ndarray, cost: np.ndarray) -> tuple[Candidate, ...]:
+        """These units in this order, with what each of their states would do to the targets."""
+        names, found, described = self.now.names, single.outcomes(order), []
+        rare = np.flatnonzero(found.chance.min(axis=1) < RARE) if self.source is not self.rows else np.zeros(0, int)
+        if len(rare):
+            better = self.rows.outcomes([(unit,) for unit in single.units[order[rare]].tolist()])
+            found.chance[rare], found.on[rare] = better.chance, better.on
+        for at, chances, ons in zip(order.tolist(), found.chance, found.on, strict=True):
+            outcomes = tuple(
+                CandidateOutcome(state, float(chance), _leading(names, self.targets, on / chance))
+                for state, chance, on in zip(("on", "off"), chances, ons, strict=True)
+                if chance > 0
+            )
+            unit, accuracy = single.units[at], Accuracy.EXACT if single.exact[at] else Accuracy.ESTIMATE
+            numbers = float(single.information[at]), float(1 - single.off[at]), accuracy, float(cost[unit])
+            described.append(Candidate(names[unit], *numbers, outcomes))
+        return tuple(described)
 
-def _mutual(p: np.ndarray, if_on: np.ndarray, if_off: np.ndarray) -> np.ndarray:
-    """Of two units: the entropy of one minus what is left of it on average once the other, on with p, is known."""
-    return entropy(p * if_on + (1 - p) * if_off) - p * entropy(if_on) - (1 - p) * entropy(if_off)
+    def best_set(self, single: SingleUnits, order: np.ndarray, cost: np.ndarray, size: int) -> CandidateSet:
+        """The best pair of the best candidates, and what is best to add to it, one after another."""
+        best, size = single.units[order].tolist(), min(size, len(order))
+        paired, added = (MOST_BY_ROWS,) * 2 if self.source is self.rows else (MOST_PAIRED, MOST_ADDED)
+        sets: list[UnitSet] = [*combinations(best[:paired], min(size, 2))]
+        while True:
+            found, exact = self._information(sets)
+            at = int(np.nanargmax(found / [cost[list(some)].sum() for some in sets]))
+            if len(sets[at]) == size:
+                break
+            sets = [(*sets[at], unit) for unit in best[:added] if unit not in sets[at]]
+        is_whole = len(best) == self.num_candidates
+        own = np.sort(entropy(single.off))[-size:].sum() if is_whole else size * np.log(2)
+        alone = np.sort(np.nan_to_num(single.information))[-size:].sum()
+        return CandidateSet(
+            tuple(self.now.names[unit] for unit in sets[at]), float(found[at]), float(cost[list(sets[at])].sum()),
+            bool(exact[at]) and is_whole and size <= 2 and len(best) <= paired,
+            float(np.minimum(entropy(self.now.means[0, self.targets]), own).sum()), float(alone),
+            Accuracy.EXACT if exact[at] else Accuracy.ESTIMATE,
+        )  # fmt: skip
+
+    def _information(self, sets: list[UnitSet]) -> tuple[np.ndarray, np.ndarray]:
+        """Of sets of the same size, and which of it is exact."""
+        step = max(1, NUMBERS_AT_ONCE // (2 ** len(sets[0]) * len(self.targets)))
+        found = [self.source.outcomes(sets[first : first + step]) for first in range(0, len(sets), step)]
+        return np.concatenate([each.information() for each in found]), np.concatenate([each.exact for each in found])

@@ -48,8 +48,11 @@ class ChangedEvidence:
         """Which units are hidden, (n,)."""
         return np.isnan(self.evidence.rows[0])
 
-    def answers(self, changes: Sequence[Change]) -> Solution:
-        """A batch with a row for each change; the first one must have an answer."""
+    def answers(self, changes: Sequence[Change], wanted: np.ndarray | None = None) -> Solution:
+        """A batch with a row for each change; the first one must have an answer.
+
+        `wanted`: (units,), those whose means are asked for; all of them, unless given.
+        """
         given = self.evidence.take(np.zeros(len(changes), int))
         rows = given.rows.copy()
         tilt = None if given.tilt is None else given.tilt.copy()
@@ -58,7 +61,7 @@ class ChangedEvidence:
                 rows[row, unit] = state
                 if tilt is not None and np.isnan(state):
                     tilt[row, unit] = 0.0
-        changed = given._replace(rows=rows, tilt=tilt, batched=True)
+        changed = given._replace(rows=rows, tilt=tilt, batched=True, wanted=wanted)
         solution = infer(self.network, changed, self.method, throw=False)
         if solution.status[0] is not Status.CONVERGED:
             raise InferenceFailed(with_contradiction(solution.row(0)))

@@ -1,0 +1,156 @@
+"""What `ask` answers: candidates with what each of their states would say, a set of tests, and whether to stop."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from plefka.methods.posterior import Accuracy
+from plefka.questions.changed_evidence import how_computed, mark_of
+from plefka.runtime import extras
+from plefka.tables.display import Content, page, text_table
+
+Leading = tuple[tuple[str, float], ...]  # targets and their probabilities, the most probable first
+
+
+@dataclass(frozen=True)
+class CandidateOutcome:
+    """A state that a candidate may be found in: P(state | evidence), and the most probable targets if it is."""
+
+    state: str  # "on" or "off"
+    chance: float
+    leading: Leading
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A unit that could be observed: its expected information about the targets, in nats, and P(on | evidence).
+
+    The `accuracy` says whether these are exact, or estimates. `cost` is that of observing it, and `outcomes` are what
+    its states, those that are possible, would do to the targets.
+    """
+
+    unit: str
+    information: float
+    probability: float
+    accuracy: Accuracy = Accuracy.ESTIMATE
+    cost: float = 1.0
+    outcomes: tuple[CandidateOutcome, ...] = ()
+
+    @property
+    def information_per_cost(self) -> float:
+        return self.information / self.cost
+
+
+@dataclass(frozen=True)
+class CandidateSet:
+    """Units to observe together: the information, in nats, of all their states about each target, summed over these.
+
+    - `is_best`: whether no other set of as many candidates has more information for its cost; else they were chosen one
+        after another, from the best pair on.
+    - `bound`: no set of as many candidates has more information than this, whatever the network.
+    - `independent_bound`: the largest sum of information of as many candidates by themselves. No set has more where
+        candidates are independent of each other given any one target. Where they explain each other's causes away,
+        one may.
+    """
+
+    units: tuple[str, ...]
+    information: float
+    cost: float
+    is_best: bool
+    bound: float
+    independent_bound: float
+    accuracy: Accuracy = Accuracy.ESTIMATE
+
+    def __str__(self) -> str:
+        kind = "no other set has more for its cost" if self.is_best else "chosen one after another from the best pair"
+        return (
+            f"observed together, {', '.join(self.units)} are expected to give {self.information:.6f} nats ({kind}); "
+            f"no set of {len(self.units)} gives more than {self.bound:.6f}, nor more than "
+            f"{self.independent_bound:.6f} where candidates are independent given each target"
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class Advice:
+    """The result of `ask`: which unit to observe next. `print` shows it as a table.
+
+    - `unit`: the best candidate: the most informative for its cost.
+    - `candidates`: all candidates, the best first.
+    - `targets`: the units that the information is about.
+    - `entropy`: the sum of the entropies of the targets before the next observation, in nats.
+    - `method`, `notes`: how the probabilities were computed. `is_exact`: whether all numbers here are exact.
+    - `leading`: the most probable targets now, with their probabilities.
+    - `best_set`: the units to observe together, where `together` was given.
+    - `stop`: whether a rule that was given says that nothing more need be observed; `reason` is a sentence.
+
+    **Example:**
+
+    >>> import plefka as pf
+    >>> advice = pf.ask(pf.example("espresso"), {"slow_flow": 1}, targets=["stale_beans"])
+    >>> advice.unit
+    'thin_crema'
+    """
+
+    candidates: tuple[Candidate, ...]
+    targets: tuple[str, ...]
+    entropy: float
+    method: str
+    notes: tuple[str, ...]
+    is_exact: bool
+    leading: Leading = ()
+    best_set: CandidateSet | None = None
+    stop: bool = False
+    reason: str = ""
+
+    @property
+    def unit(self) -> str:
+        """The best candidate."""
+        return self.candidates[0].unit
+
+    @property
+    def has_costs(self) -> bool:
+        """Whether candidates differ in their costs, or cost other than 1."""
+        return any(each.cost != 1 for each in self.candidates)
+
+    def to_frame(self) -> Any:
+        """A DataFrame with a row for each candidate; with costs, also what each gives for its cost."""
+        names = ["unit", "information", "probability", "accuracy"]
+        names += ["cost", "information_per_cost"] if self.has_costs else []
+        return extras.pandas().DataFrame([{name: getattr(each, name) for name in names} for each in self.candidates])
+
+    def __repr__(self) -> str:
+        return f"<Advice by {self.method}: observe {self.unit!r}, {self.candidates[0].information:.4g} nats>"
+
+    def __str__(self) -> str:
+        content = self._content()
+        lines = [content.title, *content.sentences, "", text_table(content.header, content.rows)]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return page(self._content())
+
+    def _content(self) -> Content:
+        count, best = len(self.targets), "most information for its cost" if self.has_costs else "most information"
+        about = f"{count:,} units" if count > 3 else ", ".join(self.targets)
+        title = f"observe {self.unit} next: it is expected to give {best} about {about}"
+        known = [each.accuracy for each in self.candidates]
+        sentences = (
+            *((self.reason,) if self.reason else ()),
+            f"entropy of the targets now: {self.entropy:.6f} nats; {_in_words(self.leading)}",
+            *(() if self.best_set is None else (str(self.best_set),)),
+            how_computed(self.method, known),
+            *self.notes,
+        )
+        costs = ("cost", "nats per cost") if self.has_costs else ()
+        header = ("unit", "information, nats", *costs, "P(on | evidence)", "if on", "if off")
+        rows = []
+        for each in self.candidates:
+            mark = mark_of(each.accuracy, known)
+            own = (f"{each.cost:g}", f"{mark}{each.information_per_cost:.6f}") if self.has_costs else ()
+            then = {outcome.state: _in_words(outcome.leading[:1]) for outcome in each.outcomes}
+            numbers = (f"{mark}{each.information:.6f}", *own, f"{mark}{each.probability:.6f}")
+            rows.append((each.unit, *numbers, then.get("on", "impossible"), then.get("off", "impossible")))
+        return Content(title, sentences, header, rows, len(rows), "candidates")
+
+
+def _in_words(leading: Leading) -> str:
+    return ", ".join(f"{name} {probability:.4f}" for name, probability in leading)

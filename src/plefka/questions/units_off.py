@@ -1,0 +1,300 @@
+"""P(units off, target on | evidence) for many sets of units: one batch of the sums that answer the evidence (MATH 17).
+
+A noisy-or unit with nothing known below it multiplies e^-w to each of its parents when it is off, so that it is soft
+evidence on these. Any other unit stays a part of the sum, and soft evidence on itself leaves it no other state. So all
+sets have the same free units, and share one reduction and one plan. Causes that share nothing with the evidence are
+independent of all others, and need no sum.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.special import entr
+
+from plefka.exact.cost import REDUCED_UNIT
+from plefka.exact.exact_answer import ReducedRows
+from plefka.exact.exact_method import Exact
+from plefka.exact.table_networks import TableElimination, families_of
+from plefka.networks.belief import BeliefNetwork
+from plefka.networks.edge_list import CERTAIN_WEIGHT, EdgeList
+from plefka.networks.evidence import Evidence
+from plefka.reduction.summing import LEAST
+
+EXACT = Exact("exact")
+UnitSet = tuple[int, ...]
+CERTAIN = 700.0  # a field that makes a unit certain
+TIE = 1e-9
+
+
+class Outcomes(NamedTuple):
+    """Of sets of k units: P(outcome | evidence) and P(outcome, target on | evidence) of the 2^k outcomes.
+
+    Bit j of the number of an outcome is 1 where unit j of the set is off.
+    """
+
+    chance: np.ndarray  # (sets, outcomes)
+    on: np.ndarray  # (sets, outcomes, targets)
+    exact: np.ndarray  # (sets,)
+
+    def information(self) -> np.ndarray:
+        """(sets,): the mutual information of the set with each target, summed over the targets."""
+        return _information(np.moveaxis(self.chance, 1, 0)[..., None], np.moveaxis(self.on, 1, 0)).sum(axis=-1)
+
+
+def _information(chance: np.ndarray, on: np.ndarray) -> np.ndarray:
+    """H(target) + H(outcome) - H(both), outcomes along the first axis."""
+    now = np.clip(on.sum(axis=0), 0.0, 1.0)
+    both = entr(np.maximum(on, 0.0)) + entr(np.maximum(chance - on, 0.0))
+    return np.maximum(entr(now) + entr(1 - now) + entr(np.maximum(chance, 0.0)).sum(axis=0) - both.sum(axis=0), 0.0)
+
+
+class SingleUnits(NamedTuple):
+    """Candidates by themselves, arrays (units,), and the outcomes of some of them by their places."""
+
+    units: np.ndarray
+    information: np.ndarray
+    off: np.ndarray  # P(off | evidence)
+    exact: np.ndarray
+    outcomes: Callable[[np.ndarray], Outcomes]
+
+
+def _lowered(chance: np.ndarray, field: np.ndarray) -> np.ndarray:
+    """P(on) of a unit whose log-odds are lowered by so much."""
+    on = chance * np.exp(-field)
+    total = 1 - chance + on
+    return np.divide(on, total, out=np.zeros(np.shape(total)), where=total > 0)
+
+
+class SetsOff(NamedTuple):
+    """Of sets of units: ln P(all off | evidence), and P(on | evidence, all off) of units that are summed over.
+
+    `fields`: how far a set lowers the log-odds of causes that are not summed over, which are independent of all others.
+    """
+
+    log_off: np.ndarray  # (sets,)
+    means: np.ndarray  # (sets, units of the part)
+    fields: Any  # (sets, units), sparse
+
+
+@dataclass(frozen=True, eq=False)
+class UnitsOff:
+    """A row of evidence that has an exact answer, targets, and candidates: units whose state could be observed."""
+
+    network: BeliefNetwork
+    evidence: Evidence
+    targets: np.ndarray
+    candidates: np.ndarray
+
+    @cached_property
+    def _linear(self) -> np.ndarray:
+        """(units,): noisy-or units, whose state off is soft evidence; numbers of a file's tables stay as they are."""
+        bias = np.asarray(self.network.bias, float)[:, None]
+        linear = np.broadcast_to(self.network.activation.is_linear_off(bias), bias.shape)[:, 0]
+        return linear & (self.network.given_tables is None)
+
+    @cached_property
+    def _needed(self) -> np.ndarray:
+        """(units,): those that must stay in the sum, besides what is above the evidence."""
+        edges, roots, candidate = EdgeList.of(self.network.storage), self.network.roots, self._mask(self.candidates)
+        below = candidate | self._off
+        needed = self._mask(np.concatenate([self.targets, edges.parent[below[edges.child]]]))
+        needed &= np.isnan(self.evidence.rows[0])
+        return np.asarray((needed & ~(roots & self._linear)) | (candidate & (~self._linear | roots)))
+
+    @cached_property
+    def _off(self) -> np.ndarray:
+        """(units,): noisy-or units that were observed off."""
+        return np.asarray((self.evidence.rows[0] == 0) & self._linear)
+
+    @cached_property
+    def inside(self) -> np.ndarray:
+        """(units,): those that are summed over, as far as they are hidden."""
+        needed = self._needed | (np.asarray(self.evidence.informed)[0] & ~self._off)
+        needed[self.targets[:1]] |= not needed.any()  # without evidence nothing need be summed over
+        return EdgeList.of(self.network.storage).with_ancestors(needed[:, None])[:, 0]
+
+    @cached_property
+    def _given_fields(self) -> np.ndarray:
+        """(units,): how far observed units that are off, with none of these below them, lower the log-odds of each."""
+        return (self._off & ~self.inside).astype(float) @ self._weights
+
+    @cached_property
+    def _weights(self) -> Any:
+        """Of all edges, certain ones as numbers."""
+        found = self.network.storage.to_sparse()
+        found.data = np.minimum(found.data, CERTAIN_WEIGHT)
+        return found
+
+    @cached_property
+    def part(self) -> BeliefNetwork:
+        """The units that are summed over, as a network; one that has tables as it is."""
+        if families_of(self.network) is not None or self.network.conditionals is not None or self.inside.all():
+            return self.network
+        weights = self.network.storage.to_sparse()[self.inside][:, self.inside]
+        return BeliefNetwork(weights, np.asarray(self.network.bias)[self.inside], self.network.activation)
+
+    @cached_property
+    def units(self) -> np.ndarray:
+        """Those of the part."""
+        return np.arange(self.network.size) if self.part is self.network else np.flatnonzero(self.inside)
+
+    @cached_property
+    def _place(self) -> np.ndarray:
+        """Where every unit is in the part."""
+        place = np.full(self.network.size, -1)
+        place[self.units] = np.arange(len(self.units))
+        return place
+
+    @cached_property
+    def chances(self) -> np.ndarray:
+        """(units,): P(on) of causes that are not summed over."""
+        alone = self.network.roots & self._linear & ~self.inside & np.isnan(self.evidence.rows[0])
+        prior = -np.expm1(-np.where(alone, np.asarray(self.network.bias, float), 0.0))
+        return _lowered(prior, self._given_fields)
+
+    def _mask(self, units: Sequence[int] | np.ndarray) -> np.ndarray:
+        mask = np.zeros(self.network.size, bool)
+        mask[units] = True
+        return mask
+
+    def _sums(self, evidence: Evidence) -> ReducedRows | TableElimination:
+        """How rows of the part are summed over."""
+        families = families_of(self.part)
+        if families is not None:
+            tilt = np.where(evidence.tilt <= LEAST, -np.inf, evidence.tilt)
+            tables = TableElimination(families, evidence._replace(tilt=tilt), self.inside)
+            if not tables.refusal:
+                return tables
+        kept = (self._needed | (self._mask(self.candidates) & self.inside))[self.units]
+        kept &= np.isnan(evidence.rows[0])
+        return ReducedRows.of(EXACT, self.part, evidence, prune=True, keep_barren=False, kept=kept)
+
+    @cached_property
+    def _alone(self) -> ReducedRows | TableElimination:
+        """The sums of the evidence by itself, of the form that those of all sets have."""
+        return self._sums(self._rows(sp.csr_array((1, self.network.size)))[0])
+
+    def seconds(self, count: int) -> float:
+        """What the sums of so many sets would take."""
+        return self._alone.seconds_for(count) + REDUCED_UNIT * count * len(self.units)
+
+    def affordable(self, seconds: float) -> int:
+        """How many sets take no longer than this, about."""
+        one, many = self.seconds(1), self.seconds(1001)
+        return 0 if one > seconds else 1 + int(1000 * (seconds - one) / (many - one))
+
+    def by_target(self, units: np.ndarray) -> bool:
+        """Whether these units are found from sums with each target off, where that is fewer."""
+        return bool(len(self.targets) < len(units) and self.inside[self.targets].all() and self.inside[units].all())
+
+    def _rows(self, members: Any) -> tuple[Evidence, Any]:
+        """The evidence with the units of each set off, and the fields of these on their parents, (sets, units)."""
+        given = self.evidence.take(np.zeros(members.shape[0], int))
+        outside = sp.csr_array(members @ sp.diags_array(~self.inside * 1.0))
+        fields = sp.csr_array(outside @ self._weights)
+        excluded = (members @ sp.diags_array(self.inside * 1.0))[:, self.units].toarray()
+        lowered = fields[:, self.units].toarray() + self._given_fields[self.units]
+        tilt = excluded * LEAST - lowered * self.inside[self.units]
+        tilt = np.maximum(tilt if given.tilt is None else tilt + given.tilt[:, self.units], LEAST)
+        offset = -outside @ np.asarray(self.network.bias, float)
+        return Evidence(given.rows[:, self.units], tilt, offset, batched=True, wanted=self.inside[self.units]), fields
+
+    def off(self, sets: Sequence[UnitSet]) -> SetsOff:
+        """All units of each set off; the first set is empty."""
+        at = np.repeat(np.arange(len(sets)), [len(some) for some in sets])
+        unit = np.array([unit for some in sets for unit in some], int)
+        members = sp.csr_array((np.ones(len(unit)), (at, unit)), shape=(len(sets), self.network.size))
+        evidence, lowered = self._rows(members)
+        found = self._sums(evidence).answer(EXACT, self.part, evidence, "float64")
+        fields: Any = sp.csr_array(lowered @ sp.diags_array((self.chances > 0) * 1.0))
+        fields.eliminate_zeros()
+        row, unit = fields.nonzero()
+        with np.errstate(divide="ignore", invalid="ignore"):
+            alone = np.bincount(row, np.log1p(self.chances[unit] * np.expm1(-fields.data)), minlength=len(sets))
+            log_off = evidence.offset - found.free_energy + found.free_energy[0] + alone
+        log_off = np.where(np.isnan(log_off), -np.inf, log_off)
+        return SetsOff(log_off, np.where(np.isneginf(log_off)[:, None], 0.0, found.means), fields)
+
+    def singles(self, units: np.ndarray) -> "SingleUnits":
+        """Each unit by itself: from sums with the unit off, or with each target off."""
+        summed = self.inside[self.targets]
+        if self.by_target(units):
+            found = self.off([(), *((target,) for target in self.targets.tolist())])
+            off, now = 1 - found.means[0, self._place[units]], found.means[0, self._place[self.targets]]
+            both = np.exp(found.log_off[1:]) * (1 - found.means[1:, self._place[units]].T)
+            with_target = off[:, None] - both  # P(unit off, target on)
+        else:
+            found = self.off([(), *((unit,) for unit in units.tolist())])
+            off, now = np.exp(found.log_off[1:]), found.means[0, self._place[self.targets[summed]]]
+            with_target = off[:, None] * found.means[1:, self._place[self.targets[summed]]]
+        chance = np.stack([1 - off, off])
+        information = _information(chance[..., None], np.stack([now - with_target, with_target])).sum(axis=-1)
+        others = self.chances[self.targets[~summed]]
+        fields = found.fields[1:][:, self.targets[~summed]] if len(others) else sp.csr_array((len(units), 0))
+        row, column = fields.nonzero()
+        lowered = off[row] * _lowered(others[column], fields.data)
+        information += np.bincount(
+            row, _information(chance[:, row], np.stack([others[column] - lowered, lowered])), minlength=len(units)
+        )
+
+        def outcomes(at: np.ndarray) -> Outcomes:
+            on = np.empty((2, len(at), len(self.targets)))
+            on[1][:, summed] = with_target[at]
+            on[1][:, ~summed] = off[at, None] * _lowered(others, fields[at].toarray())
+            on[0][:, summed], on[0][:, ~summed] = now - on[1][:, summed], others - on[1][:, ~summed]
+            return Outcomes(chance[:, at].T, np.maximum(np.moveaxis(on, 0, 1), 0.0), np.ones(len(at), bool))
+
+        return SingleUnits(units, information, off, np.ones(len(units), bool), outcomes)
+
+    def outcomes(self, sets: Sequence[UnitSet]) -> Outcomes:
+        """Of sets of the same size, from those of their subsets being off."""
+        size = len(sets[0])
+        subsets = [tuple(at for at in range(size) if number >> at & 1) for number in range(2**size)]
+        number: dict[UnitSet, int] = {(): 0}
+        rows = [
+            [number.setdefault(tuple(some[at] for at in subset), len(number)) for subset in subsets] for some in sets
+        ]
+        found = self.off(list(number))
+        on = np.empty((len(number), len(self.targets)))
+        summed = self.inside[self.targets]
+        on[:, summed] = found.means[:, self._place[self.targets[summed]]]
+        others = self.targets[~summed]
+        on[:, ~summed] = _lowered(self.chances[others], found.fields[:, others].toarray())
+        chance = np.exp(found.log_off)
+        chance, on = chance[rows], (chance[:, None] * on)[rows]
+        for at in range(size):  # what is off and what may be either, less what is off: what is on
+            either, off = (np.arange(2**size) >> at & 1 == state for state in (0, 1))
+            chance[:, either] -= chance[:, off]
+            on[:, either] -= on[:, off]
+        return Outcomes(np.maximum(chance, 0.0), np.maximum(on, 0.0), np.ones(len(sets), bool))
+
+
+def estimated_information(
+    network: BeliefNetwork, means: np.ndarray, units: np.ndarray, about: np.ndarray
+) -> np.ndarray:
+    """(units,): what each says about targets that are its parents, were all parents independent of each other.
+
+    Units of which this is the same are told apart by their own entropy, as none says more than that.
+    """
+    edges, h, f = EdgeList.of(network.storage), np.asarray(network.bias, float)[:, None], network.activation
+    linear = np.broadcast_to(f.is_linear_off(h), h.shape)[:, 0]
+    asked, target = np.isin(np.arange(network.size), units), np.isin(np.arange(network.size), about)
+    known = asked & (linear | (network.conditionals is None))  # no table
+    some = known[edges.child]
+    child, parent, w = edges.child[some], edges.parent[some], np.minimum(edges.weight[some, 0], CERTAIN)
+    u = np.nan_to_num(means[parent], nan=0.5)
+    with np.errstate(divide="ignore"):
+        adds = np.where(linear[child], np.minimum(-np.log1p(u * np.expm1(-w)), CERTAIN), w * u)
+    field = h[:, 0] + np.bincount(child, adds, network.size)
+    own = np.where(known, f.probability(f.clip(field)), np.nan_to_num(means, nan=0.5))
+    some = target[parent]
+    child, u, without = child[some], u[some], (field[child] - adds)[some]
+    if_on, if_off = f.probability(f.clip(without + w[some])), f.probability(f.clip(without))
+    chance = u * if_on + (1 - u) * if_off
+    found = _information(np.stack([chance, 1 - chance]), np.stack([u * if_on, u * (1 - if_on)]))
+    found = np.bincount(child, found, network.size)
+    return (found + TIE * (entr(own) + entr(1 - own)))[units]
