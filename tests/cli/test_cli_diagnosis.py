@@ -1,5 +1,6 @@
 """`plefka explain` and `plefka ask`: what the library says."""
 
+import json
 from dataclasses import asdict
 
 import pytest
@@ -26,7 +27,20 @@ def test_ask_is_what_the_library_says(run):
     found = pf.ask(pf.example("espresso"), EVIDENCE, ["loud_hum", "low_pressure"], ["weak_pump"], "exact")
     arguments = ("ask", NET, "-e", SOME, "-c", "loud_hum, low_pressure", "-t", "weak_pump", "-m", "exact")
     assert run(*arguments).out == f"observed: slow_flow=1, thin_crema=1, lukewarm_cup=0\n\n{found}\n"
-    assert run(*arguments, "--json").json["candidates"] == [asdict(each) for each in found.candidates]
+    assert run(*arguments, "--json").json["candidates"] == json.loads(json.dumps(asdict(found)))["candidates"]
+
+
+def test_ask_takes_costs_sets_and_rules(run, tmp_path):
+    costs = {"loud_hum": 2.0, "low_pressure": 0.5}
+    found = pf.ask(pf.example("espresso"), EVIDENCE, costs=costs, together=2, stop_below=0.01, certain_above=0.99)
+    arguments = ("ask", NET, "-e", SOME, "--together", 2, "--stop-below", 0.01, "--certain-above", 0.99, "--costs")
+    said = f"observed: slow_flow=1, thin_crema=1, lukewarm_cup=0\n\n{found}\n"
+    assert run(*arguments, "loud_hum=2, low_pressure=.5").out == said
+    (tmp_path / "costs.csv").write_text("finding,cause,cost\nloud_hum,x,2\nloud_hum,y,\nlow_pressure,x,0.5\n")
+    assert run(*arguments, tmp_path / "costs.csv").out == said
+    assert "costs are written UNIT=COST" in run(*arguments, "loud_hum").err
+    assert "number above 0; got '-1' for 'loud_hum'" in run(*arguments, "loud_hum=-1").err
+    assert "cannot be read" in run(*arguments, tmp_path / "none.csv").err
 
 
 def test_joint_is_what_the_library_says(run):

@@ -3,6 +3,7 @@
 import gzip
 import json
 from dataclasses import asdict
+from typing import Any
 
 import numpy as np
 import pytest
@@ -176,6 +177,17 @@ def test_ask(client):
     assert found == json.loads(json.dumps(asdict(advice))) | {"targets_total": 1}
     only = client.answer("ask", {"evidence": {"fever": 1}, "candidates": ["cough"]})
     assert [each["unit"] for each in only["candidates"]] == ["cough"]
+
+
+def test_ask_with_costs_and_sets(client):
+    options: dict[str, Any] = {"costs": {"cough": 3.5}, "together": 2, "stop_below": 0.5, "certain_above": 0.9}
+    found = client.answer("ask", {"evidence": {"fever": 1}, "targets": ["flu"], **options})
+    advice = pf.ask(NETWORK, {"fever": 1}, targets=["flu"], **options)
+    assert found == json.loads(json.dumps(asdict(advice))) | {"targets_total": 1}
+    assert found["best_set"]["bound"] >= found["best_set"]["information"]
+    assert client.post("ask", {"costs": {"no such unit": 2.0}}).error == (422, "unknown_unit")
+    assert "number above 0; got 0.0 for 'cough'" in client.post("ask", {"costs": {"cough": 0.0}}).message
+    assert client.post("ask", {"together": 6}).error[0] == 422
 
 
 def test_joint(client):

@@ -50,12 +50,25 @@ def ask(
     ] = None,
     method: options.Method = None,
     top: Annotated[int, typer.Option(min=1, help="The number of candidates to show.")] = 10,
+    costs: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="UNIT=COST,...",
+            help="What observing a unit costs, 1 unless given; or a CSV or Excel file with columns finding and cost.",
+        ),
+    ] = None,
+    together: Annotated[int, typer.Option(min=1, max=5, help="Also find so many units to observe together.")] = 1,
+    stop_below: Annotated[float | None, typer.Option(help="Stop when no unit gives so many nats per cost.")] = None,
+    certain_above: Annotated[float | None, typer.Option(help="Stop when a target has this probability.")] = None,
     json: options.Json = False,
 ) -> None:
     """Rank hidden units by how much information about the targets observing them is expected to give."""
     network, observed = source.read_question(net, evidence, "ask")
     candidates, targets = options.names_in(candidate, network.names), options.names_in(target, network.names)
-    found = pf.ask(network, observed, candidates, targets, method, top=top)
+    found = pf.ask(
+        network, observed, candidates, targets, method, top=top, costs=source.read_costs(network, costs),
+        together=together, stop_below=stop_below, certain_above=certain_above,
+    )  # fmt: skip
     if json:
         output.print_json({"network": net, "evidence": output.as_json(observed), **asdict(found)})
     else:

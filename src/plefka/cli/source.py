@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import plefka as pf
 from plefka.cli.options import names_in, split_at_commas
-from plefka.errors import InvalidEvidence, InvalidFile
+from plefka.errors import InvalidEvidence, InvalidFile, InvalidInput
+from plefka.runtime.extras import pandas
 
 if TYPE_CHECKING:
     import numpy as np
@@ -109,6 +110,28 @@ def _assignments(network: "pf.BeliefNetwork", options: Iterable[str]) -> Iterato
                 )
             if text:
                 yield unit, state
+
+
+def read_costs(network: "pf.BeliefNetwork", options: Sequence[str] | None) -> Any:
+    """{unit: cost} from ["a=2,b=0.5"], or a table from the name of a CSV or Excel file."""
+    if options and len(options) == 1 and (path := Path(options[0])).suffix.lower() in (".csv", ".xlsx"):
+        try:
+            if path.suffix.lower() == ".csv":
+                return pandas().read_csv(path, dtype={"finding": str, "unit": str})
+            sheets = {name.strip().lower(): sheet for name, sheet in pandas().read_excel(path, sheet_name=None).items()}
+            return sheets.get("findings", next(iter(sheets.values())))
+        except (OSError, ValueError) as error:
+            raise InvalidFile(f"{path}: the table of costs cannot be read: {error}.") from error
+    known, found = dict.fromkeys(network.names), {}
+    for option in options or ():
+        for text in split_at_commas(option, lambda text: _split(text, known) is not None, known):
+            unit, cost = _split(text.strip(), known) or [word.strip() for word in text.rpartition("=")[::2]]
+            if not (unit and cost):
+                raise InvalidInput(
+                    f"costs are written UNIT=COST, with commas between, or a .csv or .xlsx; got {text!r}."
+                )
+            found[unit] = cost
+    return found or None
 
 
 def _split(text: str, known: Collection[str]) -> tuple[str, str] | None:

@@ -67,6 +67,10 @@ class Ask(Strict):
     targets: list[Name] | None = None
     method: Method = "auto"
     top: Top = 10
+    costs: Annotated[dict[Name, float] | None, Field(description="{unit: cost}; other units cost 1")] = None
+    together: Annotated[int, Field(ge=1, le=5, description="How many units to observe together.")] = 1
+    stop_below: Annotated[float | None, Field(ge=0, description="Nats per cost.")] = None
+    certain_above: Annotated[float | None, Field(gt=0, le=1)] = None
 
 
 class JointUnits(Strict):
@@ -179,10 +183,29 @@ class JointAnswer(BaseModel):
     notes: list[str]
 
 
+class DescribedOutcome(BaseModel):
+    state: str
+    chance: float | None
+    leading: list[tuple[str, float | None]]
+    changed: tuple[str, float | None, float | None]
+
+
 class DescribedCandidate(BaseModel):
     unit: str
     information: float | None
     probability: float | None
+    accuracy: Accuracy
+    cost: float
+    outcomes: list[DescribedOutcome]
+
+
+class DescribedSet(BaseModel):
+    units: list[str]
+    information: float | None
+    cost: float
+    is_best: bool
+    bound: float | None
+    sum_of_best: float | None
     accuracy: Accuracy
 
 
@@ -194,6 +217,10 @@ class AskAnswer(BaseModel):
     method: str
     is_exact: bool
     notes: list[str]
+    leading: list[tuple[str, float | None]]
+    best_set: DescribedSet | None
+    stop: bool
+    reason: str
 
 
 class Compared(BaseModel):

@@ -173,9 +173,12 @@ class Answers:
 
     def ask(self, fields: QuestionFields) -> dict[str, Any]:
         candidates, targets = fields["candidates"], fields["targets"]
-        self.check_names([*(candidates or ()), *(targets or ())])
+        self.check_names([*(candidates or ()), *(targets or ()), *(fields.get("costs") or ())])
         evidence = self.evidence(fields["evidence"])
-        found = pf.ask(self.network, evidence, candidates, targets, fields["method"], top=fields["top"])
+        options = {
+            name: fields[name] for name in ("costs", "together", "stop_below", "certain_above") if name in fields
+        }
+        found = pf.ask(self.network, evidence, candidates, targets, fields["method"], top=fields["top"], **options)
         names = found.targets
         return {**asdict(found), "targets": names[:MOST_TARGETS], "targets_total": len(names)}
 

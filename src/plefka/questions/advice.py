@@ -13,11 +13,16 @@ Leading = tuple[tuple[str, float], ...]  # targets and their probabilities, the 
 
 @dataclass(frozen=True)
 class CandidateOutcome:
-    """A state that a candidate may be found in: P(state | evidence), and the most probable targets if it is."""
+    """A state that a candidate may be found in: P(state | evidence), and what it would do to the targets.
+
+    `leading` are the most probable targets then, `changed` is the one whose probability would move most, with its
+    probability now and then.
+    """
 
     state: str  # "on" or "off"
     chance: float
     leading: Leading
+    changed: tuple[str, float, float]
 
 
 @dataclass(frozen=True)
@@ -44,12 +49,12 @@ class Candidate:
 class CandidateSet:
     """Units to observe together: the information, in nats, of all their states about each target, summed over these.
 
-    - `is_best`: whether no other set of as many candidates has more information for its cost; else they were chosen one
-        after another, from the best pair on.
+    - `is_best`: whether all sets of as many candidates were compared, exactly. Otherwise units were added to the best
+        pair one after another.
     - `bound`: no set of as many candidates has more information than this, whatever the network.
-    - `independent_bound`: the largest sum of information of as many candidates by themselves. No set has more where
-        candidates are independent of each other given any one target. Where they explain each other's causes away,
-        one may.
+    - `sum_of_best`: the largest sum of the information of as many candidates by themselves. No set has more where
+        candidates are independent of each other given any one target; where they explain each other's causes away, one
+        may.
     """
 
     units: tuple[str, ...]
@@ -57,15 +62,19 @@ class CandidateSet:
     cost: float
     is_best: bool
     bound: float
-    independent_bound: float
+    sum_of_best: float
     accuracy: Accuracy = Accuracy.ESTIMATE
 
     def __str__(self) -> str:
-        kind = "no other set has more for its cost" if self.is_best else "chosen one after another from the best pair"
+        count = len(self.units)
+        how = (
+            f"the best of all sets of {count}"
+            if self.is_best
+            else f"found one after another from the best pair; no set of {count} gives more than {self.bound:.6f}"
+        )
         return (
-            f"observed together, {', '.join(self.units)} are expected to give {self.information:.6f} nats ({kind}); "
-            f"no set of {len(self.units)} gives more than {self.bound:.6f}, nor more than "
-            f"{self.independent_bound:.6f} where candidates are independent given each target"
+            f"observed together, {', '.join(self.units)} are expected to give {self.information:.6f} nats ({how}); "
+            f"the {count} best by themselves add up to {self.sum_of_best:.6f}"
         )
 
 
@@ -133,9 +142,10 @@ class Advice:
         about = f"{count:,} units" if count > 3 else ", ".join(self.targets)
         title = f"observe {self.unit} next: it is expected to give {best} about {about}"
         known = [each.accuracy for each in self.candidates]
+        leading = ", ".join(f"{name} {probability:.4f}" for name, probability in self.leading)
         sentences = (
             *((self.reason,) if self.reason else ()),
-            f"entropy of the targets now: {self.entropy:.6f} nats; {_in_words(self.leading)}",
+            f"entropy of the targets now: {self.entropy:.6f} nats; most probable: {leading}",
             *(() if self.best_set is None else (str(self.best_set),)),
             how_computed(self.method, known),
             *self.notes,
@@ -146,11 +156,7 @@ class Advice:
         for each in self.candidates:
             mark = mark_of(each.accuracy, known)
             own = (f"{each.cost:g}", f"{mark}{each.information_per_cost:.6f}") if self.has_costs else ()
-            then = {outcome.state: _in_words(outcome.leading[:1]) for outcome in each.outcomes}
+            then = {z.state: "{} {:.3f} -> {:.3f}".format(*z.changed) for z in each.outcomes}
             numbers = (f"{mark}{each.information:.6f}", *own, f"{mark}{each.probability:.6f}")
             rows.append((each.unit, *numbers, then.get("on", "impossible"), then.get("off", "impossible")))
         return Content(title, sentences, header, rows, len(rows), "candidates")
-
-
-def _in_words(leading: Leading) -> str:
-    return ", ".join(f"{name} {probability:.4f}" for name, probability in leading)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -68,8 +69,8 @@ def ask(
     - `costs`: what observing a unit costs, {unit: cost}, or a table with the columns `finding` (or `unit`) and `cost`,
         such as the findings of a diagnosis spreadsheet. Other units cost 1. Candidates are then ranked by information
         per cost.
-    - `together`: how many units are to be observed together, at most 5: `best_set` is the best pair, or a larger set
-        that is built from it one by one.
+    - `together`: how many units are to be observed together, at most 5: `best_set` is the best of all sets where there
+        are at most 780, or else the best pair of the best 40 candidates with others added one by one.
     - `stop_below`: say that it is time to stop when no candidate gives so many nats for a cost of 1.
     - `certain_above`: say that it is time to stop when a target has at least this probability.
 
@@ -229,7 +230,7 @@ class _Asked:
             found.chance[rare], found.on[rare] = better.chance, better.on
         for at, chances, ons in zip(order.tolist(), found.chance, found.on, strict=True):
             outcomes = tuple(
-                CandidateOutcome(state, float(chance), _leading(names, self.targets, on / chance))
+                self._outcome(state, float(chance), on / chance)
                 for state, chance, on in zip(("on", "off"), chances, ons, strict=True)
                 if chance > 0
             )
@@ -238,11 +239,18 @@ class _Asked:
             described.append(Candidate(names[unit], *numbers, outcomes))
         return tuple(described)
 
+    def _outcome(self, state: str, chance: float, then: np.ndarray) -> CandidateOutcome:
+        names, now = self.now.names, self.now.means[0, self.targets]
+        most = int(np.argmax(abs(then - now)))
+        changed = names[int(self.targets[most])], float(now[most]), float(then[most])
+        return CandidateOutcome(state, chance, _leading(names, self.targets, then), changed)
+
     def best_set(self, single: SingleUnits, order: np.ndarray, cost: np.ndarray, size: int) -> CandidateSet:
-        """The best pair of the best candidates, and what is best to add to it, one after another."""
+        """The best of all sets where these are few; else the best pair, and what to add to it, one after another."""
         best, size = single.units[order].tolist(), min(size, len(order))
         paired, added = (MOST_BY_ROWS,) * 2 if self.source is self.rows else (MOST_PAIRED, MOST_ADDED)
-        sets: list[UnitSet] = [*combinations(best[:paired], min(size, 2))]
+        every = comb(len(best), size) <= comb(paired, 2)
+        sets: list[UnitSet] = [*combinations(best if every else best[:paired], size if every else 2)]
         while True:
             found, exact = self._information(sets)
             at = int(np.nanargmax(found / [cost[list(some)].sum() for some in sets]))
@@ -251,11 +259,11 @@ class _Asked:
             sets = [(*sets[at], unit) for unit in best[:added] if unit not in sets[at]]
         is_whole = len(best) == self.num_candidates
         own = np.sort(entropy(single.off))[-size:].sum() if is_whole else size * np.log(2)
-        alone = np.sort(np.nan_to_num(single.information))[-size:].sum()
         return CandidateSet(
             tuple(self.now.names[unit] for unit in sets[at]), float(found[at]), float(cost[list(sets[at])].sum()),
-            bool(exact[at]) and is_whole and size <= 2 and len(best) <= paired,
-            float(np.minimum(entropy(self.now.means[0, self.targets]), own).sum()), float(alone),
+            bool(every and is_whole and exact.all()),
+            float(np.minimum(entropy(self.now.means[0, self.targets]), own).sum()),
+            float(np.sort(np.nan_to_num(single.information))[-size:].sum()),
             Accuracy.EXACT if exact[at] else Accuracy.ESTIMATE,
         )  # fmt: skip
 
