@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import plefka as pf
-from benchmarks import diagnoses
+from benchmarks import diagnoses, sensitivity
 from benchmarks.measure import Row, at_most, in_a_process
 from benchmarks.rare_diseases import BESIDE, RareDiseases
 
@@ -37,6 +37,7 @@ def rows() -> Iterator[Row]:
             yield from asked(f"{name}, {OBSERVED} observed", partial(tables, folder / "bif" / f"{name}.bif.gz"))
     if (folder / "hpo").is_dir():
         yield from asked("8,352 x 19,033, 10 on, the 500 best", rare_diseases, HUGE, HUGE)
+    yield from sensitivity.rows()
 
 
 def asked(name: str, case: Callable[[], tuple[Any, Any]], first: float = FIRST, again: float = AGAIN) -> Iterator[Row]:

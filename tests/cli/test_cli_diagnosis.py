@@ -61,6 +61,24 @@ def test_tables_are_networks_like_others(run, tmp_path, suffix):
     assert answer["log_likelihood"] == pytest.approx(pf.infer(pf.example("espresso"), EVIDENCE, "exact").log_likelihood)
 
 
+def test_sensitivity_is_what_the_library_says(run):
+    found = pf.sensitivity(pf.example("espresso"), EVIDENCE, "stale_beans", factor=3)
+    arguments = ("sensitivity", NET, "-e", SOME, "stale_beans", "--factor", 3, "--top", 2)
+    assert run(*arguments).out.endswith(f"\n\n{found.describe(2)}\n")
+    answer = run(*arguments, "--json").json
+    assert answer["numbers"] == [asdict(each) for each in found.top(2)]
+    assert answer["numbers_total"] == len(found.value)
+    assert found.change is not None
+    assert answer["change"] == asdict(found.change)
+
+
+def test_counterfactuals_are_what_the_library_says(run):
+    found = pf.counterfactuals(pf.example("espresso"), EVIDENCE)
+    arguments = ("counterfactuals", NET, "-e", SOME)
+    assert run(*arguments).out.endswith(f"\n\n{found}\n")
+    assert run(*arguments, "--json").json["causes"] == [asdict(each) for each in found.causes]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -68,6 +86,9 @@ def test_tables_are_networks_like_others(run, tmp_path, suffix):
         (("explain", NET, "-e", SOME), "Missing argument 'UNIT'."),
         (("ask", NET, "-e", SOME, "-t", "slow_flow"), "targets must be hidden units; 'slow_flow' is observed."),
         (("ask", NET, "-m", "best"), "'best'"),
+        (("sensitivity", NET, "-e", SOME, "slow_flow"), "sensitivity needs a hidden target; 'slow_flow' is observed."),
+        (("sensitivity", NET, "weak_pump", "--factor", "0.5"), "factor must be a number above 1"),
+        (("counterfactuals", NET), "counterfactuals needs a finding that is on; got none."),
         (("infer", NET, "-e", SOME, "--joint", "slow_flow"), "joint takes hidden units; 'slow_flow' is observed."),
         (("infer", NET, "--rows", "rows.csv", "--joint", "slow_flow"), "--joint is for one row of evidence"),
     ],

@@ -198,6 +198,14 @@ def test_joint(client):
     assert "is observed" in observed.message
 
 
+def test_sensitivity(client):
+    found = client.answer("sensitivity", {"evidence": EVIDENCE, "target": "flu", "factor": 3, "top": 4})
+    assert found == json.loads(json.dumps(pf.sensitivity(NETWORK, OBSERVED, "flu", factor=3).to_dict(4)))
+    assert client.post("sensitivity", {"target": "no such unit"}).error == (422, "unknown_unit")
+    assert client.post("sensitivity", {"target": "flu", "factor": 1}).error == (422, "invalid_request")
+    assert "is observed" in client.post("sensitivity", {"evidence": EVIDENCE, "target": next(iter(EVIDENCE))}).message
+
+
 def test_compare(client):
     found = client.answer("compare", {"evidence": EVIDENCE, "methods": ["exact", "bethe", "SJJ"]})["methods"]
     exact = pf.infer(NETWORK, OBSERVED, "exact")
@@ -226,7 +234,7 @@ def test_the_description_names_every_address(client):
     found = client.request("GET", "/api/openapi.json").json
     assert {path.removeprefix("/api/v1/") for path in found["paths"]} == {
         "health", "network", "units", "units/names", "unit", "neighbourhood", "examples", "infer", "rows", "explain",
-        "ask", "joint", "compare", "sample",
+        "ask", "joint", "sensitivity", "compare", "sample",
     }  # fmt: skip
     assert found["components"]["schemas"]["Infer"]["additionalProperties"] is False
 

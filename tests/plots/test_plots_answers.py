@@ -32,6 +32,7 @@ TRIALS = [
     for k in range(12)
 ] + [{"method": "exact", "seconds": 0.002, "error": 0.0, "largest_mean_error": 0.0}]
 SERIES = pf.series(zoo.ZOO["sigmoid, layered"], zoo.some_evidence(zoo.ZOO["sigmoid, layered"]), 14)
+SENSITIVITY = pf.sensitivity(ESPRESSO, {"slow_flow": 1}, "limescale")
 DRAW: dict[str, Any] = {
     "calibration": lambda **ax: plots.calibration([0.1, 0.9], [0, 1], **ax),
     "compare": lambda **ax: plots.compare(TRIALS, **ax),
@@ -40,6 +41,7 @@ DRAW: dict[str, Any] = {
     "network": lambda **ax: plots.network(ESPRESSO, SOLUTION, **ax),
     "ranking": lambda **ax: plots.ranking(SOLUTION, **ax),
     "series": lambda **ax: plots.series(SERIES, **ax),
+    "tornado": lambda **ax: plots.tornado(SENSITIVITY, **ax),
 }
 
 
@@ -119,6 +121,13 @@ def test_a_ranking_needs_one_row_and_something_hidden():
         plots.ranking(pf.infer(ESPRESSO, [{}, {}], "exact"))
     with pytest.raises(InvalidInput, match="there is nothing to rank"):
         plots.ranking(SOLUTION, units=["slow_flow"])
+
+
+def test_a_tornado_leads_from_one_end_of_a_number_to_the_other():
+    axes, numbers = plots.tornado(SENSITIVITY, top=4), SENSITIVITY.top(4)
+    ends = [bar.get_x() + bar.get_width() for bar in axes.patches]  # pyright: ignore[reportAttributeAccessIssue]
+    assert ends == pytest.approx([z.at_low for z in numbers] + [z.at_high for z in numbers])
+    assert [label.get_text() for label in axes.get_yticklabels()] == [z.name for z in numbers]
 
 
 # ---- comparisons -----------------------------------------------------------------------------------------------------

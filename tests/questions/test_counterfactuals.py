@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import plefka as pf
+from plefka.exact.outside import ParameterElimination
 
 
 def twin_expectations(prior, leak, link, findings, soft):
@@ -95,8 +96,6 @@ def test_a_cause_that_is_observed_has_a_place_in_the_ranking():
 
 
 def test_a_thousand_causes_take_one_sum(monkeypatch):
-    from plefka.exact.outside import ParameterElimination
-
     sums, outside = [], ParameterElimination.outside
     monkeypatch.setattr(ParameterElimination, "outside", lambda self: sums.append(self.num_rows) or outside(self))
     rng = np.random.default_rng(0)

@@ -6,8 +6,11 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
+from benchmarks.diagnoses import large_network, patients
+from benchmarks.sensitivity import changed
 
 import plefka as pf
+from plefka.exact.outside import ParameterElimination
 
 STEP = 1e-30  # of a complex step, which gives derivatives to all digits
 POWER = {"prior": 0, "leak": 0, "link": 1, "bias": 0, "weight": 1}
@@ -228,16 +231,12 @@ def test_custom_activations_are_evaluated_at_both_ends():
 @pytest.fixture(scope="module")
 def qmr():
     """570 causes, 4,075 findings and 45,470 links, with a patient."""
-    from benchmarks.diagnoses import large_network, patients
-
     network = large_network()
     return network, patients(network, 1, 1)[0]
 
 
 def test_all_numbers_of_a_large_network_from_a_few_sums(qmr, monkeypatch):
     """Beside finite differences of exact inference, and exact inference at the ends."""
-    from plefka.exact.outside import ParameterElimination
-
     sums, outside = [], ParameterElimination.outside
     monkeypatch.setattr(ParameterElimination, "outside", lambda self: sums.append(self.num_rows) or outside(self))
     network, row = qmr
@@ -253,19 +252,10 @@ def test_all_numbers_of_a_large_network_from_a_few_sums(qmr, monkeypatch):
         number, means = found.number(int(k)), []
         step = 1e-4 * min(number.value, 1 - number.value)
         for value in (number.value - step, number.value + step, number.low, number.high):
-            means.append(pf.infer(_with_number(network, number, value), row, "exact").means[target])
+            means.append(pf.infer(changed(network, number, value), row, "exact").means[target])
         difference = (means[1] - means[0]) / (2 * step)
         assert number.derivative == pytest.approx(difference, rel=1e-6, abs=1e-10)
         assert [number.at_low, number.at_high] == pytest.approx(means[2:], abs=1e-10)
-
-
-def _with_number(network, number, value):
-    weights, bias = network.weights.copy().tolil(), np.array(network.bias)
-    if number.parent is None:
-        bias[network.index(number.unit)] = -np.log1p(-value)
-    else:
-        weights[network.index(number.unit), network.index(number.parent)] = -np.log1p(-value)
-    return pf.BeliefNetwork(weights.tocsr(), bias, "noisy_or")
 
 
 # ---- what users see --------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""`plefka explain`: why a unit is believed to be on; `ask`: what to look at next; `sample`: states of a network."""
+"""Commands for questions about one case, `plefka explain`, `ask`, `sensitivity` and `counterfactuals`, and `sample`."""
 
 from dataclasses import asdict
 from typing import Annotated
@@ -69,6 +69,35 @@ def ask(
         network, observed, candidates, targets, method, top=top, costs=source.read_costs(network, costs),
         together=together, stop_below=stop_below, certain_above=certain_above,
     )  # fmt: skip
+    if json:
+        output.print_json({"network": net, "evidence": output.as_json(observed), **asdict(found)})
+    else:
+        print(f"{output.state_text(observed)}\n\n{found}")
+
+
+def sensitivity(
+    net: options.Network,
+    target: Annotated[
+        str, typer.Argument(metavar="UNIT", help="The hidden unit in question.", autocompletion=options.complete_units)
+    ],
+    evidence: options.Evidence = None,
+    factor: Annotated[float, typer.Option(help="The factor, above 1, by which odds are divided and multiplied.")] = 2.0,
+    top: Annotated[int, typer.Option(min=1, help="The number of rows to show.")] = 10,
+    json: options.Json = False,
+) -> None:
+    """Show which priors, leaks, links, table entries, biases and weights P(unit | evidence) depends on most."""
+    network, observed = source.read_question(net, evidence, "sensitivity")
+    found = pf.sensitivity(network, observed, target, factor=factor)
+    if json:
+        output.print_json({"network": net, "evidence": output.as_json(observed), **found.to_dict(top)})
+    else:
+        print(f"{output.state_text(observed)}\n\n{found.describe(top)}")
+
+
+def counterfactuals(net: options.Network, evidence: options.Evidence = None, json: options.Json = False) -> None:
+    """Rank causes by how many findings would be off without them, and how many they would switch on alone."""
+    network, observed = source.read_question(net, evidence, "counterfactuals")
+    found = pf.counterfactuals(network, observed)
     if json:
         output.print_json({"network": net, "evidence": output.as_json(observed), **asdict(found)})
     else:

@@ -147,6 +147,12 @@ async def joint(request: Request, asked: schemas.JointUnits) -> Response:
     return await _answered(request, "joint", asked.model_dump())
 
 
+@questions.post("/sensitivity", response_model=schemas.SensitivityAnswer)
+async def sensitivity(request: Request, asked: schemas.TargetSensitivity) -> Response:
+    """Which numbers of the network the probability of a hidden unit depends on most."""
+    return await _answered(request, "sensitivity", asked.model_dump())
+
+
 @questions.post("/sample", response_model=schemas.SampleAnswer)
 async def sample(request: Request, asked: schemas.Sample) -> Response:
     """States drawn from the network."""

@@ -79,6 +79,13 @@ class JointUnits(Strict):
     method: Method = "auto"
 
 
+class TargetSensitivity(Strict):
+    evidence: Evidence = {}
+    target: Name
+    factor: Annotated[float, Field(gt=1, le=1e6, description="By which odds are divided and multiplied.")] = 2.0
+    top: Top = 10
+
+
 class Compare(Strict):
     evidence: Evidence = {}
     methods: Annotated[list[Name], Field(min_length=1, max_length=12)] | None = None
@@ -188,6 +195,38 @@ class DescribedOutcome(BaseModel):
     chance: float | None
     leading: list[tuple[str, float | None]]
     changed: tuple[str, float | None, float | None]
+
+
+class DescribedNumber(BaseModel):
+    name: str
+    kind: Literal["prior", "leak", "link", "entry", "bias", "weight"]
+    unit: str
+    parent: str | None
+    value: float | None
+    low: float | None
+    high: float | None
+    derivative: float | None
+    at_low: float | None
+    at_high: float | None
+
+
+class DescribedLeaderChange(BaseModel):
+    number: DescribedNumber
+    value: float
+    odds_factor: float
+    cause: str
+
+
+class SensitivityAnswer(BaseModel):
+    target: str
+    probability: float
+    factor: float
+    numbers: Annotated[list[DescribedNumber], Field(description="Those that matter most first.")]
+    numbers_total: int
+    leading: str | None
+    change: DescribedLeaderChange | None
+    accuracy: Accuracy
+    notes: list[str]
 
 
 class DescribedCandidate(BaseModel):

@@ -187,6 +187,12 @@ class Answers:
         evidence = self.evidence(fields["evidence"])
         return pf.joint(self.network, evidence, fields["units"], fields["method"]).to_dict()
 
+    def sensitivity(self, fields: QuestionFields) -> dict[str, Any]:
+        self.check_names([fields["target"]])
+        evidence = self.evidence(fields["evidence"])
+        found = pf.sensitivity(self.network, evidence, fields["target"], factor=fields["factor"])
+        return found.to_dict(fields["top"])
+
     def compare(self, fields: QuestionFields) -> dict[str, Any]:
         """One method, with the means of all units and the most probable causes."""
         evidence, start = self.evidence(fields["evidence"]), time.perf_counter()
@@ -221,6 +227,7 @@ QUESTION_KINDS: "dict[str, Callable[[Answers, QuestionFields], Any]]" = {
     "explain": Answers.explain,
     "ask": Answers.ask,
     "joint": Answers.joint,
+    "sensitivity": Answers.sensitivity,
     "compare": Answers.compare,
     "sample": Answers.sample,
     "priors": lambda answers, fields: list(answers.priors.values()),

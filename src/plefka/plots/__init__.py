@@ -16,13 +16,13 @@ from plefka.errors import MissingExtra
 if find_spec("matplotlib") is None:
     raise MissingExtra("matplotlib", "plots", "drawing")
 
-from plefka.plots.answers import calibration, ranking, series
+from plefka.plots.answers import calibration, ranking, series, tornado
 from plefka.plots.learning_curves import features, history
 from plefka.plots.method_comparison import compare
 from plefka.plots.network_graph import network
 from plefka.plots.style import save
 
-__all__ = ["calibration", "compare", "features", "history", "network", "ranking", "save", "series"]
+__all__ = ["calibration", "compare", "features", "history", "network", "ranking", "save", "series", "tornado"]
 
 
 def __dir__() -> list[str]:

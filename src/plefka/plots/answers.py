@@ -14,6 +14,7 @@ from plefka.plots.style import Palette, axes_for, heading, plain
 if TYPE_CHECKING:
     from plefka.expansion.series import Series
     from plefka.inference.solution import Solution
+    from plefka.questions.sensitivity_answer import Sensitivity
 
 
 BAR, NAME_WIDTH = 0.34, 34  # inches for each bar, and letters of a name
@@ -47,6 +48,32 @@ def ranking(
     axes.set_xticks([0, 0.25, 0.5, 0.75, 1])
     axes.tick_params(axis="y", length=0)
     heading(axes, palette, title or f"Most probable, by {solution.method}")
+    return axes
+
+
+def tornado(found: "Sensitivity", top: int = 10, *, title: str | None = None, ax: Axes | None = None) -> Axes:
+    """P(target | evidence) with the numbers that matter most at both ends of their ranges, one at a time, as bars.
+
+    A bar leads from the probability at the lower end of the number, in one colour, to that at its upper end, in the
+    other; the line between them is the probability as it is.
+    """
+    numbers = found.top(top)
+    axes, palette = axes_for(ax, (8.0, 1.5 + BAR * len(numbers)), 0.1)
+    plain(axes, palette, grid="x")
+    places, p = np.arange(len(numbers)), found.probability
+    for label, colour in zip(("low", "high"), palette.accents, strict=False):
+        ends = np.array([getattr(number, f"at_{label}") for number in numbers])
+        what = f"odds {'divided' if label == 'low' else 'multiplied'} by {found.factor:g}"
+        axes.barh(places, ends - p, left=p, height=0.62, color=colour, label=what)
+    axes.axvline(p, color=palette.ink, linewidth=1.2)
+    axes.set_yticks(places, [textwrap.shorten(number.name, NAME_WIDTH, placeholder="...") for number in numbers])
+    for label in axes.get_yticklabels():
+        label.set_parse_math(False)
+    axes.set(ylim=(len(numbers) - 0.4, -0.6), xlabel=f"P({found.target} | evidence)")
+    axes.xaxis.label.set_parse_math(False)
+    axes.tick_params(axis="y", length=0)
+    axes.legend(loc="lower right", frameon=False, fontsize=9, labelcolor=palette.ink)
+    heading(axes, palette, title or f"Which numbers P({found.target}) = {p:.3f} depends on")
     return axes
 
 

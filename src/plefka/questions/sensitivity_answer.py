@@ -1,6 +1,6 @@
 """The answer of `sensitivity`: every number of a network beside what it does to the probability of a unit."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
@@ -125,19 +125,31 @@ class Sensitivity:
     def __repr__(self) -> str:
         return f"<Sensitivity of {self.target!r}: probability {self.probability:.4g}, {len(self.value):,} numbers>"
 
+    def to_dict(self, top: int | None = PRINTED) -> dict[str, Any]:
+        """Everything in plain numbers and words, with the `top` numbers that matter most."""
+        fields = ("target", "probability", "factor", "leading", "notes")
+        found = {name: getattr(self, name) for name in fields} | {"accuracy": str(self.accuracy)}
+        change = None if self.change is None else asdict(self.change)
+        numbers = [asdict(number) for number in self.top(top)]
+        return {**found, "change": change, "numbers": numbers, "numbers_total": len(self.value)}
+
     def __str__(self) -> str:
-        return text_page(self._content())
+        return self.describe()
+
+    def describe(self, top: int = PRINTED) -> str:
+        """What `print` shows, with the `top` numbers that matter most."""
+        return text_page(self._content(top))
 
     def _repr_html_(self) -> str:
-        return page(self._content())
+        return page(self._content(PRINTED))
 
-    def _content(self) -> Content:
+    def _content(self, top: int) -> Content:
         ranges = f"odds are divided and multiplied by {self.factor:g}, one number at a time; all of it is exact"
         header = ("number", "value", "from", "to", f"P({self.target}) from", "to", "derivative")
         rows = [
             (z.name, *(f"{p:.4g}" for p in (z.value, z.low, z.high)), f"{z.at_low:.6f}", f"{z.at_high:.6f}",
              f"{z.derivative:+.4g}")
-            for z in self.top()
+            for z in self.top(top)
         ]  # fmt: skip
         on = self.network.states[self.network.index(self.target)][1] if self.network.given_states else "on"
         title = f"P({self.target} {on} | evidence) = {self.probability:.6f}"
