@@ -9,7 +9,7 @@ from plefka.errors import InvalidInput
 from tests.boltzmann.test_inference import MACHINES
 from tests.mixed_networks import random_units
 from tests.questions.test_joint import NETWORKS, table_of
-from tests.zoo import dense
+from tests.zoo import as_edges, dense
 
 NET = dense(7, 0.2, 0.8, "noisy_or", 6, share=0.6)  # summed out, free and barren units
 SIGMOID = dense(7, -1, 1, "sigmoid", 2)
@@ -63,11 +63,13 @@ def test_tables_of_pairs_are_joint_answers():
     [
         (NET, SEEN),
         (SIGMOID, {4: 1, 6: 0}),
+        (as_edges(SIGMOID), {4: 1, 6: 0}),
+        (as_edges(dense(8, 0, 1, "noisy_or", 1)), {7: 1, 6: 1, 5: 0}),
         (pf.BeliefNetwork.of_units(random_units(3, 7)), {5: 1}),
         (pf.BeliefNetwork([[0, 0, 0], [2.0, 0, 0], [np.inf, 1, 0]], [0.3, 0.2, 0], "noisy_or"), {2: 1}),
         (NET, {0: 1, 3: 1, 5: 1}),
     ],
-    ids=["noisy-or", "sigmoid", "tables", "certain edges", "observed roots"],
+    ids=["noisy-or", "sigmoid", "edges", "noisy-or edges", "tables", "certain edges", "observed roots"],
 )
 @pytest.mark.parametrize("method", ["bethe[tol=1e-13]", "conditioned[bethe[tol=1e-13],k=1]"])
 def test_those_of_bethe_are_how_its_means_follow_log_odds(network, evidence, method):

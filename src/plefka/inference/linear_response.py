@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.scipy.sparse.linalg import gmres
+from jax.flatten_util import ravel_pytree
 
 from plefka.inference.machine_response import machine_responses
 from plefka.mean_field.free_energies import FUNCTIONALS
@@ -30,13 +30,13 @@ from plefka.reduction.traced_reductions import TracedReduction, reduce_traced
 from plefka.runtime.late_binding import INFER, supplied
 from plefka.runtime.programs import Program
 from plefka.solvers.functional import Objective
-from plefka.solvers.implicit import differentiable
+from plefka.solvers.implicit import differentiable, generalised_residuals
 
 if TYPE_CHECKING:
     from plefka.inference.solution import Solution
 
 CLIP = 1e-12
-SETTLED, KRYLOV = 1e-12, 40  # how far messages and their changes have settled; vectors that are kept for these
+SETTLED = 1e-12  # how far messages have settled
 
 
 def responses(solution: "Solution", directions: np.ndarray) -> np.ndarray:
@@ -179,7 +179,10 @@ def _bethe_responses(solution: "Solution", method: Bethe, directions: np.ndarray
 
 
 def _bethe_products_of(question: Question, directions, max_steps, damping, *, sweeps: FactorSweeps):
-    """How the means of a fixed point m = F(m, t) of the messages follow the log-odds t: dm = F_m dm + F_t dt."""
+    """How the means u(m, t) of a fixed point m = F(m, t) of the messages follow the log-odds t, against the arrows:
+
+    du/dt = u_t + u_m (1 - F_m)^-1 F_t, of which the transpose is applied to z, as it is symmetric.
+    """
 
     def updated(messages, tilt):
         factors = sweeps.prepare(replace(question, tilt=tilt))
@@ -191,19 +194,17 @@ def _bethe_products_of(question: Question, directions, max_steps, damping, *, sw
     tilt, factors = question.tilt, sweeps.prepare(question)
     first = start(factors.initial_messages(), damping, jnp)
     messages = sweeps.advance(factors, first, SETTLED, max_steps, 0).messages
-    _, push = jax.linearize(updated, messages, tilt)
-    _, push_means = jax.linearize(means, messages, tilt)
+    _, back = jax.vjp(updated, messages, tilt)
+    _, back_from_means = jax.vjp(means, messages, tilt)
 
-    def changed(change, z):  # messages that are certain stay so
-        return jax.tree.map(lambda m, d: jnp.where(jnp.isfinite(m), d, 0.0), messages, push(change, z))
+    def uncertain(change):  # messages that are certain stay so
+        return jax.tree.map(lambda m, d: jnp.where(jnp.isfinite(m), d, 0.0), messages, change)
 
     def response_to(z):
-        still = jax.tree.map(jnp.zeros_like, messages)
-        change, _ = gmres(
-            lambda d: jax.tree.map(jnp.subtract, d, changed(d, 0 * tilt)), changed(still, z[:, None]),
-            tol=SETTLED, restart=KRYLOV, maxiter=KRYLOV, solve_method="incremental",
-        )  # fmt: skip
-        return push_means(change, z[:, None])[:, 0]
+        by_messages, by_tilt = back_from_means(z[:, None])
+        b, unravel = ravel_pytree(uncertain(by_messages))
+        solved = generalised_residuals(lambda d: d - ravel_pytree(uncertain(back(unravel(d))[0]))[0], b)
+        return (by_tilt + back(unravel(solved))[1])[:, 0]
 
     return jax.lax.map(response_to, directions)
 

@@ -17,6 +17,8 @@ from plefka.solvers.functional import Functional, Objective, entropy_term
 
 LINEAR_TOLERANCE = 1e-10
 MOST_STEPS = 10  # for each unit
+KRYLOV, MOST_CYCLES = 24, 40  # directions that GMRES keeps, and how often it begins again
+SMALLEST_DIRECTION = 1e-14  # of a new one beside those of length 1
 
 
 def differentiable(question: Question, objective: Objective, theta: AnyArray, barren: Callable) -> tuple[Array, Array]:
@@ -88,6 +90,33 @@ def conjugate_gradients(operator: Callable, b: Float[Array, "units rows"]) -> Fl
     start = (0, jnp.zeros_like(b), b, b, dot(b, b))
     x = jax.lax.while_loop(lambda s: (s[0] < MOST_STEPS * len(b)) & jnp.any(s[4] > goal), step, start)[1]
     return jnp.where(jnp.isfinite(goal), x, jnp.nan)
+
+
+def generalised_residuals(operator: Callable, b: Float[Array, " size"]) -> Float[Array, " size"]:
+    """x with operator(x) = b for an operator that is not symmetric and has no transpose: restarted GMRES."""
+
+    def add_direction(k, basis):
+        Q, H = basis
+        w, coefficients = operator(Q[k]), 0.0
+        for _ in range(2):  # a second time for what rounding has left
+            h = Q @ w
+            w, coefficients = w - h @ Q, coefficients + h
+        length = jnp.linalg.norm(w)
+        Q = Q.at[k + 1].set(jnp.where(length > SMALLEST_DIRECTION, w / length, 0.0))
+        return Q, H.at[:, k].set(coefficients).at[k + 1, k].add(length)
+
+    def cycle(state):
+        count, x, r, size = state
+        Q = jnp.zeros((KRYLOV + 1, len(b)), b.dtype).at[0].set(r / size)
+        Q, H = jax.lax.fori_loop(0, KRYLOV, add_direction, (Q, jnp.zeros((KRYLOV + 1, KRYLOV), b.dtype)))
+        y = jnp.linalg.lstsq(H, jnp.zeros(KRYLOV + 1, b.dtype).at[0].set(size))[0]
+        x = x + y @ Q[:-1]
+        r = b - operator(x)
+        return count + 1, x, r, jnp.linalg.norm(r)
+
+    goal = LINEAR_TOLERANCE * jnp.linalg.norm(b)
+    start = (0, jnp.zeros_like(b), b, jnp.linalg.norm(b))
+    return jax.lax.while_loop(lambda s: (s[0] < MOST_CYCLES) & (s[3] > goal), cycle, start)[1]
 
 
 def _stationary(functional: Functional, question: Question, u):
