@@ -115,6 +115,22 @@ def test_what_next(visitor):
     visitor.until_ranking(ranked({"slow_flow": 1, advice.unit: 0}))
 
 
+def test_exactly_one_cause(visitor):
+    visitor.observe("slow_flow", "on")
+    visitor.until_ranking(ranked({"slow_flow": 1}))
+    visitor.click("#exclusive")
+    one = pf.infer(NETWORK, {"slow_flow": 1}, exclusive="causes")
+    visitor.until_ranking([(name, f"{p:.3f}") for name, p in one.ranking()])
+    assert f"ln P(evidence) = −{abs(one.log_likelihood):.4f} · exact" in visitor.text("#verdict")
+    assert "exactly one of" in visitor.run("document.querySelector('#verdict details').textContent.toLowerCase()")
+    assert visitor.run("document.querySelector('#check')") is None
+    assert "do not assume that there is exactly one cause" in visitor.text("#not-assumed")
+    visitor.until("location.hash.includes('exclusive=causes')")
+    visitor.press("z", CTRL)
+    visitor.until_ranking(ranked({"slow_flow": 1}))
+    assert not visitor.run("document.querySelector('#exclusive').checked")
+
+
 def test_undo_and_redo(visitor):
     visitor.observe("slow_flow", "on")
     visitor.observe("loud_hum", "on")

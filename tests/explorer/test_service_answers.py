@@ -50,6 +50,30 @@ def test_the_network(client):
     assert found["limits"] == {"rows": 1000, "seconds": 600.0, "body_bytes": 4 * 2**20}
 
 
+def test_what_is_set_and_one_cause_at_a_time(client):
+    for fields in (
+        {"do": {"fever": 1}},
+        {"exclusive": "causes"},
+        {"exclusive": ["flu", "cold", None], "do": {"test": "positive"}},
+    ):
+        evidence = {"cough": 1}
+        found = client.post("infer", {"evidence": evidence, **fields}).json
+        expected = pf.infer(NETWORK, evidence, **fields)
+        assert found["log_likelihood"] == expected.log_likelihood
+        assert {each["name"]: each["probability"] for each in found["ranking"]} == dict(expected.ranking())
+        assert found["notes"] == list(expected.notes)
+        rows = client.post("rows", {"rows": [evidence], **fields}).json["rows"]
+        assert rows[0]["log_likelihood"] == expected.log_likelihood
+    refused = client.post("infer", {"evidence": {"fever": 1}, "do": {"fever": 0}})
+    assert (refused.status, refused.json["error"]["code"]) == (422, "invalid_evidence")
+    assert "is set by do and must not be observed" in refused.json["error"]["message"]
+    unknown = client.post("infer", {"exclusive": ["flu", "colt"]})
+    assert (unknown.status, unknown.json["error"]["code"]) == (422, "unknown_unit")
+    assert client.post("infer", {"do": {"fever": 0.5}}).status == 422
+    impossible = client.post("infer", {"evidence": {"flu": 1, "cold": 1}, "exclusive": ["flu", "cold"]}).json
+    assert "leave no state in which exactly one of flu, cold is on" in impossible["contradiction"]
+
+
 def test_units_are_searched_and_paged(client):
     assert [unit["name"] for unit in client.get("units").json["units"]] == list(NETWORK.names)
     assert [unit["name"] for unit in client.get("units", search="FEVER").json["units"]] == ["fever", "Fever at night"]

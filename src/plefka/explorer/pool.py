@@ -40,7 +40,8 @@ class WaitingQuestion:
     @property
     def key(self) -> tuple[Any, ...] | None:
         """Questions with the same key can be answered together; None if this one cannot."""
-        if self.alone or self.kind != "infer" or self.asked["check"] is not False:
+        is_special = any(self.asked.get(field) for field in ("check", "do", "exclusive"))
+        if self.alone or self.kind != "infer" or is_special:
             return None
         return self.kind, self.asked["method"], self.seconds
 

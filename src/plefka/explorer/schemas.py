@@ -39,7 +39,18 @@ Evidence = Annotated[
 ]
 
 
-class Infer(Strict):
+class Conditions(Strict):
+    do: Annotated[
+        dict[Name, StrictBool | StrictInt | Name],
+        Field(description="The units that are set from outside: {unit: 0 or 1}"),
+    ] = {}
+    exclusive: Annotated[
+        Literal["causes"] | list[Name | None] | None,
+        Field(description="Units of which exactly one is on; with null in the list, at most one."),
+    ] = None
+
+
+class Infer(Conditions):
     evidence: Evidence = {}
     method: Method = "auto"
     check: Annotated[StrictBool, Field(description="Check the answer by importance sampling.")] = False
@@ -47,7 +58,7 @@ class Infer(Strict):
     units: Units = "causes"
 
 
-class Rows(Strict):
+class Rows(Conditions):
     rows: Annotated[list[Evidence], Field(min_length=1)]
     method: Method = "auto"
     top: Top = 20

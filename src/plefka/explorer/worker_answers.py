@@ -100,6 +100,14 @@ class Answers:
         self.check_names(given)
         return {name: pf.Likelihood(**state) if isinstance(state, Mapping) else state for name, state in given.items()}
 
+    def conditions(self, fields: QuestionFields) -> dict[str, Any]:
+        """What is set, and of which units one is on, as `infer` takes them."""
+        do, exclusive = fields.get("do"), fields.get("exclusive")
+        self.check_names(
+            [*(do or ()), *(name for name in exclusive or () if name is not None and exclusive != "causes")]
+        )
+        return {"do": do, "exclusive": exclusive}
+
     def units(self, units: str | list[str]) -> str | list[str]:
         if not isinstance(units, str):
             self.check_names(units)
@@ -126,7 +134,9 @@ class Answers:
         start = time.perf_counter()
         evidence = [self.evidence(each["evidence"]) for each in questions]
         units = [self.units(each["units"]) for each in questions]
-        solution = pf.infer(self.network, evidence, questions[0]["method"], throw=False, check=questions[0]["check"])
+        first = questions[0]
+        check, conditions = first["check"], self.conditions(first)
+        solution = pf.infer(self.network, evidence, first["method"], throw=False, check=check, **conditions)
         rows = [solution.row(k) for k in range(len(questions))]
         contents = [
             {
@@ -141,7 +151,7 @@ class Answers:
     def rows(self, fields: QuestionFields) -> dict[str, Any]:
         start = time.perf_counter()
         evidence, units = [self.evidence(row) for row in fields["rows"]], self.units(fields["units"])
-        solution = pf.infer(self.network, evidence, fields["method"], throw=False)
+        solution = pf.infer(self.network, evidence, fields["method"], throw=False, **self.conditions(fields))
         contents = [self._content(solution.row(k), fields["top"], units) for k in range(solution.num_rows)]
         return {"rows": contents, "seconds": time.perf_counter() - start}
 

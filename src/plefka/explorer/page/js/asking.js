@@ -30,9 +30,10 @@ export class Asking {
   async now({ check = false } = {}) {
     clearTimeout(this.timer);
     this.#wait();
-    const { evidence, method } = this.theCase;
+    const { evidence, method, isExclusive } = this.theCase;
+    const exclusive = isExclusive ? "causes" : null;
     try {
-      const answer = await this.infer({ evidence, method, check, top: this.ranking.top, units: "causes" });
+      const answer = await this.infer({ evidence, exclusive, method, check, top: this.ranking.top, units: "causes" });
       if (answer === STALE) return;
       this.#done();
       this.#show(answer);

@@ -1,4 +1,4 @@
-// The case: what was observed, and the method. Every change can be undone.
+// The case: what was observed, whether exactly one cause is assumed, and the method. Every change can be undone.
 
 const MERGE = 1000; // milliseconds within which movements of one slider are one change
 
@@ -7,6 +7,7 @@ export class Case extends EventTarget {
     super();
     this.observations = new Map(); // name -> 0 | 1 | {on, off}
     this.method = method;
+    this.isExclusive = false; // exactly one cause
     this.past = [];
     this.future = [];
     this.last = { name: null, time: 0 };
@@ -17,7 +18,7 @@ export class Case extends EventTarget {
   }
 
   get key() {
-    return JSON.stringify([[...this.observations], this.method]);
+    return JSON.stringify([[...this.observations], this.method, this.isExclusive]);
   }
 
   get isSoft() {
@@ -35,8 +36,12 @@ export class Case extends EventTarget {
     this.last = { name: merge ? name : null, time: now };
   }
 
-  replace(observations, method = this.method) {
-    this.#change({ observations: new Map(observations), method });
+  replace(observations, method = this.method, isExclusive = this.isExclusive) {
+    this.#change({ observations: new Map(observations), method, isExclusive });
+  }
+
+  assumeOne(isExclusive) {
+    this.#change({ isExclusive });
   }
 
   useMethod(method) {
@@ -63,7 +68,7 @@ export class Case extends EventTarget {
   }
 
   #now() {
-    return { observations: this.observations, method: this.method };
+    return { observations: this.observations, method: this.method, isExclusive: this.isExclusive };
   }
 
   #change(change, isSame = false) {

@@ -37,9 +37,12 @@ function takeToken(service) {
 
 function openFromAddress(page) {
   try {
-    const { evidence, method } = fromFragment(location.hash);
-    if (evidence || method)
-      page.share.take({ evidence: evidence ?? {}, method: method ?? page.network.default_method }, "this link");
+    const { evidence, method, isExclusive } = fromFragment(location.hash);
+    if (evidence || method || isExclusive)
+      page.share.take(
+        { evidence: evidence ?? {}, method: method ?? page.network.default_method, isExclusive },
+        "this link",
+      );
   } catch (error) {
     page.share.refuse(error);
   }
@@ -87,7 +90,7 @@ function keys(page) {
       jumpTo(link.dataset.jump);
     });
   document.addEventListener("keydown", (event) => {
-    const isTyping = event.target.matches("input:not([type=range])") && event.target.value !== "";
+    const isTyping = event.target.matches("input:not([type=range], [type=checkbox])") && event.target.value !== "";
     if (event.key === "/" && !event.target.matches("input, select")) {
       event.preventDefault();
       byId("search").focus();

@@ -47,6 +47,8 @@ export class Page {
     this.asking = new Asking(service, this.units, this.case, { ranking: this.ranking, verdict: this.verdict, after });
     this.#title();
     this.#examples(examples.cases);
+    byId("assume").hidden = network.causes < 2;
+    byId("exclusive").addEventListener("change", ({ target }) => this.case.assumeOne(target.checked));
     this.case.addEventListener("change", () => this.#changed());
     this.#changed();
     new IntersectionObserver(([{ isIntersecting }]) =>
@@ -119,6 +121,8 @@ export class Page {
     byId("redo").disabled = !this.case.future.length;
     byId("clear").disabled = total === 0;
     byId("welcome").hidden = total > 0;
+    byId("exclusive").checked = this.case.isExclusive;
+    byId("not-assumed").hidden = !this.case.isExclusive;
     document.title = `${total ? `${total} observed · ` : ""}${this.network.title} · plefka`;
   }
 

@@ -35,14 +35,14 @@ export class Share {
   }
 
   // Evidence from a link or file: taken where all of it fits, otherwise the reader decides.
-  take({ evidence, method }, from) {
+  take({ evidence, method, isExclusive }, from) {
     const { good, problems } = checked(evidence, this.units);
-    if (!problems.length) return this.#use(good, method);
+    if (!problems.length) return this.#use(good, method, isExclusive);
     this.open("problem");
     const verb = problems.length === 1 ? "does" : "do";
     const title = `${counted(problems.length, "observation")} in ${from} ${verb} not fit this network.`;
     const others = good.size === 1 ? "the other observation" : `the other ${good.size} observations`;
-    const rest = good.size ? [button(`Open ${others}`, () => this.#use(good, method))] : [];
+    const rest = good.size ? [button(`Open ${others}`, () => this.#use(good, method, isExclusive))] : [];
     this.#complain(title, problems, rest);
   }
 
@@ -67,8 +67,8 @@ export class Share {
     );
   }
 
-  #use(observations, method) {
-    this.theCase.replace(observations, method ?? this.theCase.method);
+  #use(observations, method, isExclusive) {
+    this.theCase.replace(observations, method ?? this.theCase.method, isExclusive);
     if (this.dialog.open) this.dialog.close();
     announce(`The case was opened: ${counted(observations.size, "observation")}.`);
   }

@@ -8,16 +8,18 @@ export function toFragment(theCase, defaultMethod) {
   const parts = new URLSearchParams();
   if (theCase.observations.size) parts.set("case", JSON.stringify(theCase.evidence));
   if (theCase.method !== defaultMethod) parts.set("method", theCase.method);
+  if (theCase.isExclusive) parts.set("exclusive", "causes");
   return parts.toString();
 }
 
-// {evidence, method, token}; what is not there is null
+// {evidence, method, isExclusive, token}; what is not there is null
 export function fromFragment(fragment) {
   const parts = new URLSearchParams(fragment.replace(/^#/, ""));
   const text = parts.get("case");
   return {
     evidence: text === null ? null : parsed(text, "The link"),
     method: parts.get("method"),
+    isExclusive: parts.get("exclusive") === "causes",
     token: parts.get("token"),
   };
 }
@@ -28,6 +30,7 @@ export function toFile(theCase, network) {
     version: 1,
     network: network.name,
     method: theCase.method,
+    ...(theCase.isExclusive ? { exclusive: "causes" } : {}),
     evidence: theCase.evidence,
   };
   return JSON.stringify(content, null, 2);
@@ -43,7 +46,11 @@ export function fromFile(text) {
     );
   if (!isObject(content.evidence))
     throw new BadCase('The file must have "evidence", such as {"fever": 1}; it has none.');
-  return { evidence: content.evidence, method: typeof content.method === "string" ? content.method : null };
+  return {
+    evidence: content.evidence,
+    method: typeof content.method === "string" ? content.method : null,
+    isExclusive: content.exclusive === "causes",
+  };
 }
 
 function parsed(text, what) {

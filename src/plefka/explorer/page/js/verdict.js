@@ -38,7 +38,7 @@ export class Verdict {
     const isEmpty = this.theCase.observations.size === 0;
     const value = answer.log_likelihood === null ? "–" : minus(answer.log_likelihood, 4);
     const kind = KINDS[answer.kind] ?? answer.kind;
-    const often = isEmpty || this.theCase.isSoft ? "" : frequency(answer.log_likelihood);
+    const often = isEmpty || this.theCase.isSoft || this.theCase.isExclusive ? "" : frequency(answer.log_likelihood);
     const how = `Computed by ${answer.method} in ${duration(answer.seconds)}.`;
     return [
       make("h3", { text: "How far to trust this" }),
@@ -53,7 +53,7 @@ export class Verdict {
       ...(answer.ranking.length ? [make("p", { class: "hint", id: "estimates", text: estimates(answer.ranking) })] : []),
       ...(answer.converged ? [] : [make("p", { class: "message is-bad", text: sentence(answer.status_text) })]),
       ...answer.warnings.map((text) => make("p", { class: "message is-bad", text: sentence(text) })),
-      this.#checked(answer),
+      ...(this.theCase.isExclusive ? [] : [this.#checked(answer)]), // a check does not know of it
       make(
         "details",
         {},
