@@ -124,7 +124,11 @@ def test_exactly_one_cause(visitor):
     assert f"ln P(evidence) = −{abs(one.log_likelihood):.4f} · exact" in visitor.text("#verdict")
     assert "exactly one of" in visitor.run("document.querySelector('#verdict details').textContent.toLowerCase()")
     assert visitor.run("document.querySelector('#check')") is None
-    assert "do not assume that there is exactly one cause" in visitor.text("#not-assumed")
+    assert "Only What next assumes that there is exactly one cause." in visitor.text("#not-assumed")
+    advice = pf.ask(NETWORK, {"slow_flow": 1}, top=8, exclusive="causes")
+    visitor.until(f"document.querySelector('.candidate .unit-name')?.textContent === '{advice.unit}'")
+    share = 100 * advice.candidates[0].information / advice.entropy
+    visitor.until_text("#panel-next", f"resolves {share:.1f} % of the uncertainty")
     visitor.until("location.hash.includes('exclusive=causes')")
     visitor.press("z", CTRL)
     visitor.until_ranking(ranked({"slow_flow": 1}))

@@ -51,17 +51,20 @@ def test_the_network(client):
 
 
 def test_what_is_set_and_one_cause_at_a_time(client):
-    for fields in (
+    asked: list[dict[str, Any]] = [
         {"do": {"fever": 1}},
         {"exclusive": "causes"},
         {"exclusive": ["flu", "cold", None], "do": {"test": "positive"}},
-    ):
+    ]
+    for fields in asked:
         evidence = {"cough": 1}
         found = client.post("infer", {"evidence": evidence, **fields}).json
         expected = pf.infer(NETWORK, evidence, **fields)
         assert found["log_likelihood"] == expected.log_likelihood
         assert {each["name"]: each["probability"] for each in found["ranking"]} == dict(expected.ranking())
         assert found["notes"] == list(expected.notes)
+        advice = client.post("ask", {"evidence": evidence, **fields}).json
+        assert advice["candidates"][0]["unit"] == pf.ask(NETWORK, evidence, **fields).unit
         rows = client.post("rows", {"rows": [evidence], **fields}).json["rows"]
         assert rows[0]["log_likelihood"] == expected.log_likelihood
     refused = client.post("infer", {"evidence": {"fever": 1}, "do": {"fever": 0}})

@@ -202,3 +202,25 @@ def test_rows_of_a_file(tmp_path):
             one = pf.infer(network, row, "exact", exclusive=group)
             assert float(line[2]) == pytest.approx(one.log_likelihood, abs=1e-12)
             np.testing.assert_allclose([*map(float, line[5:])], one.means[network.roots], atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["two layers", "deep", "leak 0"])
+@pytest.mark.parametrize("group", [["a", "b", "c", "d"], ["a", "d", None]], ids=str)
+def test_ask_knows_of_the_group(name, group):
+    """The information of a candidate about a target, from the joint table of both by enumeration."""
+    network, evidence = NETWORKS[name], {"x": 1}
+    targets = [unit for unit in group if unit is not None]
+    found = pf.ask(network, evidence, ["y", "z"], targets, exclusive=group)
+    assert found.is_exact
+    for candidate in found.candidates:
+        information = 0.0
+        for target in targets:
+            logs = [
+                [truth(network, {**evidence, candidate.unit: s, target: t}, group)[0] for t in (0, 1)] for s in (0, 1)
+            ]
+            table = np.exp(np.array(logs) - np.logaddexp.reduce(logs, axis=None))
+            alone = table.sum(axis=1, keepdims=True) * table.sum(axis=0, keepdims=True)
+            information += np.where(
+                table > 0, table * np.log(np.where(table > 0, table, 1) / np.where(alone > 0, alone, 1)), 0.0
+            ).sum()
+        assert candidate.information == pytest.approx(information, abs=1e-9)

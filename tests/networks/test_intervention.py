@@ -171,3 +171,19 @@ def test_rows_of_a_file(tmp_path):
         assert float(line[2]) == pytest.approx(truth(network, {**row, "f": 1}, do)[0], abs=1e-12)
     with pytest.raises(InvalidEvidence, match="unit 'e' is set by do"):
         pf.infer_rows(network, rows, tmp_path / "other.csv", "exact", do={"e": 1})
+
+
+def test_ask_is_that_of_the_network_without_the_edges():
+    """What is set tells nothing of its causes, so that it is as if the unit were a root that is known."""
+    units = [
+        ("a", [], "noisy_or", [], 0.3),
+        ("b", ["a"], "noisy_or", [1.0], 0.1),
+        ("c", ["a", "b"], "noisy_or", [0.5, 2.0], 0.1),
+    ]
+    cut = [units[0], ("b", [], "noisy_or", [], 0.7), units[2]]
+    network, without = pf.BeliefNetwork.of_units(units), pf.BeliefNetwork.of_units(cut)
+    found, expected = pf.ask(network, {}, do={"b": 1}), pf.ask(without, {"b": 1})
+    assert found.candidates[0].information == pytest.approx(expected.candidates[0].information, abs=1e-12)
+    assert "do(b = 1)" in str(found)
+    with pytest.raises(InvalidEvidence, match="is set by do"):
+        pf.ask(network, {"b": 1}, do={"b": 1})

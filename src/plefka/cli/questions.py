@@ -60,17 +60,21 @@ def ask(
     together: Annotated[int, typer.Option(min=1, max=5, help="Also find so many units to observe together.")] = 1,
     stop_below: Annotated[float | None, typer.Option(help="Stop when no unit gives so many nats per cost.")] = None,
     certain_above: Annotated[float | None, typer.Option(help="Stop when a target has this probability.")] = None,
+    do: options.Do = None,
+    exclusive: options.Exclusive = None,
+    or_none: options.OrNone = False,
     json: options.Json = False,
 ) -> None:
     """Rank hidden units by how much information about the targets observing them is expected to give."""
     network, observed = source.read_question(net, evidence, "ask")
     candidates, targets = options.names_in(candidate, network.names), options.names_in(target, network.names)
+    conditions = source.read_conditions(network, do, exclusive, or_none)
     found = pf.ask(
         network, observed, candidates, targets, method, top=top, costs=source.read_costs(network, costs),
-        together=together, stop_below=stop_below, certain_above=certain_above,
+        together=together, stop_below=stop_below, certain_above=certain_above, **conditions,
     )  # fmt: skip
     if json:
-        output.print_json({"network": net, "evidence": output.as_json(observed), **asdict(found)})
+        output.print_json({"network": net, "evidence": output.as_json(observed), **conditions, **asdict(found)})
     else:
         print(f"{output.state_text(observed)}\n\n{found}")
 

@@ -72,7 +72,7 @@ class Explain(Strict):
     top: Top = 10
 
 
-class Ask(Strict):
+class Ask(Conditions):
     evidence: Evidence = {}
     candidates: list[Name] | None = None
     targets: list[Name] | None = None

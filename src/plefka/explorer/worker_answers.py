@@ -188,7 +188,8 @@ class Answers:
         options = {
             name: fields[name] for name in ("costs", "together", "stop_below", "certain_above") if name in fields
         }
-        found = pf.ask(self.network, evidence, candidates, targets, fields["method"], top=fields["top"], **options)
+        options |= {"top": fields["top"], **self.conditions(fields)}
+        found = pf.ask(self.network, evidence, candidates, targets, fields["method"], **options)
         names = found.targets
         return {**asdict(found), "targets": names[:MOST_TARGETS], "targets_total": len(names)}
 

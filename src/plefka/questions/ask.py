@@ -50,6 +50,8 @@ def ask(
     together: int = 1,
     stop_below: float | None = None,
     certain_above: float | None = None,
+    do: Any = None,
+    exclusive: Any = None,
 ) -> Advice:
     """Which hidden unit to observe next: the one with most mutual information about the targets, given the evidence.
 
@@ -73,6 +75,8 @@ def ask(
         are at most 780, or else the best pair of the best 40 candidates with others added one by one.
     - `stop_below`: say that it is time to stop when no candidate gives so many nats for a cost of 1.
     - `certain_above`: say that it is time to stop when a target has at least this probability.
+    - `do`, `exclusive`: what is set, and units of which exactly one is on, as for `infer`. Given such a group, the best
+        64 candidates by an estimate are computed.
 
     **Example:**
 
@@ -83,7 +87,7 @@ def ask(
     """
     check_top(top)
     _check_rules(together, stop_below, certain_above)
-    changed = ChangedEvidence.of(network, evidence, method, "ask")
+    changed = ChangedEvidence.of(network, evidence, method, "ask", do=do, exclusive=exclusive)
     about = _targets(changed, targets)
     units = possible_units(changed, candidates, without=about)
     if not units.size:
@@ -207,11 +211,12 @@ class _Asked:
         wanted = edges.with_ancestors(wanted[:, None])[:, 0]
         now, count = changed.answers([{}], wanted), len(units)
         sums, most, seconds = UnitsOff(network, changed.evidence, about, units), 0, np.inf
-        if now.methods[0].name == "exact":
+        of_group = changed.evidence.exclusive is not None  # which sums do not know of, but rows do
+        if now.methods[0].name == "exact" and not of_group:
             seconds = sums.seconds(1 + (len(about) if sums.by_target(units) else count))
             most = count if seconds <= ASKED_SECONDS else min(sums.affordable(ASKED_SECONDS), MOST_ESTIMATED_BEST)
         notes, by_sums, chosen = now.notes, most >= min(FEW, count), now.methods[0].name != now.method.name
-        if not by_sums and chosen:  # by `auto`, for one row
+        if not by_sums and chosen and not of_group:  # by `auto`, for one row
             changed = replace(changed, method=INSTEAD)
             notes = (*notes, INSTEAD_NOTE.format(INSTEAD))
         most = most if by_sums else MOST_CANDIDATES

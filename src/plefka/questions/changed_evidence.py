@@ -8,12 +8,14 @@ import numpy as np
 
 from plefka.errors import InvalidEvidence, InvalidInput
 from plefka.inference.contradictions import with_contradiction
+from plefka.inference.exclusive import with_group
 from plefka.inference.infer import DEFAULT_METHOD, infer
 from plefka.inference.solution import InferenceFailed, Solution
 from plefka.methods.method import Method
 from plefka.methods.posterior import EXACT, OBSERVED, Accuracy, Status
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.evidence import Evidence, as_evidence
+from plefka.networks.intervention import intervened
 
 UNKNOWN = np.nan  # in a change: whatever was known of the unit is forgotten
 Change = Mapping[int, float]
@@ -28,15 +30,19 @@ class ChangedEvidence:
     method: str | Method
 
     @classmethod
-    def of(cls, network: BeliefNetwork, evidence: Any, method: str | Method | None, verb: str) -> "ChangedEvidence":
-        """Of a single network and a single row."""
+    def of(
+        cls, network: BeliefNetwork, evidence: Any, method: str | Method | None, verb: str,
+        *, do: Any = None, exclusive: Any = None,
+    ) -> "ChangedEvidence":  # fmt: skip
+        """Of a single network and a single row; `do` and `exclusive` as for `infer`."""
         if not isinstance(network, BeliefNetwork) or network.stack is not None:
             kind = "a stack" if isinstance(network, BeliefNetwork) else type(network).__name__
             raise InvalidInput(f"{verb} takes one BeliefNetwork; got {kind}.")
         given = as_evidence(network, evidence)
         if len(given.rows) > 1:
             raise InvalidEvidence(f"{verb} takes one row of evidence; got {len(given.rows)}. Ask about one at a time.")
-        return cls(network, given, method or DEFAULT_METHOD)
+        network, given = intervened(network, given, do)
+        return cls(network, with_group(network, given, exclusive), method or DEFAULT_METHOD)
 
     @property
     def informed(self) -> np.ndarray:

@@ -8,7 +8,8 @@ import { about } from "./words.js";
 const TOP = 8;
 
 export function nextPanel(service, units, { observe, select }) {
-  const ask = (signal, { evidence, method }) => service.post("ask", { evidence, method, top: TOP }, signal);
+  const ask = (signal, { evidence, exclusive, method }) =>
+    service.post("ask", { evidence, exclusive, method, top: TOP }, signal);
   const key = ({ key }) => key;
   const canAsk = ({ observations }) => !isAllKnown(observations);
 

@@ -90,12 +90,13 @@ export class Page {
 
   refresh() {
     const { answer } = this.asking;
-    const { evidence, observations, method, key } = this.case;
+    const { evidence, observations, method, isExclusive, key } = this.case;
     const isPossible = answer !== null && answer.status !== "impossible";
     const state = {
       evidence,
       observations,
       method,
+      exclusive: isExclusive ? "causes" : null,
       key,
       isPossible,
       isAnswered: answer !== null,
