@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import plefka as pf
-from benchmarks import diagnoses, sensitivity
+from benchmarks import diagnoses, joint_answers, sensitivity
 from benchmarks.measure import Row, at_most, in_a_process
 from benchmarks.rare_diseases import BESIDE, RareDiseases
 
@@ -38,6 +38,7 @@ def rows() -> Iterator[Row]:
     if (folder / "hpo").is_dir():
         yield from asked("8,352 x 19,033, 10 on, the 500 best", rare_diseases, HUGE, HUGE)
     yield from sensitivity.rows()
+    yield from joint_answers.rows()
 
 
 def asked(name: str, case: Callable[[], tuple[Any, Any]], first: float = FIRST, again: float = AGAIN) -> Iterator[Row]:

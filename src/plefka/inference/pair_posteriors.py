@@ -105,7 +105,7 @@ def pair_posteriors(solution: "Solution", units: Any) -> PairPosteriors:
     found = [_covariances(row, places) for row in (progress(rows, "covariances") if len(rows) > 1 else rows)]
     errors = [each.error for each in found if each.error is not None]
     return PairPosteriors(
-        tuple(network.names[unit] for unit in places), np.reshape([each.means for each in found], shape[:-1]),
+        tuple(map(network.names.__getitem__, places)), np.reshape([each.means for each in found], shape[:-1]),
         np.reshape([each.covariance for each in found], shape),
         Accuracy.EXACT if all(each.is_exact for each in found) else Accuracy.ESTIMATE,
         "; ".join(dict.fromkeys(HOW[each.how] for each in found)),

@@ -171,7 +171,7 @@ def joint(
     network, given = intervened(network, as_evidence(network, evidence), do)
     _check_hidden(network, given, places)
     chosen = parse_method(method or DEFAULT_METHOD)
-    names = tuple(network.names[unit] for unit in places)
+    names = tuple(map(network.names.__getitem__, places))
     words = tuple(network.given_states[unit] if network.given_states else ("off", "on") for unit in places)
     answer = _of_draws if isinstance(chosen, Gibbs) else _of_rows
     table, error, accuracy, notes = answer(network, given, places, chosen)

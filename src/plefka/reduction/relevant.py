@@ -47,8 +47,9 @@ class Relevant:
         place[units] = np.arange(len(units))
         child, parent = place[self.edges.child[some]], place[self.edges.parent[some]]
         part = Edges.from_lists(self.edges.weight[some, 0], child, parent, len(units))
-        names = [self.network.names[unit] for unit in units.tolist()]
-        return BeliefNetwork(part, np.asarray(self.network.bias)[units], self.network.activation, names), units
+        names = self.network.names
+        some_names = [names[unit] for unit in units.tolist()]
+        return BeliefNetwork(part, np.asarray(self.network.bias)[units], self.network.activation, some_names), units
 
 
 def narrowed(evidence: Evidence, units: np.ndarray) -> Evidence:
