@@ -139,8 +139,8 @@ def test_tables_of_a_file_keep_their_digits():
         ("dense", {"e": pf.Likelihood(0.9, 0.1)}, {"e": 1}, "unit 'e' is set by do and must not be observed too"),
         ("dense", {}, {"nobody": 1}, "there is no unit 'nobody' in this network."),
         ("dense", {}, {"a": 2}, "the state of unit 'a' must be 0 or 1; got 2."),
-        ("dense", {}, {"a": None}, "do must set unit 'a' to 0 or 1; got None."),
-        ("dense", {}, {"a": pf.Likelihood(0.9, 0.1)}, "do must set unit 'a' to 0 or 1; got Likelihood"),
+        ("dense", {}, {"a": None}, "do must set every unit to 0 or 1; got {'a': None}."),
+        ("dense", {}, {"a": pf.Likelihood(0.9, 0.1)}, "do must set every unit to 0 or 1; got {'a': Likelihood(on=0.9"),
         ("dense", {}, "a", "do must be a dictionary {unit: 0 or 1} of what is set; got str."),
     ],
 )  # fmt: skip

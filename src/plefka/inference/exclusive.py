@@ -23,7 +23,7 @@ from plefka.methods.posterior import (
     UPPER_BOUND,
     RowAnswers,
     normalised,
-)
+)  # fmt: skip
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.evidence import Evidence, ExclusiveGroup
 from plefka.networks.network import Network
@@ -67,8 +67,7 @@ def _one_row(network: Network, row: Evidence, group: ExclusiveGroup, solve: Solv
     states = np.where(group.units, 0.0, seen)
     if _fields_are_known(network, states):
         return _over_edges(network, row, states, np.array(chosen))
-    size = max(1, MOST_NUMBERS // network.size)
-    parts = []
+    size, parts = max(1, MOST_NUMBERS // network.size), []
     for first in range(0, len(chosen), size):
         some = np.array(chosen[first : first + size])
         rows = np.repeat(states[None], len(some), axis=0)
@@ -83,26 +82,22 @@ def _average(found: RowAnswers) -> RowAnswers:
     total, weight = np.logaddexp.reduce(log_likelihood), normalised(log_likelihood, 0)
     if np.isneginf(total):
         return replace(found.take(np.arange(1)), proposals=())
-    counts = weight > 0
-    means, codes = found.means[counts], found.means_accuracy[counts]
-    mean = weight[counts] @ means
-    accuracy = next(
-        (kind for kind in (EXACT, LOWER_BOUND, UPPER_BOUND) if np.isin(found.accuracy, (EXACT, kind)).all()), ESTIMATE
-    )
+    some, weight = found.take(np.flatnonzero(weight != 0)), weight[weight != 0]  # nan of a row without an answer too
+    mean, changed = weight @ some.means, {}
+    kinds = (kind for kind in (EXACT, LOWER_BOUND, UPPER_BOUND) if np.isin(found.accuracy, (EXACT, kind)).all())
+    accuracy = next(kinds, ESTIMATE)
     unsettled = found.status[~np.isin(found.status, (CONVERGED, IMPOSSIBLE))]
-    best, changed = int(weight.argmax()), {}
-    if found.error is not None and found.means_error is not None:
-        error, errors = np.nan_to_num(found.error[counts]), np.nan_to_num(found.means_error[counts])
-        spread = errors**2 + (error[:, None] * (means - mean)) ** 2
-        changed["error"] = np.sqrt(weight[counts] ** 2 @ error**2)[None]
-        changed["means_error"] = np.sqrt(weight[counts] ** 2 @ spread)[None]
-    if found.predicted is not None:
-        changed["predicted"] = found.predicted[counts].any(axis=0)[None]
-    exact = (accuracy == EXACT) & np.isin(codes, (EXACT, OBSERVED)).all(axis=0)
+    if some.error is not None and some.means_error is not None:
+        error, errors = np.nan_to_num(some.error), np.nan_to_num(some.means_error)
+        spread = errors**2 + (error[:, None] * (some.means - mean)) ** 2
+        changed = {"error": np.sqrt(weight**2 @ error**2)[None], "means_error": np.sqrt(weight**2 @ spread)[None]}
+    if some.predicted is not None:
+        changed["predicted"] = some.predicted.any(axis=0)[None]
+    exact = (accuracy == EXACT) & np.isin(some.means_accuracy, (EXACT, OBSERVED)).all(axis=0)
     return replace(
-        found.take(np.array([best])), **changed, means=mean[None], free_energy=np.array([-total]), proposals=(),
+        some.take(np.array([int(weight.argmax())])), **changed, means=mean[None], free_energy=np.array([-total]),
         status=unsettled[:1] if len(unsettled) else np.array([CONVERGED]), accuracy=np.array([accuracy], np.uint8),
-        means_accuracy=np.where(exact, EXACT, ESTIMATE)[None],
+        means_accuracy=np.where(exact, EXACT, ESTIMATE)[None], proposals=(),
     )  # fmt: skip
 
 

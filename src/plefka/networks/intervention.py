@@ -34,12 +34,10 @@ def intervened(network: AnyNetwork, evidence: Evidence, do: Any) -> tuple[AnyNet
         raise InvalidEvidence("do is for belief networks: a Boltzmann machine has no direction. Use evidence instead.")
     given = as_evidence(network, do)
     states, units = np.asarray(given.rows[0]), [network.index(unit) for unit in do]
-    unsure = next((unit for unit in units if np.isnan(states[unit])), None)
-    if unsure is not None or given.tilt is not None:
-        name = network.names[units[0] if unsure is None else unsure]
-        raise InvalidEvidence(f"do must set unit {name!r} to 0 or 1; got {do.get(name, 'a Likelihood')!r}.")
-    check_not_observed(network, evidence, units)
     is_set = ~np.isnan(states)
+    if not is_set[units].all() or given.tilt is not None:
+        raise InvalidEvidence(f"do must set every unit to 0 or 1; got {do!r}.")
+    check_not_observed(network, evidence, units)
     field, logs = _free_field(network.activation)
     own = sum(logs[int(states[unit])] for unit in units)
     rows = namespace(evidence.rows).where(is_set, states, evidence.rows)
@@ -60,11 +58,11 @@ def interventions(network: Network, evidence: Evidence) -> tuple[str, ...]:
 
 def check_not_observed(network: Network, evidence: Evidence, units: Any) -> None:
     """Nothing is observed of what is set, as far as that can be seen: not inside a trace."""
-    seen = () if is_traced(evidence.rows) else np.flatnonzero(np.asarray(evidence.informed).any(axis=0)).tolist()
-    unit = next((unit for unit in units if unit in seen), None)
-    if unit is not None:
+    seen = () if is_traced(evidence.rows) else np.flatnonzero(np.asarray(evidence.informed).any(axis=0))
+    both = [network.names[unit] for unit in units if unit in seen]
+    if both:
         raise InvalidEvidence(
-            f"unit {network.names[unit]!r} is set by do and must not be observed too. Leave it out of one of them."
+            f"unit {both[0]!r} is set by do and must not be observed too. Leave it out of one of them."
         )
 
 
@@ -87,14 +85,11 @@ def _without_parents(network: BeliefNetwork, units: np.ndarray, field: float) ->
     weights = jax.tree.map(lambda w, gone: namespace(w).where(gone, 0.0, w), storage.parameters, into)
     changed = network.with_parameters((weights, namespace(network.bias).where(units, field, network.bias)))
     tables, kept = network.given_tables, network.conditionals
-    if kept is not None:
-        stay = np.flatnonzero(~units[np.asarray(kept.units)])
-        numbers = np.split(np.asarray(kept.numbers), np.asarray(kept.starts)[1:-1])
-        some = [numbers[k] for k in stay]
-        kept = replace(
-            kept, units=np.asarray(kept.units)[stay], kind=np.asarray(kept.kind)[stay],
-            starts=np.cumsum([0, *map(len, some)]), numbers=np.concatenate([np.zeros(0), *some]),
-        )  # fmt: skip
+    if kept is not None:  # a unit that is set is none of those that are kept as tables
+        stay = ~units[np.asarray(kept.units)]
+        counts = np.diff(kept.starts)
+        changes = {"units": kept.units[stay], "kind": kept.kind[stay], "numbers": kept.numbers[np.repeat(stay, counts)]}
+        kept = replace(kept, **changes, starts=np.cumsum([0, *counts[stay]]))
         changed = eqx.tree_at(lambda net: net.conditionals, changed, kept)
     if tables is None:
         return changed
