@@ -218,6 +218,18 @@ def test_small_and_empty_questions():
     assert pf.sensitivity(pair, {}, "b").top(1)[0].name == "P(b=1 | a=0)"
 
 
+def test_causes_that_lead_together_and_one_that_leads_by_far():
+    pair = {"cause": ["a", "b"], "prior": [0.1, 0.1]}
+    findings = {"finding": ["f", "f"], "cause": ["a", "b"], "probability": [0.5, 0.5], "leak": [0.1, 0.1]}
+    found = pf.sensitivity(pf.BeliefNetwork.diagnosis(pair, findings), {"f": 1}, "a")
+    assert "most probable causes: a and b, which are equally probable" in str(found)
+    far = pf.BeliefNetwork([[0.0, 0], [0, 0.0]], [45.0, 1e-9], "noisy_or", names=["sure", "rare"])
+    change = pf.sensitivity(far, {}, "rare").change  # P(sure) is 1 in floating point
+    assert change is not None
+    assert change.cause == "rare"
+    assert change.odds_factor > 1e20
+
+
 def test_custom_activations_are_evaluated_at_both_ends():
     network = pf.BeliefNetwork(
         [[0, 0, 0], [1.2, 0, 0], [-0.7, 0.8, 0]], [0.1, -0.3, 0.2], pf.Custom(lambda x: 1 / (1 + np.e ** (-x)))

@@ -33,6 +33,7 @@ LITTLE = 0.02  # for which barren units are not split into groups
 ASKED_SECONDS = 3.0  # that all candidates of `ask` may take; where it would be more, the best are estimated first
 CONTRADICTION_SECONDS = 2.0  # of exact inference, to name the observations that contradict each other
 BOUNDED_SECONDS = 1.0  # of an exact answer for which `pf.bounds` looks for no bounds
+RIVALS_SECONDS = 1.0  # of sums about further causes after which `pf.sensitivity` compares no more with the leading one
 LONGEST_CHECK = 10  # budgets of `auto` that its check may take
 FINDINGS_SECONDS = 1.0  # of a sum over what is left where all findings are transformed
 AS_LONG = 10  # times as long as an answer itself may be taken for its barren units, where exact was not asked for

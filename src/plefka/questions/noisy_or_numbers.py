@@ -73,6 +73,7 @@ class NoisyOrNumbers:
 
     def __init__(self, elimination: ParameterElimination):
         question, edges, self.outside = elimination.question, elimination.edges, elimination.outside()
+        self.seconds = elimination.seconds  # that were predicted
         self.f, self.shape = question.model.activation, (question.size, len(self.outside.log_z))
         self.child, self.parent, self.w = edges.child, edges.parent, edges.weight[:, 0]
         self.h, self.tilt = question.model.h[:, 0], np.array(question.tilt, float)

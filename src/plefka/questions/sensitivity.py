@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from plefka.errors import InvalidEvidence, InvalidInput, MethodDoesNotApply
+from plefka.exact.cost import RIVALS_SECONDS
 from plefka.exact.outside import ParameterElimination
 from plefka.inference.infer import infer
 from plefka.inference.log_odds import log_odds
@@ -16,12 +17,13 @@ from plefka.questions.family_numbers import moved_numbers
 from plefka.questions.noisy_or_numbers import KINDS, NetworkNumbers, NoisyOrNumbers
 from plefka.questions.sensitivity_answer import LeaderChange, Sensitivity
 
-RIVALS_AT_ONCE, MOST_RIVALS = 8, 64
+LARGEST_FACTOR = 600.0  # as a logarithm
+RIVALS_AT_ONCE, MOST_RIVALS = 8, 64  # causes that are compared with the leading one
 OUT_OF_REACH = (
     "{} needs exact inference, which is out of reach here: {}. Observe more units, or ask about a part of the network: "
     "network.subnetwork(around=...)."
 )
-FEW_RIVALS = f"only the {MOST_RIVALS} most probable causes were compared with the leading one"
+FEW_RIVALS = "only the {} causes that follow the most probable one were compared with it"
 OF_UNITS = "numbers are those of the units that the tables of the file were recognised as"
 
 
@@ -89,13 +91,13 @@ class _TargetQuestion:
         self.kept = self.causes.copy()
         self.kept[unit] = True
 
-    def _rows(self, *only: tuple[int, int]) -> tuple[np.ndarray, dict[int, np.ndarray], NetworkNumbers]:
-        """ln P, the means of free units, and all numbers."""
+    def _rows(self, *only: tuple[int, int]) -> tuple[NoisyOrNumbers, NetworkNumbers]:
         found = numbers_of(self.changed, self.kept, *only, verb="sensitivity")
-        return found.outside.log_z, found.outside.means, moved_numbers(self.network, found, self.factor)
+        return found, moved_numbers(self.network, found, self.factor)
 
     def answer(self) -> Sensitivity:
-        log_z, rows, numbers = self._rows((self.unit, 1), (self.unit, 0))
+        found, numbers = self._rows((self.unit, 1), (self.unit, 0))
+        log_z = found.outside.log_z
         odds = log_z[0] - log_z[1]
         p, q = numpy_sigmoid(np.array([odds, -odds]))
         if np.isinf(odds):  # no number between 0 and 1 can change that, as P is linear in it and never negative
@@ -107,38 +109,50 @@ class _TargetQuestion:
             low, high = (np.log(at[:, 0]) - np.log(at[:, 1]) for at in (numbers.at_low, numbers.at_high))
             low, high = numpy_sigmoid(odds + low), numpy_sigmoid(odds + high)
         means = np.zeros(self.network.size)
-        for cause, (if_on, if_off) in rows.items():
+        for cause, (if_on, if_off) in found.outside.means.items():
             means[cause] = (p * if_on if p else 0.0) + (q * if_off if q else 0.0)
         name, notes = self.network.names[self.unit], (OF_UNITS,) if self.network.given_tables is not None else ()
-        found = Sensitivity(
+        answer = Sensitivity(
             name, float(p), float(self.factor), self.network, numbers, np.array(KINDS)[numbers.kind], numbers.value,
             numbers.low, numbers.high, derivative, low, high, notes=notes,
         )  # fmt: skip
-        return self._with_leader(found, means, float(np.logaddexp(*log_z))) if self.causes.any() else found
+        return self._with_leader(answer, means, float(np.logaddexp(*log_z))) if self.causes.any() else answer
 
     def _with_leader(self, answer: Sensitivity, means: np.ndarray, log_p: float) -> Sensitivity:
-        """With the most probable cause, and the smallest change of one number after which it no longer is.
-
-        A number whose odds change by a factor changes the odds of no event by more (Chan and Darwiche 2002). A cause
-        therefore needs at least the square root of the ratio of the leading one's odds to its own.
-        """
+        """With the most probable cause, and the smallest change of one number after which it no longer is."""
         causes = np.flatnonzero(self.causes)
-        leader, *rivals = causes[np.argsort(-means[causes], kind="stable")].tolist()
-        gaps = log_odds(means[leader]) - log_odds(means[rivals])
-        best, change, notes = np.inf, None, answer.notes
+        odds = np.round(log_odds(means[causes]), 10)  # of causes that are equally probable, the first one leads
+        leader, *rivals = causes[np.argsort(-odds, kind="stable")].tolist()
+        leading = numbers_of(self.changed, self.kept, (leader, 1), verb="sensitivity")
+        best, least, change, notes, seconds = np.inf, 0.0, None, answer.notes, 0.0
         for first in range(0, len(rivals), RIVALS_AT_ONCE):
-            if gaps[first] >= 2 * best:
+            if means[rivals[first]] < least:
                 break
-            if first >= MOST_RIVALS:
-                notes = (*notes, FEW_RIVALS)
+            if first >= MOST_RIVALS or seconds > RIVALS_SECONDS:
+                notes = (*notes, FEW_RIVALS.format(first))
                 break
             some = rivals[first : first + RIVALS_AT_ONCE]
-            log_z, _, numbers = self._rows(*((cause, 1) for cause in (leader, *some)))
-            size, number, k, value = _crossing(numbers, np.exp(log_z - log_p))
+            found, numbers = self._rows(*((cause, 1) for cause in (leader, *some)))
+            seconds += found.seconds
+            size, number, k, value = _crossing(numbers, np.exp(found.outside.log_z - log_p))
             if size < best:
-                best = size
-                change = LeaderChange(answer.number(number), value, float(np.exp(size)), self.network.names[some[k]])
+                best, cause = size, self.network.names[some[k]]
+                change = LeaderChange(answer.number(number), value, float(np.exp(size)), cause)
+                within = moved_numbers(self.network, leading, np.exp(min(size, LARGEST_FACTOR)))
+                least = means[leader] * _smallest_share(within)
         return replace(answer, leading=self.network.names[leader], change=change, notes=notes)
+
+
+def _smallest_share(numbers: NetworkNumbers) -> float:
+    """A cause below this share of the leading one's probability cannot catch up within the ranges of these numbers.
+
+    If a number changes from q to q', P(cause, evidence) grows by a factor of q' / q or (1 - q') / (1 - q) at most,
+    while the line of the leading cause is known. The ratio of the two is smallest at an end.
+    """
+    moves = numbers.is_linear & (numbers.low < numbers.value) & (numbers.value < numbers.high)
+    value, low, high = (z[moves] for z in (numbers.value, numbers.low, numbers.high))
+    shares = numbers.at_low[moves, 0] * (1 - value) / (1 - low), numbers.at_high[moves, 0] * value / high
+    return float(np.min(shares, initial=1.0)) * (1 - 1e-9)
 
 
 def _crossing(numbers: NetworkNumbers, weights: np.ndarray) -> tuple[float, int, int, float]:

@@ -147,8 +147,8 @@ class Sensitivity:
         ranges = f"odds are divided and multiplied by {self.factor:g}, one number at a time; all of it is exact"
         header = ("number", "value", "from", "to", f"P({self.target}) from", "to", "derivative")
         rows = [
-            (z.name, *(f"{p:.4g}" for p in (z.value, z.low, z.high)), f"{z.at_low:.6f}", f"{z.at_high:.6f}",
-             f"{z.derivative:+.4g}")
+            (z.name, *(f"{p:.4g}" for p in (z.value, z.low, z.high)),
+             *(f"{p:.6f}" if p > 1e-4 else f"{p:.3g}" for p in (z.at_low, z.at_high)), f"{z.derivative:+.4g}")
             for z in self.top(top)
         ]  # fmt: skip
         on = self.network.states[self.network.index(self.target)][1] if self.network.given_states else "on"
@@ -161,6 +161,8 @@ class Sensitivity:
             why = "no change of one number makes another cause more probable"
             return [] if self.leading is None else [f"most probable cause: {self.leading}; {why}"]
         change, number = self.change, self.change.number
+        if change.odds_factor < 1 + 1e-9:
+            return [f"most probable causes: {self.leading} and {change.cause}, which are equally probable"]
         return [
             f"most probable cause: {self.leading}; with {number.name} at {change.value:.4g} instead of "
             f"{number.value:.4g} (odds by a factor of {change.odds_factor:.3g}), {change.cause} is as probable, and no "
