@@ -35,6 +35,7 @@ NETWORKS = {
     "leak 0": pf.BeliefNetwork(BELOW, np.where(np.arange(7) < 4, BIAS, 0.0), "noisy_or", NAMES),
     "certain edge": pf.BeliefNetwork(CERTAIN, BIAS, "noisy_or", NAMES),
     "rare": pf.BeliefNetwork(BELOW, [1e-20, 1e-20, 1e-15, 1e-20, *BIAS[4:]], "noisy_or", NAMES),
+    "no edges": pf.BeliefNetwork(np.zeros((7, 7)), BIAS, "noisy_or", NAMES),
     "deep": pf.BeliefNetwork(DEEP, BIAS, "noisy_or", NAMES),
     "units of different kinds": tables(),
 }

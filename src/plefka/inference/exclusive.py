@@ -140,7 +140,7 @@ def _over_edges(network: Any, row: Evidence, states: np.ndarray, chosen: np.ndar
     own, log_mean = terms(field, states, tilt)
     below, log_mean_below = terms(field[child] + weight, states[child], tilt[child])
     change = apart(below) - apart(own[child])
-    added = np.stack([np.bincount(at, part, len(chosen)) for part in change])
+    added = np.stack([np.bincount(at, part, len(chosen)) for part in change]).astype(float)  # without edges, whole ones
     members = chosen[chosen >= 0]
     switched, _ = terms(field[members], np.ones(len(members)), tilt[members])
     added[:, chosen >= 0] += apart(switched) - apart(own[members])
