@@ -93,6 +93,8 @@ def test_a_cause_that_is_observed_has_a_place_in_the_ranking():
         truth = given[:, int(each.cause)]
         assert [each.disablement, each.sufficiency] == pytest.approx(truth, abs=1e-12)
     assert found.causes[0].probability == 1
+    alone = pf.counterfactuals(network, {0: 1, 1: 0, 2: 1}).causes  # nothing is hidden
+    assert [z.disablement for z in alone if z.cause == "0"] == pytest.approx([0.7 * 0.9 / (1 - 0.9 * 0.3)])
 
 
 def test_a_thousand_causes_take_one_sum(monkeypatch):

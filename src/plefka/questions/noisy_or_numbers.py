@@ -13,15 +13,14 @@ from plefka.exact.outside import ParameterElimination
 from plefka.networks.activations import AnyArray, NoisyOr
 
 NOTHING = -np.inf  # as a logarithm
-KINDS = ("prior", "leak", "link", "entry", "bias", "weight")
-PRIOR, LEAK, LINK, ENTRY, BIAS, WEIGHT = range(len(KINDS))
+PRIOR, LEAK, LINK, ENTRY, BIAS, WEIGHT = "prior", "leak", "link", "entry", "bias", "weight"  # kinds of numbers
 NOISY_OR = NoisyOr()
 
 
 class NetworkNumbers(NamedTuple):
-    """NetworkNumbers of a network, (numbers,), and what P(evidence) makes of them in every row, (numbers, rows)."""
+    """Numbers of a network, (numbers,), and what P(evidence) makes of them in every row, (numbers, rows)."""
 
-    kind: np.ndarray  # in KINDS
+    kind: np.ndarray  # words
     child: np.ndarray
     parent: np.ndarray  # -1 where there is none
     entry: np.ndarray  # of a table, by the states of all parents, of which the first varies slowest; -1 elsewhere
@@ -37,11 +36,11 @@ class NetworkNumbers(NamedTuple):
     @property
     def is_linear(self) -> np.ndarray:
         """The probabilities, which P is linear in."""
-        return self.kind <= ENTRY
+        return (self.kind != BIAS) & (self.kind != WEIGHT)
 
 
 class Lines(NamedTuple):
-    """NetworkNumbers that P is linear in: logarithms of their probabilities, and of what P makes of both outcomes."""
+    """Numbers that P is linear in: logarithms of their probabilities, and of what P makes of both outcomes."""
 
     kind: AnyArray
     child: AnyArray

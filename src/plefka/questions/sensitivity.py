@@ -14,7 +14,7 @@ from plefka.networks.activations import numpy_sigmoid
 from plefka.networks.belief import BeliefNetwork
 from plefka.questions.changed_evidence import ChangedEvidence
 from plefka.questions.family_numbers import moved_numbers
-from plefka.questions.noisy_or_numbers import KINDS, NetworkNumbers, NoisyOrNumbers
+from plefka.questions.noisy_or_numbers import NetworkNumbers, NoisyOrNumbers
 from plefka.questions.sensitivity_answer import LeaderChange, Sensitivity
 
 LARGEST_FACTOR = 600.0  # as a logarithm
@@ -30,7 +30,7 @@ OF_UNITS = "numbers are those of the units that the tables of the file were reco
 def sensitivity(network: BeliefNetwork, evidence: Any, target: str | int, *, factor: float = 2.0) -> Sensitivity:
     """What every number of the network does to P(target | evidence): derivatives and ranges, exactly.
 
-    All of it follows from one elimination of the target's two states. NetworkNumbers are changed one at a time:
+    All of it follows from one elimination of the target's two states. Numbers are changed one at a time:
 
     - Priors, leaks, links (the probability 1 - exp(-weight) with which a parent switches a noisy-or unit on) and
       entries of tables are probabilities. Their odds are divided and multiplied by `factor`. P(target | evidence) is a
@@ -77,6 +77,7 @@ def numbers_of(changed: ChangedEvidence, kept: np.ndarray, *only: tuple[int, int
         found = NoisyOrNumbers(elimination)
     if np.isneginf(found.outside.log_z).all():
         infer(changed.network, changed.evidence._replace(batched=False), "exact")  # names the contradiction
+        raise InvalidEvidence("the evidence is impossible: it has probability zero. Leave some of it out.")
     return found
 
 
@@ -113,14 +114,16 @@ class _TargetQuestion:
             means[cause] = (p * if_on if p else 0.0) + (q * if_off if q else 0.0)
         name, notes = self.network.names[self.unit], (OF_UNITS,) if self.network.given_tables is not None else ()
         answer = Sensitivity(
-            name, float(p), float(self.factor), self.network, numbers, np.array(KINDS)[numbers.kind], numbers.value,
+            name, float(p), float(self.factor), self.network, numbers, numbers.kind, numbers.value,
             numbers.low, numbers.high, derivative, low, high, notes=notes,
         )  # fmt: skip
-        return self._with_leader(answer, means, float(np.logaddexp(*log_z))) if self.causes.any() else answer
+        return self._with_leader(answer, means, float(np.logaddexp(*log_z)))
 
     def _with_leader(self, answer: Sensitivity, means: np.ndarray, log_p: float) -> Sensitivity:
         """With the most probable cause, and the smallest change of one number after which it no longer is."""
-        causes = np.flatnonzero(self.causes)
+        causes = np.flatnonzero(self.causes & (means > 0))
+        if not len(causes):
+            return answer
         odds = np.round(log_odds(means[causes]), 10)  # of causes that are equally probable, the first one leads
         leader, *rivals = causes[np.argsort(-odds, kind="stable")].tolist()
         leading = numbers_of(self.changed, self.kept, (leader, 1), verb="sensitivity")

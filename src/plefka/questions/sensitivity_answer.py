@@ -9,7 +9,7 @@ import numpy as np
 from plefka.inference.ranking import check_top
 from plefka.methods.posterior import Accuracy
 from plefka.networks.belief import BeliefNetwork
-from plefka.questions.noisy_or_numbers import ENTRY, KINDS, NetworkNumbers
+from plefka.questions.noisy_or_numbers import ENTRY, NetworkNumbers
 from plefka.runtime import extras
 from plefka.tables.display import Content, page, text_page
 
@@ -59,7 +59,7 @@ class Sensitivity:
     - `target`, `probability`: the unit, and P(on | evidence). `factor`: how much odds move.
     - `kind`, `value`, `low`, `high`, `derivative`, `at_low`, `at_high`: arrays with an entry for every number of the
         network, as in `SensitiveNumber`. `top` and `to_frame` have those that matter most first.
-    - `leading`: the most probable hidden cause; None if none is hidden. `change`: the smallest change of one number
+    - `leading`: the most probable hidden cause; None if all are observed or impossible. `change`: the smallest change of one number
         that makes another cause as probable; None if no change does.
     - `accuracy`: of all of this, which is exact. `notes`: sentences about it.
 
@@ -103,7 +103,7 @@ class Sensitivity:
         names, parent = self.network.names, int(self.numbers.parent[k])
         arrays = (self.value, self.low, self.high, self.derivative, self.at_low, self.at_high)
         return SensitiveNumber(
-            self._name(k), KINDS[self.numbers.kind[k]], names[self.numbers.child[k]],
+            self._name(k), str(self.kind[k]), names[self.numbers.child[k]],
             None if parent < 0 else names[parent], *(float(array[k]) for array in arrays),
         )  # fmt: skip
 
@@ -115,8 +115,7 @@ class Sensitivity:
             entry = f"{numbers.entry[k]:0{len(parents)}b}"
             given = (f"{names[z]}={states[z][int(state)]}" for z, state in zip(parents, entry, strict=True))
             return f"P({names[unit]}={states[unit][1]} | {', '.join(given)})"
-        kind = KINDS[numbers.kind[k]]
-        return f"{kind} of {names[unit]}" if parent < 0 else f"{kind} {names[parent]} -> {names[unit]}"
+        return f"{self.kind[k]} " + (f"of {names[unit]}" if parent < 0 else f"{names[parent]} -> {names[unit]}")
 
     def to_frame(self) -> Any:
         """A DataFrame with a row for every number of the network, those that matter most first."""
