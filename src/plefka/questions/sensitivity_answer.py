@@ -59,8 +59,8 @@ class Sensitivity:
     - `target`, `probability`: the unit, and P(on | evidence). `factor`: how much odds move.
     - `kind`, `value`, `low`, `high`, `derivative`, `at_low`, `at_high`: arrays with an entry for every number of the
         network, as in `SensitiveNumber`. `top` and `to_frame` have those that matter most first.
-    - `leading`: the most probable hidden cause; None if all are observed or impossible. `change`: the smallest change of one number
-        that makes another cause as probable; None if no change does.
+    - `leading`: the most probable hidden cause; None if all are observed or impossible. `change`: the smallest change
+        of one number that makes another cause as probable; None if no change does.
     - `accuracy`: of all of this, which is exact. `notes`: sentences about it.
 
     **Example:**
