@@ -71,10 +71,6 @@ class ReducedRows(NamedTuple):
             total[rows] += way.row_seconds
         return total + (self.predictions.row_seconds if self.predictions else 0.0)
 
-    def seconds_for(self, count: int) -> float:
-        """For so many times as many rows of the same form."""
-        return sum(way.seconds_for(count) for way in self.ways)
-
     @property
     def for_other_methods(self) -> list[tuple[np.ndarray, Reduction]]:
         """The rows as they are reduced where barren units are predicted afterwards."""

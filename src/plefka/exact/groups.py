@@ -154,7 +154,7 @@ class Elimination(ABC):
         return np.inf if self.refusal else sum(group.seconds for group in self._found.groups)
 
     def seconds_for(self, count: int) -> float:
-        """For so many times as many rows of the same form."""
+        """With so many copies of each row."""
         return np.inf if self.refusal else sum(float(g.order.seconds(count * len(g.rows))) for g in self._found.groups)
 
     def seconds_by(self, owner: np.ndarray, count: int) -> np.ndarray:

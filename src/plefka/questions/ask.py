@@ -21,7 +21,8 @@ from plefka.questions.advice import Advice, Candidate, CandidateOutcome, Candida
 from plefka.questions.candidate_costs import costs_of
 from plefka.questions.changed_evidence import ChangedEvidence, weakest
 from plefka.questions.explain import possible_units
-from plefka.questions.units_off import Outcomes, SingleUnits, UnitSet, UnitsOff, estimated_information
+from plefka.questions.information import Outcomes, SingleUnits, estimated_information
+from plefka.questions.units_off import UnitSet, UnitsOff
 
 MOST_CANDIDATES = 64  # that are computed from rows of their own, on and off
 MOST_ESTIMATED_BEST = 500  # that are computed exactly, of more than can be within the time
@@ -219,7 +220,9 @@ class _Asked:
         if not by_sums and chosen and not of_group:  # by `auto`, for one row
             changed = replace(changed, method=INSTEAD)
             notes = (*notes, INSTEAD_NOTE.format(INSTEAD))
-        most = most if by_sums else MOST_CANDIDATES
+        if not by_sums:
+            most = max(FEW, int(ASKED_SECONDS / (2 * sums.message_seconds))) if chosen else MOST_CANDIDATES
+            most = min(most, MOST_CANDIDATES)
         if count > most:
             units = units[np.argsort(-estimated_information(network, now.means[0], units, about), kind="stable")[:most]]
             notes = (*notes, ESTIMATED.format(most, count))

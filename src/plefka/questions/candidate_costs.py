@@ -1,6 +1,6 @@
 """What it costs to observe a unit: from a dictionary, or from a column of the spreadsheet that a network came from."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,36 +15,27 @@ COST = "cost"
 
 def costs_of(network: BeliefNetwork, costs: Any) -> np.ndarray:
     """(units,): 1 where nothing is given."""
+    if costs is not None and not is_frame(costs) and not isinstance(costs, Mapping):
+        raise InvalidInput(
+            f"costs must be a dictionary {{unit: cost}} or a table with the columns 'finding' and 'cost'; "
+            f"got {type(costs).__name__}."
+        )
     found = np.ones(network.size)
-    for unit, cost in _pairs(costs):
+    for unit, cost in (_of_frame(costs) if is_frame(costs) else costs or {}).items():
         try:
             number = float(cost)
         except (TypeError, ValueError):
             number = np.nan
         if not 0 < number < np.inf:
             raise InvalidInput(
-                f"the cost of a unit must be a number above 0; got {cost!r} for {unit!r}. "
-                "Leave a unit out that costs as much as most, which is 1; list candidates=[...] without those that "
-                "cannot be observed."
+                f"the cost of a unit must be a number above 0; got {cost!r} for {unit!r}. Leave out a unit that costs "
+                "as much as most, which is 1, and list candidates=[...] without those that cannot be observed."
             )
         found[network.index(unit)] = number
     return found
 
 
-def _pairs(costs: Any) -> Iterable[tuple[Any, Any]]:
-    if costs is None:
-        return ()
-    if is_frame(costs):
-        return _of_frame(costs)
-    if isinstance(costs, Mapping):
-        return costs.items()
-    raise InvalidInput(
-        f"costs must be a dictionary {{unit: cost}} or a table with the columns 'finding' and 'cost'; "
-        f"got {type(costs).__name__}."
-    )
-
-
-def _of_frame(frame: Any) -> list[tuple[str, Any]]:
+def _of_frame(frame: Any) -> dict[str, Any]:
     """Rows that have a cost: of a finding with several rows, one of them may say it, or all of them the same."""
     columns = {str(name).strip().lower(): name for name in frame.columns}
     named = next((columns[name] for name in NAMED if name in columns), None)
@@ -53,9 +44,7 @@ def _of_frame(frame: Any) -> list[tuple[str, Any]]:
         raise InvalidInput(f"a table of costs must have the columns 'finding' (or 'unit') and 'cost'; got {there}.")
     found: dict[str, Any] = {}
     for unit, cost in zip(frame[named], frame[columns[COST]], strict=True):
-        if cost is None or cost != cost or str(cost).strip() == "":
-            continue
         name = str(unit).strip()
-        if found.setdefault(name, cost) != cost:
+        if cost == cost and cost not in (None, "") and found.setdefault(name, cost) != cost:
             raise InvalidInput(f"the cost of {name!r} must be the same in all rows; got {found[name]} and {cost}.")
-    return list(found.items())
+    return found

@@ -6,60 +6,28 @@ sets have the same free units, and share one reduction and one plan. Causes that
 independent of all others, and need no sum.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.special import entr
 
-from plefka.exact.cost import REDUCED_UNIT
+from plefka.averages.choice import FEW_PARENTS
+from plefka.exact.barren import EXACT
+from plefka.exact.cost import MESSAGES, MESSAGES_OF_MANY, REDUCED_UNIT, WORK_PER_SECOND
 from plefka.exact.exact_answer import ReducedRows
-from plefka.exact.exact_method import Exact
 from plefka.exact.table_networks import TableElimination, families_of
+from plefka.methods.posterior import RowAnswers
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.edge_list import CERTAIN_WEIGHT, EdgeList
 from plefka.networks.evidence import Evidence
+from plefka.questions.information import Outcomes, SingleUnits, mutual_information
 from plefka.reduction.summing import LEAST
 
-EXACT = Exact("exact")
 UnitSet = tuple[int, ...]
-CERTAIN = 700.0  # a field that makes a unit certain
-TIE = 1e-9
-
-
-class Outcomes(NamedTuple):
-    """Of sets of k units: P(outcome | evidence) and P(outcome, target on | evidence) of the 2^k outcomes.
-
-    Bit j of the number of an outcome is 1 where unit j of the set is off.
-    """
-
-    chance: np.ndarray  # (sets, outcomes)
-    on: np.ndarray  # (sets, outcomes, targets)
-    exact: np.ndarray  # (sets,)
-
-    def information(self) -> np.ndarray:
-        """(sets,): the mutual information of the set with each target, summed over the targets."""
-        return _information(np.moveaxis(self.chance, 1, 0)[..., None], np.moveaxis(self.on, 1, 0)).sum(axis=-1)
-
-
-def _information(chance: np.ndarray, on: np.ndarray) -> np.ndarray:
-    """H(target) + H(outcome) - H(both), outcomes along the first axis."""
-    now = np.clip(on.sum(axis=0), 0.0, 1.0)
-    both = entr(np.maximum(on, 0.0)) + entr(np.maximum(chance - on, 0.0))
-    return np.maximum(entr(now) + entr(1 - now) + entr(np.maximum(chance, 0.0)).sum(axis=0) - both.sum(axis=0), 0.0)
-
-
-class SingleUnits(NamedTuple):
-    """Candidates by themselves, arrays (units,), and the outcomes of some of them by their places."""
-
-    units: np.ndarray
-    information: np.ndarray
-    off: np.ndarray  # P(off | evidence)
-    exact: np.ndarray
-    outcomes: Callable[[np.ndarray], Outcomes]
+IN_CACHE = 2**16  # units times rows that are reduced at once, which is quicker than all of them
 
 
 def _lowered(chance: np.ndarray, field: np.ndarray) -> np.ndarray:
@@ -124,7 +92,6 @@ class UnitsOff:
 
     @cached_property
     def _weights(self) -> Any:
-        """Of all edges, certain ones as numbers."""
         found = self.network.storage.to_sparse()
         found.data = np.minimum(found.data, CERTAIN_WEIGHT)
         return found
@@ -139,15 +106,8 @@ class UnitsOff:
 
     @cached_property
     def units(self) -> np.ndarray:
-        """Those of the part."""
+        """Those of the part, in ascending order."""
         return np.arange(self.network.size) if self.part is self.network else np.flatnonzero(self.inside)
-
-    @cached_property
-    def _place(self) -> np.ndarray:
-        """Where every unit is in the part."""
-        place = np.full(self.network.size, -1)
-        place[self.units] = np.arange(len(self.units))
-        return place
 
     @cached_property
     def chances(self) -> np.ndarray:
@@ -180,12 +140,20 @@ class UnitsOff:
 
     def seconds(self, count: int) -> float:
         """What the sums of so many sets would take."""
-        return self._alone.seconds_for(count) + REDUCED_UNIT * count * len(self.units)
+        ways = self._alone.ways if isinstance(self._alone, ReducedRows) else [self._alone]
+        return sum(way.seconds_for(count) for way in ways) + REDUCED_UNIT * count * len(self.units)
 
     def affordable(self, seconds: float) -> int:
         """How many sets take no longer than this, about."""
         one, many = self.seconds(1), self.seconds(1001)
         return 0 if one > seconds else 1 + int(1000 * (seconds - one) / (many - one))
+
+    @property
+    def message_seconds(self) -> float:
+        """What belief propagation takes for a row, about."""
+        weights = self.part.storage
+        work = MESSAGES if weights.most_parents() <= FEW_PARENTS else MESSAGES_OF_MANY
+        return work * (weights.num_edges + weights.size) / WORK_PER_SECOND
 
     def by_target(self, units: np.ndarray) -> bool:
         """Whether these units are found from sums with each target off, where that is fewer."""
@@ -209,7 +177,9 @@ class UnitsOff:
         unit = np.array([unit for some in sets for unit in some], int)
         members = sp.csr_array((np.ones(len(unit)), (at, unit)), shape=(len(sets), self.network.size))
         evidence, lowered = self._rows(members)
-        found = self._sums(evidence).answer(EXACT, self.part, evidence, "float64")
+        step = max(1, IN_CACHE // len(self.units))
+        pieces = [evidence.take(slice(first, first + step)) for first in range(0, len(sets), step)]
+        found = RowAnswers.join([self._sums(some).answer(EXACT, self.part, some, "float64") for some in pieces])
         fields: Any = sp.csr_array(lowered @ sp.diags_array((self.chances > 0) * 1.0))
         fields.eliminate_zeros()
         row, unit = fields.nonzero()
@@ -222,23 +192,28 @@ class UnitsOff:
     def singles(self, units: np.ndarray) -> "SingleUnits":
         """Each unit by itself: from sums with the unit off, or with each target off."""
         summed = self.inside[self.targets]
+        place = self.units.searchsorted(self.targets[summed])
         if self.by_target(units):
-            found = self.off([(), *((target,) for target in self.targets.tolist())])
-            off, now = 1 - found.means[0, self._place[units]], found.means[0, self._place[self.targets]]
-            both = np.exp(found.log_off[1:]) * (1 - found.means[1:, self._place[units]].T)
+            found, own = (
+                self.off([(), *((target,) for target in self.targets.tolist())]),
+                self.units.searchsorted(units),
+            )
+            both = np.exp(found.log_off[1:]) * (1 - found.means[1:, own].T)
+            off = 1 - found.means[0, own]
             with_target = off[:, None] - both  # P(unit off, target on)
         else:
             found = self.off([(), *((unit,) for unit in units.tolist())])
-            off, now = np.exp(found.log_off[1:]), found.means[0, self._place[self.targets[summed]]]
-            with_target = off[:, None] * found.means[1:, self._place[self.targets[summed]]]
+            off = np.exp(found.log_off[1:])
+            with_target = off[:, None] * found.means[1:, place]
+        now = found.means[0, place]
         chance = np.stack([1 - off, off])
-        information = _information(chance[..., None], np.stack([now - with_target, with_target])).sum(axis=-1)
+        information = mutual_information(chance[..., None], np.stack([now - with_target, with_target])).sum(axis=-1)
         others = self.chances[self.targets[~summed]]
         fields = found.fields[1:][:, self.targets[~summed]] if len(others) else sp.csr_array((len(units), 0))
         row, column = fields.nonzero()
         lowered = off[row] * _lowered(others[column], fields.data)
         information += np.bincount(
-            row, _information(chance[:, row], np.stack([others[column] - lowered, lowered])), minlength=len(units)
+            row, mutual_information(chance[:, row], np.stack([others[column] - lowered, lowered])), minlength=len(units)
         )
 
         def outcomes(at: np.ndarray) -> Outcomes:
@@ -261,7 +236,7 @@ class UnitsOff:
         found = self.off(list(number))
         on = np.empty((len(number), len(self.targets)))
         summed = self.inside[self.targets]
-        on[:, summed] = found.means[:, self._place[self.targets[summed]]]
+        on[:, summed] = found.means[:, self.units.searchsorted(self.targets[summed])]
         others = self.targets[~summed]
         on[:, ~summed] = _lowered(self.chances[others], found.fields[:, others].toarray())
         chance = np.exp(found.log_off)
@@ -271,30 +246,3 @@ class UnitsOff:
             chance[:, either] -= chance[:, off]
             on[:, either] -= on[:, off]
         return Outcomes(np.maximum(chance, 0.0), np.maximum(on, 0.0), np.ones(len(sets), bool))
-
-
-def estimated_information(
-    network: BeliefNetwork, means: np.ndarray, units: np.ndarray, about: np.ndarray
-) -> np.ndarray:
-    """(units,): what each says about targets that are its parents, were all parents independent of each other.
-
-    Units of which this is the same are told apart by their own entropy, as none says more than that.
-    """
-    edges, h, f = EdgeList.of(network.storage), np.asarray(network.bias, float)[:, None], network.activation
-    linear = np.broadcast_to(f.is_linear_off(h), h.shape)[:, 0]
-    asked, target = np.isin(np.arange(network.size), units), np.isin(np.arange(network.size), about)
-    known = asked & (linear | (network.conditionals is None))  # no table
-    some = known[edges.child]
-    child, parent, w = edges.child[some], edges.parent[some], np.minimum(edges.weight[some, 0], CERTAIN)
-    u = np.nan_to_num(means[parent], nan=0.5)
-    with np.errstate(divide="ignore"):
-        adds = np.where(linear[child], np.minimum(-np.log1p(u * np.expm1(-w)), CERTAIN), w * u)
-    field = h[:, 0] + np.bincount(child, adds, network.size)
-    own = np.where(known, f.probability(f.clip(field)), np.nan_to_num(means, nan=0.5))
-    some = target[parent]
-    child, u, without = child[some], u[some], (field[child] - adds)[some]
-    if_on, if_off = f.probability(f.clip(without + w[some])), f.probability(f.clip(without))
-    chance = u * if_on + (1 - u) * if_off
-    found = _information(np.stack([chance, 1 - chance]), np.stack([u * if_on, u * (1 - if_on)]))
-    found = np.bincount(child, found, network.size)
-    return (found + TIE * (entr(own) + entr(1 - own)))[units]
