@@ -261,7 +261,7 @@ class _Asked:
         sets: list[UnitSet] = [*combinations(best if every else best[:paired], size if every else 2)]
         while True:
             found, exact = self._information(sets)
-            at = int(np.nanargmax(found / [cost[list(some)].sum() for some in sets]))
+            at = int(np.argmax(np.nan_to_num(found / [cost[list(some)].sum() for some in sets], nan=-1.0)))
             if len(sets[at]) == size:
                 break
             sets = [(*sets[at], unit) for unit in best[:added] if unit not in sets[at]]

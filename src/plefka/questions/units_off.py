@@ -161,7 +161,7 @@ class UnitsOff:
 
     def _rows(self, members: Any) -> tuple[Evidence, Any]:
         """The evidence with the units of each set off, and the fields of these on their parents, (sets, units)."""
-        given = self.evidence.take(np.zeros(members.shape[0], int))
+        given, rows = self.evidence, np.repeat(self.evidence.rows[:, self.units], members.shape[0], axis=0)
         outside = sp.csr_array(members @ sp.diags_array(~self.inside * 1.0))
         fields = sp.csr_array(outside @ self._weights)
         excluded = (members @ sp.diags_array(self.inside * 1.0))[:, self.units].toarray()
@@ -169,7 +169,7 @@ class UnitsOff:
         tilt = excluded * LEAST - lowered * self.inside[self.units]
         tilt = np.maximum(tilt if given.tilt is None else tilt + given.tilt[:, self.units], LEAST)
         offset = -outside @ np.asarray(self.network.bias, float)
-        return Evidence(given.rows[:, self.units], tilt, offset, batched=True, wanted=self.inside[self.units]), fields
+        return Evidence(rows, tilt, offset, batched=True, wanted=self.inside[self.units]), fields
 
     def off(self, sets: Sequence[UnitSet]) -> SetsOff:
         """All units of each set off; the first set is empty."""
