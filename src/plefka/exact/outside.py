@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from plefka.errors import MethodDoesNotApply
 from plefka.exact.elimination import EliminationRun, by_rows
 from plefka.exact.elimination_steps import STRENGTH, Act, Multiply
 from plefka.exact.log_factors import LogFactors, Structure, Switch, factors_of
@@ -82,16 +81,11 @@ class ParameterElimination(BeliefElimination):
         return Plan.of(clusters, plan.width, plan.entries + sum(more), plan.peak + sum(more))
 
     def outside(self) -> Outside:
-        """Of all factors of all rows; a row must be possible."""
-        if self.refusal:
-            raise MethodDoesNotApply(self.refusal)
+        """Of all factors of all rows, nan in rows that are impossible; nothing may be refused."""
         found = [_outside(each.factors, each.order, each.units) for each, _ in self._in_chunks()]
-        names = {field: getattr(found[0], field) for field in Outside._fields[1:]}
-        joined = {
-            field: {name: np.concatenate([getattr(each, field)[name] for each in found], axis=-1) for name in of_one}
-            for field, of_one in names.items()
-        }
-        return Outside(np.concatenate([each.log_z for each in found]), **joined)
+        first, *fields = zip(*found, strict=True)
+        joined = ({name: np.concatenate([each[name] for each in of], axis=-1) for name in of[0]} for of in fields)
+        return Outside(np.concatenate(first), *joined)
 
 
 class _OutsideRun(EliminationRun):
@@ -103,8 +97,8 @@ class _OutsideRun(EliminationRun):
 
     def _backwards(self, k: int, cluster: Cluster) -> None:
         super()._backwards(k, cluster)
-        multiplied = [step for step in cluster.steps if isinstance(step, Multiply)]
-        log_z = self.a.to_log(self.a.plus.reduce(self._entries(multiplied[0]), axis=0))
+        first = next(step for step in cluster.steps if isinstance(step, Multiply))
+        log_z = self.a.to_log(self.a.plus.reduce(self._entries(first), axis=0))
         for step in cluster.steps:
             if isinstance(step, Act):
                 self.relative[STRENGTH, step.switch] = self._divided((STRENGTH, step.switch), log_z)

@@ -11,18 +11,7 @@ from plefka.networks.activations.activation import derivatives
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.fields import bits
 from plefka.networks.units import units_of
-from plefka.questions.noisy_or_numbers import (
-    BIAS,
-    ENTRY,
-    LEAK,
-    LINK,
-    NOTHING,
-    PRIOR,
-    WEIGHT,
-    Lines,
-    NetworkNumbers,
-    NoisyOrNumbers,
-)
+from plefka.questions.noisy_or_numbers import NOTHING, Lines, NetworkNumbers, NoisyOrNumbers
 from plefka.runtime.precision import precision
 
 
@@ -74,7 +63,7 @@ class Family(NamedTuple):
     def moved(self, factor: float) -> NetworkNumbers:
         """See `moved_numbers`."""
         if not len(self.parents):
-            return self._lines([PRIOR], self.numbers, self.outside, [self.counted]).moved(factor)
+            return self._lines(["prior"], self.numbers, self.outside, [self.counted]).moved(factor)
         if self.is_table:
             return self._entries().moved(factor)
         return self._links().moved(factor) if self.kind.has_linear_log_off else self._curves(factor)
@@ -85,7 +74,7 @@ class Family(NamedTuple):
         place = -(self.numbers[1:] @ self.states).astype(int)
         outside, always = np.full((2, len(x), self.outside.shape[2]), NOTHING), np.zeros(len(x), bool)
         outside[:, place], always[place] = self.outside, self.counted and len(place) == 1
-        return self._lines(np.full(len(x), ENTRY), x, outside, always)._replace(
+        return self._lines(np.full(len(x), "entry"), x, outside, always)._replace(
             parent=np.full(len(x), -1), entry=np.arange(len(x))
         )
 
@@ -100,7 +89,7 @@ class Family(NamedTuple):
         rest = np.where(certain @ acts - acts * certain[:, None] > 0, np.inf, rest)
         both = np.stack([NoisyOrNumbers.if_off(off, on, rest), np.broadcast_to(on, (*rest.shape, on.shape[-1]))])
         both = np.logaddexp.reduce(np.where(acts[..., None] == 1, both, NOTHING), axis=2)
-        return self._lines([LEAK, *[LINK] * len(weights)], numbers, both, self.counted & (acts == 1).all(axis=1))
+        return self._lines(["leak", *["link"] * len(weights)], numbers, both, self.counted & (acts == 1).all(axis=1))
 
     def _lines(self, kinds: object, x: np.ndarray, outside: np.ndarray, always: object) -> Lines:
         none, parents = np.full(len(x), -1), np.array([-1, *self.parents])
@@ -112,14 +101,14 @@ class Family(NamedTuple):
         """A bias and weights: ln(factor) is subtracted, and added."""
         along, step = np.vstack([np.ones((1, self.states.shape[1])), self.states]), np.log(factor)
         x, none = self.numbers @ along, np.full(len(along), -1)
-        terms = zip(self.outside, self._logs(x), self._slopes(x), strict=True)
-        by_off, by_on = (np.exp(z + log[:, None]) * slope[:, None] for z, log, slope in terms)
+        logs, slopes = np.array([self._logs(x), self._slopes(x)])[..., None]
+        by_state = (np.exp(self.outside + logs) * slopes).sum(axis=0)
         ends = [np.array([self._total(self.kind.clip(x + sign * step * z)) for z in along]) for sign in (-1, 1)]
         low, high = (end if self.counted else np.ones(end.shape) for end in ends)
         return NetworkNumbers(
-            np.array([BIAS, *[WEIGHT] * len(self.parents)]), none * 0 + self.unit, np.array([-1, *self.parents]), none,
+            np.array(["bias", *["weight"] * len(self.parents)]), none * 0 + self.unit, np.array([-1, *self.parents]), none,
             none * np.nan, none * np.nan, self.numbers, self.numbers - step, self.numbers + step,
-            along @ (by_off + by_on), low, high,
+            along @ by_state, low, high,
         )  # fmt: skip
 
     def _logs(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -127,8 +116,7 @@ class Family(NamedTuple):
 
     def _total(self, x: np.ndarray) -> np.ndarray:
         """P with other fields, divided by P."""
-        off, on = (np.exp(z + log[:, None]).sum(axis=0) for z, log in zip(self.outside, self._logs(x), strict=True))
-        return off + on
+        return np.exp(self.outside + np.array(self._logs(x))[..., None]).sum(axis=(0, 1))
 
     def _slopes(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The derivatives of ln P(off) and ln P(on) by the field."""

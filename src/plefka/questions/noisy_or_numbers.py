@@ -13,14 +13,13 @@ from plefka.exact.outside import ParameterElimination
 from plefka.networks.activations import AnyArray, NoisyOr
 
 NOTHING = -np.inf  # as a logarithm
-PRIOR, LEAK, LINK, ENTRY, BIAS, WEIGHT = "prior", "leak", "link", "entry", "bias", "weight"  # kinds of numbers
 NOISY_OR = NoisyOr()
 
 
 class NetworkNumbers(NamedTuple):
     """Numbers of a network, (numbers,), and what P(evidence) makes of them in every row, (numbers, rows)."""
 
-    kind: np.ndarray  # words
+    kind: np.ndarray  # "prior", "leak", "link", "entry" (of a table), "bias" or "weight"
     child: np.ndarray
     parent: np.ndarray  # -1 where there is none
     entry: np.ndarray  # of a table, by the states of all parents, of which the first varies slowest; -1 elsewhere
@@ -36,7 +35,7 @@ class NetworkNumbers(NamedTuple):
     @property
     def is_linear(self) -> np.ndarray:
         """The probabilities, which P is linear in."""
-        return (self.kind != BIAS) & (self.kind != WEIGHT)
+        return (self.kind != "bias") & (self.kind != "weight")
 
 
 class Lines(NamedTuple):
@@ -126,7 +125,7 @@ class NoisyOrNumbers:
     def leaks(self) -> Lines:
         """Priors of units without parents, and leaks of the others."""
         units = np.flatnonzero(self.linear)
-        kind = np.where(np.bincount(self.child, minlength=len(self.h))[units] > 0, LEAK, PRIOR)
+        kind = np.where(np.bincount(self.child, minlength=len(self.h))[units] > 0, "leak", "prior")
         (off, on), base, none = self.entries[:, units], self.base[units], np.full(len(units), -1)
         if_off = self.if_off(off, on, _with_certain(self.field, self.blocked)[units])
         return Lines(kind, units, none, none, NOISY_OR.log_on(base), -base, on, if_off, self.counted[units])
@@ -141,7 +140,14 @@ class NoisyOrNumbers:
         if_off[self.switches], if_on[self.switches] = self.switched[:2]
         if_off[self.folded] = self._if_folded_off()
         edges, size = np.flatnonzero(self.linear[child]), abs(self.w)
-        fields = (np.full(len(child), LINK), child, self.parent, np.full(len(child), -1), NOISY_OR.log_on(size), -size)
+        fields = (
+            np.full(len(child), "link"),
+            child,
+            self.parent,
+            np.full(len(child), -1),
+            NOISY_OR.log_on(size),
+            -size,
+        )
         return Lines(*(z[edges] for z in (*fields, if_on, if_off, self.acts)))
 
     def if_alone(self) -> np.ndarray:

@@ -9,7 +9,7 @@ import numpy as np
 from plefka.inference.ranking import check_top
 from plefka.methods.posterior import Accuracy
 from plefka.networks.belief import BeliefNetwork
-from plefka.questions.noisy_or_numbers import ENTRY, NetworkNumbers
+from plefka.questions.noisy_or_numbers import NetworkNumbers
 from plefka.runtime import extras
 from plefka.tables.display import Content, page, text_page
 
@@ -110,7 +110,7 @@ class Sensitivity:
     def _name(self, k: int) -> str:
         numbers, names, states = self.numbers, self.network.names, self.network.states
         unit, parent = int(numbers.child[k]), int(numbers.parent[k])
-        if numbers.kind[k] == ENTRY:
+        if self.kind[k] == "entry":
             parents = [self.network.index(name) for name in self.network.parents(unit)]
             entry = f"{numbers.entry[k]:0{len(parents)}b}"
             given = (f"{names[z]}={states[z][int(state)]}" for z, state in zip(parents, entry, strict=True))
