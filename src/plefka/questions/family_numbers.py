@@ -106,8 +106,8 @@ class Family(NamedTuple):
         ends = [np.array([self._total(self.kind.clip(x + sign * step * z)) for z in along]) for sign in (-1, 1)]
         low, high = (end if self.counted else np.ones(end.shape) for end in ends)
         return NetworkNumbers(
-            np.array(["bias", *["weight"] * len(self.parents)]), none * 0 + self.unit, np.array([-1, *self.parents]), none,
-            none * np.nan, none * np.nan, self.numbers, self.numbers - step, self.numbers + step,
+            np.array(["bias", *["weight"] * len(self.parents)]), none * 0 + self.unit, np.array([-1, *self.parents]),
+            none, none * np.nan, none * np.nan, self.numbers, self.numbers - step, self.numbers + step,
             along @ by_state, low, high,
         )  # fmt: skip
 
