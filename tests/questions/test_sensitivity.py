@@ -11,6 +11,7 @@ from benchmarks.sensitivity import changed
 
 import plefka as pf
 from plefka.exact.outside import ParameterElimination
+from tests import data
 
 STEP = 1e-30  # of a complex step, which gives derivatives to all digits
 POWER = {"prior": 0, "leak": 0, "link": 1, "bias": 0, "weight": 1}
@@ -324,3 +325,42 @@ def test_stacks_machines_impossible_evidence_and_sums_out_of_reach_are_refused()
     wide = pf.ensembles.layered((60, 60), -1, 1, 1, 0, "sigmoid").take(0)
     with pytest.raises(pf.errors.InvalidInput, match="out of reach here: elimination would need a table of 2"):
         pf.sensitivity(wide, np.r_[np.full(60, np.nan), np.ones(60)], 0)
+
+
+# ---- real networks ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["win95pts", "andes"])
+def test_ranges_of_a_real_network_equal_exact_inference_at_the_ends(name):
+    network = pf.load(data.path_of(f"bif/{name}.bif.gz")).with_tables(None)
+    findings = np.flatnonzero(~network.roots)[-6:]
+    states = network.sample(0, 1)[0]
+    evidence = {network.names[unit]: int(states[unit]) for unit in findings}
+    solution = pf.infer(network, evidence, "exact")
+    target = min(solution.ranking(None), key=lambda pair: abs(pair[1] - 0.5))[0]
+    found = pf.sensitivity(network, evidence, target)
+    assert found.probability == pytest.approx(solution[target], abs=1e-12)
+    for number in [z for z in found.top(40) if z.kind == "entry"][:3] + [z for z in found.top(40) if z.kind == "prior"][
+        :3
+    ]:
+        for end, at in ((number.low, number.at_low), (number.high, number.at_high)):
+            moved = pf.infer(_with_entry(network, number, end), evidence, "exact")
+            assert at == pytest.approx(moved[target], abs=1e-10)
+
+
+def _with_entry(network, number, value):
+    """With another entry of a table, or another prior."""
+    units = network.units
+    place = network.index(number.unit)
+    if number.kind == "entry":
+        table = np.array(units[place].kind.probabilities)
+        words = number.name.split(" | ")[1].rstrip(")").split(", ")
+        states = dict(word.split("=") for word in words)
+        where = tuple(network.states[network.index(p)].index(states[p]) for p in units[place].parents)
+        table[where] = value
+        units[place] = units[place]._replace(kind=pf.Table(table))
+    elif isinstance(units[place].kind, pf.Table):
+        units[place] = units[place]._replace(kind=pf.Table(value))
+    else:
+        units[place] = units[place]._replace(bias=-np.log1p(-value))
+    return pf.BeliefNetwork.of_units(units, states=network.states)
