@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import plefka as pf
-from benchmarks import diagnoses, joint_answers, sensitivity
+from benchmarks import diagnoses, joint_answers, most_probable, sensitivity
 from benchmarks.measure import Row, at_most, in_a_process
 from benchmarks.rare_diseases import BESIDE, RareDiseases
 
@@ -37,6 +37,8 @@ def rows() -> Iterator[Row]:
             yield from asked(f"{name}, {OBSERVED} observed", partial(tables, folder / "bif" / f"{name}.bif.gz"))
     if (folder / "hpo").is_dir():
         yield from asked("8,352 x 19,033, 10 on, the 500 best", rare_diseases, HUGE, HUGE)
+    if (folder / "promedas").is_dir():
+        yield from most_probable.rows(folder)
     yield from sensitivity.rows()
     yield from joint_answers.rows()
 

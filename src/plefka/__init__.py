@@ -60,6 +60,8 @@ if TYPE_CHECKING:
     from plefka.questions.explain import explain as explain
     from plefka.questions.joint import Joint as Joint
     from plefka.questions.joint import joint as joint
+    from plefka.questions.most_probable import most_probable as most_probable
+    from plefka.questions.most_probable_states import MostProbable as MostProbable
     from plefka.questions.sensitivity import sensitivity as sensitivity
     from plefka.questions.sensitivity_answer import Sensitivity as Sensitivity
     from plefka.runtime.program_cache import keep_compiled as keep_compiled
@@ -87,6 +89,7 @@ _HOME = {
     "Likelihood": "plefka.networks.evidence",
     "METHODS": "plefka.inference.library",
     "Method": "plefka.methods.method",
+    "MostProbable": "plefka.questions.most_probable_states",
     "NoisyOr": "plefka.networks.activations",
     "Policy": "plefka.solvers.policies",
     "Posterior": "plefka.methods.posterior",
@@ -118,6 +121,7 @@ _HOME = {
     "load": "plefka.files",
     "load_evidence": "plefka.files",
     "load_tables": "plefka.files",
+    "most_probable": "plefka.questions.most_probable",
     "parse_method": "plefka.inference.library",
     "recognised": "plefka.files.recognition",
     "register": "plefka.inference.library",

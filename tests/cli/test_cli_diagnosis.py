@@ -51,6 +51,15 @@ def test_joint_is_what_the_library_says(run):
     assert run(*arguments, "--json").json["joint"] == [found.to_dict()]
 
 
+def test_most_probable_is_what_the_library_says(run):
+    found = pf.most_probable(pf.example("espresso"), EVIDENCE, "causes", 2)
+    arguments = ("most-probable", NET, "-e", SOME, "--units", "causes", "--count", 2)
+    assert run(*arguments).out == f"observed: slow_flow=1, thin_crema=1, lukewarm_cup=0\n\n{found}\n"
+    assert run(*arguments, "--json").json["states"] == found.to_dict()["states"]
+    some = run("most-probable", NET, "-e", SOME, "-u", "stale_beans,limescale", "--json").json
+    assert some["units"] == ["limescale", "stale_beans"]
+
+
 @pytest.mark.parametrize("suffix", [".csv", ".xlsx"])
 def test_tables_are_networks_like_others(run, tmp_path, suffix):
     if suffix == ".xlsx":
@@ -89,6 +98,7 @@ def test_counterfactuals_are_what_the_library_says(run):
         (("sensitivity", NET, "-e", SOME, "slow_flow"), "sensitivity needs a hidden target; 'slow_flow' is observed."),
         (("sensitivity", NET, "weak_pump", "--factor", "0.5"), "factor must be a number above 1"),
         (("counterfactuals", NET), "counterfactuals needs a finding that is on; got none."),
+        (("most-probable", NET, "-e", SOME, "-u", "slow_flow"), "units must be hidden; 'slow_flow' is observed."),
         (("infer", NET, "-e", SOME, "--joint", "slow_flow"), "joint takes hidden units; 'slow_flow' is observed."),
         (("infer", NET, "--rows", "rows.csv", "--joint", "slow_flow"), "--joint is for one row of evidence"),
     ],

@@ -233,6 +233,15 @@ def test_sensitivity(client):
     assert "is observed" in client.post("sensitivity", {"evidence": EVIDENCE, "target": next(iter(EVIDENCE))}).message
 
 
+def test_most_probable(client):
+    found = client.answer("most-probable", {"evidence": EVIDENCE, "count": 2})
+    assert found == pf.most_probable(NETWORK, OBSERVED, "causes", 2).to_dict()
+    assert client.post("most-probable", {"units": ["flu", "no such unit"]}).error == (422, "unknown_unit")
+    observed = client.post("most-probable", {"evidence": EVIDENCE, "units": [next(iter(EVIDENCE))]})
+    assert "is observed" in observed.message
+    assert client.post("most-probable", {"count": 101}).error[0] == 422
+
+
 def test_compare(client):
     found = client.answer("compare", {"evidence": EVIDENCE, "methods": ["exact", "bethe", "SJJ"]})["methods"]
     exact = pf.infer(NETWORK, OBSERVED, "exact")
@@ -261,7 +270,7 @@ def test_the_description_names_every_address(client):
     found = client.request("GET", "/api/openapi.json").json
     assert {path.removeprefix("/api/v1/") for path in found["paths"]} == {
         "health", "network", "units", "units/names", "unit", "neighbourhood", "examples", "infer", "rows", "explain",
-        "ask", "joint", "sensitivity", "compare", "sample",
+        "ask", "joint", "most-probable", "sensitivity", "compare", "sample",
     }  # fmt: skip
     assert found["components"]["schemas"]["Infer"]["additionalProperties"] is False
 

@@ -70,7 +70,7 @@ def test_pairs_and_means_are_those_of_the_posterior(case, arithmetic):
     factors = factors_for(case)
     order = greedy_plan(factors.structure)
     found, rng = eliminated(factors, order), np.random.default_rng(0)
-    run = posterior_draws._Draws(factors, order, arithmetic, COUNT, rng)
+    run = posterior_draws.EliminationDraws(factors, order, arithmetic, COUNT, rng)
     run.total()
     drawn = run.of_units()
     assert set(drawn) == set(found.mean_of) == set(factors.structure.free)

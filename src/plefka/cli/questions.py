@@ -1,4 +1,4 @@
-"""Commands for questions about one case, `plefka explain`, `ask`, `sensitivity` and `counterfactuals`, and `sample`."""
+"""Commands for questions about one case: `plefka explain`, `ask`, `most-probable`, `sensitivity` and others."""
 
 from dataclasses import asdict
 from typing import Annotated
@@ -10,6 +10,7 @@ from plefka.cli import options, output, source
 from plefka.cli.targets import encode_csv
 
 Count = Annotated[int, typer.Option("--count", "-n", min=1, help="The number of states to draw.")]
+WAYS = ("auto", "enumeration", "elimination", "branch-and-bound")  # of `most_probable`, without loading it
 Seed = Annotated[int, typer.Option("--seed", "-s", min=0, help="The same seed draws the same states.")]
 
 
@@ -104,6 +105,34 @@ def counterfactuals(net: options.Network, evidence: options.Evidence = None, jso
     found = pf.counterfactuals(network, observed)
     if json:
         output.print_json({"network": net, "evidence": output.as_json(observed), **asdict(found)})
+    else:
+        print(f"{output.state_text(observed)}\n\n{found}")
+
+
+def most_probable(
+    net: options.Network,
+    evidence: options.Evidence = None,
+    units: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--units",
+            "-u",
+            metavar="UNIT,...",
+            help="The units whose states are chosen: causes, all (default), or a list of names. Others are summed out.",
+            autocompletion=options.complete_units,
+        ),
+    ] = None,
+    count: Annotated[int, typer.Option("--count", "-n", min=1, help="The number of states.")] = 3,
+    method: Annotated[str, typer.Option("--method", "-m", help=f"One of {', '.join(WAYS)}.")] = "auto",
+    json: options.Json = False,
+) -> None:
+    """Show the most probable states of hidden units together, and whether it is proven that none is more probable."""
+    network, observed = source.read_question(net, evidence, "most-probable")
+    chosen = options.names_in(units, network.names)
+    words = chosen[0] if chosen and len(chosen) == 1 and chosen[0] in ("causes", "all") else chosen
+    found = pf.most_probable(network, observed, words, count, method)
+    if json:
+        output.print_json({"network": net, "evidence": output.as_json(observed), **found.to_dict()})
     else:
         print(f"{output.state_text(observed)}\n\n{found}")
 

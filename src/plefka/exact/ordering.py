@@ -37,8 +37,8 @@ def greedy_plan(structure: Structure) -> Plan:
     return (small_plan if len(structure.switches) <= SMALL else large_plan)(structure)
 
 
-def _plan(structure: Structure, kind: "type[_PlanWriter] | None" = None) -> Plan:
-    writer = (kind or _PlanWriter)(structure)
+def _plan(structure: Structure, kind: "type[PlanWriter] | None" = None) -> Plan:
+    writer = (kind or PlanWriter)(structure)
     while (axis := writer.next()) is not None:
         writer.eliminate(axis)
     return writer.finished()
@@ -88,7 +88,7 @@ def strip_plan(structure: Structure) -> Plan:
 
 
 def _in_order(structure: Structure, eliminated: list[int], axes: list[int]) -> Plan:
-    writer = _PlanWriter(structure)
+    writer = PlanWriter(structure)
     for axis in eliminated:
         writer.eliminate(axis)
     return writer.finished(axes)
@@ -109,7 +109,7 @@ def _places(entering: np.ndarray, last: np.ndarray) -> np.ndarray:
 small_plan, large_plan = lru_cache(maxsize=256)(_plan), lru_cache(maxsize=4)(_plan)
 
 
-class _PlanWriter:
+class PlanWriter:
     """Keeps track of which factors are left, by their axes."""
 
     def __init__(self, structure: Structure):
@@ -229,7 +229,7 @@ class _PlanWriter:
         self.stored += 2.0**axes * kept
 
 
-class _FewestNewPairs(_PlanWriter):
+class _FewestNewPairs(PlanWriter):
     """Another order of the same factors."""
 
     def next(self) -> int | None:
@@ -244,7 +244,7 @@ class _FewestNewPairs(_PlanWriter):
 class _Table:
     """The steps of a cluster, and the axes of its table after them."""
 
-    def __init__(self, writer: _PlanWriter):
+    def __init__(self, writer: PlanWriter):
         self.writer = writer
         self.axes: set[int] = set()
         self.words: list[Word] = []

@@ -28,15 +28,15 @@ from plefka.exact.plans import Cluster, Plan
 
 def drawn(factors: LogFactors, plan: Plan, count: int, rng: np.random.Generator) -> dict[int, np.ndarray]:
     """The states (count,) of all free units, of a single row that is possible."""
-    draws = _Draws(factors, plan, PLAIN_NUMBERS, count, rng)
+    draws = EliminationDraws(factors, plan, PLAIN_NUMBERS, count, rng)
     draws.total()
     if len(draws.doubtful):
-        draws = _Draws(factors, plan, LOGARITHMS, count, rng)
+        draws = EliminationDraws(factors, plan, LOGARITHMS, count, rng)
         draws.total()
     return draws.of_units()
 
 
-class _Draws(EliminationRun):
+class EliminationDraws(EliminationRun):
     goes_back = False
 
     def __init__(self, factors: LogFactors, plan: Plan, arithmetic: Arithmetic, draws: int, rng: np.random.Generator):
@@ -167,11 +167,11 @@ def _entry(places: list, shape: Shape) -> np.ndarray:
     return at
 
 
+of = EliminationDraws
 CHOICES = {
-    Multiply: _Draws.multiply_choice, Act: _Draws.act_choice, Sum: _Draws.sum_choice, Observe: _Draws.no_choice,
-    Match: _Draws.no_choice,
+    Multiply: of.multiply_choice, Act: of.act_choice, Sum: of.sum_choice, Observe: of.no_choice, Match: of.no_choice,
 }  # fmt: skip
 UNDONE = {
-    Multiply: _Draws.multiply_undone, Act: _Draws.act_undone, Sum: _Draws.sum_undone, Observe: _Draws.observe_undone,
-    Match: _Draws.match_undone,
+    Multiply: of.multiply_undone, Act: of.act_undone, Sum: of.sum_undone, Observe: of.observe_undone,
+    Match: of.match_undone,
 }  # fmt: skip

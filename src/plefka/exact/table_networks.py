@@ -111,7 +111,7 @@ class TableElimination(Elimination):
         for scope, log in self.families:
             if self.units is not None and not self.units[scope[0]]:
                 continue
-            left, found = _at(scope, log, known, free)
+            left, found = at_known_states(scope, log, known, free)
             if not left:
                 constant = constant + found
             elif len(left) == 1:
@@ -152,7 +152,7 @@ class TableElimination(Elimination):
         )  # fmt: skip
 
 
-def _at(
+def at_known_states(
     scope: tuple[int, ...], log: np.ndarray, known: np.ndarray, free: list[bool]
 ) -> tuple[tuple[int, ...], np.ndarray]:
     """The units of a table that are free, and the table (2, ..., 2, rows) at the states of the others."""

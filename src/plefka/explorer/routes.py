@@ -153,6 +153,12 @@ async def sensitivity(request: Request, asked: schemas.TargetSensitivity) -> Res
     return await _answered(request, "sensitivity", asked.model_dump())
 
 
+@questions.post("/most-probable", response_model=schemas.MostProbableAnswer)
+async def most_probable(request: Request, asked: schemas.ChosenUnits) -> Response:
+    """The most probable states of hidden units together, and whether none is more probable."""
+    return await _answered(request, "most_probable", asked.model_dump())
+
+
 @questions.post("/sample", response_model=schemas.SampleAnswer)
 async def sample(request: Request, asked: schemas.Sample) -> Response:
     """States drawn from the network."""

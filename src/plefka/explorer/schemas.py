@@ -97,6 +97,15 @@ class TargetSensitivity(Strict):
     top: Top = 10
 
 
+class ChosenUnits(Strict):
+    evidence: Evidence = {}
+    units: Annotated[Units, Field(description="The hidden units whose states are chosen; others are summed out.")] = (
+        "causes"
+    )
+    count: Annotated[StrictInt, Field(ge=1, le=100)] = 3
+    method: Annotated[Name, Field(description="auto, enumeration, elimination or branch-and-bound.")] = "auto"
+
+
 class Compare(Strict):
     evidence: Evidence = {}
     methods: Annotated[list[Name], Field(min_length=1, max_length=12)] | None = None
@@ -237,6 +246,22 @@ class SensitivityAnswer(BaseModel):
     leading: str | None
     change: DescribedLeaderChange | None
     accuracy: Accuracy
+    notes: list[str]
+
+
+class ProbableState(BaseModel):
+    on: Annotated[list[str], Field(description="The chosen units that are on.")]
+    probability: float | None
+    log_joint: float
+    bound: float | None
+    proven: bool
+
+
+class MostProbableAnswer(BaseModel):
+    units: list[str]
+    states: Annotated[list[ProbableState], Field(description="Most probable first.")]
+    accuracy: Annotated[Accuracy, Field(description="What the probabilities are.")]
+    method: str
     notes: list[str]
 
 

@@ -204,6 +204,10 @@ class Answers:
         found = pf.sensitivity(self.network, evidence, fields["target"], factor=fields["factor"])
         return found.to_dict(fields["top"])
 
+    def most_probable(self, fields: QuestionFields) -> dict[str, Any]:
+        evidence, units = self.evidence(fields["evidence"]), self.units(fields["units"])
+        return pf.most_probable(self.network, evidence, units, fields["count"], fields["method"]).to_dict()
+
     def compare(self, fields: QuestionFields) -> dict[str, Any]:
         """One method, with the means of all units and the most probable causes."""
         evidence, start = self.evidence(fields["evidence"]), time.perf_counter()
@@ -239,6 +243,7 @@ QUESTION_KINDS: "dict[str, Callable[[Answers, QuestionFields], Any]]" = {
     "ask": Answers.ask,
     "joint": Answers.joint,
     "sensitivity": Answers.sensitivity,
+    "most_probable": Answers.most_probable,
     "compare": Answers.compare,
     "sample": Answers.sample,
     "priors": lambda answers, fields: list(answers.priors.values()),
