@@ -208,10 +208,12 @@ class _Asked:
     def of(cls, changed: ChangedEvidence, about: np.ndarray, units: np.ndarray) -> "_Asked":
         """By exact sums where the evidence has an exact answer and there is time for them, and otherwise by rows."""
         network, edges = changed.network, EdgeList.of(changed.network.storage)
-        wanted = np.isin(np.arange(network.size), [*about, *edges.parent[np.isin(edges.child, units)]])
+        asked, wanted = np.zeros((2, network.size), bool)
+        asked[units] = True
+        wanted[np.concatenate([about, edges.parent[asked[edges.child]]])] = True
         wanted = edges.with_ancestors(wanted[:, None])[:, 0]
         now, count = changed.answers([{}], wanted), len(units)
-        sums, most, seconds = UnitsOff(network, changed.evidence, about, units), 0, np.inf
+        sums, most, seconds = UnitsOff.of(network, changed.evidence, about, units), 0, np.inf
         of_group = changed.evidence.exclusive is not None  # which sums do not know of, but rows do
         if now.methods[0].name == "exact" and not of_group:
             seconds = sums.seconds(1 + (len(about) if sums.by_target(units) else count))

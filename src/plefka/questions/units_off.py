@@ -30,6 +30,12 @@ UnitSet = tuple[int, ...]
 IN_CACHE = 2**16  # units times rows that are reduced at once, which is quicker than all of them
 
 
+def _mask(network: BeliefNetwork, units: Any) -> np.ndarray:
+    mask = np.zeros(network.size, bool)
+    mask[units] = True
+    return mask
+
+
 def _lowered(chance: np.ndarray, field: np.ndarray) -> np.ndarray:
     """P(on) of a unit whose log-odds are lowered by so much."""
     on = chance * np.exp(-field)
@@ -55,71 +61,35 @@ class UnitsOff:
     network: BeliefNetwork
     evidence: Evidence
     targets: np.ndarray
-    candidates: np.ndarray
+    weights: Any  # of all edges, sparse, certain ones as numbers
+    inside: np.ndarray  # (units,): those that are summed over, as far as they are hidden
+    kept: np.ndarray  # (units,): those of them that must not be summed out before
+    part: BeliefNetwork  # those that are summed over, or all units of a network of tables
+    units: np.ndarray  # of the part, in ascending order
+    given_fields: np.ndarray  # (units,): how far units that were observed off, outside, lower the log-odds of each
+    chances: np.ndarray  # (units,): P(on) of causes that are not summed over
 
-    @cached_property
-    def _linear(self) -> np.ndarray:
-        """(units,): noisy-or units, whose state off is soft evidence; numbers of a file's tables stay as they are."""
-        bias = np.asarray(self.network.bias, float)[:, None]
-        linear = np.broadcast_to(self.network.activation.is_linear_off(bias), bias.shape)[:, 0]
-        return linear & (self.network.given_tables is None)
-
-    @cached_property
-    def _needed(self) -> np.ndarray:
-        """(units,): those that must stay in the sum, besides what is above the evidence."""
-        edges, roots, candidate = EdgeList.of(self.network.storage), self.network.roots, self._mask(self.candidates)
-        below = candidate | self._off
-        needed = self._mask(np.concatenate([self.targets, edges.parent[below[edges.child]]]))
-        needed &= np.isnan(self.evidence.rows[0])
-        return np.asarray((needed & ~(roots & self._linear)) | (candidate & (~self._linear | roots)))
-
-    @cached_property
-    def _off(self) -> np.ndarray:
-        """(units,): noisy-or units that were observed off."""
-        return np.asarray((self.evidence.rows[0] == 0) & self._linear)
-
-    @cached_property
-    def inside(self) -> np.ndarray:
-        """(units,): those that are summed over, as far as they are hidden."""
-        needed = self._needed | (np.asarray(self.evidence.informed)[0] & ~self._off)
-        needed[self.targets[:1]] |= not needed.any()  # without evidence nothing need be summed over
-        return EdgeList.of(self.network.storage).with_ancestors(needed[:, None])[:, 0]
-
-    @cached_property
-    def _given_fields(self) -> np.ndarray:
-        """(units,): how far observed units that are off, with none of these below them, lower the log-odds of each."""
-        return (self._off & ~self.inside).astype(float) @ self._weights
-
-    @cached_property
-    def _weights(self) -> Any:
-        found = self.network.storage.to_sparse()
-        found.data = np.minimum(found.data, CERTAIN_WEIGHT)
-        return found
-
-    @cached_property
-    def part(self) -> BeliefNetwork:
-        """The units that are summed over, as a network; one that has tables as it is."""
-        if families_of(self.network) is not None or self.network.conditionals is not None or self.inside.all():
-            return self.network
-        weights = self.network.storage.to_sparse()[self.inside][:, self.inside]
-        return BeliefNetwork(weights, np.asarray(self.network.bias)[self.inside], self.network.activation)
-
-    @cached_property
-    def units(self) -> np.ndarray:
-        """Those of the part, in ascending order."""
-        return np.arange(self.network.size) if self.part is self.network else np.flatnonzero(self.inside)
-
-    @cached_property
-    def chances(self) -> np.ndarray:
-        """(units,): P(on) of causes that are not summed over."""
-        alone = self.network.roots & self._linear & ~self.inside & np.isnan(self.evidence.rows[0])
-        prior = -np.expm1(-np.where(alone, np.asarray(self.network.bias, float), 0.0))
-        return _lowered(prior, self._given_fields)
-
-    def _mask(self, units: Sequence[int] | np.ndarray) -> np.ndarray:
-        mask = np.zeros(self.network.size, bool)
-        mask[units] = True
-        return mask
+    @classmethod
+    def of(cls, network: BeliefNetwork, evidence: Evidence, targets: np.ndarray, candidates: np.ndarray) -> "UnitsOff":
+        """Noisy-or units below everything else, hidden or off, are soft evidence; a file's tables stay as they are."""
+        edges, bias, (row,) = EdgeList.of(network.storage), np.asarray(network.bias, float), evidence.rows
+        linear = np.broadcast_to(network.activation.is_linear_off(bias[:, None]), (network.size, 1))[:, 0]
+        linear = linear & (network.given_tables is None)
+        candidate, off, cause = _mask(network, candidates), (row == 0) & linear, np.asarray(network.roots) & linear
+        asked = np.concatenate([targets, edges.parent[(candidate | off)[edges.child]]])
+        needed = _mask(network, asked) & np.isnan(row) & ~cause
+        needed |= candidate & (~linear | cause)
+        seen = needed | (np.asarray(evidence.informed)[0] & ~off)
+        seen[targets[:1]] |= not seen.any()  # without evidence nothing need be summed over
+        inside, weights = edges.with_ancestors(seen[:, None])[:, 0], network.storage.to_sparse()
+        part, units = network, np.arange(network.size)
+        if families_of(network) is None and network.conditionals is None and not inside.all():
+            part, units = BeliefNetwork(weights[inside][:, inside], bias[inside], network.activation), units[inside]
+        weights.data = np.minimum(weights.data, CERTAIN_WEIGHT)
+        fields, alone = (off & ~inside) @ weights, cause & ~inside & np.isnan(row)
+        chances = _lowered(-np.expm1(-np.where(alone, bias, 0.0)), fields)
+        kept = (needed | (candidate & inside)) & np.isnan(row)
+        return cls(network, evidence, targets, weights, inside, kept, part, units, fields, chances)
 
     def _sums(self, evidence: Evidence) -> ReducedRows | TableElimination:
         """How rows of the part are summed over."""
@@ -129,8 +99,7 @@ class UnitsOff:
             tables = TableElimination(families, evidence._replace(tilt=tilt), self.inside)
             if not tables.refusal:
                 return tables
-        kept = (self._needed | (self._mask(self.candidates) & self.inside))[self.units]
-        kept &= np.isnan(evidence.rows[0])
+        kept: Any = self.kept[self.units]
         return ReducedRows.of(EXACT, self.part, evidence, prune=True, keep_barren=False, kept=kept)
 
     @cached_property
@@ -163,9 +132,9 @@ class UnitsOff:
         """The evidence with the units of each set off, and the fields of these on their parents, (sets, units)."""
         given, rows = self.evidence, np.repeat(self.evidence.rows[:, self.units], members.shape[0], axis=0)
         outside = sp.csr_array(members @ sp.diags_array(~self.inside * 1.0))
-        fields = sp.csr_array(outside @ self._weights)
+        fields = sp.csr_array(outside @ self.weights)
         excluded = (members @ sp.diags_array(self.inside * 1.0))[:, self.units].toarray()
-        lowered = fields[:, self.units].toarray() + self._given_fields[self.units]
+        lowered = fields[:, self.units].toarray() + self.given_fields[self.units]
         tilt = excluded * LEAST - lowered * self.inside[self.units]
         tilt = np.maximum(tilt if given.tilt is None else tilt + given.tilt[:, self.units], LEAST)
         offset = -outside @ np.asarray(self.network.bias, float)
