@@ -279,3 +279,10 @@ def test_one_cause_at_a_time(run, rows, tmp_path):
     out = tmp_path / "out.csv"
     assert run("infer", NET, "--rows", rows, "--out", out, "--exclusive", "causes", "-m", "exact").code == 0
     assert out.read_text().count("\n") == 4
+
+
+def test_the_most_probable_states_after_an_intervention(run):
+    found = run("most-probable", NET, "-e", "slow_flow=1", "--do", "low_pressure=1", "--units", "causes", "--json").json
+    expected = pf.most_probable(pf.example("espresso"), {"slow_flow": 1}, "causes", 3, do={"low_pressure": 1})
+    assert found["do"] == {"low_pressure": 1}
+    assert found["states"] == expected.to_dict()["states"]

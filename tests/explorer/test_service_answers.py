@@ -67,6 +67,10 @@ def test_what_is_set_and_one_cause_at_a_time(client):
         assert advice["candidates"][0]["unit"] == pf.ask(NETWORK, evidence, **fields).unit
         rows = client.post("rows", {"rows": [evidence], **fields}).json["rows"]
         assert rows[0]["log_likelihood"] == expected.log_likelihood
+    together = client.post("most-probable", {"evidence": {"cough": 1}, "do": {"fever": 1}, "count": 2}).json
+    assert together == json.loads(
+        json.dumps(pf.most_probable(NETWORK, {"cough": 1}, "causes", 2, do={"fever": 1}).to_dict())
+    )
     refused = client.post("infer", {"evidence": {"fever": 1}, "do": {"fever": 0}})
     assert (refused.status, refused.json["error"]["code"]) == (422, "invalid_evidence")
     assert "is set by do and must not be observed" in refused.json["error"]["message"]

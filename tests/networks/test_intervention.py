@@ -187,3 +187,17 @@ def test_ask_is_that_of_the_network_without_the_edges():
     assert "do(b = 1)" in str(found)
     with pytest.raises(InvalidEvidence, match="is set by do"):
         pf.ask(network, {"b": 1}, do={"b": 1})
+
+
+def test_the_most_probable_states_are_those_without_the_factors_of_what_is_set():
+    for name in ("edges", "dense", "units of different kinds"):
+        network, do = NETWORKS[name], {"c": 1}
+        found = pf.most_probable(network, SEEN, count=2, do=do)
+        hidden = [unit for unit in network.names if unit not in (*SEEN, *do)]
+        states = [dict(zip(hidden, values, strict=True)) for values in itertools.product((0, 1), repeat=len(hidden))]
+        logs = sorted((truth(network, {**SEEN, **state}, do)[0] for state in states), reverse=True)
+        np.testing.assert_allclose(found.log_joint, logs[:2], atol=1e-12)
+        np.testing.assert_allclose(found.probability, np.exp(logs[:2] - truth(network, SEEN, do)[0]), atol=1e-12)
+        assert "do(c = 1)" in str(found)
+    with pytest.raises(InvalidEvidence, match="is set by do"):
+        pf.most_probable(NETWORKS["edges"], SEEN, do={"e": 1})

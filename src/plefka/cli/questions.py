@@ -124,15 +124,17 @@ def most_probable(
     ] = None,
     count: Annotated[int, typer.Option("--count", "-n", min=1, help="The number of states.")] = 3,
     method: Annotated[str, typer.Option("--method", "-m", help=f"One of {', '.join(WAYS)}.")] = "auto",
+    do: options.Do = None,
     json: options.Json = False,
 ) -> None:
     """Show the most probable states of hidden units together, and whether it is proven that none is more probable."""
     network, observed = source.read_question(net, evidence, "most-probable")
     chosen = options.names_in(units, network.names)
     words = chosen[0] if chosen and len(chosen) == 1 and chosen[0] in ("causes", "all") else chosen
-    found = pf.most_probable(network, observed, words, count, method)
+    conditions = source.read_conditions(network, do)
+    found = pf.most_probable(network, observed, words, count, method, **conditions)
     if json:
-        output.print_json({"network": net, "evidence": output.as_json(observed), **found.to_dict()})
+        output.print_json({"network": net, "evidence": output.as_json(observed), **conditions, **found.to_dict()})
     else:
         print(f"{output.state_text(observed)}\n\n{found}")
 

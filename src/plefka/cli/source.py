@@ -66,7 +66,7 @@ def read_evidence(network: "pf.BeliefNetwork", options: Sequence[str] | None) ->
 
 
 def read_conditions(
-    network: "pf.BeliefNetwork", do: Sequence[str] | None, exclusive: list[str] | None, or_none: bool
+    network: "pf.BeliefNetwork", do: Sequence[str] | None, exclusive: list[str] | None = None, or_none: bool = False
 ) -> dict[str, Any]:
     """What is set, and the units of which one is on, as `infer` takes them; nothing where nothing is said."""
     names = names_in(exclusive, network.names)

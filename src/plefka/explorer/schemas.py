@@ -39,11 +39,13 @@ Evidence = Annotated[
 ]
 
 
+Do = Annotated[
+    dict[Name, StrictBool | StrictInt | Name], Field(description="The units that are set from outside: {unit: 0 or 1}")
+]
+
+
 class Conditions(Strict):
-    do: Annotated[
-        dict[Name, StrictBool | StrictInt | Name],
-        Field(description="The units that are set from outside: {unit: 0 or 1}"),
-    ] = {}
+    do: Do = {}
     exclusive: Annotated[
         Literal["causes"] | list[Name | None] | None,
         Field(description="Units of which exactly one is on; with null in the list, at most one."),
@@ -99,6 +101,7 @@ class TargetSensitivity(Strict):
 
 class ChosenUnits(Strict):
     evidence: Evidence = {}
+    do: Do = {}
     units: Annotated[Units, Field(description="The hidden units whose states are chosen; others are summed out.")] = (
         "causes"
     )

@@ -206,7 +206,8 @@ class Answers:
 
     def most_probable(self, fields: QuestionFields) -> dict[str, Any]:
         evidence, units = self.evidence(fields["evidence"]), self.units(fields["units"])
-        return pf.most_probable(self.network, evidence, units, fields["count"], fields["method"]).to_dict()
+        do = self.conditions(fields)["do"]
+        return pf.most_probable(self.network, evidence, units, fields["count"], fields["method"], do=do).to_dict()
 
     def compare(self, fields: QuestionFields) -> dict[str, Any]:
         """One method, with the means of all units and the most probable causes."""

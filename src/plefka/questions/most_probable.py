@@ -28,6 +28,7 @@ from plefka.inference.solution import InferenceFailed
 from plefka.methods.posterior import EXACT, UPPER_BOUND, Status
 from plefka.networks.evidence import Evidence, as_evidence
 from plefka.networks.fields import bits
+from plefka.networks.intervention import intervened, interventions
 from plefka.networks.network import Network
 from plefka.questions.most_probable_states import MostProbable
 
@@ -46,6 +47,8 @@ def most_probable(
     units: str | Sequence[str | int] | None = None,
     count: int = 1,
     method: str = "auto",
+    *,
+    do: Any = None,
 ) -> MostProbable:
     """The most probable joint states of hidden units given the evidence, and whether that is proven.
 
@@ -60,6 +63,7 @@ def most_probable(
         and None or "all" are all hidden units.
     - `count`: the number of states, the most probable first.
     - `method`: "auto", or one of "enumeration", "elimination" and "branch-and-bound".
+    - `do`: {unit: 0 or 1}, the units that are set from outside, as for `infer`.
 
     **Example:**
 
@@ -68,7 +72,7 @@ def most_probable(
     >>> found.on(0), found.on(1)
     (['limescale', 'stale_beans'], ['clogged_screen', 'stale_beans'])
     """
-    given = _checked(network, evidence, count, method)
+    network, given = intervened(network, _checked(network, evidence, count, method), do)
     chosen = _chosen(network, given, units)
     found = [_of_row(network, given.take([row]), chosen, count, method) for row in range(len(given.rows))]
     if not given.batched and not len(found[0][0].log_joint):
@@ -87,7 +91,7 @@ def most_probable(
     names = tuple(name for name, is_shown in zip(network.names, shown, strict=True) if is_shown)
     if not given.batched:
         states, logs, bounds = states[0], logs[0], bounds[0]
-    return MostProbable(states, logs, bounds, names, " and ".join(ways), (), network, given)
+    return MostProbable(states, logs, bounds, names, " and ".join(ways), interventions(network, given), network, given)
 
 
 def _checked(network: Network, evidence: Any, count: int, method: str) -> Evidence:
