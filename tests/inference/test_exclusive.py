@@ -1,6 +1,7 @@
 """exclusive=[...]: given that exactly one unit of a group is on, beside a plain sum over all states."""
 
 import itertools
+from functools import partial
 
 import numpy as np
 import pytest
@@ -225,3 +226,12 @@ def test_ask_knows_of_the_group(name, group):
                 table > 0, table * np.log(np.where(table > 0, table, 1) / np.where(alone > 0, alone, 1)), 0.0
             ).sum()
         assert candidate.information == pytest.approx(information, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    "question", [pf.most_probable, pf.counterfactuals, partial(pf.sensitivity, target="a")], ids=str
+)
+def test_questions_that_do_not_know_of_groups_refuse_their_evidence(question):
+    found = pf.infer(NETWORKS["two layers"], {"x": 1}, exclusive=["a", "b"])
+    with pytest.raises(MethodDoesNotApply, match="does not take exclusive into account"):
+        question(found.network, found.evidence)

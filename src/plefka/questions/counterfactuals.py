@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from plefka.errors import InvalidEvidence, MethodDoesNotApply
+from plefka.inference.solution import refuse_group
 from plefka.methods.posterior import Accuracy
 from plefka.networks.belief import BeliefNetwork
 from plefka.questions.changed_evidence import ChangedEvidence
@@ -95,6 +96,7 @@ def counterfactuals(network: BeliefNetwork, evidence: Any) -> Counterfactuals:
     limescale: 0.300
     """
     changed = ChangedEvidence.of(network, evidence, None, "counterfactuals")
+    refuse_group(changed.evidence, "counterfactuals")
     child, parent, w = (z.reshape(len(z)) for z in network.storage.edge_list())
     _check_noisy_or(network, w)
     on = (changed.evidence.rows[0] == 1) & ~network.roots

@@ -60,6 +60,7 @@ def sensitivity(network: BeliefNetwork, evidence: Any, target: str | int, *, fac
             f"factor must be a number above 1, by which odds are multiplied and divided; got {factor!r}."
         )
     changed = ChangedEvidence.of(network, evidence, None, "sensitivity")
+    refuse_group(changed.evidence, "sensitivity")
     unit = network.index(target)
     if not changed.hidden[unit]:
         raise InvalidEvidence(
