@@ -10,6 +10,7 @@ from plefka.exact.cost import RIVALS_SECONDS
 from plefka.exact.outside import ParameterElimination
 from plefka.inference.infer import infer
 from plefka.inference.log_odds import log_odds
+from plefka.inference.solution import refuse_group
 from plefka.networks.activations import numpy_sigmoid
 from plefka.networks.belief import BeliefNetwork
 from plefka.questions.changed_evidence import ChangedEvidence
