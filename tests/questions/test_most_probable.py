@@ -124,6 +124,13 @@ def test_few_chosen_units_of_a_wide_network_are_summed_by_infer():
     assert np.isnan(found.states[:, 2:30]).all()
 
 
+def test_what_is_set_from_outside_says_nothing_about_its_causes():
+    network = pf.BeliefNetwork([[0, 0], [3.0, 0]], [0.1, 0.01], "noisy_or", ["flu", "fever"])
+    seen, done = pf.most_probable(network, {"fever": 1}), pf.most_probable(network, do={"fever": 1})
+    assert (seen.on(), done.on()) == (["flu"], [])
+    assert done.probability[0] == pytest.approx(1 - pf.infer(network)["flu"])
+
+
 def _too_wide(*_):
     raise TooWide(40)
 
