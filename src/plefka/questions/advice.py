@@ -6,7 +6,7 @@ from typing import Any
 from plefka.methods.posterior import Accuracy
 from plefka.questions.changed_evidence import how_computed, mark_of
 from plefka.runtime import extras
-from plefka.tables.display import Content, page, text_table
+from plefka.tables.display import Content, Shown
 
 Leading = tuple[tuple[str, float], ...]  # targets and their probabilities, the most probable first
 
@@ -79,7 +79,7 @@ class CandidateSet:
 
 
 @dataclass(frozen=True, repr=False)
-class Advice:
+class Advice(Shown):
     """The result of `ask`: which unit to observe next. `print` shows it as a table.
 
     - `unit`: the best candidate: the most informative for its cost.
@@ -129,15 +129,7 @@ class Advice:
     def __repr__(self) -> str:
         return f"<Advice by {self.method}: observe {self.unit!r}, {self.candidates[0].information:.4g} nats>"
 
-    def __str__(self) -> str:
-        content = self._content()
-        lines = [content.title, *content.sentences, "", text_table(content.header, content.rows)]
-        return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        return page(self._content())
-
-    def _content(self) -> Content:
+    def _content(self, most: int) -> Content:
         count, best = len(self.targets), "most information for its cost" if self.has_costs else "most information"
         about = f"{count:,} units" if count > 3 else ", ".join(self.targets)
         title = f"observe {self.unit} next: it is expected to give {best} about {about}"

@@ -23,13 +23,13 @@ from plefka.questions.changed_evidence import how_computed, weakest
 from plefka.runtime import extras
 from plefka.sampling.chain_draws import over_chains
 from plefka.sampling.sampling_methods import Gibbs
-from plefka.tables.display import HTML_ROWS, PRINTED_ROWS, Content, bar, page, text_table
+from plefka.tables.display import HTML_ROWS, Content, Shown, bar, page
 
 MOST_UNITS = 12
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Joint:
+class Joint(Shown):
     """The result of `joint`: the probability of every state of some units together. `print` shows it as a table.
 
     - `units`: the names of the units.
@@ -112,21 +112,14 @@ class Joint:
         of = f"{len(self.table):,} rows" if self.is_batch else f"{self.table.size:,} states"
         return f"<Joint of {listed(self.units)} by {self.method}: {of}, {self.accuracy}>"
 
-    def __str__(self) -> str:
-        if self.is_batch:
-            return repr(self)
-        content = self._content(PRINTED_ROWS)
-        more = [f"... and {content.total - len(content.rows):,} more"] if content.total > len(content.rows) else []
-        return "\n".join([content.title, *content.sentences, "", text_table(content.header, content.rows), *more])
-
     def _repr_html_(self) -> str:
-        if self.is_batch:
-            return page(Content(repr(self), (), (), (), 0))
         content = self._content(HTML_ROWS)
         bars = [(*row, bar(float(row[len(self.units)]))) for row in content.rows]
         return page(content._replace(header=(*content.header, ""), rows=bars))
 
     def _content(self, most: int) -> Content:
+        if self.is_batch:
+            return Content(repr(self), (), (), (), 0)
         rows = [
             (*words, f"{p:.6f}", *(() if self.standard_error is None else (f"{error:.1e}",)))
             for _, words, p, error in islice(self.rows(), most)

@@ -65,8 +65,9 @@ def bar(probability: float) -> Markup:
 def text_page(content: Content) -> str:
     """All of it as plain text."""
     more = content.total - len(content.rows)
+    table = ["", text_table(content.header, content.rows)] if content.header else []
     end = [f"... and {more:,} more"] if more > 0 else []
-    return "\n".join([content.title, *content.sentences, "", text_table(content.header, content.rows), *end])
+    return "\n".join([content.title, *content.sentences, *table, *end])
 
 
 def page(content: Content) -> str:
@@ -79,6 +80,20 @@ def page(content: Content) -> str:
         f'<div style="opacity:.75">... and {more:,} more {escape(content.of_what)}</div>' if more > 0 else "",
     ]
     return f'<div style="overflow-x:auto">{"".join(parts)}</div>'
+
+
+class Shown:
+    """An answer that `print` and notebooks show as a title, sentences and a table."""
+
+    def _content(self, most: int) -> Content:
+        """With so many rows of the table at most."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return text_page(self._content(PRINTED_ROWS))
+
+    def _repr_html_(self) -> str:
+        return page(self._content(HTML_ROWS))
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
