@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 import plefka as pf
-from plefka.errors import InvalidInput, MethodDoesNotApply
+from plefka.errors import InvalidInput, MethodDoesNotApply, PlefkaError
 from plefka.inference import exclusive
 
 rng = np.random.default_rng(5)
@@ -229,9 +229,12 @@ def test_ask_knows_of_the_group(name, group):
 
 
 @pytest.mark.parametrize(
-    "question", [pf.most_probable, pf.counterfactuals, partial(pf.sensitivity, target="a")], ids=str
-)
+    "question",
+    [pf.most_probable, pf.counterfactuals, partial(pf.sensitivity, target="a"), pf.bounds,
+     lambda network, evidence: pf.free_energy(network, evidence, np.full(network.size, 0.5), "G12")],
+    ids=["most_probable", "counterfactuals", "sensitivity", "bounds", "free_energy"],
+)  # fmt: skip
 def test_questions_that_do_not_know_of_groups_refuse_their_evidence(question):
     found = pf.infer(NETWORKS["two layers"], {"x": 1}, exclusive=["a", "b"])
-    with pytest.raises(MethodDoesNotApply, match="does not take exclusive into account"):
+    with pytest.raises(PlefkaError, match=r"does not take exclusive into account|exactly one of a, b is on, which"):
         question(found.network, found.evidence)

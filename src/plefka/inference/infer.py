@@ -81,7 +81,7 @@ def infer(
     if not isinstance(network, Network):
         raise InvalidInput(f"network must be a BeliefNetwork or a BoltzmannMachine; got {type(network).__name__}.")
     method = parse_method(method)
-    network, given = intervened(network, as_evidence(network, evidence), do)
+    network, given = intervened(network, as_evidence(network, evidence, takes_group=True), do)
     given = with_group(network, given, exclusive)
     method.check(network)
     if given.tilt is not None and not method.takes_soft_evidence:

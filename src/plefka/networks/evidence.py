@@ -119,9 +119,14 @@ def as_rows(network: Network, evidence: Any) -> tuple[Any, bool]:
     return found.rows, found.batched
 
 
-def as_evidence(network: Network, evidence: Any) -> Evidence:
-    """What is known of the units, row by row, checked."""
+def as_evidence(network: Network, evidence: Any, *, takes_group: bool = False) -> Evidence:
+    """What is known of the units, row by row, checked; whoever takes it must say if it takes a group along."""
     if isinstance(evidence, Evidence):
+        if evidence.exclusive is not None and not takes_group:
+            raise InvalidEvidence(
+                f"the evidence says that {evidence.exclusive.in_words(network.names)}, which is for infer, ask and "
+                "joint alone. Pass evidence without this condition."
+            )
         return _checked(network, evidence)
     if evidence is None or isinstance(evidence, Mapping):
         found = _from_mappings(network, [evidence or {}]).take(0)

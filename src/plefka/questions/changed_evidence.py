@@ -38,7 +38,7 @@ class ChangedEvidence:
         if not isinstance(network, BeliefNetwork) or network.stack is not None:
             kind = "a stack" if isinstance(network, BeliefNetwork) else type(network).__name__
             raise InvalidInput(f"{verb} takes one BeliefNetwork; got {kind}.")
-        given = as_evidence(network, evidence)
+        given = as_evidence(network, evidence, takes_group=True)
         if len(given.rows) > 1:
             raise InvalidEvidence(f"{verb} takes one row of evidence; got {len(given.rows)}. Ask about one at a time.")
         network, given = intervened(network, given, do)

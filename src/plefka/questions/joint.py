@@ -161,7 +161,7 @@ def joint(
     ...
     """
     places = _checked(network, units)
-    network, given = intervened(network, as_evidence(network, evidence), do)
+    network, given = intervened(network, as_evidence(network, evidence, takes_group=True), do)
     _check_hidden(network, given, places)
     chosen = parse_method(method or DEFAULT_METHOD)
     names = tuple(map(network.names.__getitem__, places))

@@ -24,7 +24,7 @@ from plefka.exact.states import too_many_states
 from plefka.inference.contradictions import with_contradiction
 from plefka.inference.infer import infer
 from plefka.inference.ranking import chosen_units
-from plefka.inference.solution import InferenceFailed, refuse_group
+from plefka.inference.solution import InferenceFailed
 from plefka.methods.posterior import EXACT, UPPER_BOUND, Status
 from plefka.networks.evidence import Evidence, as_evidence
 from plefka.networks.fields import bits
@@ -105,9 +105,7 @@ def _checked(network: Network, evidence: Any, count: int, method: str) -> Eviden
         raise InvalidInput(
             f"method must be one of {', '.join(METHODS)}; got {method!r}.{nearest(str(method), METHODS)}"
         )
-    given = as_evidence(network, evidence)
-    refuse_group(given, "most_probable")
-    return given
+    return as_evidence(network, evidence)
 
 
 def _chosen(network: Network, given: Evidence, units: str | Sequence[str | int] | None) -> np.ndarray:

@@ -91,7 +91,7 @@ class CommonEvidence(NamedTuple):
 
     @classmethod
     def of(cls, network: "BeliefNetwork", evidence: Any, called: str = "evidence") -> "CommonEvidence":
-        found = as_evidence(network, evidence)
+        found = as_evidence(network, evidence, takes_group=True)
         if len(found.rows) > (network.stack or 1):
             raise InvalidEvidence(f"the evidence that holds for all rows must be a single row; got {len(found.rows)}.")
         return cls(network, found.take([0]), called)
