@@ -52,24 +52,15 @@ def enumerated(terms: StateTerms, count: int) -> BestStates:
 
 def eliminated(factors: LogFactors, plan: Plan, count: int) -> BestStates:
     """By elimination with maxima, of a single row."""
-    first = _part(factors, plan, {}, splits=count > 1)
-    found, parts, number = [first], [], counted()
-
-    def waits(part: "_Part") -> None:
-        heapq.heappush(parts, (-part.next_best, next(number), part))
-
-    if count > 1:
-        waits(first)
-    while len(found) < count and parts:
-        next_best, _, part = heapq.heappop(parts)
-        if next_best == np.inf:
-            break
+    found, number = [_part(factors, plan, {}, splits=count > 1)], counted()
+    waiting = [(-found[0].next_best, next(number), found[0])]
+    while len(found) < count and waiting and waiting[0][0] < np.inf:
+        part = heapq.heappop(waiting)[-1]
         unit, state = part.next_unit, int(part.state[part.next_unit])
-        other = _part(factors, plan, {**part.fixed, unit: 1 - state}, splits=True)
-        found.append(other)
+        found.append(_part(factors, plan, {**part.fixed, unit: 1 - state}, splits=True))
         if len(found) < count:
-            waits(other)
-            waits(_part(factors, plan, {**part.fixed, unit: state}, splits=True))
+            for new in (found[-1], _part(factors, plan, {**part.fixed, unit: state}, splits=True)):
+                heapq.heappush(waiting, (-new.next_best, next(number), new))
     logs = [part.log_joint for part in found]
     return BestStates.of([part.state for part in found], logs, logs, len(factors.structure.free))
 
@@ -108,6 +99,3 @@ class _BestChoices(EliminationDraws):
 
     def _chance(self, of: np.ndarray, other: np.ndarray) -> np.ndarray:
         return of > other
-
-    def _happens(self, chance: np.ndarray) -> np.ndarray:
-        return chance

@@ -56,9 +56,9 @@ def eliminated(factors: LogFactors, plan: Plan) -> EliminationAnswer:
     return EliminationAnswer(log_z, run.units, means, run.switched, slopes)
 
 
-def log_total(factors: LogFactors, plan: Plan) -> np.ndarray:
+def log_total(factors: LogFactors, plan: Plan, kind: "Callable[..., EliminationRun] | None" = None) -> np.ndarray:
     """ln Z (rows,), which takes about half of the time."""
-    return by_rows(factors, plan, lambda run: [run.total()])[1][0]
+    return by_rows(factors, plan, lambda run: [run.total()], kind=kind)[1][0]
 
 
 def table_probabilities(factors: LogFactors, plan: Plan) -> list[np.ndarray]:
@@ -76,7 +76,7 @@ def by_rows(
     plan: Plan,
     ask: Callable[[Any], list[np.ndarray]],
     wanted: tuple[str, ...] = WANTED_FACTORS,
-    kind: "type[EliminationRun] | None" = None,
+    kind: "Callable[..., EliminationRun] | None" = None,
 ) -> "tuple[Any, list[np.ndarray]]":
     """What `ask` takes from a run, arrays (..., rows): by logarithms in rows where plain numbers have lost a part."""
     kind = kind or EliminationRun

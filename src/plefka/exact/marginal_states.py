@@ -6,51 +6,43 @@ units is left. States are fixed unit by unit, where the bound is highest first (
 """
 
 import heapq
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import count as counted
+from typing import Any
 
 import numpy as np
 
 from plefka.exact.best_states import BestStates
 from plefka.exact.cost import ENTRIES_AT_ONCE, ENTRY, ONE_WAY, STEP
-from plefka.exact.elimination import EliminationRun
-from plefka.exact.elimination_steps import LOGARITHMS, PLAIN_NUMBERS, Sum
+from plefka.exact.elimination import EliminationRun, log_total
+from plefka.exact.elimination_steps import Sum
 from plefka.exact.log_factors import LogFactors, Structure
-from plefka.exact.ordering import PlanWriter, TooWide
+from plefka.exact.ordering import PlanWriter, TooWide, planned
 from plefka.exact.plans import Cluster, Plan
 
 WIDEST = 15  # axes that a table may have so that sums come before maxima
 SEARCH_SECONDS = 2.0  # of a search, predicted from its tables
 
 
-class _LateWriter(PlanWriter):
+@lru_cache(maxsize=16)
+def _late(structure: Structure, late: frozenset[int]) -> Plan:
     """An order that takes some units after all others, while the tables of these have few axes."""
 
-    late: frozenset[int] = frozenset()
+    def cost(writer: PlanWriter, axis: int) -> tuple:
+        near = len(writer.near[axis])
+        return near > WIDEST, axis in late, near
 
-    def next(self) -> int | None:
-        def cost(axis: int) -> tuple:
-            near = len(self.near[axis])
-            return near > WIDEST, axis in self.late, near, axis
-
-        return min(self.left, key=cost, default=None)
-
-
-@lru_cache(maxsize=16)
-def _planned(structure: Structure, late: frozenset[int]) -> tuple[Plan, tuple[int, ...]]:
-    """The plan, and the order in which it takes units."""
-    writer = _LateWriter(structure)
-    writer.late = late
-    while (axis := writer.next()) is not None:
-        writer.eliminate(axis)
-    return writer.finished(), tuple(writer.eliminated)
+    return planned(structure, cost)
 
 
 class _MixedRun(EliminationRun):
     """Sums over units, and maxima over those that are chosen."""
 
     goes_back = False
-    chosen: frozenset[int] = frozenset()
+
+    def __init__(self, chosen: frozenset[int], *others: Any):
+        super().__init__(*others)
+        self.chosen = chosen
 
     def forwards(self, cluster: Cluster) -> tuple[np.ndarray, list]:
         own, last = self.a, cluster.steps[-1]
@@ -65,14 +57,14 @@ class MarginalSearch:
 
     def __init__(self, factors: LogFactors, chosen: np.ndarray):
         self.factors, self.chosen = factors, chosen
-        late = frozenset(chosen.tolist())
         try:
-            self.plan, order = _planned(factors.structure, late)
+            self.plan = _late(factors.structure, frozenset(chosen.tolist()))
         except TooWide:  # any order, and bounds that are less tight
-            self.plan, order = _planned(factors.structure, frozenset())
+            self.plan = _late(factors.structure, frozenset())
         self.row_seconds = ENTRY * self.plan.entries + STEP * ONE_WAY * self.plan.num_steps
         place = {unit: k for k, unit in enumerate(chosen.tolist())}
-        self.order = [place[unit] for unit in order if unit in place]  # in which units are fixed
+        sums = (step.unit for cluster in self.plan.clusters for step in cluster.steps if isinstance(step, Sum))
+        self.order = [place[unit] for unit in sums if unit in place]  # in which units are fixed
 
     def log_joint(self, states: np.ndarray) -> np.ndarray:
         """(rows,) of states (rows, chosen units), nan for units that are not fixed: there, a bound of all of them."""
@@ -86,14 +78,7 @@ class MarginalSearch:
             prior[unit][0, state == 1], prior[unit][1, state == 0] = -np.inf, -np.inf
         constant = np.repeat(logs.constant, rows)
         logs = logs._replace(rows=np.arange(rows), prior=prior, constant=constant, fields=np.zeros((0, rows)))
-        run = _MixedRun(logs, self.plan, PLAIN_NUMBERS)
-        run.chosen = frozenset(self.chosen.tolist())
-        found, doubtful = run.total(), run.doubtful
-        if len(doubtful):
-            again = _MixedRun(logs.take(doubtful), self.plan, LOGARITHMS)
-            again.chosen = run.chosen
-            found[doubtful] = again.total()
-        return found
+        return log_total(logs, self.plan, partial(_MixedRun, frozenset(self.chosen.tolist())))
 
     def best(self, count: int) -> tuple[BestStates, float]:
         """States that are proven to be the best, in order, and a bound of all others; fewer where it takes long."""

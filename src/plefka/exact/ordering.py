@@ -6,6 +6,7 @@ table over the findings that are open at a time, and a network of many levels a 
 """
 
 import heapq
+from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
@@ -37,9 +38,10 @@ def greedy_plan(structure: Structure) -> Plan:
     return (small_plan if len(structure.switches) <= SMALL else large_plan)(structure)
 
 
-def _plan(structure: Structure, kind: "type[PlanWriter] | None" = None) -> Plan:
-    writer = (kind or PlanWriter)(structure)
-    while (axis := writer.next()) is not None:
+def planned(structure: Structure, cost: "Callable[[PlanWriter, int], tuple] | None" = None) -> Plan:
+    """The axis next that costs least: `cost`, or that leaves the smallest table."""
+    writer = PlanWriter(structure)
+    while (axis := writer.next(cost)) is not None:
         writer.eliminate(axis)
     return writer.finished()
 
@@ -54,9 +56,14 @@ def thorough_plan(structure: Structure) -> Plan:
     if len(structure.free) + len(structure.switched) > MOST_THOROUGH:
         return quick
     try:
-        return min(quick, _plan(structure, _FewestNewPairs), key=lambda plan: plan.entries)
+        return min(quick, planned(structure, _new_pairs), key=lambda plan: plan.entries)
     except TooWide:
         return quick
+
+
+def _new_pairs(writer: "PlanWriter", axis: int) -> tuple[int, int]:
+    near = writer.near[axis]
+    return sum(len(near) - 1 - len(near & writer.near[other]) for other in near), len(near)
 
 
 @lru_cache(maxsize=16)
@@ -106,7 +113,7 @@ def _places(entering: np.ndarray, last: np.ndarray) -> np.ndarray:
     return places
 
 
-small_plan, large_plan = lru_cache(maxsize=256)(_plan), lru_cache(maxsize=4)(_plan)
+small_plan, large_plan = lru_cache(maxsize=256)(planned), lru_cache(maxsize=4)(planned)
 
 
 class PlanWriter:
@@ -159,8 +166,10 @@ class PlanWriter:
         """How many axes are left of the table, and of how many tables it is the product."""
         return len(self.near[axis]), len(self.touching.get(axis, ()))
 
-    def next(self) -> int | None:
-        """The axis that leaves the smallest table."""
+    def next(self, cost_of: "Callable[[PlanWriter, int], tuple] | None") -> int | None:
+        """The axis that costs least; unless told otherwise, the one that leaves the smallest table."""
+        if cost_of is not None:
+            return min(self.left, key=lambda axis: (cost_of(self, axis), axis), default=None)
         while self.heap:
             cost, axis = heapq.heappop(self.heap)
             if axis in self.left and cost == self._cost(axis):
@@ -206,7 +215,7 @@ class PlanWriter:
         elif unit in self.free:
             table.become(axis, unit)
         else:
-            table.observe(axis)
+            table.close(OBSERVE, axis)
         if table.axes:
             self._add(("message", len(self.clusters)), tuple(table.axes))
         self.clusters.append((table.words, self.stored))
@@ -227,18 +236,6 @@ class PlanWriter:
         self.width = max(self.width, axes)
         self.entries += 2.0**axes * SEVERAL**together
         self.stored += 2.0**axes * kept
-
-
-class _FewestNewPairs(PlanWriter):
-    """Another order of the same factors."""
-
-    def next(self) -> int | None:
-        """The axis whose neighbours are connected already, as far as possible."""
-        return min(self.left, key=lambda axis: (self._new_pairs(axis), axis), default=None)
-
-    def _new_pairs(self, axis: int) -> tuple[int, int]:
-        near = self.near[axis]
-        return sum(len(near) - 1 - len(near & self.near[other]) for other in near), len(near)
 
 
 class _Table:
@@ -274,12 +271,9 @@ class _Table:
 
     def sum(self, unit: int) -> None:
         self.open(unit)
-        self._close(SUM, unit, kept=True)
+        self.close(SUM, unit, kept=True)
 
-    def observe(self, axis: int) -> None:
-        self._close(OBSERVE, axis)
-
-    def _close(self, what: str, axis: int, *, kept: bool = False) -> None:
+    def close(self, what: str, axis: int, *, kept: bool = False) -> None:
         self.words.append((what, axis, None))
         self.writer.count(len(self.axes), kept=kept)
         self.axes.remove(axis)

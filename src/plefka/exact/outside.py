@@ -59,9 +59,6 @@ class ParameterElimination(BeliefElimination):
         counted = edges.with_ancestors(given.informed | kept[:, None])
         return cls(masked(network.storage, given, whole(given)._replace(counted=counted)), only)
 
-    def patterns(self) -> list[np.ndarray]:
-        return [np.arange(self.num_rows)]
-
     def factors(self, rows: np.ndarray) -> LogFactors:
         found = factors_of(self.question, self.edges, self.logs, rows, apart=True)
         self.restrict(found.prior.__getitem__)
@@ -100,17 +97,15 @@ class _OutsideRun(EliminationRun):
         first = next(step for step in cluster.steps if isinstance(step, Multiply))
         log_z = self.a.to_log(self.a.plus.reduce(self._entries(first), axis=0))
         for step in cluster.steps:
-            if isinstance(step, Act):
-                self.relative[STRENGTH, step.switch] = self._divided((STRENGTH, step.switch), log_z)
-            elif isinstance(step, Multiply) and step.factor[0] in ("prior", "leak", "table"):
-                found = self._divided(step.factor, log_z)
-                order = step.order or tuple(range(self.factors[step.factor].ndim - 1))
+            name = (STRENGTH, step.switch) if isinstance(step, Act) else getattr(step, "factor", ("none",))
+            if name[0] not in ("prior", "leak", "table", STRENGTH):
+                continue
+            with np.errstate(invalid="ignore"):
+                found = self.a.to_log(self.outside[name]) - log_z
+            if isinstance(step, Multiply):
+                order = step.order or tuple(range(self.factors[name].ndim - 1))
                 found = found.reshape(*(2,) * len(order), -1).transpose(*np.argsort(order), len(order))
-                self.relative[step.factor] = found
-
-    def _divided(self, name: tuple, log_z: np.ndarray) -> np.ndarray:
-        with np.errstate(invalid="ignore"):
-            return self.a.to_log(self.outside[name]) - log_z
+            self.relative[name] = found
 
 
 def _outside(factors: LogFactors, plan: Plan, units: np.ndarray) -> Outside:

@@ -93,7 +93,12 @@ class StateProgram:
             setattr(self, name, np.append(getattr(self, name), np.broadcast_to(np.asarray(value, float), count)))
         return np.arange(start, start + count)
 
-    def _at_most(self, columns: list | np.ndarray, values: list | np.ndarray, most: float) -> None:
+    def _at_most(
+        self, columns: list | np.ndarray, values: list | np.ndarray, most: float, scale: int | None = None
+    ) -> None:
+        """`scale`: the column that the bound is multiplied by."""
+        if scale is not None:
+            columns, values, most = [*columns, scale], [*values, -most], 0.0
         self.rows.append((np.asarray(columns, int), np.asarray(values, float), most))
 
     def _product(self, one: int, other: int) -> int:
@@ -168,11 +173,7 @@ class StateProgram:
         self._add_cut(term, constant, slope * term.weights)
 
     def _add_cut(self, term: Concave, constant: float, weights: np.ndarray) -> None:
-        columns, values = [term.t, *term.columns], [1.0, *-weights]
-        if term.scale is None:
-            self._at_most(columns, values, constant)
-        else:
-            self._at_most([*columns, term.scale], [*values, -constant], 0.0)
+        self._at_most([term.t, *term.columns], [1.0, *-weights], constant, term.scale)
 
     def _add_gains(self, term: Concave, x: float, on: np.ndarray) -> None:
         """g at these columns; each other adds at most what it adds to that, and each of these what it adds to all."""
@@ -191,18 +192,9 @@ class StateProgram:
             start, gains = term.value(low)[0], np.array([term.value(low + w)[0] for w in size]) - term.value(low)[0]
             self._add_cut(term, start + gains[acts_off].sum(), np.where(acts_off, -gains, gains))
         else:  # it cannot be on unless some parent acts
-            signs, most = np.where(acts_off, 1.0, -1.0), float(acts_off.sum()) - 1.0
-            if term.scale is None:
-                self._at_most(term.columns, signs, most)
-            else:
-                self._at_most([*term.columns, term.scale], [*signs, -most], 0.0)
+            self._at_most(term.columns, np.where(acts_off, 1.0, -1.0), float(acts_off.sum()) - 1.0, term.scale)
 
     # ---- solutions ---------------------------------------------------------------------------------------------------
-
-    @property
-    def num_numbers(self) -> int:
-        """Of its matrix."""
-        return sum(len(columns) for columns, _, _ in self.rows)
 
     def best(self, count: int) -> BestStates:
         """The most probable states, as far as they are found."""

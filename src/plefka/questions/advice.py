@@ -129,7 +129,7 @@ class Advice(Shown):
     def __repr__(self) -> str:
         return f"<Advice by {self.method}: observe {self.unit!r}, {self.candidates[0].information:.4g} nats>"
 
-    def _content(self, most: int) -> Content:
+    def _content(self) -> Content:
         count, best = len(self.targets), "most information for its cost" if self.has_costs else "most information"
         about = f"{count:,} units" if count > 3 else ", ".join(self.targets)
         title = f"observe {self.unit} next: it is expected to give {best} about {about}"

@@ -13,7 +13,7 @@ from plefka.questions.changed_evidence import ChangedEvidence
 from plefka.questions.sensitivity import numbers_of
 from plefka.questions.sensitivity_answer import PRINTED
 from plefka.runtime import extras
-from plefka.tables.display import Content, page, text_page
+from plefka.tables.display import Content, Shown
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class CounterfactualCause:
 
 
 @dataclass(frozen=True, repr=False)
-class Counterfactuals:
+class Counterfactuals(Shown):
     """The result of `counterfactuals`. `print` shows the first causes.
 
     - `causes`: all causes of findings that are on, those of the largest expected disablement first.
@@ -51,12 +51,6 @@ class Counterfactuals:
 
     def __repr__(self) -> str:
         return f"<Counterfactuals of {len(self.causes):,} causes of {len(self.findings):,} findings>"
-
-    def __str__(self) -> str:
-        return text_page(self._content())
-
-    def _repr_html_(self) -> str:
-        return page(self._content())
 
     def _content(self) -> Content:
         rows = [

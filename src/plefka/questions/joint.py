@@ -23,7 +23,7 @@ from plefka.questions.changed_evidence import how_computed, weakest
 from plefka.runtime import extras
 from plefka.sampling.chain_draws import over_chains
 from plefka.sampling.sampling_methods import Gibbs
-from plefka.tables.display import HTML_ROWS, Content, Shown, bar, page
+from plefka.tables.display import PRINTED_ROWS, Content, Shown, bar, page
 
 MOST_UNITS = 12
 
@@ -113,16 +113,16 @@ class Joint(Shown):
         return f"<Joint of {listed(self.units)} by {self.method}: {of}, {self.accuracy}>"
 
     def _repr_html_(self) -> str:
-        content = self._content(HTML_ROWS)
+        content = self._content()
         bars = [(*row, bar(float(row[len(self.units)]))) for row in content.rows]
         return page(content._replace(header=(*content.header, ""), rows=bars))
 
-    def _content(self, most: int) -> Content:
+    def _content(self) -> Content:
         if self.is_batch:
             return Content(repr(self), (), (), (), 0)
         rows = [
             (*words, f"{p:.6f}", *(() if self.standard_error is None else (f"{error:.1e}",)))
-            for _, words, p, error in islice(self.rows(), most)
+            for _, words, p, error in islice(self.rows(), PRINTED_ROWS)
         ]
         errors = () if self.standard_error is None else ("standard error",)
         sentences = [how_computed(self.method, [self.accuracy]), *self.notes]

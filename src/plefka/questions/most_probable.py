@@ -185,7 +185,7 @@ def _of_program(terms: StateTerms, count: int) -> Found | None:
         program = StateProgram(terms)
     except TooManyParents:
         return None
-    best = program.best(count) if program.num_numbers <= FEW_NUMBERS else None
+    best = program.best(count) if sum(len(columns) for columns, _, _ in program.rows) <= FEW_NUMBERS else None
     return None if best is None or (program.is_cut_short and not len(best.states)) else (best, "branch and bound")
 
 

@@ -14,7 +14,7 @@ from plefka.methods.posterior import EXACT, Accuracy
 from plefka.networks.evidence import Evidence
 from plefka.networks.network import Network
 from plefka.runtime import extras
-from plefka.tables.display import HTML_ROWS, PRINTED_ROWS, Content, page, text_table
+from plefka.tables.display import PRINTED_ROWS, Content, Shown
 
 if TYPE_CHECKING:
     import pandas
@@ -25,7 +25,7 @@ MOST_WORDS = 8  # units that are named in a row of a table
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MostProbable:
+class MostProbable(Shown):
     """The result of `most_probable`. `print` shows it as a table.
 
     - `states`: (count, n), the most probable first, in the values of the network. Observed units have their state, and
@@ -136,16 +136,10 @@ class MostProbable:
         return f"<MostProbable: {len(self.log_joint)} states of {len(self.units):,} units by {self.method}>"
 
     def __str__(self) -> str:
-        content = self._content(PRINTED_ROWS)
-        lines = [content.title, *content.sentences, "", text_table(content.header, content.rows)]
-        more = content.total - len(content.rows)
-        return "\n".join([*lines, *([f"... and {more:,} more {content.of_what}"] if more else [])])
+        content = self._content()
+        return super().__str__() + f" {content.of_what}" * (content.total > len(content.rows))
 
-    def _repr_html_(self) -> str:
-        """A table for notebooks."""
-        return page(self._content(HTML_ROWS))
-
-    def _content(self, most: int) -> Content:
+    def _content(self) -> Content:
         is_exact = self.probability_accuracy is Accuracy.EXACT
         what = "evidence" if self.network.is_normalised else "evidence, not normalised"
         header = ["P(state | evidence)", f"ln P(state, {what})", "gap", "state"]
@@ -156,35 +150,26 @@ class MostProbable:
         ]
         if self.is_batch:
             count = len(self.log_joint)
-            rows = [(str(k), *self.row(k)._numbers(0), self.row(k)._first()) for k in range(min(most, count))]
+            rows = [(str(k), *self.row(k)._told(0)) for k in range(min(PRINTED_ROWS, count))]
             title = f"the most probable state of the hidden units, for {count:,} rows of evidence"
             return Content(title, [*filter(None, sentences)], ["row", *header], rows, count, "rows")
-        states = [self._first(), *(self._differences(k) for k in range(1, min(most, len(self.log_joint))))]
-        rows = [(str(k + 1), *self._numbers(k), words) for k, words in enumerate(states)]
+        shown = range(max(1, min(PRINTED_ROWS, len(self.log_joint))))
+        rows = [(str(k + 1), *self._told(k)) for k in shown]
         title = f"the most probable states of {len(self.units):,} hidden unit{'' if len(self.units) == 1 else 's'}"
         return Content(title, [*filter(None, sentences)], ["", *header], rows, len(self.log_joint), "states")
 
-    def _numbers(self, place: int) -> tuple[str, ...]:
+    def _told(self, place: int) -> tuple[str, ...]:
+        """How probable the state at a place is, and its units that are on, or that differ from the first."""
         if place >= len(self.log_joint):
-            return "", "", ""
+            return "", "", "", "the evidence is impossible"
         mark = "" if self.probability_accuracy is Accuracy.EXACT else "~"
         gap = "proven" if self.proven[place] else f"{self.gap[place]:.3g}"
-        return f"{mark}{self.probability[place]:.6f}", f"{self.log_joint[place]:.6f}", gap
-
-    def _first(self) -> str:
-        """The units that are on, or all where few are chosen."""
-        if not len(self.log_joint):
-            return "the evidence is impossible"
-        on = listed((self._word(name, 0) for name in self.on()), MOST_WORDS)
-        return f"{on}; all others off" if on else "all off"
-
-    def _differences(self, place: int) -> str:
-        first, state = self.states[0], self.states[place]
-        changed = [name for name in self.units if first[self.network.index(name)] != state[self.network.index(name)]]
-        return "as 1, but " + listed((self._word(name, place) for name in changed), MOST_WORDS)
-
-    def _word(self, name: str, place: int) -> str:
-        unit = self.network.index(name)
-        is_on = int(self.states[place, unit] == self.network.values[1])
-        given = self.network.given_states
-        return f"{name} {('off', 'on')[is_on]}" if given is None else f"{name}={given[unit][is_on]}"
+        on, given = (self.states == self.network.values[1]).astype(int), self.network.given_states
+        told = {name: self.network.index(name) for name in (self.units if place else self.on())}
+        words = listed(
+            (f"{name} {('off', 'on')[on[place, k]]}" if given is None else f"{name}={given[k][on[place, k]]}"
+             for name, k in told.items() if not place or on[0, k] != on[place, k]),
+            MOST_WORDS,
+        )  # fmt: skip
+        words = f"as 1, but {words}" if place else f"{words}; all others off" if words else "all off"
+        return f"{mark}{self.probability[place]:.6f}", f"{self.log_joint[place]:.6f}", gap, words

@@ -11,7 +11,7 @@ from plefka.methods.posterior import Accuracy
 from plefka.networks.belief import BeliefNetwork
 from plefka.questions.noisy_or_numbers import NetworkNumbers
 from plefka.runtime import extras
-from plefka.tables.display import Content, page, text_page
+from plefka.tables.display import Content, Shown, text_page
 
 PRINTED = 10
 
@@ -53,7 +53,7 @@ class LeaderChange:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Sensitivity:
+class Sensitivity(Shown):
     """The result of `sensitivity`. `print` shows the numbers that matter most.
 
     - `target`, `probability`: the unit, and P(on | evidence). `factor`: how much odds move.
@@ -132,17 +132,11 @@ class Sensitivity:
         numbers = [asdict(number) for number in self.top(top)]
         return {**found, "change": change, "numbers": numbers, "numbers_total": len(self.value)}
 
-    def __str__(self) -> str:
-        return self.describe()
-
     def describe(self, top: int = PRINTED) -> str:
         """What `print` shows, with the `top` numbers that matter most."""
         return text_page(self._content(top))
 
-    def _repr_html_(self) -> str:
-        return page(self._content(PRINTED))
-
-    def _content(self, top: int) -> Content:
+    def _content(self, top: int = PRINTED) -> Content:
         ranges = f"odds are divided and multiplied by {self.factor:g}, one number at a time; all of it is exact"
         header = ("number", "value", "from", "to", f"P({self.target}) from", "to", "derivative")
         rows = [

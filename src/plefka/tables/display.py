@@ -4,6 +4,7 @@ Colours are those of the page (currentColor on a transparent background), so tha
 """
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from html import escape
 from typing import NamedTuple
@@ -82,18 +83,18 @@ def page(content: Content) -> str:
     return f'<div style="overflow-x:auto">{"".join(parts)}</div>'
 
 
-class Shown:
+class Shown(ABC):
     """An answer that `print` and notebooks show as a title, sentences and a table."""
 
-    def _content(self, most: int) -> Content:
-        """With so many rows of the table at most."""
-        raise NotImplementedError
+    @abstractmethod
+    def _content(self) -> Content:
+        """What both show."""
 
     def __str__(self) -> str:
-        return text_page(self._content(PRINTED_ROWS))
+        return text_page(self._content())
 
     def _repr_html_(self) -> str:
-        return page(self._content(HTML_ROWS))
+        return page(self._content())
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
