@@ -1,6 +1,11 @@
 """The most probable states on real networks: CPU seconds, and how many are proven. Part of the suite `questions`."""
 
 import json
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +17,7 @@ from benchmarks.measure import Row, at_least, at_most, in_a_process
 from benchmarks.real_networks import MEDICINE, TABLES, cases_of, path_of
 
 MEDIAN, WORST, OTHERS = 0.05, 0.5, 5.0  # CPU seconds of Promedas networks, and of all others
+ROUNDED = 1e-3  # of what toulbar2 prints
 TEN, WITHIN = 45, 2.0  # Promedas networks whose ten best states are proven within these CPU seconds
 
 
@@ -32,6 +38,30 @@ def rows(folder: Path) -> Iterator[Row]:
             found = in_a_process(of_tables, name, units)
             aim = at_most if units == "all" else _noted
             yield aim(f"most_probable, {name}, {units}: slowest case", max(found["seconds"]), "CPU s", OTHERS, found)
+    if shutil.which("toulbar2") is None:
+        print("toulbar2 is left out: it is not installed (Debian's package toulbar2)", file=sys.stderr)
+        return
+    below = {name: beside_toulbar2(name) for name in (*TABLES, "BN_80", "BN_82")}
+    worst = max(gap for gaps in below.values() for gap in gaps)
+    yield at_most("most_probable: how far ln P is below that of toulbar2, at most", worst, "nats", ROUNDED, below)
+
+
+def beside_toulbar2(name: str) -> list[float]:
+    """Of every case, ln P of toulbar2's state minus that of ours; toulbar2 prints three decimals."""
+    network, gaps = pf.load(path_of(name)), []
+    for evidence, _, _ in cases_of(name, network):
+        known = pf.infer(network, evidence, throw=False).evidence.rows[0]
+        seen = [f"{unit} {state:.0f}" for unit, state in enumerate(known) if state == state]
+        with tempfile.TemporaryDirectory() as folder:
+            model, observed = Path(folder) / "network.uai", Path(folder) / "network.evid"
+            pf.save(network, model)
+            observed.write_text(" ".join([str(len(seen)), *seen]))
+            command = ["toulbar2", str(model), str(observed), "-timer=60"]
+            printed = subprocess.run(command, capture_output=True, text=True, cwd=folder, check=False).stdout
+        energy = re.search(r"Optimum: \S+ energy: (\S+)", printed)
+        if energy is not None:
+            gaps.append(-float(energy[1]) - float(pf.most_probable(network, evidence).log_joint[0]))
+    return gaps
 
 
 def _noted(name: str, value: float, unit: str, most: float, details: dict) -> Row:
