@@ -107,7 +107,7 @@ def infer(
         return
     methods: list[dict[str, Any]] = [{"method": pf.parse_method(spelling)} for spelling in method or ()] or [{}]
     network = source.read_network(net)
-    shown = _units(units, network), top
+    shown = source.read_units(network, units), top
     observed = source.read_evidence(network, evidence)
     given, ids = (observed, {}) if rows is None else source.read_rows(network, rows, observed, id_column)
     conditions = source.read_conditions(network, do, exclusive, or_none)
@@ -118,24 +118,17 @@ def infer(
         tables = [pf.joint(first.network, first.evidence, together, **each) for each in methods]
     if json:
         told = [_content(solution, ids, *shown) for solution in solutions]
-        content = {"network": net, "evidence": output.as_json(observed), "solutions": told}
-        content |= conditions
+        content = {"network": net, "evidence": output.as_json(observed), "solutions": told, **conditions}
         output.print_json({**content, "joint": [table.to_dict() for table in tables]} if tables else content)
     else:
-        print(_heading(observed, rows, network))
-        print()
+        heading = output.state_text(observed, network)
+        if rows is not None:
+            heading = f"{heading} in every row" if observed else f"observed: the rows of {rows}"
+        print(f"{heading}\n")
         _print(solutions, ids, *shown)
         for table in tables:
             print(f"\n{table}")
     output.exit_with(solutions)
-
-
-def _units(given: list[str] | None, network: "pf.BeliefNetwork") -> Any:
-    """'all', 'causes' or a list of names; None where nothing is said."""
-    names = options.names_in(given, network.names)
-    if names is None or names in (["all"], ["causes"]):
-        return names and names[0]
-    return [network.names[network.index(name)] for name in names]
 
 
 def _content(solution: "pf.Solution", ids: Mapping[str, list[Any]], units: Any, top: int | None) -> dict[str, Any]:
@@ -149,12 +142,6 @@ def _content(solution: "pf.Solution", ids: Mapping[str, list[Any]], units: Any, 
     for k, row in enumerate(content["rows"] if ids else ()):
         row["id"] = {name: output.plain(values[k]) for name, values in ids.items()}
     return content
-
-
-def _heading(observed: "Mapping[str, int | pf.Likelihood]", rows: Path | None, network: "pf.BeliefNetwork") -> str:
-    if rows is None:
-        return output.state_text(observed, network)
-    return f"{output.state_text(observed, network)} in every row" if observed else f"observed: the rows of {rows}"
 
 
 def _print(solutions: list["pf.Solution"], ids: Mapping[str, list[Any]], units: Any, top: int | None) -> None:
@@ -258,7 +245,7 @@ def _write(
 ) -> "pf.RowsDone":
     """Solve and write. The command is never imported by its workers, so that it may start some whenever they pay."""
     network = source.read_single(net, "infer --out")
-    units = _units(written["units"], network) or "all"
+    units = source.read_units(network, written["units"]) or "all"
     observed = source.read_evidence(network, evidence)
     given |= source.read_conditions(network, *given.pop("conditions"))
     workers = written["workers"] or (None if written["scheduler"] else "auto")

@@ -48,6 +48,16 @@ def print_json(content: Any) -> None:
     print(to_json(content, indent=2))
 
 
+def print_answer(
+    net: str, evidence: "Mapping[str, int | pf.Likelihood]", text: object, content: Any, json: bool
+) -> None:
+    """The answer to a question about one case, as text or as JSON."""
+    if json:
+        print_json({"network": net, "evidence": as_json(evidence), **content})
+    else:
+        print(f"{state_text(evidence)}\n\n{text}")
+
+
 def plain(value: Any) -> Any:
     """A value of a table as JSON has it: numbers, words, or the text of anything else."""
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)

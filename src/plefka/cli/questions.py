@@ -28,11 +28,8 @@ def explain(
     """Show how much each observation changed the log-odds of a unit, and which further ones would change them most."""
     network, observed = source.read_question(net, evidence, "explain")
     found = pf.explain(network, observed, unit, method, candidates=options.names_in(candidate, network.names), top=top)
-    if json:
-        log_odds = {"log_odds": found.log_odds, "prior_log_odds": found.prior_log_odds}
-        output.print_json({"network": net, "evidence": output.as_json(observed), **asdict(found), **log_odds})
-    else:
-        print(f"{output.state_text(observed)}\n\n{found}")
+    log_odds = {"log_odds": found.log_odds, "prior_log_odds": found.prior_log_odds}
+    output.print_answer(net, observed, found, asdict(found) | log_odds, json)
 
 
 def ask(
@@ -74,10 +71,7 @@ def ask(
         network, observed, candidates, targets, method, top=top, costs=source.read_costs(network, costs),
         together=together, stop_below=stop_below, certain_above=certain_above, **conditions,
     )  # fmt: skip
-    if json:
-        output.print_json({"network": net, "evidence": output.as_json(observed), **conditions, **asdict(found)})
-    else:
-        print(f"{output.state_text(observed)}\n\n{found}")
+    output.print_answer(net, observed, found, conditions | asdict(found), json)
 
 
 def sensitivity(
@@ -93,20 +87,14 @@ def sensitivity(
     """Show which priors, leaks, links, table entries, biases and weights P(unit | evidence) depends on most."""
     network, observed = source.read_question(net, evidence, "sensitivity")
     found = pf.sensitivity(network, observed, target, factor=factor)
-    if json:
-        output.print_json({"network": net, "evidence": output.as_json(observed), **found.to_dict(top)})
-    else:
-        print(f"{output.state_text(observed)}\n\n{found.describe(top)}")
+    output.print_answer(net, observed, found.describe(top), found.to_dict(top), json)
 
 
 def counterfactuals(net: options.Network, evidence: options.Evidence = None, json: options.Json = False) -> None:
     """Rank causes by how many findings would be off without them, and how many they would switch on alone."""
     network, observed = source.read_question(net, evidence, "counterfactuals")
     found = pf.counterfactuals(network, observed)
-    if json:
-        output.print_json({"network": net, "evidence": output.as_json(observed), **asdict(found)})
-    else:
-        print(f"{output.state_text(observed)}\n\n{found}")
+    output.print_answer(net, observed, found, asdict(found), json)
 
 
 def most_probable(
@@ -129,14 +117,9 @@ def most_probable(
 ) -> None:
     """Show the most probable states of hidden units together, and whether it is proven that none is more probable."""
     network, observed = source.read_question(net, evidence, "most-probable")
-    chosen = options.names_in(units, network.names)
-    words = chosen[0] if chosen and len(chosen) == 1 and chosen[0] in ("causes", "all") else chosen
     conditions = source.read_conditions(network, do)
-    found = pf.most_probable(network, observed, words, count, method, **conditions)
-    if json:
-        output.print_json({"network": net, "evidence": output.as_json(observed), **conditions, **found.to_dict()})
-    else:
-        print(f"{output.state_text(observed)}\n\n{found}")
+    found = pf.most_probable(network, observed, source.read_units(network, units), count, method, **conditions)
+    output.print_answer(net, observed, found, conditions | found.to_dict(), json)
 
 
 def sample(

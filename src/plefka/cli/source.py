@@ -1,6 +1,6 @@
 """From the arguments of the command line to networks and evidence."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,13 +56,26 @@ def read_evidence(network: "pf.BeliefNetwork", options: Sequence[str] | None) ->
     from plefka.networks.evidence import as_evidence
 
     texts: dict[str, str] = {}
-    for unit, state in _assignments(network, options or ()):
-        if texts.setdefault(unit, state) != state:
+    for text, unit, state in _assignments(network, options):
+        if text and not (unit and state):
+            raise InvalidEvidence(
+                f"evidence is written UNIT=0 or UNIT=1, with commas between; got {text!r}. "
+                "Soft evidence is written UNIT=ON:OFF."
+            )
+        if text and texts.setdefault(unit, state) != state:
             raise InvalidEvidence(f"unit {unit!r} must have one state; got {texts[unit]} and {state}.")
     states = {unit: _state(network, unit, state) for unit, state in texts.items()}
     observed = {unit: state for unit, state in states.items() if state is not None}
     as_evidence(network, observed)
     return observed
+
+
+def read_units(network: "pf.BeliefNetwork", options: list[str] | None) -> Any:
+    """'all', 'causes' or a list of names; None where nothing is said."""
+    names = names_in(options, network.names)
+    if names is None or names in (["all"], ["causes"]):
+        return names and names[0]
+    return [network.names[network.index(name)] for name in names]
 
 
 def read_conditions(
@@ -97,19 +110,14 @@ def _state(network: "pf.BeliefNetwork", unit: str, text: str) -> "int | pf.Likel
     raise InvalidEvidence(f"unit {unit!r} must be {off} or {on}{named}, or ON:OFF as in {unit}=0.9:0.2; got {text}.")
 
 
-def _assignments(network: "pf.BeliefNetwork", options: Iterable[str]) -> Iterator[tuple[str, str]]:
+def _assignments(network: "pf.BeliefNetwork", options: Sequence[str] | None) -> Iterator[tuple[str, str, str]]:
+    """UNIT=VALUE, and both parts of it, which are empty where it is not written so."""
     known = dict.fromkeys(network.names)
-    for option in options:
+    for option in options or ():
         for part in split_at_commas(option, lambda text: _split(text, known) is not None, known):
             text = part.strip()
-            unit, state = _split(text, known) or [word.strip() for word in text.rpartition("=")[::2]]
-            if text and not (unit and state):
-                raise InvalidEvidence(
-                    f"evidence is written UNIT=0 or UNIT=1, with commas between; got {text!r}. "
-                    "Soft evidence is written UNIT=ON:OFF."
-                )
-            if text:
-                yield unit, state
+            unit, value = _split(text, known) or [word.strip() for word in text.rpartition("=")[::2]]
+            yield text, unit, value
 
 
 def read_costs(network: "pf.BeliefNetwork", options: Sequence[str] | None) -> Any:
@@ -122,15 +130,11 @@ def read_costs(network: "pf.BeliefNetwork", options: Sequence[str] | None) -> An
             return sheets.get("findings", next(iter(sheets.values())))
         except (OSError, ValueError) as error:
             raise InvalidFile(f"{path}: the table of costs cannot be read: {error}.") from error
-    known, found = dict.fromkeys(network.names), {}
-    for option in options or ():
-        for text in split_at_commas(option, lambda text: _split(text, known) is not None, known):
-            unit, cost = _split(text.strip(), known) or [word.strip() for word in text.rpartition("=")[::2]]
-            if not (unit and cost):
-                raise InvalidInput(
-                    f"costs are written UNIT=COST, with commas between, or a .csv or .xlsx; got {text!r}."
-                )
-            found[unit] = cost
+    found = {}
+    for text, unit, cost in _assignments(network, options):
+        if not (unit and cost):
+            raise InvalidInput(f"costs are written UNIT=COST, with commas between, or a .csv or .xlsx; got {text!r}.")
+        found[unit] = cost
     return found or None
 
 

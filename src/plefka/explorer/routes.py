@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, FastAPI, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
@@ -116,10 +117,33 @@ async def _place(service: Service, name: str) -> int:
 # ---- questions -------------------------------------------------------------------------------------------------------
 
 
-@questions.post("/infer", response_model=schemas.InferAnswer)
-async def infer(request: Request, asked: schemas.Infer) -> Response:
-    """ln P(evidence) and the most probable units. Impossible evidence is an answer, too: see contradiction."""
-    return await _answered(request, "infer", asked.model_dump())
+QUESTIONS = {  # that a worker answers as they are asked
+    "infer": (schemas.Infer, schemas.InferAnswer,
+        "ln P(evidence) and the most probable units. Impossible evidence is an answer, too: see contradiction."),
+    "explain": (schemas.Explain, schemas.ExplainAnswer,
+        "How much each observation moved the log-odds of a hidden unit, and what would move them most."),
+    "ask": (schemas.Ask, schemas.AskAnswer,
+        "Which hidden unit to look at next, by expected information about the targets."),
+    "joint": (schemas.JointUnits, schemas.JointAnswer,
+        "The probability of every state of a few hidden units together."),
+    "sensitivity": (schemas.TargetSensitivity, schemas.SensitivityAnswer,
+        "Which numbers of the network the probability of a hidden unit depends on most."),
+    "most_probable": (schemas.ChosenUnits, schemas.MostProbableAnswer,
+        "The most probable states of hidden units together, and whether none is more probable."),
+}  # fmt: skip
+
+
+def _add_question(kind: str, asked_as: type[schemas.Strict], answer: type[BaseModel], about: str) -> None:
+    async def question(request: Request, asked: schemas.Strict) -> Response:
+        return await _answered(request, kind, asked.model_dump())
+
+    question.__annotations__["asked"] = asked_as
+    path = "/" + kind.replace("_", "-")
+    questions.post(path, response_model=answer, name=kind, description=about)(question)
+
+
+for _kind, _described in QUESTIONS.items():
+    _add_question(_kind, *_described)
 
 
 @questions.post("/rows", response_model=schemas.RowsAnswer)
@@ -127,36 +151,6 @@ async def rows(request: Request, asked: schemas.Rows) -> Response:
     """ln P(evidence) and the most probable units of each of several rows of evidence."""
     _check_rows(request, len(asked.rows), "rows")
     return await _answered(request, "rows", asked.model_dump())
-
-
-@questions.post("/explain", response_model=schemas.ExplainAnswer)
-async def explain(request: Request, asked: schemas.Explain) -> Response:
-    """How much each observation moved the log-odds of a hidden unit, and what would move them most."""
-    return await _answered(request, "explain", asked.model_dump())
-
-
-@questions.post("/ask", response_model=schemas.AskAnswer)
-async def ask(request: Request, asked: schemas.Ask) -> Response:
-    """Which hidden unit to look at next, by expected information about the targets."""
-    return await _answered(request, "ask", asked.model_dump())
-
-
-@questions.post("/joint", response_model=schemas.JointAnswer)
-async def joint(request: Request, asked: schemas.JointUnits) -> Response:
-    """The probability of every state of a few hidden units together."""
-    return await _answered(request, "joint", asked.model_dump())
-
-
-@questions.post("/sensitivity", response_model=schemas.SensitivityAnswer)
-async def sensitivity(request: Request, asked: schemas.TargetSensitivity) -> Response:
-    """Which numbers of the network the probability of a hidden unit depends on most."""
-    return await _answered(request, "sensitivity", asked.model_dump())
-
-
-@questions.post("/most-probable", response_model=schemas.MostProbableAnswer)
-async def most_probable(request: Request, asked: schemas.ChosenUnits) -> Response:
-    """The most probable states of hidden units together, and whether none is more probable."""
-    return await _answered(request, "most_probable", asked.model_dump())
 
 
 @questions.post("/sample", response_model=schemas.SampleAnswer)

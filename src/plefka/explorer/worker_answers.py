@@ -65,11 +65,11 @@ class Answers:
             together = self._together(questions)
             if together is not None:
                 return together
-        return [self._answered(QUESTION_KINDS[kind], each) for each in questions]
+        return [self._answered(kind, each) for each in questions]
 
-    def _answered(self, answer: "Callable[[Answers, QuestionFields], Any]", fields: QuestionFields) -> Any:
+    def _answered(self, kind: str, fields: QuestionFields) -> Any:
         try:
-            return answer(self, fields)
+            return list(self.priors.values()) if kind == "priors" else getattr(self, kind)(fields)
         except pf.InferenceFailed as error:
             impossible = error.solution.status is pf.Status.IMPOSSIBLE
             return Failure(422, "impossible_evidence" if impossible else "inference_failed", str(error))
@@ -235,20 +235,6 @@ class Answers:
             )
         states = self.network.sample(fields["seed"], count, self.evidence(fields["evidence"]))
         return {"names": self.network.names, "rows": np.asarray(states).astype(int).tolist()}
-
-
-QUESTION_KINDS: "dict[str, Callable[[Answers, QuestionFields], Any]]" = {
-    "infer": Answers.infer,
-    "rows": Answers.rows,
-    "explain": Answers.explain,
-    "ask": Answers.ask,
-    "joint": Answers.joint,
-    "sensitivity": Answers.sensitivity,
-    "most_probable": Answers.most_probable,
-    "compare": Answers.compare,
-    "sample": Answers.sample,
-    "priors": lambda answers, fields: list(answers.priors.values()),
-}
 
 
 def kind_of(solution: pf.Solution) -> str:
