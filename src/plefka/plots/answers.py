@@ -36,17 +36,14 @@ def ranking(
     plain(axes, palette, grid="x")
     places = range(len(ranked))
     axes.barh(places, [mean for _, mean in ranked], height=0.62, color=palette.accents[0])
-    axes.set_yticks(places, [textwrap.shorten(name, NAME_WIDTH, placeholder="...") for name, _ in ranked])
-    for label in axes.get_yticklabels():
-        label.set_parse_math(False)
+    _name_bars(axes, [name for name, _ in ranked])
     for place, (_, mean) in enumerate(ranked):
         axes.annotate(
             f"{mean:.3f}", (mean, place), (4, 0), textcoords="offset points", va="center", fontsize=9,
             color=palette.ink, annotation_clip=False,
         )  # fmt: skip
-    axes.set(xlim=(0, 1.08), ylim=(len(ranked) - 0.4, -0.6), xlabel="P(on | evidence)")
+    axes.set(xlim=(0, 1.08), xlabel="P(on | evidence)")
     axes.set_xticks([0, 0.25, 0.5, 0.75, 1])
-    axes.tick_params(axis="y", length=0)
     heading(axes, palette, title or f"Most probable, by {solution.method}")
     return axes
 
@@ -66,15 +63,19 @@ def tornado(found: "Sensitivity", top: int = 10, *, title: str | None = None, ax
         what = f"odds {'divided' if label == 'low' else 'multiplied'} by {found.factor:g}"
         axes.barh(places, ends - p, left=p, height=0.62, color=colour, label=what)
     axes.axvline(p, color=palette.ink, linewidth=1.2)
-    axes.set_yticks(places, [textwrap.shorten(number.name, NAME_WIDTH, placeholder="...") for number in numbers])
-    for label in axes.get_yticklabels():
-        label.set_parse_math(False)
-    axes.set(ylim=(len(numbers) - 0.4, -0.6), xlabel=f"P({found.target} | evidence)")
-    axes.xaxis.label.set_parse_math(False)
-    axes.tick_params(axis="y", length=0)
+    _name_bars(axes, [number.name for number in numbers])
+    axes.set_xlabel(f"P({found.target} | evidence)", parse_math=False)
     axes.legend(loc="lower right", frameon=False, fontsize=9, labelcolor=palette.ink)
     heading(axes, palette, title or f"Which numbers P({found.target}) = {p:.3f} depends on")
     return axes
+
+
+def _name_bars(axes: Axes, names: list[str]) -> None:
+    """From the top down."""
+    short = [textwrap.shorten(name, NAME_WIDTH, placeholder="...") for name in names]
+    axes.set_yticks(range(len(names)), short, parse_math=False)
+    axes.set_ylim(len(names) - 0.4, -0.6)
+    axes.tick_params(axis="y", length=0)
 
 
 def calibration(

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from plefka.errors import InvalidEvidence, MethodDoesNotApply
-from plefka.inference.solution import refuse_group
 from plefka.methods.posterior import Accuracy
 from plefka.networks.belief import BeliefNetwork
 from plefka.questions.changed_evidence import ChangedEvidence
@@ -90,9 +89,13 @@ def counterfactuals(network: BeliefNetwork, evidence: Any) -> Counterfactuals:
     limescale: 0.300
     """
     changed = ChangedEvidence.of(network, evidence, None, "counterfactuals")
-    refuse_group(changed.evidence, "counterfactuals")
     child, parent, w = (z.reshape(len(z)) for z in network.storage.edge_list())
-    _check_noisy_or(network, w)
+    if network.conditionals is not None or not network.activation.has_linear_log_off:
+        raise MethodDoesNotApply(
+            "counterfactuals needs a network of noisy-or units, whose links are switches; got other kinds of units."
+        )
+    if (w < 0).any():
+        raise MethodDoesNotApply("counterfactuals needs weights of at least 0; got a negative one, which inhibits.")
     on = (changed.evidence.rows[0] == 1) & ~network.roots
     if not on.any():
         raise InvalidEvidence("counterfactuals needs a finding that is on; got none. Observe a unit with parents as 1.")
@@ -102,8 +105,7 @@ def counterfactuals(network: BeliefNetwork, evidence: Any) -> Counterfactuals:
             f"counterfactuals needs findings whose causes have no causes of their own; {network.names[below[0]]!r} has."
         )
     found = numbers_of(changed, on, None, verb="counterfactuals")
-    edges = np.flatnonzero(on[child])
-    links = found.links()
+    edges, links = np.flatnonzero(on[child]), found.links()
     acting, alone = np.exp(links.log_on), np.exp(found.if_alone()[:, 0])
     disablement, sufficiency = (
         np.bincount(parent[edges], (acting * z)[edges], network.size)
@@ -118,12 +120,3 @@ def counterfactuals(network: BeliefNetwork, evidence: Any) -> Counterfactuals:
     names = network.names
     ranked = (CounterfactualCause(names[unit], *row) for unit, row in zip(order, rows, strict=True))
     return Counterfactuals(tuple(ranked), tuple(names[unit] for unit in np.flatnonzero(on)))
-
-
-def _check_noisy_or(network: BeliefNetwork, weights: np.ndarray) -> None:
-    if network.conditionals is not None or not network.activation.has_linear_log_off:
-        raise MethodDoesNotApply(
-            "counterfactuals needs a network of noisy-or units, whose links are switches; got other kinds of units."
-        )
-    if (weights < 0).any():
-        raise MethodDoesNotApply("counterfactuals needs weights of at least 0; got a negative one, which inhibits.")

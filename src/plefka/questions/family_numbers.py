@@ -101,28 +101,23 @@ class Family(NamedTuple):
         """A bias and weights: ln(factor) is subtracted, and added."""
         along, step = np.vstack([np.ones((1, self.states.shape[1])), self.states]), np.log(factor)
         x, none = self.numbers @ along, np.full(len(along), -1)
-        logs, slopes = np.array([self._logs(x), self._slopes(x)])[..., None]
-        by_state = (np.exp(self.outside + logs) * slopes).sum(axis=0)
-        ends = [np.array([self._total(self.kind.clip(x + sign * step * z)) for z in along]) for sign in (-1, 1)]
-        low, high = (end if self.counted else np.ones(end.shape) for end in ends)
+        by_state = (self._parts(x) * np.array(self._slopes(x))[..., None]).sum(axis=0)
+        ends = ([self._parts(self.kind.clip(x + sign * step * z)).sum(axis=(0, 1)) for z in along] for sign in (-1, 1))
+        low, high = (np.array(end) if self.counted else np.ones(np.shape(end)) for end in ends)
         return NetworkNumbers(
             np.array(["bias", *["weight"] * len(self.parents)]), none * 0 + self.unit, np.array([-1, *self.parents]),
             none, none * np.nan, none * np.nan, self.numbers, self.numbers - step, self.numbers + step,
             along @ by_state, low, high,
         )  # fmt: skip
 
-    def _logs(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return self.kind.log_off(x), self.kind.log_on(x)
-
-    def _total(self, x: np.ndarray) -> np.ndarray:
-        """P with other fields, divided by P."""
-        return np.exp(self.outside + np.array(self._logs(x))[..., None]).sum(axis=(0, 1))
+    def _parts(self, x: np.ndarray) -> np.ndarray:
+        """The parts of P with these fields, divided by P."""
+        return np.exp(self.outside + np.array([self.kind.log_off(x), self.kind.log_on(x)])[..., None])
 
     def _slopes(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The derivatives of ln P(off) and ln P(on) by the field."""
         if self.kind.has_linear_log_odds:
-            off, on = np.exp(self._logs(x))
-            return -on, off
+            return -np.exp(self.kind.log_on(x)), np.exp(self.kind.log_off(x))
         with precision("float64"):
             slopes = (derivatives(log, jnp.asarray(x), 1)[1] for log in (self.kind.log_off, self.kind.log_on))
             of_off, of_on = map(np.asarray, slopes)

@@ -5,6 +5,7 @@ P(q') / P(q) = q' if_on + (1 - q') if_off + untouched, and nothing is divided by
 biases of other units are no such lines: P is evaluated at both ends, from what all else says of a unit and its parents.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -79,12 +80,13 @@ class NoisyOrNumbers:
         self.free, self.counted = question.free[:, 0], question.model.counted[:, 0]
         self.values = np.where(self.counted & ~self.free, question.values[:, 0], np.nan)
         child, parent, size, links = self.child, self.parent, abs(self.w), self.linear[edges.child]
+        over_edges = partial(np.bincount, child, minlength=len(self.h))
         self.acts = (self.values[parent] == (self.w > 0)) & links & self.counted[child]  # for certain
-        self.base = self.h + self._over(child, np.where(links, np.minimum(self.w, 0.0), 0.0))
+        self.base = self.h + over_edges(np.where(links, np.minimum(self.w, 0.0), 0.0))
         self.certain = np.isinf(size)
         self.finite = np.where(self.certain, 0.0, size)
-        self.field, self.blocked = (self._over(child, self.acts * z) for z in (self.finite, self.certain))  # by acts
-        self.has_free_parents = self._over(child, self.free[parent]) > 0
+        self.field, self.blocked = (over_edges(self.acts * z) for z in (self.finite, self.certain))  # by acts
+        self.has_free_parents = over_edges(self.free[parent]) > 0
         # Of a noisy-or unit that is off, an edge from a free parent is about this parent alone.
         self.folded = np.flatnonzero(self.free[parent] & links & (self.values[child] == 0))
         self.excluded = np.bincount(parent[self.folded], self.certain[self.folded], len(self.h))  # from being on
@@ -94,18 +96,16 @@ class NoisyOrNumbers:
         self.prior = np.full(self.beside.shape, NOTHING)
         for unit, outside in self.outside.prior.items():
             self.prior[:, unit] = outside
-        self.logs = self._logs()
-        self.entries = self._entries()
-
-    def _over(self, unit: np.ndarray, by_edge: np.ndarray) -> np.ndarray:
-        return np.bincount(unit, by_edge, len(self.h))
-
-    def _logs(self) -> np.ndarray:
-        """ln P(off) and ln P(on) of every unit, (2, units), of its leak and known parents alone."""
-        known = self.f.clip(self.h + self._over(self.child, np.where(self.values[self.parent] == 1, self.w, 0.0)))
+        known = self.f.clip(self.h + over_edges(np.where(self.values[parent] == 1, self.w, 0.0)))
         x = np.where(self.linear, self.base + _with_certain(self.field, self.blocked), known)
-        with np.errstate(divide="ignore"):
-            return np.stack([self.f.log_off(x), self.f.log_on(x)])
+        with np.errstate(divide="ignore"):  # of every unit, of its leak and known parents alone
+            self.logs = np.stack([self.f.log_off(x), self.f.log_on(x)])
+        self.entries = self._entries()
+        key, ends = child * len(self.h) + parent, np.array(list(self.outside.strength), int).reshape(-1, 3)
+        order = np.argsort(key)  # the edges of which the sum has said something, and what, (3, edges, rows)
+        self.switches = order[np.searchsorted(key, ends[:, 1] * len(self.h) + ends[:, 0], sorter=order)]
+        said = np.array(list(self.outside.strength.values())).reshape(-1, 3, self.shape[1])
+        self.switched = said.swapaxes(0, 1)
 
     def _entries(self) -> np.ndarray:
         """ln of what all else says of a unit's being off and on, (2, units, rows), at the states of known parents.
@@ -139,16 +139,9 @@ class NoisyOrNumbers:
         if_on[acts], if_off[acts] = on, self.if_off(off, on, self.base[child[acts]] + _with_certain(*others))
         if_off[self.switches], if_on[self.switches] = self.switched[:2]
         if_off[self.folded] = self._if_folded_off()
-        edges, size = np.flatnonzero(self.linear[child]), abs(self.w)
-        fields = (
-            np.full(len(child), "link"),
-            child,
-            self.parent,
-            np.full(len(child), -1),
-            NOISY_OR.log_on(size),
-            -size,
-        )
-        return Lines(*(z[edges] for z in (*fields, if_on, if_off, self.acts)))
+        kind, none, size = np.full(len(child), "link"), np.full(len(child), -1), abs(self.w)
+        fields = (kind, child, self.parent, none, NOISY_OR.log_on(size), -size, if_on, if_off, self.acts)
+        return Lines(*(z[self.linear[child]] for z in fields))
 
     def if_alone(self) -> np.ndarray:
         """ln P(evidence without the child, parent acts) / P(evidence), (edges, rows), of children that are on."""
@@ -156,18 +149,6 @@ class NoisyOrNumbers:
         found[self.acts] = self.entries[1, self.child[self.acts]]
         found[self.switches] = np.logaddexp(*self.switched[1:])
         return found
-
-    @property
-    def switches(self) -> np.ndarray:
-        """The edges of which the sum has said something, in its order."""
-        key, ends = self.child * len(self.h) + self.parent, np.array(list(self.outside.strength), int).reshape(-1, 3)
-        order = np.argsort(key)
-        return order[np.searchsorted(key, ends[:, 1] * len(self.h) + ends[:, 0], sorter=order)]
-
-    @property
-    def switched(self) -> np.ndarray:
-        """What it has said of these, (3, edges, rows)."""
-        return np.array(list(self.outside.strength.values())).reshape(-1, 3, self.shape[1]).swapaxes(0, 1)
 
     def _if_folded_off(self) -> np.ndarray:
         """P of the parent's being in the state in which it acts, without this link, (edges, rows)."""

@@ -61,7 +61,6 @@ def sensitivity(network: BeliefNetwork, evidence: Any, target: str | int, *, fac
             f"factor must be a number above 1, by which odds are multiplied and divided; got {factor!r}."
         )
     changed = ChangedEvidence.of(network, evidence, None, "sensitivity")
-    refuse_group(changed.evidence, "sensitivity")
     unit = network.index(target)
     if not changed.hidden[unit]:
         raise InvalidEvidence(
@@ -72,6 +71,7 @@ def sensitivity(network: BeliefNetwork, evidence: Any, target: str | int, *, fac
 
 def numbers_of(changed: ChangedEvidence, kept: np.ndarray, *only: tuple[int, int] | None, verb: str) -> NoisyOrNumbers:
     """What is known of the numbers of a network, from a sum in which units are in one state `only`, row by row."""
+    refuse_group(changed.evidence, verb)
     elimination = ParameterElimination.of(changed.network, changed.evidence, kept, only)
     if elimination.refusal:
         raise MethodDoesNotApply(OUT_OF_REACH.format(verb, elimination.refusal))
