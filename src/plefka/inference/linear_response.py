@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
-from plefka.inference.machine_response import machine_responses
+from plefka.inference.machine_response import machine_responses, means_by
 from plefka.mean_field.free_energies import FUNCTIONALS
 from plefka.mean_field.schemes import MeanField
 from plefka.messages.bethe import FactorSweeps, field_range
@@ -26,8 +26,7 @@ from plefka.reduction.barren_means import predict_traced
 from plefka.reduction.certainty import certain
 from plefka.reduction.question import Question
 from plefka.reduction.reduce import masked, reduce
-from plefka.reduction.traced_reductions import TracedReduction, reduce_traced
-from plefka.runtime.late_binding import INFER, supplied
+from plefka.reduction.traced_reductions import reduce_traced
 from plefka.runtime.programs import Program
 from plefka.solvers.functional import Objective
 from plefka.solvers.implicit import differentiable, generalised_residuals
@@ -51,15 +50,19 @@ def responses(solution: "Solution", directions: np.ndarray) -> np.ndarray:
     if isinstance(method, Bethe):
         return _bethe_responses(solution, method, directions)
     assert isinstance(method, MeanField)
-    network, means = solution.network, _means(solution, method)
+    network, at_minimum = solution.network, method.solved_by == method.name
+    means = solution.means if at_minimum else means_by(solution, method.solved_by)
     tilt = np.zeros(means.shape) if solution.evidence.tilt is None else solution.evidence.tilt[0]
     u = np.clip(means, CLIP, 1 - CLIP)
     theta = np.log(u) - np.log1p(-u)
-    question, barren = _question(solution), _barren(solution)
+    graph, informed = EdgeList.of(network.storage).graph, np.asarray(solution.evidence.informed[0])
+    barren = ~graph.with_ancestors(informed) if solution.prune else np.zeros(len(informed), bool)
+    reduction: Any = reduce(network, solution.evidence, prune=False)
+    question = masked(network.storage, reduction.given, reduction.left)  # of all units
     objective = Objective(FUNCTIONALS[method.solved_by].fitted(question))
     storage = objective.prepared(question).storage
 
-    asked = np.flatnonzero(_with_ancestors(network, np.asarray(directions.any(axis=0))) & barren)
+    asked = np.flatnonzero(graph.with_ancestors(np.asarray(directions.any(axis=0))) & barren)
     count = max(len(directions), len(asked))  # of directions, so that one program serves both calls
 
     def products(directions: np.ndarray, own: np.ndarray) -> Any:
@@ -79,32 +82,6 @@ def responses(solution: "Solution", directions: np.ndarray) -> np.ndarray:
     return products(directions, own)[0]
 
 
-def _means(solution: "Solution", method: MeanField) -> np.ndarray:
-    """Those that minimise the free energy: of several minima, the one that was found."""
-    if method.solved_by == method.name:
-        return solution.means
-
-    return supplied(INFER)(
-        solution.network, solution.evidence, method.solved_by, prune=solution.prune, throw=False
-    ).means.reshape(-1)
-
-
-def _question(solution: "Solution") -> Any:
-    """All units of the network."""
-    reduction: Any = reduce(solution.network, solution.evidence, prune=False)
-    return masked(solution.network.storage, reduction.given, reduction.left)
-
-
-def _barren(solution: "Solution") -> np.ndarray:
-    """The units of which the evidence says nothing."""
-    informed = np.asarray(solution.evidence.informed[0])
-    return ~_with_ancestors(solution.network, informed) if solution.prune else np.zeros(len(informed), bool)
-
-
-def _with_ancestors(network: Any, units: np.ndarray) -> np.ndarray:
-    return EdgeList.of(network.storage).graph.with_ancestors(units)
-
-
 def _responses_of(
     storage, bias, activation, rows, tilt, theta, directions, own, *, objective: Objective, prune, has_barren
 ):
@@ -112,15 +89,12 @@ def _responses_of(
     network = BeliefNetwork(storage, bias, activation)
     functional = objective.minimised
 
-    def reduced(tilt) -> TracedReduction:
-        return reduce_traced(network, Evidence(rows, tilt[None]), prune=prune)
-
-    def opened(reduction: TracedReduction):
-        return reduction.question.opened(functional.powers(activation), pairs=functional.needs_pairs)
+    def reduced(tilt):
+        reduction = reduce_traced(network, Evidence(rows, tilt[None]), prune=prune)
+        return reduction, reduction.question.opened(functional.powers(activation), pairs=functional.needs_pairs)
 
     def means(tilt):
-        reduction = reduced(tilt)
-        question = opened(reduction)
+        reduction, question = reduced(tilt)
 
         def predicted(u, functional):
             return predict_traced(question, u, functional.chance) if has_barren else u
@@ -133,10 +107,15 @@ def _responses_of(
     u, backwards = jax.vjp(means, tilt)
     if not has_barren:
         return jax.lax.map(lambda z: backwards(z)[0], directions), None
-    question = opened(reduced(tilt))
+    _, question = reduced(tilt)
 
-    def along(change):
-        return _propagated_changes(question, functional.chance, u[:, None], change)
+    def once(arguments, changes):
+        question, u, change = arguments
+        following = jax.jvp(lambda u: functional.chance(question, u), (u,), (changes,))[1]
+        return change + jnp.where(question.barren, following, 0.0)
+
+    def along(change):  # of barren units their own, and what follows from their parents'
+        return fixed_point_along_edges(once, (question, u[:, None], change), change)
 
     def response_to(z):
         received = jax.vjp(along, jnp.zeros((len(u), 1), u.dtype))[1](z[:, None])[0]
@@ -147,17 +126,6 @@ def _responses_of(
 
 
 _products = Program(_responses_of)
-
-
-def _propagated_changes(question, chance, u, change):
-    """The change of all means, along the arrows: of barren units their own, and what follows from their parents'."""
-
-    def once(arguments, changes):
-        question, u, change = arguments
-        following = jax.jvp(lambda u: chance(question, u), (u,), (changes,))[1]
-        return change + jnp.where(question.barren, following, 0.0)
-
-    return fixed_point_along_edges(once, (question, u, change), change)
 
 
 # ---- belief propagation ----------------------------------------------------------------------------------------------

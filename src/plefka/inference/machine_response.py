@@ -4,7 +4,7 @@ G1, G2 and Bethe's free energy have Hessians in closed form, for many rows at on
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -95,17 +95,20 @@ def question_matrix(question: Question) -> np.ndarray:
     return W
 
 
+def means_by(solution: "Solution", kind: str) -> np.ndarray:
+    """Those that minimise another free energy, given the same evidence."""
+    options: Any = {"prune": solution.prune, "throw": False}
+    return supplied(INFER)(solution.network, solution.evidence, kind, **options).means.reshape(-1)
+
+
 def machine_responses(solution: "Solution", directions: np.ndarray) -> np.ndarray:
     """cov(S, sum_j z_j S_j) for every row z of the directions; S counts as 0 and 1."""
     (method,) = solution.methods
-    reduction = reduce(solution.network, solution.evidence, prune=solution.prune)
-    (part,) = reduction.parts
+    (part,) = reduce(solution.network, solution.evidence, prune=solution.prune).parts
     question, means = part.question, np.nan_to_num(solution.means)
     (kind,) = minimised(question, method, part.narrowed(means[:, None]))
     if kind != method.name:
-        means = supplied(INFER)(
-            solution.network, solution.evidence, kind, prune=solution.prune, throw=False
-        ).means.reshape(-1)
+        means = means_by(solution, kind)
     found = directions * np.where(solution.observed, 0.0, means * (1 - means))  # of units that are coupled to nobody
     here = np.flatnonzero(question.free[:, 0])
     units, u = part.units[here], np.where(question.free, part.narrowed(means[:, None]), question.values)

@@ -20,9 +20,10 @@ from plefka.inference.solution_words import (
     method_and_kind,
     probability_text,
     quantity_of,
+    seen,
     status_word,
 )
-from plefka.tables.display import HTML_ROWS, PRINTED_ROWS, Content, bar, page, text_table
+from plefka.tables.display import HTML_ROWS, PRINTED_ROWS, Content, bar, page, text_page
 
 TableOfText = tuple[tuple[str, ...], list[tuple[str, ...]], int]  # header, rows, and how many there are in all
 
@@ -33,39 +34,29 @@ if TYPE_CHECKING:
 
 def solution_table(solution: "Solution") -> str:
     """The answer, how it was reached, and the means, causes first."""
-    return _batch_table(solution) if solution.is_batch else _single_table(solution)
-
-
-def _single_table(solution: "Solution") -> str:
-    lines = [*answer_lines(solution), *observed_lines(solution, PRINTED_ROWS)]
+    if solution.is_batch:
+        return text_page(_batch_table(solution))
+    title, *sentences = [*answer_lines(solution), *observed_lines(solution, PRINTED_ROWS)]
     header, rows, count = probability_table(solution, PRINTED_ROWS)
-    if rows:
-        lines += ["", text_table(header, rows)]
-    if count > len(rows):
-        lines.append(f"... and {count - len(rows):,} more")
-    return "\n".join(lines)
+    return text_page(Content(title, sentences, header if rows else (), rows, count))
 
 
 def answer_lines(solution: "Solution") -> list[str]:
     """ln P(evidence) of a single row, how it was reached, and what speaks against it."""
     summed = kind_of(solution) == "exact" and not solution.num_steps
+    restarts = f", best of {solution.num_restarts + 1} starts" if solution.num_restarts else ""
+    steps = f"{solution.status.value} after {solution.num_steps} steps{restarts}, residual {solution.residual:.1e}"
     return [
         f"{quantity_of(solution)} = {solution.log_partition:.6f}  by {method_and_kind(solution)}{frequency(solution)}",
-        *(["summed over all states"] if summed and not solution.notes else [] if summed else [_steps(solution)]),
+        *(["summed over all states"] if summed and not solution.notes else [] if summed else [steps]),
         *solution.notes,
         *(f"warning: {doubt}" for doubt in doubts(solution)),
     ]
 
 
-def _steps(solution: "Solution") -> str:
-    restarts = f", best of {solution.num_restarts + 1} starts" if solution.num_restarts else ""
-    return f"{solution.status.value} after {solution.num_steps} steps{restarts}, residual {solution.residual:.1e}"
-
-
 def observed_lines(solution: "Solution", most: int) -> list[str]:
     """'observed: fever=1, cough=0', or with the words of the states; no line where nothing is observed."""
-    is_set, states = solution.evidence.intervened, given_states(solution)
-    observed = np.flatnonzero(solution.observed & (True if is_set is None else np.isnan(is_set)))
+    observed, states = np.flatnonzero(seen(solution)), given_states(solution)
     words = [
         f"{solution.names[unit]}={states[unit][int(solution.means[unit] > 0.5)] if states else f'{value:.0f}'}"
         for unit, value in zip(observed[:most].tolist(), solution.magnetisations[observed], strict=False)
@@ -109,9 +100,8 @@ def unit_and_state(solution: "Solution", unit: int) -> str:
     return f"{solution.names[unit]} {states[unit][1]}" if states else solution.names[unit]
 
 
-def _batch_table(solution: "Solution") -> str:
-    count = solution.num_rows
-    shown = range(min(count, PRINTED_ROWS))
+def _batch_table(solution: "Solution") -> Content:
+    count, done = solution.num_rows, int(solution.converged.sum())
     accuracy, estimated = accuracies(solution), estimates(solution)
     rows = [
         (
@@ -123,18 +113,14 @@ def _batch_table(solution: "Solution") -> str:
             str(solution.num_steps[k]),
             f"{solution.residual[k]:.1e}",
         )
-        for k in shown
+        for k in range(min(count, PRINTED_ROWS))
     ]
-    done = int(solution.converged.sum())
-    lines = [
+    return Content(
         f"{count:,} rows by {method_and_kind(solution)}: {done:,} converged, "
         f"mean {quantity_of(solution)} = {solution.log_partition.mean():.6f}",
-        *solution.notes,
-        *(f"warning: {doubt}" for doubt in doubts(solution)),
-        "",
-        text_table(("row", quantity_of(solution), "accuracy", "estimates", "status", "steps", "residual"), rows),
-    ]
-    return "\n".join([*lines, f"... and {count - len(rows):,} more"] if count > len(rows) else lines)
+        [*solution.notes, *(f"warning: {doubt}" for doubt in doubts(solution))],
+        ("row", quantity_of(solution), "accuracy", "estimates", "status", "steps", "residual"), rows, count,
+    )  # fmt: skip
 
 
 # ---- What notebooks show of a solution and of its check --------------------------------------------------------------
@@ -150,16 +136,12 @@ def _of_row(solution: "Solution") -> Content:
     with_bars = [(name, number, bar(float(number or "nan")), *more) for name, number, *more in rows]
     warnings = [f"warning: {doubt}" for doubt in doubts(solution)]
     given = observed_lines(solution, HTML_ROWS)
+    status = [] if solution.converged else [f"not converged: {solution.status.value}"]
     return Content(
         f"{quantity_of(solution)} = {solution.log_partition:.4f} by {method_and_kind(solution)}{frequency(solution)}",
-        [*given, _status_text(solution), *solution.notes, *_checked(solution), *warnings],
+        [*given, *status, *solution.notes, *_checked(solution), *warnings],
         (f"hidden {unit}", probability, "", *others), with_bars, count,
     )  # fmt: skip
-
-
-def _status_text(solution: "Solution") -> str:
-    (status,) = np.atleast_1d(np.asarray(solution.status, object))
-    return "" if solution.converged else f"not converged: {status.value}"
 
 
 def _checked(solution: "Solution") -> list[str]:
@@ -174,11 +156,11 @@ def _of_batch(solution: "Solution") -> Content:
     count, done = len(log_partition), int(np.sum(solution.converged))
     shown = range(min(count, HTML_ROWS))
     best = most_probable_units(solution, len(shown))
-    accuracy = accuracies(solution)
+    accuracy, legend = accuracies(solution), LEGEND if "~" in "".join(best) else ""
     rows = [(str(k), f"{log_partition[k]:.4f}", accuracy[k], status_word(status[k]), best[k]) for k in shown]
     return Content(
         f"{count:,} rows by {method_and_kind(solution)}: {done:,} converged",
-        [*solution.notes, *_checked(solution), *(f"warning: {doubt}" for doubt in doubts(solution)), _legend(best)],
+        [*solution.notes, *_checked(solution), *(f"warning: {doubt}" for doubt in doubts(solution)), legend],
         ("row", quantity_of(solution), "accuracy", "status", "most probable causes"), rows, count, "rows",
     )  # fmt: skip
 
@@ -190,11 +172,6 @@ def most_probable_units(solution: "Solution", rows: int, top: int = 3, units: Un
         ", ".join(f"{unit_and_state(solution, unit[name])} {marked(solution, row, unit[name], 3)}" for name, _ in best)
         for row, best in enumerate(ranked(solution, top, units, rows))
     ]
-
-
-def _legend(cells: Sequence[str]) -> str:
-    """What the mark of an estimate means, where there is one."""
-    return LEGEND if any("~" in cell for cell in cells) else ""
 
 
 def check_html(check: "Check") -> str:

@@ -61,20 +61,17 @@ def quantity_of(solution: "Solution") -> str:
     return "ln P(evidence)" if solution.network is None or solution.network.is_normalised else "ln Z"
 
 
+def seen(solution: "Solution") -> Any:
+    """The units of a single row that were observed, and not set."""
+    is_set = solution.evidence.intervened
+    return solution.observed if is_set is None else solution.observed & (is_set != is_set)
+
+
 def frequency(solution: "Solution") -> str:
     """': about 1 case in 7,400 looks like this', of a single row that was observed for certain; else nothing."""
     evidence, value = solution.evidence, float(solution.log_partition)
-    seen = (
-        solution.observed
-        if evidence.intervened is None
-        else solution.observed & (evidence.intervened != evidence.intervened)
-    )
-    if (
-        quantity_of(solution) == "ln Z"
-        or not seen.any()
-        or not value <= 0
-        or not (evidence.tilt is evidence.exclusive is None)
-    ):
+    is_certain = evidence.tilt is evidence.exclusive is None and seen(solution).any()
+    if quantity_of(solution) == "ln Z" or not is_certain or not value <= 0:
         return ""
     about = {"lower bound": "at least", "upper bound": "at most"}.get(kind_of(solution), "about")
     if value > -0.05:
@@ -88,8 +85,7 @@ def frequency(solution: "Solution") -> str:
 
 def given_states(solution: "Solution") -> "Sequence[tuple[str, str]]":
     """What off and on are called in each unit, where they have words."""
-    given = getattr(solution.network, "given_states", None)
-    return given or ()
+    return getattr(solution.network, "given_states", None) or ()
 
 
 def probability_text(value: float, digits: int = 6) -> str:
