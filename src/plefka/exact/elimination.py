@@ -17,7 +17,6 @@ from plefka.exact.elimination_steps import (
     Act,
     Arithmetic,
     Multiply,
-    Step,
     Sum,
     Workspace,
 )
@@ -59,16 +58,6 @@ def eliminated(factors: LogFactors, plan: Plan) -> EliminationAnswer:
 def log_total(factors: LogFactors, plan: Plan, kind: "Callable[..., EliminationRun] | None" = None) -> np.ndarray:
     """ln Z (rows,), which takes about half of the time."""
     return by_rows(factors, plan, lambda run: [run.total()], kind=kind)[1][0]
-
-
-def table_probabilities(factors: LogFactors, plan: Plan) -> list[np.ndarray]:
-    """Of every factor that is a table, the probabilities (entries, rows) of the states of its units."""
-
-    def tables(run: EliminationRun) -> list[np.ndarray]:
-        run.answer()
-        return run.tables()
-
-    return by_rows(factors, plan, tables, wanted=(*WANTED_FACTORS, "table"))[1]
 
 
 def by_rows(
@@ -226,7 +215,8 @@ class EliminationRun(Workspace):
             return np.exp(stay + on - log_z) - np.exp(stay + off - log_z)
 
     def tables(self) -> list[np.ndarray]:
-        """Of factors that are tables, in their order, the probabilities of their entries."""
+        """Of factors that are tables, in their order, the probabilities of their entries, (entries, rows)."""
+        self.answer()
         steps = [step for cluster in self.plan.clusters for step in cluster.steps if isinstance(step, Multiply)]
         entries = {step.factor: self._entries(step) for step in steps if step.factor[0] == "table"}
         return [normalised(self.a.to_log(entries[name]), axis=0) for name in sorted(entries)]
@@ -237,20 +227,16 @@ class EliminationRun(Workspace):
         return self.a.times(self.outside[step.factor], factor.reshape(-1, factor.shape[-1]))
 
     def forwards(self, cluster: Cluster) -> tuple[np.ndarray, list]:
-        """The message, and the tables before those steps whose way back needs them."""
+        """The message, and what the way back will ask of the tables before steps, if anything."""
         table, kept = self.one, []
         for step in cluster.steps:
-            kept.append(self._needed(step, table))
+            is_wanted = isinstance(step, Sum) or (isinstance(step, Multiply) and step.factor[0] in self.wanted)
+            if isinstance(step, Act) and STRENGTH in self.wanted:
+                kept.append(step.acted_on(table))
+            else:
+                kept.append(table if is_wanted else None)
             table = step.forwards(self, table)
         return table, kept
-
-    def _needed(self, step: Step, table: np.ndarray) -> np.ndarray | None:
-        """What the way back will ask of the table before a step, if anything."""
-        if isinstance(step, Act):
-            return step.acted_on(table) if STRENGTH in self.wanted else None
-        return (
-            table if isinstance(step, Sum) or (isinstance(step, Multiply) and step.factor[0] in self.wanted) else None
-        )
 
     def _backwards(self, k: int, cluster: Cluster) -> None:
         after = self.outside.pop(("message", k)) if cluster.axes else self.one

@@ -212,7 +212,8 @@ class _FactorWriter:
         """ln P(off) and ln P(on), (units, 2, rows)."""
         return np.stack(np.broadcast_arrays(self.f.off(x), self.f.on(x)), axis=1)
 
-    def _tables(self, units: np.ndarray) -> list[tuple[tuple[int, ...], np.ndarray]]:
+    def _tables(self, units: np.ndarray) -> dict[tuple, np.ndarray]:
+        """By their axes, and where they are apart also by their units."""
         found: dict[tuple, np.ndarray] = {}
         for unit in units.tolist():
             into = self.child == unit
@@ -229,15 +230,15 @@ class _FactorWriter:
                 axes, table = tuple(parents), np.where(self.values[unit] == 1, on, off)
             name = (axes, unit if self.apart else None)
             found[name] = table if name not in found else found[name] + table
-        return [(axes, table) for (axes, _), table in found.items()]
+        return found
 
-    def _finished(self, leak: dict, strength: dict, named: list[tuple[tuple[int, ...], np.ndarray]]) -> LogFactors:
+    def _finished(self, leak: dict, strength: dict, tables: dict[tuple, np.ndarray]) -> LogFactors:
         free = np.flatnonzero(self.free)
         prior = dict(zip(free.tolist(), self.prior[free], strict=True))
-        axes, tables = tuple(axes for axes, _ in named), tuple(table for _, table in named)
+        axes = tuple(axes for axes, _ in tables)
         structure = Structure(self.size, tuple(prior), tuple(leak), tuple(strength), axes, tuple(prior))
         x = self.f.clip(self.x)
-        return LogFactors(self.rows, structure, prior, leak, strength, tables, self.constant, x)
+        return LogFactors(self.rows, structure, prior, leak, strength, tuple(tables.values()), self.constant, x)
 
 
 def _of_rows(log: np.ndarray, rows: slice | np.ndarray) -> np.ndarray:

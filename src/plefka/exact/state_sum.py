@@ -22,13 +22,13 @@ from plefka.exact.cost import (
     WIDEST_TABLE,
     WORK_PER_SECOND,
 )
-from plefka.exact.elimination import EliminationAnswer, table_probabilities
+from plefka.exact.elimination import EliminationAnswer, EliminationRun, by_rows
 from plefka.exact.enumeration import REFUSED, num_enumerated
 from plefka.exact.groups import Cost, Elimination, EliminationGroup
 from plefka.exact.log_factors import LogFactors, Logs, Structure, factors_of, grouped, patterns
 from plefka.exact.machine_enumeration import Enumeration, RowSum, enumerations, sum_row
 from plefka.exact.ordering import TooWide, greedy_plan, strip_plan
-from plefka.exact.plans import Plan
+from plefka.exact.plans import WANTED_FACTORS, Plan
 from plefka.exact.states import MOST_SUMMED, too_many_states
 from plefka.methods.posterior import CONVERGED, About, Posterior
 from plefka.networks.edge_list import EdgeList
@@ -145,7 +145,7 @@ class PairElimination(QuestionElimination):
         """Rows, children and parents of couplings, and <S_i S_j> (couplings, rows), of some rows after others."""
         for members in self._of_one_form():
             for factors, order, units in members:
-                tables = table_probabilities(factors, order)
+                _, tables = by_rows(factors, order, EliminationRun.tables, (*WANTED_FACTORS, "table"))
                 ends = units[np.array(factors.structure.tables, int).reshape(-1, 2)]
                 both_on = np.array([table[-1] for table in tables]).reshape(-1, len(factors.rows))
                 yield factors.rows, ends[:, 0], ends[:, 1], both_on

@@ -63,31 +63,31 @@ class FieldTerm(NamedTuple):
         return axes, alone.logs(bits(np.arange(2 ** len(axes)), places[::-1])).reshape((2,) * len(axes))
 
 
-class StateTerms(NamedTuple):
-    """All terms of a row; units are numbered through."""
+class StateTerms:
+    """All terms of a single row; units are numbered through.
 
-    units: np.ndarray  # of the network
-    prior: np.ndarray  # (2, units): ln of what belongs to the state of each alone
-    fields: list[FieldTerm]
-    tables: dict[tuple[int, ...], np.ndarray]
-    constant: float
+    - `units`: those of the network. `number`: where they are among these.
+    - `prior`: (2, units), ln of what belongs to the state of each alone. `fields`, `tables`, `constant`: all else.
+    """
 
-    @classmethod
-    def of(cls, network: Network, evidence: Evidence, used: np.ndarray) -> "StateTerms":
-        """Of a single row; `used`: the units whose probability counts, and the others are summed out."""
-        row = np.asarray(evidence.rows[0], float)
-        tilt = np.zeros(len(row)) if evidence.tilt is None else np.asarray(evidence.tilt[0], float)
-        units = np.flatnonzero(np.isnan(row) & used)
-        constant = float(0.0 if evidence.offset is None else evidence.offset[0])
-        constant += float(tilt @ np.nan_to_num(row))
-        prior = np.stack([np.zeros(len(units)), tilt[units]])
-        writer = _TermWriter(row, units, prior)
+    def __init__(self, network: Network, evidence: Evidence, used: np.ndarray):
+        """`used`: the units whose probability counts, and the others are summed out."""
+        self.row = np.asarray(evidence.rows[0], float)
+        self.free = np.isnan(self.row)
+        tilt = np.zeros(len(self.row)) if evidence.tilt is None else np.asarray(evidence.tilt[0], float)
+        self.units = np.flatnonzero(self.free & used)
+        self.number = np.full(len(self.row), -1)
+        self.number[self.units] = np.arange(len(self.units))
+        self.prior = np.stack([np.zeros(len(self.units)), tilt[self.units]])
+        self.fields: list[FieldTerm] = []
+        self.tables: dict[tuple[int, ...], np.ndarray] = {}
+        self.constant = float(tilt @ np.nan_to_num(self.row))
+        self.constant += 0.0 if evidence.offset is None else float(evidence.offset[0])
         if isinstance(network, BoltzmannMachine):
-            constant += writer.write_machine(network.converted())
+            self._write_machine(network.converted())
         else:
             assert isinstance(network, BeliefNetwork)
-            writer.write_beliefs(network, np.flatnonzero(used))
-        return cls(units, prior, writer.fields, writer.tables, constant + writer.constant)
+            self._write_beliefs(network, np.flatnonzero(used))
 
     def log_joint(self, S: np.ndarray) -> np.ndarray:
         """ln P (states,) of states (units, states), the evidence included."""
@@ -114,34 +114,21 @@ class StateTerms(NamedTuple):
         constant = np.array([self.constant])
         return LogFactors(np.arange(1), structure, prior, {}, {}, tuple(tables.values()), constant, np.zeros((0, 1)))
 
-
-class _TermWriter:
-    """Writes the terms of one row down."""
-
-    def __init__(self, row: np.ndarray, units: np.ndarray, prior: np.ndarray):
-        self.row, self.free, self.prior = row, np.isnan(row), prior
-        self.number = np.full(len(row), -1)
-        self.number[units] = np.arange(len(units))
-        self.fields: list[FieldTerm] = []
-        self.tables: dict[tuple[int, ...], np.ndarray] = {}
-        self.constant = 0.0
-
-    def write_machine(self, machine: BoltzmannMachine) -> float:
-        """A field for each unit and a table for each coupling; returns the constant of the machine."""
+    def _write_machine(self, machine: BoltzmannMachine) -> None:
+        """A field for each unit and a table for each coupling."""
         edges, on = EdgeList.of(machine.storage), np.nan_to_num(self.row)
         weight, free = edges.weight[:, 0], self.free
         h = np.asarray(machine.bias, float) + 0.0
         for one, other in ((edges.child, edges.parent), (edges.parent, edges.child)):
             np.add.at(h, one, np.where(free[other], 0.0, weight * on[other]) / np.where(free[one], 1.0, 2.0))
-        self.constant += float((h * on)[~free].sum())
+        self.constant += float((h * on)[~free].sum()) + float(machine.constant)
         self.prior[1] += h[free]
         both = free[edges.child] & free[edges.parent] & (weight != 0)
         ends = zip(self.number[edges.child[both]].tolist(), self.number[edges.parent[both]].tolist(), strict=True)
         for pair, w in zip(ends, weight[both].tolist(), strict=True):
             self._add_table(pair, np.array([[0.0, 0.0], [0.0, w]]))
-        return float(machine.constant)
 
-    def write_beliefs(self, network: BeliefNetwork, units: np.ndarray) -> None:
+    def _write_beliefs(self, network: BeliefNetwork, units: np.ndarray) -> None:
         """ln P of these units given their parents."""
         families = families_of(network)
         if families is not None:

@@ -76,17 +76,19 @@ def most_probable(
     chosen = _chosen(network, given, units)
     found = [_of_row(network, given.take([row]), chosen, count, method) for row in range(len(given.rows))]
     if not given.batched and not len(found[0][0].log_joint):
-        _refuse_impossible(network, given)
-    number = max(len(best.log_joint) for best, *_ in found)
+        solution = infer(network, given, throw=False)
+        if solution.status is Status.IMPOSSIBLE:
+            raise InferenceFailed(with_contradiction(solution))
+        raise InvalidEvidence("no state of the hidden units that fits the evidence was found.")
+    number = max(len(best.log_joint) for best, _ in found)
     states, logs, bounds = (np.full((len(found), number, *more), np.nan) for more in ((network.size,), (), ()))
     logs[:], bounds[:] = -np.inf, -np.inf
-    for row, (best, _, chosen_here) in enumerate(found):
-        known = np.broadcast_to(given.rows[row], (len(best.states), network.size)).copy()
-        known[:, chosen_here] = best.states
-        states[row, : len(known)], logs[row, : len(known)], bounds[row, : len(known)] = known, best[1], best[2]
+    for row, (best, _) in enumerate(found):
+        for array, of_row in zip((states, logs, bounds), best, strict=True):
+            array[row, : len(of_row)] = of_row
     off, on = network.values
     states = off + (on - off) * states
-    ways = [*dict.fromkeys(way for _, way, _ in found)]
+    ways = dict.fromkeys(way for _, way in found)
     shown = chosen & np.isnan(given.rows).any(axis=0)
     names = tuple(name for name, is_shown in zip(network.names, shown, strict=True) if is_shown)
     if not given.batched:
@@ -121,34 +123,27 @@ def _chosen(network: Network, given: Evidence, units: str | Sequence[str | int] 
     return found
 
 
-def _refuse_impossible(network: Network, given: Evidence) -> None:
-    """Evidence of which no state is possible; the contradiction is named where it is found."""
-    solution = infer(network, given, throw=False)
-    if solution.status is Status.IMPOSSIBLE:
-        raise InferenceFailed(with_contradiction(solution))
-    raise InvalidEvidence("no state of the hidden units that fits the evidence was found.")
-
-
 # ---- of one row ------------------------------------------------------------------------------------------------------
 
 
-def _of_row(
-    network: Network, given: Evidence, chosen: np.ndarray, count: int, method: str
-) -> tuple[BestStates, str, np.ndarray]:
-    """The states of the chosen units that are hidden, the way, and these units."""
+Found = tuple[BestStates, str]  # and the way
+
+
+def _of_row(network: Network, given: Evidence, chosen: np.ndarray, count: int, method: str) -> Found:
+    """The states of all units, of which those that are chosen and hidden are found."""
     hidden = np.isnan(given.rows[0])
     used = units_above(network, np.asarray(given.informed[0]) | (chosen & hidden))
-    terms, sums = StateTerms.of(network, given, used), _Sums(network, given, np.flatnonzero(chosen & hidden))
+    terms, sums = StateTerms(network, given, used), _Sums(network, given, np.flatnonzero(chosen & hidden))
     is_chosen = chosen[terms.units]
     if is_chosen.all():
         found = _of_terms(terms, count, method)
         if found is None or (found[0].bound[:1] - found[0].log_joint[:1] > CLOSED).any():
             found = sums.searched(count, lambda some: terms.log_joint(some.T), sums.highest, found and found[0])
-        return *found, sums.units
-    return *_of_sums(terms, np.flatnonzero(is_chosen), sums, count, method), sums.units
-
-
-Found = tuple[BestStates, str]
+    else:
+        found = _of_sums(terms, np.flatnonzero(is_chosen), sums, count, method)
+    states = np.repeat(given.rows, len(found[0].states), axis=0)
+    states[:, sums.units] = found[0].states
+    return found[0]._replace(states=states), found[1]
 
 
 def _of_terms(terms: StateTerms, count: int, method: str) -> Found | None:
