@@ -17,13 +17,7 @@ from plefka.inference.solution_words import accuracies, kind_of, quantity_of, st
 
 Methods = Annotated[
     list[str] | None,
-    typer.Option(
-        "--method",
-        "-m",
-        metavar="METHOD",
-        help="The method: auto (default), exact, bethe, G12, ... Repeat the option for several methods.",
-        autocompletion=options.complete_methods,
-    ),
+    options.of_method(help="The method: auto (default), exact, bethe, G12, ... Repeat the option for several methods."),
 ]
 Out = Annotated[
     Path | None,
@@ -36,11 +30,8 @@ Out = Annotated[
 ]
 Units = Annotated[
     list[str] | None,
-    typer.Option(
-        "--units",
-        metavar="UNIT,...",
-        help="The units to show, or with --out to write: all (default), causes, or a list of names.",
-        autocompletion=options.complete_units,
+    options.of_units(
+        "--units", help="The units to show, or with --out to write: all (default), causes, or a list of names."
     ),
 ]
 Memory = Annotated[
@@ -61,11 +52,8 @@ Top = Annotated[
 ]
 Joint = Annotated[
     list[str] | None,
-    typer.Option(
-        "--joint",
-        metavar="UNIT,...",
-        help="Print the probability of every state of these units together, 12 of them at most.",
-        autocompletion=options.complete_units,
+    options.of_units(
+        "--joint", help="Print the probability of every state of these units together, 12 of them at most."
     ),
 ]
 Check = Annotated[bool, typer.Option("--check", help="Check every answer by importance sampling.")]

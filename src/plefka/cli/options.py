@@ -1,6 +1,7 @@
 """The arguments that several subcommands share, each with one spelling, and what the shell can complete of them."""
 
 from collections.abc import Callable, Collection, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -67,6 +68,8 @@ def _states(context: typer.Context) -> dict[str, tuple[str, str]]:
 
 # ---- arguments -------------------------------------------------------------------------------------------------------
 
+of_units = partial(typer.Option, metavar="UNIT,...", autocompletion=complete_units)
+of_method = partial(typer.Option, "--method", "-m", metavar="METHOD", autocompletion=complete_methods)
 Network = Annotated[
     str,
     typer.Argument(
@@ -96,32 +99,22 @@ Do = Annotated[
 ]
 Exclusive = Annotated[
     list[str] | None,
-    typer.Option(
+    of_units(
         "--exclusive",
-        metavar="UNIT,...",
         help="Exactly one of these units is on: a list of names, or causes for all units without parents.",
-        autocompletion=complete_units,
     ),
 ]
 OrNone = Annotated[bool, typer.Option("--or-none", help="With --exclusive: at most one of the units is on.")]
 Method = Annotated[
     str | None,
-    typer.Option(
-        "--method",
-        "-m",
-        metavar="METHOD",
-        help="The method: auto (default), exact, bethe, ...",
-        autocompletion=complete_methods,
-    ),
+    of_method(help="The method: auto (default), exact, bethe, ..."),
 ]
 Candidates = Annotated[
     list[str] | None,
-    typer.Option(
+    of_units(
         "--candidate",
         "-c",
-        metavar="UNIT,...",
         help="The units that could be observed. By default these are all hidden units with parents.",
-        autocompletion=complete_units,
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
@@ -156,13 +149,7 @@ Model = Annotated[
 ]
 LearningMethod = Annotated[
     str | None,
-    typer.Option(
-        "--method",
-        "-m",
-        metavar="METHOD",
-        help="The method. By default SJJ for sigmoid networks and G12 for others; machines choose by size.",
-        autocompletion=complete_methods,
-    ),
+    of_method(help="The method. By default SJJ for sigmoid networks and G12 for others; machines choose by size."),
 ]
 Seed = Annotated[int, typer.Option("--seed", "-s", min=0, help="The same seed gives the same result.")]
 Scheduler = Annotated[

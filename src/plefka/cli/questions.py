@@ -38,13 +38,7 @@ def ask(
     candidate: options.Candidates = None,
     target: Annotated[
         list[str] | None,
-        typer.Option(
-            "--target",
-            "-t",
-            metavar="UNIT,...",
-            help="The units to learn about. By default these are all hidden causes.",
-            autocompletion=options.complete_units,
-        ),
+        options.of_units("--target", "-t", help="The units to learn about. By default these are all hidden causes."),
     ] = None,
     method: options.Method = None,
     top: Annotated[int, typer.Option(min=1, help="The number of candidates to show.")] = 10,
@@ -102,12 +96,10 @@ def most_probable(
     evidence: options.Evidence = None,
     units: Annotated[
         list[str] | None,
-        typer.Option(
+        options.of_units(
             "--units",
             "-u",
-            metavar="UNIT,...",
             help="The units whose states are chosen: causes, all (default), or a list of names. Others are summed out.",
-            autocompletion=options.complete_units,
         ),
     ] = None,
     count: Annotated[int, typer.Option("--count", "-n", min=1, help="The number of states.")] = 3,

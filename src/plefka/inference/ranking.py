@@ -16,20 +16,20 @@ CAUSES, ALL = "causes", "all"
 Ranked = list[tuple[str, float]]
 
 
-def check_units(units: Units) -> None:
-    """A word that is known, or a list of units."""
+def chosen_units(network: Any, units: Units) -> np.ndarray:
+    """The units that "all", "causes" (here units without parents) or a list of names says, whatever is observed."""
     if isinstance(units, str) and units not in (ALL, CAUSES):
         raise InvalidInput(
             f"units must be 'all', 'causes' (units without parents) or a list of names; got {units!r}. "
             "A single unit is a list, too."
         )
-
-
-def chosen_units(network: Any, units: Units) -> np.ndarray:
-    """The units that "all", "causes" (here units without parents) or a list of names says, whatever is observed."""
-    check_units(units)
     if isinstance(units, str):
         return np.arange(network.size) if units == ALL else np.flatnonzero(network.roots)
+    return named_once(network, units)
+
+
+def named_once(network: Any, units: Sequence[str | int]) -> np.ndarray:
+    """The places of units that are given by name or index; of one that is named twice, once."""
     return np.array([*dict.fromkeys(network.index(unit) for unit in units)], int)
 
 

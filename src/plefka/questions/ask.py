@@ -11,7 +11,7 @@ import numpy as np
 from plefka.errors import InvalidEvidence, InvalidInput
 from plefka.exact.cost import ASKED_SECONDS
 from plefka.inference.log_odds import entropy
-from plefka.inference.ranking import check_top
+from plefka.inference.ranking import check_top, named_once
 from plefka.inference.solution import Solution
 from plefka.methods.method import Method
 from plefka.methods.posterior import ESTIMATE, EXACT, Accuracy
@@ -144,7 +144,7 @@ def _targets(changed: ChangedEvidence, targets: Sequence[str | int] | None) -> n
     if targets is None:
         found = np.flatnonzero(network.roots & changed.hidden)
     else:
-        found = np.array([*dict.fromkeys(network.index(unit) for unit in targets)], int)
+        found = named_once(network, targets)
         observed = found[~changed.hidden[found]]
         if observed.size:
             raise InvalidEvidence(

@@ -45,11 +45,6 @@ class ChangedEvidence:
         return cls(network, with_group(network, given, exclusive), method or DEFAULT_METHOD)
 
     @property
-    def informed(self) -> np.ndarray:
-        """The units of which something is known."""
-        return np.flatnonzero(self.evidence.informed[0])
-
-    @property
     def hidden(self) -> np.ndarray:
         """Which units are hidden, (n,)."""
         return np.isnan(self.evidence.rows[0])
@@ -72,11 +67,6 @@ class ChangedEvidence:
         if solution.status[0] is not Status.CONVERGED:
             raise InferenceFailed(with_contradiction(solution.row(0)))
         return solution
-
-
-def answered(solution: Solution, values: np.ndarray) -> np.ndarray:
-    """The values of the rows, nan for those without an answer."""
-    return np.where(solution.converged, values, np.nan)
 
 
 def weakest(codes: Any) -> Accuracy:

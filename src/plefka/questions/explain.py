@@ -8,12 +8,12 @@ import numpy as np
 
 from plefka.errors import InvalidEvidence
 from plefka.inference.log_odds import difference, log_odds
-from plefka.inference.ranking import check_top
+from plefka.inference.ranking import check_top, named_once
 from plefka.methods.method import Method
 from plefka.methods.posterior import Accuracy
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.evidence import Evidence
-from plefka.questions.changed_evidence import UNKNOWN, ChangedEvidence, answered, how_computed, mark_of, weakest
+from plefka.questions.changed_evidence import UNKNOWN, ChangedEvidence, how_computed, mark_of, weakest
 from plefka.runtime import extras
 from plefka.tables.display import text_table
 
@@ -112,20 +112,15 @@ class Explanation:
             how_computed(self.method, all_of_it),
             *self.notes,
         ]
-        if self.observations:
-            header = ("observed", "state", "moved log-odds by", f"P({self.unit} on) without it")
+        observed = ("observed", "state", "moved log-odds by", f"P({self.unit} on) without it")
+        possible = ("if observed", "state", "would move log-odds by", f"P({self.unit} on) with it", "chance")
+        for header, moves in ((observed, self.observations), (possible, self.changes)):
             rows = [
-                (o.unit, o.state, f"{o.shift:+.3f}", mark(o.accuracy, f"{o.probability:.6f}"))
-                for o in self.observations
-            ]
-            lines += ["", text_table(header, rows)]
-        if self.changes:
-            header = ("if observed", "state", "would move log-odds by", f"P({self.unit} on) with it", "chance")
-            rows = [
-                (c.unit, c.state, f"{c.shift:+.3f}", mark(c.accuracy, f"{c.probability:.6f}"), f"{c.chance:.3f}")
-                for c in self.changes
-            ]
-            lines += ["", text_table(header, rows)]
+                (z.unit, z.state, f"{z.shift:+.3f}", mark(z.accuracy, f"{z.probability:.6f}"),
+                 *([f"{z.chance:.3f}"] if isinstance(z, WouldMove) else []))
+                for z in moves
+            ]  # fmt: skip
+            lines += ["", text_table(header, rows)] if rows else []
         return "\n".join(lines)
 
 
@@ -167,11 +162,11 @@ def explain(
         raise InvalidEvidence(
             f"explain needs a hidden unit; {network.names[asked]!r} is observed. Leave it out of the evidence."
         )
-    informed = changed.informed
+    informed = np.flatnonzero(changed.evidence.informed[0]).tolist()
     solution = changed.answers(
         [{}, dict.fromkeys(informed, UNKNOWN), {asked: 1.0}, {asked: 0.0}, *({k: UNKNOWN} for k in informed)]
     )
-    means, codes = answered(solution, solution.means[:, asked]), solution.codes.means[:, asked]
+    means, codes = np.where(solution.converged, solution.means[:, asked], np.nan), solution.codes.means[:, asked]
     best = _most_moving(changed, solution.means[2:4], asked, candidates, top) if solution.converged[2:4].all() else []
     observations, changes = _observations(changed, informed, means, codes), _changes(changed, asked, best)
     accuracies = [weakest(codes[:2]), *(each.accuracy for each in (*observations, *changes))]
@@ -183,7 +178,7 @@ def explain(
 
 
 def _observations(
-    changed: ChangedEvidence, informed: np.ndarray, means: np.ndarray, codes: np.ndarray
+    changed: ChangedEvidence, informed: list[int], means: np.ndarray, codes: np.ndarray
 ) -> tuple[Moved, ...]:
     """`means`, `codes`: of the unit with all evidence, and from the fifth on without each observation."""
     shifts = difference(log_odds(means[0]), log_odds(means[4:]))
@@ -215,15 +210,11 @@ def _most_moving(changed: ChangedEvidence, given_unit: np.ndarray, asked: int, c
     These are the means of all units in the two rows that have the unit on and off.
     """
     units = possible_units(changed, candidates, without=[asked])
-    on, off = given_unit[:, units]
-    shifts = np.maximum(abs(_log_ratio(on, off)), abs(_log_ratio(1 - on, 1 - off)))
-    return units[np.argsort(-shifts, kind="stable")][:top]
-
-
-def _log_ratio(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """ln a / b; 0 where an observation is impossible in any case."""
+    means = given_unit[:, units]
     with np.errstate(divide="ignore"):
-        return difference(np.log(a), np.log(b))
+        on, off = np.log(means), np.log(1 - means)
+    shifts = np.maximum(abs(difference(*on)), abs(difference(*off)))  # 0 of what is impossible in any case
+    return units[np.argsort(-shifts, kind="stable")][:top]
 
 
 def possible_units(changed: ChangedEvidence, candidates: Any, without: Sequence[int] | np.ndarray) -> np.ndarray:
@@ -233,7 +224,7 @@ def possible_units(changed: ChangedEvidence, candidates: Any, without: Sequence[
     if candidates is None:
         findings = hidden & ~network.roots
         return np.flatnonzero(findings if findings.any() else hidden)
-    units = np.array([*dict.fromkeys(network.index(unit) for unit in candidates)], int)
+    units = named_once(network, candidates)
     taken = units[~hidden[units]]
     if taken.size:
         raise InvalidEvidence(
@@ -248,7 +239,7 @@ def _changes(changed: ChangedEvidence, asked: int, units: Sequence[int] | np.nda
     if not states:
         return ()
     solution = changed.answers([{}, *({unit: state} for unit, state in states)])
-    means = answered(solution, solution.means[:, asked])
+    means = np.where(solution.converged, solution.means[:, asked], np.nan)
     shifts = difference(log_odds(means[1:]), log_odds(means[0]))
     with np.errstate(invalid="ignore"):
         on = solution.log_likelihood[1::2] - solution.log_likelihood[2::2]

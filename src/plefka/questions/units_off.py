@@ -30,12 +30,6 @@ UnitSet = tuple[int, ...]
 IN_CACHE = 2**16  # units times rows that are reduced at once, which is quicker than all of them
 
 
-def _mask(network: BeliefNetwork, units: Any) -> np.ndarray:
-    mask = np.zeros(network.size, bool)
-    mask[units] = True
-    return mask
-
-
 def _lowered(chance: np.ndarray, field: np.ndarray) -> np.ndarray:
     """P(on) of a unit whose log-odds are lowered by so much."""
     on = chance * np.exp(-field)
@@ -75,14 +69,15 @@ class UnitsOff:
         edges, bias, (row,) = EdgeList.of(network.storage), np.asarray(network.bias, float), evidence.rows
         linear = np.broadcast_to(network.activation.is_linear_off(bias[:, None]), (network.size, 1))[:, 0]
         linear = linear & (network.given_tables is None)
-        candidate, off, cause = _mask(network, candidates), (row == 0) & linear, np.asarray(network.roots) & linear
+        every, off, cause = np.arange(network.size), (row == 0) & linear, np.asarray(network.roots) & linear
+        candidate = np.isin(every, candidates)
         asked = np.concatenate([targets, edges.parent[(candidate | off)[edges.child]]])
-        needed = _mask(network, asked) & np.isnan(row) & ~cause
+        needed = np.isin(every, asked) & np.isnan(row) & ~cause
         needed |= candidate & (~linear | cause)
         seen = needed | (np.asarray(evidence.informed)[0] & ~off)
         seen[targets[:1]] |= not seen.any()  # without evidence nothing need be summed over
         inside, weights = edges.with_ancestors(seen[:, None])[:, 0], network.storage.to_sparse()
-        part, units = network, np.arange(network.size)
+        part, units = network, every
         if families_of(network) is None and network.conditionals is None and not inside.all():
             part, units = BeliefNetwork(weights[inside][:, inside], bias[inside], network.activation), units[inside]
         weights.data = np.minimum(weights.data, CERTAIN_WEIGHT)
@@ -163,10 +158,8 @@ class UnitsOff:
         summed = self.inside[self.targets]
         place = self.units.searchsorted(self.targets[summed])
         if self.by_target(units):
-            found, own = (
-                self.off([(), *((target,) for target in self.targets.tolist())]),
-                self.units.searchsorted(units),
-            )
+            found = self.off([(), *((target,) for target in self.targets.tolist())])
+            own = self.units.searchsorted(units)
             both = np.exp(found.log_off[1:]) * (1 - found.means[1:, own].T)
             off = 1 - found.means[0, own]
             with_target = off[:, None] - both  # P(unit off, target on)

@@ -33,13 +33,9 @@ class Relevant:
         has_edges = isinstance(network.storage, Edges) and network.stack is None and network.conditionals is None
         return None if small or not has_edges else cls(network, EdgeList.of(network.storage))
 
-    def with_ancestors(self, units: Bool[np.ndarray, " unit"]) -> Bool[np.ndarray, " unit"]:
-        """These units and all above them."""
-        return self.edges.graph.with_ancestors(units)
-
     def part(self, wanted: Bool[np.ndarray, " unit"]) -> tuple[BeliefNetwork, Int[np.ndarray, " unit"]]:
         """The network of these units and all above them, and the units of it."""
-        units = np.flatnonzero(self.with_ancestors(wanted))
+        units = np.flatnonzero(self.edges.graph.with_ancestors(wanted))
         if len(units) == self.network.size:
             return self.network, units
         some = self.edges.graph.by_child.of(units)
@@ -48,8 +44,8 @@ class Relevant:
         child, parent = place[self.edges.child[some]], place[self.edges.parent[some]]
         part = Edges.from_lists(self.edges.weight[some, 0], child, parent, len(units))
         names = self.network.names
-        some_names = [names[unit] for unit in units.tolist()]
-        return BeliefNetwork(part, np.asarray(self.network.bias)[units], self.network.activation, some_names), units
+        names = [names[unit] for unit in units.tolist()]
+        return BeliefNetwork(part, np.asarray(self.network.bias)[units], self.network.activation, names), units
 
 
 def narrowed(evidence: Evidence, units: np.ndarray) -> Evidence:

@@ -108,7 +108,7 @@ class RowQuestion:
             informed = asked | self.kept
             informed[block.observed] = informed[self.common.units] = True
             network, units = self.relevant.part(informed)
-            wanted = self.relevant.with_ancestors(asked)[units]
+            wanted = self.relevant.edges.graph.with_ancestors(asked)[units]
         place = np.full(self.network.size, -1)
         place[units] = np.arange(len(units))
         rows = np.full((block.num_rows, len(units)), np.nan)
