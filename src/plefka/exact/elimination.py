@@ -5,7 +5,7 @@ first, which is quick. Where one was too small for floating point and may have m
 logarithms.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -148,7 +148,7 @@ class EliminationRun(Workspace):
         """ln Z (rows,), the means (units, rows) of `units` and d ln Z / d leak of those that are `switched`."""
         log_z, clusters = self.total(), self.plan.clusters
         with self._losses_noticed():
-            for segment in self._shown(self.segments[::-1], "finding means"):
+            for segment in progress(self.segments[::-1], "finding means"):
                 messages = self.marks.pop()
                 if segment[0] not in self.kept:
                     self.factors |= messages
@@ -161,7 +161,7 @@ class EliminationRun(Workspace):
     def total(self) -> np.ndarray:
         """ln Z: the way there alone."""
         with self._losses_noticed():
-            for segment in self._shown(self.segments, "eliminating units"):
+            for segment in progress(self.segments, "eliminating units"):
                 is_last = segment is self.segments[-1]
                 self.marks.append({name: table for name, table in self.factors.items() if name[0] == "message"})
                 self.log_sum += self._go_through(segment, kept=is_last and self.goes_back)
@@ -181,9 +181,6 @@ class EliminationRun(Workspace):
             self.factors["message", k], log = self._scaled(table)
             log_sum += log if cluster.axes else log + self.a.to_log(self.factors["message", k][0])
         return log_sum
-
-    def _shown(self, segments: list[range], what: str) -> Iterable[range]:
-        return segments if len(segments) <= 1 else progress(segments, what)
 
     def _means(self) -> np.ndarray:
         """Of the units that were summed over."""

@@ -227,11 +227,6 @@ class PlanWriter:
         clusters = tuple(layout.cluster(words, stored) for words, stored in self.clusters)
         return Plan.of(clusters, self.width, self.entries, self.peak)
 
-    def done(self, switch: Switch) -> None:
-        """An edge that need not be looked at again."""
-        for axis in (switch.parent, self.s.waiting(switch.child)):
-            self.switches[axis].remove(switch)
-
     def count(self, axes: int, together: int = 0, *, kept: bool = False) -> None:
         self.width = max(self.width, axes)
         self.entries += 2.0**axes * SEVERAL**together
@@ -263,11 +258,11 @@ class _Table:
             self.multiply(("nothing" if axis >= self.writer.s.size else "any",), (axis,))
 
     def act(self, switch: Switch) -> None:
-        self.open(self.writer.s.waiting(switch.child))
-        self.open(switch.parent)
+        for axis in (self.writer.s.waiting(switch.child), switch.parent):
+            self.open(axis)
+            self.writer.switches[axis].remove(switch)  # which need not be looked at again
         self.words.append((ACT, switch, None))
         self.writer.count(len(self.axes) - 1)
-        self.writer.done(switch)
 
     def sum(self, unit: int) -> None:
         self.open(unit)

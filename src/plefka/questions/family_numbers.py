@@ -61,7 +61,6 @@ class Family(NamedTuple):
     is_table: bool
 
     def moved(self, factor: float) -> NetworkNumbers:
-        """See `moved_numbers`."""
         if not len(self.parents):
             return self._lines(["prior"], self.numbers, self.outside, [self.counted]).moved(factor)
         if self.is_table:

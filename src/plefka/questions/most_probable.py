@@ -97,7 +97,6 @@ def most_probable(
 
 
 def _checked(network: Network, evidence: Any, count: int, method: str) -> Evidence:
-    """What is read of the arguments, in one place."""
     if not isinstance(network, Network) or network.stack is not None:
         got = f"a stack of {network.stack}" if isinstance(network, Network) else type(network).__name__
         raise InvalidInput(f"most_probable takes one network; got {got}. Take one of a stack: network.take(0).")

@@ -97,7 +97,8 @@ class NoisyOrNumbers:
         for unit, outside in self.outside.prior.items():
             self.prior[:, unit] = outside
         known = self.f.clip(self.h + over_edges(np.where(self.values[parent] == 1, self.w, 0.0)))
-        x = np.where(self.linear, self.base + _with_certain(self.field, self.blocked), known)
+        self.acting = np.where(self.blocked > 0, np.inf, self.field)
+        x = np.where(self.linear, self.base + self.acting, known)
         with np.errstate(divide="ignore"):  # of every unit, of its leak and known parents alone
             self.logs = np.stack([self.f.log_off(x), self.f.log_on(x)])
         self.entries = self._entries()
@@ -127,7 +128,7 @@ class NoisyOrNumbers:
         units = np.flatnonzero(self.linear)
         kind = np.where(np.bincount(self.child, minlength=len(self.h))[units] > 0, "leak", "prior")
         (off, on), base, none = self.entries[:, units], self.base[units], np.full(len(units), -1)
-        if_off = self.if_off(off, on, _with_certain(self.field, self.blocked)[units])
+        if_off = self.if_off(off, on, self.acting[units])
         return Lines(kind, units, none, none, NOISY_OR.log_on(base), -base, on, if_off, self.counted[units])
 
     def links(self) -> Lines:
@@ -135,8 +136,9 @@ class NoisyOrNumbers:
         child, acts = self.child, np.flatnonzero(self.acts)
         if_on, if_off = np.full((2, len(child), self.shape[1]), NOTHING)
         off, on = self.entries[:, child[acts]]
-        others = (z[child[acts]] - own[acts] for z, own in ((self.field, self.finite), (self.blocked, self.certain)))
-        if_on[acts], if_off[acts] = on, self.if_off(off, on, self.base[child[acts]] + _with_certain(*others))
+        field, blocked = self.field[child] - self.finite, self.blocked[child] - self.certain  # by all others that act
+        rest = (self.base[child] + np.where(blocked > 0, np.inf, field))[acts]
+        if_on[acts], if_off[acts] = on, self.if_off(off, on, rest)
         if_off[self.switches], if_on[self.switches] = self.switched[:2]
         if_off[self.folded] = self._if_folded_off()
         kind, none, size = np.full(len(child), "link"), np.full(len(child), -1), abs(self.w)
@@ -161,8 +163,3 @@ class NoisyOrNumbers:
     def if_off(off: np.ndarray, on: np.ndarray, rest: np.ndarray) -> np.ndarray:
         """ln of what P makes of a leak or link that fails: all others of this field fail as well, or one does not."""
         return np.logaddexp(off - rest[..., None], on + NOISY_OR.log_on(rest)[..., None])
-
-
-def _with_certain(field: np.ndarray, certain: np.ndarray) -> np.ndarray:
-    """A field that is infinite where links of probability one act."""
-    return np.where(certain > 0, np.inf, field)
