@@ -68,11 +68,9 @@ class MarginalSearch:
 
     def log_joint(self, states: np.ndarray) -> np.ndarray:
         """(rows,) of states (rows, chosen units), nan for units that are not fixed: there, a bound of all of them."""
-        step = max(1, ENTRIES_AT_ONCE // 2 ** (self.plan.width + 2))
-        return np.concatenate([self._totals(states[k : k + step]) for k in range(0, len(states), step)])
-
-    def _totals(self, states: np.ndarray) -> np.ndarray:
-        rows, logs = len(states), self.factors
+        rows, logs, step = len(states), self.factors, max(1, ENTRIES_AT_ONCE // 2 ** (self.plan.width + 2))
+        if rows > step:
+            return np.concatenate([self.log_joint(states[k : k + step]) for k in range(0, rows, step)])
         prior = {unit: np.repeat(log, rows, axis=1) for unit, log in logs.prior.items()}
         for unit, state in zip(self.chosen.tolist(), states.T, strict=True):
             prior[unit][0, state == 1], prior[unit][1, state == 0] = -np.inf, -np.inf

@@ -140,7 +140,10 @@ class NoisyOrNumbers:
         rest = (self.base[child] + np.where(blocked > 0, np.inf, field))[acts]
         if_on[acts], if_off[acts] = on, self.if_off(off, on, rest)
         if_off[self.switches], if_on[self.switches] = self.switched[:2]
-        if_off[self.folded] = self._if_folded_off()
+        parent, state, certain = (z[self.folded] for z in (self.parent, (self.w > 0) * 1, self.certain))
+        own = np.where(self.has_free_parents[parent], 0.0, self.logs[state, parent]) + self.finite[self.folded]
+        own[(state == 1) & (self.excluded[parent] > certain)] = NOTHING
+        if_off[self.folded] = self.prior[state, parent] + self.beside[state, parent] + own[:, None]
         kind, none, size = np.full(len(child), "link"), np.full(len(child), -1), abs(self.w)
         fields = (kind, child, self.parent, none, NOISY_OR.log_on(size), -size, if_on, if_off, self.acts)
         return Lines(*(z[self.linear[child]] for z in fields))
@@ -151,13 +154,6 @@ class NoisyOrNumbers:
         found[self.acts] = self.entries[1, self.child[self.acts]]
         found[self.switches] = np.logaddexp(*self.switched[1:])
         return found
-
-    def _if_folded_off(self) -> np.ndarray:
-        """P of the parent's being in the state in which it acts, without this link, (edges, rows)."""
-        parent, state, certain = (z[self.folded] for z in (self.parent, (self.w > 0) * 1, self.certain))
-        own = np.where(self.has_free_parents[parent], 0.0, self.logs[state, parent]) + self.finite[self.folded]
-        own[(state == 1) & (self.excluded[parent] > certain)] = NOTHING
-        return self.prior[state, parent] + self.beside[state, parent] + own[:, None]
 
     @staticmethod
     def if_off(off: np.ndarray, on: np.ndarray, rest: np.ndarray) -> np.ndarray:
