@@ -4,6 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import plefka as pf
 from plefka.exact.outside import ParameterElimination
@@ -134,3 +135,16 @@ def test_other_networks_and_evidence_are_refused():
     without_leak = pf.BeliefNetwork([[0, 0], [1.0, 0]], [0.1, 0.0], "noisy_or", names=["a", "b"])
     with pytest.raises(refused, match="a=0 and b=1 cannot both be true"):
         pf.counterfactuals(without_leak, {"a": 0, "b": 1})
+
+
+def test_units_of_a_large_network_are_told_apart():
+    """Edges are looked up by child and parent together, a number that does not fit 32 bits above 46,340 units."""
+
+    def ranked(size):
+        child, parent = size - np.array([1, 1, 1, 2, 2]), size - np.array([5, 4, 3, 4, 3])
+        weights = sp.csr_array(([1.0, 0.5, 2.0, 0.7, 0.2], (child, parent)), shape=(size, size))
+        network = pf.BeliefNetwork(weights, np.full(size, 0.1), "noisy_or")
+        found = pf.counterfactuals(network, {size - 1: 1, size - 2: 1})
+        return [(each.disablement, each.sufficiency, each.probability) for each in found.causes]
+
+    np.testing.assert_allclose(ranked(60_000), ranked(5), rtol=1e-10)

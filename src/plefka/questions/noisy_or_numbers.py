@@ -102,7 +102,8 @@ class NoisyOrNumbers:
         with np.errstate(divide="ignore"):  # of every unit, of its leak and known parents alone
             self.logs = np.stack([self.f.log_off(x), self.f.log_on(x)])
         self.entries = self._entries()
-        key, ends = child * len(self.h) + parent, np.array(list(self.outside.strength), int).reshape(-1, 3)
+        key = child.astype(np.int64) * len(self.h) + parent
+        ends = np.array(list(self.outside.strength), np.int64).reshape(-1, 3)
         order = np.argsort(key)  # the edges of which the sum has said something, and what, (3, edges, rows)
         self.switches = order[np.searchsorted(key, ends[:, 1] * len(self.h) + ends[:, 0], sorter=order)]
         said = np.array(list(self.outside.strength.values())).reshape(-1, 3, self.shape[1])
