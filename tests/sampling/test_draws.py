@@ -7,7 +7,7 @@ import plefka as pf
 from plefka.exact import posterior_draws
 from plefka.exact.elimination import eliminated
 from plefka.exact.elimination_steps import LOGARITHMS, PLAIN_NUMBERS, Match, Multiply
-from plefka.exact.log_factors import Logs, factors_of
+from plefka.exact.log_factors import factors_of
 from plefka.exact.ordering import greedy_plan
 from plefka.networks.edge_list import EdgeList
 from plefka.networks.evidence import as_evidence
@@ -60,7 +60,7 @@ def factors_for(case):
     network, row = CASES[case]()
     (part,) = reduce(network, as_evidence(network, [row]), prune=case == "two layers").parts
     question = part.question
-    return factors_of(question, EdgeList.of(question.storage), Logs.of(question.model.activation), np.array([0]))
+    return factors_of(question, EdgeList.of(question.storage), np.array([0]))
 
 
 @pytest.mark.parametrize("arithmetic", [PLAIN_NUMBERS, LOGARITHMS], ids=["plain", "logarithms"])

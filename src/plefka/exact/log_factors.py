@@ -5,13 +5,11 @@ yet, which its leak and then its parents may do, one after another. So no table 
 term is positive. A parent with a negative weight acts when it is off, and the leak is the lowest field.
 """
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from plefka.exact.cost import MOST_PARENTS_OF_A_TABLE
-from plefka.networks.activations import Activation
 from plefka.networks.edge_list import EdgeList
 from plefka.networks.fields import bits
 from plefka.reduction.question import Question
@@ -102,26 +100,13 @@ class TooManyParents(Exception):
         self.parents = parents
 
 
-class Logs(NamedTuple):
-    """An activation, looked up once."""
-
-    off: Callable
-    on: Callable
-    clip: Callable
-    is_linear: Callable  # of biases: where P(off) is a product over the parents
-
-    @classmethod
-    def of(cls, activation: Activation) -> "Logs":
-        return cls(activation.log_off, activation.log_on, activation.clip, activation.is_linear_off)
-
-
-def factors_of(question: Question, edges: EdgeList, logs: Logs, rows: np.ndarray, *, apart: bool = False) -> LogFactors:
+def factors_of(question: Question, edges: EdgeList, rows: np.ndarray, *, apart: bool = False) -> LogFactors:
     """The factors of rows of the same pattern.
 
     `apart`: every number stays in a factor of its own: tables of the same units are not multiplied, and edges into
     units that others switch on for certain are kept.
     """
-    return _FactorWriter(question, edges, logs, rows, apart).written()
+    return _FactorWriter(question, edges, rows, apart).written()
 
 
 def patterns(question: Question) -> list[np.ndarray]:
@@ -143,9 +128,9 @@ def grouped(pattern: np.ndarray) -> list[np.ndarray]:
 class _FactorWriter:
     """Writes the factors of some rows with the same free units down."""
 
-    def __init__(self, question: Question, edges: EdgeList, logs: Logs, rows: np.ndarray, apart: bool):
+    def __init__(self, question: Question, edges: EdgeList, rows: np.ndarray, apart: bool):
         first, model = rows[0], question.model
-        self.f, self.apart = logs, apart
+        self.f, self.apart = model.activation, apart
         self.rows, self.size = rows, question.size
         self.free, self.counted = question.free[:, first], model.counted[:, first]
         self.on = model.counted[:, first] & (question.values[:, first] == 1)
@@ -171,7 +156,7 @@ class _FactorWriter:
         has_parents = np.zeros(self.size, bool)
         has_parents[self.child] = True
         self._add_units_without_parents(self.counted & ~has_parents)
-        linear = np.broadcast_to(self.f.is_linear(self.x), self.x.shape)[:, 0]
+        linear = np.broadcast_to(self.f.is_linear_off(self.x), self.x.shape)[:, 0]
         tables = self._tables(np.flatnonzero(has_parents & ~linear))
         self._keep_edges(linear[self.child])
         self._fold(self.counted & has_parents & ~self.free & ~self.on & linear)
@@ -210,7 +195,7 @@ class _FactorWriter:
 
     def _chances(self, x: np.ndarray) -> np.ndarray:
         """ln P(off) and ln P(on), (units, 2, rows)."""
-        return np.stack(np.broadcast_arrays(self.f.off(x), self.f.on(x)), axis=1)
+        return np.stack(np.broadcast_arrays(self.f.log_off(x), self.f.log_on(x)), axis=1)
 
     def _tables(self, units: np.ndarray) -> dict[tuple, np.ndarray]:
         """By their axes, and where they are apart also by their units."""
@@ -223,7 +208,7 @@ class _FactorWriter:
             states = bits(np.arange(2 ** len(parents)), np.arange(len(parents))[::-1])
             x = self.f.clip(self.x[unit] + np.einsum("pr,ps->sr", self.weight[into], states))
             shape = (2,) * len(parents) + (len(self.rows),)
-            off, on = (np.asarray(log(x)).reshape(shape) for log in (self.f.off, self.f.on))
+            off, on = (np.asarray(log(x)).reshape(shape) for log in (self.f.log_off, self.f.log_on))
             if self.free[unit]:
                 axes, table = (unit, *parents), np.stack([off, on])
             else:

@@ -60,7 +60,7 @@ class ParameterElimination(BeliefElimination):
         return cls(masked(network.storage, given, whole(given)._replace(counted=counted)), only)
 
     def factors(self, rows: np.ndarray) -> LogFactors:
-        found = factors_of(self.question, self.edges, self.logs, rows, apart=True)
+        found = factors_of(self.question, self.edges, rows, apart=True)
         self.restrict(found.prior.__getitem__)
         return found
 

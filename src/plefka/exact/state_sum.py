@@ -25,7 +25,7 @@ from plefka.exact.cost import (
 from plefka.exact.elimination import EliminationAnswer, EliminationRun, by_rows
 from plefka.exact.enumeration import REFUSED, num_enumerated
 from plefka.exact.groups import Cost, Elimination, EliminationGroup
-from plefka.exact.log_factors import LogFactors, Logs, Structure, factors_of, grouped, patterns
+from plefka.exact.log_factors import LogFactors, Structure, factors_of, grouped, patterns
 from plefka.exact.machine_enumeration import Enumeration, RowSum, enumerations, sum_row
 from plefka.exact.ordering import TooWide, greedy_plan, strip_plan
 from plefka.exact.plans import WANTED_FACTORS, Plan
@@ -68,15 +68,11 @@ class QuestionElimination(Elimination):
 class BeliefElimination(QuestionElimination):
     """A table for each unit with its parents, or switches for noisy-or units."""
 
-    @cached_property
-    def logs(self) -> Logs:
-        return Logs.of(self.question.model.activation)
-
     def patterns(self) -> list[np.ndarray]:
         return patterns(self.question)
 
     def factors(self, rows: np.ndarray) -> LogFactors:
-        return factors_of(self.question, self.edges, self.logs, rows)
+        return factors_of(self.question, self.edges, rows)
 
     def groups(self, rows: np.ndarray) -> list[EliminationGroup]:
         """Rows of one pattern: with the edges that any of them has, or those with the same edges together."""

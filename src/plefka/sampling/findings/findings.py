@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from plefka.exact.cost import FINDINGS_SECONDS
-from plefka.exact.log_factors import Logs, TooManyParents, factors_of
+from plefka.exact.log_factors import TooManyParents, factors_of
 from plefka.exact.state_sum import slopes_of
 from plefka.methods.method import does_not_apply
 from plefka.methods.posterior import CONVERGED, IMPOSSIBLE, OUT_OF_STEPS, About, JointDraws, Posterior
@@ -155,11 +155,11 @@ def posterior(method: "Findings", part: Part, *, dtype: str) -> Posterior:
 
 def problem_of(question: Question, row: int) -> FindingsProblem:
     """The findings of a row; refuses a row of which too much is left even where all findings are transformed."""
-    method, f = parse_method("findings"), question.model.activation
-    if not f.has_linear_log_off:
+    method = parse_method("findings")
+    if not question.model.activation.has_linear_log_off:
         raise does_not_apply(method, "it is for noisy-or units that are observed on, and there are none", "bethe")
     try:
-        factors = factors_of(question, EdgeList.of(question.storage), Logs.of(f), np.array([row]))
+        factors = factors_of(question, EdgeList.of(question.storage), np.array([row]))
     except TooManyParents as many:
         why = f"it would need a table of 2^{many.parents + 1} entries for the parents of a unit"
         raise does_not_apply(method, why, "bethe") from None
