@@ -13,6 +13,7 @@ from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 
 import plefka as pf
+from plefka.explorer import answer_schemas as answers
 from plefka.explorer import schemas
 from plefka.explorer.bodies import CheckedRoute
 from plefka.explorer.guards import Doorkeeper, TokenGuard
@@ -42,19 +43,19 @@ def json_response(content: Any) -> Response:
 # ---- about the network, without computing ----------------------------------------------------------------------------
 
 
-@about.get("/health", response_model=schemas.HealthAnswer)
+@about.get("/health", response_model=answers.HealthAnswer)
 async def health(request: Request) -> Response:
     """Whether the service runs, and whether all workers have loaded the network. Needs no token."""
     return json_response({"status": "ok", "ready": service_of(request).pool.is_ready, "version": pf.__version__})
 
 
-@about.get("/network", response_model=schemas.NetworkAnswer)
+@about.get("/network", response_model=answers.NetworkAnswer)
 async def network(request: Request) -> Response:
     """What the network consists of, which methods can serve it, and the limits of a question."""
     return json_response(service_of(request).network())
 
 
-@about.get("/units", response_model=schemas.UnitsAnswer)
+@about.get("/units", response_model=answers.UnitsAnswer)
 async def units(
     request: Request,
     search: Annotated[str, Query(max_length=200)] = "",
@@ -69,7 +70,7 @@ async def units(
     return json_response({"total": len(found), "offset": offset, "units": page})
 
 
-@about.get("/units/names", response_model=schemas.NamesAnswer)
+@about.get("/units/names", response_model=answers.NamesAnswer)
 async def names(request: Request) -> Response:
     """All names in the order of the units, and a letter for each: c for a cause, f for a finding."""
     service, headers = service_of(request), {"Content-Type": JSON, "Vary": "Accept-Encoding"}
@@ -78,7 +79,7 @@ async def names(request: Request) -> Response:
     return tagged(service.names, request, headers)
 
 
-@about.get("/unit", response_model=schemas.OneUnitAnswer)
+@about.get("/unit", response_model=answers.OneUnitAnswer)
 async def unit(request: Request, name: Named) -> Response:
     """One unit with its first 200 parents and children, and its prior, if that has been computed."""
     service = service_of(request)
@@ -87,7 +88,7 @@ async def unit(request: Request, name: Named) -> Response:
     return json_response({**service.catalogue.unit_with_neighbours(place), "prior": prior})
 
 
-@about.get("/neighbourhood", response_model=schemas.NeighbourhoodAnswer)
+@about.get("/neighbourhood", response_model=answers.NeighbourhoodAnswer)
 async def neighbourhood(
     request: Request,
     name: Named,
@@ -99,7 +100,7 @@ async def neighbourhood(
     return json_response(service.catalogue.around(await _place(service, name), hops, limit))
 
 
-@about.get("/examples", response_model=schemas.ExamplesAnswer)
+@about.get("/examples", response_model=answers.ExamplesAnswer)
 async def examples(request: Request) -> Response:
     """Cases to start from."""
     return json_response({"cases": service_of(request).cases})
@@ -118,17 +119,17 @@ async def _place(service: Service, name: str) -> int:
 
 
 QUESTIONS = {  # that a worker answers as they are asked
-    "infer": (schemas.Infer, schemas.InferAnswer,
+    "infer": (schemas.Infer, answers.InferAnswer,
         "ln P(evidence) and the most probable units. Impossible evidence is an answer, too: see contradiction."),
-    "explain": (schemas.Explain, schemas.ExplainAnswer,
+    "explain": (schemas.Explain, answers.ExplainAnswer,
         "How much each observation moved the log-odds of a hidden unit, and what would move them most."),
-    "ask": (schemas.Ask, schemas.AskAnswer,
+    "ask": (schemas.Ask, answers.AskAnswer,
         "Which hidden unit to look at next, by expected information about the targets."),
-    "joint": (schemas.JointUnits, schemas.JointAnswer,
+    "joint": (schemas.JointUnits, answers.JointAnswer,
         "The probability of every state of a few hidden units together."),
-    "sensitivity": (schemas.TargetSensitivity, schemas.SensitivityAnswer,
+    "sensitivity": (schemas.TargetSensitivity, answers.SensitivityAnswer,
         "Which numbers of the network the probability of a hidden unit depends on most."),
-    "most_probable": (schemas.ChosenUnits, schemas.MostProbableAnswer,
+    "most_probable": (schemas.ChosenUnits, answers.MostProbableAnswer,
         "The most probable states of hidden units together, and whether none is more probable."),
 }  # fmt: skip
 
@@ -146,21 +147,21 @@ for _kind, _described in QUESTIONS.items():
     _add_question(_kind, *_described)
 
 
-@questions.post("/rows", response_model=schemas.RowsAnswer)
+@questions.post("/rows", response_model=answers.RowsAnswer)
 async def rows(request: Request, asked: schemas.Rows) -> Response:
     """ln P(evidence) and the most probable units of each of several rows of evidence."""
     _check_rows(request, len(asked.rows), "rows")
     return await _answered(request, "rows", asked.model_dump())
 
 
-@questions.post("/sample", response_model=schemas.SampleAnswer)
+@questions.post("/sample", response_model=answers.SampleAnswer)
 async def sample(request: Request, asked: schemas.Sample) -> Response:
     """States drawn from the network."""
     _check_rows(request, asked.count, "count")
     return await _answered(request, "sample", asked.model_dump())
 
 
-@questions.post("/compare", response_model=schemas.CompareAnswer)
+@questions.post("/compare", response_model=answers.CompareAnswer)
 async def compare(request: Request, asked: schemas.Compare) -> Response:
     """Methods side by side. One that does not apply or takes too long says so in its status."""
     service = service_of(request)
@@ -268,7 +269,7 @@ def application(service: Service) -> FastAPI:
         openapi_url="/api/openapi.json", docs_url=None, redoc_url=None, redirect_slashes=False, lifespan=lifespan,
         middleware=guards,
         exception_handlers={HTTPException: on_refusal, RequestValidationError: on_invalid, Exception: on_crash},
-        responses={code: {"model": schemas.Refusal} for code in ("4XX", "503")},
+        responses={code: {"model": answers.Refusal} for code in ("4XX", "503")},
     )  # fmt: skip
     app.state.service = service
     for router in (about, questions):

@@ -1,0 +1,281 @@
+"""What comes back, field by field: the service is described by these (OpenAPI), and its answers are not checked."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, Field
+
+Accuracy = Literal["exact", "estimate", "observed"]
+
+
+class DescribedProblem(BaseModel):
+    code: Annotated[str, Field(examples=["unknown_unit"])]
+    message: Annotated[str, Field(description="What must hold, what came, and what to do.")]
+
+
+class Refusal(BaseModel):
+    error: DescribedProblem
+
+
+class Ranked(BaseModel):
+    name: str
+    probability: float | None
+    accuracy: Accuracy
+    prior: float | None
+    prior_accuracy: Accuracy | None
+
+
+class Checked(BaseModel):
+    trusted: bool
+    verdict: str
+    log_likelihood: float | None
+    standard_error: float | None
+    pareto_k: float | None
+    effective_samples: float | None
+    num_samples: int
+
+
+class RowAnswer(BaseModel):
+    log_likelihood: float | None
+    kind: Literal["exact", "lower_bound", "upper_bound", "estimate"]
+    method: str
+    status: str
+    status_text: str
+    converged: bool
+    notes: list[str]
+    warnings: list[str]
+    ranking: list[Ranked]
+    units_total: int
+    contradiction: str | None
+
+
+class InferAnswer(RowAnswer):
+    seconds: float
+    check: Checked | None
+
+
+class RowsAnswer(BaseModel):
+    rows: list[RowAnswer]
+    seconds: float
+
+
+class DescribedMove(BaseModel):
+    unit: str
+    state: str
+    shift: float | None
+    probability: float | None
+    accuracy: Accuracy
+
+
+class DescribedPossibleMove(DescribedMove):
+    chance: float | None
+
+
+class Computed(BaseModel):
+    method: str
+    notes: list[str]
+
+
+class ExplainAnswer(Computed):
+    unit: str
+    probability: float | None
+    prior: float | None
+    log_odds: float | None
+    prior_log_odds: float | None
+    accuracy: Accuracy
+    prior_accuracy: Accuracy
+    observations: list[DescribedMove]
+    changes: list[DescribedPossibleMove]
+    is_exact: bool
+
+
+class JointState(BaseModel):
+    state: dict[str, int]
+    probability: float | None
+    standard_error: float | None
+
+
+class JointAnswer(Computed):
+    units: list[str]
+    words: Annotated[list[list[str]], Field(description="What off and on are called in each unit.")]
+    states: Annotated[list[JointState], Field(description="Most probable first.")]
+    accuracy: Accuracy
+
+
+class DescribedOutcome(BaseModel):
+    state: str
+    chance: float | None
+    leading: list[tuple[str, float | None]]
+    changed: tuple[str, float | None, float | None]
+
+
+class DescribedNumber(BaseModel):
+    name: str
+    kind: Literal["prior", "leak", "link", "entry", "bias", "weight"]
+    unit: str
+    parent: str | None
+    value: float | None
+    low: float | None
+    high: float | None
+    derivative: float | None
+    at_low: float | None
+    at_high: float | None
+
+
+class DescribedLeaderChange(BaseModel):
+    number: DescribedNumber
+    value: float
+    odds_factor: float
+    cause: str
+
+
+class SensitivityAnswer(BaseModel):
+    target: str
+    probability: float
+    factor: float
+    numbers: Annotated[list[DescribedNumber], Field(description="Those that matter most first.")]
+    numbers_total: int
+    leading: str | None
+    change: DescribedLeaderChange | None
+    accuracy: Accuracy
+    notes: list[str]
+
+
+class ProbableState(BaseModel):
+    on: Annotated[list[str], Field(description="The chosen units that are on.")]
+    probability: float | None
+    log_joint: float
+    bound: float | None
+    proven: bool
+
+
+class MostProbableAnswer(Computed):
+    units: list[str]
+    states: Annotated[list[ProbableState], Field(description="Most probable first.")]
+    accuracy: Annotated[Accuracy, Field(description="What the probabilities are.")]
+
+
+class DescribedCandidate(BaseModel):
+    unit: str
+    information: float | None
+    probability: float | None
+    accuracy: Accuracy
+    cost: float
+    outcomes: list[DescribedOutcome]
+
+
+class DescribedSet(BaseModel):
+    units: list[str]
+    information: float | None
+    cost: float
+    is_best: bool
+    bound: float | None
+    sum_of_best: float | None
+    accuracy: Accuracy
+
+
+class AskAnswer(Computed):
+    candidates: list[DescribedCandidate]
+    targets: list[str]
+    targets_total: int
+    entropy: float | None
+    is_exact: bool
+    leading: list[tuple[str, float | None]]
+    best_set: DescribedSet | None
+    stop: bool
+    reason: str
+
+
+class Compared(BaseModel):
+    method: str
+    log_likelihood: float | None
+    kind: str | None
+    status: str
+    status_text: str
+    seconds: float | None
+    means: dict[str, float | None]
+    accuracy: dict[str, Accuracy]
+
+
+class CompareAnswer(BaseModel):
+    methods: list[Compared]
+
+
+class SampleAnswer(BaseModel):
+    names: list[str]
+    rows: list[list[int]]
+
+
+class HealthAnswer(BaseModel):
+    status: str
+    ready: bool
+    version: str
+
+
+class NetworkAnswer(BaseModel):
+    name: str
+    title: str
+    about: str | None
+    units: int
+    edges: int
+    causes: int
+    findings: int
+    kinds: dict[str, int]
+    largest_in_degree: int
+    methods: list[str]
+    default_method: str
+    limits: dict[str, Any]
+
+
+class UnitAnswer(BaseModel):
+    index: int
+    name: str
+    role: Literal["cause", "finding"]
+    kind: str
+    states: list[str]
+    parents: int
+    children: int
+
+
+class OneUnitAnswer(UnitAnswer):
+    prior: float | None
+    parent_names: list[str]
+    child_names: list[str]
+
+
+class UnitsAnswer(BaseModel):
+    total: int
+    offset: int
+    units: list[UnitAnswer]
+
+
+class NamesAnswer(BaseModel):
+    names: list[str]
+    roles: str
+    states: dict[str, Any]
+
+
+class Node(BaseModel):
+    name: str
+    role: str
+    hops: int
+
+
+class EdgeAnswer(BaseModel):
+    parent: str
+    child: str
+    weight: float | None
+
+
+class NeighbourhoodAnswer(BaseModel):
+    nodes: list[Node]
+    edges: list[EdgeAnswer]
+    left_out: int
+
+
+class Case(BaseModel):
+    title: str
+    evidence: dict[str, Any]
+
+
+class ExamplesAnswer(BaseModel):
+    cases: list[Case]
