@@ -95,9 +95,9 @@ class Answers:
                 except InvalidEvidence as error:
                     raise UnknownUnit(str(error)) from None
 
-    def evidence(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Evidence as `infer` takes it."""
-        self.check_names(given)
+    def evidence(self, given: Mapping[str, Any], others: Iterable[str] = ()) -> dict[str, Any]:
+        """Evidence as `infer` takes it; the names of other units in the question are checked first."""
+        self.check_names([*others, *given])
         return {name: pf.Likelihood(**state) if isinstance(state, Mapping) else state for name, state in given.items()}
 
     def conditions(self, fields: QuestionFields) -> dict[str, Any]:
@@ -176,31 +176,26 @@ class Answers:
         }
 
     def explain(self, fields: QuestionFields) -> dict[str, Any]:
-        self.check_names([fields["unit"]])
-        evidence = self.evidence(fields["evidence"])
+        evidence = self.evidence(fields["evidence"], [fields["unit"]])
         found = pf.explain(self.network, evidence, fields["unit"], fields["method"], top=fields["top"])
         return {**asdict(found), "log_odds": found.log_odds, "prior_log_odds": found.prior_log_odds}
 
     def ask(self, fields: QuestionFields) -> dict[str, Any]:
         candidates, targets = fields["candidates"], fields["targets"]
-        self.check_names([*(candidates or ()), *(targets or ()), *(fields.get("costs") or ())])
-        evidence = self.evidence(fields["evidence"])
-        options = {
-            name: fields[name] for name in ("costs", "together", "stop_below", "certain_above") if name in fields
-        }
-        options |= {"top": fields["top"], **self.conditions(fields)}
+        named = [*(candidates or ()), *(targets or ()), *(fields.get("costs") or ())]
+        evidence = self.evidence(fields["evidence"], named)
+        names = {"top", "costs", "together", "stop_below", "certain_above"} & fields.keys()
+        options = {name: fields[name] for name in names} | self.conditions(fields)
         found = pf.ask(self.network, evidence, candidates, targets, fields["method"], **options)
         names = found.targets
         return {**asdict(found), "targets": names[:MOST_TARGETS], "targets_total": len(names)}
 
     def joint(self, fields: QuestionFields) -> dict[str, Any]:
-        self.check_names(fields["units"])
-        evidence = self.evidence(fields["evidence"])
+        evidence = self.evidence(fields["evidence"], fields["units"])
         return pf.joint(self.network, evidence, fields["units"], fields["method"]).to_dict()
 
     def sensitivity(self, fields: QuestionFields) -> dict[str, Any]:
-        self.check_names([fields["target"]])
-        evidence = self.evidence(fields["evidence"])
+        evidence = self.evidence(fields["evidence"], [fields["target"]])
         found = pf.sensitivity(self.network, evidence, fields["target"], factor=fields["factor"])
         return found.to_dict(fields["top"])
 

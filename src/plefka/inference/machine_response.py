@@ -48,11 +48,6 @@ def response(hessian: Callable, W: np.ndarray, u: np.ndarray) -> np.ndarray:
     return root[:, :, None] * np.linalg.inv(np.eye(len(W)) - A) * root[:, None]
 
 
-def _first_order(W: np.ndarray, u: np.ndarray, v: np.ndarray, root: np.ndarray) -> np.ndarray:
-    """M = W."""
-    return root[:, :, None] * W * root[:, None]
-
-
 def _second_order(W: np.ndarray, u: np.ndarray, v: np.ndarray, root: np.ndarray) -> np.ndarray:
     """M_ij = W_ij + W_ij^2 d_i d_j / 2 and M_ii = -sum_j W_ij^2 v_j, with d = 1 - 2u."""
     d = 1 - 2 * u
@@ -72,7 +67,11 @@ def _of_pairs(W: np.ndarray, u: np.ndarray, v: np.ndarray, root: np.ndarray) -> 
     return A - np.eye(len(W)) * (r * A).sum(axis=-1)[:, None]
 
 
-HESSIANS: dict[str, Callable] = {"G1": _first_order, "G2": _second_order, "bethe": _of_pairs}
+HESSIANS: dict[str, Callable] = {
+    "G1": lambda W, u, v, root: root[:, :, None] * W * root[:, None],  # M = W
+    "G2": _second_order,
+    "bethe": _of_pairs,
+}
 
 
 def both_on(w: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -39,12 +39,6 @@ def check_top(top: int | None) -> None:
         raise InvalidInput(f"top must be a whole number from 1 on, or None for all; got {top!r}.")
 
 
-def ranking(solution: "Solution", top: int | None, units: Units) -> Ranked | list[Ranked]:
-    """See `Solution.ranking`."""
-    found = ranked(solution, top, units)
-    return found if solution.is_batch else found[0]
-
-
 def ranked(solution: "Solution", top: int | None, units: Units, rows: int | None = None) -> list[Ranked]:
     """The most probable units of all rows, or of the first so many."""
     check_top(top)

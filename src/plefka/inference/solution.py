@@ -8,7 +8,7 @@ import numpy as np
 
 from plefka.errors import InvalidInput, MethodDoesNotApply, PlefkaError
 from plefka.inference.batched_types import Checks, Counts, Flags, NumberByRow, Statuses
-from plefka.inference.ranking import ranking
+from plefka.inference.ranking import ranked
 from plefka.inference.solution_tables import as_dict, frame, of_unit
 from plefka.inference.solution_text import solution_html, solution_table
 from plefka.inference.solution_words import as_json
@@ -333,7 +333,8 @@ class Solution:
         >>> [name for name, probability in pf.infer(net).ranking(units="all")]
         ['fever', 'flu']
         """
-        return ranking(self, top, units)
+        found = ranked(self, top, units)
+        return found if self.is_batch else found[0]
 
     def to_frame(self, *, wide: bool = False) -> "pandas.DataFrame":
         """A pandas DataFrame with one row for each unit: name, kind, probability, log_odds, observed and accuracy.

@@ -6,7 +6,7 @@ from typing import Any
 from plefka.methods.posterior import Accuracy
 from plefka.questions.changed_evidence import how_computed, mark_of
 from plefka.runtime import extras
-from plefka.tables.display import Content, Shown
+from plefka.tables.display import Content, ShownAnswer
 
 Leading = tuple[tuple[str, float], ...]  # targets and their probabilities, the most probable first
 
@@ -79,7 +79,7 @@ class CandidateSet:
 
 
 @dataclass(frozen=True, repr=False)
-class Advice(Shown):
+class Advice(ShownAnswer):
     """The result of `ask`: which unit to observe next. `print` shows it as a table.
 
     - `unit`: the best candidate: the most informative for its cost.

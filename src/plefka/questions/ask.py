@@ -14,7 +14,7 @@ from plefka.inference.log_odds import entropy
 from plefka.inference.ranking import check_top, named_once
 from plefka.inference.solution import Solution
 from plefka.methods.method import Method
-from plefka.methods.posterior import ESTIMATE, EXACT, Accuracy
+from plefka.methods.posterior import Accuracy
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.edge_list import EdgeList
 from plefka.questions.advice import Advice, Candidate, CandidateOutcome, CandidateSet, Leading
@@ -101,12 +101,12 @@ def ask(
     order = np.argsort(np.where(np.isnan(gain), np.inf, -gain), kind="stable")
     found, now = asked.described(single, order[:top], cost), asked.now.means[0, about]
     chosen = None if together == 1 else asked.best_set(single, order, cost, together)
-    known = [*asked.now.codes.means[0, about], *(EXACT if z.accuracy is Accuracy.EXACT else ESTIMATE for z in found)]
+    known = {weakest(asked.now.codes.means[0, about]), *(each.accuracy for each in found)}
     names = network.names
     leading = _leading(names, about, now)
     return Advice(
         found, tuple(names[unit] for unit in about), float(entropy(now).sum()), asked.method, asked.notes,
-        weakest(known) is Accuracy.EXACT, leading, chosen, *_stops(found, leading, stop_below, certain_above),
+        known == {Accuracy.EXACT}, leading, chosen, *_stops(found, leading, stop_below, certain_above),
     )  # fmt: skip
 
 
@@ -127,10 +127,8 @@ def _stops(
     if certain_above is not None and probability >= certain_above:
         return True, f"stop: {name} has probability {probability:.4g}, which is at least {certain_above:g}"
     if stop_below is not None and not best >= stop_below:
-        return (
-            True,
-            f"stop: no candidate is expected to give {stop_below:g} nats for a cost of 1; the best gives {best:.4g}",
-        )
+        why = f"no candidate is expected to give {stop_below:g} nats for a cost of 1; the best gives {best:.4g}"
+        return True, f"stop: {why}"
     return False, "" if stop_below is None and certain_above is None else "go on: no rule to stop applies yet"
 
 
@@ -262,7 +260,9 @@ class _Asked:
         every = comb(len(best), size) <= comb(paired, 2)
         sets: list[UnitSet] = [*combinations(best if every else best[:paired], size if every else 2)]
         while True:
-            found, exact = self._information(sets)
+            step = max(1, NUMBERS_AT_ONCE // (2 ** len(sets[0]) * len(self.targets)))
+            parts = [self.source.outcomes(sets[first : first + step]) for first in range(0, len(sets), step)]
+            found, exact = (np.concatenate(z) for z in zip(*((z.information(), z.exact) for z in parts), strict=True))
             at = int(np.argmax(np.nan_to_num(found / [cost[list(some)].sum() for some in sets], nan=-1.0)))
             if len(sets[at]) == size:
                 break
@@ -276,9 +276,3 @@ class _Asked:
             float(np.sort(np.nan_to_num(single.information))[-size:].sum()),
             Accuracy.EXACT if exact[at] else Accuracy.ESTIMATE,
         )  # fmt: skip
-
-    def _information(self, sets: list[UnitSet]) -> tuple[np.ndarray, np.ndarray]:
-        """Of sets of the same size, and which of it is exact."""
-        step = max(1, NUMBERS_AT_ONCE // (2 ** len(sets[0]) * len(self.targets)))
-        found = [self.source.outcomes(sets[first : first + step]) for first in range(0, len(sets), step)]
-        return np.concatenate([each.information() for each in found]), np.concatenate([each.exact for each in found])

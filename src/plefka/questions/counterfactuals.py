@@ -12,7 +12,7 @@ from plefka.questions.changed_evidence import ChangedEvidence
 from plefka.questions.sensitivity import numbers_of
 from plefka.questions.sensitivity_answer import PRINTED
 from plefka.runtime import extras
-from plefka.tables.display import Content, Shown
+from plefka.tables.display import Content, ShownAnswer
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class CounterfactualCause:
 
 
 @dataclass(frozen=True, repr=False)
-class Counterfactuals(Shown):
+class Counterfactuals(ShownAnswer):
     """The result of `counterfactuals`. `print` shows the first causes.
 
     - `causes`: all causes of findings that are on, those of the largest expected disablement first.

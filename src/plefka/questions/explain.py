@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -101,11 +102,8 @@ class Explanation:
 
     def __str__(self) -> str:
         all_of_it = [self.accuracy, self.prior_accuracy, *(z.accuracy for z in (*self.observations, *self.changes))]
-
-        def mark(accuracy: Accuracy, number: str) -> str:
-            return mark_of(accuracy, all_of_it) + number
-
-        now, before = mark(self.accuracy, f"{self.probability:.6f}"), mark(self.prior_accuracy, f"{self.prior:.6f}")
+        mark = partial(mark_of, accuracies=all_of_it)
+        now, before = f"{mark(self.accuracy)}{self.probability:.6f}", f"{mark(self.prior_accuracy)}{self.prior:.6f}"
         lines = [
             f"P({self.unit} on | evidence) = {now}, log-odds {self.log_odds:+.3f}",
             f"P({self.unit} on) = {before}, log-odds {self.prior_log_odds:+.3f}",
@@ -116,7 +114,7 @@ class Explanation:
         possible = ("if observed", "state", "would move log-odds by", f"P({self.unit} on) with it", "chance")
         for header, moves in ((observed, self.observations), (possible, self.changes)):
             rows = [
-                (z.unit, z.state, f"{z.shift:+.3f}", mark(z.accuracy, f"{z.probability:.6f}"),
+                (z.unit, z.state, f"{z.shift:+.3f}", f"{mark(z.accuracy)}{z.probability:.6f}",
                  *([f"{z.chance:.3f}"] if isinstance(z, WouldMove) else []))
                 for z in moves
             ]  # fmt: skip

@@ -23,13 +23,13 @@ from plefka.questions.changed_evidence import how_computed, weakest
 from plefka.runtime import extras
 from plefka.sampling.chain_draws import over_chains
 from plefka.sampling.sampling_methods import Gibbs
-from plefka.tables.display import PRINTED_ROWS, Content, Shown, bar, page
+from plefka.tables.display import PRINTED_ROWS, Content, ShownAnswer, bar, page
 
 MOST_UNITS = 12
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Joint(Shown):
+class Joint(ShownAnswer):
     """The result of `joint`: the probability of every state of some units together. `print` shows it as a table.
 
     - `units`: the names of the units.

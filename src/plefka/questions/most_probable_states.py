@@ -14,7 +14,7 @@ from plefka.methods.posterior import EXACT, Accuracy
 from plefka.networks.evidence import Evidence
 from plefka.networks.network import Network
 from plefka.runtime import extras
-from plefka.tables.display import PRINTED_ROWS, Content, Shown
+from plefka.tables.display import PRINTED_ROWS, Content, ShownAnswer
 
 if TYPE_CHECKING:
     import pandas
@@ -25,7 +25,7 @@ MOST_WORDS = 8  # units that are named in a row of a table
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MostProbable(Shown):
+class MostProbable(ShownAnswer):
     """The result of `most_probable`. `print` shows it as a table.
 
     - `states`: (count, n), the most probable first, in the values of the network. Observed units have their state, and

@@ -11,7 +11,7 @@ from plefka.methods.posterior import Accuracy
 from plefka.networks.belief import BeliefNetwork
 from plefka.questions.noisy_or_numbers import NetworkNumbers
 from plefka.runtime import extras
-from plefka.tables.display import Content, Shown, text_page
+from plefka.tables.display import Content, ShownAnswer, text_page
 
 PRINTED = 10
 
@@ -53,7 +53,7 @@ class LeaderChange:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Sensitivity(Shown):
+class Sensitivity(ShownAnswer):
     """The result of `sensitivity`. `print` shows the numbers that matter most.
 
     - `target`, `probability`: the unit, and P(on | evidence). `factor`: how much odds move.

@@ -83,7 +83,7 @@ def page(content: Content) -> str:
     return f'<div style="overflow-x:auto">{"".join(parts)}</div>'
 
 
-class Shown(ABC):
+class ShownAnswer(ABC):
     """An answer that `print` and notebooks show as a title, sentences and a table."""
 
     @abstractmethod
