@@ -1,11 +1,14 @@
 """`plefka explain` and `plefka ask`: what the library says."""
 
 import json
+import os
 from dataclasses import asdict
 
 import pytest
+from scipy.optimize import milp
 
 import plefka as pf
+from plefka.cli import main
 
 NET = "example:espresso"
 EVIDENCE = {"slow_flow": 1, "thin_crema": 1, "lukewarm_cup": 0}
@@ -58,6 +61,17 @@ def test_most_probable_is_what_the_library_says(run):
     assert run(*arguments, "--json").json["states"] == found.to_dict()["states"]
     some = run("most-probable", NET, "-e", SOME, "-u", "stale_beans,limescale", "--json").json
     assert some["units"] == ["limescale", "stale_beans"]
+
+
+def test_what_a_solver_prints_is_no_part_of_the_answer_and_the_library_leaves_the_terminal_alone(capfd, monkeypatch):
+    monkeypatch.setenv("PLEFKA_CACHE_DIR", "")
+    monkeypatch.setattr(
+        "plefka.exact.state_programs.milp", lambda *a, **options: os.write(1, b"HiGHS\n") and milp(*a, **options)
+    )
+    assert main(["most-probable", NET, "-e", SOME, "-m", "branch-and-bound", "--json"]) == 0
+    assert json.loads(capfd.readouterr().out)["states"]
+    pf.most_probable(pf.example("espresso"), EVIDENCE, method="branch-and-bound")
+    assert "HiGHS" in capfd.readouterr().out
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".xlsx"])

@@ -110,7 +110,8 @@ def most_probable(
     """Show the most probable states of hidden units together, and whether it is proven that none is more probable."""
     network, observed = source.read_question(net, evidence, "most-probable")
     conditions = source.read_conditions(network, do)
-    found = pf.most_probable(network, observed, source.read_units(network, units), count, method, **conditions)
+    with output.quiet_solver():
+        found = pf.most_probable(network, observed, source.read_units(network, units), count, method, **conditions)
     output.print_answer(net, observed, found, conditions | found.to_dict(), json)
 
 

@@ -7,10 +7,6 @@ are added where its solution lies above the truth, and so on until both agree. W
 those of s g(x / s), which are as tight, and nothing where it is off.
 """
 
-import ctypes
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
@@ -256,31 +252,11 @@ class StateProgram:
         integrality[: self.size] = whole
         options = {"mip_rel_gap": 0.0, "time_limit": SEARCH_SECONDS}
         bounds = Bounds(self.lower, self.upper)
-        with _terminal_kept():
-            found = milp(
-                -SCALE * self.costs, integrality=integrality, bounds=bounds, constraints=constraints, options=options
-            )
+        found = milp(
+            -SCALE * self.costs, integrality=integrality, bounds=bounds, constraints=constraints, options=options
+        )
         self.is_cut_short |= whole and found.status == OUT_OF_TIME
         if found.x is None:
             return None
         bound = found.mip_dual_bound if whole and found.mip_dual_bound is not None else found.fun
         return found.x, self.constant - bound / SCALE
-
-
-@contextmanager
-def _terminal_kept() -> Iterator[None]:
-    """HiGHS prints a line about its own rounding now and then, which must not be part of what a program prints."""
-    try:
-        flush, kept, nowhere = ctypes.CDLL(None).fflush, os.dup(1), os.open(os.devnull, os.O_WRONLY)
-    except (OSError, TypeError, AttributeError):  # no such library, or no such output
-        yield
-        return
-    try:
-        flush(None)
-        os.dup2(nowhere, 1)
-        yield
-    finally:
-        flush(None)
-        os.dup2(kept, 1)
-        os.close(kept)
-        os.close(nowhere)
