@@ -80,15 +80,6 @@ class TableElimination(Elimination):
     def __str__(self) -> str:
         return self.refusal or "elimination"
 
-    @cached_property
-    def known(self) -> np.ndarray:
-        """(units, rows)"""
-        return np.asarray(self.evidence.rows, float).T
-
-    @cached_property
-    def tilt(self) -> np.ndarray | None:
-        return None if self.evidence.tilt is None else np.asarray(self.evidence.tilt, float).T
-
     @property
     def unseen(self) -> np.ndarray:
         """(rows, units): what was not observed."""
@@ -105,7 +96,7 @@ class TableElimination(Elimination):
 
     def factors(self, rows: np.ndarray) -> LogFactors:
         """The tables at the states that were observed."""
-        known, free = self.known[:, rows], self.hidden[:, rows[0]].tolist()
+        known, free = np.asarray(self.evidence.rows[rows], float).T, self.hidden[:, rows[0]].tolist()
         constant, prior = self._soft(known, rows)
         tables: dict[tuple[int, ...], np.ndarray] = {}
         for scope, log in self.families:
@@ -125,9 +116,9 @@ class TableElimination(Elimination):
 
     def _soft(self, known: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, dict]:
         """What soft evidence says: of units that are observed as well, and of free ones."""
-        if self.tilt is None:
+        if self.evidence.tilt is None:
             return np.zeros(len(rows)), {}
-        tilt = self.tilt[:, rows]
+        tilt = np.asarray(self.evidence.tilt[rows], float).T
         free = np.isnan(known)
         units = np.flatnonzero((free & (tilt != 0)).any(axis=1)).tolist()
         prior = {unit: np.stack([np.zeros(len(rows)), tilt[unit]]) for unit in units}

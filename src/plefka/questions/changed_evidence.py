@@ -49,6 +49,14 @@ class ChangedEvidence:
         """Which units are hidden, (n,)."""
         return np.isnan(self.evidence.rows[0])
 
+    def hidden_unit(self, unit: str | int, need: str) -> int:
+        """The place of a unit, which must be hidden."""
+        place = self.network.index(unit)
+        if not self.hidden[place]:
+            name = self.network.names[place]
+            raise InvalidEvidence(f"{need}; {name!r} is observed. Leave it out of the evidence.")
+        return place
+
     def answers(self, changes: Sequence[Change], wanted: np.ndarray | None = None) -> Solution:
         """A batch with a row for each change; the first one must have an answer.
 

@@ -155,11 +155,7 @@ def explain(
     """
     check_top(top)
     changed = ChangedEvidence.of(network, evidence, method, "explain")
-    asked = network.index(unit)
-    if not changed.hidden[asked]:
-        raise InvalidEvidence(
-            f"explain needs a hidden unit; {network.names[asked]!r} is observed. Leave it out of the evidence."
-        )
+    asked = changed.hidden_unit(unit, "explain needs a hidden unit")
     informed = np.flatnonzero(changed.evidence.informed[0]).tolist()
     solution = changed.answers(
         [{}, dict.fromkeys(informed, UNKNOWN), {asked: 1.0}, {asked: 0.0}, *({k: UNKNOWN} for k in informed)]

@@ -61,11 +61,7 @@ def sensitivity(network: BeliefNetwork, evidence: Any, target: str | int, *, fac
             f"factor must be a number above 1, by which odds are multiplied and divided; got {factor!r}."
         )
     changed = ChangedEvidence.of(network, evidence, None, "sensitivity")
-    unit = network.index(target)
-    if not changed.hidden[unit]:
-        raise InvalidEvidence(
-            f"sensitivity needs a hidden target; {network.names[unit]!r} is observed. Leave it out of the evidence."
-        )
+    unit = changed.hidden_unit(target, "sensitivity needs a hidden target")
     return _TargetQuestion(changed, unit, factor).answer()
 
 
