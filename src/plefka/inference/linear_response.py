@@ -50,8 +50,8 @@ def responses(solution: "Solution", directions: np.ndarray) -> np.ndarray:
     if isinstance(method, Bethe):
         return _bethe_responses(solution, method, directions)
     assert isinstance(method, MeanField)
-    network, at_minimum = solution.network, method.solved_by == method.name
-    means = solution.means if at_minimum else means_by(solution, method.solved_by)
+    network, kind = solution.network, method.solved_by
+    means = solution.means if kind == method.name else means_by(solution, kind)
     tilt = np.zeros(means.shape) if solution.evidence.tilt is None else solution.evidence.tilt[0]
     u = np.clip(means, CLIP, 1 - CLIP)
     theta = np.log(u) - np.log1p(-u)
@@ -59,7 +59,7 @@ def responses(solution: "Solution", directions: np.ndarray) -> np.ndarray:
     barren = ~graph.with_ancestors(informed) if solution.prune else np.zeros(len(informed), bool)
     reduction: Any = reduce(network, solution.evidence, prune=False)
     question = masked(network.storage, reduction.given, reduction.left)  # of all units
-    objective = Objective(FUNCTIONALS[method.solved_by].fitted(question))
+    objective = Objective(FUNCTIONALS[kind].fitted(question))
     storage = objective.prepared(question).storage
 
     asked = np.flatnonzero(graph.with_ancestors(np.asarray(directions.any(axis=0))) & barren)

@@ -14,7 +14,7 @@ from plefka.inference.library import parse_method
 from plefka.inference.pair_posteriors import named_units
 from plefka.inference.solution import InferenceFailed
 from plefka.methods.method import Method
-from plefka.methods.posterior import Accuracy, Status
+from plefka.methods.posterior import Accuracy, Status, normalised
 from plefka.networks.evidence import Evidence, as_evidence, as_rows
 from plefka.networks.fields import bits
 from plefka.networks.intervention import intervened
@@ -162,7 +162,14 @@ def joint(
     """
     places = _checked(network, units)
     network, given = intervened(network, as_evidence(network, evidence, takes_group=True), do)
-    _check_hidden(network, given, places)
+    seen = ~np.isnan(given.rows[:, places])
+    if seen.any():
+        row, unit = np.argwhere(seen)[0]
+        where = f" in row {row}" if given.batched else ""
+        raise InvalidEvidence(
+            f"joint takes hidden units; {network.names[places[unit]]!r} is observed{where}. Leave it out of the units, "
+            "or out of the evidence."
+        )
     chosen = parse_method(method or DEFAULT_METHOD)
     names = tuple(map(network.names.__getitem__, places))
     words = tuple(network.given_states[unit] if network.given_states else ("off", "on") for unit in places)
@@ -187,17 +194,6 @@ def _checked(network: Network, units: Any) -> np.ndarray:
     return places
 
 
-def _check_hidden(network: Network, given: Evidence, places: np.ndarray) -> None:
-    seen = ~np.isnan(given.rows[:, places])
-    if seen.any():
-        row, unit = np.argwhere(seen)[0]
-        where = f" in row {row}" if given.batched else ""
-        raise InvalidEvidence(
-            f"joint takes hidden units; {network.names[places[unit]]!r} is observed{where}. Leave it out of the units, "
-            "or out of the evidence."
-        )
-
-
 Tables: TypeAlias = tuple[np.ndarray, np.ndarray | None, Accuracy, Iterable[str]]  # (rows, states), errors, what it is
 
 
@@ -218,12 +214,10 @@ def _of_rows(network: Network, given: Evidence, places: np.ndarray, method: Meth
         errors[some] = np.nan if found.standard_error is None else found.standard_error
         notes |= dict.fromkeys(found.notes)
     log_p, errors = log_p.reshape(num_rows, count), errors.reshape(num_rows, count)
-    top = log_p.max(axis=1, keepdims=True)
-    if not given.batched and np.isneginf(top[0, 0]):
+    impossible = np.isneginf(log_p).all(axis=1, keepdims=True)
+    if not given.batched and impossible.all():
         infer(network, given, method)  # which says why no state is possible
-    with np.errstate(invalid="ignore"):
-        weights = np.exp(log_p - top)
-    table = weights / weights.sum(axis=1, keepdims=True)
+    table = np.where(impossible, np.nan, normalised(log_p, axis=1))
     return table, _error_of_shares(table, errors), weakest(codes), notes
 
 

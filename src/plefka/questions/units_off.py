@@ -153,10 +153,10 @@ class UnitsOff:
         log_off = np.where(np.isnan(log_off), -np.inf, log_off)
         return SetsOff(log_off, np.where(np.isneginf(log_off)[:, None], 0.0, found.means), fields)
 
-    def singles(self, units: np.ndarray) -> "SingleUnits":
+    def singles(self, units: np.ndarray) -> SingleUnits:
         """Each unit by itself: from sums with the unit off, or with each target off."""
         summed = self.inside[self.targets]
-        place = self.units.searchsorted(self.targets[summed])
+        place, others = self.units.searchsorted(self.targets[summed]), self.chances[self.targets[~summed]]
         if self.by_target(units):
             found = self.off([(), *((target,) for target in self.targets.tolist())])
             own = self.units.searchsorted(units)
@@ -170,7 +170,6 @@ class UnitsOff:
         now = found.means[0, place]
         chance = np.stack([1 - off, off])
         information = mutual_information(chance[..., None], np.stack([now - with_target, with_target])).sum(axis=-1)
-        others = self.chances[self.targets[~summed]]
         fields = found.fields[1:][:, self.targets[~summed]] if len(others) else sp.csr_array((len(units), 0))
         row, column = fields.nonzero()
         lowered = off[row] * _lowered(others[column], fields.data)
