@@ -214,7 +214,7 @@ BAD_EVIDENCE = {
     ),
     "off against a certain cause": (
         infer(lambda: clinic(certain=np.inf), {"flu": 1, "fever": 0}),
-        "unit 'fever' is observed off, but a cause that switches it on for certain is observed on. Correct the",
+        "unit 'fever' is observed off, but a cause that switches it on for certain is on. Correct the",
     ),
     "off against a certain chain": (
         infer(lambda: chain([0.1, 0.1, 0.1], weights=(np.inf, np.inf)), {"a": 1, "c": 0}),

@@ -228,6 +228,19 @@ def test_options_for_rows_go_together(run, arguments, message):
     assert message in answer.err
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--do", "slow_flow"], "--do is written UNIT=0 or UNIT=1, with commas between; got 'slow_flow'"),
+        (["--joint", ""], "--joint must name at least one unit; got none"),
+    ],
+)
+def test_options_that_name_no_state_or_unit_are_refused(run, arguments, message):
+    answer = run("infer", NET, *arguments)
+    assert answer.code == 2
+    assert message in " ".join(answer.err.split())
+
+
 def test_contradicting_observations_are_named(run, tmp_path):
     units = [
         pf.Unit("flu", [], "noisy_or", [], 0.1),

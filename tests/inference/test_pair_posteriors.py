@@ -1,5 +1,7 @@
 """How units vary together: beside a plain sum over all states, and how means follow soft evidence."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -180,3 +182,10 @@ def test_too_much_is_refused_with_its_size(monkeypatch):
     monkeypatch.setattr("plefka.inference.pair_posteriors.MOST_SECONDS", 1e-9)
     with pytest.raises(InvalidInput, match="exact covariances of 5 units would take up to"):
         pf.infer(NET, SEEN, "exact").covariance()
+
+
+def test_exact_tables_are_not_below_zero_by_rounding():
+    pairs = pf.infer(pf.example("espresso"), {}).pairs(["limescale", "weak_pump"])
+    above = replace(pairs, means=np.array([0.3, 0.3]), covariance=np.full((2, 2), 0.21 + 1e-15))
+    assert (above["limescale", "weak_pump"] >= 0).all()
+    assert (replace(above, accuracy=pf.Accuracy.ESTIMATE)["limescale", "weak_pump"] < 0).any()

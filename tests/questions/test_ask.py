@@ -268,11 +268,35 @@ def test_sets_of_an_approximate_method():
         ({"together": 9}, "together must be a whole number from 1 to 5; got 9"),
         ({"stop_below": -1}, "stop_below must be a number of nats"),
         ({"certain_above": 1.5}, "certain_above must be a probability above 0; got 1.5"),
+        ({"stop_below": "a"}, "stop_below must be a number of nats .* got 'a'"),
+        ({"certain_above": "a"}, "certain_above must be a probability above 0; got 'a'"),
+        ({"candidates": 3.5}, "units must be names or indices of units, in a list; got 3.5"),
+        ({"exclusive": []}, "exclusive must name at least two units, each once; got none"),
     ],
 )
 def test_bad_options_are_refused(options, message):
     with pytest.raises(InvalidInput, match=message):
         pf.ask(NET, SEEN, **options)
+
+
+def test_a_single_name_is_a_list_of_one():
+    found = pf.ask(NET, SEEN, "sour_taste", "stale_beans")
+    assert [each.unit for each in found.candidates] == ["sour_taste"]
+    assert found.targets == ("stale_beans",)
+
+
+def test_evidence_that_is_impossible_is_said_in_a_sentence():
+    network = pf.BeliefNetwork(
+        [[0, 0, 0, 0], [1, 0, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]], [0.5, 0, 0.1, 0.5], "noisy_or", [*"abcd"]
+    )
+    for seen, do, said in (
+        ({"a": 0, "b": 1}, {}, "The observations a=0 and b=1 cannot both be true"),
+        ({"b": 1}, {"a": 0}, r"The states a=0 \(set\) and b=1 cannot both be true"),
+    ):
+        with pytest.raises(pf.InferenceFailed, match=rf"^the evidence is impossible: .* certain\. {said}\.$"):
+            pf.ask(network, seen, do=do)
+        with pytest.raises(InvalidEvidence, match=said):
+            pf.infer(network, seen, do=do)
 
 
 def test_bad_tables_of_costs_are_refused():

@@ -213,3 +213,12 @@ def test_units_that_are_set_from_outside():
 def test_a_method_that_does_not_converge_is_an_error():
     with pytest.raises(pf.InferenceFailed, match="max_steps=1"):
         pf.joint(pf.example("espresso"), {"slow_flow": 1, "thin_crema": 1}, ["stale_beans"], "G12[max_steps=1]")
+
+
+def test_units_and_states_that_are_no_such_thing_are_refused():
+    network = pf.example("espresso")
+    with pytest.raises(InvalidInput, match="units must be names or indices of units, in a list; got None"):
+        pf.joint(network, {}, None)  # pyright: ignore[reportArgumentType]
+    for state in ([1, 0], "limescale", None):
+        with pytest.raises(InvalidInput, match=r"state must be a dictionary \{unit: 0 or 1\} of units of this table"):
+            pf.joint(network, {}, ["limescale"]).probability(state)  # pyright: ignore[reportArgumentType]

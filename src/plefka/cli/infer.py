@@ -83,6 +83,8 @@ def infer(
     written = {"units": units, "top": top, "scheduler": scheduler, "workers": workers, "memory": memory}
     if id_column and rows is None:
         raise InvalidInput("--id names a column of --rows; add --rows FILE, or leave it out.")
+    if joint is not None and not options.names_in(joint):
+        raise InvalidInput("--joint must name at least one unit; got none.")
     if joint and (rows is not None or exclusive):
         raise InvalidInput("--joint is for one row of evidence, given by --evidence; leave out --rows and --exclusive.")
     if out is None:

@@ -51,7 +51,9 @@ def read_question(
     return network, read_evidence(network, options)
 
 
-def read_evidence(network: "pf.BeliefNetwork", options: Sequence[str] | None) -> "dict[str, int | pf.Likelihood]":
+def read_evidence(
+    network: "pf.BeliefNetwork", options: Sequence[str] | None, named: str = "evidence"
+) -> "dict[str, int | pf.Likelihood]":
     """{unit: 0, 1 or a Likelihood} from ["a=1,b=0", "c=0.9:0.2"], checked against the network before work begins."""
     from plefka.networks.evidence import as_evidence
 
@@ -59,8 +61,8 @@ def read_evidence(network: "pf.BeliefNetwork", options: Sequence[str] | None) ->
     for text, unit, state in _assignments(network, options):
         if text and not (unit and state):
             raise InvalidEvidence(
-                f"evidence is written UNIT=0 or UNIT=1, with commas between; got {text!r}. "
-                "Soft evidence is written UNIT=ON:OFF."
+                f"{named} is written UNIT=0 or UNIT=1, with commas between; got {text!r}."
+                f"{' Soft evidence is written UNIT=ON:OFF.' if named == 'evidence' else ''}"
             )
         if text and texts.setdefault(unit, state) != state:
             raise InvalidEvidence(f"unit {unit!r} must have one state; got {texts[unit]} and {state}.")
@@ -85,7 +87,7 @@ def read_conditions(
     names = names_in(exclusive, network.names)
     if or_none and not names:
         raise InvalidEvidence("--or-none goes with --exclusive, which names the units of which at most one is on.")
-    found = {"do": read_evidence(network, do), "exclusive": names and [*names, *([None] if or_none else [])]}
+    found = {"do": read_evidence(network, do, "--do"), "exclusive": names and [*names, *([None] if or_none else [])]}
     return {name: value for name, value in found.items() if value}
 
 

@@ -37,23 +37,29 @@ class Contradiction:
     states: dict[int, int]
     is_minimal: bool
 
-    def sentence(self, network: BeliefNetwork) -> str:
-        """'the observations fever=yes, cold=no and flu=no cannot all be true', without a full stop."""
-        seen = [f"{network.names[unit]}={network.states[unit][state]}" for unit, state in self.states.items()]
+    def sentence(self, network: BeliefNetwork, is_set: np.ndarray | None = None) -> str:
+        """'the observations fever=yes, cold=no and flu=no cannot all be true', without a full stop.
+
+        `is_set`: (n,), the states of units that were not observed but set, nan of all others.
+        """
+        ours = {unit: "" if is_set is None or np.isnan(is_set[unit]) else " (set)" for unit in self.states}
+        noun = "state" if any(ours.values()) else "observation"
+        seen = [f"{network.names[unit]}={network.states[unit][on]}{ours[unit]}" for unit, on in self.states.items()]
         if len(seen) == 1:
-            return f"the observation {seen[0]} cannot be true"
+            return f"the {noun} {seen[0]} cannot be true"
         *others, last = seen
         named = listed(seen, MOST_NAMED) if len(seen) > MOST_NAMED else f"{', '.join(others)} and {last}"
         which = "both" if len(seen) == 2 else "all"
-        return f"the observations {named} cannot {which} be true{'' if self.is_minimal else PERHAPS_FEWER}"
+        return f"the {noun}s {named} cannot {which} be true{'' if self.is_minimal else PERHAPS_FEWER}"
 
 
 def with_contradiction(solution: "Solution") -> "Solution":
     """The solution of a single row with a note that names the contradiction, where the evidence is impossible."""
     if np.atleast_1d(solution.status)[0] is not Status.IMPOSSIBLE or solution.network.stack is not None:
         return solution
-    found = sentence(cast(BeliefNetwork, solution.network), solution.evidence.rows[0], solution.evidence.exclusive)
-    return replace(solution, notes=(*solution.notes, found))
+    rows, given = solution.evidence.rows, solution.evidence
+    found = sentence(cast(BeliefNetwork, solution.network), rows[0], given.exclusive, given.intervened)
+    return replace(solution, notes=(*(note for note in solution.notes if note != found), found))
 
 
 def in_words(solution: "Solution", row: int | None) -> str | None:
@@ -68,15 +74,19 @@ def in_words(solution: "Solution", row: int | None) -> str | None:
         return None
     network = solution.network if solution.network.stack is None else solution.network.take(number)
     evidence = solution.evidence
-    return sentence(cast(BeliefNetwork, network), np.asarray(evidence.rows)[number], evidence.exclusive)
+    return sentence(
+        cast(BeliefNetwork, network), np.asarray(evidence.rows)[number], evidence.exclusive, evidence.intervened
+    )
 
 
-def sentence(network: BeliefNetwork, row: np.ndarray, group: ExclusiveGroup | None = None) -> str:
+def sentence(
+    network: BeliefNetwork, row: np.ndarray, group: ExclusiveGroup | None = None, is_set: np.ndarray | None = None
+) -> str:
     """What contradicts what in a row of evidence that is impossible, or that it could not be found."""
     found = contradiction(network, row)
     if found is None and group is not None:
         return f"the observations leave no state in which {group.in_words(network.names)}"
-    return UNKNOWN if found is None else found.sentence(network)
+    return UNKNOWN if found is None else found.sentence(network, is_set)
 
 
 def contradiction(network: BeliefNetwork, row: np.ndarray) -> Contradiction | None:

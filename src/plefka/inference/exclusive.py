@@ -44,7 +44,9 @@ def with_group(network: Network, evidence: Evidence, exclusive: Any) -> Evidence
     names = [exclusive] if isinstance(exclusive, str) else [unit for unit in exclusive if unit is not None]
     units = chosen_units(network, CAUSES if names == [CAUSES] else names)
     if len(units) < 2 or (len(units) < len(names) and names != [CAUSES]):
-        raise InvalidInput(f"exclusive must name at least two units, each once; got {listed(map(repr, names))}.")
+        raise InvalidInput(
+            f"exclusive must name at least two units, each once; got {listed(map(repr, names)) or 'none'}."
+        )
     members = np.zeros(network.size, bool)
     members[units] = True
     return evidence._replace(exclusive=ExclusiveGroup(members, not isinstance(exclusive, str) and None in exclusive))

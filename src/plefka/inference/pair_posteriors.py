@@ -8,6 +8,7 @@
 `auto` has those of the method that it chose for the row.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -82,7 +83,8 @@ class PairPosteriors:
         i, j = (self.units.index(name) for name in pair)
         a, b = self.means[..., i], self.means[..., j]
         both = a * b + self.covariance[..., i, j]
-        return np.stack([np.stack([1 - a - b + both, b - both], -1), np.stack([a - both, both], -1)], -2)
+        table = np.stack([np.stack([1 - a - b + both, b - both], -1), np.stack([a - both, both], -1)], -2)
+        return np.maximum(table, 0.0) if self.accuracy is Accuracy.EXACT else table  # below 0 by rounding alone
 
     def __repr__(self) -> str:
         return f"<PairPosteriors of {listed(self.units)} by {self.method}: {self.accuracy}>"
@@ -128,6 +130,8 @@ def named_units(network: Network, units: Any) -> np.ndarray:
     """The places of units that are given by name or index, each once."""
     if isinstance(units, str | int | np.integer):
         units = [units]
+    if not isinstance(units, Iterable):
+        raise InvalidInput(f"units must be names or indices of units, in a list; got {units!r}.")
     places = np.array([network.index(unit) for unit in units], int)
     if not len(places):
         raise InvalidInput("units must name at least one unit; got none.")

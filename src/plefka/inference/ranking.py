@@ -1,6 +1,6 @@
 """Which units to rank: the most probable of them, or those that the evidence changed most, causes first."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -28,8 +28,11 @@ def chosen_units(network: Any, units: Units) -> np.ndarray:
     return named_once(network, units)
 
 
-def named_once(network: Any, units: Sequence[str | int]) -> np.ndarray:
-    """The places of units that are given by name or index; of one that is named twice, once."""
+def named_once(network: Any, units: str | int | Iterable[str | int]) -> np.ndarray:
+    """The places of units that are given by name or index, or of one such; of one that is named twice, once."""
+    units = [units] if isinstance(units, str | int | np.integer) else units
+    if not isinstance(units, Iterable):
+        raise InvalidInput(f"units must be names or indices of units, in a list; got {units!r}.")
     return np.array([*dict.fromkeys(network.index(unit) for unit in units)], int)
 
 

@@ -48,6 +48,10 @@ class InferenceFailed(PlefkaError):
 
     def __init__(self, solution: "Solution"):
         self.solution = solution
+        if solution.status is Status.IMPOSSIBLE:  # whatever the method, and the last note says what contradicts what
+            said = "".join(f" {note[0].upper()}{note[1:]}." for note in solution.notes[-1:])
+            super().__init__(f"{solution.status.value}.{said}")
+            return
         super().__init__(
             f"{solution.method} {solution.status.value}. "
             f"After {solution.num_steps} steps the residual is {solution.residual:.2g}. "

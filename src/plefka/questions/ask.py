@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from math import comb
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -113,9 +114,9 @@ def ask(
 def _check_rules(together: int, stop_below: float | None, certain_above: float | None) -> None:
     if not isinstance(together, int) or isinstance(together, bool) or not 1 <= together <= MOST_TOGETHER:
         raise InvalidInput(f"together must be a whole number from 1 to {MOST_TOGETHER}; got {together!r}.")
-    if stop_below is not None and not stop_below >= 0:
+    if stop_below is not None and not (isinstance(stop_below, Real) and stop_below >= 0):
         raise InvalidInput(f"stop_below must be a number of nats for a cost of 1, 0 or more; got {stop_below!r}.")
-    if certain_above is not None and not 0 < certain_above <= 1:
+    if certain_above is not None and not (isinstance(certain_above, Real) and 0 < certain_above <= 1):
         raise InvalidInput(f"certain_above must be a probability above 0; got {certain_above!r}.")
 
 

@@ -73,6 +73,8 @@ class Joint(ShownAnswer):
         >>> abs(both.probability({"limescale": 1}) - alone) < 1e-12
         True
         """
+        if not isinstance(state, Mapping):
+            raise InvalidInput(f"state must be a dictionary {{unit: 0 or 1}} of units of this table; got {state!r}.")
         row = as_rows(self.network, dict(state))[0][0]
         places = {self.network.index(name): axis for axis, name in enumerate(self.units)}
         other = next((self.network.names[k] for k in np.flatnonzero(~np.isnan(row)) if k not in places), None)

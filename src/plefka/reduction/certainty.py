@@ -89,7 +89,7 @@ def impossibilities(found: Certain) -> Iterator[tuple[np.ndarray, str, str]]:
     """Which units of which rows are impossible, why, and what to do."""
     why = "observed on, but has no leak and no cause that could be on"
     yield found.unexplained, why, "Give it a leak (a positive bias) or a possible cause"
-    why = "observed off, but a cause that switches it on for certain is observed on"
+    why = "observed off, but a cause that switches it on for certain is on"
     yield found.contradicted, why, "Correct the evidence or make the edge less than certain"
 
 

@@ -59,14 +59,14 @@ def reduce_belief(
     if prune and not keep_barren and should_reduce_by_row(network, evidence):
         by_row = reduce_by_row(network, evidence, kept)
         if not evidence.batched:
-            _refuse_impossible(network, by_row.certain, by_row.unit, evidence.rows[0])
+            _refuse_impossible(network, by_row.certain, by_row.unit, evidence)
         return by_row
     edges, h = EdgeList.of(network.storage), np.atleast_2d(np.asarray(network.bias, float)).T
     known = np.asarray(evidence.rows, float).T
     tilt = np.zeros(known.shape) if evidence.tilt is None else np.asarray(evidence.tilt, float).T
     sure = certain(edges, h, network.activation, known)
     if not evidence.batched:
-        _refuse_impossible(network, sure, np.arange(network.size), evidence.rows[0])
+        _refuse_impossible(network, sure, np.arange(network.size), evidence)
     asked = {"named": kept if np.ndim(kept) else None, "wanted": evidence.wanted}
     if not prune:
         given = Given(edges, h, network.activation, known, tilt)
@@ -102,14 +102,15 @@ def _reduced_together(
     return ReducedTogether(storage, given, sure, left, found, rest.constant, rest.slope, **asked)
 
 
-def _refuse_impossible(network: BeliefNetwork, sure: Certain, units: np.ndarray, row: np.ndarray) -> None:
+def _refuse_impossible(network: BeliefNetwork, sure: Certain, units: np.ndarray, given: Evidence) -> None:
     """A single row of evidence must be possible; if not, say why, and which observations contradict each other.
 
     `units` are those that it is about.
     """
     for wrong, why, advice in impossibilities(sure):
         if wrong.any():
-            unit, which = network.names[units[np.argwhere(wrong)[0][0]]], supplied(CONTRADICTION)(network, row)
+            unit = network.names[units[np.argwhere(wrong)[0][0]]]
+            which = supplied(CONTRADICTION)(network, given.rows[0], is_set=given.intervened)
             raise InvalidEvidence(
                 f"the evidence is impossible: unit {unit!r} is {why}. {advice}. {which[0].upper()}{which[1:]}."
             )
