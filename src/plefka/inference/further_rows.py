@@ -9,7 +9,7 @@ from plefka.methods.method import Method
 from plefka.networks.evidence import Evidence
 from plefka.networks.network import Network
 from plefka.progress import progress
-from plefka.reduction.relevant import Relevant, narrowed
+from plefka.reduction.relevant import has_parts, narrowed, part_of
 from plefka.runtime.late_binding import INFER, supplied
 
 if TYPE_CHECKING:
@@ -22,12 +22,11 @@ def relevant_part(
     network: Network, evidence: Evidence, method: Method, places: np.ndarray
 ) -> tuple[Network, Evidence, np.ndarray]:
     """Of a large network what the evidence and these units depend on, and which of its units these are."""
-    relevant = Relevant.of(network)
-    if relevant is None or evidence.exclusive is not None:
+    if not has_parts(network) or evidence.exclusive is not None:
         return network, evidence, np.arange(network.size)
     informed = np.asarray(evidence.informed).any(axis=0) | method.units_to_keep(network)
     informed[places] = True
-    part, units = relevant.part(informed)
+    part, units = part_of(network, informed)
     return part, narrowed(evidence, units), units
 
 

@@ -1,6 +1,10 @@
-"""The part of a large network that rows of evidence are about, as a network of its own."""
+"""The part of a large network that rows are about: what is observed, what is wanted, and all above them.
 
-from dataclasses import dataclass
+All other units are barren in every row, so that leaving them out changes nothing, and a block of rows with a few
+findings each costs no more than these findings do.
+"""
+
+from typing import cast
 
 import numpy as np
 from jaxtyping import Bool, Int
@@ -13,39 +17,27 @@ from plefka.networks.network import Network
 from plefka.reduction.by_row import FEW_EDGES
 
 
-@dataclass(frozen=True, eq=False)
-class Relevant:
-    """The part of a large network that rows are about: what is observed, what is wanted, and all above them.
+def has_parts(network: Network) -> bool:
+    """Not where the network is too small for it to be worth while, in blocks, in tables, or of different kinds."""
+    if not isinstance(network, BeliefNetwork) or network.given_tables is not None:
+        return False
+    has_edges = isinstance(network.storage, Edges) and network.stack is None and network.conditionals is None
+    return has_edges and network.num_edges >= FEW_EDGES
 
-    All other units are barren in every row, so that leaving them out changes nothing, and a block of rows with a few
-    findings each costs no more than these findings do.
-    """
 
-    network: BeliefNetwork
-    edges: EdgeList
-
-    @classmethod
-    def of(cls, network: Network) -> "Relevant | None":
-        """None where the network is too small for it to be worth while, in blocks, in tables, or of different kinds."""
-        if not isinstance(network, BeliefNetwork) or network.given_tables is not None:
-            return None
-        small = network.num_edges < FEW_EDGES
-        has_edges = isinstance(network.storage, Edges) and network.stack is None and network.conditionals is None
-        return None if small or not has_edges else cls(network, EdgeList.of(network.storage))
-
-    def part(self, wanted: Bool[np.ndarray, " unit"]) -> tuple[BeliefNetwork, Int[np.ndarray, " unit"]]:
-        """The network of these units and all above them, and the units of it."""
-        units = np.flatnonzero(self.edges.graph.with_ancestors(wanted))
-        if len(units) == self.network.size:
-            return self.network, units
-        some = self.edges.graph.by_child.of(units)
-        place = np.full(self.network.size, -1, np.int32)
-        place[units] = np.arange(len(units))
-        child, parent = place[self.edges.child[some]], place[self.edges.parent[some]]
-        part = Edges.from_lists(self.edges.weight[some, 0], child, parent, len(units))
-        names = self.network.names
-        names = [names[unit] for unit in units.tolist()]
-        return BeliefNetwork(part, np.asarray(self.network.bias)[units], self.network.activation, names), units
+def part_of(network: Network, wanted: Bool[np.ndarray, " unit"]) -> tuple[BeliefNetwork, Int[np.ndarray, " unit"]]:
+    """Of a network that has parts: that of these units and all above them, and the units of it."""
+    network, edges = cast(BeliefNetwork, network), EdgeList.of(network.storage)
+    units = np.flatnonzero(edges.graph.with_ancestors(wanted))
+    if len(units) == network.size:
+        return network, units
+    some = edges.graph.by_child.of(units)
+    place = np.full(network.size, -1, np.int32)
+    place[units] = np.arange(len(units))
+    part = Edges.from_lists(edges.weight[some, 0], place[edges.child[some]], place[edges.parent[some]], len(units))
+    names = network.names
+    names = [names[unit] for unit in units.tolist()]
+    return BeliefNetwork(part, np.asarray(network.bias)[units], network.activation, names), units
 
 
 def narrowed(evidence: Evidence, units: np.ndarray) -> Evidence:

@@ -16,8 +16,9 @@ from plefka.inference.solution_words import status_word
 from plefka.learning.checkpoint import activation_text, digest
 from plefka.methods.method import Method
 from plefka.networks.belief import BeliefNetwork
+from plefka.networks.edge_list import EdgeList
 from plefka.networks.evidence import Evidence
-from plefka.reduction.relevant import Relevant, narrowed
+from plefka.reduction.relevant import has_parts, narrowed, part_of
 from plefka.runtime import extras
 from plefka.runtime.version import __version__
 from plefka.scale.answer_parts import LOG_LIKELIHOOD, STATUS
@@ -37,7 +38,7 @@ class RowQuestion:
     units: np.ndarray  # whose probabilities are wanted
     top: int | None
     id_columns: list[str]
-    relevant: Relevant | None
+    has_parts: bool
     kept: Any  # units that the method names
 
     @classmethod
@@ -53,9 +54,7 @@ class RowQuestion:
                 f"a table has at most {MOST_COLUMNS:,} columns of units; got {len(chosen):,}. Pass top=10 for the most "
                 "probable ones, or units='causes' or a list of names."
             )
-        asked = cls(
-            network, method, common, chosen, top, id_columns, Relevant.of(network), method.units_to_keep(network)
-        )
+        asked = cls(network, method, common, chosen, top, id_columns, has_parts(network), method.units_to_keep(network))
         names = Counter([ROW, STATUS, LOG_LIKELIHOOD, ACCURACY, ESTIMATES, *id_columns, *asked._unit_names()])
         twice = next((name for name, count in names.items() if count > 1), None)
         if twice is not None:
@@ -102,13 +101,13 @@ class RowQuestion:
     def _solution(self, block: EvidenceBlock, first: int) -> tuple[Solution, np.ndarray]:
         """Of the part of the network that the block is about, and the units of this part."""
         network, units, wanted = self.network, np.arange(self.network.size), None
-        if self.relevant is not None and len(self.units) < network.size:
+        if self.has_parts and len(self.units) < network.size:
             asked = np.zeros(network.size, bool)
             asked[self.units] = True
             informed = asked | self.kept
             informed[block.observed] = informed[self.common.units] = True
-            network, units = self.relevant.part(informed)
-            wanted = self.relevant.edges.graph.with_ancestors(asked)[units]
+            network, units = part_of(network, informed)
+            wanted = EdgeList.of(self.network.storage).graph.with_ancestors(asked)[units]
         place = np.full(self.network.size, -1)
         place[units] = np.arange(len(units))
         rows = np.full((block.num_rows, len(units)), np.nan)
