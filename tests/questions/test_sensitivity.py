@@ -239,6 +239,33 @@ def test_causes_that_lead_together_and_one_that_leads_by_far():
     assert change.odds_factor > 1e20
 
 
+def test_a_proven_cause_leads_and_no_change_of_a_number_is_made_up():
+    """P(a | f) is 1 whatever the numbers are, and differences of lines that coincide are rounding."""
+    rng = np.random.default_rng(0)
+    for draw in range(20):
+        prior, p = rng.uniform(0.01, 0.5, 3).round(3).tolist(), rng.uniform(0.1, 0.9, 4).round(3).tolist()
+        if not draw:
+            prior, p = [0.097, 0.2, 0.041], [0.681, 0.17, 0.416, 0.799]
+        links = {"finding": ["f", "g", "g", "g"], "cause": ["a", "a", "b", "c"], "probability": p}
+        network = pf.BeliefNetwork.diagnosis({"cause": ["a", "b", "c"], "prior": prior}, links)
+        for target in "ac":
+            found = pf.sensitivity(network, {"f": 1, "g": 1}, target, factor=cast(Any, np.int64(2)))
+            assert found.leading == "a"
+            assert found.change is None
+
+
+def test_a_change_by_a_large_factor_keeps_its_digits_and_one_beyond_floating_point_is_none():
+    for bias in (5.0, 20.0, 45.0, 300.0):
+        far = pf.BeliefNetwork([[0.0, 0], [0, 0.0]], [bias, 1e-9], "noisy_or", names=["sure", "rare"])
+        change = pf.sensitivity(far, {}, "rare").change
+        assert change is not None
+        assert change.odds_factor == pytest.approx(np.expm1(bias) / np.expm1(1e-9), rel=1e-9)
+        assert change.value == pytest.approx(-np.expm1(-1e-9), rel=1e-9)
+    for kind in ("noisy_or", "sigmoid"):
+        beyond = pf.BeliefNetwork([[0.0, 0], [0, 0.0]], [800.0, 1e-9], kind, names=["sure", "rare"])
+        assert "no change of one number" in str(pf.sensitivity(beyond, {}, "rare"))
+
+
 def test_custom_activations_are_evaluated_at_both_ends():
     network = pf.BeliefNetwork(
         [[0, 0, 0], [1.2, 0, 0], [-0.7, 0.8, 0]], [0.1, -0.3, 0.2], pf.Custom(lambda x: 1 / (1 + np.e ** (-x)))

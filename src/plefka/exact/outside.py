@@ -41,14 +41,14 @@ class Outside(NamedTuple):
 class ParameterElimination(BeliefElimination):
     """A row of evidence and all units that it depends on, of which none is summed out by hand: no number is lost.
 
-    The row is there several times, each time with another free unit in one state `only`.
+    The row is there several times, each time with other free units in one state `only`.
     """
 
-    only: tuple[tuple[int, int] | None, ...]  # unit and state
+    only: tuple[dict[int, int], ...]  # units and their states
 
     @classmethod
     def of(
-        cls, network: BeliefNetwork, evidence: Evidence, kept: np.ndarray, only: tuple[tuple[int, int] | None, ...]
+        cls, network: BeliefNetwork, evidence: Evidence, kept: np.ndarray, only: tuple[dict[int, int], ...]
     ) -> "ParameterElimination":
         """`kept`: units (units,) that count with all above them, whether something is known of them or not."""
         edges, h = EdgeList.of(network.storage), np.asarray(network.bias, float)[:, None]
@@ -67,8 +67,8 @@ class ParameterElimination(BeliefElimination):
     def restrict(self, logs_of: Callable[[int], np.ndarray]) -> None:
         """Exclude the other state of the units that are in one only, from what (2, rows) is said of them."""
         for row, restricted in enumerate(self.only):
-            if restricted is not None:
-                logs_of(restricted[0])[1 - restricted[1], row] = -np.inf
+            for unit, state in restricted.items():
+                logs_of(unit)[1 - state, row] = -np.inf
 
     def plan(self, structure: Structure) -> Plan:
         """With what edges will need on the way back."""

@@ -104,7 +104,7 @@ def counterfactuals(network: BeliefNetwork, evidence: Any) -> Counterfactuals:
         raise MethodDoesNotApply(
             f"counterfactuals needs findings whose causes have no causes of their own; {network.names[below[0]]!r} has."
         )
-    found = numbers_of(changed, on, None, verb="counterfactuals")
+    found = numbers_of(changed, on, {}, verb="counterfactuals")
     edges, links = np.flatnonzero(on[child]), found.links()
     acting, alone = np.exp(links.log_on), np.exp(found.if_alone()[:, 0])
     disablement, sufficiency = (

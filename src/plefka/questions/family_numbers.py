@@ -15,11 +15,16 @@ from plefka.questions.noisy_or_numbers import NOTHING, Lines, NetworkNumbers, No
 from plefka.runtime.precision import precision
 
 
-def moved_numbers(network: BeliefNetwork, found: NoisyOrNumbers, factor: float) -> NetworkNumbers:
-    """All numbers of a network, with odds that change by up to the factor; nan in rows that are impossible."""
+def moved_numbers(
+    network: BeliefNetwork, found: NoisyOrNumbers, factor: float, log_scale: float = 0.0
+) -> NetworkNumbers:
+    """All numbers of a network, with odds that change by up to the factor; nan in rows that are impossible.
+
+    `log_scale`: ln of what slopes are multiplied by, which may overflow without it.
+    """
     with np.errstate(invalid="ignore", over="ignore"):
-        numbers = [found.leaks().moved(factor), found.links().moved(factor)]
-        numbers += [family.moved(factor) for family in _families(network, found)]
+        numbers = [found.leaks().moved(factor, log_scale), found.links().moved(factor, log_scale)]
+        numbers += [family.moved(factor, log_scale) for family in _families(network, found)]
     return NetworkNumbers(*(np.concatenate(fields) for fields in zip(*numbers, strict=True)))
 
 
@@ -60,12 +65,14 @@ class Family(NamedTuple):
     counted: bool  # whether anything depends on it
     is_table: bool
 
-    def moved(self, factor: float) -> NetworkNumbers:
+    def moved(self, factor: float, log_scale: float) -> NetworkNumbers:
         if not len(self.parents):
-            return self._lines(["prior"], self.numbers, self.outside, [self.counted]).moved(factor)
+            return self._lines(["prior"], self.numbers, self.outside, [self.counted]).moved(factor, log_scale)
         if self.is_table:
-            return self._entries().moved(factor)
-        return self._links().moved(factor) if self.kind.has_linear_log_off else self._curves(factor)
+            return self._entries().moved(factor, log_scale)
+        if self.kind.has_linear_log_off:
+            return self._links().moved(factor, log_scale)
+        return self._curves(factor, log_scale)
 
     def _entries(self) -> Lines:
         """Those of a table, each with a field of its own: see plefka.networks.activations.mixed."""
@@ -96,7 +103,7 @@ class Family(NamedTuple):
         off, on = outside
         return Lines(np.array(kinds), none * 0 + self.unit, parents, none, log_on, log_off, on, off, np.array(always))
 
-    def _curves(self, factor: float) -> NetworkNumbers:
+    def _curves(self, factor: float, log_scale: float) -> NetworkNumbers:
         """A bias and weights: ln(factor) is subtracted, and added."""
         along, step = np.vstack([np.ones((1, self.states.shape[1])), self.states]), np.log(factor)
         x, none = self.numbers @ along, np.full(len(along), -1)
@@ -106,7 +113,7 @@ class Family(NamedTuple):
         return NetworkNumbers(
             np.array(["bias", *["weight"] * len(self.parents)]), none * 0 + self.unit, np.array([-1, *self.parents]),
             none, none * np.nan, none * np.nan, self.numbers, self.numbers - step, self.numbers + step,
-            along @ by_state, low, high,
+            np.exp(log_scale) * (along @ by_state), low, high, low * np.nan, low * np.nan, none == 0,
         )  # fmt: skip
 
     def _parts(self, x: np.ndarray) -> np.ndarray:

@@ -29,9 +29,12 @@ class NetworkNumbers(NamedTuple):
     value: np.ndarray
     low: np.ndarray
     high: np.ndarray
-    slope: np.ndarray  # d ln P / d value
+    slope: np.ndarray  # d ln P / d value, multiplied by what was asked for
     at_low: np.ndarray  # P with the number at its lower end, divided by P
     at_high: np.ndarray
+    share_on: np.ndarray  # of P(q') / P(q) = q' / q share_on + (1 - q') / (1 - q) share_off; nan where P is no line
+    share_off: np.ndarray
+    always: np.ndarray  # (numbers,): whether these have all their digits, and no difference is part of them
 
     @property
     def is_linear(self) -> np.ndarray:
@@ -52,19 +55,20 @@ class Lines(NamedTuple):
     if_off: AnyArray
     always: AnyArray  # (numbers,): whether one of both has a part in every term of P, so that nothing is untouched
 
-    def moved(self, factor: float) -> NetworkNumbers:
+    def moved(self, factor: float, log_scale: float) -> NetworkNumbers:
         """With odds that are divided and multiplied by the factor; those of 0 and of 1 stay."""
         on, off, rows = np.exp(self.log_on), np.exp(self.log_off), (slice(None), None)
-        slope = np.exp(self.if_on) - np.exp(self.if_off)
+        slope = np.exp(self.if_on + log_scale) - np.exp(self.if_off + log_scale)
         part_on, part_off = np.exp(self.if_on + self.log_on[rows]), np.exp(self.if_off + self.log_off[rows])
         untouched = np.where(self.always[rows], 0.0, np.maximum(1 - part_on - part_off, 0.0))
+        share_on, share_off = part_on + on[rows] * untouched, part_off + off[rows] * untouched
 
         def at(ratio: float) -> tuple[np.ndarray, np.ndarray]:
             total = ratio * on + off
-            return ratio * on / total, part_on * (ratio / total)[rows] + part_off / total[rows] + untouched
+            return ratio * on / total, share_on * (ratio / total)[rows] + share_off / total[rows]
 
         (low, at_low), (high, at_high) = at(1 / factor), at(factor)
-        return NetworkNumbers(*self[:6], on, low, high, slope, at_low, at_high)
+        return NetworkNumbers(*self[:6], on, low, high, slope, at_low, at_high, share_on, share_off, self.always)
 
 
 class NoisyOrNumbers:

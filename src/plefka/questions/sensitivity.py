@@ -9,7 +9,6 @@ from plefka.errors import InvalidEvidence, InvalidInput, MethodDoesNotApply
 from plefka.exact.cost import RIVALS_SECONDS
 from plefka.exact.outside import ParameterElimination
 from plefka.inference.infer import infer
-from plefka.inference.log_odds import log_odds
 from plefka.inference.solution import refuse_group
 from plefka.networks.activations import numpy_sigmoid
 from plefka.networks.belief import BeliefNetwork
@@ -19,7 +18,8 @@ from plefka.questions.noisy_or_numbers import NetworkNumbers, NoisyOrNumbers
 from plefka.questions.sensitivity_answer import LeaderChange, Sensitivity
 
 LARGEST_FACTOR = 600.0  # as a logarithm
-RIVALS_AT_ONCE, MOST_RIVALS = 8, 64  # causes that are compared with the leading one
+ROUNDING = 1e-8  # a difference below this part of its terms is none
+RIVALS_AT_ONCE, MOST_RIVALS = 4, 64  # causes that are compared with the leading one
 OUT_OF_REACH = (
     "{} needs exact inference, which is out of reach here: {}. Observe more units, or ask about a part of the network: "
     "network.subnetwork(around=...)."
@@ -56,7 +56,7 @@ def sensitivity(network: BeliefNetwork, evidence: Any, target: str | int, *, fac
     prior of limescale: 0.221 to 0.719
     link limescale -> slow_flow: 0.355 to 0.535
     """
-    if not isinstance(factor, int | float) or not 1 < factor < np.inf:
+    if not isinstance(factor, int | float | np.number) or not 1 < factor < np.inf:
         raise InvalidInput(
             f"factor must be a number above 1, by which odds are multiplied and divided; got {factor!r}."
         )
@@ -65,7 +65,7 @@ def sensitivity(network: BeliefNetwork, evidence: Any, target: str | int, *, fac
     return _TargetQuestion(changed, unit, factor).answer()
 
 
-def numbers_of(changed: ChangedEvidence, kept: np.ndarray, *only: tuple[int, int] | None, verb: str) -> NoisyOrNumbers:
+def numbers_of(changed: ChangedEvidence, kept: np.ndarray, *only: dict[int, int], verb: str) -> NoisyOrNumbers:
     """What is known of the numbers of a network, from a sum in which units are in one state `only`, row by row."""
     refuse_group(changed.evidence, verb)
     elimination = ParameterElimination.of(changed.network, changed.evidence, kept, only)
@@ -90,57 +90,55 @@ class _TargetQuestion:
         self.kept = self.causes.copy()
         self.kept[unit] = True
 
-    def _rows(self, *only: tuple[int, int]) -> tuple[NoisyOrNumbers, NetworkNumbers]:
-        found = numbers_of(self.changed, self.kept, *only, verb="sensitivity")
-        return found, moved_numbers(self.network, found, self.factor)
-
     def answer(self) -> Sensitivity:
-        found, numbers = self._rows((self.unit, 1), (self.unit, 0))
+        found = numbers_of(self.changed, self.kept, {self.unit: 1}, {self.unit: 0}, verb="sensitivity")
         log_z = found.outside.log_z
         odds = log_z[0] - log_z[1]
-        p, q = numpy_sigmoid(np.array([odds, -odds]))
+        log_pq = -abs(odds) - 2 * np.log1p(np.exp(-abs(odds)))
+        numbers = moved_numbers(self.network, found, self.factor, log_pq)
+        (p,) = numpy_sigmoid(np.array([odds]))
         if np.isinf(odds):  # no number between 0 and 1 can change that, as P is linear in it and never negative
             at_border = numbers.is_linear & ((numbers.value == 0) | (numbers.value == 1))
             derivative, low = np.where(at_border, np.nan, 0.0), np.full(len(numbers.value), p)
             high = low
         else:
-            derivative = p * q * (numbers.slope[:, 0] - numbers.slope[:, 1])
+            derivative = numbers.slope[:, 0] - numbers.slope[:, 1]
             low, high = (np.log(at[:, 0]) - np.log(at[:, 1]) for at in (numbers.at_low, numbers.at_high))
             low, high = numpy_sigmoid(odds + low), numpy_sigmoid(odds + high)
-        means = np.zeros(self.network.size)
-        for cause, (if_on, if_off) in found.outside.means.items():
-            means[cause] = (p * if_on if p else 0.0) + (q * if_off if q else 0.0)
         name, notes = self.network.names[self.unit], (OF_UNITS,) if self.network.given_tables is not None else ()
         answer = Sensitivity(
             name, float(p), float(self.factor), self.network, numbers, numbers.kind, numbers.value,
             numbers.low, numbers.high, derivative, low, high, notes=notes,
         )  # fmt: skip
-        return self._with_leader(answer, means, float(np.logaddexp(*log_z)))
+        possible = log_z > -np.inf
+        entries, own = found.entries[:, self.causes], found.logs[:, self.causes, None]  # all of P: no hidden parents
+        off, on = np.logaddexp.reduce(entries[..., possible] + own + log_z[possible], axis=-1)
+        return self._with_leader(answer, on - off)
 
-    def _with_leader(self, answer: Sensitivity, means: np.ndarray, log_p: float) -> Sensitivity:
+    def _with_leader(self, answer: Sensitivity, odds: np.ndarray) -> Sensitivity:
         """With the most probable cause, and the smallest change of one number after which it no longer is."""
-        causes = np.flatnonzero(self.causes & (means > 0))
+        causes, means = np.flatnonzero(self.causes)[odds > -np.inf], numpy_sigmoid(odds[odds > -np.inf])
         if not len(causes):
             return answer
-        odds = np.round(log_odds(means[causes]), 10)  # of causes that are equally probable, the first one leads
-        leader, *rivals = causes[np.argsort(-odds, kind="stable")].tolist()
-        leading = numbers_of(self.changed, self.kept, (leader, 1), verb="sensitivity")
+        order = np.argsort(-np.round(odds[odds > -np.inf], 10), kind="stable")  # of equal ones, the first one leads
+        (leader, *rivals), means = causes[order].tolist(), means[order]
         best, least, change, notes, seconds = np.inf, 0.0, None, answer.notes, 0.0
         for first in range(0, len(rivals), RIVALS_AT_ONCE):
-            if means[rivals[first]] < least:
+            if means[1 + first] < least:
                 break
             if first >= MOST_RIVALS or seconds > RIVALS_SECONDS:
                 notes = (*notes, FEW_RIVALS.format(first))
                 break
             some = rivals[first : first + RIVALS_AT_ONCE]
-            found, numbers = self._rows(*((cause, 1) for cause in (leader, *some)))
+            apart = ({leader: leads, cause: 1 - leads} for cause in some for leads in (1, 0))
+            found = numbers_of(self.changed, self.kept, {leader: 1}, *apart, verb="sensitivity")
             seconds += found.seconds
-            size, number, k, value = _crossing(numbers, np.exp(found.outside.log_z - log_p))
+            numbers = moved_numbers(self.network, found, self.factor)
+            size, number, k, value = _crossing(numbers, found.outside.log_z)
             if size < best:
                 best, cause = size, self.network.names[some[k]]
                 change = LeaderChange(answer.number(number), value, float(np.exp(size)), cause)
-                within = moved_numbers(self.network, leading, np.exp(min(size, LARGEST_FACTOR)))
-                least = means[leader] * _smallest_share(within)
+                least = means[0] * _smallest_share(moved_numbers(self.network, found, float(np.exp(size))))
         return replace(answer, leading=self.network.names[leader], change=change, notes=notes)
 
 
@@ -156,16 +154,28 @@ def _smallest_share(numbers: NetworkNumbers) -> float:
     return float(np.min(shares, initial=1.0)) * (1 - 1e-9)
 
 
-def _crossing(numbers: NetworkNumbers, weights: np.ndarray) -> tuple[float, int, int, float]:
-    """Where a line P(cause, evidence) meets that of the first row with least change of a number's odds.
+def _crossing(numbers: NetworkNumbers, log_z: np.ndarray) -> tuple[float, int, int, float]:
+    """Where a line P(cause, evidence) meets that of the leading one with least change of a number's odds.
 
-    ln of their factor, the number, the row after the first, and the value there; infinite where none meets.
+    Of each cause there are two rows after the first: the leading one without it, and it without the leading one. What
+    both have in common is no part of the difference then, and no digits are lost. The cause leads at an end of the
+    line by `ahead`, which is multiplied by the probability that the number has of being there.
+
+    ln of the factor of the odds, the number, which cause, and the value there; infinite where none meets.
     """
+    sizes = []
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        steep = np.where(weights > 0, weights * numbers.slope, 0.0)
-        shift = (weights[0] - weights[1:]) / (steep[:, 1:] - steep[:, :1])
-        value, off = numbers.value[:, None] + shift, np.exp(numbers.log_off)[:, None] - shift
-        size = abs(np.log(value) - np.log(off) - (numbers.log_on - numbers.log_off)[:, None])
-    size = np.where(np.isfinite(size) & numbers.is_linear[:, None], size, np.inf)
-    number, k = np.unravel_index(np.argmin(size), size.shape)
-    return float(size[number, k]), int(number), int(k), float(value[number, k])
+        weights = np.where(log_z > -np.inf, np.exp(log_z - log_z[1:].max(initial=-np.inf)), 0.0)
+        behind = np.maximum(weights[1::2] - weights[2::2], 0.0)
+        for share, log in ((numbers.share_off, numbers.log_off), (numbers.share_on, numbers.log_on)):
+            parts = np.where(weights > 0, weights * share, 0.0)
+            leading, cause = parts[:, 1::2], parts[:, 2::2]
+            uncertain = np.where(numbers.always, 0.0, np.exp(log))[:, None] * (weights[1::2] + weights[2::2])
+            ahead = cause - leading
+            ahead = np.where(ahead > ROUNDING * (cause + leading + uncertain), ahead, 0.0)
+            sizes.append(np.where(ahead > 0, np.log1p(behind / ahead), np.inf))
+        size = np.where(np.array(sizes) <= LARGEST_FACTOR, sizes, np.inf)
+        end, number, k = map(int, np.unravel_index(np.argmin(size), size.shape))
+        least = float(size[end, number, k])
+        odds = numbers.log_on[number] - numbers.log_off[number] + (least if end else -least)
+    return least, number, k, float(numpy_sigmoid(np.array([odds]))[0])
