@@ -13,6 +13,8 @@ import plefka as pf
 from plefka.exact import barren
 from plefka.exact import exact_answer as exact_posterior
 from plefka.exact.barren import PREDICTED
+from plefka.exact.groups import Cost
+from plefka.exact.plans import Plan
 from plefka.networks.fields import bits
 from tests.compilations import compilations
 from tests.data import path_of
@@ -359,3 +361,8 @@ def test_rows_that_other_methods_answer_are_reduced_as_they_need_them(monkeypatc
     assert not expected.is_exact
     np.testing.assert_array_equal(found.means, expected.means)
     assert found.log_likelihood == expected.log_likelihood
+
+
+@pytest.mark.parametrize(("width", "at_once"), [(12, 2**10), (19, 8), (20, 1), (21, 1), (24, 1)])
+def test_rows_are_eliminated_one_by_one_where_only_a_few_fit_together(width, at_once):
+    assert Cost.of(Plan((), width, 1.0, 1.0, 1.0, 1.0)).at_once == at_once

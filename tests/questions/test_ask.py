@@ -11,6 +11,7 @@ import plefka as pf
 from plefka.errors import InvalidEvidence, InvalidInput
 from plefka.exact.state_sum import StateSum
 from plefka.networks.evidence import as_evidence
+from plefka.questions.units_off import UnitsOff
 from tests.data import path_of
 
 NET = pf.example("espresso")
@@ -329,3 +330,17 @@ def test_large_sets_are_found_one_after_another():
     assert chance.sum() == pytest.approx(1)
     assert found.information == pytest.approx(entropy(now) - chance @ entropy(then), abs=1e-9)
     assert found.information <= found.bound
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_no_more_sets_are_compared_than_there_is_time_for(monkeypatch, size):
+    network, evidence = large_question()
+    rows, off = [], UnitsOff.off
+    monkeypatch.setattr(UnitsOff, "off", lambda sums, sets: (rows.append(len(sets)), off(sums, sets))[1])
+    monkeypatch.setattr(UnitsOff, "seconds", lambda sums, count: 0.07 * count)
+    found = pf.ask(network, evidence, together=size)
+    assert sum(rows[1:]) <= 3 / 0.07
+    assert found.best_set is not None
+    assert not found.best_set.is_best
+    paired = {2: "8 candidates, as", 3: "5 candidates and what to add to them of the best 5, as"}[size]
+    assert f"sets are pairs of the best {paired} more of them would take too long" in found.notes

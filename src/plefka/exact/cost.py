@@ -48,5 +48,6 @@ NUMBERS_PER_GIB = 2**27
 MOST_GIB, MOST_GIB_OF_MACHINES, MOST_GIB_OF_DRAWS = 1.0, 2.0, 0.25  # of an elimination; draws need more than sums
 FEW_NUMBERS = 2**25  # that are kept of an elimination from the way there, where it is not gone again on the way back
 ENTRIES_AT_ONCE = 2**22  # numbers of the largest table of all rows that are eliminated together
+LEAST_AT_ONCE = 8  # rows that are eliminated together, or else one by one: loops over so few take longer
 WIDEST_TABLE = 25  # axes of a table of an elimination
 MOST_PARENTS_OF_A_TABLE = 20  # free parents of a unit whose table is a factor

@@ -13,6 +13,7 @@ from plefka.exact.cost import (
     ENTRY,
     ENTRY_AGAIN,
     FEW_NUMBERS,
+    LEAST_AT_ONCE,
     MOST_GIB,
     NUMBERS_PER_GIB,
     PLANNED_AGAIN,
@@ -40,7 +41,8 @@ class Cost(NamedTuple):
 
     @classmethod
     def of(cls, plan: Plan) -> "Cost":
-        at_once = int(max(1, min(ENTRIES_AT_ONCE // 2**plan.width, MOST_GIB * NUMBERS_PER_GIB // max(plan.peak, 1.0))))
+        at_once = int(min(ENTRIES_AT_ONCE // 2**plan.width, MOST_GIB * NUMBERS_PER_GIB // max(plan.peak, 1.0)))
+        at_once = at_once if at_once >= LEAST_AT_ONCE else 1  # a few take longer together than one by one
         return cls(plan.num_steps, plan.entries, plan.stored, plan.width, at_once, plan.least / NUMBERS_PER_GIB)
 
     def seconds(self, rows: np.ndarray | int) -> np.ndarray:

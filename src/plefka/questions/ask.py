@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from math import comb
+from math import comb, isqrt
 from numbers import Real
 from typing import Any
 
@@ -31,12 +31,14 @@ FEW = 10  # for fewer of them than this, another method is asked
 MOST_TOGETHER = 5
 RARE = 1e-6  # chance of a state below which a difference of two sums has lost digits
 NUM_LEADING = 3
-MOST_PAIRED, MOST_ADDED, MOST_BY_ROWS = 40, 100, 8  # candidates of all pairs, of one more, and of either by rows
+MOST_PAIRED, MOST_ADDED = 40, 100  # candidates of all pairs, and of one more
 NUMBERS_AT_ONCE = 2**22  # sets times outcomes times targets
 INSTEAD = "bethe"  # of sums for all candidates, where these would take too long
 ESTIMATED = (
     "{:,} of {:,} candidates were chosen by an estimate that takes their parents as independent given the evidence"
 )
+FEWER_SETS = "sets are pairs of the best {:,} candidates{}, as more of them would take too long"
+FEWER_ADDED = " and what to add to them of the best {:,}"
 INSTEAD_NOTE = "candidates are computed by {}, as exact sums for them would take too long"
 
 
@@ -74,7 +76,8 @@ def ask(
         such as the findings of a diagnosis spreadsheet. Other units cost 1. Candidates are then ranked by information
         per cost.
     - `together`: how many units are to be observed together, at most 5: `best_set` is the best of all sets where there
-        are at most 780, or else the best pair of the best 40 candidates with others added one by one.
+        are at most 780, or else the best pair of the best 40 candidates with others added one by one. Where these would
+        take more than about 3 seconds, fewer are compared, which the notes say.
     - `stop_below`: say that it is time to stop when no candidate gives so many nats for a cost of 1.
     - `certain_above`: say that it is time to stop when a target has at least this probability.
     - `do`, `exclusive`: what is set, and units of which exactly one is on, as for `infer`. Given such a group, the best
@@ -101,12 +104,12 @@ def ask(
     gain = single.information / cost[single.units]
     order = np.argsort(np.where(np.isnan(gain), np.inf, -gain), kind="stable")
     found, now = asked.described(single, order[:top], cost), asked.now.means[0, about]
-    chosen = None if together == 1 else asked.best_set(single, order, cost, together)
+    chosen, notes = (None, asked.notes) if together == 1 else asked.best_set(single, order, cost, together)
     known = {weakest(asked.now.codes.means[0, about]), *(each.accuracy for each in found)}
     names = network.names
     leading = _leading(names, about, now)
     return Advice(
-        found, tuple(names[unit] for unit in about), float(entropy(now).sum()), asked.method, asked.notes,
+        found, tuple(names[unit] for unit in about), float(entropy(now).sum()), asked.method, notes,
         known == {Accuracy.EXACT}, leading, chosen, *_stops(found, leading, stop_below, certain_above),
     )  # fmt: skip
 
@@ -197,6 +200,7 @@ class _Asked:
     targets: np.ndarray
     units: np.ndarray
     num_candidates: int
+    most: int  # candidates that there is time for
     now: Solution
     source: UnitsOff | _RowsOfOutcomes
     rows: _RowsOfOutcomes
@@ -228,7 +232,7 @@ class _Asked:
             units = units[np.argsort(-estimated_information(network, now.means[0], units, about), kind="stable")[:most]]
             notes = (*notes, ESTIMATED.format(most, count))
         rows = _RowsOfOutcomes(changed, about, wanted)
-        return cls(about, units, count, now, sums if by_sums else rows, rows, str(changed.method), notes)
+        return cls(about, units, count, most, now, sums if by_sums else rows, rows, str(changed.method), notes)
 
     def described(self, single: SingleUnits, order: np.ndarray, cost: np.ndarray) -> tuple[Candidate, ...]:
         """These units in this order, with what each of their states would do to the targets."""
@@ -254,11 +258,25 @@ class _Asked:
         changed = names[int(self.targets[most])], float(now[most]), float(then[most])
         return CandidateOutcome(state, chance, _leading(names, self.targets, then), changed)
 
-    def best_set(self, single: SingleUnits, order: np.ndarray, cost: np.ndarray, size: int) -> CandidateSet:
-        """The best of all sets where these are few; else the best pair, and what to add to it, one after another."""
+    def best_set(
+        self, single: SingleUnits, order: np.ndarray, cost: np.ndarray, size: int
+    ) -> tuple[CandidateSet, tuple[str, ...]]:
+        """The best of all sets where these are few; else the best pair, and what to add to it, one after another.
+
+        As many as there is time for, which the notes say.
+        """
         best, size = single.units[order].tolist(), min(size, len(order))
-        paired, added = (MOST_BY_ROWS,) * 2 if self.source is self.rows else (MOST_PAIRED, MOST_ADDED)
-        every = comb(len(best), size) <= comb(paired, 2)
+        paired = added = isqrt(self.most)  # by rows, as many as for candidates by themselves
+        usual, every = (isqrt(MOST_CANDIDATES),) * 2, comb(len(best), size) <= comb(paired, 2)
+        if isinstance(self.source, UnitsOff):
+            num_rows, usual = self.source.affordable(ASKED_SECONDS / max(1, size - 1)), (MOST_PAIRED, MOST_ADDED)
+            paired = max(2, min(MOST_PAIRED, (isqrt(8 * max(1, num_rows) - 7) - 1) // 2))  # with all pairs of them
+            added = max(1, min(MOST_ADDED, num_rows // 2 ** (size - 1)))
+            every = sum(comb(len(best), some) for some in range(size + 1)) <= num_rows
+            every = every and comb(len(best), size) <= comb(MOST_PAIRED, 2)
+        notes = self.notes
+        if not every and (paired < min(usual[0], len(best)) or (size > 2 and added < min(usual[1], len(best) - 2))):
+            notes = (*notes, FEWER_SETS.format(paired, FEWER_ADDED.format(added) if size > 2 else ""))
         sets: list[UnitSet] = [*combinations(best if every else best[:paired], size if every else 2)]
         while True:
             step = max(1, NUMBERS_AT_ONCE // (2 ** len(sets[0]) * len(self.targets)))
@@ -267,13 +285,14 @@ class _Asked:
             at = int(np.argmax(np.nan_to_num(found / [cost[list(some)].sum() for some in sets], nan=-1.0)))
             if len(sets[at]) == size:
                 break
-            sets = [(*sets[at], unit) for unit in best[:added] if unit not in sets[at]]
+            sets = [(*sets[at], unit) for unit in best if unit not in sets[at]][:added]
         is_whole = len(best) == self.num_candidates
         own = np.sort(entropy(single.off))[-size:].sum() if is_whole else size * np.log(2)
-        return CandidateSet(
+        found_set = CandidateSet(
             tuple(self.now.names[unit] for unit in sets[at]), float(found[at]), float(cost[list(sets[at])].sum()),
             bool(every and is_whole and exact.all()),
             float(np.minimum(entropy(self.now.means[0, self.targets]), own).sum()),
             float(np.sort(np.nan_to_num(single.information))[-size:].sum()),
             Accuracy.EXACT if exact[at] else Accuracy.ESTIMATE,
         )  # fmt: skip
+        return found_set, notes
