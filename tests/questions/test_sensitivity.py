@@ -263,7 +263,30 @@ def test_a_change_by_a_large_factor_keeps_its_digits_and_one_beyond_floating_poi
         assert change.value == pytest.approx(-np.expm1(-1e-9), rel=1e-9)
     for kind in ("noisy_or", "sigmoid"):
         beyond = pf.BeliefNetwork([[0.0, 0], [0, 0.0]], [800.0, 1e-9], kind, names=["sure", "rare"])
-        assert "no change of one number" in str(pf.sensitivity(beyond, {}, "rare"))
+        assert "no change of the odds of one number by a factor of up to 1e+07" in str(
+            pf.sensitivity(beyond, {}, "rare")
+        )
+
+
+def test_a_derivative_is_finite_where_only_its_parts_overflow():
+    """P(b | e) is 1 - 2e-100, and P(e) with b off is 1e-400."""
+    units = [pf.Unit("a", [], "noisy_or", [], 1e-200), pf.Unit("b", [], "noisy_or", [], 1e-300)]
+    units.append(pf.Unit("e", ["a", "b"], "noisy_or", [1e-200, np.log(2)], 0.0))
+    found = pf.sensitivity(pf.BeliefNetwork.of_units(units), {"e": 1}, "b")
+    leak = next(z for z in found.top(None) if z.name == "leak of e")
+    assert leak.derivative == pytest.approx(-2e300, rel=1e-9)
+
+
+def test_words_about_numbers_that_are_printed_alike_and_derivatives_that_are_undefined():
+    sure = pf.BeliefNetwork([[0.0, 0], [0, 0.0]], [45.0, 44.0], "noisy_or", names=["sure", "other"])
+    assert "with the odds of the prior of sure changed by a factor of 2.72, other is" in str(
+        pf.sensitivity(sure, {}, "other")
+    )
+    near = pf.BeliefNetwork([[0.0, 0], [0, 0.0]], [0.5, 0.5 - 1e-6], "noisy_or", names=["a", "b"])
+    assert "changed by a factor of 1 + 2.5e-06, b is as probable, and no smaller" in str(pf.sensitivity(near, {}, "a"))
+    proven = pf.BeliefNetwork([[0, 0], [1.0, 0]], [0.1, 0.0], "noisy_or", names=["a", "b"])
+    assert "undefined" in str(pf.sensitivity(proven, {"b": 1}, "a"))
+    assert "nan" not in str(pf.sensitivity(proven, {"b": 1}, "a"))
 
 
 def test_custom_activations_are_evaluated_at_both_ends():

@@ -36,8 +36,9 @@ def sensitivity(network: BeliefNetwork, evidence: Any, target: str | int, *, fac
     - Priors, leaks, links (the probability 1 - exp(-weight) with which a parent switches a noisy-or unit on) and
       entries of tables are probabilities. Their odds are divided and multiplied by `factor`. P(target | evidence) is a
       ratio of two straight lines in each of them, and so its range is that between the two ends. A probability of 0
-      or 1 stays what it is, but has a derivative; this is nan where P(target | evidence) is itself 0 or 1. A negative
-      weight of a noisy-or unit is a link that acts where the parent is off.
+      or 1 stays what it is, but has a derivative; this is nan where P(target | evidence) is itself 0 or 1, or where
+      floating-point numbers do not reach. A negative weight of a noisy-or unit is a link that acts where the
+      parent is off.
     - To biases and weights of other units, ln(factor) is added and subtracted, which for a sigmoid multiplies the odds
       of the unit. P(target | evidence) is computed at both ends; in between it may be larger or smaller.
 

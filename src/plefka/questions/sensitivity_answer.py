@@ -14,6 +14,7 @@ from plefka.runtime import extras
 from plefka.tables.display import Content, ShownAnswer, text_page
 
 PRINTED = 10
+FOUND_FACTOR = 1e7  # all changes of odds by less are found; larger ones may be lost in rounding
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,8 @@ class Sensitivity(ShownAnswer):
     - `kind`, `value`, `low`, `high`, `derivative`, `at_low`, `at_high`: arrays with an entry for every number of the
         network, as in `SensitiveNumber`. `top` and `to_frame` have those that matter most first.
     - `leading`: the most probable hidden cause; None if all are observed or impossible. `change`: the smallest change
-        of one number that makes another cause as probable; None if no change does.
+        of one number that makes another cause as probable; None if no change of its odds by less than a factor of 1e7
+        does, and none by more was found.
     - `accuracy`: of all of this, which is exact. `notes`: sentences about it.
 
     **Example:**
@@ -141,7 +143,8 @@ class Sensitivity(ShownAnswer):
         header = ("number", "value", "from", "to", f"P({self.target}) from", "to", "derivative")
         rows = [
             (z.name, *(f"{p:.4g}" for p in (z.value, z.low, z.high)),
-             *(f"{p:.6f}" if p > 1e-4 else f"{p:.3g}" for p in (z.at_low, z.at_high)), f"{z.derivative:+.4g}")
+             *(f"{p:.6f}" if p > 1e-4 else f"{p:.3g}" for p in (z.at_low, z.at_high)),
+             "undefined" if np.isnan(z.derivative) else f"{z.derivative:+.4g}")
             for z in self.top(top)
         ]  # fmt: skip
         on = self.network.states[self.network.index(self.target)][1] if self.network.given_states else "on"
@@ -151,13 +154,17 @@ class Sensitivity(ShownAnswer):
     def _leader(self) -> list[str]:
         """A sentence on the most probable cause, if there is one."""
         if self.leading is None or self.change is None:
-            why = "no change of one number makes another cause more probable"
+            why = (
+                f"no change of the odds of one number by a factor of up to {FOUND_FACTOR:.0e} makes another as probable"
+            )
             return [] if self.leading is None else [f"most probable cause: {self.leading}; {why}"]
         change, number = self.change, self.change.number
         if change.odds_factor < 1 + 1e-9:
             return [f"most probable causes: {self.leading} and {change.cause}, which are equally probable"]
-        return [
-            f"most probable cause: {self.leading}; with {number.name} at {change.value:.4g} instead of "
-            f"{number.value:.4g} (odds by a factor of {change.odds_factor:.3g}), {change.cause} is as probable, and no "
-            "smaller change of one number does that"
-        ]
+        after, before = f"{change.value:.4g}", f"{number.value:.4g}"
+        factor = f"{change.odds_factor:.3g}" if change.odds_factor > 1.01 else f"1 + {change.odds_factor - 1:.2g}"
+        what = f"{number.name} at {after} instead of {before} (odds by a factor of {factor})"
+        if after == before:
+            what = f"the odds of the {number.name} changed by a factor of {factor}"
+        least = ", and no smaller change of one number does that" if change.odds_factor < FOUND_FACTOR else ""
+        return [f"most probable cause: {self.leading}; with {what}, {change.cause} is as probable{least}"]
