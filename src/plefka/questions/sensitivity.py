@@ -57,7 +57,7 @@ def sensitivity(network: BeliefNetwork, evidence: Any, target: str | int, *, fac
     prior of limescale: 0.221 to 0.719
     link limescale -> slow_flow: 0.355 to 0.535
     """
-    if not isinstance(factor, int | float | np.number) or not 1 < factor < np.inf:
+    if not isinstance(factor, int | float | np.integer | np.floating) or not 1 < factor < np.inf:
         raise InvalidInput(
             f"factor must be a number above 1, by which odds are multiplied and divided; got {factor!r}."
         )
