@@ -344,3 +344,25 @@ def test_no_more_sets_are_compared_than_there_is_time_for(monkeypatch, size):
     assert not found.best_set.is_best
     paired = {2: "8 candidates, as", 3: "5 candidates and what to add to them of the best 5, as"}[size]
     assert f"sets are pairs of the best {paired} more of them would take too long" in found.notes
+
+
+@pytest.mark.parametrize("targets", [["a"], ["a", "b", "c"]])
+@pytest.mark.parametrize("prior", [1e-6, 1e-12, 1e-20])
+def test_small_numbers_have_all_their_digits(prior, targets):
+    W = np.zeros((6, 6))
+    W[3:, :3] = [[0.8, 0, 0], [0.8, 0.7, 30.0], [0, 0.5, 1.0]]
+    network = pf.BeliefNetwork(W, [prior, 0.5, 1.0, 0.0, 0.0, 0.1], "noisy_or", [*"abcfgh"])
+    advice = pf.ask(network, {"h": 1}, ["f", "g"], targets)
+    now = pf.infer(network, {"h": 1}, "exact")
+    for found in advice.candidates:
+        assert found.accuracy is pf.Accuracy.EXACT
+        assert found.probability == pytest.approx(now[found.unit], rel=1e-9, abs=0)
+        for outcome in found.outcomes:
+            then = pf.infer(network, {"h": 1, found.unit: int(outcome.state == "on")}, "exact")
+            for name, probability in (*outcome.leading, (outcome.changed[0], outcome.changed[2])):
+                assert probability == pytest.approx(then[name], rel=1e-9, abs=0)
+
+
+def test_numbers_that_floating_point_has_few_digits_for_are_estimates():
+    network = pf.BeliefNetwork([[0, 0], [1.0, 0]], [1e-310, 0.3], "noisy_or", ["a", "b"])
+    assert pf.ask(network, {}, ["a"], ["b"]).candidates[0].accuracy is pf.Accuracy.ESTIMATE

@@ -22,15 +22,13 @@ from plefka.questions.advice import Advice, Candidate, CandidateOutcome, Candida
 from plefka.questions.candidate_costs import costs_of
 from plefka.questions.changed_evidence import ChangedEvidence, weakest
 from plefka.questions.explain import possible_units
-from plefka.questions.information import Outcomes, SingleUnits, estimated_information
+from plefka.questions.information import NUM_LEADING, TINY, Outcomes, SingleUnits, estimated_information
 from plefka.questions.units_off import UnitSet, UnitsOff
 
 MOST_CANDIDATES = 64  # that are computed from rows of their own, on and off
 MOST_ESTIMATED_BEST = 500  # that are computed exactly, of more than can be within the time
 FEW = 10  # for fewer of them than this, another method is asked
 MOST_TOGETHER = 5
-RARE = 1e-6  # chance of a state below which a difference of two sums has lost digits
-NUM_LEADING = 3
 MOST_PAIRED, MOST_ADDED = 40, 100  # candidates of all pairs, and of one more
 NUMBERS_AT_ONCE = 2**22  # sets times outcomes times targets
 INSTEAD = "bethe"  # of sums for all candidates, where these would take too long
@@ -180,8 +178,9 @@ class _RowsOfOutcomes:
         means = np.where(solution.converged[1:, None], solution.means[1:, self.targets], np.nan)
         means = np.where(chance[..., None] == 0, 0.0, means.reshape(*chance.shape, -1))
         codes = np.column_stack([solution.codes.log_partition, solution.codes.means[:, self.targets]])[1:]
-        exact = [weakest(some) is Accuracy.EXACT for some in codes.reshape(len(sets), -1)]
-        return Outcomes(chance, chance[..., None] * means, np.array(exact))
+        exact = np.array([weakest(some) is Accuracy.EXACT for some in codes.reshape(len(sets), -1)])
+        exact &= ~((chance > 0) & (chance < TINY)).any(axis=1)
+        return Outcomes(chance, chance[..., None] * means, exact)
 
     def singles(self, units: np.ndarray) -> SingleUnits:
         """Each unit by itself."""
@@ -237,18 +236,21 @@ class _Asked:
     def described(self, single: SingleUnits, order: np.ndarray, cost: np.ndarray) -> tuple[Candidate, ...]:
         """These units in this order, with what each of their states would do to the targets."""
         names, found, described = self.now.names, single.outcomes(order), []
-        rare = np.flatnonzero(found.chance.min(axis=1) < RARE) if self.source is not self.rows else np.zeros(0, int)
-        if len(rare):
-            better = self.rows.outcomes([(unit,) for unit in single.units[order[rare]].tolist()])
-            found.chance[rare], found.on[rare] = better.chance, better.on
-        for at, chances, ons in zip(order.tolist(), found.chance, found.on, strict=True):
+        if isinstance(self.source, UnitsOff):
+            of = 1.0 if self.source.by_target(self.units) else self.now.means[0, self.targets]
+            lost = np.flatnonzero(found.have_lost_digits(of))
+            found.exact[lost], again = False, lost[: self.source.affordable(ASKED_SECONDS) // 2]
+            if len(again):
+                better = self.rows.outcomes([(unit,) for unit in single.units[order[again]].tolist()])
+                found.chance[again], found.on[again], found.exact[again] = better
+        for at, chances, ons, exact in zip(order.tolist(), *found, strict=True):
             outcomes = tuple(
                 self._outcome(state, float(chance), on / chance)
                 for state, chance, on in zip(("on", "off"), chances, ons, strict=True)
                 if chance > 0
             )
-            unit, accuracy = single.units[at], Accuracy.EXACT if single.exact[at] else Accuracy.ESTIMATE
-            numbers = float(single.information[at]), float(1 - single.off[at]), accuracy, float(cost[unit])
+            unit, accuracy = single.units[at], Accuracy.EXACT if exact else Accuracy.ESTIMATE
+            numbers = float(single.information[at]), float(chances[0]), accuracy, float(cost[unit])
             described.append(Candidate(names[unit], *numbers, outcomes))
         return tuple(described)
 
@@ -288,11 +290,10 @@ class _Asked:
             sets = [(*sets[at], unit) for unit in best if unit not in sets[at]][:added]
         is_whole = len(best) == self.num_candidates
         own = np.sort(entropy(single.off))[-size:].sum() if is_whole else size * np.log(2)
-        found_set = CandidateSet(
+        return CandidateSet(
             tuple(self.now.names[unit] for unit in sets[at]), float(found[at]), float(cost[list(sets[at])].sum()),
             bool(every and is_whole and exact.all()),
             float(np.minimum(entropy(self.now.means[0, self.targets]), own).sum()),
             float(np.sort(np.nan_to_num(single.information))[-size:].sum()),
             Accuracy.EXACT if exact[at] else Accuracy.ESTIMATE,
-        )  # fmt: skip
-        return found_set, notes
+        ), notes  # fmt: skip

@@ -11,6 +11,9 @@ from plefka.networks.edge_list import EdgeList
 
 CERTAIN = 700.0  # a field that makes a unit certain
 TIE = 1e-9
+RARE = 1e-5  # of numbers beside this part of which their difference has lost digits
+TINY = 1e-280  # below which products with other chances have few digits
+NUM_LEADING = 3
 
 
 class Outcomes(NamedTuple):
@@ -26,6 +29,15 @@ class Outcomes(NamedTuple):
     def information(self) -> np.ndarray:
         """(sets,): the mutual information of the set with each target, summed over the targets."""
         return mutual_information(np.moveaxis(self.chance, 1, 0)[..., None], np.moveaxis(self.on, 1, 0)).sum(axis=-1)
+
+    def have_lost_digits(self, of: np.ndarray | float) -> np.ndarray:
+        """(sets,): whether what is told of them is the difference of numbers `of` that are far larger."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            then, now = self.on / self.chance[..., None], self.on.sum(axis=1, keepdims=True)
+        least, moved = np.sort(then, axis=-1)[..., -NUM_LEADING:][..., :1], abs(then - now)
+        told = (then >= least) | (moved == moved.max(axis=-1, keepdims=True))
+        lost = told & (now > 0) & (self.on < RARE * of)
+        return (self.chance.min(axis=1) < RARE) | lost.any(axis=(1, 2))
 
 
 def mutual_information(chance: np.ndarray, on: np.ndarray) -> np.ndarray:
