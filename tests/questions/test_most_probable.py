@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import plefka as pf
+from plefka.exact import state_programs
 from plefka.exact.ordering import TooWide
 from plefka.questions import most_probable as question_module
 from plefka.questions.most_probable import METHODS
@@ -143,7 +144,7 @@ def test_an_estimate_has_a_bound_and_a_gap(monkeypatch):
     found = pf.most_probable(ESPRESSO, SEEN, ["limescale", "stale_beans"])
     assert not found.proven.any()
     assert "a search" in found.method
-    assert "an estimate" in str(found)
+    assert "is an estimate" in str(found)
     assert found.log_joint[0] <= truth.log_joint[0] <= found.bound[0]
     assert found.bound[0] > found.log_joint[0]
     assert f"{found.gap[0]:.3g}" in str(found)
@@ -182,3 +183,29 @@ def test_the_causes_of_real_diagnoses_are_proven():
         found = pf.most_probable(network, evidence)
         assert found.proven.all(), name
         assert found.log_joint[0] < log_z
+
+
+def test_a_row_of_a_batch_that_is_impossible_has_no_states():
+    network = pf.BeliefNetwork([[0, 0], [1.0, 0]], [0.1, 0.0], "noisy_or", ["flu", "fever"])
+    found = pf.most_probable(network, [{"flu": 0, "fever": 1}, {"fever": 1}])
+    np.testing.assert_array_equal(found.probability, [[0.0], [1.0]])
+    assert found.row(0).to_dict()["states"] == []
+    assert "the evidence is impossible" in str(found.row(0))
+    assert found.row(1).probability == pytest.approx([1.0])
+
+
+def test_programs_that_run_out_of_time_say_so(monkeypatch):
+    """Of five states that are asked for, those that were found in time are proven, and it is said that more exist."""
+    rng = np.random.default_rng(1)
+    links = np.where(rng.random((10, 40)) < 0.5, rng.uniform(0.05, 0.6, (10, 40)), 0.0)
+    network = pf.BeliefNetwork.layered([-np.log1p(-links)], [np.full(40, 0.05), np.full(10, 0.01)], "noisy_or")
+    evidence = dict.fromkeys(range(40, 50), 1)
+    whole = pf.most_probable(network, evidence, "causes", 5, method="branch-and-bound")
+    assert (len(whole.states), whole.method) == (5, "branch and bound")
+    clock = iter(np.r_[np.zeros(1), np.linspace(0, 2 * state_programs.ALL_SECONDS, 60), np.full(500, np.inf)])
+    monkeypatch.setattr(state_programs.time, "monotonic", lambda: next(clock))
+    found = pf.most_probable(network, evidence, "causes", 5, method="branch-and-bound")
+    assert 1 <= len(found.states) < 5
+    assert found.method == "branch and bound, which ended before it had found all states"
+    proven = found.proven
+    np.testing.assert_allclose(found.log_joint[proven], whole.log_joint[: proven.sum()], atol=2e-6)

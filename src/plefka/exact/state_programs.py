@@ -7,6 +7,7 @@ are added where its solution lies above the truth, and so on until both agree. W
 those of s g(x / s), which are as tight, and nothing where it is off.
 """
 
+import time
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from plefka.networks.activations import CERTAIN_FIELD, Sigmoid
 
 CLOSED = 1e-6  # the gap of ln P that counts as none
 SEARCH_SECONDS = 10.0  # after which a program ends with the state and the bound that it has
+ALL_SECONDS = 20.0  # of the clock, after which no further program is started
 OUT_OF_TIME = 1  # the status of such a program
 MOST_ROUNDS, MOST_RELAXED = 40, 12  # programs for one state, and those of them without whole numbers before that
 FIRST_TANGENTS = 6
@@ -71,6 +73,7 @@ class StateProgram:
         self.products: dict[tuple[int, int], int] = {}
         self.concave: list[Concave] = []
         self.is_cut_short = False  # whether a program ended before it was solved
+        self.deadline = np.inf
         for axes, log in terms.tables.items():
             self._add_table(axes, log)
         for term in terms.fields:
@@ -195,6 +198,7 @@ class StateProgram:
     def best(self, count: int) -> BestStates:
         """The most probable states, as far as they are found."""
         states, logs, bounds = [], [], []
+        self.deadline = time.monotonic() + ALL_SECONDS
         while len(states) < count and self.constant > -np.inf and not self.is_cut_short:
             state, log_joint, bound = self._next()
             if state is None:
@@ -250,7 +254,11 @@ class StateProgram:
             constraints = LinearConstraint(matrix, -np.inf, np.array(most))  # pyright: ignore[reportArgumentType]
         integrality = np.zeros(len(self.costs))
         integrality[: self.size] = whole
-        options = {"mip_rel_gap": 0.0, "time_limit": SEARCH_SECONDS}
+        seconds = min(SEARCH_SECONDS, self.deadline - time.monotonic())
+        if seconds <= 0:
+            self.is_cut_short = True
+            return None
+        options = {"mip_rel_gap": 0.0, "time_limit": seconds}
         bounds = Bounds(self.lower, self.upper)
         found = milp(
             -SCALE * self.costs, integrality=integrality, bounds=bounds, constraints=constraints, options=options

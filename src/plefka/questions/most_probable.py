@@ -180,7 +180,10 @@ def _of_program(terms: StateTerms, count: int) -> Found | None:
     except TooManyParents:
         return None
     best = program.best(count) if sum(len(columns) for columns, _, _ in program.rows) <= FEW_NUMBERS else None
-    return None if best is None or (program.is_cut_short and not len(best.states)) else (best, "branch and bound")
+    if best is None or (program.is_cut_short and not len(best.states)):
+        return None
+    is_short = program.is_cut_short and len(best.states) < count
+    return best, f"branch and bound{', which ended before it had found all states' * is_short}"
 
 
 def _of_sums(terms: StateTerms, chosen: np.ndarray, sums: "_Sums", count: int, method: str) -> Found:

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     import pandas
 
 PROVEN = "; proven, no other state is more probable"
-NOT_PROVEN = "; an estimate, ln P of the best state may be higher by as much as the gap"
+NOT_PROVEN = (
+    "; a state with a gap is an estimate: another one may be more probable, with ln P higher by as much as that"
+)
 MOST_WORDS = 8  # units that are named in a row of a table
 
 
@@ -29,7 +31,8 @@ class MostProbable(ShownAnswer):
     """The result of `most_probable`. `print` shows it as a table.
 
     - `states`: (count, n), the most probable first, in the values of the network. Observed units have their state, and
-        units that were summed out have nan. There are fewer where no more states are possible.
+        units that were summed out have nan. There are fewer where no more states are possible, or were found in
+        time, which `method` says.
     - `log_joint`: (count,), ln P(state, evidence). Of a Boltzmann machine it is ln of the weight, -E / T, which is
         not normalised: see `probability`.
     - `bound`: (count,), what `log_joint` of the truly most probable, second, ... state cannot exceed. `gap`: how far
@@ -80,14 +83,14 @@ class MostProbable(ShownAnswer):
     @cached_property
     def solution(self) -> Solution:
         """ln P(evidence), by `infer` with `auto`; no means are asked for."""
-        asked = self.evidence._replace(wanted=np.zeros(self.network.size, bool))
+        asked = self.evidence._replace(wanted=np.zeros(self.network.size, bool), batched=True)
         return infer(self.network, asked, throw=False)
 
     @property
     def probability(self) -> np.ndarray:
-        log_partition = np.asarray(self.solution.log_partition)
+        log_partition = np.asarray(self.solution.log_partition)[:, None]
         with np.errstate(invalid="ignore"):
-            found = np.exp(np.minimum(self.log_joint - (log_partition[:, None] if self.is_batch else log_partition), 0))
+            found = np.exp(np.minimum(self.log_joint - log_partition, 0)).reshape(self.log_joint.shape)
         return np.where(np.isneginf(self.log_joint), 0.0, found)
 
     @property
