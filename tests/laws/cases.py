@@ -19,7 +19,7 @@ from plefka.mean_field.schemes import HigherOrder, MeanField
 from plefka.mean_field.taylor import Taylor
 from plefka.messages.bethe_method import Bethe
 from plefka.methods.method import Method
-from plefka.sampling.sampling_methods import Findings, Gibbs
+from plefka.sampling.sampling_methods import Findings, Gibbs, Smc
 from tests import zoo
 
 SIZE = 12
@@ -91,7 +91,7 @@ def is_one_method(method: Method) -> bool:
 
 def is_random(method: Method) -> bool:
     """Whether it draws: auto does of noisy-or findings, where it must not be exact."""
-    return isinstance(method, (Gibbs, Findings)) or (isinstance(method, Auto) and not method.exact)
+    return isinstance(method, (Gibbs, Findings, Smc)) or (isinstance(method, Auto) and not method.exact)
 
 
 def is_bound(method: Method) -> bool:

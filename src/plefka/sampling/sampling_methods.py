@@ -1,14 +1,18 @@
-"""`gibbs` and `findings` as data: their options, and where they are computed."""
+"""`gibbs`, `smc` and `findings` as data: their options, and where they are computed."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from plefka.errors import MethodDoesNotApply
-from plefka.methods.method import Method, at_least, does_not_apply, is_seed, option, optional_seed
+from plefka.methods.method import Method, Seconds, at_least, does_not_apply, is_seed, option, optional_seed
 from plefka.methods.registry import library_method
 
 if TYPE_CHECKING:
     from plefka.networks.network import Network
+
+SMC_BUDGET: Any = option(
+    Seconds(5.0), lambda budget: 0 < budget < float("inf"), "budget must be a positive time, as in smc[budget=2s]"
+)
 
 
 @library_method("findings", place=6)
@@ -55,3 +59,23 @@ class Gibbs(Method):
             raise MethodDoesNotApply(
                 f"{self.name} does not apply without a seed, as it is random. Add one, as in {self.name}[seed=0]."
             )
+
+
+@library_method("smc", place=6)
+@dataclass(frozen=True)
+class Smc(Method):
+    """Annealed importance sampling with resampling (sequential Monte Carlo): ln Z and means with standard errors.
+
+    - `particles`: of each population; fewer where `budget` does not suffice for eight populations of so many.
+    - `budget`: the predicted time of a row. Populations are added while it lasts, and ln Z is not yet known to 0.01.
+    - `seed`: where the random numbers start.
+    """
+
+    module = "plefka.sampling.smc"
+    particles: int = at_least(32, 1024, "particles")
+    budget: Seconds = SMC_BUDGET
+    seed: int = option(0, is_seed, "seed must be a whole number from 0 to 2^63 - 1")
+
+    def check(self, network: "Network") -> None:
+        if network.is_normalised:
+            raise does_not_apply(self, "it anneals Boltzmann machines, and this is a belief network", "gibbs[seed=0]")

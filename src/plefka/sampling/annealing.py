@@ -1,0 +1,126 @@
+"""Annealed populations: states that are led together from a distribution that is known to the one that is asked for.
+
+Annealed importance sampling with resampling, also called sequential Monte Carlo or population annealing (R. Neal,
+Statistics and Computing 11, 2001; K. Hukushima and Y. Iba, AIP Conf. Proc. 690, 2003; P. Del Moral, A. Doucet and A.
+Jasra, J. R. Statist. Soc. B 68, 2006). As the inverse temperature beta rises from 0 to 1, each particle gains the
+weight exp(rise * gain), all are swept by Gibbs sampling, and once few of a population carry its weight they are
+resampled. The mean of the weights of a population is an unbiased estimate of Z at given temperatures, whether or not
+the sweeps mix. Particles with a common ancestor are a family. How evenly the weight is spread over families says how
+far to believe the averages of one population, whatever the sweeps achieved (H. P. Chan and T. L. Lai, Annals of
+Statistics 41, 2013): of a target that does not equilibrate, a few families are left.
+"""
+
+from abc import ABC, abstractmethod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from plefka.sampling.importance import averaged, resampled
+
+EVEN = 0.99  # the effective fraction of the weights that one rise of the inverse temperature leaves, at least
+RESAMPLED = 0.5  # the effective fraction of a population at which it is resampled
+AVERAGED = 16  # sweeps at the end, over which P(on | all others) is averaged
+TEMPERATURE_HALVINGS = 12  # of an interval, to find a rise
+
+
+class AnnealedTarget(ABC):
+    """What particles are led to: the weight of a state at inverse temperature beta is start(S) exp(beta gain(S)).
+
+    At beta = 0 states can be drawn and Z is known; at beta = 1 it is the distribution that is asked for. What `start`
+    returns, the particles, belongs to the target: the loop hands it back, and looks at nothing inside. The particles of
+    several populations stand side by side in it, and the target does not know which belongs to which.
+    """
+
+    size: int  # units that are drawn
+    num_averages: int  # rows of what is averaged: P(on | all others) of these units, then whatever else is wanted
+    log_start: float  # ln Z at beta = 0, with every constant that ln Z has at the end
+    sweep_seconds: float  # predicted time of one sweep of one particle, its part of `gain` included (exact/cost.py)
+
+    @abstractmethod
+    def start(self, count: int, rng: np.random.Generator) -> Any:
+        """So many particles, drawn independently at beta = 0."""
+
+    @abstractmethod
+    def gain(self, particles: Any) -> np.ndarray:
+        """d ln weight / d beta of each particle, (count,), in double precision; -inf where a state is impossible."""
+
+    @abstractmethod
+    def sweep(self, particles: Any, beta: float, rng: np.random.Generator, sums: np.ndarray | None = None) -> None:
+        """Draw every unit given all others at beta, in place; adds what is averaged to `sums` (num_averages, count)."""
+
+    @abstractmethod
+    def take(self, particles: Any, chosen: np.ndarray) -> Any:
+        """The particles with these numbers, some of them several times, which go their own ways from here on."""
+
+    @abstractmethod
+    def states(self, particles: Any) -> np.ndarray:
+        """Which of the units are on, (size, count)."""
+
+
+class Annealed(NamedTuple):
+    """Populations at inverse temperature 1; arrays are (populations, particles), or (..., populations * particles)."""
+
+    states: np.ndarray  # (units, all particles): which are on
+    log_weights: np.ndarray  # the mean of the weights of a population is an estimate of Z
+    averages: np.ndarray  # (num_averages, all particles): over the last sweeps
+    family: np.ndarray  # the particle of the start that each descends from, numbered within its population
+    betas: list[float]  # the inverse temperatures that were swept at
+
+
+def annealed(
+    target: AnnealedTarget, populations: int, count: int, rng: np.random.Generator, betas: list[float] | None = None
+) -> Annealed:
+    """Populations of so many particles each. Inverse temperatures are found on the way from all of them, unless given.
+
+    With temperatures that were found by another run, populations are independent, and their means of weights unbiased.
+    """
+    particles, log_w = target.start(populations * count, rng), np.full((populations, count), target.log_start)
+    family = np.repeat(np.arange(count)[None], populations, axis=0)
+    beta, passed, given = 0.0, [], iter(betas or ())
+    while beta < 1:
+        gain = target.gain(particles).reshape(log_w.shape)
+        rise = next(given) - beta if betas else rise_by_evenness(gain, log_w, 1 - beta)
+        beta, log_w = 1.0 if rise >= 1 - beta else beta + rise, log_w + rise * gain
+        passed.append(beta)
+        log_w, chosen = _resampled(log_w, rng)
+        if chosen is not None:
+            particles, family = target.take(particles, chosen), family.ravel()[chosen].reshape(log_w.shape)
+        target.sweep(particles, beta, rng)
+    sums = np.zeros((target.num_averages, populations * count), np.float32)
+    for _ in range(AVERAGED):
+        target.sweep(particles, 1.0, rng, sums)
+    return Annealed(target.states(particles), log_w, sums / np.float32(AVERAGED), family, passed)
+
+
+def _resampled(log_w: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray | None]:
+    """The weights afterwards, and the particles that go on; None where no population is resampled."""
+    found, count = averaged(log_w), log_w.shape[1]
+    uneven = (found.effective < RESAMPLED * count) & np.isfinite(found.log_mean)
+    if not uneven.any():
+        return log_w, None
+    chosen, log_w = np.arange(log_w.size).reshape(log_w.shape), log_w.copy()
+    for population in np.flatnonzero(uneven):
+        w = np.exp(log_w[population] - log_w[population].max())
+        chosen[population] = chosen[population][resampled(w / w.sum(), count, rng)]
+        log_w[population] = found.log_mean[population]
+    return log_w, chosen.ravel()
+
+
+def rise_by_evenness(gain: np.ndarray, log_w: np.ndarray, most: float) -> float:
+    """How far the inverse temperature rises, so that what it adds to the weights is even enough."""
+    possible = np.isfinite(gain) & np.isfinite(log_w)
+    if not possible.any():
+        return most
+    gain, w = gain[possible] - gain[possible].max(), np.exp(log_w[possible] - log_w[possible].max())
+
+    def is_even(rise: float) -> bool:
+        more = np.exp(rise * gain)
+        return (w @ more) ** 2 >= EVEN * w.sum() * (w @ more**2)
+
+    low, high = 0.0, most
+    if is_even(most):
+        return most
+    for _ in range(TEMPERATURE_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if is_even(middle) else (low, middle)
+    return max(low, most / 2**TEMPERATURE_HALVINGS)

@@ -1,0 +1,147 @@
+"""`smc`: ln Z, means and draws from independent annealed populations, with standard errors from how these differ.
+
+A short run finds the inverse temperatures and what a particle costs. Populations go through these temperatures
+independently, so that the mean of their Z is unbiased. They are added until ln Z is known well enough or the budget is
+used up: by the predicted time of what was counted, never by the clock, so that the same question has the same answer.
+"""
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from plefka.methods.posterior import CONVERGED, OUT_OF_STEPS, About, JointDraws, Posterior
+from plefka.progress import progress
+from plefka.reduction.question import Part, Question
+from plefka.sampling.annealing import AVERAGED, Annealed, AnnealedTarget, annealed
+from plefka.sampling.importance import averaged, resampled
+from plefka.sampling.spin_target import SpinTarget
+
+if TYPE_CHECKING:
+    from plefka.sampling.sampling_methods import Smc
+
+PILOT_PARTICLES, FEWEST_PARTICLES = 128, 32
+POPULATIONS, MOST_POPULATIONS = 8, 64  # at first, and in all
+FEWEST_FAMILIES = 5  # effective ones of a population, on average
+SMALL_ERROR = 0.01  # nats, from which on no population is added
+LARGEST_ERROR = 0.5  # nats, beyond which the populations do not agree
+MOST_STATES = 2048  # that are drawn from all populations
+PARTICLES_AT_ONCE = 2**20  # spins of one array
+
+
+@dataclass(frozen=True, eq=False)
+class Populations:
+    """What independent populations say of one row."""
+
+    log_z: np.ndarray  # (populations,)
+    averages: np.ndarray  # (populations, num_averages)
+    families: np.ndarray  # (populations,): how many carry the weight
+    states: np.ndarray  # (units, draws) of equal weight in each population, of which each has as many
+    steps: int
+
+    @classmethod
+    def of(cls, found: Annealed, rng: np.random.Generator) -> "Populations":
+        """The averages of each population."""
+        count, weighed = found.log_weights.shape[1], averaged(found.log_weights)
+        w = np.exp(found.log_weights - np.where(np.isfinite(weighed.log_mean), weighed.log_mean, 0.0)[:, None]) / count
+        averages = np.einsum("akc,kc->ka", found.averages.reshape(-1, *w.shape), w)
+        families = [1 / np.sum(np.bincount(*each, count) ** 2) for each in zip(found.family, w, strict=True)]
+        chosen = [k * count + resampled(each, count, rng) for k, each in enumerate(w)]
+        states = found.states[:, np.concatenate(chosen)]
+        return cls(weighed.log_mean, averages, np.array(families), states, len(found.betas))
+
+    def joined(self, other: "Populations") -> "Populations":
+        """These and further ones of the same target."""
+        return replace(
+            self, log_z=np.concatenate([self.log_z, other.log_z]),
+            averages=np.concatenate([self.averages, other.averages]),
+            families=np.concatenate([self.families, other.families]),
+            states=np.concatenate([self.states, other.states], axis=1),
+        )  # fmt: skip
+
+    @property
+    def weights(self) -> np.ndarray:
+        """Of the populations, which add up to one."""
+        w = np.exp(self.log_z - self.log_z.max())
+        return w / w.sum()
+
+    @property
+    def error(self) -> float:
+        """The standard error of ln Z."""
+        return float(averaged(self.log_z).standard_error)
+
+    def means(self) -> tuple[np.ndarray, np.ndarray]:
+        """The averages over all populations, and their standard errors."""
+        w, count = self.weights[:, None], len(self.log_z)
+        means = (w * self.averages).sum(axis=0)
+        spread = ((w * (self.averages - means)) ** 2).sum(axis=0)
+        return means, np.sqrt(spread * count / (count - 1))
+
+    def drawn(self, count: int, rng: np.random.Generator) -> np.ndarray:
+        """So many states (units, count), all of the same weight."""
+        each = self.states.shape[1] // len(self.log_z)
+        return self.states[:, rng.permutation(resampled(np.repeat(self.weights / each, each), count, rng))]
+
+    @property
+    def advice(self) -> str:
+        """What speaks against relying on them, or nothing."""
+        families = float(self.weights @ self.families)
+        if families < FEWEST_FAMILIES:
+            return f"the populations rest on {families:.1f} effective families each; raise particles and budget"
+        if self.error > LARGEST_ERROR:
+            return f"the populations disagree (standard error of ln Z {self.error:.2g}); raise particles and budget"
+        return ""
+
+
+def posterior(method: "Smc", part: Part, *, dtype: str) -> Posterior:
+    """Means and ln Z of every row, each by itself; the residual is the largest standard error of a mean."""
+    question, rows = part.question, part.question.num_rows
+    means, means_error = np.where(question.free, 0.0, question.values), np.zeros(question.free.shape)
+    states = np.repeat(means[None] > 0.5, MOST_STATES, axis=0)
+    log_z, error, status, steps, notes = np.zeros(rows), np.zeros(rows), np.zeros(rows, int), np.zeros(rows, int), []
+    for row in progress(range(rows), "rows of evidence"):
+        alone = question.take([row])
+        target, units = target_of(alone)
+        rng = np.random.default_rng(method.seed)
+        found = sampled(method, target, rng)
+        means[units, row], means_error[units, row] = (z[: target.size] for z in found.means())
+        states[:, units, row] = found.drawn(MOST_STATES, rng).T
+        log_z[row], error[row] = averaged(found.log_z).log_mean, found.error
+        status[row], steps[row] = OUT_OF_STEPS if found.advice else CONVERGED, found.steps
+        notes = [found.advice] if rows == 1 and found.advice else []
+    about = About(
+        notes=tuple(notes), error=error, means_error=means_error, draws=JointDraws(states.astype(float), method.seed)
+    )
+    residual = means_error.max(axis=0, initial=0.0)
+    return Posterior(means, -log_z, status, steps, np.zeros(rows, int), residual, about=about)
+
+
+def target_of(question: Question) -> tuple[AnnealedTarget, np.ndarray]:
+    """What is annealed for a question of one row, and the unit of the question that each of its units is."""
+    target = SpinTarget.of_question(question)
+    return target, np.flatnonzero(question.free[:, 0])[target.order]
+
+
+def sampled(method: "Smc", target: AnnealedTarget, rng: np.random.Generator) -> Populations:
+    """As many populations as it takes, within the budget."""
+    pilot = annealed(target, 1, PILOT_PARTICLES, rng)
+    each = target.sweep_seconds * (len(pilot.betas) + AVERAGED)  # seconds of a particle
+    affordable = method.budget / max(each, 1e-9)
+    count = int(np.clip(affordable / POPULATIONS, FEWEST_PARTICLES, method.particles))
+    most = int(np.clip(affordable / count, POPULATIONS, MOST_POPULATIONS))
+    found = _further(target, POPULATIONS, count, rng, pilot.betas)
+    while found.error > SMALL_ERROR and (more := min(most - len(found.log_z), len(found.log_z))) > 0:
+        found = found.joined(_further(target, more, count, rng, pilot.betas))
+    return found
+
+
+def _further(
+    target: AnnealedTarget, populations: int, count: int, rng: np.random.Generator, betas: list[float]
+) -> Populations:
+    """Some populations, as many at once as are quick to handle."""
+    together, found = max(1, PARTICLES_AT_ONCE // (count * max(1, target.size))), None
+    for first in range(0, populations, together):
+        some = Populations.of(annealed(target, min(together, populations - first), count, rng, betas), rng)
+        found = some if found is None else found.joined(some)
+    assert found is not None
+    return found
