@@ -36,6 +36,9 @@ class Checked(BaseModel):
 
 class RowAnswer(BaseModel):
     log_likelihood: float | None
+    interval: Annotated[
+        list[float | None], Field(description="Where it lies: low, high; null where that is not known.")
+    ]
     kind: Literal["exact", "lower_bound", "upper_bound", "estimate"]
     method: str
     status: str

@@ -160,6 +160,7 @@ class Answers:
         accuracy = dict(zip(solution.names, solution.codes.means.tolist(), strict=True))
         return {
             "log_likelihood": solution.log_likelihood,
+            "interval": solution.log_likelihood_interval,
             "kind": kind_of(solution),
             "method": str(solution.methods[0]),
             "status": status.name.lower(),

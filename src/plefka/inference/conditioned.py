@@ -240,7 +240,7 @@ def _mixed(inner: Posterior, is_bound: bool, superfluous: np.ndarray, question: 
             inner.about, notes=notes, without_leak=None, proposals=_heaviest(proposed, means, MOST_PROPOSALS),
             components=_heaviest(proposed, means, max(MOST_PROPOSALS, CONDITIONED_NUMBERS // max(1, means[:, 0].size))),
             exact_rows=lambda: (superfluous | by_state(_exact_rows(inner.about))).all(axis=0), draws=None,
-            error=None, means_error=None,
+            error=None, means_error=None, degrees_of_freedom=None,
         ),
     )  # fmt: skip
 

@@ -22,15 +22,22 @@ if TYPE_CHECKING:
 
 
 class FreePartition(NamedTuple):
-    """ln Z of a machine of which nothing is observed, or of each of a stack, and whether it is exact."""
+    """ln Z of a machine of which nothing is observed, or of each of a stack, whether it is exact, and where it lies."""
 
     log_partition: Any
     is_exact: Any
+    interval: Any = None
 
 
 def log_likelihood(solution: "Solution") -> Any:
     """A number, or one for each row of a batch; nan where the free machine has no answer by this method."""
     return solution.log_partition - _free(solution).log_partition
+
+
+def free_interval(solution: "Solution") -> tuple[Any, tuple[Any, Any]]:
+    """ln Z of the free machine, and where it lies."""
+    free = _free(solution)
+    return free.log_partition, free.interval
 
 
 def accuracy_of_difference(solution: "Solution") -> Any:
@@ -61,4 +68,4 @@ def _computed(machine: Network, method: Method, prune: bool) -> FreePartition:
     if is_traced(machine):
         return FreePartition(jnp.where(cast(Any, found.status) == CONVERGED, found.log_partition, jnp.nan), is_exact)
     log_partition = np.where(found.converged, found.log_partition, np.nan) if found.is_batch else found.log_partition
-    return FreePartition(log_partition, is_exact)
+    return FreePartition(log_partition, is_exact, found.log_partition_interval)

@@ -153,6 +153,7 @@ def _solution(
         notes=found.notes, network=network, evidence=given, prune=prune, proposals=found.proposals,
         codes=Codes(accuracy, by_row(codes)), predicted=by_row(found.predicted),
         standard_error=known(found.error), means_error=known(found.means_error),
+        degrees_of_freedom=known(found.degrees_of_freedom),
         methods=(method,) * len(given.rows) if found.methods is None else tuple(found.methods),
     )  # fmt: skip
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 from plefka.errors import InvalidInput, MethodDoesNotApply, PlefkaError
+from plefka.inference import intervals
 from plefka.inference.batched_types import Checks, Counts, Flags, NumberByRow, Statuses
 from plefka.inference.ranking import ranked
 from plefka.inference.solution_tables import as_dict, frame, of_unit
@@ -31,7 +32,7 @@ ABOVE_LIKELIHOODS = (
     "method"
 )
 BY_ROW = ("means", "log_partition", "status", "num_steps", "residual", "num_cycles", "observed", "checked",
-          "standard_error", "means_error", "predicted")  # fmt: skip
+          "standard_error", "means_error", "degrees_of_freedom", "predicted")  # fmt: skip
 LIKELIHOOD_ROUNDING = 1e-6  # how far above 0 a log-likelihood of 0 may come out, in float32 too
 
 
@@ -94,6 +95,8 @@ class Solution:
     - `methods`: the method that answered each row, as a tuple: what `auto` chose, or the method that was asked for.
     - `standard_error`, `means_error`: of `log_likelihood` and `means` where these are averages of draws, nan where they
         are not; None where nothing is.
+    - `degrees_of_freedom`: of these errors, where few independent populations stand behind them; nan or None where many
+        do. `log_likelihood_interval` and `intervals` take it into account.
     - `warnings`: what speaks against an answer although it converged.
 
     The probability of a unit is `solution["its name"]`; see also `ranking`, `to_frame`, `to_dict` and `to_json`.
@@ -134,6 +137,7 @@ class Solution:
     methods: tuple["Method", ...] = ()
     standard_error: NumberByRow | None = None
     means_error: np.ndarray | None = None
+    degrees_of_freedom: NumberByRow | None = None
 
     @property
     def log_likelihood(self) -> NumberByRow:
@@ -174,6 +178,39 @@ class Solution:
         from plefka.inference.free_machine import accuracy_of_difference
 
         return cast(Any, _named(accuracy_of_difference(self)))
+
+    @property
+    def log_likelihood_interval(self) -> tuple[NumberByRow, NumberByRow]:
+        """(low, high): where ln P(evidence) lies; of a batch, two arrays.
+
+        An exact number is both. A bound is one of them, and the other is the most or least that is known. Of an average
+        of draws it is the interval that contains the truth in 95 of 100 cases, by its standard error and Student's t.
+        Both are nan where nothing is known, and where the answer has not converged.
+
+        >>> import plefka as pf
+        >>> net = pf.BeliefNetwork([[0, 0], [2.0, 0]], [0.1, 0.05], "noisy_or", ["flu", "fever"])
+        >>> low, high = pf.infer(net, {"fever": 1}).log_likelihood_interval
+        >>> low == high == pf.infer(net, {"fever": 1}).log_likelihood
+        True
+        """
+        return intervals.log_likelihood_interval(self)
+
+    @property
+    def log_partition_interval(self) -> tuple[NumberByRow, NumberByRow]:
+        """The same of `log_partition`, which differs from `log_likelihood` in a Boltzmann machine."""
+        return intervals.log_partition_interval(self)
+
+    def intervals(self) -> tuple[np.ndarray, np.ndarray]:
+        """(low, high) of the mean of each unit, (n,) or (B, n), within [0, 1]; nan where nothing is known.
+
+        >>> import plefka as pf
+        >>> net = pf.BeliefNetwork([[0, 0], [2.0, 0]], [0.1, 0.05], "noisy_or", ["flu", "fever"])
+        >>> solution = pf.infer(net, {"fever": 1}, "gibbs[seed=0]")
+        >>> low, high = solution.intervals()
+        >>> bool(0 <= low[0] <= solution["flu"] <= high[0] <= 1), float(low[1]), float(high[1])
+        (True, 1.0, 1.0)
+        """
+        return intervals.mean_intervals(self)
 
     @property
     def is_exact(self) -> bool:

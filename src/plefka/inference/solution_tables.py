@@ -143,7 +143,8 @@ def errors_of(solution: "Solution", row: int) -> dict[str, Any]:
     if solution.standard_error is None and solution.means_error is None:
         return {}
     error = np.nan if solution.standard_error is None else np.atleast_1d(solution.standard_error)[row]
-    found: dict[str, Any] = {"standard_error": float(error)}
+    ends = (float(np.atleast_1d(end)[row]) for end in solution.log_partition_interval)
+    found: dict[str, Any] = {"standard_error": float(error), "interval": list(ends)}
     if solution.means_error is not None:
         errors = np.atleast_2d(solution.means_error)[row]
         known = np.flatnonzero(np.isfinite(errors))

@@ -46,8 +46,11 @@ def answer_lines(solution: "Solution") -> list[str]:
     summed = kind_of(solution) == "exact" and not solution.num_steps
     restarts = f", best of {solution.num_restarts + 1} starts" if solution.num_restarts else ""
     steps = f"{solution.status.value} after {solution.num_steps} steps{restarts}, residual {solution.residual:.1e}"
+    low, high = solution.log_partition_interval
+    between = [f"95 % interval: {low:.6g} to {high:.6g}"] if -np.inf < low < high < np.inf else []
     return [
         f"{quantity_of(solution)} = {solution.log_partition:.6f}  by {method_and_kind(solution)}{frequency(solution)}",
+        *between,
         *(["summed over all states"] if summed and not solution.notes else [] if summed else [steps]),
         *solution.notes,
         *(f"warning: {doubt}" for doubt in doubts(solution)),

@@ -91,6 +91,7 @@ class About:
     exact_rows: Callable[[], Any] | None = None  # (rows,): where the posterior of all units together is exact
     error: Any = None  # (rows,): the standard error of ln P, where it is known
     means_error: Any = None  # (units, rows): those of the means
+    degrees_of_freedom: Any = None  # of these errors, one number or (rows,), where few populations stand behind them
 
 
 class Posterior(NamedTuple):
@@ -245,6 +246,7 @@ class RowAnswers:
     means_accuracy: Any  # (rows, units): what the means are; of units that were observed it does not matter
     error: Any = None  # (rows,): the standard error of ln P; nan where it is not known
     means_error: Any = None  # (rows, units): those of the means
+    degrees_of_freedom: Any = None  # (rows,): of these errors; nan where they are many
     predicted: Any = None  # (rows, units): hidden units whose parents were taken to be independent of each other
     knows_parents: Any = None  # (rows,): where those parents have an exact posterior
     methods: Any = None  # (rows,): the method that answered each, where they were chosen
@@ -260,9 +262,10 @@ class RowAnswers:
         means = np.where(exact[:, None], EXACT, ESTIMATE) + np.zeros(found.means.shape, np.uint8)
         accuracy = accuracy_of_rows(count, is_exact=exact, is_lower=bound)
         numbers = {name: getattr(found, name) for name in NUMBERS}
+        freedom = about.degrees_of_freedom
         return cls(
             **numbers, accuracy=accuracy, means_accuracy=means, error=about.error, means_error=about.means_error,
-            notes=about.notes,
+            degrees_of_freedom=None if freedom is None else freedom + np.zeros(count), notes=about.notes,
         )  # fmt: skip
 
     def take(self, rows: np.ndarray) -> "RowAnswers":
@@ -275,7 +278,7 @@ class RowAnswers:
         """The rows of all of them one after another, or in this order."""
         if len(pieces) == 1 and order is None:
             return pieces[0]
-        by_name = {name: [getattr(piece, name) for piece in pieces] for name in _BY_ROW}
+        by_name = {name: _alike([getattr(piece, name) for piece in pieces], pieces, name) for name in _BY_ROW}
         whole = {name: None if any(z is None for z in some) else np.concatenate(some) for name, some in by_name.items()}
         starts = np.cumsum([0, *(len(piece.status) for piece in pieces)])
         proposals = tuple(
@@ -293,3 +296,12 @@ class RowAnswers:
 
 
 _BY_ROW = tuple(each.name for each in fields(RowAnswers) if each.name not in ("notes", "proposals"))
+_ERRORS = {"error": "free_energy", "means_error": "means", "degrees_of_freedom": "free_energy"}  # each of such a shape
+
+
+def _alike(values: list, pieces: "Sequence[RowAnswers]", name: str) -> list:
+    """A field of some pieces; errors that only some of them have are nan in the others."""
+    if name not in _ERRORS or all(each is None for each in values):
+        return values
+    shapes = [np.shape(getattr(piece, _ERRORS[name])) for piece in pieces]
+    return [np.full(shape, np.nan) if each is None else each for each, shape in zip(values, shapes, strict=True)]

@@ -110,7 +110,7 @@ class _Chunk:
         means = np.array(rows, self.dtype)
         G, residual, status = np.full(len(rows), np.inf), np.zeros(len(rows)), np.full(len(rows), IMPOSSIBLE)
         steps, cycles = np.zeros((2, len(rows)), int)
-        error, means_error = np.full(len(rows), np.nan), np.full(rows.shape, np.nan)
+        error, freedom, means_error = *np.full((2, len(rows)), np.nan), np.full(rows.shape, np.nan)
         exact = self._exact_rows(posteriors)
         for part, found in zip(parts, posteriors, strict=True):
             some = part.rows
@@ -118,7 +118,8 @@ class _Chunk:
             steps[some], cycles[some] = found.num_steps, found.num_cycles
             means[some] = _all_means(self.reduction, part, found, exact[some]).T
             if found.about.error is not None:
-                error[some] = found.about.error
+                error[some], degrees = found.about.error, found.about.degrees_of_freedom
+                freedom[some] = np.nan if degrees is None else degrees
                 means_error[some] = _of_all_units(cast(Any, found.about.means_error), part, self.network).T
         np.clip(means, 0.0, 1.0, out=means)  # averages of ones may come out as 1 + 2e-16
         asked = means if self.evidence.wanted is None else means[:, self.evidence.wanted]
@@ -131,6 +132,9 @@ class _Chunk:
         certainty = self._certainty(posteriors, exact)
         if certainty.corrected.any():
             means = _of_exact_parents(self.network, certainty.edges, means, certainty.corrected)
+        others = np.isnan(rows) & ~certainty.exact & np.isnan(means_error)
+        drawn = [len(found.about.draws.states) for found in posteriors if found.about.draws is not None]
+        means_error = _with_others(means_error, means, others, min(drawn, default=1))
         proposals = [
             ProposedComponents(part.rows, part.units, *found.about.proposals)
             for part, found in zip(parts, posteriors, strict=True)
@@ -138,7 +142,7 @@ class _Chunk:
         ]
         return RowAnswers(
             means, G, status, steps, cycles, residual, accuracy, np.where(certainty.exact, EXACT, ESTIMATE),
-            error, means_error, certainty.predicted, certainty.depends & (status == CONVERGED), None, notes,
+            error, means_error, freedom, certainty.predicted, certainty.depends & (status == CONVERGED), None, notes,
             tuple(proposals),
         )  # fmt: skip
 
@@ -240,6 +244,19 @@ def _of_all_units(values: np.ndarray, part: Part, network: Network) -> np.ndarra
     slot, row = np.nonzero((units >= 0) & np.asarray(part.question.free))
     full[units[slot, row], row] = values[slot, row]
     return full
+
+
+def _with_others(errors: np.ndarray, means: np.ndarray, others: np.ndarray, most: int) -> np.ndarray:
+    """Errors (rows, units) with those of `others`: units that were summed out, or are barren, as averages of draws.
+
+    How many draws that would be is what the errors of all other units say, in the middle, if not `most` of them.
+    """
+    spread = means * (1 - means)
+    usable = (errors > 0) & (spread > 0)
+    for row in np.flatnonzero(usable.any(axis=1) & others.any(axis=1)).tolist():
+        some, count = others[row], np.median(spread[row, usable[row]] / errors[row, usable[row]] ** 2)
+        errors[row, some] = np.sqrt(spread[row, some] / min(count, most))
+    return errors
 
 
 def _all_means(reduction: Reduction, part: Part, found: Posterior, exact: np.ndarray) -> np.ndarray:
