@@ -12,11 +12,13 @@ import numpy as np
 
 from plefka.exact.elimination_steps import (
     LOGARITHMS,
+    OBSERVED_ON,
     PLAIN_NUMBERS,
     STRENGTH,
     Act,
     Arithmetic,
     Multiply,
+    Observe,
     Sum,
     Workspace,
 )
@@ -136,10 +138,10 @@ class EliminationRun(Workspace):
         return np.flatnonzero(self.has_lost & ~(self.log_sum > SMALLEST_LOG + NOTICED + 2 * self.log_most))
 
     def _scaled(self, table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        log = self._log_of_top(table)
+        log = self.log_of_top(table)
         return self.a.times(table, self.a.from_log(-log)), log
 
-    def _log_of_top(self, table: np.ndarray) -> np.ndarray:
+    def log_of_top(self, table: np.ndarray) -> np.ndarray:
         """Of the largest entry; any number will do where that is next to nothing."""
         log = self.a.to_log(table.max(axis=0))
         return np.where(np.isfinite(log), np.maximum(log, SMALLEST_LOG) if self.a is PLAIN_NUMBERS else log, 0.0)
@@ -228,6 +230,7 @@ class EliminationRun(Workspace):
         table, kept = self.one, []
         for step in cluster.steps:
             is_wanted = isinstance(step, Sum) or (isinstance(step, Multiply) and step.factor[0] in self.wanted)
+            is_wanted |= isinstance(step, Observe) and OBSERVED_ON in self.wanted
             if isinstance(step, Act) and STRENGTH in self.wanted:
                 kept.append(step.acted_on(table))
             else:
@@ -241,7 +244,7 @@ class EliminationRun(Workspace):
         first = next(at for at, before in enumerate(kept) if before is not None)  # nothing is asked of earlier steps
         for at in reversed(range(first, len(kept))):
             step, before = cluster.steps[at], kept[at]
-            if before is not None and isinstance(step, Sum | Multiply | Act):
+            if before is not None and isinstance(step, Sum | Multiply | Act | Observe):
                 step.find(self, before, after)
             if at > first:
                 after = step.backwards(self, after)

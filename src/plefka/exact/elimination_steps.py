@@ -15,6 +15,7 @@ from plefka.exact.log_factors import Switch
 
 Shape = tuple[int, ...]
 STRENGTH = "strength"  # the name of edges among the factors that the way back may be asked about
+OBSERVED_ON = "observed on"  # and that of units whose table is asked about where they are observed
 
 
 class Arithmetic(NamedTuple):
@@ -172,6 +173,7 @@ class Sum(NamedTuple):
 class Observe(NamedTuple):
     """A unit that was observed on is on."""
 
+    unit: int
     shape: Shape  # with the unit in the middle
 
     def forwards(self, w: Workspace, table: np.ndarray) -> np.ndarray:
@@ -181,6 +183,10 @@ class Observe(NamedTuple):
         found = np.full((*self.shape, after.shape[-1]), w.a.zero)
         found[:, 1] = after.reshape(self.shape[0], self.shape[2], -1)
         return _flat(found)
+
+    def find(self, w: Workspace, before: np.ndarray, after: np.ndarray) -> None:
+        """What all else says of the table once the unit is on."""
+        w.outside[OBSERVED_ON, self.unit] = after.copy()
 
 
 class Match(NamedTuple):

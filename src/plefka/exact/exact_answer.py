@@ -8,6 +8,7 @@ import numpy as np
 
 from plefka.exact import enumeration, machine_enumeration
 from plefka.exact.barren import BarrenRatios, Predictions, TablesInGroups, planned
+from plefka.exact.chain_units import WithoutChains
 from plefka.exact.cost import AS_LONG, DEARER, FEW_STATES, LITTLE_WORK, QUICK, QUICK_TABLES, THOROUGH
 from plefka.exact.enumeration import status_of
 from plefka.exact.groups import elimination_notes
@@ -21,6 +22,7 @@ from plefka.networks.evidence import Evidence
 from plefka.networks.network import Network
 from plefka.reduction.by_row import FEW_EDGES
 from plefka.reduction.dependence import have_several_parents
+from plefka.reduction.or_chains import folded_chains
 from plefka.reduction.question import Part
 from plefka.reduction.recovery import recover, reductions
 from plefka.reduction.reduce import Reduction
@@ -99,7 +101,7 @@ class AlikeRows(NamedTuple):
     rows: np.ndarray
     network: Network
     evidence: Evidence
-    question: ReducedRows | TableElimination | TablesInGroups
+    question: ReducedRows | TableElimination | TablesInGroups | WithoutChains
 
     def answer(self, method: "Exact", dtype: str) -> RowAnswers:
         return self.question.answer(method, self.network, self.evidence, dtype)
@@ -127,11 +129,28 @@ def in_blocks(
 
 def plan_rows(
     method: "Exact", network: Network, evidence: Evidence, *, prune: bool, budget: float
-) -> tuple[ReducedRows | TableElimination | TablesInGroups, np.ndarray]:
+) -> tuple[ReducedRows | TableElimination | TablesInGroups | WithoutChains, np.ndarray]:
     """How rows will be summed over, and which of them (rows,) need a plan of their own, where there are several.
 
-    From the tables of all units where there are some, and it does not cost far more than the other way.
+    From the tables of all units where there are some, and it does not cost far more than the other way. A row that
+    takes long is asked without its chains of ORs.
     """
+    found, apart = _planned_rows(method, network, evidence, prune=prune, budget=budget)
+    if len(apart) > 1:
+        return found, apart | (found.row_seconds == np.inf)
+    if not prune or not network.is_normalised or found.row_seconds[0] <= QUICK:
+        return found, apart
+    folded = folded_chains(cast(BeliefNetwork, network), evidence)
+    if folded is None:
+        return found, apart
+    other = WithoutChains(folded, _reduced(method, folded.network, folded.evidence, prune=True, budget=budget)[0])
+    return (other, apart & False) if other.row_seconds[0] < found.row_seconds[0] else (found, apart)
+
+
+def _planned_rows(
+    method: "Exact", network: Network, evidence: Evidence, *, prune: bool, budget: float
+) -> tuple[ReducedRows | TableElimination | TablesInGroups, np.ndarray]:
+    """With all units."""
     if not network.is_normalised:  # no unit is barren
         return ReducedRows.of(method, network, evidence, prune=prune), np.zeros(len(evidence.rows), bool)
     network = cast(BeliefNetwork, network)

@@ -93,7 +93,7 @@ class AxisLayout:
             else:
                 at = axes.index(first)
                 shape = _around(axes, at, 1)
-                step = Sum(first, shape) if what == SUM else Observe(shape)
+                step = Sum(first, shape) if what == SUM else Observe(first - self.size, shape)
                 axes = axes[:at] + axes[at + 1 :]
             if step is not None:
                 steps.append(step)

@@ -159,7 +159,7 @@ def _leaks(given: Given, counted, summed, around: KnownNeighbours) -> AnyArray:
 
     def added(xp, w, h, shift, tilt, summed):
         log_p, log_not_p, _ = _root(xp, h + shift, tilt, summed)
-        return _inhibited(xp, w, log_p), _explained(xp, w, log_p, log_not_p)
+        return _inhibited(xp, w, log_p), explained(xp, w, log_p, log_not_p)
 
     def bias(xp, inhibited, explained, h, live):
         return (h + live * inhibited) + live * explained  # from the lowest upwards, so that nothing cancels
@@ -173,7 +173,7 @@ def _inhibited(xp, w, log_p):
     return xp.where((w < 0) & (log_p > -xp.inf), w, 0.0)
 
 
-def _explained(xp, w, log_p, log_not_p):
+def explained(xp, w, log_p, log_not_p):
     """-ln(1 - a + a exp(-|w|)): what a root that is summed out, and acts with chance a, adds to the leak of its child.
 
     A root with a negative weight acts when it is off. Where little is added, the sum of two numbers near 1/2 would
