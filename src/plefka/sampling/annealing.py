@@ -33,8 +33,11 @@ class AnnealedTarget(ABC):
 
     size: int  # units that are drawn
     num_averages: int  # rows of what is averaged: P(on | all others) of these units, then whatever else is wanted
+    further_units: np.ndarray  # of the question, which these others are of
     log_start: float  # ln Z at beta = 0, with every constant that ln Z has at the end
     sweep_seconds: float  # predicted time of one sweep of one particle, its part of `gain` included (exact/cost.py)
+    is_near: bool = False  # whether the start is so near to the end that weights do, without temperatures and sweeps
+    enough: float = 0.01  # the standard error of ln Z from which on no population is added
 
     @abstractmethod
     def start(self, count: int, rng: np.random.Generator) -> Any:
@@ -55,6 +58,26 @@ class AnnealedTarget(ABC):
     @abstractmethod
     def states(self, particles: Any) -> np.ndarray:
         """Which of the units are on, (size, count)."""
+
+    def corrected(self, particles: Any, log_w: np.ndarray) -> np.ndarray:
+        """The ln weights (populations, count) in the end: -inf for states that were only let pass on the way."""
+        return log_w
+
+    def averages(self, particles: Any, rng: np.random.Generator) -> np.ndarray:
+        """What is averaged, (num_averages, count), over some sweeps in the end."""
+        is_plain = self.num_averages == self.size  # numbers between 0 and 1
+        sums = np.zeros((self.num_averages, self.states(particles).shape[1]), np.float32 if is_plain else float)
+        for _ in range(AVERAGED):
+            self.sweep(particles, 1.0, rng, sums)
+        return sums / sums.dtype.type(AVERAGED)
+
+    def is_impossible(self) -> bool:
+        """Whether it is known that no state has a positive weight."""
+        return False
+
+    def seconds(self, num_betas: int) -> float:
+        """Predicted time of one particle, from the start to the end."""
+        return self.sweep_seconds * (num_betas + AVERAGED)
 
 
 class Annealed(NamedTuple):
@@ -79,17 +102,17 @@ def annealed(
     beta, passed, given = 0.0, [], iter(betas or ())
     while beta < 1:
         gain = target.gain(particles).reshape(log_w.shape)
-        rise = next(given) - beta if betas else rise_by_evenness(gain, log_w, 1 - beta)
+        rise = next(given) - beta if betas else 1 - beta if target.is_near else rise_by_evenness(gain, log_w, 1 - beta)
         beta, log_w = 1.0 if rise >= 1 - beta else beta + rise, log_w + rise * gain
         passed.append(beta)
+        if target.is_near:
+            break
         log_w, chosen = _resampled(log_w, rng)
         if chosen is not None:
             particles, family = target.take(particles, chosen), family.ravel()[chosen].reshape(log_w.shape)
         target.sweep(particles, beta, rng)
-    sums = np.zeros((target.num_averages, populations * count), np.float32)
-    for _ in range(AVERAGED):
-        target.sweep(particles, 1.0, rng, sums)
-    return Annealed(target.states(particles), log_w, sums / np.float32(AVERAGED), family, passed)
+    log_w, averages = target.corrected(particles, log_w), target.averages(particles, rng)
+    return Annealed(target.states(particles), log_w, averages, family, passed)
 
 
 def _resampled(log_w: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray | None]:

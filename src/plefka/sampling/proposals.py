@@ -44,17 +44,28 @@ class TrialProposals(NamedTuple):
     effective: float
 
 
-def adapted(target: Target, first: Proposals, rng: np.random.Generator) -> Proposals:
+def adapted(target: Target, first: Proposals, rng: np.random.Generator) -> TrialProposals:
     """The proposals of a single row, or better ones that a few rounds of draws and fits have found."""
     best, log_w, S = _trial(target, first, rng)
-    here = best
+    return _improved(target, first, best, log_w, S[target.free[:, 0], 0], rng)
+
+
+def refitted(
+    target: Target, first: Proposals, S: np.ndarray, log_w: np.ndarray, rng: np.random.Generator
+) -> TrialProposals:
+    """Proposals that are fitted to weighted states (free units, draws), which others have found."""
+    return _improved(target, first, TrialProposals(first, 0.0), log_w, S, rng)
+
+
+def _improved(
+    target: Target, first: Proposals, best: TrialProposals, log_w: np.ndarray, S: np.ndarray, rng: np.random.Generator
+) -> TrialProposals:
     for _ in range(ROUNDS):
         if best.effective >= ENOUGH_WEIGHT or not np.isfinite(log_w).any():
             break
-        fitted = _fitted(S[target.free[:, 0], 0], _flattened(log_w), rng)
-        here, log_w, S = _trial(target, _joined(target, first, fitted), rng)
-        best = here if here.effective > best.effective else best
-    return best.proposals
+        here, log_w, S = _trial(target, _joined(target, first, _fitted(S, _flattened(log_w), rng)), rng)
+        best, S = max(best, here, key=lambda trial: trial.effective), S[target.free[:, 0], 0]
+    return best
 
 
 def _trial(
@@ -78,12 +89,12 @@ def _fitted(S: np.ndarray, w: np.ndarray, rng: np.random.Generator) -> Proposals
     """A mixture for states (free units, draws) with normalised weights, by expectation maximisation."""
     at = _spread(S, w, rng)
     u, log_alpha = 0.8 * S[:, at].T + 0.1, np.full(len(at), -np.log(len(at)))
-    effective = 1 / (w**2).sum()
+    effective = 1 / (w**2).sum()  # and products of few rows by einsum, as threads would wait for each other
     for _ in range(ITERATIONS):
-        log_p = log_alpha[:, None] + np.log(u / (1 - u)) @ S + np.log1p(-u).sum(axis=1)[:, None]
+        log_p = log_alpha[:, None] + np.einsum("cu,un->cn", np.log(u / (1 - u)), S) + np.log1p(-u).sum(axis=1)[:, None]
         share = w * np.exp(log_p - np.logaddexp.reduce(log_p, axis=0))
         total = share.sum(axis=1)
-        u = (effective * share @ S.T + COUNTED / 2) / (effective * total[:, None] + COUNTED)
+        u = (effective * np.einsum("cn,un->cu", share, S) + COUNTED / 2) / (effective * total[:, None] + COUNTED)
         log_alpha = np.log((total + 0.1 / len(at)) / 1.1)
     return Proposals.of(log_alpha[:, None], u[:, :, None])
 
@@ -194,7 +205,7 @@ class MixtureProposal(BeliefProposal):
     def near(cls, target: Target, constant: float, mixture: tuple, rng: np.random.Generator) -> "MixtureProposal":
         """The solution, made a little wider, and adapted where too few of its draws carry weight."""
         first = widened(target, Proposals.of(mixture[0][:, None], mixture[1][:, target.units, None]))
-        return cls(target, constant, adapted(target, first, rng) if target.free.any() else first)
+        return cls(target, constant, adapted(target, first, rng).proposals if target.free.any() else first)
 
     def drawn(self, count: int, rng: np.random.Generator) -> Drawn:
         S, log_w = weighted_draws(self.target, self.proposals, rng, count)

@@ -66,8 +66,13 @@ class Gibbs(Method):
 class Smc(Method):
     """Annealed importance sampling with resampling (sequential Monte Carlo): ln Z and means with standard errors.
 
+    A Boltzmann machine is annealed from infinite temperature, a belief network from its prior or from a mixture that is
+    fitted to the posterior. Where so many draws from this mixture carry weight that they need no annealing, there are
+    as many of them as it takes.
+
     - `particles`: of each population; fewer where `budget` does not suffice for eight populations of so many.
-    - `budget`: the predicted time of a row. Populations are added while it lasts, and ln Z is not yet known to 0.01.
+    - `budget`: the predicted time of a row. Populations are added while it lasts, and ln Z is not yet known to 0.01, or
+        ln P of a belief network to 0.001.
     - `seed`: where the random numbers start.
     """
 
@@ -75,7 +80,3 @@ class Smc(Method):
     particles: int = at_least(32, 1024, "particles")
     budget: Seconds = SMC_BUDGET
     seed: int = option(0, is_seed, "seed must be a whole number from 0 to 2^63 - 1")
-
-    def check(self, network: "Network") -> None:
-        if network.is_normalised:
-            raise does_not_apply(self, "it anneals Boltzmann machines, and this is a belief network", "gibbs[seed=0]")

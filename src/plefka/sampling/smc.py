@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from plefka.methods.posterior import CONVERGED, OUT_OF_STEPS, About, JointDraws, Posterior
+from plefka.methods.posterior import CONVERGED, IMPOSSIBLE, OUT_OF_STEPS, About, JointDraws, Posterior, normalised
 from plefka.progress import progress
-from plefka.reduction.question import Part, Question
-from plefka.sampling.annealing import AVERAGED, Annealed, AnnealedTarget, annealed
+from plefka.reduction.question import BeliefModel, Part, Question
+from plefka.sampling.annealing import Annealed, AnnealedTarget, annealed
+from plefka.sampling.belief_target import belief_target
 from plefka.sampling.importance import averaged, resampled
 from plefka.sampling.spin_target import SpinTarget
 
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 PILOT_PARTICLES, FEWEST_PARTICLES = 128, 32
 POPULATIONS, MOST_POPULATIONS = 8, 64  # at first, and in all
 FEWEST_FAMILIES = 5  # effective ones of a population, on average
-SMALL_ERROR = 0.01  # nats, from which on no population is added
 LARGEST_ERROR = 0.5  # nats, beyond which the populations do not agree
+MOST_WEIGHTED = 1024  # populations where draws from the start need no annealing
 MOST_STATES = 2048  # that are drawn from all populations
 PARTICLES_AT_ONCE = 2**20  # spins of one array
 
@@ -43,7 +44,7 @@ class Populations:
     def of(cls, found: Annealed, rng: np.random.Generator) -> "Populations":
         """The averages of each population."""
         count, weighed = found.log_weights.shape[1], averaged(found.log_weights)
-        w = np.exp(found.log_weights - np.where(np.isfinite(weighed.log_mean), weighed.log_mean, 0.0)[:, None]) / count
+        w = normalised(found.log_weights, axis=1)
         averages = np.einsum("akc,kc->ka", found.averages.reshape(-1, *w.shape), w)
         families = [1 / np.sum(np.bincount(*each, count) ** 2) for each in zip(found.family, w, strict=True)]
         chosen = [k * count + resampled(each, count, rng) for k, each in enumerate(w)]
@@ -62,8 +63,7 @@ class Populations:
     @property
     def weights(self) -> np.ndarray:
         """Of the populations, which add up to one."""
-        w = np.exp(self.log_z - self.log_z.max())
-        return w / w.sum()
+        return normalised(self.log_z, axis=0)
 
     @property
     def error(self) -> float:
@@ -85,6 +85,8 @@ class Populations:
     @property
     def advice(self) -> str:
         """What speaks against relying on them, or nothing."""
+        if np.isneginf(self.log_z).all():
+            return "no particle is in a state of positive probability; the evidence may be impossible, which exact says"
         families = float(self.weights @ self.families)
         if families < FEWEST_FAMILIES:
             return f"the populations rest on {families:.1f} effective families each; raise particles and budget"
@@ -97,27 +99,39 @@ def posterior(method: "Smc", part: Part, *, dtype: str) -> Posterior:
     """Means and ln Z of every row, each by itself; the residual is the largest standard error of a mean."""
     question, rows = part.question, part.question.num_rows
     means, means_error = np.where(question.free, 0.0, question.values), np.zeros(question.free.shape)
-    states = np.repeat(means[None] > 0.5, MOST_STATES, axis=0)
+    states, slope = np.repeat(means[None] > 0.5, MOST_STATES, axis=0), np.zeros(means.shape)
     log_z, error, status, steps, notes = np.zeros(rows), np.zeros(rows), np.zeros(rows, int), np.zeros(rows, int), []
     for row in progress(range(rows), "rows of evidence"):
         alone = question.take([row])
-        target, units = target_of(alone)
         rng = np.random.default_rng(method.seed)
+        target, units = target_of(alone, rng, slopes=part.needs_slope)
         found = sampled(method, target, rng)
-        means[units, row], means_error[units, row] = (z[: target.size] for z in found.means())
+        averages, errors = found.means()
+        means[units, row], means_error[units, row] = averages[: target.size], errors[: target.size]
+        if part.needs_slope:
+            slope[target.further_units, row] = averages[target.size :]
         states[:, units, row] = found.drawn(MOST_STATES, rng).T
         log_z[row], error[row] = averaged(found.log_z).log_mean, found.error
         status[row], steps[row] = OUT_OF_STEPS if found.advice else CONVERGED, found.steps
+        if np.isneginf(log_z[row]):
+            means[units, row], means_error[units, row] = np.nan, np.nan
+            status[row] = IMPOSSIBLE if target.is_impossible() else status[row]
         notes = [found.advice] if rows == 1 and found.advice else []
     about = About(
         notes=tuple(notes), error=error, means_error=means_error, draws=JointDraws(states.astype(float), method.seed)
     )
     residual = means_error.max(axis=0, initial=0.0)
-    return Posterior(means, -log_z, status, steps, np.zeros(rows, int), residual, about=about)
+    slopes = slope if part.needs_slope else None
+    return Posterior(means, -log_z, status, steps, np.zeros(rows, int), residual, slopes, about)
 
 
-def target_of(question: Question) -> tuple[AnnealedTarget, np.ndarray]:
+def target_of(
+    question: Question, rng: np.random.Generator, *, slopes: bool = False
+) -> tuple[AnnealedTarget, np.ndarray]:
     """What is annealed for a question of one row, and the unit of the question that each of its units is."""
+    if isinstance(question.model, BeliefModel):
+        belief = belief_target(question, rng, slopes=slopes)
+        return belief, belief.target.units[belief.free]
     target = SpinTarget.of_question(question)
     return target, np.flatnonzero(question.free[:, 0])[target.order]
 
@@ -125,12 +139,12 @@ def target_of(question: Question) -> tuple[AnnealedTarget, np.ndarray]:
 def sampled(method: "Smc", target: AnnealedTarget, rng: np.random.Generator) -> Populations:
     """As many populations as it takes, within the budget."""
     pilot = annealed(target, 1, PILOT_PARTICLES, rng)
-    each = target.sweep_seconds * (len(pilot.betas) + AVERAGED)  # seconds of a particle
+    each = target.seconds(len(pilot.betas))  # seconds of a particle
     affordable = method.budget / max(each, 1e-9)
     count = int(np.clip(affordable / POPULATIONS, FEWEST_PARTICLES, method.particles))
-    most = int(np.clip(affordable / count, POPULATIONS, MOST_POPULATIONS))
+    most = int(np.clip(affordable / count, POPULATIONS, MOST_WEIGHTED if target.is_near else MOST_POPULATIONS))
     found = _further(target, POPULATIONS, count, rng, pilot.betas)
-    while found.error > SMALL_ERROR and (more := min(most - len(found.log_z), len(found.log_z))) > 0:
+    while found.error > target.enough and (more := min(most - len(found.log_z), len(found.log_z))) > 0:
         found = found.joined(_further(target, more, count, rng, pilot.betas))
     return found
 
