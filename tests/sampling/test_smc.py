@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import plefka as pf
-from plefka.errors import InvalidMethod, MethodDoesNotApply
+from plefka.errors import InvalidMethod
 from tests.sampling.test_independent_check import MACHINES
 
 FAR = 5.0  # standard errors, of eight populations
@@ -74,8 +74,6 @@ def test_a_budget_limits_the_work_and_not_the_clock():
 
 
 def test_what_does_not_serve_is_refused():
-    with pytest.raises(MethodDoesNotApply, match="it anneals Boltzmann machines, and this is a belief network"):
-        pf.infer(pf.example("espresso"), {"slow_flow": 1}, "smc")
     with pytest.raises(InvalidMethod, match="particles must be 32 or more; got 3"):
         pf.parse_method("smc[particles=3]")
     with pytest.raises(InvalidMethod, match=r"budget must be a positive time, as in smc\[budget=2s\]"):

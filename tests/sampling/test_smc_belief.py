@@ -1,0 +1,106 @@
+"""`smc` of belief networks of every kind: beside sums over all states, with zeros, and what it says of itself."""
+
+import numpy as np
+import pytest
+
+import plefka as pf
+from plefka.sampling import belief_target
+from plefka.sampling.annealing import annealed
+from plefka.sampling.belief_target import BeliefTarget
+from plefka.sampling.importance import Proposals, averaged
+from plefka.sampling.state_weights import Target
+from tests import mixed_networks, zoo
+from tests.sampling.cases import part_of, tilted, with_certain_edges, without_leak
+from tests.sampling.test_smc import FAR, size_of
+
+METHOD = "smc[budget=0.3s]"
+RNG = np.random.default_rng(0)
+
+
+def mixed(seed: int, *, certain: bool) -> tuple[pf.BeliefNetwork, dict]:
+    """Tables, noisy-or, sigmoid and other units in one network, observed in a state that is possible."""
+    network = pf.BeliefNetwork.of_units(mixed_networks.random_units(seed, 8, certain=certain))
+    state = network.sample(seed, 1)[0]
+    return network, {unit: int(state[unit]) for unit in (1, 3, 5)}
+
+
+def of_factors(size: int, count: int, seed: int) -> tuple[pf.BeliefNetwork, dict]:
+    """A Markov network with zeros: every factor is the table of a unit that is observed on."""
+    rng = np.random.default_rng(seed)
+    hidden, units = rng.integers(0, 2, size), [pf.Unit(f"x{k}", [], pf.Table(0.5)) for k in range(size)]
+    for k in range(count):
+        some = rng.choice(size, 3, replace=False)
+        p = np.where(rng.random((2, 2, 2)) < 0.5, 0.0, rng.random((2, 2, 2)))
+        p[tuple(hidden[some])] = 0.5
+        units.append(pf.Unit(f"f{k}", [f"x{i}" for i in some], pf.Table(p)))
+    return pf.BeliefNetwork.of_units(units), {f"f{k}": 1 for k in range(count)}
+
+
+def sigmoid(scale: float, size: int = 6, **options) -> pf.BeliefNetwork:
+    W = np.tril(scale * RNG.normal(size=(size, size)), -1)
+    return pf.BeliefNetwork(W, RNG.normal(size=size), "sigmoid", **options)
+
+
+CASES = {
+    "sigmoid": (zoo.dense(7, -5, 5, "sigmoid", 3), {5: 1, 6: 0}),
+    "noisy-or": (zoo.dense(7, 0.1, 1, "noisy_or", 2), {5: 1, 6: 1}),
+    "no leak": without_leak(),
+    "certain edges": with_certain_edges(),
+    "soft evidence": tilted(),
+    "mixed": mixed(1, certain=False),
+    "mixed with zeros": mixed(2, certain=True),
+    "factors with zeros": of_factors(10, 14, 0),
+    "weights of 1e3": (sigmoid(1e3), {4: 1, 5: 0}),
+    "nothing observed": (sigmoid(1.0), None),
+    "all observed": (sigmoid(1.0), dict.fromkeys(range(6), 1)),
+    "one unit": (pf.BeliefNetwork([[0.0]], [0.7], "sigmoid"), {0: pf.Likelihood(0.2, 0.7)}),
+    "no weights": (pf.BeliefNetwork(np.zeros((3, 3)), [0.1, 2.0, 1e3], "sigmoid"), {1: 0}),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("anneals", [False, True])
+def test_answers_are_those_of_a_sum_over_all_states(name, anneals, monkeypatch):
+    if anneals:
+        monkeypatch.setattr(belief_target, "NEAR", 2.0)
+    network, evidence = CASES[name]
+    exact, found = pf.infer(network, evidence, "exact"), pf.infer(network, evidence, METHOD, throw=False)
+    assert np.abs(found.log_likelihood - exact.log_likelihood) <= FAR * size_of(found.standard_error) + 1e-5
+    assert (np.abs(found.means - exact.means) <= FAR * size_of(found.means_error) + 1e-3).all()
+
+
+def test_a_batch_has_the_answers_of_its_rows():
+    network, rows = CASES["noisy-or"][0], np.full((3, 7), np.nan)
+    rows[0, 6], rows[1, 5:], rows[2] = 1, (1, 0), 0
+    together = pf.infer(network, rows, METHOD)
+    for row in range(3):
+        alone = pf.infer(network, rows[row], METHOD)
+        assert alone.log_likelihood == pytest.approx(together.log_likelihood[row], abs=1e-12)
+        np.testing.assert_allclose(alone.means, together.means[row], atol=1e-12)
+
+
+def test_populations_from_the_prior_find_their_way_past_zeros():
+    """Draws from the prior are nearly all impossible, and single flips from those that are possible as well."""
+    part = part_of(*of_factors(24, 40, 1))
+    target = Target(part.question)
+    prior = Proposals.of(np.full((1, 1), -1e10), np.full((1, target.size, 1), 0.5), 0.0)
+    start = BeliefTarget(target, prior)
+    assert np.isfinite(target.log_weight(start.start(2000, np.random.default_rng(0)).S[:, None])).mean() < 0.002
+    found = annealed(start, 4, 512, np.random.default_rng(1))
+    exact = pf.infer(*of_factors(24, 40, 1), "exact").log_likelihood - part.constant[0]
+    each = averaged(averaged(found.log_weights).log_mean)
+    assert abs(each.log_mean - exact) < FAR * each.standard_error
+
+
+def test_impossible_evidence_is_named():
+    """Two of three units are on for certain, in every pair; no one of the observations is impossible by itself."""
+    pair = pf.Table([[0.0, 1.0], [1.0, 0.0]])
+    units = [pf.Unit(name, [], pf.Table(0.5)) for name in "abc"]
+    units += [pf.Unit(f"{x}{y}", [x, y], pair) for x, y in ("ab", "bc", "ac")]
+    network = pf.BeliefNetwork.of_units(units)
+    found = pf.infer(network, {"ab": 1, "bc": 1, "ac": 1}, METHOD, throw=False)
+    assert found.status is pf.Status.IMPOSSIBLE
+    assert found.log_likelihood == -np.inf
+    assert pf.infer(network, {"ab": 1, "bc": 1, "ac": 0}, METHOD).log_likelihood == pytest.approx(
+        np.log(0.25), abs=0.01
+    )
