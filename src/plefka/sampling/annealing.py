@@ -11,6 +11,7 @@ Statistics 41, 2013): of a target that does not equilibrate, a few families are 
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,9 +27,10 @@ TEMPERATURE_HALVINGS = 12  # of an interval, to find a rise
 class AnnealedTarget(ABC):
     """What particles are led to: the weight of a state at inverse temperature beta is start(S) exp(beta gain(S)).
 
-    At beta = 0 states can be drawn and Z is known; at beta = 1 it is the distribution that is asked for. What `start`
-    returns, the particles, belongs to the target: the loop hands it back, and looks at nothing inside. The particles of
-    several populations stand side by side in it, and the target does not know which belongs to which.
+    Where it is another function of beta, `rising` says so. At beta = 0 states can be drawn and Z is known; at beta = 1
+    it is the distribution that is asked for. What `start` returns, the particles, belongs to the target: the loop hands
+    it back, and looks at nothing inside. The particles of several populations stand side by side in it, one population
+    after another.
     """
 
     size: int  # units that are drawn
@@ -47,6 +49,11 @@ class AnnealedTarget(ABC):
     def gain(self, particles: Any) -> np.ndarray:
         """d ln weight / d beta of each particle, (count,), in double precision; -inf where a state is impossible."""
 
+    def rising(self, particles: Any, beta: float) -> Callable[[float], np.ndarray]:
+        """What a rise of beta adds to ln weight of each particle, (count,)."""
+        gain = self.gain(particles)
+        return lambda rise: rise * gain
+
     @abstractmethod
     def sweep(self, particles: Any, beta: float, rng: np.random.Generator, sums: np.ndarray | None = None) -> None:
         """Draw every unit given all others at beta, in place; adds what is averaged to `sums` (num_averages, count)."""
@@ -54,6 +61,11 @@ class AnnealedTarget(ABC):
     @abstractmethod
     def take(self, particles: Any, chosen: np.ndarray) -> Any:
         """The particles with these numbers, some of them several times, which go their own ways from here on."""
+
+    def exchange(self, particles: Any, some: slice, rng: np.random.Generator) -> None:  # noqa: B027
+        """Exchange parts of states between some particles, all of the same weight, in place; it crosses between modes.
+
+        Nothing, unless a target knows how."""
 
     @abstractmethod
     def states(self, particles: Any) -> np.ndarray:
@@ -91,53 +103,59 @@ class Annealed(NamedTuple):
 
 
 def annealed(
-    target: AnnealedTarget, populations: int, count: int, rng: np.random.Generator, betas: list[float] | None = None
-) -> Annealed:
+    target: AnnealedTarget, populations: int, count: int, rng: np.random.Generator,
+    betas: list[float] | None = None, *, exchanges: bool = False,
+) -> Annealed:  # fmt: skip
     """Populations of so many particles each. Inverse temperatures are found on the way from all of them, unless given.
 
     With temperatures that were found by another run, populations are independent, and their means of weights unbiased.
+    `exchanges`: whether particles of a population may exchange parts of their states, after which families say less.
     """
     particles, log_w = target.start(populations * count, rng), np.full((populations, count), target.log_start)
     family = np.repeat(np.arange(count)[None], populations, axis=0)
     beta, passed, given = 0.0, [], iter(betas or ())
     while beta < 1:
-        gain = target.gain(particles).reshape(log_w.shape)
-        rise = next(given) - beta if betas else 1 - beta if target.is_near else rise_by_evenness(gain, log_w, 1 - beta)
-        beta, log_w = 1.0 if rise >= 1 - beta else beta + rise, log_w + rise * gain
+        added = target.rising(particles, beta)
+        rise = 1 - beta if target.is_near else next(given) - beta if betas else _rise(added, log_w.ravel(), 1 - beta)
+        log_w = log_w + added(rise).reshape(log_w.shape)
+        beta = 1.0 if rise >= 1 - beta else beta + rise
         passed.append(beta)
         if target.is_near:
             break
-        log_w, chosen = _resampled(log_w, rng)
-        if chosen is not None:
+        log_w, uneven, chosen = _resampled(log_w, rng)
+        if len(uneven):
             particles, family = target.take(particles, chosen), family.ravel()[chosen].reshape(log_w.shape)
         target.sweep(particles, beta, rng)
+        for population in uneven if exchanges else ():
+            target.exchange(particles, slice(population * count, (population + 1) * count), rng)
     log_w, averages = target.corrected(particles, log_w), target.averages(particles, rng)
     return Annealed(target.states(particles), log_w, averages, family, passed)
 
 
-def _resampled(log_w: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray | None]:
-    """The weights afterwards, and the particles that go on; None where no population is resampled."""
-    found, count = averaged(log_w), log_w.shape[1]
-    uneven = (found.effective < RESAMPLED * count) & np.isfinite(found.log_mean)
-    if not uneven.any():
-        return log_w, None
-    chosen, log_w = np.arange(log_w.size).reshape(log_w.shape), log_w.copy()
-    for population in np.flatnonzero(uneven):
+def _resampled(log_w: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The weights afterwards, the populations that were resampled, and the particles of all that go on."""
+    found, count, log_w = averaged(log_w), log_w.shape[1], log_w.copy()
+    uneven = np.flatnonzero((found.effective < RESAMPLED * count) & np.isfinite(found.log_mean))
+    chosen = np.arange(log_w.size).reshape(log_w.shape)
+    for population in uneven:
         w = np.exp(log_w[population] - log_w[population].max())
         chosen[population] = chosen[population][resampled(w / w.sum(), count, rng)]
         log_w[population] = found.log_mean[population]
-    return log_w, chosen.ravel()
+    return log_w, uneven, chosen.ravel()
 
 
-def rise_by_evenness(gain: np.ndarray, log_w: np.ndarray, most: float) -> float:
+def _rise(added: Callable[[float], np.ndarray], log_w: np.ndarray, most: float) -> float:
     """How far the inverse temperature rises, so that what it adds to the weights is even enough."""
-    possible = np.isfinite(gain) & np.isfinite(log_w)
-    if not possible.any():
+    if not np.isfinite(log_w).any():
         return most
-    gain, w = gain[possible] - gain[possible].max(), np.exp(log_w[possible] - log_w[possible].max())
+    w = np.exp(log_w - log_w.max())
 
     def is_even(rise: float) -> bool:
-        more = np.exp(rise * gain)
+        more = added(rise)
+        top = more.max()
+        if np.isneginf(top):
+            return True
+        more = np.exp(more - top)
         return (w @ more) ** 2 >= EVEN * w.sum() * (w @ more**2)
 
     low, high = 0.0, most

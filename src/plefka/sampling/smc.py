@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from plefka.sampling.sampling_methods import Smc
 
 PILOT_PARTICLES, FEWEST_PARTICLES = 128, 32
-POPULATIONS, MOST_POPULATIONS = 8, 64  # at first, and in all
+POPULATIONS = 8  # at first
 FEWEST_FAMILIES = 5  # effective ones of a population, on average
-LARGEST_ERROR = 0.5  # nats, beyond which the populations do not agree
-MOST_WEIGHTED = 1024  # populations where draws from the start need no annealing
+DISAGREEING, DISAGREED = 0.3, 1.0  # standard deviations of ln Z of populations that should be larger, or say nothing
+MOST_POPULATIONS = 1024
 MOST_STATES = 2048  # that are drawn from all populations
-PARTICLES_AT_ONCE = 2**20  # spins of one array
+NUMBERS_AT_ONCE, MOST_NUMBERS = 2**20, 2**28  # units of all particles of one array, and of all populations
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +70,11 @@ class Populations:
         """The standard error of ln Z."""
         return float(averaged(self.log_z).standard_error)
 
+    @property
+    def spread(self) -> float:
+        """The standard deviation of ln Z of a single population."""
+        return float(self.log_z.std(ddof=1)) if np.isfinite(self.log_z).all() else np.inf
+
     def means(self) -> tuple[np.ndarray, np.ndarray]:
         """The averages over all populations, and their standard errors."""
         w, count = self.weights[:, None], len(self.log_z)
@@ -90,8 +95,8 @@ class Populations:
         families = float(self.weights @ self.families)
         if families < FEWEST_FAMILIES:
             return f"the populations rest on {families:.1f} effective families each; raise particles and budget"
-        if self.error > LARGEST_ERROR:
-            return f"the populations disagree (standard error of ln Z {self.error:.2g}); raise particles and budget"
+        if self.spread > DISAGREED:
+            return f"the populations disagree (ln Z differs by {self.spread:.2g}); raise particles and budget"
         return ""
 
 
@@ -100,7 +105,8 @@ def posterior(method: "Smc", part: Part, *, dtype: str) -> Posterior:
     question, rows = part.question, part.question.num_rows
     means, means_error = np.where(question.free, 0.0, question.values), np.zeros(question.free.shape)
     states, slope = np.repeat(means[None] > 0.5, MOST_STATES, axis=0), np.zeros(means.shape)
-    log_z, error, status, steps, notes = np.zeros(rows), np.zeros(rows), np.zeros(rows, int), np.zeros(rows, int), []
+    log_z, error, freedom = np.zeros((3, rows))
+    status, steps, notes = np.zeros(rows, int), np.zeros(rows, int), []
     for row in progress(range(rows), "rows of evidence"):
         alone = question.take([row])
         rng = np.random.default_rng(method.seed)
@@ -111,15 +117,16 @@ def posterior(method: "Smc", part: Part, *, dtype: str) -> Posterior:
         if part.needs_slope:
             slope[target.further_units, row] = averages[target.size :]
         states[:, units, row] = found.drawn(MOST_STATES, rng).T
-        log_z[row], error[row] = averaged(found.log_z).log_mean, found.error
+        log_z[row], error[row], freedom[row] = averaged(found.log_z).log_mean, found.error, len(found.log_z) - 1
         status[row], steps[row] = OUT_OF_STEPS if found.advice else CONVERGED, found.steps
         if np.isneginf(log_z[row]):
             means[units, row], means_error[units, row] = np.nan, np.nan
             status[row] = IMPOSSIBLE if target.is_impossible() else status[row]
         notes = [found.advice] if rows == 1 and found.advice else []
     about = About(
-        notes=tuple(notes), error=error, means_error=means_error, draws=JointDraws(states.astype(float), method.seed)
-    )
+        notes=tuple(notes), error=error, means_error=means_error, degrees_of_freedom=freedom,
+        draws=JointDraws(states.astype(float), method.seed),
+    )  # fmt: skip
     residual = means_error.max(axis=0, initial=0.0)
     slopes = slope if part.needs_slope else None
     return Posterior(means, -log_z, status, steps, np.zeros(rows, int), residual, slopes, about)
@@ -140,12 +147,14 @@ def sampled(method: "Smc", target: AnnealedTarget, rng: np.random.Generator) -> 
     """As many populations as it takes, within the budget."""
     pilot = annealed(target, 1, PILOT_PARTICLES, rng)
     each = target.seconds(len(pilot.betas))  # seconds of a particle
-    affordable = method.budget / max(each, 1e-9)
-    count = int(np.clip(affordable / POPULATIONS, FEWEST_PARTICLES, method.particles))
-    most = int(np.clip(affordable / count, POPULATIONS, MOST_WEIGHTED if target.is_near else MOST_POPULATIONS))
+    affordable = int(min(method.budget / max(each, 1e-9), MOST_NUMBERS / max(target.size, 1)))  # particles
+    count = int(np.clip(affordable // POPULATIONS, FEWEST_PARTICLES, method.particles))
     found = _further(target, POPULATIONS, count, rng, pilot.betas)
-    while found.error > target.enough and (more := min(most - len(found.log_z), len(found.log_z))) > 0:
-        found = found.joined(_further(target, more, count, rng, pilot.betas))
+    left = min(affordable, MOST_POPULATIONS * count) - POPULATIONS * count
+    if found.spread > DISAGREEING and left > 2 * POPULATIONS * count:
+        return _further(target, POPULATIONS, left // POPULATIONS, rng, pilot.betas)
+    while found.error > target.enough and (more := min(left // count, len(found.log_z))) > 0:
+        found, left = found.joined(_further(target, more, count, rng, pilot.betas)), left - more * count
     return found
 
 
@@ -153,9 +162,11 @@ def _further(
     target: AnnealedTarget, populations: int, count: int, rng: np.random.Generator, betas: list[float]
 ) -> Populations:
     """Some populations, as many at once as are quick to handle."""
-    together, found = max(1, PARTICLES_AT_ONCE // (count * max(1, target.size))), None
+    together, found = max(1, NUMBERS_AT_ONCE // (count * max(1, target.size))), None
     for first in range(0, populations, together):
-        some = Populations.of(annealed(target, min(together, populations - first), count, rng, betas), rng)
+        some = Populations.of(
+            annealed(target, min(together, populations - first), count, rng, betas, exchanges=True), rng
+        )
         found = some if found is None else found.joined(some)
     assert found is not None
     return found
