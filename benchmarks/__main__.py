@@ -16,6 +16,7 @@ SUITES = (
     "core", "beyond", "learning", "learning_scale", "reproduction", "latency", "streams", "rows_ended", "spreadsheet",
     "findings", "real_networks", "calibration", "batches", "serve", "many_rows",
     "boltzmann", "machine_learning", "patients", "chains", "questions",
+    "promedas_uai",
 )  # fmt: skip
 
 

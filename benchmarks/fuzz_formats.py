@@ -29,7 +29,7 @@ from plefka.files.conditional_tables import TableNetwork
 from plefka.files.from_tables import network_of
 from plefka.tables.table import read_table
 
-READERS: dict[str, Callable[[bytes], TableNetwork]] = {
+READERS: dict[str, Callable[[bytes], Any]] = {
     ".bif": bif.loads,
     ".xmlbif": xmlbif.loads,
     ".uai": uai.loads,
@@ -111,11 +111,13 @@ def outcome(kind: str, content: Any) -> str:
     return "a network" if kind in FORMATS else "evidence"
 
 
-def _of_tables(read: Callable[[bytes], TableNetwork], content: bytes) -> str:
+def _of_tables(read: Callable[[bytes], Any], content: bytes) -> str:
     try:
         tables = read(content)
     except InvalidFile:
         return "refused"
+    if not isinstance(tables, TableNetwork):  # a product of factors
+        return "a network"
     try:
         network_of(tables)
     except InvalidInput:

@@ -38,6 +38,33 @@ ERGO = b"""3
 /* Names */
 a b c
 """
+PAIRS = b"""MARKOV
+3
+2 2 2
+4
+1 0
+2 0 1
+2 1 2
+1 2
+2 1.5 0.25
+4 1 2.5 3 0.5
+4 0.1 7 2 1
+2 1 1
+"""
+FACTORS = b"""MARKOV
+4
+2 2 2 2
+4
+3 0 1 3
+2 3 2
+1 2
+0
+8 1 0 0.5 2 0 3 1e-5 4
+4 0 1
+ 1 0
+2 1 2
+1 0.5
+"""
 CAUSES = b"""cause,prior
 flu,0.06
 "cold, common",0.18
@@ -81,7 +108,7 @@ _NETWORKS = [_network(noisy_or) for noisy_or in (False, True)]
 ORIGINALS = {
     ".bif": lambda: [BIF, *map(bif.dumps, _NETWORKS)],
     ".xmlbif": lambda: [XMLBIF, *map(xmlbif.dumps, _NETWORKS)],
-    ".uai": lambda: [*map(uai.dumps, _NETWORKS)],
+    ".uai": lambda: [*map(uai.dumps, _NETWORKS), uai.dumps(_NETWORKS[1]).replace(b"BAYES", b"MARKOV"), PAIRS, FACTORS],
     ".erg": lambda: [ERGO],
     ".csv": lambda: [(CAUSES, FINDINGS), spreadsheets.dumps_csv(pf.example("espresso"))],
     ".xlsx": lambda: [

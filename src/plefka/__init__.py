@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from plefka.networks.evidence import Likelihood as Likelihood
     from plefka.networks.examples import example as example
     from plefka.networks.examples import example_names as example_names
+    from plefka.networks.markov import MarkovNetwork as MarkovNetwork
     from plefka.networks.units import Unit as Unit
     from plefka.questions.advice import Advice as Advice
     from plefka.questions.ask import ask as ask
@@ -88,6 +89,7 @@ _HOME = {
     "Joint": "plefka.questions.joint",
     "Likelihood": "plefka.networks.evidence",
     "METHODS": "plefka.inference.library",
+    "MarkovNetwork": "plefka.networks.markov",
     "Method": "plefka.methods.method",
     "MostProbable": "plefka.questions.most_probable_states",
     "NoisyOr": "plefka.networks.activations",

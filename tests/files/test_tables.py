@@ -296,8 +296,8 @@ BAD = {
         '<?xml version="1.0" encoding="UTF-7"?><BIF/>',
         "known encoding, preferably UTF-8",
     ),
-    "markov": (".uai", change(UAI, "BAYES", "MARKOV"), "line 1, column 1: must be BAYES, a belief network; got MARKOV"),
-    "no header": (".uai", change(UAI, "BAYES\n", ""), "line 1, column 1: must be 'BAYES'; got '3'"),
+    "other kind": (".uai", change(UAI, "BAYES", "BAYS"), "line 1, column 1: must be 'BAYES' or 'MARKOV'; got 'BAYS'"),
+    "no header": (".uai", change(UAI, "BAYES\n", ""), "line 1, column 1: must be 'BAYES' or 'MARKOV'; got '3'"),
     "uai three": (".uai", change(UAI, "2 2 2", "2 3 2"), "line 3, column 3: variables must have two states; '1' has 3"),
     "uai tables": (".uai", change(UAI, "2 2 2\n3", "2 2 2\n2"), "a table for each of the 3 variables; got 2"),
     "uai unknown": (

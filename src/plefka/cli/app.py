@@ -18,6 +18,7 @@ from plefka.cli.reproduce import reproduce
 from plefka.cli.score import impute, score
 from plefka.cli.serve import explore, serve
 from plefka.cli.show import convert, show
+from plefka.cli.uai import uai
 from plefka.errors import PlefkaError, PlefkaWarning
 from plefka.runtime.version import __version__
 
@@ -27,7 +28,7 @@ NO_MEMORY = "there is not enough memory for this; take fewer rows, a smaller net
 app = typer.Typer(name="plefka", rich_markup_mode=None, pretty_exceptions_enable=False)
 COMMANDS = (
     infer, compare, explain, ask, most_probable, sensitivity, counterfactuals, explore, serve, sample, fit, score,
-    impute, show, convert, demo, reproduce,
+    impute, show, convert, uai, demo, reproduce,
 )  # fmt: skip
 for command in COMMANDS:
     app.command()(command)

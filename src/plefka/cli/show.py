@@ -32,6 +32,9 @@ Facts = dict[str, Any]
 def show(net: options.Network, json: options.Json = False) -> None:
     """Describe a network: its units, edges and weights."""
     network = sources.read_network(net)
+    if isinstance(network, pf.MarkovNetwork):
+        _show_factors(net, network, json)
+        return
     is_machine = not network.is_normalised
     facts = _machine_facts(cast(Any, network)) if is_machine else _facts(network)
     if json:
@@ -180,6 +183,24 @@ def _machine_rows(facts: Facts) -> list[tuple[str, str]]:
         ("weights", _range_text(facts["weights"])),
         ("biases", _range_text(facts["bias"])),
     ]
+
+
+# ---- Markov networks -------------------------------------------------------------------------------------------------
+
+
+def _show_factors(net: str, network: "pf.MarkovNetwork", json: bool) -> None:
+    most = max((len(units) for units, _ in network.factors), default=0)
+    facts = {"units": network.size, "factors": len(network.factors), "most units of a factor": most}
+    if json:
+        tables = [{"units": list(units), "table": table.ravel().tolist()} for units, table in network.factors]
+        output.print_json(
+            {"network": net, "kind": "Markov network", **facts, "names": list(network.names), "of": tables}
+        )
+        return
+    output.print_table(("network", "Markov network"), [(name, f"{value:,}") for name, value in facts.items()])
+    print()
+    output.print_table(*network.in_words(shown := min(network.size, output.PRINTED_ROWS)))
+    output.print_more(network.size, shown)
 
 
 # ---- another format --------------------------------------------------------------------------------------------------

@@ -217,18 +217,25 @@ class WithoutChains:
 
     @property
     def dearest(self) -> Any:
+        """The part that says what was done."""
         return self.inner.dearest
+
+    @property
+    def asks_for_means(self) -> bool:
+        """Whether units of chains are asked for."""
+        wanted = self.folded.evidence.wanted
+        return bool(self.folded.chains) and (wanted is None or bool(np.any(wanted)))
 
     @property
     def row_seconds(self) -> np.ndarray:
         """(rows,): that of the sum, and of all versions of it, of which a table has a quarter on average."""
-        units = sum(len(chain.units) for chain in self.folded.chains)
+        units = sum(len(chain.units) for chain in self.folded.chains) * self.asks_for_means
         return self.inner.row_seconds + ONE_WAY * units * sum(way.entry_seconds for way in self.inner.ways) / 4
 
     def answer(self, method: "Exact", network: Network, evidence: Evidence, dtype: str) -> RowAnswers:
         """The exact posterior of all units."""
         found = self.inner.answer(method, self.folded.network, self.folded.evidence, dtype)
-        if found.status[0] != CONVERGED or not self.folded.chains:
+        if found.status[0] != CONVERGED or not self.asks_for_means:
             return found
         units, means = chain_means(self.folded)
         all_means = np.array(found.means)

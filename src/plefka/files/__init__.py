@@ -15,11 +15,12 @@ from plefka.files.disk import PACKED_SUFFIX, read, read_all, write
 from plefka.files.from_tables import network_of, tables_of
 from plefka.files.native_schema import GivenActivation, check_storable
 from plefka.files.recognition import Form, expanded, recognised
-from plefka.files.uai import loads_evidence
+from plefka.files.uai import dumps_factors, loads_evidence
 from plefka.networks.activations import Activation, as_activation
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.boltzmann import BoltzmannMachine
 from plefka.networks.examples import example
+from plefka.networks.markov import MarkovNetwork
 from plefka.networks.network import Network
 from plefka.runtime.registry import REGISTRABLE, import_registering_modules
 
@@ -112,12 +113,12 @@ def load(
             if not isinstance(found, Network):
                 raise InvalidFile(f"loads of the format {suffix} must give a network; got {type(found).__name__}.")
             return cast(BeliefNetwork, found)
-    tables = load_tables(path)
+    found = _read_tables(path)
     with _errors_name(path):
-        return network_of(tables, approximate)
+        return cast(BeliefNetwork, found) if isinstance(found, Network) else network_of(found, approximate)
 
 
-def save(network: BeliefNetwork | BoltzmannMachine, path: PathText) -> None:
+def save(network: BeliefNetwork | BoltzmannMachine | MarkovNetwork, path: PathText) -> None:
     """Write a network to a file. The suffix of the file name selects the format.
 
     `load` gives the same network back: from .json and .npz bit by bit, and from .csv and .xlsx, which store
@@ -136,6 +137,11 @@ def save(network: BeliefNetwork | BoltzmannMachine, path: PathText) -> None:
     """
     path = Path(path)
     suffix = _suffix(path)
+    if isinstance(network, MarkovNetwork):
+        if suffix != ".uai":
+            raise InvalidFile(f"{path}: a MarkovNetwork can be saved as .uai; got {suffix}.")
+        write({path: dumps_factors(network)})
+        return
     if suffix in TABLE_FORMATS and not isinstance(network, BoltzmannMachine):
         write({path: _table_writer(path)(tables_of(network))})
         return
@@ -168,6 +174,14 @@ def load_tables(path: PathText) -> TableNetwork:
     path = Path(path)
     if _suffix(path) not in TABLE_FORMATS:
         return tables_of(load(path))
+    found = _read_tables(path)
+    if isinstance(found, Network):
+        raise InvalidFile(f"{path}: a MARKOV network is tables if each variable has a factor P(child | parents) alone.")
+    return found
+
+
+def _read_tables(path: Path) -> "TableNetwork | BoltzmannMachine | MarkovNetwork":
+    """What a file in a format of tables holds; a product of factors may be no tables."""
     with _errors_name(path):
         return _module(_suffix(path)).loads(read(path))
 
@@ -218,10 +232,10 @@ def convert(source: PathText, target: PathText, approximate: float | None = None
     source, target = Path(source), Path(target)
     _check_not_read(source, target)
     from_tables, to_tables = (_suffix(path) in TABLE_FORMATS for path in (source, target))
-    if not from_tables:
-        save(load(source, approximate=approximate), target)
+    tables = _read_tables(source) if from_tables else load(source, approximate=approximate)
+    if isinstance(tables, Network):
+        save(tables, target)
         return []
-    tables = load_tables(source)
     forms = recognised(tables, approximate)
     if to_tables:
         dumps = _table_writer(target)

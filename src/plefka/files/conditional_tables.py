@@ -1,5 +1,6 @@
 """Networks of conditional probability tables, as most formats keep them: what must hold, and which state is on."""
 
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -7,11 +8,12 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from plefka.errors import InvalidFile, listed, nearest
+from plefka.errors import InvalidFile, PlefkaWarning, listed, nearest
 from plefka.networks.checks import NUMBERED
 from plefka.networks.graph import Graph, cycle_text
 
-SUM_TOLERANCE = 1e-6  # how far the probabilities of all states may be from adding up to one
+SUM_TOLERANCE = 1e-5  # how far the probabilities of all states may be from adding up to one
+ROUNDING = 1e-9  # from which on that is said
 MOST_VARIABLES = 2**20  # of a network in tables
 MOST_READ_PARENTS = 16  # of a unit whose table is written, or filled in by a default
 MOST_PARENTS_READ = 20
@@ -85,7 +87,21 @@ def network_from(
         )
     units = tuple(_unit(variable, by_child[variable.name], position, flips) for variable in variables)
     _check_acyclic(units)
+    _warn_of_normalised(by_child)
     return TableNetwork(units, named)
+
+
+def _warn_of_normalised(by_child: dict[str, Conditional]) -> None:
+    """Rows that add up to one within the tolerance are divided by their sum, in every format; once for a file."""
+    off = {child: float(np.abs(table.values.sum(-1) - 1).max()) for child, table in by_child.items()}
+    several = [child for child, error in off.items() if error > ROUNDING]
+    if several:
+        warnings.warn(
+            f"the probabilities of {listed(several)} did not add up to one, by up to {max(off.values()):.2g}, and were "
+            "divided by their sum.",
+            PlefkaWarning,
+            stacklevel=5,
+        )
 
 
 def check_variables(variables: Iterable[Variable]) -> None:

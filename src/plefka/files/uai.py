@@ -1,6 +1,6 @@
 """The format of the UAI competitions (.uai, and evidence in .evid): numbers alone.
 
-Variables go by their number, and in every table the last variable varies fastest; that is the child.
+Variables go by their number, and in every table the last variable varies fastest; in BAYES files that is the child.
 """
 
 import re
@@ -8,25 +8,32 @@ from array import array
 from collections.abc import Sequence
 from itertools import chain
 
-from plefka.errors import InvalidFile
+import numpy as np
+
+from plefka.errors import InvalidFile, listed
 from plefka.files import conditional_tables
 from plefka.files.conditional_tables import Conditional, TableNetwork, TableUnit, Variable
+from plefka.files.factors import network_of_factors
 from plefka.files.scanner import Scanner
+from plefka.networks.activations import MOST_PARENTS
+from plefka.networks.boltzmann import BoltzmannMachine
 from plefka.networks.checks import NUMBERED
+from plefka.networks.markov import MarkovNetwork
 
 SKIPPED = re.compile(rb"(?:\s+|#[^\n]*|/\*.*?\*/)*+", re.DOTALL)
 WORD = re.compile(rb"\S+")
 
 
-def loads(content: bytes) -> TableNetwork:
-    """The network that a text describes."""
+def loads(content: bytes) -> TableNetwork | BoltzmannMachine | MarkovNetwork:
+    """The network that a text describes; a MARKOV network whose factors are P(child | parents) is one of tables."""
     scan = open_text(content)
-    if scan.word.upper() == b"MARKOV":
-        raise InvalidFile(f"{scan.place()}must be BAYES, a belief network; got MARKOV, a Markov random field.")
-    if scan.word.upper() != b"BAYES":
-        raise scan.refuse("'BAYES'")
+    is_directed = scan.word.upper() == b"BAYES"
+    if not is_directed and scan.word.upper() != b"MARKOV":
+        raise scan.refuse("'BAYES' or 'MARKOV'")
     scan.advance()
     variables = read_variables(scan)
+    if not is_directed:
+        return _read_factors(scan, variables)
     place = scan.place()
     count = scan.whole("the number of tables", scan.remaining)
     if count != len(variables):
@@ -40,6 +47,42 @@ def loads(content: bytes) -> TableNetwork:
     found = [read_table(scan, *scope) for scope in scopes]
     expect_end(scan, "the last table")
     return conditional_tables.network_from(variables, found, named=False)
+
+
+def _read_factors(scan: Scanner, variables: list[Variable]) -> TableNetwork | BoltzmannMachine | MarkovNetwork:
+    """The scopes of all factors, and then their tables, in which the last variable varies fastest."""
+    if not variables:
+        raise InvalidFile("a network must have at least one variable; got none. Was the file cut off?")
+    scopes = []
+    for _ in range(scan.whole("the number of factors", scan.remaining)):
+        place, count = scan.place(), scan.whole("the number of variables of a factor", len(variables))
+        if count > MOST_PARENTS:
+            raise InvalidFile(f"{place}a factor must have at most {MOST_PARENTS} variables; got {count}.")
+        scope = tuple(scan.whole("the index of a variable", len(variables) - 1) for _ in range(count))
+        if len(set(scope)) < count:
+            raise InvalidFile(f"{place}the variables of a factor must differ; got {listed(map(str, scope))}.")
+        scopes.append(scope)
+    factors = []
+    for scope in scopes:
+        place = scan.place()
+        if (count := scan.whole("the size of a table", scan.remaining)) != 2 ** len(scope):
+            raise InvalidFile(f"{place}the table of a factor must have {2 ** len(scope)} numbers; got {count}.")
+        if 2 * count > scan.remaining + 1:  # before room is made for them
+            raise InvalidFile(f"{place}a table of {count} numbers is cut off. Was the file cut off?")
+        table = scan.numbers(count, "a number").reshape((2,) * len(scope))
+        if not ((table >= 0) & (table < np.inf)).all() or not table.any():
+            raise InvalidFile(f"{place}the numbers of a factor must be at least 0, and not all 0; got others.")
+        factors.append((scope, table))
+    expect_end(scan, "the last table")
+    return network_of_factors(variables, factors)
+
+
+def dumps_factors(network: MarkovNetwork) -> bytes:
+    """The text of a product of factors; names are not part of the format."""
+    scopes = (" ".join(map(str, (len(scope), *scope))) for scope, _ in network.factors)
+    tables = (f"\n{table.size}\n {' '.join(map(repr, table.ravel().tolist()))}" for _, table in network.factors)
+    header = ("MARKOV", str(network.size), " ".join("2" * network.size), str(len(network.factors)))
+    return "\n".join(chain(header, scopes, tables)).encode() + b"\n"
 
 
 def dumps(network: TableNetwork) -> bytes:

@@ -17,6 +17,7 @@ from plefka.methods.posterior import Status
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.boltzmann import BoltzmannMachine
 from plefka.networks.evidence import Evidence
+from plefka.networks.markov import MarkovNetwork
 from plefka.networks.network import Network
 from plefka.runtime.precision import is_traced
 from plefka.runtime.seeds import as_seed
@@ -34,6 +35,8 @@ FEWEST_SAMPLES = 100
 
 def check(solution: "Solution", seed: int, num_samples: int | None) -> Check | list[Check]:
     """One `Check`, or one for each row of a batch."""
+    if isinstance(solution.network, MarkovNetwork):
+        raise InvalidInput("the check is for belief networks and Boltzmann machines; got a MarkovNetwork.")
     if solution.network is None or is_traced(solution.network, solution.means):
         raise InvalidInput("a check is for a solution of infer, outside a trace.")
     seed = as_seed(seed)

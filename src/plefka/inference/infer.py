@@ -31,6 +31,7 @@ from plefka.methods.posterior import (
 from plefka.networks.activations import namespace
 from plefka.networks.evidence import Evidence, as_evidence
 from plefka.networks.intervention import intervened, interventions
+from plefka.networks.markov import MarkovNetwork
 from plefka.networks.network import Network
 from plefka.reduction.question import Part
 from plefka.reduction.recovery import recover, reductions
@@ -81,6 +82,8 @@ def infer(
     if not isinstance(network, Network):
         raise InvalidInput(f"network must be a BeliefNetwork or a BoltzmannMachine; got {type(network).__name__}.")
     method = parse_method(method)
+    if isinstance(network, MarkovNetwork):
+        return of_factors(network, evidence, method, (do, exclusive), check, throw=throw, prune=prune, dtype=dtype)
     network, given = intervened(network, as_evidence(network, evidence, takes_group=True), do)
     given = with_group(network, given, exclusive)
     method.check(network)
@@ -109,6 +112,27 @@ def infer(
         raise InferenceFailed(solution)
     if check is not False:
         return replace(solution, checked=solution.check(seed=0 if check is True else check))
+    return solution
+
+
+def of_factors(
+    network: MarkovNetwork, evidence: Any, method: Method, conditions: tuple, check: Any, *, throw: bool, **how: Any
+) -> Solution:
+    """The answer of the belief network that a Markov network is solved as, without the units that stand for factors."""
+    if any(conditions) or check is not False:
+        raise InvalidInput(
+            "do, exclusive and check are for belief networks and Boltzmann machines; got a MarkovNetwork."
+        )
+    given = as_evidence(network, evidence)
+    found = infer(network.carrier, network.widened(given), method, throw=False, **how)
+    by_unit = {name: getattr(found, name) for name in ("means", "observed", "predicted", "means_error")}
+    by_unit = {name: None if z is None else z[..., : network.size] for name, z in by_unit.items()}
+    solution = replace(
+        found, **by_unit, codes=found.codes._replace(means=found.codes.means[..., : network.size]), network=network,
+        evidence=given, names=network.names, proposals=(), log_partition=found.log_partition + network.constant,
+    )  # fmt: skip
+    if throw and not given.batched and solution.status is not Status.CONVERGED:
+        raise InferenceFailed(solution)
     return solution
 
 

@@ -147,9 +147,9 @@ def _position(parent: str | int, names: dict[str, int], size: int, child: str) -
 
 
 def kinds_of(network: Any) -> list[str]:
-    """Of each unit "sigmoid", "noisy_or", "table", the name of a custom activation, or "boltzmann"."""
+    """Of each unit "sigmoid", "noisy_or", "table", the name of a custom activation, "boltzmann" or "markov"."""
     if network.activation is None:
-        return ["boltzmann"] * network.size
+        return ["markov" if hasattr(network, "factors") else "boltzmann"] * network.size
     given = network.conditionals
     if given is None:
         return [network.activation.name] * network.size

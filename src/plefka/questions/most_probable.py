@@ -6,6 +6,7 @@ bound, by integer programs or, where units are summed out, by eliminations.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -29,6 +30,7 @@ from plefka.methods.posterior import EXACT, UPPER_BOUND, Status
 from plefka.networks.evidence import Evidence, as_evidence
 from plefka.networks.fields import bits
 from plefka.networks.intervention import intervened, interventions
+from plefka.networks.markov import MarkovNetwork
 from plefka.networks.network import Network
 from plefka.questions.most_probable_states import MostProbable
 
@@ -57,7 +59,7 @@ def most_probable(
 
     **Arguments:**
 
-    - `network`: a BeliefNetwork or a BoltzmannMachine.
+    - `network`: a BeliefNetwork, a BoltzmannMachine or a MarkovNetwork.
     - `evidence`: as for `infer`, soft evidence and several rows included.
     - `units`: the hidden units whose states are chosen; the others are summed out. "causes" are those without parents,
         and None or "all" are all hidden units.
@@ -74,6 +76,13 @@ def most_probable(
     """
     network, given = intervened(network, _checked(network, evidence, count, method), do)
     chosen = _chosen(network, given, units)
+    if isinstance(network, MarkovNetwork):
+        asked = [network.names[unit] for unit in np.flatnonzero(chosen & np.isnan(given.rows).any(axis=0))]
+        places = list(map(network.index, asked)) or None
+        found = most_probable(network.carrier, network.widened(given), places, count, method)
+        logs = {name: getattr(found, name) + network.constant for name in ("log_joint", "bound")}
+        return replace(found, states=found.states[..., : network.size], units=tuple(asked), network=network,
+                       evidence=given, **logs)  # fmt: skip
     found = [_of_row(network, given.take([row]), chosen, count, method) for row in range(len(given.rows))]
     if not given.batched and not len(found[0][0].log_joint):
         solution = infer(network, given, throw=False)

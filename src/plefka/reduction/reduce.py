@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, cast
 
 import numpy as np
 
-from plefka.errors import InvalidEvidence
+from plefka.errors import InvalidEvidence, InvalidInput
 from plefka.methods.posterior import JointDraws
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.boltzmann import BoltzmannMachine
@@ -244,6 +244,11 @@ def reduce(
     `keep_barren`: barren units stay, and with them all that their means depend on. `kept`: units that must not be
     summed out.
     """
+    if type(network) not in REDUCE:
+        raise InvalidInput(
+            f"this is for belief networks and Boltzmann machines; got a {type(network).__name__}, for which there are "
+            "infer and most_probable."
+        )
     options = {"prune": prune, "keep_barren": keep_barren}
     if evidence.rows.size > KEPT_NUMBERS or network.storage.num_edges > KEPT_WEIGHTS:
         return REDUCE[type(network)](network, evidence, **options, kept=kept)
