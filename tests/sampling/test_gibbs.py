@@ -10,9 +10,11 @@ import plefka as pf
 from plefka.errors import InvalidMethod, MethodDoesNotApply, MissingExtra
 from plefka.inference.library import parse_method
 from plefka.methods.posterior import Status
-from plefka.sampling.gibbs import Sampled, anneal, sample_posterior
+from plefka.reduction.question import Part
+from plefka.sampling import belief_target
+from plefka.sampling.gibbs import AnnealedRow, Sampled, anneal, sample_posterior
 from plefka.sampling.gibbs_sweeps import Sampler
-from plefka.sampling.importance import WeightedAverage, averaged
+from plefka.sampling.importance import averaged
 from plefka.sampling.sampling_methods import Gibbs
 from plefka.sampling.visits import visits
 from tests import zoo
@@ -104,28 +106,52 @@ def test_too_few_sweeps_do_not_converge_and_say_what_to_do():
         pf.infer(network, row, method)
 
 
-def test_chains_that_cannot_move_are_told_from_chains_that_need_not():
-    """Hidden causes, each with a hidden copy that both findings depend on: neither can be flipped without the other."""
+def with_copy() -> Part:
+    """A hidden cause with a hidden copy that both findings depend on: neither can be flipped without the other."""
     W = np.zeros((4, 4))
     W[1, 0], W[2:, 1], W[2:, 0] = cases.ALWAYS, 1.0, 0.5
     network = pf.BeliefNetwork(W, np.array([0.7, cases.NEVER, 0.5, 0.5]), "noisy_or")
-    part = cases.part_of(network, {2: 1, 3: 1})
+    return cases.part_of(network, {2: 1, 3: 1})
+
+
+def test_chains_that_cannot_move_are_told_from_chains_that_need_not(monkeypatch):
+    monkeypatch.setattr(belief_target, "NEAR", 2.0)  # no states are proposed
+    part = with_copy()
     found, exact = sample_posterior(GIBBS, part.question), parse_method("exact").posterior(part, dtype="float64")
     assert np.isinf(found.r_hat[0])
     assert "not mixed" in found.advice()
     assert abs(found.log_likelihood[0] + exact.free_energy[0]) < FAR * found.log_likelihood_error[0]
 
 
+def test_proposed_states_cross_where_single_flips_cannot():
+    part = with_copy()
+    found, exact = sample_posterior(GIBBS, part.question), parse_method("exact").posterior(part, dtype="float64")
+    assert found.converged.all()
+    assert (np.abs(found.means - exact.means) <= FAR * found.means_error + 1e-12).all()
+
+
+def test_chains_that_are_all_in_one_mode_are_told_by_the_populations():
+    """Two modes of which the rarer one has a twentieth: no chain may be there, and R-hat sees nothing."""
+    W = np.zeros((6, 6))
+    W[1:, 0] = 30.0
+    machine = pf.BoltzmannMachine(W + W.T, np.r_[-75.0 - 3.0, np.full(5, -15.0)])
+    found = pf.infer(machine, None, "gibbs[seed=0,chains=2]", throw=False)
+    truth = pf.infer(machine, None, "exact").means
+    assert found.status is not Status.CONVERGED or np.abs(found.means - truth).max() < 0.02
+
+
 def test_advice_by_what_is_wrong():
-    def sampled(runs: float, possible: bool) -> Sampled:
+    def sampled(runs: float, possible: bool, apart: float = 0.0) -> Sampled:
         one, means = np.ones(1), np.zeros((2, 1))
         return Sampled(
-            means, means, means, -one, one, runs * one, one, 900 * one, np.array([possible]), np.zeros((0, 2, 1))
-        )
+            means, means, means, -one, one, runs * one, one, 900 * one, apart * one, np.array([possible]),
+            np.zeros((0, 2, 1)),
+        )  # fmt: skip
 
     assert sampled(30, True).advice() == ""
     assert "temperatures" in sampled(2, True).advice()
     assert "no state of positive probability" in sampled(30, False).advice()
+    assert "20.0 standard errors from annealing" in sampled(30, True, 20.0).advice()
 
 
 def test_a_second_call_compiles_nothing():
@@ -141,23 +167,22 @@ def test_a_second_call_compiles_nothing():
 # ---- annealing -------------------------------------------------------------------------------------------------------
 
 
-def annealed(name: str, seed: int, temperatures: int) -> WeightedAverage:
-    sampler, seeds = Sampler(cases.part_of(*CASES[name]).question), np.random.SeedSequence(seed)
-    return averaged(anneal(sampler, runs=64, together=8, temperatures=temperatures, seed=seeds)[0])
+def annealed(name: str, seed: int, temperatures: int) -> AnnealedRow:
+    return anneal(Gibbs("gibbs", seed=seed, temperatures=temperatures), cases.part_of(*CASES[name]).question)
 
 
-def test_annealing_gives_what_enumeration_gives_and_its_error_shrinks_with_the_temperatures():
+@pytest.mark.parametrize("is_near", [True, False])
+def test_annealing_gives_what_enumeration_gives_and_its_error_shrinks_with_the_temperatures(is_near, monkeypatch):
+    """Temperatures are annealing steps, or else as many more draws."""
+    monkeypatch.setattr(belief_target, "NEAR", 0.0 if is_near else 2.0)
     part = cases.part_of(*CASES["noisy-or, no leak"])
     exact = -parse_method("exact").posterior(part, dtype="float64").free_energy[0]
-    coarse, fine = (annealed("noisy-or, no leak", 2, steps) for steps in (20, 400))
-    for found in (coarse, fine):
-        assert abs(found.log_mean[0] - exact) < FAR * found.standard_error[0]
-    assert fine.standard_error[0] < coarse.standard_error[0]
-    assert coarse.effective[0] < fine.effective[0] <= 64
-
-
-def test_without_intermediate_temperatures_annealing_weights_draws_from_the_prior():
-    assert annealed("noisy-or, no leak", 0, 1).effective[0] < 20
+    coarse, fine = (annealed("noisy-or, no leak", 2, steps) for steps in (2, 400))
+    for each in (coarse, fine):
+        found = averaged(each.found.log_z)
+        assert abs(found.log_mean - exact) < FAR * found.standard_error
+    assert fine.found.error < coarse.found.error
+    assert coarse.effective < fine.effective
 
 
 def test_evidence_that_no_run_explains_has_probability_zero():

@@ -1,6 +1,6 @@
 """ln Z of a Boltzmann machine, with rows clamped, by annealed importance sampling; exact where nothing is left."""
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -10,7 +10,6 @@ from plefka.learning.patterns import Patterns
 from plefka.networks.evidence import Evidence
 from plefka.reduction.reduce import reduce
 from plefka.sampling.coupling_chains import PairSampler
-from plefka.sampling.gibbs import anneal
 from plefka.sampling.importance import averaged
 
 if TYPE_CHECKING:
@@ -66,11 +65,10 @@ def _of_some(
         return exact
     (part,) = reduce(machine, Evidence(rows, batched=True)).parts
     question = part.question
-    sequence = np.random.SeedSequence(seed)
-    sampler: Any = PairSampler(question)
-    log_weights, _ = anneal(
-        sampler, runs=runs, together=runs, temperatures=temperatures, seed=sequence
-    )  # fmt: skip
+    sampler, sequence = PairSampler(question), np.random.SeedSequence(seed)
+    rng, key = np.random.default_rng(sequence), sequence.generate_state(2)
+    chains = sampler.chains(sampler.target.drawn(sampler.target.known(runs), rng))
+    log_weights = sampler.advance(chains, np.linspace(0, 1, temperatures + 1) ** 2, key, 0)[0].gain
     value, error, effective = averaged(log_weights)
     return LogPartitions(part.constant + value, error, effective)
 

@@ -27,6 +27,7 @@ SOFT_ZERO = 30.0  # what an observation that no cause explains costs on the way,
 NEAR = 0.05  # the effective fraction of draws from the start from which on weighting them is quicker than annealing
 PILOT_PARTICLES = 1024  # of the run from the prior that a start is fitted to
 MOST_ENUMERATED = 12  # free units, of which all states are tried where none was found to be possible
+CROSSINGS = 4  # states that are proposed to a chain one after another
 ACCEPTED = 0.02  # of the proposed states, below which no more are proposed
 
 
@@ -201,6 +202,16 @@ class BeliefTarget(AnnealedTarget):
             for k in range(0, S.shape[1], AT_ONCE):
                 some = slice(k, k + AT_ONCE)
                 self._visit_all(S[:, some], beta, particles.floor, rng, None if sums is None else sums[:, some])
+
+    def crossed(self, S: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """States (units, count) of the posterior after some more such steps."""
+        S, count, gain = np.array(S), S.shape[1], self._gain(S, LEAST)
+        others = self._drawn(CROSSINGS * count, rng)
+        for other, more in zip(np.split(others, CROSSINGS, 1), np.split(self._gain(others, LEAST), CROSSINGS)):
+            with np.errstate(invalid="ignore"):  # from an impossible state to another
+                accepted = np.log(rng.random(count)) < more - gain
+            S[:, accepted], gain = other[:, accepted], np.where(accepted, more, gain)
+        return S
 
     def _cross(self, particles: BeliefParticles, beta: float, rng: np.random.Generator) -> None:
         """States of the start are proposed, and accepted by their gain."""

@@ -110,6 +110,10 @@ class PairSampler:
         """What was gathered, (units, rows, columns)."""
         return sums[0]
 
+    def sweep(self, chains: PairChains, count: int, key: np.ndarray, first: int) -> tuple[PairChains, tuple]:
+        """So many sweeps of the machine itself."""
+        return self.advance(chains, np.ones(count + 1), key, first)
+
     def advance(self, chains: PairChains, betas: np.ndarray, key: np.ndarray, first: int) -> tuple[PairChains, tuple]:
         """A sweep at each inverse temperature betas[1:], and the sums over them of P(on | all others)."""
         target, S, gain = self.target, chains.S.copy(), chains.gain

@@ -1,67 +1,74 @@
-"""Gibbs sampling of the posterior: many chains, started where runs of annealing ended, and judged by R-hat.
+"""Gibbs sampling of the posterior: many chains, started where annealed populations ended, and judged by R-hat.
 
-Means are averages of P(on | all others) over the sweeps, which vary less than the states themselves. A row has
-converged when its largest rank-normalised split R-hat is at most 1.01, its smallest effective sample size at least 400
-(an error of a mean of at most 0.025), and no chain is in an impossible state; ln P(evidence) comes from the annealing,
-and must rest on five effective runs or more.
-
-Annealed importance sampling (Neal, 2001): every run starts with a draw from the network in which observed units have
-their values but say nothing about their parents, where ln Z = 0. Their factors are then switched on by degrees, with a
-sweep of Gibbs sampling after each. The product of the ratios of weights is an unbiased estimate of P(evidence), whether
-or not the sweeps mix.
+Means are averages of P(on | all others) over the sweeps, which vary less than the states themselves. Between sweeps
+states are proposed from the mixture that the populations start from, where it is near the posterior: that crosses from
+mode to mode. A row has converged when its largest rank-normalised split R-hat is at most 1.01, its smallest effective
+sample size at least 400 (an error of a mean of at most 0.025), its means agree with those of the populations, and no
+chain is in an impossible state; ln P(evidence) is that of the populations (see `annealing`), whose weight must rest on
+twenty of their first particles or more.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from plefka.methods.posterior import CONVERGED, OUT_OF_STEPS, About, JointDraws, Posterior
 from plefka.progress import interruptible, progress
-from plefka.reduction.cutting import LEAST
 from plefka.reduction.ladder import rows_for
 from plefka.reduction.question import PairModel, Part, Question
+from plefka.sampling.annealing import AnnealedTarget, annealed
+from plefka.sampling.belief_target import BeliefTarget
 from plefka.sampling.coupling_chains import PairSampler
-from plefka.sampling.gibbs_sweeps import SWEEPS_AT_ONCE, Chains, Sampler
+from plefka.sampling.gibbs_sweeps import SWEEPS_AT_ONCE, Sampler
 from plefka.sampling.importance import averaged, chain_diagnostics
+from plefka.sampling.smc import MOST_POPULATIONS, PILOT_PARTICLES, POPULATIONS, Populations, target_of
 from plefka.sampling.state_weights import Target
 
 if TYPE_CHECKING:
     from plefka.sampling.sampling_methods import Gibbs
 
-LARGEST_R_HAT, FEWEST_SAMPLES, FEWEST_RUNS = 1.01, 400, 5
+LARGEST_R_HAT, FEWEST_SAMPLES, FEWEST_RUNS = 1.01, 400, 20
+FARTHEST_APART, SMALLEST_ERROR = 6.0, 0.002  # standard errors between means of chains and of populations, and the least
 CHAIN_NUMBERS = 2**20  # in one array of a chunk of rows
 KEPT_STATES = 250  # averages of consecutive sweeps that each chain keeps for the diagnostics
 FEWEST_KEPT, MOST_KEPT_NUMBERS = 50, 2**26
 MOST_STATES, MOST_STATE_NUMBERS = 2048, 2**22  # that barren units are predicted from
 MOST_PROPOSALS = 256  # of them, for the check of an answer
-REFRESH = 1000  # sweeps, after which fields are computed anew, so that rounding does not add up
 
 
-def anneal(
-    sampler: Sampler, *, runs: int, together: int, temperatures: int, seed: np.random.SeedSequence
-) -> tuple[np.ndarray, np.ndarray]:
-    """ln weight of all runs (rows, runs), and the states (units, rows, together) in which the first of them end.
+class AnnealedRow(NamedTuple):
+    """The populations of one row, what they were led to, and the units of the question that these are."""
 
-    Inverse temperatures are closer to each other at the beginning, where weights change the most.
-    """
-    betas = np.linspace(0, 1, temperatures + 1) ** 2
-    gains, ends = [], None
-    seeds = seed.spawn(-(-runs // together))
-    with interruptible() as check:
-        for batch in progress(seeds, "annealing"):
-            key = batch.generate_state(2)
-            known = sampler.target.known(together)
-            chains = sampler.chains(sampler.target.drawn(known, np.random.default_rng(batch)))
-            for first in range(0, temperatures, SWEEPS_AT_ONCE):
-                chains, _ = sampler.advance(chains, betas[first : first + SWEEPS_AT_ONCE + 1], key, first)
-                check()
-            gains.append(chains.gain)
-            ends = sampler.states(chains) if ends is None else ends
-    gain = np.concatenate(gains, axis=1)[:, :runs]
-    assert ends is not None
-    return np.where(gain < LEAST / 2, -np.inf, gain), ends
+    found: Populations
+    target: AnnealedTarget
+    units: np.ndarray
+    rng: np.random.Generator
+
+    @property
+    def effective(self) -> float:
+        """How many first particles of all populations the weight rests on."""
+        possible = np.isfinite(self.found.log_z).any()
+        return float(possible / np.sum(self.found.weights**2 / self.found.families))
+
+    def apart(self, means: np.ndarray, errors: np.ndarray) -> float:
+        """The largest difference between these means and those of the populations, in standard errors."""
+        found, error = (z[: len(self.units)] for z in self.found.means())
+        spread = np.maximum(np.hypot(errors[self.units], error), SMALLEST_ERROR)
+        return float((np.abs(means[self.units] - found) / spread).max(initial=0.0))
+
+
+def anneal(method: "Gibbs", question: Question) -> AnnealedRow:
+    """Populations of `runs` particles each, through no more than `temperatures`; or so many draws, where these do."""
+    rng = np.random.default_rng(method.seed)  # the same for every row, wherever it stands
+    target, units = target_of(question, rng)
+    betas, count, populations = annealed(target, 1, PILOT_PARTICLES, rng).betas, method.runs, POPULATIONS
+    if target.is_near:
+        count, populations = max(2, method.runs * method.temperatures // MOST_POPULATIONS), MOST_POPULATIONS
+    elif len(betas) > method.temperatures:
+        betas = [betas[k] for k in np.linspace(-1, len(betas) - 1, method.temperatures + 1)[1:].round().astype(int)]
+    return AnnealedRow(Populations.of(annealed(target, populations, count, rng, betas), rng), target, units, rng)
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,8 +77,9 @@ class Sampled:
 
     - `means`, `means_error`: (units, rows), and their Monte Carlo standard errors, zero for units that are not free.
     - `slope`: (units, rows), d ln P / dh of units of a noisy-or network.
-    - `log_likelihood`, `log_likelihood_error`: ln P(evidence) by annealing, which rests on `effective_runs` runs.
+    - `log_likelihood`, `log_likelihood_error`: ln P(evidence) by annealing, which rests on `effective_runs` particles.
     - `r_hat`, `effective_samples`: the largest and the smallest of a row's units.
+    - `apart`: how far their means are from those of the populations, in standard errors; the largest of a row's units.
     - `possible`: whether all chains ended in states of positive probability.
     - `states`: (states, units, rows), evenly from all chains.
     """
@@ -84,13 +92,15 @@ class Sampled:
     effective_runs: np.ndarray
     r_hat: np.ndarray
     effective_samples: np.ndarray
+    apart: np.ndarray
     possible: np.ndarray
     states: np.ndarray
 
     @property
     def mixed(self) -> np.ndarray:
         """Whether the means are to be believed."""
-        return (self.r_hat <= LARGEST_R_HAT) & (self.effective_samples >= FEWEST_SAMPLES) & self.possible
+        judged = (self.r_hat <= LARGEST_R_HAT) & (self.effective_samples >= FEWEST_SAMPLES)
+        return judged & (self.apart <= FARTHEST_APART) & self.possible
 
     @property
     def converged(self) -> np.ndarray:
@@ -103,9 +113,11 @@ class Sampled:
             return "a chain found no state of positive probability; raise burn and temperatures"
         if not self.mixed[row]:
             judged = f"R-hat {self.r_hat[row]:.3f}, {self.effective_samples[row]:.0f} effective samples"
+            if self.apart[row] > FARTHEST_APART:
+                judged += f", {self.apart[row]:.1f} standard errors from annealing"
             return f"the chains have not mixed ({judged}); raise sweeps"
         if self.effective_runs[row] < FEWEST_RUNS:
-            return f"ln P(evidence) rests on {self.effective_runs[row]:.1f} effective runs; raise temperatures or runs"
+            return f"ln P(evidence) rests on {self.effective_runs[row]:.1f} particles; raise temperatures or runs"
         return ""
 
 
@@ -148,20 +160,27 @@ def sampler_of(question: Question) -> Any:
 
 def _sample(method: "Gibbs", question: Question, num_states: int, seed: np.random.SeedSequence) -> Sampled:
     sampler = sampler_of(question)
-    up, along = seed.spawn(2)
-    log_weights, ends = anneal(
-        sampler, runs=method.runs, together=method.chains, temperatures=method.temperatures, seed=up
-    )
-    averages, states = _swept(method, sampler, ends, along.generate_state(2))
-    target, evidence = sampler.target, averaged(log_weights)
+    starts = [anneal(method, question.take([row])) for row in range(question.num_rows)]
+    averages, states = _swept(method, sampler, starts, _ends(method, question, sampler, starts), seed)
+    target, evidence = sampler.target, [averaged(start.found.log_z) for start in starts]
     means, errors, r_hat, samples = _means(target, averages)
     possible = np.asarray(np.isfinite(target.log_weight(states[-1])).all(axis=1))
     means = np.where(possible | ~target.free, means, np.nan)
     means, errors, slope = map(target.widened, (means, errors, _slope(target, states)))
+    apart = [start.apart(means[:, row], errors[:, row]) for row, start in enumerate(starts)]
     return Sampled(
-        means, errors, slope, evidence.log_mean, evidence.standard_error, evidence.effective, r_hat, samples, possible,
-        target.widened(_spread(states, num_states)),
+        means, errors, slope, np.array([float(each.log_mean) for each in evidence]),
+        np.array([float(each.standard_error) for each in evidence]), np.array([start.effective for start in starts]),
+        r_hat, samples, np.array(apart), possible, target.widened(_spread(states, num_states)),
     )  # fmt: skip
+
+
+def _ends(method: "Gibbs", question: Question, sampler: Any, starts: list[AnnealedRow]) -> np.ndarray:
+    """States (units of the sampler, rows, chains) in which the populations end."""
+    S = np.repeat(question.values[:, :, None], method.chains, axis=2)
+    for row, start in enumerate(starts):
+        S[start.units, row] = start.found.drawn(method.chains, start.rng)
+    return S[sampler.target.units]
 
 
 def _slope(target: Target, states: np.ndarray) -> np.ndarray:
@@ -173,46 +192,53 @@ def _slope(target: Target, states: np.ndarray) -> np.ndarray:
 
 
 def visited(method: "Gibbs", question: Question, every: int) -> np.ndarray:
-    """The states (kept, units of the question, rows, chains) of 0 and 1 after every so many sweeps."""
-    sampler = sampler_of(question)
-    up, along = np.random.SeedSequence((method.seed or 0, 0)).spawn(2)
-    start = method.chains
-    _, ends = anneal(sampler, runs=start, together=start, temperatures=method.temperatures, seed=up)
-    states = [states for _, states in _walk(method, sampler, ends, along.generate_state(2), every)]
+    """The states (kept, units of the question, 1, chains) of 0 and 1 after every so many sweeps, of one row."""
+    sampler, starts, seed = sampler_of(question), [anneal(method, question)], np.random.SeedSequence(method.seed)
+    walk = _walk(method, sampler, starts, _ends(method, question, sampler, starts), seed, every)
+    states = [states for _, states in walk]
     return np.moveaxis(sampler.target.widened(np.moveaxis(np.stack(states), 3, 1)), 1, 3)
 
 
-def _swept(method: "Gibbs", sampler: Sampler, ends: np.ndarray, key: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _swept(
+    method: "Gibbs", sampler: Any, starts: list[AnnealedRow], ends: np.ndarray, seed: np.random.SeedSequence
+) -> tuple[np.ndarray, np.ndarray]:
     """Averages of P(on | all others) over consecutive sweeps (kept, units, rows, chains), and states in between."""
     most = int(np.clip(MOST_KEPT_NUMBERS // max(1, ends.size), FEWEST_KEPT, KEPT_STATES))
     per = -(-method.sweeps // most)
-    averages, states = zip(*_walk(method, sampler, ends, key, per), strict=True)
+    averages, states = zip(*_walk(method, sampler, starts, ends, seed, per), strict=True)
     return np.stack(averages), np.stack(states)
 
 
 def _walk(
-    method: "Gibbs", sampler: Sampler, ends: np.ndarray, key: np.ndarray, per: int
+    method: "Gibbs", sampler: Any, starts: list[AnnealedRow], ends: np.ndarray, seed: np.random.SeedSequence, per: int
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """After the burn-in, for every `per` sweeps the average of P(on | all others), and the states at their end."""
-    chains, done = sampler.chains(ends), 0
+    chains, done, key = sampler.chains(ends), 0, seed.generate_state(2)
     with interruptible() as check:
         for number in progress(range(-1, method.sweeps // per), "sampling"):
             sweeps = method.burn if number < 0 else per
             chains, sums = _sweep(sampler, chains, sweeps, key, done)
             if number >= 0:
                 yield sampler.by_unit(sums) / per, sampler.states(chains).astype(np.int8)
-            if done // REFRESH < (done + sweeps) // REFRESH:
-                chains = sampler.chains(sampler.states(chains))
-            done += sweeps
+            chains, done = sampler.chains(_crossed(sampler, starts, sampler.states(chains))), done + sweeps
             check()
 
 
-def _sweep(sampler: Sampler, chains: Chains, sweeps: int, key: np.ndarray, done: int) -> tuple[Chains, tuple]:
+def _crossed(sampler: Any, starts: list[AnnealedRow], S: np.ndarray) -> np.ndarray:
+    """The states (units, rows, chains), with some that are proposed from the start of a row that is near its end."""
+    S = np.array(S)
+    for row, (_, target, _, rng) in enumerate(starts):
+        if isinstance(target, BeliefTarget) and target.is_near:
+            at = np.searchsorted(sampler.target.units, target.target.units)
+            S[at, row] = target.crossed(S[at, row], rng)
+    return S
+
+
+def _sweep(sampler: Any, chains: Any, sweeps: int, key: np.ndarray, done: int) -> tuple[Any, tuple]:
     """Sweeps in calls of at most SWEEPS_AT_ONCE, and the sums over all of them."""
     total: tuple = ()
     for first in range(0, sweeps, SWEEPS_AT_ONCE):
-        count = min(SWEEPS_AT_ONCE, sweeps - first)
-        chains, sums = sampler.advance(chains, np.ones(count + 1), key, done + first)
+        chains, sums = sampler.sweep(chains, min(SWEEPS_AT_ONCE, sweeps - first), key, done + first)
         total = tuple(a + b for a, b in zip(total, sums, strict=True)) if total else sums
     return chains, total
 

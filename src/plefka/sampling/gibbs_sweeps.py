@@ -1,13 +1,9 @@
-"""Sweeps of single-unit updates, compiled: all rows and columns (chains, or runs of annealing) at once.
+"""Sweeps of single-unit updates, compiled: all rows and chains at once.
 
 The state is S, its fields x, and the logarithm L of every factor. Flipping a unit changes the fields of its children
 alone, so that a visit costs one new factor for each child, and the change of their sum is the log-odds of the flip.
 The current state has L above `LEAST`, which stands for ln 0, so that no difference is infinite; a state of probability
 zero, if there must be one, is left as soon as a flip repairs one of its factors.
-
-At inverse temperature beta, the logarithm l of a factor of the likelihood counts as max(beta l, -beta / (1 - beta)):
-all of it at beta = 1, nothing at beta = 0, and between them a finding that no cause explains yet is improbable, but
-not impossible, however certain the network is.
 """
 
 from typing import Any, NamedTuple
@@ -32,23 +28,20 @@ class ChainFactors(NamedTuple):
     activation: Activation
     free: Any
     counted: Any
-    likelihood: Any  # the factors that are switched on by degrees
     tilt: Any
 
 
 class Chains(NamedTuple):
-    """Arrays (units, rows, columns); `gain` is (rows, columns), the logarithm of a run's weight so far."""
+    """Arrays (units, rows, columns)."""
 
     S: Any
     x: Any
     on: Any  # how many edges of probability one are on; None where there is no such edge
-    gain: Any
 
 
 class Schedule(NamedTuple):
-    """Sweeps number `first`, `first` + 1, ...: one at each inverse temperature betas[1:], `count` of them in all."""
+    """Sweeps number `first`, `first` + 1, ...: `count` of them in all."""
 
-    betas: Any  # filled up to SWEEPS_AT_ONCE + 1
     key: Any  # of the random numbers
     first: Any
     count: Any
@@ -61,7 +54,7 @@ class Sampler:
         self.target = target = Target(question)
         self.size = padded(question.size + 1)
         self.tables = visits(target.edges, np.flatnonzero(target.free.any(axis=1)))
-        arrays = target.free, target.counted, target.counted & ~target.free, target.tilt
+        arrays = target.free, target.counted, target.tilt
         self.factors = ChainFactors(target.activation, *(self._filled(z)[:, :, None] for z in arrays))
 
     def _filled(self, z: np.ndarray) -> np.ndarray:
@@ -71,22 +64,20 @@ class Sampler:
         """Chains in these states (units, rows, columns)."""
         x, on = self.target.split(S)
         on = None if on is None else self._filled(on)
-        return Chains(self._filled(S), self._filled(x), on, np.zeros(S.shape[1:]))
+        return Chains(self._filled(S), self._filled(x), on)
 
     def states(self, chains: Chains) -> np.ndarray:
         """The states (units, rows, columns) of the target's units."""
         return chains.S[: self.target.size]
 
-    def advance(self, chains: Chains, betas: np.ndarray, key: np.ndarray, first: int) -> tuple[Chains, tuple]:
-        """A sweep at each inverse temperature betas[1:], the weights moved to it from the one before.
+    def sweep(self, chains: Chains, count: int, key: np.ndarray, first: int) -> tuple[Chains, tuple]:
+        """So many sweeps, at most SWEEPS_AT_ONCE.
 
         Returns the chains and, for every table of visits, the sums over sweeps of P(on | all others). The random
         numbers are those of the sweeps from number `first` on.
         """
-        schedule = Schedule(np.full(SWEEPS_AT_ONCE + 1, betas[-1]), key, first, len(betas) - 1)
-        schedule.betas[: len(betas)] = betas
-        numbers = sum(table.children.size for table in self.tables) * chains.gain.size
-        return _advanced(self.factors, self.tables, chains, schedule, work=SWEEPS_AT_ONCE * numbers)
+        numbers = sum(table.children.size for table in self.tables) * chains.S[0].size
+        return _swept(self.factors, self.tables, chains, Schedule(key, first, count), work=SWEEPS_AT_ONCE * numbers)
 
     def by_unit(self, sums: tuple) -> np.ndarray:
         """What was gathered by visits, (units, rows, columns) of the target; zero for units not visited."""
@@ -96,45 +87,13 @@ class Sampler:
         return out[:-1]
 
 
-class FactorPower(NamedTuple):
-    """How much of a factor's logarithm counts: max(power times it, floor); (units, rows, 1)."""
-
-    power: Any
-    floor: Any
-
-
-def _scale(factors: ChainFactors, beta) -> FactorPower:
-    power = jnp.where(factors.likelihood, beta, 1.0) * factors.counted
-    return FactorPower(power, jnp.where(factors.likelihood, _floor(beta), LEAST))
-
-
-def _floor(beta):
-    """-beta / (1 - beta), and that of ln 0 at the end."""
-    return jnp.maximum(-beta / jnp.maximum(1 - beta, 1e-300), LEAST)
-
-
 def _factor(f: Activation, x, on, S):
     x = f.clip(x if on is None else jnp.where(on > 0.5, jnp.inf, x))
     logs = jnp.where(S == 1, f.log_on(x), f.log_off(x))  # (4)
     return jnp.where(logs > LEAST, logs, LEAST)
 
 
-def _scaled(factors: ChainFactors, chains: Chains, beta):
-    scale = _scale(factors, beta)
-    return jnp.maximum(scale.power * _factor(factors.activation, chains.x, chains.on, chains.S), scale.floor)
-
-
-def _tilt(factors: ChainFactors, beta):
-    return jnp.maximum(beta * factors.tilt, _floor(beta))
-
-
-def _total(factors: ChainFactors, chains: Chains, beta):
-    """ln weight at beta, of the factors that beta acts on."""
-    logs = jnp.where(factors.likelihood, _scaled(factors, chains, beta), 0.0)
-    return (logs + jnp.where(factors.free, _tilt(factors, beta) * chains.S, 0.0)).sum(0)
-
-
-def _advance(
+def _sweep(
     factors: ChainFactors, tables: tuple[Visits, ...], chains: Chains, schedule: Schedule
 ) -> tuple[Chains, tuple]:
     sums = tuple(jnp.zeros((*table.units.shape, *chains.S.shape[1:])) for table in tables)
@@ -142,26 +101,23 @@ def _advance(
 
     def sweep(k, carry):
         chains, sums = carry
-        before, beta = schedule.betas[k], schedule.betas[k + 1]
-        gain = jnp.where(beta == before, 0.0, _total(factors, chains, beta) - _total(factors, chains, before))
-        chains = chains._replace(gain=chains.gain + gain)
-        L = _scaled(factors, chains, beta)
+        L = factors.counted * _factor(factors.activation, chains.x, chains.on, chains.S)
         keys = jax.random.split(jax.random.fold_in(key, schedule.first + k), len(tables))
         done = []
         for table, total_on, sub in zip(tables, sums, keys, strict=True):
-            chains, L, on = _visit_all(factors, table, chains, L, beta, sub)
+            chains, L, on = _visit_all(factors, table, chains, L, sub)
             done.append(total_on + on)
         return chains, tuple(done)
 
     return jax.lax.fori_loop(0, schedule.count, sweep, (chains, sums))
 
 
-_advanced = Program(_advance)
+_swept = Program(_sweep)
 
 
-def _visit_all(factors: ChainFactors, table: Visits, chains: Chains, L, beta, key):
+def _visit_all(factors: ChainFactors, table: Visits, chains: Chains, L, key):
     chance = jax.random.uniform(key, (*table.units.shape, *chains.S.shape[1:]))
-    scale, tilt, f = _scale(factors, beta), _tilt(factors, beta), factors.activation
+    f = factors.activation
 
     def step(g, carry):
         S, x, on, L, probability = carry
@@ -170,10 +126,10 @@ def _visit_all(factors: ChainFactors, table: Visits, chains: Chains, L, beta, ke
         sign = 1 - 2 * s
         field = x[c] + table.weights[g] * sign[:, None]
         sure: Any = None if on is None else on[c] + table.certain[g] * sign[:, None]
-        new = jnp.maximum(scale.power[c] * _factor(f, field, sure, below), scale.floor[c])
+        new = factors.counted[c] * _factor(f, field, sure, below)
         new = jax.lax.optimization_barrier(new)  # it is used twice, and would be computed as often
         own = _factor(f, x[j], None if on is None else on[j], 1 - s)
-        p = sigmoid(sign * (own - L[j] + (new - old).sum(1)) + tilt[j])
+        p = sigmoid(sign * (own - L[j] + (new - old).sum(1)) + factors.tilt[j])
         flip = ((chance[g] < p) != (s == 1)) & factors.free[j]
         changed = flip[:, None]
         x = _put(x, c, jnp.where(changed, field, x[c]))
