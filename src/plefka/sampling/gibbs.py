@@ -23,7 +23,7 @@ from plefka.sampling.belief_target import BeliefTarget
 from plefka.sampling.coupling_chains import PairSampler
 from plefka.sampling.gibbs_sweeps import SWEEPS_AT_ONCE, Sampler
 from plefka.sampling.importance import averaged, chain_diagnostics
-from plefka.sampling.smc import MOST_POPULATIONS, PILOT_PARTICLES, POPULATIONS, Populations, target_of
+from plefka.sampling.smc import PILOT_PARTICLES, Populations, target_of
 from plefka.sampling.state_weights import Target
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 LARGEST_R_HAT, FEWEST_SAMPLES, FEWEST_RUNS = 1.01, 400, 20
 FARTHEST_APART, SMALLEST_ERROR = 6.0, 0.002  # standard errors between means of chains and of populations, and the least
+ANNEALED_POPULATIONS, WEIGHTED_POPULATIONS = 16, 64  # of a row: many, so that their spread is known
 CHAIN_NUMBERS = 2**20  # in one array of a chunk of rows
 KEPT_STATES = 250  # averages of consecutive sweeps that each chain keeps for the diagnostics
 FEWEST_KEPT, MOST_KEPT_NUMBERS = 50, 2**26
@@ -63,9 +64,9 @@ def anneal(method: "Gibbs", question: Question) -> AnnealedRow:
     """Populations of `runs` particles each, through no more than `temperatures`; or so many draws, where these do."""
     rng = np.random.default_rng(method.seed)  # the same for every row, wherever it stands
     target, units = target_of(question, rng)
-    betas, count, populations = annealed(target, 1, PILOT_PARTICLES, rng).betas, method.runs, POPULATIONS
+    betas, count, populations = annealed(target, 1, PILOT_PARTICLES, rng).betas, method.runs, ANNEALED_POPULATIONS
     if target.is_near:
-        count, populations = max(2, method.runs * method.temperatures // MOST_POPULATIONS), MOST_POPULATIONS
+        count, populations = max(2, method.runs * method.temperatures // WEIGHTED_POPULATIONS), WEIGHTED_POPULATIONS
     elif len(betas) > method.temperatures:
         betas = [betas[k] for k in np.linspace(-1, len(betas) - 1, method.temperatures + 1)[1:].round().astype(int)]
     return AnnealedRow(Populations.of(annealed(target, populations, count, rng, betas), rng), target, units, rng)

@@ -42,7 +42,8 @@ class Gibbs(Method):
 
     - `sweeps`, `burn`: sweeps of every chain that count, and those before them that do not.
     - `chains`: how many chains there are, to be compared with each other.
-    - `temperatures`, `runs`: steps of the annealing from the prior to the posterior, and how often it is run.
+    - `runs`, `temperatures`: particles of each annealed population, and steps of the annealing, at most. Where `smc`
+        would weight draws without annealing, there are `runs` times `temperatures` of them.
     - `seed`: where the random numbers start; there is no default.
     """
 
