@@ -118,7 +118,8 @@ def test_chains_that_cannot_move_are_told_from_chains_that_need_not(monkeypatch)
     monkeypatch.setattr(belief_target, "NEAR", 2.0)  # no states are proposed
     part = with_copy()
     found, exact = sample_posterior(GIBBS, part.question), parse_method("exact").posterior(part, dtype="float64")
-    assert np.isinf(found.r_hat[0])
+    assert np.isinf(found.r_hat[0]) or found.apart[0] > 6  # in different places, or all of them in one
+    assert not found.converged.any()
     assert "not mixed" in found.advice()
     assert abs(found.log_likelihood[0] + exact.free_energy[0]) < FAR * found.log_likelihood_error[0]
 

@@ -22,7 +22,7 @@ CHECKED_UNIT = 1e-3  # of a check, for each unit of a network
 REDUCED_UNIT = 4e-7  # of reducing a unit of a row, and of its way back
 SPIN, SPARSE_COUPLING, DENSE_COUPLING = 4e-9, 2e-10, 5e-11  # of drawing one spin of one particle, and its couplings
 SPIN_COLOUR = 1e-8  # of a colour for each particle: some calls of NumPy, for a thousand of them together
-BELIEF_FACTOR, BELIEF_DRAW = 1e-8, 2e-8  # of a factor of a visited unit, and of a unit that is drawn, of a particle
+BELIEF_FACTOR, BELIEF_DRAW = 6e-9, 2e-8  # of a factor of a visited unit, and of a unit that is drawn, of a particle
 FINDINGS_ROW, FINDINGS_EDGE = 0.02, 2.5e-5  # of an answer with all findings transformed, and for each edge into them
 
 # ---- limits of time, in seconds --------------------------------------------------------------------------------------

@@ -19,13 +19,18 @@ from plefka.reduction.question import Question
 from plefka.reduction.summing import LEAST
 from plefka.sampling.annealing import AnnealedTarget, annealed
 from plefka.sampling.importance import Proposals
-from plefka.sampling.proposals import adapted, refitted
+from plefka.sampling.proposals import PILOT, ROUNDS, adapted, refitted
 from plefka.sampling.state_weights import Target
 
-AT_ONCE = 4096  # particles that are swept together, so that their fields stay in the cache
+AT_ONCE, NUMBERS_AT_ONCE = (
+    4096,
+    2**17,
+)  # particles, and fields of these, that are handled together: they stay in the cache
 SOFT_ZERO = 30.0  # what an observation that no cause explains costs on the way, besides twice what others cost
 NEAR = 0.05  # the effective fraction of draws from the start from which on weighting them is quicker than annealing
-PILOT_PARTICLES = 1024  # of the run from the prior that a start is fitted to
+PART_FOR_START = 0.1  # of the budget for a few rounds of draws, and as much for a run from the prior
+PILOT_PARTICLES, USUAL_TEMPERATURES = 1024, 40  # of that run, at most and about
+FEWEST_DRAWS = 128  # that a start is fitted to
 MOST_ENUMERATED = 12  # free units, of which all states are tried where none was found to be possible
 CROSSINGS = 4  # states that are proposed to a chain one after another
 ACCEPTED = 0.02  # of the proposed states, below which no more are proposed
@@ -34,7 +39,7 @@ ACCEPTED = 0.02  # of the proposed states, below which no more are proposed
 class CountedUnits(NamedTuple):
     """Units whose factors count: those observed on, those observed off, and those that are free."""
 
-    units: np.ndarray
+    units: Any  # their numbers, as a slice where they stand together, which is quicker
     num_on: int
     num_fixed: int
     weights: np.ndarray  # (units, 1), of the edges from one parent
@@ -70,13 +75,13 @@ class BeliefTarget(AnnealedTarget):
         self.base = self.log_alpha + np.log1p(-self.u).sum(axis=1, keepdims=True)  # (components, 1)
         num_edges, num_terms = len(target.edges.child), len(self.u)
         self.draw_seconds = BELIEF_DRAW * (num_edges / 8 + target.size + num_terms)  # of one draw and its gain
-        self.sweep_seconds = BELIEF_FACTOR * (num_edges + (2 + num_terms / 4) * self.size) + 1.5 * self.draw_seconds
+        self.sweep_seconds = BELIEF_FACTOR * (num_edges + (14 + num_terms / 4) * self.size) + 1.5 * self.draw_seconds
 
     @cached_property
     def soft_zero(self) -> float:
         """What counts as ln 0 of an observed unit on the way: less than any other of some draws."""
         L = self._all_factors(self._drawn(AT_ONCE // 16, np.random.default_rng(0)), LEAST)[2]
-        fixed = L[self.counted.units[: self.counted.num_fixed]]
+        fixed = L[self.counted.units][: self.counted.num_fixed]
         return 2 * float(fixed[fixed > LEAST].min(initial=0.0)) - SOFT_ZERO
 
     @cached_property
@@ -85,11 +90,14 @@ class BeliefTarget(AnnealedTarget):
         return self._sorted(np.flatnonzero(self.target.counted[:, 0] | self.target.free[:, 0]))
 
     def _sorted(self, units: np.ndarray, weights: np.ndarray | None = None) -> CountedUnits:
-        kind = np.where(self.target.free[units, 0], 2, 1 - self.target.values[units, 0].astype(int))
+        off = 1 - self.target.values[units, 0].astype(int)
+        kind = np.where(self.target.free[units, 0], 2, 0 if self.target.activation.has_linear_log_odds else off)
         order = np.argsort(kind, kind="stable")
         weights = np.zeros((len(units), 1)) if weights is None else weights[order]
         certain, (a, b) = np.isinf(weights), np.searchsorted(kind[order], (1, 2))
-        return CountedUnits(units[order], int(a), int(b), np.where(certain, 0.0, weights), certain * 1.0)
+        units, together = units[order], len(units) > 0 and bool(np.all(np.diff(units[order]) == 1))
+        places = slice(int(units[0]), int(units[-1]) + 1) if together else units
+        return CountedUnits(places, int(a), int(b), np.where(certain, 0.0, weights), certain * 1.0)
 
     @cached_property
     def children(self) -> list[CountedUnits]:
@@ -99,7 +107,8 @@ class BeliefTarget(AnnealedTarget):
         found = []
         for unit in self.free:
             mine = order[starts[unit] : starts[unit + 1]]
-            mine = mine[np.isin(edges.child[mine], self.counted.units)]
+            mine = mine[(self.target.counted | self.target.free)[edges.child[mine], 0]]
+            mine = mine[np.argsort(edges.child[mine], kind="stable")]
             found.append(self._sorted(edges.child[mine], edges.weight[mine, :1]))
         return found
 
@@ -199,8 +208,10 @@ class BeliefTarget(AnnealedTarget):
             self._cross(particles, beta, rng)
         S, particles.gain = particles.S, None
         with np.errstate(divide="ignore"):  # ln 0
-            for k in range(0, S.shape[1], AT_ONCE):
-                some = slice(k, k + AT_ONCE)
+            most = max((len(child.weights) for child in self.children), default=1)
+            step = int(np.clip(NUMBERS_AT_ONCE // max(1, most), AT_ONCE // 16, AT_ONCE))
+            for k in range(0, S.shape[1], step):
+                some = slice(k, k + step)
                 self._visit_all(S[:, some], beta, particles.floor, rng, None if sums is None else sums[:, some])
 
     def crossed(self, S: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -274,20 +285,17 @@ def _log_sum(terms: np.ndarray, prior: np.ndarray) -> np.ndarray:
 # ---- where to start --------------------------------------------------------------------------------------------------
 
 
-def belief_target(question: Question, rng: np.random.Generator, *, slopes: bool) -> BeliefTarget:
-    """From the best start that a few rounds of draws, or else a short run from the prior, have found."""
+def belief_target(question: Question, rng: np.random.Generator, budget: float, *, slopes: bool) -> BeliefTarget:
+    """From the best start that rounds of draws, or else a short run from the prior, find in a part of the budget."""
     target = Target(question)
-    prior = Proposals.of(np.full((1, 1), LEAST), np.full((1, target.size, 1), 0.5), 0.0)
+    alone = Proposals.of(np.full((1, 1), LEAST), np.full((1, target.size, 1), 0.5), 0.0)
+    prior = BeliefTarget(target, alone, slopes=slopes)
     if not target.free.any():
-        return BeliefTarget(target, prior, is_near=True, slopes=slopes)
-    best = adapted(target, prior, rng)
-    if best.effective < NEAR:
-        pilot = annealed(BeliefTarget(target, prior), 1, PILOT_PARTICLES, rng)
-        if np.isfinite(pilot.log_weights).any():
-            best = max(
-                best, refitted(target, prior, pilot.states, pilot.log_weights[0], rng), key=lambda z: z.effective
-            )
-    if best.effective >= NEAR:
-        return BeliefTarget(target, best.proposals, is_near=True, slopes=slopes)
-    starts = [BeliefTarget(target, each, slopes=slopes) for each in (prior, best.proposals)]
-    return min(starts, key=lambda each: len(annealed(each, 1, PILOT_PARTICLES // 4, rng).betas))
+        return BeliefTarget(target, alone, is_near=True, slopes=slopes)
+    draws = int(np.clip(PART_FOR_START * budget / (ROUNDS * prior.draw_seconds), FEWEST_DRAWS, PILOT))
+    best = adapted(target, alone, rng, draws)
+    count = int(min(PILOT_PARTICLES, PART_FOR_START * budget / prior.seconds(USUAL_TEMPERATURES)))
+    if best.effective < NEAR and count >= FEWEST_DRAWS:
+        pilot = annealed(BeliefTarget(target, alone), 1, count, rng)
+        best = max(best, refitted(target, alone, pilot, rng, draws), key=lambda trial: trial.effective)
+    return BeliefTarget(target, best.proposals, is_near=best.effective >= NEAR, slopes=slopes)

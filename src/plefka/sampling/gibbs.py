@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 LARGEST_R_HAT, FEWEST_SAMPLES, FEWEST_RUNS = 1.01, 400, 20
 FARTHEST_APART, SMALLEST_ERROR = 6.0, 0.002  # standard errors between means of chains and of populations, and the least
 ANNEALED_POPULATIONS, WEIGHTED_POPULATIONS = 16, 64  # of a row: many, so that their spread is known
+START_SECONDS = 5.0  # of which a part is spent on a good start
 CHAIN_NUMBERS = 2**20  # in one array of a chunk of rows
 KEPT_STATES = 250  # averages of consecutive sweeps that each chain keeps for the diagnostics
 FEWEST_KEPT, MOST_KEPT_NUMBERS = 50, 2**26
@@ -63,7 +64,7 @@ class AnnealedRow(NamedTuple):
 def anneal(method: "Gibbs", question: Question) -> AnnealedRow:
     """Populations of `runs` particles each, through no more than `temperatures`; or so many draws, where these do."""
     rng = np.random.default_rng(method.seed)  # the same for every row, wherever it stands
-    target, units = target_of(question, rng)
+    target, units = target_of(question, rng, START_SECONDS)
     betas, count, populations = annealed(target, 1, PILOT_PARTICLES, rng).betas, method.runs, ANNEALED_POPULATIONS
     if target.is_near:
         count, populations = max(2, method.runs * method.temperatures // WEIGHTED_POPULATIONS), WEIGHTED_POPULATIONS

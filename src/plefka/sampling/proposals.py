@@ -20,6 +20,7 @@ from plefka.networks.belief import BeliefNetwork
 from plefka.networks.edge_list import EdgeList
 from plefka.networks.evidence import Evidence
 from plefka.reduction.question import BeliefModel, Question
+from plefka.sampling.annealing import Annealed
 from plefka.sampling.findings.findings import FindingsProposal, is_enough
 from plefka.sampling.findings.transformed import affordable
 from plefka.sampling.importance import NUM_SAMPLES, Proposals, averaged, weighted_draws, widened
@@ -38,41 +39,44 @@ MOST_SAMPLES, MOST_NUMBERS = 2**16, 2**24  # draws where fewer do not decide, an
 
 
 class TrialProposals(NamedTuple):
-    """Proposals, and the fraction of draws from them that are effective."""
+    """Proposals, and the fraction of draws from them that are effective, of so many."""
 
     proposals: Proposals
     effective: float
+    draws: int
 
 
-def adapted(target: Target, first: Proposals, rng: np.random.Generator) -> TrialProposals:
-    """The proposals of a single row, or better ones that a few rounds of draws and fits have found."""
-    best, log_w, S = _trial(target, first, rng)
-    return _improved(target, first, best, log_w, S[target.free[:, 0], 0], rng)
+def adapted(target: Target, first: Proposals, rng: np.random.Generator, count: int = PILOT) -> TrialProposals:
+    """The proposals of a single row, or better ones that a few rounds of so many draws and fits have found."""
+    best, log_w, S = _trial(target, first, rng, count)
+    return _improved(target, first, best, log_w, S, rng)
 
 
-def refitted(
-    target: Target, first: Proposals, S: np.ndarray, log_w: np.ndarray, rng: np.random.Generator
-) -> TrialProposals:
-    """Proposals that are fitted to weighted states (free units, draws), which others have found."""
-    return _improved(target, first, TrialProposals(first, 0.0), log_w, S, rng)
+def refitted(target: Target, first: Proposals, found: Annealed, rng: np.random.Generator, count: int) -> TrialProposals:
+    """Proposals that are fitted to the states of a population, and from there on as others are."""
+    nothing = TrialProposals(first, 0.0, count)
+    return _improved(target, first, nothing, found.log_weights[0], found.states * 1.0, rng)
 
 
 def _improved(
     target: Target, first: Proposals, best: TrialProposals, log_w: np.ndarray, S: np.ndarray, rng: np.random.Generator
 ) -> TrialProposals:
+    """After rounds that start from weighted states of the free units, (free, draws)."""
     for _ in range(ROUNDS):
         if best.effective >= ENOUGH_WEIGHT or not np.isfinite(log_w).any():
             break
-        here, log_w, S = _trial(target, _joined(target, first, _fitted(S, _flattened(log_w), rng)), rng)
-        best, S = max(best, here, key=lambda trial: trial.effective), S[target.free[:, 0], 0]
+        fitted = _fitted(S, _flattened(log_w), rng)
+        here, log_w, S = _trial(target, _joined(target, first, fitted), rng, best.draws)
+        best = max(best, here, key=lambda trial: trial.effective)
     return best
 
 
 def _trial(
-    target: Target, proposals: Proposals, rng: np.random.Generator
+    target: Target, proposals: Proposals, rng: np.random.Generator, count: int
 ) -> tuple[TrialProposals, np.ndarray, np.ndarray]:
-    S, log_w = weighted_draws(target, proposals, rng, PILOT)
-    return TrialProposals(proposals, float(averaged(log_w[0]).effective) / PILOT), log_w[0], S
+    S, log_w = weighted_draws(target, proposals, rng, count)
+    effective = float(averaged(log_w[0]).effective) / count
+    return TrialProposals(proposals, effective, count), log_w[0], S[target.free[:, 0], 0]
 
 
 def _flattened(log_w: np.ndarray) -> np.ndarray:

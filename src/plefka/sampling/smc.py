@@ -110,7 +110,7 @@ def posterior(method: "Smc", part: Part, *, dtype: str) -> Posterior:
     for row in progress(range(rows), "rows of evidence"):
         alone = question.take([row])
         rng = np.random.default_rng(method.seed)
-        target, units = target_of(alone, rng, slopes=part.needs_slope)
+        target, units = target_of(alone, rng, method.budget, slopes=part.needs_slope)
         found = sampled(method, target, rng)
         averages, errors = found.means()
         means[units, row], means_error[units, row] = averages[: target.size], errors[: target.size]
@@ -133,11 +133,11 @@ def posterior(method: "Smc", part: Part, *, dtype: str) -> Posterior:
 
 
 def target_of(
-    question: Question, rng: np.random.Generator, *, slopes: bool = False
+    question: Question, rng: np.random.Generator, budget: float, *, slopes: bool = False
 ) -> tuple[AnnealedTarget, np.ndarray]:
     """What is annealed for a question of one row, and the unit of the question that each of its units is."""
     if isinstance(question.model, BeliefModel):
-        belief = belief_target(question, rng, slopes=slopes)
+        belief = belief_target(question, rng, budget, slopes=slopes)
         return belief, belief.target.units[belief.free]
     target = SpinTarget.of_question(question)
     return target, np.flatnonzero(question.free[:, 0])[target.order]
