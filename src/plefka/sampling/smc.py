@@ -1,8 +1,8 @@
 """`smc`: ln Z, means and draws from independent annealed populations, with standard errors from how these differ.
 
-A short run finds the inverse temperatures and what a particle costs. Populations go through these temperatures
-independently, so that the mean of their Z is unbiased. They are added until ln Z is known well enough or the budget is
-used up: by the predicted time of what was counted, never by the clock, so that the same question has the same answer.
+A first population finds the inverse temperatures, what a particle costs, and how many particles ln Z takes. Others go
+through these temperatures independently, so that the mean of their Z is unbiased. How many they are is decided by the
+predicted time of what was counted, never by the clock, so that the same question has the same answer.
 """
 
 from dataclasses import dataclass, replace
@@ -21,11 +21,9 @@ from plefka.sampling.spin_target import SpinTarget
 if TYPE_CHECKING:
     from plefka.sampling.sampling_methods import Smc
 
-PILOT_PARTICLES, FEWEST_PARTICLES = 128, 32
-POPULATIONS = 8  # at first
+PILOT_PARTICLES, FEWEST_PARTICLES, FEWEST_POPULATIONS = 256, 32, 8
 FEWEST_FAMILIES = 5  # effective ones of a population, on average
 DISAGREEING, DISAGREED = 0.3, 1.0  # standard deviations of ln Z of populations that should be larger, or say nothing
-MOST_POPULATIONS = 1024
 MOST_STATES = 2048  # that are drawn from all populations
 NUMBERS_AT_ONCE, MOST_NUMBERS = 2**20, 2**28  # units of all particles of one array, and of all populations
 
@@ -144,18 +142,19 @@ def target_of(
 
 
 def sampled(method: "Smc", target: AnnealedTarget, rng: np.random.Generator) -> Populations:
-    """As many populations as it takes, within the budget."""
+    """As many populations as a first one says that it takes, within the budget.
+
+    What the populations themselves say has no part in it: stopping where they happen to agree would make their error
+    too small.
+    """
     pilot = annealed(target, 1, PILOT_PARTICLES, rng)
+    variance = max(PILOT_PARTICLES / Populations.of(pilot, rng).families[0] - 1, 0.0)  # of ln Z, for each particle
     each = target.seconds(len(pilot.betas))  # seconds of a particle
-    affordable = int(min(method.budget / max(each, 1e-9), MOST_NUMBERS / max(target.size, 1)))  # particles
-    count = int(np.clip(affordable // POPULATIONS, FEWEST_PARTICLES, method.particles))
-    found = _further(target, POPULATIONS, count, rng, pilot.betas)
-    left = min(affordable, MOST_POPULATIONS * count) - POPULATIONS * count
-    if found.spread > DISAGREEING and left > 2 * POPULATIONS * count:
-        return _further(target, POPULATIONS, left // POPULATIONS, rng, pilot.betas)
-    while found.error > target.enough and (more := min(left // count, len(found.log_z))) > 0:
-        found, left = found.joined(_further(target, more, count, rng, pilot.betas)), left - more * count
-    return found
+    affordable = int(min(method.budget / max(each, 1e-9), MOST_NUMBERS / max(target.size, 1)))
+    enough = min(affordable, 1 + int(variance / target.enough**2))
+    count = min(max(method.particles, int(variance / DISAGREEING**2)), affordable // FEWEST_POPULATIONS)
+    count = max(count, FEWEST_PARTICLES)
+    return _further(target, max(FEWEST_POPULATIONS, enough // count), count, rng, pilot.betas)
 
 
 def _further(
