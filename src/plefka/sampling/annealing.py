@@ -19,7 +19,7 @@ import numpy as np
 from plefka.sampling.importance import averaged, resampled
 
 EVEN = 0.99  # the effective fraction of the weights that one rise of the inverse temperature leaves, at least
-RESAMPLED = 0.5  # the effective fraction of a population at which it is resampled
+RESAMPLED = 0.8  # the effective fraction of a population at which it is resampled
 AVERAGED = 16  # sweeps at the end, over which P(on | all others) is averaged
 TEMPERATURE_HALVINGS = 12  # of an interval, to find a rise
 

@@ -5,7 +5,7 @@ through these temperatures independently, so that the mean of their Z is unbiase
 predicted time of what was counted, never by the clock, so that the same question has the same answer.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 PILOT_PARTICLES, FEWEST_PARTICLES, FEWEST_POPULATIONS = 256, 32, 8
 FEWEST_FAMILIES = 5  # effective ones of a population, on average
 DISAGREEING, DISAGREED = 0.3, 1.0  # standard deviations of ln Z of populations that should be larger, or say nothing
-MOST_STATES = 2048  # that are drawn from all populations
+STATES_OF_EACH, MOST_STATES = 256, 2048  # that are drawn from each population, and from all of them
 NUMBERS_AT_ONCE, MOST_NUMBERS = 2**20, 2**28  # units of all particles of one array, and of all populations
 
 
@@ -45,18 +45,18 @@ class Populations:
         w = normalised(found.log_weights, axis=1)
         averages = np.einsum("akc,kc->ka", found.averages.reshape(-1, *w.shape), w)
         families = [1 / np.sum(np.bincount(*each, count) ** 2) for each in zip(found.family, w, strict=True)]
-        chosen = [k * count + resampled(each, count, rng) for k, each in enumerate(w)]
+        chosen = [k * count + resampled(each, STATES_OF_EACH, rng) for k, each in enumerate(w)]
         states = found.states[:, np.concatenate(chosen)]
         return cls(weighed.log_mean, averages, np.array(families), states, len(found.betas))
 
-    def joined(self, other: "Populations") -> "Populations":
-        """These and further ones of the same target."""
-        return replace(
-            self, log_z=np.concatenate([self.log_z, other.log_z]),
-            averages=np.concatenate([self.averages, other.averages]),
-            families=np.concatenate([self.families, other.families]),
-            states=np.concatenate([self.states, other.states], axis=1),
-        )  # fmt: skip
+    @staticmethod
+    def joined(pieces: "list[Populations]") -> "Populations":
+        """All populations of the same target."""
+        log_z, averages, families, states = (
+            np.concatenate([getattr(piece, name) for piece in pieces], axis=axis)
+            for name, axis in (("log_z", 0), ("averages", 0), ("families", 0), ("states", 1))
+        )
+        return Populations(log_z, averages, families, states, pieces[0].steps)
 
     @property
     def weights(self) -> np.ndarray:
@@ -82,8 +82,8 @@ class Populations:
 
     def drawn(self, count: int, rng: np.random.Generator) -> np.ndarray:
         """So many states (units, count), all of the same weight."""
-        each = self.states.shape[1] // len(self.log_z)
-        return self.states[:, rng.permutation(resampled(np.repeat(self.weights / each, each), count, rng))]
+        weights = np.repeat(self.weights / STATES_OF_EACH, STATES_OF_EACH)
+        return self.states[:, rng.permutation(resampled(weights, count, rng))]
 
     @property
     def advice(self) -> str:
@@ -148,24 +148,23 @@ def sampled(method: "Smc", target: AnnealedTarget, rng: np.random.Generator) -> 
     too small.
     """
     pilot = annealed(target, 1, PILOT_PARTICLES, rng)
-    variance = max(PILOT_PARTICLES / Populations.of(pilot, rng).families[0] - 1, 0.0)  # of ln Z, for each particle
+    families = Populations.of(pilot, rng).families[0]
+    variance = max(PILOT_PARTICLES / families - 1, 0.0)  # of ln Z, for each particle
     each = target.seconds(len(pilot.betas))  # seconds of a particle
     affordable = int(min(method.budget / max(each, 1e-9), MOST_NUMBERS / max(target.size, 1)))
     enough = min(affordable, 1 + int(variance / target.enough**2))
     count = min(max(method.particles, int(variance / DISAGREEING**2)), affordable // FEWEST_POPULATIONS)
     count = max(count, FEWEST_PARTICLES)
-    return _further(target, max(FEWEST_POPULATIONS, enough // count), count, rng, pilot.betas)
+    exchanges = families < FEWEST_FAMILIES  # which cost more than they gain where particles find their way alone
+    return _annealed(target, max(FEWEST_POPULATIONS, enough // count), count, rng, pilot.betas, exchanges)
 
 
-def _further(
-    target: AnnealedTarget, populations: int, count: int, rng: np.random.Generator, betas: list[float]
+def _annealed(
+    target: AnnealedTarget, populations: int, count: int, rng: np.random.Generator, betas: list[float], exchanges: bool
 ) -> Populations:
-    """Some populations, as many at once as are quick to handle."""
-    together, found = max(1, NUMBERS_AT_ONCE // (count * max(1, target.size))), None
-    for first in range(0, populations, together):
-        some = Populations.of(
-            annealed(target, min(together, populations - first), count, rng, betas, exchanges=True), rng
-        )
-        found = some if found is None else found.joined(some)
-    assert found is not None
-    return found
+    """Independent populations, as many at once as are quick to handle."""
+    together, found = max(1, NUMBERS_AT_ONCE // (count * max(1, target.size))), []
+    for first in progress(range(0, populations, together), "populations"):
+        some = min(together, populations - first)
+        found.append(Populations.of(annealed(target, some, count, rng, betas, exchanges=exchanges), rng))
+    return Populations.joined(found)
