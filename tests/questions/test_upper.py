@@ -7,12 +7,12 @@ from scipy.optimize import approx_fprime
 
 import plefka as pf
 from plefka.errors import InvalidInput
+from plefka.exact import bounding_tables
 from plefka.networks.evidence import Evidence
 from plefka.questions import bounds as both
-from plefka.questions.bounds import TO_THE_END, upper_bound
 from plefka.reduction.question import Part
 from plefka.reduction.reduce import reduce
-from plefka.sampling.findings.findings import problem_of
+from plefka.sampling.findings.findings import BEST_TANGENTS, problem_of
 from plefka.sampling.findings.transformed import Transformed
 from tests.data import names_in
 from tests.exact.test_polytrees import enumerated
@@ -29,14 +29,25 @@ def part_of(network, row, tilt=None) -> Part:
     return part
 
 
+def upper_bound(part, exact_findings=12):
+    """By findings that are transformed."""
+    found = pf.parse_method(f"findings[k={exact_findings},samples=0]").posterior(part, dtype="float64")
+    assert found.converged.all()
+    return float(part.constant[0] - found.free_energy[0])
+
+
+def by_mini_buckets(part) -> float:
+    return float(part.constant[0] - pf.parse_method("minibucket").posterior(part, dtype="float64").free_energy[0])
+
+
 def upper(network, row, tilt=None) -> float:
-    return upper_bound(part_of(network, row, tilt)).log_likelihood
+    return upper_bound(part_of(network, row, tilt))
 
 
 def bounds(network, row, tilt=None, most=6):
     """For 0, 1, 2, ... exact findings."""
     part = part_of(network, row, tilt)
-    return np.array([upper_bound(part, exact_findings=k).log_likelihood for k in range(most)])
+    return np.array([upper_bound(part, exact_findings=k) for k in range(most)])
 
 
 def assert_is_a_bound_that_tightens(found, truth):
@@ -65,7 +76,7 @@ def test_two_layers_of_sigmoid_units(seed):
     network = pf.BeliefNetwork.layered([rng.normal(0, 1, (4, 6))], [rng.normal(0, 1, 6), rng.normal(0, 1, 4)])
     row = np.concatenate([[1.0, 0.0], np.full(4, np.nan), rng.integers(0, 2, 3), [np.nan]])
     truth, _ = enumerated(network, row)
-    assert truth - ROUNDING <= upper(network, row) < truth + 1
+    assert truth - ROUNDING <= by_mini_buckets(part_of(network, row)) < truth + 1
 
 
 def test_any_tangents_give_a_bound_and_its_gradient_is_right():
@@ -88,7 +99,7 @@ def test_means_of_the_exact_part_are_the_posterior():
     part = part_of(network, row)
     problem = problem_of(part.question, 0)
     relaxed = Transformed(problem, list(range(len(problem.leak))))
-    means = relaxed.minimise(np.zeros(0), TO_THE_END).means
+    means = relaxed.minimise(np.zeros(0), BEST_TANGENTS).means
     _, truth = exact_two_layer(network, row)
     assert len(means) > 1
     assert means == pytest.approx(truth[part.units[problem.units]], abs=1e-10)
@@ -117,7 +128,7 @@ def test_causes_of_tiny_probability_do_not_underflow():
 
 
 def test_deeper_networks_are_summed_over_or_bounded(monkeypatch):
-    """Where hidden units depend on each other too much to be summed over, the bound is a weak one."""
+    """Where hidden units depend on each other too much to be summed over, mini-buckets bound them."""
     rng = np.random.default_rng(0)
     network = pf.BeliefNetwork(np.tril(rng.uniform(0, 1, (7, 7)), -1), rng.uniform(0.1, 0.3, 7), "noisy_or")
     row, soft = (
@@ -132,18 +143,25 @@ def test_deeper_networks_are_summed_over_or_bounded(monkeypatch):
     assert exact.upper == pytest.approx(truth, abs=ROUNDING)
     monkeypatch.setattr(both, "BOUNDED_SECONDS", 0)
     tight = pf.bounds(network, evidence)
-    assert tight.upper_method == "Jaakkola-Jordan, 1 of 1 findings exact"
+    assert tight.upper_method == "findings[samples=0]"
     assert tight.upper == pytest.approx(truth, abs=ROUNDING)
-    assert upper_bound(part_of(network, row, tilt), exact_findings=0).log_likelihood > tight.upper - np.log(0.1)
+    assert upper_bound(part_of(network, row, tilt), exact_findings=0) > tight.upper - np.log(0.1)
     monkeypatch.setattr("plefka.sampling.findings.findings.FINDINGS_SECONDS", 0)
     weak = pf.bounds(network, evidence)
-    assert weak.upper_method == "every observed unit at its most probable"
-    assert weak.lower <= truth <= tight.upper < weak.upper < 1
+    assert weak.upper_method == "minibucket[i=14]"
+    assert weak.lower <= truth <= weak.upper + ROUNDING < truth + 1e-6
 
 
-def test_units_of_another_kind_are_bounded_by_soft_evidence_alone():
+def test_units_of_another_kind_are_tables_or_left_out(monkeypatch):
     wave = pf.BeliefNetwork(np.tril(np.ones((3, 3)), -1), np.zeros(3), lambda x: 0.5 + 0.1 * jnp.sin(x))
-    assert upper(wave, [np.nan, np.nan, 1], tilt=[0, 2.0, 0]) == 2
+    part = part_of(wave, [np.nan, np.nan, 1], tilt=[0, 2.0, 0])
+    f = lambda x: 0.5 + 0.1 * np.sin(x)  # noqa: E731
+    chances = [0.5 * (f(a) if b else 1 - f(a)) * f(a + b) * np.exp(2 * b) for a in (0, 1) for b in (0, 1)]
+    assert by_mini_buckets(part) == pytest.approx(np.log(sum(chances)), abs=1e-7)
+    monkeypatch.setattr(bounding_tables, "WIDEST_UNIT", 1)
+    assert by_mini_buckets(part) == pytest.approx(
+        np.log(1 + np.exp(2)), abs=1e-7
+    )  # only the prior of the first unit is left
 
 
 def test_edges_of_probability_one_between_hidden_units_leave_no_strict_lower_bound(monkeypatch):
@@ -176,10 +194,7 @@ def _gap(name, exact_findings):
     network, evidence, log_z, _ = diagnosis(name)
     row = np.full(network.size, np.nan)
     row[[network.index(unit) for unit in evidence]] = list(evidence.values())
-    found = upper_bound(part_of(network, row), exact_findings=exact_findings)
-    assert found.converged
-    assert found.method.startswith("Jaakkola-Jordan, ")
-    return found.log_likelihood - log_z
+    return upper_bound(part_of(network, row), exact_findings=exact_findings) - log_z
 
 
 def test_bounds_that_agree_are_not_apart_even_where_the_evidence_is_impossible():

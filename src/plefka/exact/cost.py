@@ -23,6 +23,7 @@ REDUCED_UNIT = 4e-7  # of reducing a unit of a row, and of its way back
 SPIN, SPARSE_COUPLING, DENSE_COUPLING = 4e-9, 2e-10, 5e-11  # of drawing one spin of one particle, and its couplings
 SPIN_COLOUR = 1e-8  # of a colour for each particle: some calls of NumPy, for a thousand of them together
 BELIEF_FACTOR, BELIEF_DRAW = 6e-9, 2e-8  # of a factor of a visited unit, and of a unit that is drawn, of a particle
+BOUND_MEMBER, BOUND_ENTRY = 8e-6, 2.5e-9  # of an evaluation of mini-buckets: of a table in them, and of an entry
 FINDINGS_ROW, FINDINGS_EDGE = 0.02, 2.5e-5  # of an answer with all findings transformed, and for each edge into them
 
 # ---- limits of time, in seconds --------------------------------------------------------------------------------------
@@ -35,6 +36,7 @@ SHORT, SHORT_IN_ALL = 0.1, 1.0  # that they may take, of a row and of all rows, 
 LITTLE = 0.02  # for which barren units are not split into groups
 ASKED_SECONDS = 3.0  # that all candidates of `ask` may take; where it would be more, the best are estimated first
 CONTRADICTION_SECONDS = 2.0  # of exact inference, to name the observations that contradict each other
+BOUND_SECONDS = 2.0  # of the search for an upper bound by mini-buckets
 BOUNDED_SECONDS = 1.0  # of an exact answer for which `pf.bounds` looks for no bounds
 RIVALS_SECONDS = 1.0  # of sums about further causes after which `pf.sensitivity` compares no more with the leading one
 LONGEST_CHECK = 10  # budgets of `auto` that its check may take

@@ -56,12 +56,12 @@ def thorough_plan(structure: Structure) -> Plan:
     if len(structure.free) + len(structure.switched) > MOST_THOROUGH:
         return quick
     try:
-        return min(quick, planned(structure, _new_pairs), key=lambda plan: plan.entries)
+        return min(quick, planned(structure, new_pairs), key=lambda plan: plan.entries)
     except TooWide:
         return quick
 
 
-def _new_pairs(writer: "PlanWriter", axis: int) -> tuple[int, int]:
+def new_pairs(writer: "PlanWriter", axis: int) -> tuple[int, int]:
     near = writer.near[axis]
     return sum(len(near) - 1 - len(near & writer.near[other]) for other in near), len(near)
 

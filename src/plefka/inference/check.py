@@ -13,7 +13,7 @@ import numpy as np
 from plefka.errors import InvalidInput
 from plefka.inference.check_text import IMPORTANCE, POPULATION
 from plefka.inference.check_verdict import Check
-from plefka.methods.posterior import Status
+from plefka.methods.posterior import UPPER_BOUND, Status
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.boltzmann import BoltzmannMachine
 from plefka.networks.evidence import Evidence
@@ -55,7 +55,7 @@ def _check_solved(solution: "Solution", seed: int, num_samples: int | None) -> C
         solution.network, solution.evidence, 0, mixture, seed=seed, num_samples=num_samples,
         estimate=float(solution.log_partition), estimated_means=solution.means, is_bound=solution.is_bound,
         is_exact=solution.is_exact, impossible=solution.status is Status.IMPOSSIBLE,
-        converged=solution.status is Status.CONVERGED,
+        converged=solution.status is Status.CONVERGED, is_upper=solution.codes.log_partition == UPPER_BOUND,
     )  # fmt: skip
     return replace(found, solution=solution)
 

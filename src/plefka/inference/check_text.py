@@ -80,13 +80,17 @@ def _grade(check: "Check") -> str:
 
 def _about_estimate(check: "Check") -> list[str]:
     assert check.estimate is not None
-    kind = "exact value" if check.is_exact else "bound" if check.is_bound else "estimate"
+    side = "lower " if check.is_bound else "upper " if check.is_upper else ""
+    kind = "exact value" if check.is_exact else f"{side}bound" if side else "estimate"
     subject, difference = f"The {kind} {check.estimate:.4f}", check.estimate - check.log_likelihood
     if abs(check.gap) <= rounding(check.estimate):
         return [f"{subject} lies within the interval."]
     where = f"lies {abs(difference):.2g} {'above' if difference > 0 else 'below'}"
-    if check.is_bound and not check.is_exact and difference < 0 and abs(difference) > SMALL_DIFFERENCE:
-        return [f"{subject} is a valid lower bound, but {where}: too far to be used as an estimate."]
+    is_valid = (check.is_bound and difference < 0) or (check.is_upper and difference > 0)
+    if is_valid and not check.is_exact and abs(difference) > SMALL_DIFFERENCE:
+        return [
+            f"The bound {check.estimate:.4f} is a valid {side}bound, but {where}: too far to be used as an estimate."
+        ]
     return [f"{subject} {where}{_about_difference(check, difference)}"]
 
 
@@ -95,7 +99,7 @@ def _about_difference(check: "Check", difference: float) -> str:
         return ", more than chance allows: the samples miss states that matter, or the sum is wrong."
     if check.contradicted:
         return ", which no bound may: the solution is wrong."
-    if check.is_exact or (check.is_bound and difference > 0):
+    if check.is_exact or (check.is_bound and difference > 0) or (check.is_upper and difference < 0):
         return ", outside the interval but within what chance allows."
     return (
         f", outside the interval but close to it (by less than {SMALL_DIFFERENCE})."

@@ -41,7 +41,8 @@ class Check:
         Boltzmann machine it is ln Z with the evidence clamped, as `quantity` says.
     - `means`, `means_error`: (n,), the probability of each unit to be on, and its standard error.
     - `pareto_k`: the shape of the tail of the weights; `effective_samples` out of `num_samples` draws.
-    - `estimate`: the log-likelihood that was checked, or None; `is_bound`, `is_exact`: what it is claimed to be.
+    - `estimate`: the log-likelihood that was checked, or None; `is_bound`, `is_upper`, `is_exact`: what it is
+        claimed to be: a lower bound, an upper bound, or exact.
     - `impossible`: whether the method found that the evidence has probability zero; `converged`: whether it converged,
         without which nothing is trusted.
     - `estimated_means`: (n,), the means that were checked, or None; `print(check)` shows where they differ.
@@ -80,6 +81,7 @@ class Check:
     solution: "Solution | None" = None
     quantity: str = "ln P(evidence)"
     sampler: str = IMPORTANCE
+    is_upper: bool = False
 
     def __repr__(self) -> str:
         word = "trusted" if self.trusted else "not trusted"
@@ -203,7 +205,7 @@ class Check:
         above = self._above
         far = CHANCE * self.standard_error + rounding(self.estimate)
         if not self.is_exact:
-            return bool(self.is_bound and above > far)
+            return bool((self.is_bound and above > far) or (self.is_upper and above < -far))
         return bool(not abs(above) <= far or self.contradicted_means.any())
 
     @property

@@ -267,8 +267,9 @@ def _about(method: Conditioned, chosen: np.ndarray, parts: list[About]) -> About
     bound = all(method.inner.is_bound if about.is_bound is None else about.is_bound for about in parts)
     units = chosen[chosen[:, 0] >= 0, 0] if chosen.shape[1] == 1 else None
     return replace(
-        parts[0], is_bound=bound, notes=notes, proposals=proposals, conditioned_on=units,
-        components=components, exact_rows=lambda: np.concatenate([_exact_rows(about) for about in parts]),
+        parts[0], is_bound=bound, is_upper=all(about.is_upper for about in parts), notes=notes,
+        proposals=proposals, conditioned_on=units, components=components,
+        exact_rows=lambda: np.concatenate([_exact_rows(about) for about in parts]),
     )  # fmt: skip
 
 

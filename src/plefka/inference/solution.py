@@ -84,7 +84,7 @@ class Solution:
         as `log_likelihood`; in a Boltzmann machine see there.
     - `accuracy`: (n,) or (B, n), what each mean is: an `Accuracy`.
     - `is_exact`: whether all of it is exact or observed, in every row; `is_bound`: whether no `log_partition` exceeds
-        the truth.
+        the truth. Of an upper bound it is false: `log_partition_accuracy` says "upper bound".
     - `status`, `converged`, `num_steps`, `residual`: how the solver ended, and by how much a further step would
         change the means at most.
     - `num_restarts`: how many further starting points were tried.
@@ -222,7 +222,7 @@ class Solution:
 
     @property
     def is_bound(self) -> bool:
-        """Whether `log_partition` is exact or a lower bound, in every row."""
+        """Whether `log_partition` is exact or a lower bound, in every row. An upper bound is told by its accuracy."""
         code = self.codes.log_partition
         return bool(np.all((code == EXACT) | (code == LOWER_BOUND)))
 

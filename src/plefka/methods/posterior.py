@@ -128,6 +128,7 @@ class Posterior(NamedTuple):
         slope: "AnyArray | None" = None,
         is_exact: "bool | AnyArray" = False,
         is_bound: bool | None = None,
+        is_upper: bool = False,
         notes: tuple[str, ...] = (),
     ) -> "Posterior":
         """What a method of one's own found; an estimate, unless it says more.
@@ -143,6 +144,7 @@ class Posterior(NamedTuple):
             were summed out.
         - `is_exact`: where nothing was approximated, so that ln P and the means of a row are exact.
         - `is_bound`: whether `log_partition` is a lower bound; the method's own `is_bound` unless given.
+        - `is_upper`: whether it is an upper bound.
         - `notes`: sentences for the user.
 
         >>> import numpy as np
@@ -156,7 +158,7 @@ class Posterior(NamedTuple):
         rows = xp.zeros(log_partition.shape, int)
         status = xp.where(xp.asarray(converged), CONVERGED, OUT_OF_STEPS) + rows
         exact = None if is_exact is False else lambda: xp.asarray(is_exact) | (rows > 0)
-        about = About(is_bound=is_bound, notes=notes, exact_rows=exact)
+        about = About(is_bound=is_bound, is_upper=is_upper, notes=notes, exact_rows=exact)
         return cls(means, -log_partition, status, steps + rows, rows, residual + 0.0 * rows, slope, about)
 
     @property
@@ -260,7 +262,7 @@ class RowAnswers:
         exact = np.zeros(count, bool) if about.exact_rows is None else np.asarray(about.exact_rows())
         bound = method.is_bound if about.is_bound is None else about.is_bound
         means = np.where(exact[:, None], EXACT, ESTIMATE) + np.zeros(found.means.shape, np.uint8)
-        accuracy = accuracy_of_rows(count, is_exact=exact, is_lower=bound)
+        accuracy = accuracy_of_rows(count, is_exact=exact, is_lower=bound, is_upper=about.is_upper)
         numbers = {name: getattr(found, name) for name in NUMBERS}
         freedom = about.degrees_of_freedom
         return cls(

@@ -1,36 +1,46 @@
-"""`bounds`: the best known lower and upper bounds on ln P(evidence), and the method that gave each of them."""
+"""`bounds`: the best known lower and upper bounds on ln P(evidence) or ln Z, and the method that gave each of them."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from plefka.errors import InvalidInput, MethodDoesNotApply
-from plefka.exact.cost import BOUNDED_SECONDS
+from plefka.exact.bounding_tables import bounding_tables
+from plefka.exact.cost import BOUND_SECONDS, BOUNDED_SECONDS
+from plefka.exact.mini_bucket_answer import BoundedRow
+from plefka.exact.mini_buckets import Axes, OrderWriter
 from plefka.exact.state_sum import planned_sum
+from plefka.inference.conditioned import held, solve_again
 from plefka.inference.library import parse_method
-from plefka.methods.posterior import CONVERGED, OUT_OF_STEPS
-from plefka.networks.belief import BeliefNetwork
+from plefka.methods.method import Method
+from plefka.methods.posterior import CONVERGED, OUT_OF_STEPS, Posterior
 from plefka.networks.edge_list import EdgeList
-from plefka.networks.evidence import as_evidence
-from plefka.reduction.question import Part, Question
-from plefka.reduction.recovery import exact_rows
+from plefka.networks.evidence import Evidence, as_evidence
+from plefka.networks.network import Network
+from plefka.reduction.question import PairModel, Part, Question
+from plefka.reduction.recovery import exact_rows, posterior_of_part
 from plefka.reduction.reduce import Reduction, reduce
-from plefka.reduction.summing import times
-from plefka.sampling.findings.findings import problem_of
-from plefka.sampling.findings.problem import RATES, FindingsProblem, is_two_layered, two_layers
-from plefka.sampling.findings.transformed import TangentSearch, transformed
 
 LOWER = ("SJJ", "G1", "conditioned[G1,k=4]", "mixture[4]")
+LIKELIHOOD, PARTITION = "log_likelihood", "log_partition"
+MOST_AXES, FEW_AXES = (14, 10, 6), 4  # of mini-buckets: the first that are quick enough, and where none are
+FEWEST_STEPS, MOST_STEPS, SMALL_GAIN = 50, 500, 1e-4  # of the search, which ends where a step gains few nats
+WIDTHS = (18, 15, 12, 8)  # axes of tables of an exact sum with some units held
+MOST_COUPLINGS, MOST_UNITS = 100_000, 2_000  # for which mini-buckets, and eigenvalues, take a few seconds
+ROUNDING = 1e-12  # of sums
+Found = tuple[float, str, np.ndarray | None]  # a bound, how it was found, and means, where they are known as well
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """lower <= ln P(evidence) <= upper, up to rounding.
+    """lower <= ln P(evidence) <= upper, or the same of ln Z.
 
     - `lower`, `upper`: the bounds, in nats.
-    - `lower_method`, `upper_method`: the methods that gave them.
-    - `is_exact`: whether both are ln P(evidence) itself.
+    - `lower_method`, `upper_method`: how they were found: a method by its name, or in words.
+    - `is_exact`: whether both are the number itself, up to rounding.
+    - `of`: which number: "log_likelihood", or of a Boltzmann machine "log_partition", as the fields of `Solution`.
 
     **Example:**
 
@@ -44,6 +54,7 @@ class Bounds:
     lower_method: str
     upper_method: str
     is_exact: bool = False
+    of: str = LIKELIHOOD
 
     @property
     def gap(self) -> float:
@@ -51,12 +62,16 @@ class Bounds:
         return 0.0 if self.upper == self.lower else self.upper - self.lower
 
 
-def bounds(network: BeliefNetwork, evidence: Any = None) -> Bounds:
+def bounds(network: Network, evidence: Any = None, *, of: str | None = None) -> Bounds:
     """Bound ln P(evidence) from below and from above, for a single network and a single row of evidence.
 
     If an exact answer takes at most about a second, both bounds are exact. Otherwise the lower bound is the best of
-    `SJJ`, `G1`, `conditioned[G1,k=4]` and `mixture[4]`, as far as they apply, and the upper bound is that of Jaakkola
-    and Jordan (1999).
+    `SJJ`, `G1`, `conditioned[G1,k=4]` and `mixture[4]`, as far as they apply, and of exact sums with some units held at
+    one state. The upper bound is that of `findings[samples=0]` for noisy-or networks where that applies; otherwise of
+    weighted mini-buckets (`minibucket`) or, if that is lower, of the largest eigenvalue of a machine's couplings.
+
+    `of`: what is bounded of a Boltzmann machine: "log_partition", ln Z with the evidence clamped, unless given; or
+    "log_likelihood", ln P(evidence), the difference of two ln Z, each of which is bounded.
 
     **Example:**
 
@@ -65,102 +80,118 @@ def bounds(network: BeliefNetwork, evidence: Any = None) -> Bounds:
     >>> print(f"{found.lower:.3f} to {found.upper:.3f}, by {found.upper_method}")
     -2.452 to -2.452, by exact
     """
-    if not isinstance(network, BeliefNetwork):
-        raise InvalidInput(f"network must be a BeliefNetwork; got {type(network).__name__}.")
+    if not isinstance(network, Network):
+        raise InvalidInput(f"network must be a BeliefNetwork or a BoltzmannMachine; got {type(network).__name__}.")
+    of = of or (LIKELIHOOD if network.is_normalised else PARTITION)
+    if of not in (LIKELIHOOD, PARTITION):
+        raise InvalidInput(f"of must be {LIKELIHOOD!r} or {PARTITION!r}; got {of!r}.")
     given = as_evidence(network, evidence)
     if given.batched:
         raise InvalidInput(
             "bounds needs a single network and a single row of evidence; got a batch. Call bounds once for each row."
         )
+    clamped = _of_partition(network, given, of)
+    if of == PARTITION or network.is_normalised:
+        return clamped
+    free = _of_partition(network, as_evidence(network, None), of)
+    if clamped.is_exact and free.is_exact:
+        return Bounds(clamped.lower - free.lower, clamped.upper - free.upper, "exact", "exact", True, of)
+    most = clamped.upper - free.lower if given.tilt is not None else min(clamped.upper - free.lower, 0.0)
+    return Bounds(
+        clamped.lower - free.upper, most,
+        f"{clamped.lower_method}, less {free.upper_method}", f"{clamped.upper_method}, less {free.lower_method}", of=of,
+    )  # fmt: skip
+
+
+def _of_partition(network: Network, given: Evidence, of: str) -> Bounds:
+    """Of ln Z with the evidence clamped."""
     offset = 0.0 if given.offset is None else float(given.offset[0])
     reduction = reduce(network, given._replace(batched=True))  # so that impossible evidence has a bound
     (part,) = reduction.parts
     if reduction.impossible[0]:
-        return Bounds(-np.inf, -np.inf, "exact", "exact", is_exact=True)
+        return Bounds(-np.inf, -np.inf, "exact", "exact", is_exact=True, of=of)
     if planned_sum(part).seconds <= BOUNDED_SECONDS:
-        found = parse_method("exact").posterior(part, dtype="float64")
+        found = posterior_of_part(parse_method("exact"), part, "float64")
         exact = offset + float(part.constant[0] - found.free_energy[0])
-        return Bounds(exact, exact, "exact", "exact", is_exact=bool(exact_rows(part, found)[0]))
-    lower, by = _lower(network, reduction)
-    above = upper_bound(part)
-    return Bounds(lower + offset, above.log_likelihood + offset, by, above.method)
+        return Bounds(exact, exact, "exact", "exact", bool(exact_rows(part, found)[0]), of)
+    upper, by, means = min(_upper(network, part), key=lambda bound: bound[0])
+    lower, lower_by, _ = max(_lower(network, reduction, means), key=lambda bound: bound[0])
+    return Bounds(lower + offset, upper + offset, lower_by, by, of=of)
 
 
-def _lower(network: BeliefNetwork, reduction: Reduction) -> tuple[float, str]:
-    """The highest of all lower bounds that apply; minus infinity where there is none."""
-    best, by = -np.inf, "no lower bound applies"
-    (part,) = reduction.parts
-    for name in () if reduction.deterministic_rows[0] else LOWER:
+def _found(network: Network, part: Part, names: Iterable[str]) -> Iterator[tuple[Method, Posterior, float]]:
+    """What these methods say, as far as they apply."""
+    for name in names:
         method = parse_method(name)
         try:
             method.check(network)
             found = method.posterior(part, dtype="float64")
         except MethodDoesNotApply:
             continue
-        is_bound = method.is_bound if found.about.is_bound is None else found.about.is_bound
+        if found.status[0] in (CONVERGED, OUT_OF_STEPS) and np.isfinite(found.free_energy[0]):
+            yield method, found, float(part.constant[0] - found.free_energy[0])
+
+
+def _lower(network: Network, reduction: Reduction, means: np.ndarray | None) -> Iterator[Found]:
+    """All lower bounds that apply; those with units held are in states that other means favour."""
+    (part,) = reduction.parts
+    best = -np.inf, "no lower bound applies", None
+    for method, found, value in _found(network, part, () if reduction.deterministic_rows[0] else LOWER):
+        if (method.is_bound if found.about.is_bound is None else found.about.is_bound) and value > best[0]:
+            best = value, str(method), found.means[:, 0]
+    yield best
+    if part.question.storage.num_edges <= MOST_COUPLINGS:
+        scopes = bounding_tables(part.question, FEW_AXES).scopes
+        yield from (_with_held_units(part, scopes, each) for each in (best[2], means) if each is not None)
+
+
+def _with_held_units(part: Part, scopes: list[Axes], means: np.ndarray) -> Found:
+    """The exact sum over states in which some units are as their means say: a part of the sum over all states."""
+
+    def exact(smaller: Part) -> Posterior:
+        if planned_sum(smaller).seconds > BOUNDED_SECONDS:
+            raise MethodDoesNotApply
+        return parse_method("exact").posterior(smaller, dtype="float64")
+
+    for widest in WIDTHS:
+        units = np.array(OrderWriter(scopes).written(widest).held, int)
+        units = units[units < part.question.size][:, None]
+        try:
+            found = solve_again(exact, part, held(part.question, units, (means[units[:, 0]] > 0.5)[:, None] * 1.0))
+        except MethodDoesNotApply:
+            continue
         value = float(part.constant[0] - found.free_energy[0])
-        if is_bound and found.status[0] in (CONVERGED, OUT_OF_STEPS) and np.isfinite(value) and value > best:
-            best, by = value, str(method)
-    return best, by
+        value = value - ROUNDING * (1 + abs(value)) if found.status[0] == CONVERGED else -np.inf
+        return value, f"an exact sum with {len(units)} units held", None
+    return -np.inf, "no exact sum is quick enough", None
 
 
-# ---- ln P(evidence) from above, by findings that are transformed: see `plefka.sampling.findings` ---------------------
-
-
-EXACT_FINDINGS = 12
-TO_THE_END = TangentSearch(max_steps=500, tol=1e-7)
-
-
-@dataclass(frozen=True)
-class Upper:
-    """`log_likelihood` is not below ln P(evidence), whether the search for the best tangents `converged` or not."""
-
-    log_likelihood: float
-    converged: bool
-    method: str
-
-
-def upper_bound(part: Part, *, exact_findings: int = EXACT_FINDINGS) -> Upper:
-    """An upper bound of ln P(evidence) of a part with a single row.
-
-    `exact_findings`: how many noisy-or findings are summed over exactly, at most. The cost doubles with each that has
-    causes in common with the others; where a sum would take too long, fewer are exact.
-    """
+def _upper(network: Network, part: Part) -> Iterator[Found]:
+    """All upper bounds that apply, in about `BOUND_SECONDS`."""
     question, constant = part.question, float(part.constant[0])
-    problem = _problem(question)
-    if problem is None:
-        return Upper(constant + _best_case(question), True, "every observed unit at its most probable")
-    if problem.constant == -np.inf:
-        return Upper(-np.inf, True, "the evidence is impossible")
-    relaxed, found = transformed(problem, exact_findings if problem.factors else 0, TO_THE_END)
-    method = f"Jaakkola-Jordan, {len(relaxed.exact)} of {len(problem.leak)} findings exact"
-    return Upper(constant + found.bound, found.converged, method)
+    yield np.inf, "no upper bound applies", None
+    if isinstance(question.model, PairModel) and question.size <= MOST_UNITS:
+        yield constant + _largest_eigenvalue(question), "the largest eigenvalue of the couplings", None
+    for method, _, value in _found(network, part, ["findings[samples=0]"]):
+        yield value + ROUNDING * (1 + abs(value)), str(method), None
+        return  # as tangents of findings leave less to be bounded
+    if question.storage.num_edges <= MOST_COUPLINGS:
+        rows = ((most, BoundedRow(question, most)) for most in MOST_AXES)
+        quick = (each for each in rows if FEWEST_STEPS * each[1].seconds <= BOUND_SECONDS)
+        most, row = next(quick, None) or (FEW_AXES, BoundedRow(question, FEW_AXES))
+        found = row.best(int(np.clip(BOUND_SECONDS / row.seconds, 1, MOST_STEPS)), SMALL_GAIN)
+        yield constant - float(found.free_energy[0]), f"minibucket[i={most}]", found.means[:, 0]
 
 
-def _problem(question: Question) -> FindingsProblem | None:
-    """None where findings cannot be transformed, or that would leave too much to be summed over."""
-    if is_two_layered(question):
-        return two_layers(question)
-    try:
-        return problem_of(question, 0)
-    except MethodDoesNotApply:
-        return None
-
-
-def _best_case(question: Question) -> float:
-    """Z is at most the product over observed units of their largest probability given any parents."""
-    f, free = question.model.activation, question.free
-    soft = np.maximum(question.tilt, 0.0).sum()
-    if type(f) not in RATES:
-        return float(soft)
-    edges, known = EdgeList.of(question.storage), np.where(free, 0.0, question.values)
-
-    def field(extreme: np.ufunc):
-        """With all free parents in the state that moves it furthest."""
-        return f.clip(
-            question.model.h
-            + edges.down(lambda w, on, free: times(w) * on + extreme(times(w), 0.0) * free, (), (known, free))
-        )
-
-    best = np.where(question.values == 1, f.log_on(field(np.maximum)), f.log_off(field(np.minimum)))
-    return float(soft + best[question.model.counted & ~free].sum())
+def _largest_eigenvalue(question: Question) -> float:
+    """ln weight = s J s / 2 + g s + constant, with n spins s of -1 and 1: s J s <= n times the largest eigenvalue."""
+    edges, units = EdgeList.of(question.storage), np.flatnonzero(question.free[:, 0])
+    edges = edges.between(units)
+    J = np.zeros((len(units), len(units)))
+    np.add.at(J, (edges.child, edges.parent), edges.weight[:, 0] / 4)
+    J = J + J.T
+    h = (np.broadcast_to(question.model.h, question.free.shape) + question.tilt)[units, 0]
+    g = h / 2 + J.sum(axis=1)
+    highest = max(0.0, float(np.linalg.eigvalsh(J)[-1])) * len(units) / 2
+    sizes = np.abs(J).sum() + np.abs(g).sum() + len(units)
+    return float(J.sum() / 2 + h.sum() / 2 + highest + np.logaddexp(g, -g).sum() + ROUNDING * sizes)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 KEPT_DRAWS = 256  # states that barren units are predicted from
 CLOSE_TANGENTS = TangentSearch(max_steps=12, tol=1e-2)  # draws mend the rest
+BEST_TANGENTS = TangentSearch(max_steps=500, tol=1e-7)  # where there are none
 FEWEST_EFFECTIVE = 400  # draws: ln P is then off by less than 0.05, as a rule
 
 
@@ -106,8 +107,6 @@ def _slope(draws: WeightedDraws, question: Question, means: np.ndarray, w: np.nd
     """
     relaxed, found, S, log_w = draws
     problem = relaxed.problem
-    if problem.factors is None:
-        return np.zeros(question.size)
     _, on, off = relaxed.odds(found.z)
     summed = None if relaxed.open is None else relaxed.open.summed(on, off)
     slope = slopes_of(question, problem.factors, means[:, None], summed)[:, 0]
@@ -174,7 +173,7 @@ def problem_of(question: Question, row: int) -> FindingsProblem:
 
 def _row(method: "Findings", question: Question) -> Estimate:
     problem, rng = problem_of(question, 0), np.random.default_rng(method.seed)
-    relaxed, found = transformed(problem, method.k, CLOSE_TANGENTS)
+    relaxed, found = transformed(problem, method.k, CLOSE_TANGENTS if method.samples else BEST_TANGENTS)
     if not np.isfinite(found.bound):
         return Estimate.impossible(question)
     draws = WeightedDraws.of(relaxed, found, method.samples, rng)

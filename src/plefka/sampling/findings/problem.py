@@ -5,10 +5,8 @@ by the elimination behind exact inference, whose tables say how probable it is t
 on yet: every term is positive, and the cost is exponential only in how many findings are open at once.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,28 +18,12 @@ from plefka.exact.log_factors import LogFactors
 from plefka.exact.ordering import TooWide, greedy_plan
 from plefka.exact.plans import Plan
 from plefka.exact.posterior_draws import drawn
-from plefka.networks.activations import Activation, NoisyOr, Sigmoid
-from plefka.networks.edge_list import EdgeList
-from plefka.reduction.question import Question
 
 
-class Rate(NamedTuple):
-    """The derivative of ln f, which falls with the field, and its own derivative."""
-
-    value: Callable
-    slope: Callable
-
-
-def _odds_against(x):
-    """1 / (exp(x) - 1), for large fields too."""
+def rate(x: np.ndarray) -> np.ndarray:
+    """The derivative 1 / (exp(x) - 1) of ln f, for large fields too; its own is -rate (1 + rate)."""
     with np.errstate(divide="ignore"):
         return np.exp(-x) / -np.expm1(-x)
-
-
-RATES = {
-    NoisyOr: Rate(_odds_against, lambda x: -_odds_against(x) * (1 + _odds_against(x))),
-    Sigmoid: Rate(lambda x: np.exp(-np.logaddexp(0, x)), lambda x: -np.exp(-np.logaddexp(0, x) - np.logaddexp(0, -x))),
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +35,6 @@ class FindingsProblem:
     certain edge. `rest` is what hidden units that depend on each other say, and is among the factors.
     """
 
-    activation: Activation
     constant: float
     log_on: np.ndarray  # of causes
     log_off: np.ndarray
@@ -63,7 +44,7 @@ class FindingsProblem:
     weight: np.ndarray
     units: np.ndarray  # of the question: which the causes are
     findings: np.ndarray  # the same for the findings
-    factors: LogFactors | None = None  # of all of it; None where findings are not summed over one by one
+    factors: LogFactors  # of all of it
 
     @classmethod
     def of(cls, factors: LogFactors) -> "FindingsProblem":
@@ -73,18 +54,11 @@ class FindingsProblem:
         findings = [unit for unit in structure.switched if unit not in free]
         constant, units = float(factors.constant[0]), np.array(structure.free, int)
         edges = _edges_into(factors, findings)
-        return cls(NoisyOr(), constant, log_on, log_off, *edges, units, np.array(findings, int), factors)
+        return cls(constant, log_on, log_off, *edges, units, np.array(findings, int), factors)
 
     def switched_fields(self, S: np.ndarray) -> np.ndarray:
         """Of all units that others may switch on, hidden ones among them, for states (causes, draws)."""
-        if self.factors is None:
-            return np.zeros((0, S.shape[1]))
         return fields(*_edges_into(self.factors, list(self.factors.structure.switched)), S)
-
-    @property
-    def rate(self) -> Rate:
-        """How fast ln f grows with the field."""
-        return RATES[type(self.activation)]
 
 
 def _edges_into(factors: LogFactors, children: list[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -122,36 +96,6 @@ def acting(child, cause, when_on: np.ndarray, values: np.ndarray, count: int, S:
 # ---- two layers of sigmoid units: findings on or off, and hidden causes without parents ------------------------------
 
 
-def is_two_layered(question: Question) -> bool:
-    """Whether the free units of a single row are roots, and all units sigmoid ones."""
-    roots = not question.free[EdgeList.of(question.storage).child].any()
-    return isinstance(question.model.activation, Sigmoid) and roots
-
-
-def two_layers(question: Question) -> FindingsProblem:
-    """A single row as findings that are on: those that are off are turned around, as 1 - f(x) is f(-x)."""
-    f, edges = question.model.activation, EdgeList.of(question.storage)
-    child, parent, w = edges.child, edges.parent, edges.weight[:, 0]
-    free, counted, values, tilt, h = (
-        z[:, 0] for z in (question.free, question.model.counted, question.values, question.tilt, question.model.h)
-    )
-    log_on, log_off = np.asarray(f.log_on(h) + tilt), np.asarray(f.log_off(h))
-    observed, known = counted & ~free, ~free[parent] & (values[parent] == 1)
-    x = h + np.bincount(child[known], w[known], edges.size)
-    live = free[parent] & observed[child]
-    child, parent, w = (z[live] for z in (child, parent, w))
-    findings, causes = np.unique(child), np.flatnonzero(free)
-    settled = np.setdiff1d(np.flatnonzero(observed), findings)
-    constant = np.where(values == 1, f.log_on(x), f.log_off(x))[settled].sum()
-    sign = np.where(values == 1, 1.0, -1.0)
-    w = w * sign[child]
-    leak = sign * x + np.bincount(child, np.minimum(w, 0.0), edges.size)
-    place, number = np.searchsorted(findings, child), np.searchsorted(causes, parent)
-    return FindingsProblem(
-        f, float(constant), log_on[causes], log_off[causes], leak[findings], place, number, w, causes, findings
-    )
-
-
 @dataclass(frozen=True, eq=False)
 class OpenFindings:
     """Some findings of a row, and all that its free units say of each other, without the chances of the units."""
@@ -163,8 +107,6 @@ class OpenFindings:
     @classmethod
     def of(cls, problem: FindingsProblem, findings: list[int]) -> "OpenFindings | None":
         """None where there is nothing to sum over together."""
-        if problem.factors is None:
-            return None
         whole = problem.factors.structure
         left_out = set(problem.findings.tolist()) - set(problem.findings[findings].tolist())
         switches = tuple(switch for switch in whole.switches if switch.child not in left_out)

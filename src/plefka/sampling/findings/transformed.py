@@ -26,11 +26,13 @@ from typing import NamedTuple
 import numpy as np
 
 from plefka.exact.cost import FINDINGS_EDGE, FINDINGS_ROW, STEP
+from plefka.networks.activations import Activation, NoisyOr
 from plefka.networks.edge_list import EdgeList
 from plefka.reduction.question import Question
 from plefka.sampling.findings.descent import descend
-from plefka.sampling.findings.problem import FindingsProblem, OpenFindings, acting, fields
+from plefka.sampling.findings.problem import FindingsProblem, OpenFindings, acting, fields, rate
 
+NOISY_OR: Activation = NoisyOr()
 NEAREST, FARTHEST = -60.0, 10.0  # of ln(x - leak)
 FLATTEST = 1e-12
 LONGEST_MOVE = 30.0  # how far an edge counts in the fields to begin with
@@ -72,7 +74,7 @@ class Transformed:
         self.weight = problem.weight[edges]
         self.size, self.when_on = np.abs(self.weight), self.weight > 0
         self.reach = self.leak[self.finding] + self.size  # the field with one cause alone
-        self.top = problem.activation.log_on(self.reach)
+        self.top = NOISY_OR.log_on(self.reach)
         self.open = OpenFindings.of(problem, exact)
         self._last: tuple[np.ndarray, tuple[float, np.ndarray]] | None = None  # where it was summed, and what was found
 
@@ -81,7 +83,8 @@ class Transformed:
         value, means = self._bound_and_means(z)
         t = np.exp(np.clip(z, NEAREST, FARTHEST))
         added = self._by_finding(self._acting(means) * np.minimum(self.size, t[self.finding]))
-        curvature = -self.problem.rate.slope(self.leak + t) * t**2  # where the means do not depend on z
+        slope = rate(self.leak + t)
+        curvature = slope * (1 + slope) * t**2  # where the means do not depend on z
         slope = np.where((z > NEAREST) & (z < FARTHEST), curvature * (1 - added / t), 0.0)
         return value, slope, np.maximum(curvature, FLATTEST)
 
@@ -122,22 +125,22 @@ class Transformed:
     def _log_ratio(self, z: np.ndarray, S: np.ndarray) -> np.ndarray:
         base, a = self._exponents(z)
         bound = base[:, None] + acting(self.finding, self.cause, self.when_on, a, len(base), S * 1.0)
-        true = self.problem.activation.log_on(fields(self.leak, self.finding, self.cause, self.weight, S))
+        true = NOISY_OR.log_on(fields(self.leak, self.finding, self.cause, self.weight, S))
         return np.minimum(true - bound, 0.0).sum(axis=0)
 
     def _exponents(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """What a finding has without any cause, and what each edge adds to it."""
         t = np.exp(np.clip(z, NEAREST, FARTHEST))
         x = self.leak + t
-        rate = self.problem.rate.value(x)
-        base = self.problem.activation.log_on(x) - rate * t
+        slope = rate(x)
+        base = NOISY_OR.log_on(x) - slope * t
         straight = self.reach <= x[self.finding]
-        along = rate[self.finding] * np.where(straight, self.size, 0.0)
+        along = slope[self.finding] * np.where(straight, self.size, 0.0)
         return base, np.where(straight, along, self.top - base[self.finding])
 
     def rates(self, z: np.ndarray) -> np.ndarray:
         """How fast the bound grows with the leak of each finding."""
-        return self.problem.rate.value(self.leak + np.exp(np.clip(z, NEAREST, FARTHEST)))
+        return rate(self.leak + np.exp(np.clip(z, NEAREST, FARTHEST)))
 
     def _acting(self, means: np.ndarray) -> np.ndarray:
         """The chance that the cause of an edge is in the state in which it adds to the field."""
@@ -172,7 +175,7 @@ class Transformed:
         acting = np.exp(-np.logaddexp(0, -log_odds))
         bounded = base - self._by_finding(np.log1p(-means * -np.expm1(-a)))
         stay = self._by_finding(np.log1p(acting * np.expm1(-self.size)))
-        return bounded - self.problem.activation.log_on(self.leak - stay)
+        return bounded - NOISY_OR.log_on(self.leak - stay)
 
 
 def transformed(problem: FindingsProblem, most: int, search: TangentSearch) -> tuple[Transformed, BestTangents]:
