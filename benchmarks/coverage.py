@@ -58,7 +58,7 @@ class Coverage:
         lowest, highest = (end[unit] for end in found.intervals())
         self.log_z.append(bool(low <= exact.log_partition <= high))
         self.means.append(bool(lowest <= exact.means[unit] <= highest))
-        self.width.append(high - low)
+        self.width.append(float(high) - float(low))
         self.width_of_means.append(highest - lowest)
 
 
@@ -69,12 +69,11 @@ def rows(count: int = INTERVALS) -> Iterator[Row]:
         for seed in range(count):
             kind = list(KINDS)[seed % len(KINDS)]
             found.add(KINDS[kind](seed), method, seed)
-        for name, inside, width in (
-            ("ln Z", found.log_z, found.width),
-            ("means", found.means, found.width_of_means),
-        ):
-            share = float(np.mean(inside))
-            label = f"{method}: intervals of {name} that contain the truth, median width {np.median(width):.2g}"
-            yield Row(label, 100 * share, "%", "93 to 97", 0.93 <= share <= 0.97)
+        by_name = {"ln Z": (found.log_z, found.width), "means": (found.means, found.width_of_means)}
+        for name, (inside, width) in by_name.items():
+            share, middle = float(np.mean(inside)), float(np.median(width))
+            label = f"{method}: intervals of {name} that contain the truth, median width {middle:.2g}"
+            details = {"intervals": len(inside), "median width": middle}
+            yield Row(label, 100 * share, "%", "93 to 97", 0.93 <= share <= 0.97, details)
         share = found.unconverged / count
-        yield Row(f"{method}: not converged", 100 * share, "%", "below 20", share < 0.2)
+        yield Row(f"{method}: not converged", 100 * share, "%", "below 20", share < 0.2, {})

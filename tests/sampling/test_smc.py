@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from benchmarks.coverage import KINDS, METHODS, Coverage
 
 import plefka as pf
 from plefka.errors import InvalidMethod
+from plefka.sampling.spin_target import SpinTarget
 from tests.sampling.test_independent_check import MACHINES
 
 FAR = 5.0  # standard errors, of eight populations
@@ -48,6 +50,48 @@ def test_answers_are_those_of_a_sum_over_all_states(name):
     exact, found = pf.infer(machine, evidence, "exact"), pf.infer(machine, evidence, "smc")
     assert_close(found, exact)
     assert (np.abs(found.means - exact.means) <= FAR * size_of(found.means_error) + 1e-5).all()
+
+
+def test_intervals_are_as_wide_as_they_should_be():
+    """A light form of benchmarks/coverage.py; five kinds of machines."""
+    found = Coverage()
+    for seed in range(60):
+        found.add(list(KINDS.values())[seed % len(KINDS)](seed), METHODS[0], seed)
+    assert found.unconverged <= 3
+    assert 51 <= sum(found.log_z) <= 60
+    assert 51 <= sum(found.means) <= 60
+
+
+def test_units_without_fields_are_undecided_and_drawn_both_ways():
+    """In each part of a machine by itself: here a strong ferromagnet beside units with fields."""
+    W = np.zeros((7, 7))
+    W[0, 1] = W[1, 2] = W[2, 3] = W[4, 5] = W[5, 6] = 2.0
+    found = pf.infer(pf.BoltzmannMachine(W + W.T, [0, 0, 0, 0, 1.0, 0, 0], values=(-1, 1)), None, "smc")
+    np.testing.assert_allclose(found.means[:4], 0.5, atol=1e-15)
+    assert (found.means[4:] > 0.8).all()
+
+
+def test_populations_that_disagree_have_not_converged():
+    """A deep glass, for which such a budget is far too small."""
+    machine = pf.ensembles.ising_grid(12, 12, 10.0, 0.5, periodic=True, seed=0)
+    found = pf.infer(machine, None, "smc[budget=0.1s]", throw=False)
+    assert found.status is pf.Status.OUT_OF_STEPS
+    assert found.notes[-1].startswith("the populations ")
+
+
+def test_clusters_are_exchanged_without_a_change_of_energy():
+    target, rng = (
+        SpinTarget(np.diag(np.ones(9), 1) + np.diag(np.ones(9), -1), np.linspace(-1, 1, 10), 0.0),
+        np.random.default_rng(0),
+    )
+    before = target.start(40, rng)
+    after = before.copy()
+    target.exchange(after, slice(10, 40), rng)
+    energy = [target.rising(each, 0.0)(1.0) for each in (before, after)]
+    np.testing.assert_array_equal(after[:, :10], before[:, :10])
+    assert (after != before).any()
+    of_pairs = [each[10:25] + each[25:40] for each in energy]
+    np.testing.assert_allclose(of_pairs[0], of_pairs[1], atol=1e-4)
 
 
 def test_a_batch_has_the_answers_of_its_rows_and_a_seed_those_of_another_time():

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 PILOT_PARTICLES, FEWEST_PARTICLES, FEWEST_POPULATIONS = 256, 32, 8
 FEWEST_FAMILIES = 5  # effective ones of a population, on average
 DISAGREEING, DISAGREED = 0.3, 1.0  # standard deviations of ln Z of populations that should be larger, or say nothing
+ROUNDING = 1e-7  # of single precision, below which no error is
 STATES_OF_EACH, MOST_STATES = 256, 2048  # that are drawn from each population, and from all of them
 NUMBERS_AT_ONCE, MOST_NUMBERS = 2**20, 2**28  # units of all particles of one array, and of all populations
 
@@ -66,7 +67,8 @@ class Populations:
     @property
     def error(self) -> float:
         """The standard error of ln Z."""
-        return float(averaged(self.log_z).standard_error)
+        found = averaged(self.log_z)
+        return float(np.maximum(found.standard_error, ROUNDING * np.maximum(1.0, abs(found.log_mean))))
 
     @property
     def spread(self) -> float:
@@ -78,7 +80,7 @@ class Populations:
         w, count = self.weights[:, None], len(self.log_z)
         means = (w * self.averages).sum(axis=0)
         spread = ((w * (self.averages - means)) ** 2).sum(axis=0)
-        return means, np.sqrt(spread * count / (count - 1))
+        return means, np.maximum(np.sqrt(spread * count / (count - 1)), 10 * ROUNDING * abs(means))
 
     def drawn(self, count: int, rng: np.random.Generator) -> np.ndarray:
         """So many states (units, count), all of the same weight."""
