@@ -23,7 +23,7 @@ from plefka.sampling.belief_target import BeliefTarget
 from plefka.sampling.coupling_chains import PairSampler
 from plefka.sampling.gibbs_sweeps import SWEEPS_AT_ONCE, Sampler
 from plefka.sampling.importance import averaged, chain_diagnostics
-from plefka.sampling.smc import PILOT_PARTICLES, Populations, target_of
+from plefka.sampling.smc import MOST_STATE_NUMBERS, MOST_STATES, PILOT_PARTICLES, Populations, target_of
 from plefka.sampling.state_weights import Target
 
 if TYPE_CHECKING:
@@ -36,7 +36,6 @@ START_SECONDS = 5.0  # of which a part is spent on a good start
 CHAIN_NUMBERS = 2**20  # in one array of a chunk of rows
 KEPT_STATES = 250  # averages of consecutive sweeps that each chain keeps for the diagnostics
 FEWEST_KEPT, MOST_KEPT_NUMBERS = 50, 2**26
-MOST_STATES, MOST_STATE_NUMBERS = 2048, 2**22  # that barren units are predicted from
 MOST_PROPOSALS = 256  # of them, for the check of an answer
 
 

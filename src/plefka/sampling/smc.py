@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 PILOT_PARTICLES, FEWEST_PARTICLES, FEWEST_POPULATIONS = 256, 32, 8
 FEWEST_FAMILIES = 5  # effective ones of a population, on average
 DISAGREEING, DISAGREED = 0.3, 1.0  # standard deviations of ln Z of populations that should be larger, or say nothing
-ROUNDING = 1e-7  # of single precision, below which no error is
+SINGLE_ROUNDING = 1e-7  # of single precision, below which no error is
 STATES_OF_EACH, MOST_STATES = 256, 2048  # that are drawn from each population, and from all of them
 NUMBERS_AT_ONCE, MOST_NUMBERS = 2**20, 2**28  # units of all particles of one array, and of all populations
+MOST_STATE_NUMBERS = 2**22  # units of all states of all rows that are drawn
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +69,7 @@ class Populations:
     def error(self) -> float:
         """The standard error of ln Z."""
         found = averaged(self.log_z)
-        return float(np.maximum(found.standard_error, ROUNDING * np.maximum(1.0, abs(found.log_mean))))
+        return float(np.maximum(found.standard_error, SINGLE_ROUNDING * np.maximum(1.0, abs(found.log_mean))))
 
     @property
     def spread(self) -> float:
@@ -80,7 +81,7 @@ class Populations:
         w, count = self.weights[:, None], len(self.log_z)
         means = (w * self.averages).sum(axis=0)
         spread = ((w * (self.averages - means)) ** 2).sum(axis=0)
-        return means, np.maximum(np.sqrt(spread * count / (count - 1)), 10 * ROUNDING * abs(means))
+        return means, np.maximum(np.sqrt(spread * count / (count - 1)), 10 * SINGLE_ROUNDING * abs(means))
 
     def drawn(self, count: int, rng: np.random.Generator) -> np.ndarray:
         """So many states (units, count), all of the same weight."""
@@ -104,7 +105,8 @@ def posterior(method: "Smc", part: Part, *, dtype: str) -> Posterior:
     """Means and ln Z of every row, each by itself; the residual is the largest standard error of a mean."""
     question, rows = part.question, part.question.num_rows
     means, means_error = np.where(question.free, 0.0, question.values), np.zeros(question.free.shape)
-    states, slope = np.repeat(means[None] > 0.5, MOST_STATES, axis=0), np.zeros(means.shape)
+    num_states, slope = int(np.clip(MOST_STATE_NUMBERS // means.size, 1, MOST_STATES)), np.zeros(means.shape)
+    states = np.repeat(means[None], num_states, axis=0)
     log_z, error, freedom = np.zeros((3, rows))
     status, steps, notes = np.zeros(rows, int), np.zeros(rows, int), []
     for row in progress(range(rows), "rows of evidence"):
@@ -116,7 +118,7 @@ def posterior(method: "Smc", part: Part, *, dtype: str) -> Posterior:
         means[units, row], means_error[units, row] = averages[: target.size], errors[: target.size]
         if part.needs_slope:
             slope[target.further_units, row] = averages[target.size :]
-        states[:, units, row] = found.drawn(MOST_STATES, rng).T
+        states[:, units, row] = found.drawn(num_states, rng).T
         log_z[row], error[row], freedom[row] = averaged(found.log_z).log_mean, found.error, len(found.log_z) - 1
         status[row], steps[row] = OUT_OF_STEPS if found.advice else CONVERGED, found.steps
         if np.isneginf(log_z[row]):
@@ -125,7 +127,7 @@ def posterior(method: "Smc", part: Part, *, dtype: str) -> Posterior:
         notes = [found.advice] if rows == 1 and found.advice else []
     about = About(
         notes=tuple(notes), error=error, means_error=means_error, degrees_of_freedom=freedom,
-        draws=JointDraws(states.astype(float), method.seed),
+        draws=JointDraws(states, method.seed),
     )  # fmt: skip
     residual = means_error.max(axis=0, initial=0.0)
     slopes = slope if part.needs_slope else None
