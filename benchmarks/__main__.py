@@ -16,7 +16,7 @@ SUITES = (
     "core", "beyond", "learning", "learning_scale", "reproduction", "latency", "streams", "rows_ended", "spreadsheet",
     "findings", "real_networks", "calibration", "batches", "serve", "many_rows",
     "boltzmann", "machine_learning", "patients", "chains", "questions", "coverage",
-    "promedas_uai",
+    "promedas_uai", "bounds",
 )  # fmt: skip
 
 

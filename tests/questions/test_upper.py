@@ -1,5 +1,7 @@
 """The bound from above is never below the truth, and reaches it where every finding is exact."""
 
+import dataclasses
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -201,3 +203,116 @@ def test_bounds_that_agree_are_not_apart_even_where_the_evidence_is_impossible()
     assert pf.Bounds(-np.inf, -np.inf, "exact", "exact").gap == 0
     assert pf.Bounds(-np.inf, -1.0, "none", "upper").gap == np.inf
     assert pf.Bounds(-1.5, -1.0, "G1", "upper").gap == 0.5
+
+
+# ---- machines, and networks of every kind ----------------------------------------------------------------------------
+
+
+def grid(side, seed=0, scale=1.5):
+    """A spin glass on a square, without and with fields."""
+    rng, n = np.random.default_rng(seed), side * side
+    W = np.zeros((n, n))
+    for unit in range(n):
+        row, column = divmod(unit, side)
+        for other in ([unit + side] if row + 1 < side else []) + ([unit + 1] if column + 1 < side else []):
+            W[unit, other] = W[other, unit] = rng.normal(0, scale)
+    return pf.BoltzmannMachine(W, rng.normal(0, 0.3, n) * (seed % 2), values=(-1, 1))
+
+
+def few(monkeypatch, axes):
+    """No exact sums, tables of few axes, and a single other method."""
+    for name, value in (("BOUNDED_SECONDS", 0), ("MOST_AXES", (axes,)), ("LOWER", ("G1",)), ("BOUND_SECONDS", 0.5)):
+        monkeypatch.setattr(both, name, value)
+
+
+def test_an_exact_sum_with_units_held_is_a_lower_bound_that_more_axes_raise():
+    machine = grid(6, 1)
+    truth = float(pf.infer(machine, None, "exact").log_partition)
+    part, means = part_of(machine, np.full(36, np.nan)), pf.infer(machine, None, "minibucket[i=4]").means
+    scopes = bounding_tables.bounding_tables(part.question, 4).scopes
+    means = np.append(means, np.zeros(part.question.size - 36))
+    found = [both._with_held_units(part, scopes, means, (widest,)) for widest in (2, 3, 4, 9)]
+    assert [by for _, by, _ in found][-1] == "an exact sum with 0 units held"
+    assert all(value <= truth for value, *_ in found)
+    assert found[-1][0] == pytest.approx(truth, abs=1e-6)
+    assert found[2][0] > truth - 6
+
+
+def test_short_sums_of_a_machine_are_exact_and_say_of_what():
+    machine = grid(3, 1)
+    solution = pf.infer(machine, {0: 1}, "exact")
+    clamped, observed = pf.bounds(machine, {0: 1}), pf.bounds(machine, {0: 1}, of="log_likelihood")
+    assert (clamped.of, clamped.is_exact, clamped.upper_method) == ("log_partition", True, "exact")
+    assert clamped.lower == clamped.upper == pytest.approx(solution.log_partition, abs=ROUNDING)
+    assert (observed.of, observed.is_exact) == ("log_likelihood", True)
+    assert observed.lower == observed.upper == pytest.approx(solution.log_likelihood, abs=ROUNDING)
+    assert pf.bounds(machine, dict.fromkeys(range(9), 1)).gap == 0
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_machine_is_bounded_from_both_sides(monkeypatch, seed):
+    machine = grid(6, seed)
+    truth = pf.infer(machine, {0: 1}, "exact")
+    few(monkeypatch, axes=4)
+    found, observed = pf.bounds(machine, {0: 1}), pf.bounds(machine, {0: 1}, of="log_likelihood")
+    assert found.lower <= truth.log_partition <= found.upper
+    assert (found.is_exact, found.upper_method) == (False, "minibucket[i=4]")
+    assert observed.lower <= truth.log_likelihood <= observed.upper <= 0
+    assert observed.upper_method.startswith("minibucket[i=4], less ")
+
+
+def test_where_all_units_are_coupled_the_largest_eigenvalue_may_bound_more_closely(monkeypatch):
+    rng, n = np.random.default_rng(0), 60
+    W = np.triu(rng.normal(0, 1 / np.sqrt(n), (n, n)), 1)
+    few(monkeypatch, axes=4)
+    found = pf.bounds(pf.BoltzmannMachine(W + W.T, np.zeros(n), values=(-1, 1)))
+    annealed = n * np.log(2) + np.log(np.cosh(W)).sum()  # the mean of Z over signs of the couplings
+    assert found.upper_method == "the largest eigenvalue of the couplings"
+    assert found.lower < annealed < found.upper
+
+
+def test_a_machine_that_is_out_of_reach_has_no_upper_bound(monkeypatch):
+    few(monkeypatch, axes=4)
+    for limit in ("MOST_UNITS", "MOST_COUPLINGS"):
+        monkeypatch.setattr(both, limit, 0)
+    found = pf.bounds(grid(3))
+    assert (found.upper, found.upper_method) == (np.inf, "no upper bound applies")
+    assert np.isfinite(found.lower)
+
+
+def test_deep_sigmoid_networks_are_bounded(monkeypatch):
+    network = pf.ensembles.layered((4, 8, 10), -3, 3, 1, 0, "sigmoid").take(0)
+    seen = dict(enumerate([1, 0] * 5, start=12))
+    truth = float(pf.infer(network, seen, "exact").log_likelihood)
+    few(monkeypatch, axes=6)
+    found = pf.bounds(network, seen)
+    assert found.lower <= truth <= found.upper < truth + 6
+    assert found.upper_method == "minibucket[i=6]"
+
+
+def test_a_markov_network_is_bounded(monkeypatch):
+    rng = np.random.default_rng(0)
+    factors = [((a, b), rng.random((2, 2)) * (rng.random((2, 2)) < 0.97)) for a in range(7) for b in range(a)]
+    network = pf.MarkovNetwork(7, factors)
+    truth = float(pf.infer(network, None, "exact").log_partition)
+    assert pf.bounds(network).upper == pytest.approx(truth, abs=ROUNDING)
+    few(monkeypatch, axes=3)
+    found = pf.bounds(network)
+    assert found.lower <= truth <= found.upper < np.inf
+    assert found.of == "log_partition"
+
+
+@pytest.mark.parametrize(
+    ("network", "of", "words"), [(3, None, "one of plefka's networks"), (grid(2), "means", "of must be")]
+)
+def test_what_is_not_bounded_is_refused(network, of, words):
+    with pytest.raises(InvalidInput, match=words):
+        pf.bounds(network, of=of)
+
+
+def test_the_check_knows_an_upper_bound_from_a_lower_one():
+    machine = grid(4)
+    found = pf.infer(machine, None, "minibucket[i=2]").check(seed=0)
+    assert (found.is_upper, found.is_bound, found.contradicted) == (True, False, False)
+    assert "is a valid upper bound, but lies" in found.verdict
+    assert dataclasses.replace(found, estimate=found.log_likelihood - 3.0).contradicted

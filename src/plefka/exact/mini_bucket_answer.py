@@ -59,7 +59,8 @@ class BoundedRow:
 
             ftol = tol / max(1.0, abs(best[0][1].value))
             options = {"maxfun": max_steps, "maxiter": max_steps, "gtol": 0.0, "ftol": ftol}
-            ended = minimize(evaluate, x, jac=True, method="L-BFGS-B", options=options)
+            with np.errstate(all="ignore"):  # a step may be so long that there is no number
+                ended = minimize(evaluate, x, jac=True, method="L-BFGS-B", options=options)
             num_steps, converged = ended.nfev, bool(ended.success)
         x, found = best[0]
         means = np.where(self.question.free, 0.5, self.question.values)[:, 0]

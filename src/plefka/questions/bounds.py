@@ -18,6 +18,7 @@ from plefka.methods.method import Method
 from plefka.methods.posterior import CONVERGED, OUT_OF_STEPS, Posterior
 from plefka.networks.edge_list import EdgeList
 from plefka.networks.evidence import Evidence, as_evidence
+from plefka.networks.markov import MarkovNetwork
 from plefka.networks.network import Network
 from plefka.reduction.question import PairModel, Part, Question
 from plefka.reduction.recovery import exact_rows, posterior_of_part
@@ -29,7 +30,7 @@ MOST_AXES, FEW_AXES = (14, 10, 6), 4  # of mini-buckets: the first that are quic
 FEWEST_STEPS, MOST_STEPS, SMALL_GAIN = 50, 500, 1e-4  # of the search, which ends where a step gains few nats
 WIDTHS = (18, 15, 12, 8)  # axes of tables of an exact sum with some units held
 MOST_COUPLINGS, MOST_UNITS = 100_000, 2_000  # for which mini-buckets, and eigenvalues, take a few seconds
-ROUNDING = 1e-12  # of sums
+ROUNDING = 1e-10  # of sums, at most
 Found = tuple[float, str, np.ndarray | None]  # a bound, how it was found, and means, where they are known as well
 
 
@@ -81,7 +82,7 @@ def bounds(network: Network, evidence: Any = None, *, of: str | None = None) -> 
     -2.452 to -2.452, by exact
     """
     if not isinstance(network, Network):
-        raise InvalidInput(f"network must be a BeliefNetwork or a BoltzmannMachine; got {type(network).__name__}.")
+        raise InvalidInput(f"network must be one of plefka's networks; got {type(network).__name__}.")
     of = of or (LIKELIHOOD if network.is_normalised else PARTITION)
     if of not in (LIKELIHOOD, PARTITION):
         raise InvalidInput(f"of must be {LIKELIHOOD!r} or {PARTITION!r}; got {of!r}.")
@@ -104,8 +105,10 @@ def bounds(network: Network, evidence: Any = None, *, of: str | None = None) -> 
 
 
 def _of_partition(network: Network, given: Evidence, of: str) -> Bounds:
-    """Of ln Z with the evidence clamped."""
+    """Of ln Z with the evidence clamped; that of a Markov network is ln P of a belief network, but for a constant."""
     offset = 0.0 if given.offset is None else float(given.offset[0])
+    if isinstance(network, MarkovNetwork):
+        offset, network, given = offset + network.constant, network.carrier, network.widened(given)
     reduction = reduce(network, given._replace(batched=True))  # so that impossible evidence has a bound
     (part,) = reduction.parts
     if reduction.impossible[0]:
@@ -145,7 +148,7 @@ def _lower(network: Network, reduction: Reduction, means: np.ndarray | None) -> 
         yield from (_with_held_units(part, scopes, each) for each in (best[2], means) if each is not None)
 
 
-def _with_held_units(part: Part, scopes: list[Axes], means: np.ndarray) -> Found:
+def _with_held_units(part: Part, scopes: list[Axes], means: np.ndarray, widths: tuple[int, ...] = WIDTHS) -> Found:
     """The exact sum over states in which some units are as their means say: a part of the sum over all states."""
 
     def exact(smaller: Part) -> Posterior:
@@ -153,7 +156,7 @@ def _with_held_units(part: Part, scopes: list[Axes], means: np.ndarray) -> Found
             raise MethodDoesNotApply
         return parse_method("exact").posterior(smaller, dtype="float64")
 
-    for widest in WIDTHS:
+    for widest in widths:
         units = np.array(OrderWriter(scopes).written(widest).held, int)
         units = units[units < part.question.size][:, None]
         try:
