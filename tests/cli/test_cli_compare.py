@@ -17,8 +17,8 @@ def test_every_method_that_applies_is_compared_with_the_truth(run):
     answer = run("compare", NET, "--evidence", SOME, "--json")
     assert answer.code == 0
     compared = {content["method"]: content for content in answer.json["methods"]}
-    assert set(compared) == {str(pf.METHODS[name]) for name in set(pf.METHODS) - {"G10", "SJJ", "gibbs"}}
-    assert list(answer.json["left_out"]) == ["SJJ"]
+    assert set(compared) == {str(pf.METHODS[name]) for name in set(pf.METHODS) - {"G10", "SJJ", "gibbs", "loops"}}
+    assert {*answer.json["left_out"]} == {"SJJ", "loops"}
     exact = pf.infer(pf.example("espresso"), {"lukewarm_cup": 1, "slow_flow": 1}, "exact")
     for content in compared.values():
         solution = pf.infer(pf.example("espresso"), {"lukewarm_cup": 1, "slow_flow": 1}, content["method"])
