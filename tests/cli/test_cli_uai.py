@@ -1,5 +1,6 @@
 """`plefka uai`: solution files of the UAI competitions, of every kind of network."""
 
+import json
 import math
 
 import numpy as np
@@ -47,6 +48,15 @@ def test_evidence_may_be_missing_and_the_answer_printed(tmp_path, capsys):
     assert run(["uai", str(model), "MAR", "--method", "G1", "--out", str(tmp_path / "a.MAR")]) == 0
     assert (tmp_path / "a.MAR").read_text().startswith("MAR\n3 2 0.")
     assert "MAR by G1" in capsys.readouterr().err
+
+
+def test_a_markov_network_is_shown(tmp_path, capsys):
+    model = tmp_path / "net.uai"
+    model.write_text(text(3, FACTORS["factors"]))
+    assert run(["show", str(model)]) == 0
+    assert "3 units, 2 factors of up to 3 units" in capsys.readouterr().out
+    assert run(["show", str(model), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["factors"][0] == {"units": [0, 1], "table": [1.0, 0.0, 2.0, 4.0]}
 
 
 BAD = {

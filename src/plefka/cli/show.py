@@ -33,7 +33,9 @@ def show(net: options.Network, json: options.Json = False) -> None:
     """Describe a network: its units, edges and weights."""
     network = sources.read_network(net)
     if isinstance(network, pf.MarkovNetwork):
-        _show_factors(net, network, json)
+        factors = [{"units": list(units), "table": table.ravel().tolist()} for units, table in network.factors]
+        found = {"network": net, "kind": "Markov network", "names": list(network.names), "factors": factors}
+        output.print_json(found) if json else print(f"{network}\n\n{network.describe(output.PRINTED_ROWS)}")
         return
     is_machine = not network.is_normalised
     facts = _machine_facts(cast(Any, network)) if is_machine else _facts(network)
@@ -183,24 +185,6 @@ def _machine_rows(facts: Facts) -> list[tuple[str, str]]:
         ("weights", _range_text(facts["weights"])),
         ("biases", _range_text(facts["bias"])),
     ]
-
-
-# ---- Markov networks -------------------------------------------------------------------------------------------------
-
-
-def _show_factors(net: str, network: "pf.MarkovNetwork", json: bool) -> None:
-    most = max((len(units) for units, _ in network.factors), default=0)
-    facts = {"units": network.size, "factors": len(network.factors), "most units of a factor": most}
-    if json:
-        tables = [{"units": list(units), "table": table.ravel().tolist()} for units, table in network.factors]
-        output.print_json(
-            {"network": net, "kind": "Markov network", **facts, "names": list(network.names), "of": tables}
-        )
-        return
-    output.print_table(("network", "Markov network"), [(name, f"{value:,}") for name, value in facts.items()])
-    print()
-    output.print_table(*network.in_words(shown := min(network.size, output.PRINTED_ROWS)))
-    output.print_more(network.size, shown)
 
 
 # ---- another format --------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ contain, and only as long as the finding is open: what all else says of the find
 No term is negative, and every probability is a ratio of two sums of the same kind.
 """
 
-import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -23,7 +23,7 @@ from plefka.exact.state_sum import BeliefElimination
 from plefka.methods.posterior import CONVERGED, RowAnswers
 from plefka.networks.evidence import Evidence
 from plefka.networks.network import Network
-from plefka.reduction.or_chains import FoldedChains, OrChain
+from plefka.reduction.or_chains import FoldedChains
 from plefka.reduction.reduce import ReducedTogether, reduce
 from plefka.reduction.summing import Roots, explained
 
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from plefka.exact.exact_method import Exact
 
 
-AT_ONCE = 2**18  # numbers of a product, which then stay in the cache
 Links = dict[int, list[Switch]]  # by the number of a chain: links from free causes that fail one after another
 
 
@@ -72,9 +71,8 @@ class ChainRun:
             table, w.factors = w.one, self.base.factors | w.factors
             for step in cluster.steps:
                 if isinstance(step, Multiply):
-                    table = self._product(w, step, table, self._factor(step.factor, here, chain))
-                    continue
-                if isinstance(step, Act):
+                    w.factors[step.factor] = self._factor(step.factor, here, chain)
+                elif isinstance(step, Act):
                     fails = self._fails(step.switch, here, chain, failed)
                     stay, go = np.broadcast_to(self.base.strength[step.switch], (2, len(chain)))
                     w.strength[step.switch] = np.stack([stay, np.where(fails, self.a.zero, go)])
@@ -122,33 +120,10 @@ class ChainRun:
         own = [number for number in here if self.finding[number] == name[1]]
         return np.where(np.isin(chain, own), self.a.from_log(NOTHING_ACTS.versions), factor)
 
-    def _product(self, w: Workspace, step: Multiply, table: np.ndarray, factor: np.ndarray) -> np.ndarray:
-        """Rows in which nothing fails in the table, or in the factor, share it; and some rows go after others.
-
-        Two tables that both switch units on need room for all products, which is to stay in the cache.
-        """
-        if not step.together:
-            w.factors[step.factor] = factor
-            return step.forwards(w, table)
-        plain = (table == table[:, :1]).all(axis=0)
-        plain_factor = ~plain & (factor == factor[:, :1]).all(axis=0)
-        at_once = max(1, int(AT_ONCE / (math.prod(step.sizes) * 1.5 ** len(step.together))))
-        found = np.empty((math.prod(step.sizes), table.shape[1]))
-        for rows in (plain, plain_factor, ~plain & ~plain_factor):
-            several = np.flatnonzero(rows)
-            for first in range(0, len(several), at_once):
-                some = several[first : first + at_once]
-                w.factors[step.factor] = factor[:, :1] if rows is plain_factor else factor[:, some]
-                found[:, some] = step.forwards(w, table[:, :1] if rows is plain else table[:, some])
-        return found
-
     def _fails(self, switch: Switch, here: Links, chain: np.ndarray, failed: np.ndarray) -> np.ndarray:
         """The rows in which a link fails."""
-        fails = np.zeros(len(chain), bool)
-        for number, links in here.items():
-            if self.finding[number] == switch.child and switch in links:
-                fails |= (chain == number) & (failed > links.index(switch))
-        return fails
+        places = ((number, links.index(switch)) for number, links in here.items() if switch in links)
+        return sum(((chain == number) & (failed > place) for number, place in places), np.zeros(len(chain), bool))
 
 
 def _versions(links: Links) -> tuple[np.ndarray, np.ndarray]:
@@ -158,54 +133,39 @@ def _versions(links: Links) -> tuple[np.ndarray, np.ndarray]:
     return chain, np.concatenate([[0], *map(np.arange, counts)]).astype(int)
 
 
-def chain_means(folded: FoldedChains) -> tuple[list[int], np.ndarray]:
+def chain_means(folded: FoldedChains) -> Iterator[tuple[list[int], np.ndarray]]:
     """The units of all chains, and their means."""
     reduction = cast(ReducedTogether, reduce(folded.network, folded.evidence))
     (part,) = reduction.parts
-    planned = BeliefElimination(part.question).group(np.arange(1)).planned
-    assert planned is not None
-    number = {int(part.units[unit]): k for k, unit in enumerate(planned.units.tolist())}
+    planned = cast(Planned, BeliefElimination(part.question).group(np.arange(1)).planned)
+    unit_of = part.units[planned.units].tolist()
+    number, factors = {unit: k for k, unit in enumerate(unit_of)}, planned.factors
+    finding = {k: number[chain.finding] for k, chain in enumerate(folded.chains) if chain.finding in number}
+    links: Links = {}
+    for k, end in finding.items():
+        failing = [(r, number[cause]) for cause, r in folded.chains[k].rank_of_cause.items() if cause in number]
+        ordered = [Switch(cause, end, 1) for r, cause in sorted(failing) if r < len(folded.chains[k].units)]
+        links[k] = [link for link in ordered if link in factors.strength]
+    found = ChainRun(planned, finding, links).sums()
     given, left = reduction.given, reduction.left
     roots, edges = Roots.of(given, left), given.edges
     w, of = edges.weight[:, 0], edges.parent
-    leaks = explained(np, w, roots.log_p[of, 0], roots.log_not_p[of, 0]) * left.summed[of, 0]
-    leaks = np.where(given.known[of, 0] == 1, w, leaks)  # by edge
-    into: dict[int, list[tuple[int, float]]] = {}
-    for child, parent, leak in zip(edges.child.tolist(), of.tolist(), leaks.tolist(), strict=True):
-        into.setdefault(child, []).append((parent, leak))
-    finding = {k: number[chain.finding] for k, chain in enumerate(folded.chains) if chain.finding in number}
-    switches = set(planned.factors.structure.switches)
-    links = {k: _failing_links(folded.chains[k], number, switches) for k in finding}
-    found = ChainRun(planned, finding, links).sums()
-    means = []
+    leaks = explained(np, w, roots.log_p[of, 0], roots.log_not_p[of, 0])  # of causes that were summed out
+    leaks = np.where(given.known[of, 0] == 1, w, leaks * left.summed[of, 0])
     for k, chain in enumerate(folded.chains):
-        ranked = [*chain.leaks, *((chain.rank_of_cause[parent], leak) for parent, leak in into.get(chain.finding, ()))]
+        into = np.flatnonzero(edges.child == chain.finding)
+        place = np.array(
+            [*(rank for rank, _ in chain.leaks), *(chain.rank_of_cause[cause] for cause in of[into].tolist())]
+        )
+        field, at = np.concatenate([[field for _, field in chain.leaks], leaks[into]]), np.arange(len(chain.units))
+        ranks = [chain.rank_of_cause[unit_of[link.parent]] for link in links.get(k, ())]
         sums = found.get(k, NOTHING_ACTS)
-        if k in found:
-            top = planned.factors.leak[finding[k]].max()
-            ranks = [chain.rank_of_cause[int(part.units[planned.units[s.parent]])] for s in links[k]]
-            means.append(_means(len(chain.units), ranked, ranks, sums, top))
-        else:
-            means.append(_means(len(chain.units), ranked, [], sums, np.log(-np.expm1(-sum(z for _, z in ranked)))))
-    return [unit for chain in folded.chains for unit in chain.units], np.concatenate(means)
-
-
-def _failing_links(chain: OrChain, number: dict[int, int], switches: set[Switch]) -> list[Switch]:
-    """From free causes into the finding, in the order in which they fail along the chain."""
-    ranks = sorted((rank, number[cause]) for cause, rank in chain.rank_of_cause.items() if cause in number)
-    found = [Switch(cause, number[chain.finding], 1) for rank, cause in ranks if rank < len(chain.units)]
-    return [switch for switch in found if switch in switches]
-
-
-def _means(count: int, leaks: list, ranks: list[int], sums: FindingSums, log_scale: float) -> np.ndarray:
-    """1 - P(unit off, evidence) / P(evidence) of each unit of a chain, by the ranks of leaks and of links that fail."""
-    place, field = (np.array(z, float) for z in zip(*leaks, strict=True))
-    before = np.array([field[place <= k].sum() for k in range(count)])  # leaks that must fail too
-    after = np.array([field[place > k].sum() for k in range(count)])
-    not_yet, on = sums.versions[:, np.searchsorted(ranks, np.arange(count), side="right")]
-    with np.errstate(divide="ignore"):
-        log_off = np.logaddexp(on, not_yet + np.log(-np.expm1(-after))) - before
-    return np.clip(-np.expm1(log_off - sums.total - log_scale), 0.0, 1.0)
+        not_yet, on = sums.versions[:, np.searchsorted(ranks, at, side="right")]
+        before, after = (np.where(place <= at[:, None], *pair).sum(axis=1) for pair in ((field, 0.0), (0.0, field)))
+        scale = factors.leak[finding[k]].max() if k in found else np.log(-np.expm1(-field.sum()))
+        with np.errstate(divide="ignore"):
+            log_off = np.logaddexp(on, not_yet + np.log(-np.expm1(-after))) - before - sums.total - scale
+        yield chain.units, np.clip(-np.expm1(log_off), 0.0, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,7 +197,7 @@ class WithoutChains:
         found = self.inner.answer(method, self.folded.network, self.folded.evidence, dtype)
         if found.status[0] != CONVERGED or not self.asks_for_means:
             return found
-        units, means = chain_means(self.folded)
-        all_means = np.array(found.means)
-        all_means[0, units] = means
-        return replace(found, means=all_means)
+        means = np.array(found.means)
+        for units, of_units in chain_means(self.folded):
+            means[0, units] = of_units
+        return replace(found, means=means)

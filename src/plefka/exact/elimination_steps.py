@@ -5,6 +5,7 @@ as an array of few axes: neighbours that go through the step together are one. E
 from what all else says of the table after it to what all else says of the table before it.
 """
 
+import math
 from collections.abc import Callable
 from functools import reduce
 from typing import NamedTuple
@@ -14,6 +15,7 @@ import numpy as np
 from plefka.exact.log_factors import Switch
 
 Shape = tuple[int, ...]
+PRODUCT_IN_CACHE = 2**18  # numbers
 STRENGTH = "strength"  # the name of edges among the factors that the way back may be asked about
 OBSERVED_ON = "observed on"  # and that of units whose table is asked about where they are observed
 
@@ -79,8 +81,7 @@ class Multiply(NamedTuple):
         return tuple(map(max, self.table, self.shape))
 
     def forwards(self, w: Workspace, table: np.ndarray) -> np.ndarray:
-        product = w.a.times(self.aligned_table(w, table), self._aligned_factor(w))
-        return _flat(w.mapped(product, self.together, BOTH))
+        return _flat(_joined(w, table.reshape(*self.table, -1), self.ordered_factor(w), self.together))
 
     def aligned_table(self, w: Workspace, table: np.ndarray) -> np.ndarray:
         """With the axes of the product."""
@@ -112,6 +113,17 @@ class Multiply(NamedTuple):
         """Over the axes that are not left."""
         axes = tuple(k for k, (size, ours) in enumerate(zip(self.sizes, left, strict=True)) if ours < size)
         return w.a.plus.reduce(table, axis=axes, keepdims=True) if axes else table
+
+
+def _joined(w: Workspace, table: np.ndarray, factor: np.ndarray, together: tuple[int, ...]) -> np.ndarray:
+    """The product of two tables that both may switch units on; of large ones by halves, which stay in the cache."""
+    if not together or math.prod(map(max, table.shape, factor.shape)) * 1.5 ** len(together) <= PRODUCT_IN_CACHE:
+        product = w.a.times(w.mapped(table, together, OF_TABLE), w.mapped(factor, together, OF_FACTOR))
+        return w.mapped(product, together, BOTH)
+    axis, rest = together[0], together[1:]
+    (off, on), (stays, acts) = (np.split(z, 2, axis) for z in (table, factor))
+    either = w.a.plus(_joined(w, on, w.a.plus(stays, acts), rest), _joined(w, off, acts, rest))
+    return np.concatenate([_joined(w, off, stays, rest), either], axis)
 
 
 class Act(NamedTuple):

@@ -103,36 +103,26 @@ def _flattened(edges: EdgeList, below: np.ndarray, flat: np.ndarray, bias: np.nd
 
 
 def _chains(edges: EdgeList, h: np.ndarray, below: np.ndarray, end: np.ndarray, folded: np.ndarray) -> list[OrChain]:
-    """Every folded unit in one chain: the longest first."""
-    members: dict[int, list[int]] = {}
-    depth, at = np.zeros(edges.size, int), np.where(folded, below, -1)
-    while (at >= 0).any():
-        depth += at >= 0
-        at = np.where((at >= 0) & folded[at], below[at], -1)
-    for unit in np.flatnonzero(folded)[np.argsort(-depth[folded], kind="stable")].tolist():
-        members.setdefault(int(end[unit]), []).append(unit)
+    """Every folded unit in one chain, the longest first."""
+    depth, at = folded * 0, np.arange(edges.size)
+    while (inside := folded[at]).any():
+        depth, at = depth + inside, np.where(inside, below[at], at)
     causes: dict[int, list[int]] = {}
     for child, parent in zip(edges.child.tolist(), edges.parent.tolist(), strict=True):
-        if not folded[parent]:
-            causes.setdefault(child, []).append(parent)
-    found = []
-    for finding, units in members.items():
-        done: set[int] = set()
-        for first in units:
-            path = []
-            while first != finding and first not in done:
-                path.append(first)
-                first = int(below[first])
-            if path:
-                done.update(path)
-                found.append(_chain(finding, path, units, below.tolist(), h, causes))
+        causes.setdefault(child, []).extend([] if folded[parent] else [parent])
+    done, found = np.zeros(edges.size, bool), []
+    for first in sorted(np.flatnonzero(folded).tolist(), key=lambda unit: -depth[unit]):
+        if done[first]:
+            continue
+        path = [first]
+        while folded[unit := int(below[path[-1]])] and not done[unit]:
+            path.append(unit)
+        done[path], finding = True, int(end[first])
+        rank = {finding: len(path)}
+        members = np.flatnonzero(folded & (end == finding))
+        for unit in members[np.argsort(depth[members])].tolist():  # those that are closest to the finding first
+            rank[unit] = path.index(unit) if unit in path else rank[int(below[unit])]
+        of_cause = {cause: place for unit, place in rank.items() for cause in causes.get(unit, ())}
+        leaks = [(place, float(h[unit])) for unit, place in rank.items()]
+        found.append(OrChain(finding, path, of_cause, leaks))
     return found
-
-
-def _chain(finding: int, path: list[int], units: list[int], below: list[int], h: np.ndarray, causes: dict) -> OrChain:
-    place = {unit: k for k, unit in enumerate(path)}
-    rank: dict[int, int] = {finding: len(path)}
-    for unit in reversed(units):  # those that are closest to the finding first
-        rank[unit] = place[unit] if unit in place else rank[below[unit]]
-    of_cause = {cause: rank[unit] for unit in rank for cause in causes.get(unit, ())}
-    return OrChain(finding, path, of_cause, [(rank[unit], float(h[unit])) for unit in rank])
