@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from plefka.networks.network import Network
 
 SMALL_NETWORK = 256  # units up to which a full matrix is quicker
+SMALL_PRODUCT, FEWEST_COLUMNS = 2**18, 64  # multiplications that BLAS does in one thread, and columns worth a call
 FULL_FRACTION, FULL_UNITS = 0.05, 64  # of edges, and units, from which a product with the full matrix is faster
 
 
@@ -120,10 +121,21 @@ class StateFields:
         return self.forwards(known, lambda p: rng.random(p.shape) < p)
 
 
+def product_with_states(matrix: Any, S: np.ndarray) -> np.ndarray:
+    """matrix @ S (units, columns); a small full matrix in pieces that one thread does: several wait for each other."""
+    at_once = SMALL_PRODUCT // max(1, matrix.shape[0] * matrix.shape[1])
+    if not isinstance(matrix, np.ndarray) or at_once < FEWEST_COLUMNS:
+        return matrix @ S
+    found = np.empty((len(matrix), S.shape[1]), np.result_type(matrix, S))
+    for first in range(0, S.shape[1], at_once):
+        np.matmul(matrix, S[:, first : first + at_once], out=found[:, first : first + at_once])
+    return found
+
+
 def times_states(matrices: list, S: np.ndarray, units: Any) -> np.ndarray:
     """Some rows of a matrix for all rows of states (units, rows, columns), or of one for each, times the states."""
     if len(matrices) == 1:
-        product = matrices[0][units] @ S.reshape(len(S), S.shape[1] * S.shape[2])
+        product = product_with_states(matrices[0][units], S.reshape(len(S), S.shape[1] * S.shape[2]))
         return product.reshape(len(product), *S.shape[1:])
     return np.stack([matrix[units] @ S[:, row] for row, matrix in enumerate(matrices)], axis=1)
 

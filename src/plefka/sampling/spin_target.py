@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from plefka.exact.cost import DENSE_COUPLING, SPARSE_COUPLING, SPIN, SPIN_COLOUR
+from plefka.networks.fields import product_with_states
 from plefka.reduction.question import Question
 from plefka.sampling.annealing import AnnealedTarget
 from plefka.sampling.coupling_chains import DENSE, PairTarget, colours
@@ -77,11 +78,11 @@ class SpinTarget(AnnealedTarget):
         """s J s / 2: every coupling counts once, with the colour that is last of the two."""
         total = np.zeros(particles.shape[1])
         for place, _, _, earlier in self.colours[1:]:
-            total += np.einsum("up,up->p", particles[place], earlier @ particles[: place.start])
+            total += np.einsum("up,up->p", particles[place], product_with_states(earlier, particles[: place.start]))
         return total
 
     def rising(self, particles: np.ndarray, beta: float) -> Callable[[float], np.ndarray]:
-        pairs, fields = self.gain(particles), (self.field @ particles).astype(float)
+        pairs, fields = self.gain(particles), np.einsum("u,up->p", self.field, particles).astype(float)
         return lambda rise: rise * pairs + ((beta + rise) ** self.power - beta**self.power) * fields
 
     def sweep(
@@ -89,7 +90,7 @@ class SpinTarget(AnnealedTarget):
     ) -> None:
         field = (-2 * beta**self.power * self.field)[:, None]
         for place, others, rows, _ in self.colours:
-            x = rows @ particles[others]
+            x = product_with_states(rows, particles[others])
             x *= -2 * beta
             x += field[place]
             np.minimum(x, 80, out=x)  # exp of more is no number in single precision; 1e-35 is as good as never
