@@ -108,7 +108,7 @@ def test_loops_that_are_sums_of_others_are_no_regions():
 def region_graph(machine: pf.BoltzmannMachine) -> tuple[RegionGraph, np.ndarray]:
     reduction = reduce(machine, as_evidence(machine, None))
     method = Loops("loops", joined=False)
-    ((factors, regions),) = loops._region_groups(method, reduction.parts[0].question)
+    ((factors, regions),) = loops.region_groups(method, reduction.parts[0].question)
     theta = loops._theta(factors, regions)
     return RegionGraph(regions, ~np.isneginf(theta[:, 0])), theta
 
@@ -194,9 +194,22 @@ def test_tables_with_zeros():
         np.testing.assert_allclose(found.log_likelihood, right.log_likelihood, atol=0.05)
 
 
+def test_markov_networks():
+    pairs = [
+        ((0, 1), [[1, 0], [2, 4]]),
+        ((1, 2), [[3, 1], [1, 3]]),
+        ((2, 3), [[1, 2], [0, 1]]),
+        ((3, 0), [[1, 2], [1, 1]]),
+    ]
+    network = pf.MarkovNetwork(5, [*pairs, ((0, 1, 2), np.arange(8).reshape(2, 2, 2)), ((3, 4), [[5, 1], [0, 2]])])
+    found, right = (pf.infer(network, None, method) for method in (f"loops[{TIGHT}]", "exact"))
+    np.testing.assert_allclose(found.log_partition, right.log_partition, atol=1e-9)
+    np.testing.assert_allclose(found.means, right.means, atol=1e-9)
+
+
 def test_what_it_refuses():
     dense = np.triu(np.random.default_rng(0).normal(size=(80, 80)), 1)
-    with pytest.raises(MethodDoesNotApply, match=r"loops does not apply.*Use smc or bethe instead"):
+    with pytest.raises(MethodDoesNotApply, match=r"loops does not apply.*Use loops\[joined=no\], smc or bethe instead"):
         pf.infer(pf.BoltzmannMachine(dense + dense.T, np.zeros(80)), None, "loops")
     with pytest.raises(MethodDoesNotApply, match="noisy-or"):
         pf.infer(pf.example("espresso"), {"slow_flow": 1}, "loops")

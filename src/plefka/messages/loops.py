@@ -28,6 +28,7 @@ from plefka.methods.method import does_not_apply
 from plefka.methods.posterior import CONVERGED, IMPOSSIBLE, NOT_FINITE, OUT_OF_STEPS, Posterior
 from plefka.networks.edge_list import EdgeList
 from plefka.reduction.question import PairModel, Part, Question
+from plefka.runtime.value_cache import cached_for
 
 ENTRIES_SWEPT = 2**21  # of regions times rows that are swept together
 PLAIN = 0.3  # of all sweeps, at most, before the double loop
@@ -39,9 +40,10 @@ def posterior(method: Loops, part: Part, *, dtype: str) -> Posterior:
     means, log_z, residual = np.where(question.free, np.nan, question.values), np.zeros(rows), np.zeros(rows)
     status, steps = np.full(rows, CONVERGED), np.zeros(rows, int)
     try:
-        groups = list(_region_groups(method, question))
+        groups = region_groups(method, question)
     except TooManyRegions as many:
-        raise does_not_apply(method, str(many), "smc or bethe") from None
+        smaller = "loops[joined=no], smc or bethe" if method.joined else "smc or bethe"
+        raise does_not_apply(method, str(many), smaller) from None
     for factors, regions in groups:
         theta, at_once = _theta(factors, regions), max(1, ENTRIES_SWEPT // regions.entries)
         alike = grouped(np.isneginf(theta))
@@ -63,15 +65,20 @@ def posterior(method: Loops, part: Part, *, dtype: str) -> Posterior:
 def seconds(method: Loops, question: Question) -> float:
     """What an answer will take, about; infinite where there are too many regions."""
     try:
-        groups = list(_region_groups(method, question))
+        groups = region_groups(method, question)
     except TooManyRegions:
         return np.inf
     sweeps = sum(len(factors.rows) * REGION_ENTRY * each.entries + REGION_ROUND for factors, each in groups)
     return REGION_SWEEPS * sweeps + REGION_BUILT * sum(len(each.outer) for _, each in groups)
 
 
-def _region_groups(method: Loops, question: Question) -> Iterator[tuple[LogFactors, Regions]]:
-    """Rows with the same free units, and their regions."""
+def region_groups(method: Loops, question: Question) -> list[tuple[LogFactors, Regions]]:
+    """Rows with the same free units, and their regions; found once for a question."""
+    form = (method.name, method.length, method.joined)
+    return cached_for(question, form, lambda: list(_found_groups(method, question)))
+
+
+def _found_groups(method: Loops, question: Question) -> Iterator[tuple[LogFactors, Regions]]:
     is_machine = isinstance(question.model, PairModel)
     read = (
         PairElimination(question).factors
