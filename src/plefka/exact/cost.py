@@ -24,7 +24,8 @@ CHECKED_UNIT = 1e-3  # of a check, for each unit of a network
 REDUCED_UNIT = 4e-7  # of reducing a unit of a row, and of its way back
 SPIN, SPARSE_COUPLING, DENSE_COUPLING = 4e-9, 2e-10, 5e-11  # of drawing one spin of one particle, and its couplings
 SPIN_COLOUR = 1e-8  # of a colour for each particle: some calls of NumPy, for a thousand of them together
-BELIEF_FACTOR, BELIEF_DRAW = 6e-9, 2e-8  # of a factor of a visited unit, and of a unit that is drawn, of a particle
+BELIEF_FACTOR, BELIEF_DRAW = 6e-9, 1.5e-8  # of a factor of a unit that a sweep visits, and of a unit that is drawn
+DEARER_LOGS, DEARER_TABLES = 1.5, 8.0  # times as much where the logarithms are not those of sigmoid units
 BOUND_MEMBER, BOUND_ENTRY = 8e-6, 2.5e-9  # of an evaluation of mini-buckets: of a table in them, and of an entry
 FINDINGS_ROW, FINDINGS_EDGE = 0.02, 2.5e-5  # of an answer with all findings transformed, and for each edge into them
 

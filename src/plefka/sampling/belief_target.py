@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from plefka.exact.cost import BELIEF_DRAW, BELIEF_FACTOR
+from plefka.exact.cost import BELIEF_DRAW, BELIEF_FACTOR, DEARER_LOGS, DEARER_TABLES
 from plefka.networks.activations import numpy_sigmoid, numpy_softplus
 from plefka.networks.fields import bits, log_terms
 from plefka.reduction.question import Question
@@ -22,10 +22,8 @@ from plefka.sampling.importance import Proposals
 from plefka.sampling.proposals import PILOT, ROUNDS, adapted, refitted
 from plefka.sampling.state_weights import Target
 
-AT_ONCE, NUMBERS_AT_ONCE = (
-    4096,
-    2**17,
-)  # particles, and fields of these, that are handled together: they stay in the cache
+NUMBERS_AT_ONCE = 2**17  # states of particles that are handled together
+FEWEST_AT_ONCE, MOST_AT_ONCE = 256, 4096  # of these particles
 SOFT_ZERO = 30.0  # what an observation that no cause explains costs on the way, besides twice what others cost
 NEAR = 0.05  # the effective fraction of draws from the start from which on weighting them is quicker than annealing
 PART_FOR_START = 0.1  # of the budget for a few rounds of draws, and as much for a run from the prior
@@ -73,14 +71,16 @@ class BeliefTarget(AnnealedTarget):
         self.u = proposals.u[there][:, self.free, 0]
         self.log_odds = np.log(self.u / (1 - self.u))
         self.base = self.log_alpha + np.log1p(-self.u).sum(axis=1, keepdims=True)  # (components, 1)
-        num_edges, num_terms = len(target.edges.child), len(self.u)
-        self.draw_seconds = BELIEF_DRAW * (num_edges / 8 + target.size + num_terms)  # of one draw and its gain
-        self.sweep_seconds = BELIEF_FACTOR * (num_edges + (14 + num_terms / 4) * self.size) + 1.5 * self.draw_seconds
+        f, num_edges, num_terms = target.activation, len(target.edges.child), len(self.u)
+        dearer = DEARER_TABLES if f.mixes_kinds else 1.0 if f.has_linear_log_odds else DEARER_LOGS
+        self.draw_seconds = dearer * BELIEF_DRAW * (num_edges / 30 + target.size + num_terms)  # of a draw and its gain
+        factors = num_edges + (14 + num_terms / 4) * self.size
+        self.sweep_seconds = (1 + dearer) / 2 * BELIEF_FACTOR * factors + 1.5 * self.draw_seconds
 
     @cached_property
     def soft_zero(self) -> float:
         """What counts as ln 0 of an observed unit on the way: less than any other of some draws."""
-        L = self._all_factors(self._drawn(AT_ONCE // 16, np.random.default_rng(0)), LEAST)[2]
+        L = self._all_factors(self._drawn(FEWEST_AT_ONCE, np.random.default_rng(0)), LEAST)[2]
         fixed = L[self.counted.units][: self.counted.num_fixed]
         return 2 * float(fixed[fixed > LEAST].min(initial=0.0)) - SOFT_ZERO
 
@@ -160,8 +160,13 @@ class BeliefTarget(AnnealedTarget):
     # ---- what the loop asks for --------------------------------------------------------------------------------------
 
     def start(self, count: int, rng: np.random.Generator) -> BeliefParticles:
-        sizes = [min(AT_ONCE, count - k) for k in range(0, count, AT_ONCE)]
-        return BeliefParticles(np.concatenate([self._drawn(n, rng) for n in sizes], axis=1), self.soft_zero)
+        S = [self._drawn(min(some.stop, count) - some.start, rng) for some in self._together(count)]
+        return BeliefParticles(np.concatenate(S, axis=1), LEAST if self.is_near else self.soft_zero)
+
+    def _together(self, count: int) -> list[slice]:
+        """Particles whose fields stay in the cache while they are handled."""
+        step = int(np.clip(NUMBERS_AT_ONCE // max(1, self.target.size), FEWEST_AT_ONCE, MOST_AT_ONCE))
+        return [slice(k, k + step) for k in range(0, count, step)]
 
     def _drawn(self, count: int, rng: np.random.Generator) -> np.ndarray:
         """States of all units (units, count) from the start."""
@@ -177,7 +182,7 @@ class BeliefTarget(AnnealedTarget):
 
     def gain(self, particles: BeliefParticles) -> np.ndarray:
         if particles.gain is None:
-            some = [particles.S[:, k : k + AT_ONCE] for k in range(0, particles.S.shape[1], AT_ONCE)]
+            some = (particles.S[:, each] for each in self._together(particles.S.shape[1]))
             particles.gain = np.concatenate([self._gain(S, particles.floor) for S in some])
         return particles.gain
 
@@ -186,7 +191,7 @@ class BeliefTarget(AnnealedTarget):
         return BeliefParticles(particles.S[:, chosen], particles.floor, gain, particles.proposes)
 
     def corrected(self, particles: BeliefParticles, log_w: np.ndarray) -> np.ndarray:
-        if self.target.activation.has_linear_log_odds:
+        if self.is_near or self.target.activation.has_linear_log_odds:
             return log_w
         particles.floor, particles.gain = LEAST, None
         return np.where(np.isfinite(self.gain(particles)).reshape(log_w.shape), log_w, -np.inf)
@@ -208,10 +213,7 @@ class BeliefTarget(AnnealedTarget):
             self._cross(particles, beta, rng)
         S, particles.gain = particles.S, None
         with np.errstate(divide="ignore"):  # ln 0
-            most = max((len(child.weights) for child in self.children), default=1)
-            step = int(np.clip(NUMBERS_AT_ONCE // max(1, most), AT_ONCE // 16, AT_ONCE))
-            for k in range(0, S.shape[1], step):
-                some = slice(k, k + step)
+            for some in self._together(S.shape[1]):
                 self._visit_all(S[:, some], beta, particles.floor, rng, None if sums is None else sums[:, some])
 
     def crossed(self, S: np.ndarray, rng: np.random.Generator) -> np.ndarray:
