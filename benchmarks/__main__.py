@@ -15,7 +15,7 @@ from plefka.tables.display import text_table
 SUITES = (
     "core", "beyond", "learning", "learning_scale", "reproduction", "latency", "streams", "rows_ended", "spreadsheet",
     "findings", "real_networks", "calibration", "batches", "serve", "many_rows",
-    "boltzmann", "machine_learning", "patients", "chains", "questions", "coverage",
+    "boltzmann", "hard", "machine_learning", "patients", "chains", "questions", "coverage",
     "promedas_uai", "bounds",
 )  # fmt: skip
 
@@ -27,16 +27,17 @@ def main() -> int:
     )
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results"))
     parser.add_argument("--over", type=Path, help="clone or worktree of another commit, for `warm`")
+    parser.add_argument("--draws", type=int, help="of every kind of network, for `hard`")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
-    return max([run(suite, options.out, options.over) for suite in options.suites])
+    return max([run(suite, options.out, options.over, options.draws) for suite in options.suites])
 
 
-def run(suite: str, folder: Path, other: Path | None = None) -> int:
+def run(suite: str, folder: Path, other: Path | None = None, draws: int | None = None) -> int:
     """One suite: its table, and its JSON with the machine's facts."""
     rows: list[Row] = []
     measured = import_module(f"benchmarks.{suite}").rows
-    given = {"folder": folder, "other": other}
+    given = {"folder": folder, "other": other, "draws": draws}
     for row in measured(**{name: given[name] for name in signature(measured).parameters}):
         print(f"{row.name}: {row.value:.4g} {row.unit} (aim: {row.aim})", file=sys.stderr, flush=True)
         rows.append(row)

@@ -8,6 +8,8 @@ import sys
 from collections.abc import Iterator
 
 import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.linalg import splu
 
 import plefka as pf
 from benchmarks.calibration_cases import Case
@@ -89,8 +91,12 @@ def kac_ward(machine: pf.BoltzmannMachine, columns: int) -> float:
     row, column = np.divmod(np.arange(machine.size), columns)
     places = column + 1j * row
     along = places[head] - places[tail]
-    follows = (head[:, None] == tail) & (tail[:, None] != head)
-    turns = np.exp(0.5j * np.angle(along / along[:, None]))
-    T = np.where(follows, np.tanh(W)[:, None] * turns, 0.0)
-    _, log_det = np.linalg.slogdet(np.eye(len(T)) - T)
+    order, ends = np.argsort(tail, kind="stable"), np.bincount(tail, minlength=machine.size)
+    first, count = np.cumsum(ends) - ends, ends[head]  # of the edges that begin where each edge ends
+    e = np.repeat(np.arange(len(head)), count)
+    f = order[np.repeat(first[head], count) + np.arange(len(e)) - np.repeat(np.cumsum(count) - count, count)]
+    e, f = e[head[f] != tail[e]], f[head[f] != tail[e]]
+    T = np.tanh(W[e]) * np.exp(0.5j * np.angle(along[f] / along[e]))
+    factors = splu(sp.csc_array(sp.identity(len(head)) - sp.coo_array((T, (e, f)), shape=(len(head),) * 2)))
+    log_det = np.log(np.abs(factors.U.diagonal())).sum() + np.log(np.abs(factors.L.diagonal())).sum()
     return float(machine.size * np.log(2) + np.log(np.cosh(W[: len(child)])).sum() + log_det / 2)

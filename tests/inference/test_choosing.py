@@ -1,14 +1,14 @@
 """`auto`: what it chooses, and that it says what it found."""
 
-import re
-
 import jax
 import numpy as np
 import pytest
 
 import plefka as pf
-from plefka.errors import MethodDoesNotApply, MissingExtra
+from plefka.errors import MethodDoesNotApply
 from plefka.inference import auto, conditioned
+from plefka.methods.posterior import OUT_OF_STEPS
+from plefka.sampling import smc
 from tests import zoo
 from tests.two_layers import two_layer
 
@@ -61,21 +61,21 @@ def test_findings_are_drawn_where_exact_is_forbidden():
     assert not found.is_exact
 
 
-def test_findings_that_take_too_long_are_not_drawn():
+def test_what_would_take_too_long_is_not_drawn():
     rows = np.repeat([[np.nan, np.nan, 1, 1]], 30, axis=0)
-    assert "auto chose findings" in pf.infer(two_findings(), rows, "auto[exact=no,budget=1s]").notes[0]
-    assert "auto chose bethe" in pf.infer(two_findings(), rows, "auto[exact=no,budget=0.01s]").notes[0]
+    said = [pf.infer(two_findings(), rows, f"auto[exact=no,budget={b}s]").notes[0] for b in (1, 0.015, 1e-5)]
+    assert [each.split()[2].split("[")[0] for each in said] == ["findings", "smc", "bethe:"]
+    assert "annealed populations would take about" in said[2]
 
 
-def test_no_unit_is_predicted_from_draws_that_are_rejected(monkeypatch):
-    from plefka.reduction.reduce import ReducedTogether
+def test_populations_take_over_from_draws_that_are_rejected(monkeypatch):
     from plefka.sampling.findings import findings
 
     monkeypatch.setattr(findings, "is_enough", lambda average, samples: False)
-    monkeypatch.setattr(
-        ReducedTogether, "averages", lambda *_, **__: pytest.fail("units are predicted from rejected draws")
-    )
-    assert "auto chose bethe" in pf.infer(two_findings(), {2: 1}, "auto[exact=no]").notes[0]
+    found, exact = (pf.infer(two_findings(), {2: 1, 3: 1}, method) for method in ("auto[exact=no]", "exact"))
+    assert "auto chose smc[budget=1s]: exact was forbidden" in found.notes[0]
+    low, high = found.log_likelihood_interval
+    assert low - (high - low) < exact.log_likelihood < high + (high - low)
 
 
 @pytest.mark.usefixtures("no_findings")
@@ -84,37 +84,86 @@ def test_impossible_rows_have_no_say():
     rows = np.array([[0, 0, 1, 1], [np.nan, np.nan, 1, 1]])
     both = pf.infer(two_findings(), rows, "auto[exact=no]")
     assert [status.name for status in both.status] == ["IMPOSSIBLE", "CONVERGED"]
-    assert both.notes[0].startswith("auto chose bethe: exact was forbidden")
+    assert [method.name for method in both.methods] == ["bethe", "smc"]
     alone = pf.infer(two_findings(), rows[1], "auto[exact=no]")
-    assert "importance sampling differs from it" in alone.notes[0]
     assert alone.log_likelihood == pytest.approx(both.log_likelihood[1], abs=1e-9)
     assert pf.infer(two_findings(), rows[:1], "auto[exact=no]").notes[0] == "auto chose bethe: exact was forbidden"
 
 
-@pytest.mark.usefixtures("no_findings")
-def test_draws_that_contradict_are_not_hidden():
-    network = two_findings()
-    found, exact = (pf.infer(network, {2: 1, 3: 1}, method) for method in ("auto[exact=no]", "exact"))
-    said = re.search(r"differs from it by ([0-9.]+) \(\+- [0-9.]+\), but no better method was found", found.notes[0])
-    assert said is not None
-    assert float(said[1]) == pytest.approx(abs(found.log_likelihood - exact.log_likelihood), abs=0.03)
+def test_where_messages_are_exact_nothing_is_drawn():
+    chain = pf.ensembles.ising_grid(1, 9, 1.5, 0.3, seed=2)
+    for network in (chain, pf.BeliefNetwork(np.eye(9, k=-1) * 2.0, np.linspace(-1, 1, 9))):
+        found = pf.infer(network, {8: 1}, "auto[exact=no]")
+        assert found.methods[0].name == "bethe"
+        assert found.log_partition == pytest.approx(pf.infer(network, {8: 1}, "exact").log_partition, abs=1e-9)
 
 
-def test_units_are_conditioned_on_only_where_their_pairs_fit(monkeypatch):
-    network = zoo.ZOO["sigmoid, layered"]
-    row = zoo.some_evidence(network)
-    assert "auto chose conditioned[bethe,k=" in pf.infer(network, row, "auto[exact=no]").notes[0]
-    monkeypatch.setattr(auto, "MOST_PAIRS", 0)
-    assert "auto chose bethe: " in pf.infer(network, row, "auto[exact=no]").notes[0]
+@pytest.mark.parametrize("seed", range(3))
+def test_every_estimate_has_an_interval_around_the_truth(seed):
+    for network, row in (hard_machine(seed), hard_network(seed)):
+        found, exact = (pf.infer(network, row, method) for method in ("auto[exact=no,budget=0.3s]", "exact"))
+        low, high = found.log_partition_interval
+        reach = high - low  # twice as wide, so that chance fails no test
+        assert low - reach / 2 <= exact.log_partition <= high + reach / 2
+        assert 0 < reach < 0.5
+        assert np.isfinite(found.intervals()).all()
+        np.testing.assert_allclose(found.means, exact.means, atol=0.1)
 
 
-@pytest.mark.usefixtures("no_findings")
-def test_without_arviz_the_missing_check_is_said(monkeypatch):
-    def missing(*_, **__):
-        raise MissingExtra("arviz-stats", "sampling", "judging samples")
+def hard_machine(seed):
+    machine = pf.ensembles.ising_grid(6, 6, 1.0, 0.2, periodic=True, seed=seed)
+    return machine, {0: 1}
 
-    monkeypatch.setattr("plefka.inference.check.check_row", missing)
-    assert "was not checked" in pf.infer(two_findings(), {2: 1, 3: 1}, "auto[exact=no]").notes[0]
+
+def hard_network(seed):
+    network = pf.ensembles.layered((4, 6, 8), -5, 5, 1, seed, "sigmoid").take(0)
+    return network, np.r_[np.full(10, np.nan), np.zeros(8)]
+
+
+def unsettled():
+    """As if the populations had not converged."""
+    real = smc.posterior
+
+    def posterior(method, part, *, dtype):
+        found = real(method, part, dtype=dtype)
+        return found._replace(status=np.full_like(found.status, OUT_OF_STEPS))
+
+    return posterior
+
+
+def test_messages_answer_where_populations_fail_unless_these_contradict(monkeypatch):
+    monkeypatch.setattr(smc, "posterior", unsettled())
+    found = pf.infer(*hard_network(0), "auto[exact=no]")
+    assert found.methods[0].name == "bethe"
+    assert found.converged
+    assert "did not converge" in found.notes[0]
+    assert np.isnan(found.log_likelihood_interval).all()
+    glass = pf.ensembles.ising_grid(8, 8, 4.0, 0.2, periodic=True, seed=3)
+    found = pf.infer(glass, None, "auto[exact=no]", throw=False)
+    assert found.methods[0].name == "smc"  # messages are an answer neither
+    assert not found.converged
+    assert np.isnan(found.log_partition_interval).all()
+
+
+def test_what_more_time_would_buy_is_said_of_a_single_row():
+    glass = pf.ensembles.ising_grid(12, 12, 0.5, 0.2, periodic=True, seed=1)
+    found = pf.infer(glass, None, "auto[exact=no,budget=0.05s]", throw=False)
+    assert found.converged
+    assert "would be halved by four times the budget, auto[budget=0.2s,exact=no]" in found.notes[0]
+
+
+@pytest.mark.parametrize("make", [hard_machine, hard_network])
+def test_a_row_has_its_draws_in_any_batch(make):
+    network, _ = make(0)
+    off, on = network.values
+    rows = np.full((3, network.size), np.nan)
+    rows[1:, -2:] = [[off, on], [on, off]]
+    together = pf.infer(network, rows, "auto[exact=no,budget=0.05s]")
+    for number, each in enumerate(rows):
+        alone = pf.infer(network, each, "auto[exact=no,budget=0.05s]", throw=False)
+        assert together.methods[number] == alone.methods[0]
+        assert together.log_partition[number] == pytest.approx(alone.log_partition, abs=1e-6)
+        assert np.allclose(together.row(number).log_partition_interval, alone.log_partition_interval, equal_nan=True)
 
 
 # ---- a row of a batch has the answer that it has alone ---------------------------------------------------------------
@@ -217,3 +266,13 @@ def test_units_that_rounding_alone_tells_apart_are_chosen_in_the_order_of_the_ne
     np.testing.assert_array_equal(conditioned.highest(tiny, np.array([-1, 4, 2]), 2), [[2], [1]])
     by_row = np.array([[7, 1], [4, 2], [2, 5]])
     np.testing.assert_array_equal(conditioned.highest(score, by_row, None), [[2, 1], [1, 2], [0, -1]])
+
+
+def test_messages_that_have_not_converged_are_not_added_up():
+    glass = pf.ensembles.ising_grid(8, 8, 4.0, 0.2, periodic=True, seed=3)
+    plain, conditioned_on_two = (pf.infer(glass, None, m, throw=False) for m in ("bethe", "conditioned[bethe,k=2]"))
+    assert not plain.converged
+    assert conditioned_on_two.status == plain.status
+    assert conditioned_on_two.log_partition == pytest.approx(plain.log_partition)
+    np.testing.assert_allclose(conditioned_on_two.means, plain.means, atol=1e-6)
+    assert conditioned.NOT_SUMMED in conditioned_on_two.notes

@@ -1,12 +1,12 @@
 """`auto`: exact where that is affordable; else some findings of a noisy-or network exactly and the others by draws.
 
-Where that does not apply, or too few of its draws carry weight, it is belief propagation with as much conditioning as
-the budget allows.
+Where that does not apply, or too few of its draws carry weight, annealed populations (`smc`) answer: as many as the
+budget allows, with standard errors. Where these would take longer than that, or have not converged, the answer is
+belief propagation, if that has converged and the populations, where there are any, do not contradict it.
 
 What an answer will cost is predicted from the network and the evidence, not measured, so that the same question always
 gets the same answer. Every row has a budget of its own and is chosen for by itself: it has the answer that it would
-have alone, whoever else is in the batch. Belief propagation is checked by importance sampling: where the draws
-contradict it, the second order takes its place if it is closer to them.
+have alone, whoever else is in the batch.
 """
 
 from collections.abc import Iterator
@@ -16,46 +16,42 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from plefka.averages.choice import FEW_PARENTS
-from plefka.errors import MissingExtra, PlefkaError
-from plefka.exact.cost import (
-    CHECKED_UNIT,
-    LONGEST_CHECK,
-    MESSAGES,
-    MESSAGES_OF_MANY,
-    MESSAGES_OF_PAIRS,
-    WORK_PER_SECOND,
-)
+from plefka.errors import PlefkaError
+from plefka.exact.cost import SAMPLED_EDGE, SAMPLED_UNIT, SPARSE_COUPLING, SPIN
 from plefka.exact.exact_answer import in_blocks
 from plefka.exact.exact_method import Exact
 from plefka.exact.state_sum import StateSum, planned_sum
 from plefka.exact.table_networks import TableElimination
-from plefka.inference.auto_answers import CheckedRow, Chosen, joined_answers, with_note
-from plefka.inference.composite_methods import Auto, Conditioned
+from plefka.inference.auto_answers import Chosen, contradicts, joined_answers, with_note
+from plefka.inference.composite_methods import Auto
 from plefka.inference.infer import of_reduced, solved
 from plefka.inference.library import parse_method
-from plefka.mean_field.minimisation import MOST_PAIRS
-from plefka.methods.method import Method, does_not_apply
+from plefka.methods.method import Method, Seconds, does_not_apply
 from plefka.methods.posterior import CONVERGED, IMPOSSIBLE, Posterior, RowAnswers
 from plefka.networks.evidence import Evidence
 from plefka.progress import progress
+from plefka.reduction.dependence import coupled_in_trees, without_loops
 from plefka.reduction.question import PairModel, Part, Question
 from plefka.reduction.recovery import posterior_of_part, reductions
 from plefka.reduction.reduce import Reduction
+from plefka.sampling.annealing import AVERAGED, EVEN
 from plefka.sampling.findings.transformed import affordable
-from plefka.sampling.sampling_methods import Findings
+from plefka.sampling.sampling_methods import Findings, Smc
+from plefka.sampling.smc import FEWEST_PARTICLES, FEWEST_POPULATIONS, PILOT_PARTICLES
 
 if TYPE_CHECKING:
     from plefka.networks.network import Network
     from plefka.reduction.traced_reductions import TracedReduction
 
-FIRST, SECOND = "bethe", "G2"
-MOST_CONDITIONED = 8
-NEVER_SUMMED = 2  # units or findings: with all of them summed over it would be exact inference by another name
-NOT_CHECKED = "was not checked, as arviz-stats is not installed (pip install 'plefka[sampling]')"
+FIRST = "bethe"
+OVERDRAWN = 2  # budgets that an answer may take
+LITTLE_ERROR = 0.01  # nats: a standard error that is not worth more time
+PREPARING_PARTICLES, STEPS_OF_BELIEFS = 600, 1.5  # of belief networks; steps for each root of a unit, about
+NEVER_SUMMED = 2  # findings: with all of them summed over it would be exact inference by another name
 FORBIDDEN = "exact was forbidden"
+TOO_LONG = "annealed populations would take about {:.1g} s"
+NOT_CONVERGED = "annealed populations did not converge"
 USABLE = (CONVERGED, IMPOSSIBLE)  # statuses of an answer
-TOO_LONG = "was not checked, as that would take about {:.0f} s"
 
 
 def answer(method: Auto, network: "Network", evidence: Evidence, *, prune: bool, dtype: str) -> RowAnswers:
@@ -119,17 +115,48 @@ class AutoRows:
         return found, others
 
     def approximate_answers(self, others: dict[int, "HardRow"]) -> Iterator[Chosen]:
-        """Rows by findings one after another, and those with the same conditioning together."""
-        left: dict[Method, list[OneRow]] = {}
+        """Rows by findings or populations one after another, and then those that are left by messages together."""
+        left: list[tuple[OneRow, RowAnswers | None]] = []
         for row, hard in progress(sorted(others.items()), "rows of evidence") if len(others) > 1 else others.items():
             alone = OneRow(row, self.take(np.array([row])), hard)
             drawn = alone.by_findings()
+            sampled = alone.by_populations() if drawn is None else None
             if drawn is not None:
                 yield Chosen(np.array([row]), drawn[0], drawn[1], (hard.why,))
+            elif sampled is not None and sampled.status[0] in USABLE:
+                more = self._more_time(sampled) if len(self.evidence.rows) == 1 else ""
+                yield Chosen(np.array([row]), sampled, self.populations, (f"{hard.why}{more}",))
             else:
-                left.setdefault(alone.first, []).append(alone)
-        for first, rows in left.items():
-            yield from self._checked(first, rows)
+                left.append((alone, sampled))
+        if left:
+            yield from self._by_messages(left)
+
+    @property
+    def populations(self) -> Smc:
+        """As many as the budget allows."""
+        return Smc("smc", budget=Seconds(self.method.budget))
+
+    def _more_time(self, found: RowAnswers) -> str:
+        """What it would buy, of a single row that is not known well."""
+        error = float(np.nan_to_num(0.0 if found.error is None else found.error[0]))
+        longer = replace(self.method, budget=Seconds(4 * self.method.budget))
+        said = f"; the standard error of {error:.1g} would be halved by four times the budget, {longer}"
+        return said if error > LITTLE_ERROR else ""
+
+    def _by_messages(self, rows: "list[tuple[OneRow, RowAnswers | None]]") -> Iterator[Chosen]:
+        """Belief propagation, but for rows that it has no answer for, or populations contradict."""
+        messages = parse_method(FIRST)
+        found = self._solved(messages, [alone for alone, _ in rows])
+        for place, (alone, sampled) in enumerate(rows):
+            one = found.take(np.array([place]))
+            if alone.is_easy:
+                why = alone.hard.why
+            else:
+                why = f"{alone.hard.why}; {TOO_LONG.format(alone.seconds) if sampled is None else NOT_CONVERGED}"
+            if sampled is None or not contradicts(sampled, one):
+                yield Chosen(np.array([alone.row]), one, messages, (why,))
+            else:
+                yield Chosen(np.array([alone.row]), sampled, self.populations, (f"{why}, but contradict {FIRST}",))
 
     def _solved(self, method: Method, rows: "list[OneRow]") -> RowAnswers:
         """Rows that a method answers together; a single one as it was reduced."""
@@ -137,52 +164,6 @@ class AutoRows:
         if len(rows) == 1 and rows[0].hard.reduced is not None:
             return of_reduced(method, rows[0].hard.reduced, some.network, some.evidence, self.dtype)
         return solved(method, some.network, some.evidence, prune=self.prune, dtype=self.dtype)
-
-    def _checked(self, first: Method, rows: "list[OneRow]") -> Iterator[Chosen]:
-        """One method for some rows, or the second order where draws say that it is closer."""
-        found, numbers = self._solved(first, rows), np.array([each.row for each in rows])
-        some = self.take(numbers)
-        checks = [some.checked_row(found, row) for row in range(len(rows))]
-        doubtful = np.array([row for row, one in enumerate(checks) if one.is_off], int)
-        other = self._by_second_order(first, [rows[row] for row in doubtful]) if len(doubtful) else None
-        why = [f"{each.hard.why}{one}" for each, one in zip(rows, checks, strict=True)]
-        better = []
-        for place, row in enumerate(doubtful.tolist()):
-            new = np.inf if other is None else abs(-other[0].free_energy[place] - checks[row].draws)
-            if other is None or not new < checks[row].off or other[0].status[place] != found.status[row]:
-                why[row] += ", but no better method was found"
-                continue
-            closer = f"is closer to it ({new:.2g} away) than to {first} ({checks[row].off:.2g})"
-            why[row] = f"{rows[row].hard.why}; importance sampling {closer}"
-            better.append(place)
-        kept = np.setdiff1d(np.arange(len(rows)), doubtful[better])
-        if len(kept):
-            yield Chosen(numbers, found, first, tuple(why)).take(kept)
-        if other is not None and better:
-            reasons = tuple(why[row] for row in doubtful)
-            yield Chosen(numbers[doubtful], other[0], other[1], reasons).take(np.array(better))
-
-    def _by_second_order(self, first: Method, rows: "list[OneRow]") -> tuple[RowAnswers, Method] | None:
-        second = replace(first, inner=parse_method(SECOND)) if isinstance(first, Conditioned) else parse_method(SECOND)
-        try:
-            return self._solved(second, rows), second
-        except PlefkaError:
-            return None
-
-    def checked_row(self, found: RowAnswers, row: int) -> CheckedRow:
-        """What draws say of one row; its seed does not depend on where the row stands."""
-        from plefka.inference.check import check_row
-
-        if found.status[row] == IMPOSSIBLE:
-            return CheckedRow(None)
-        seconds = CHECKED_UNIT * self.network.size
-        if seconds > LONGEST_CHECK * self.method.budget:
-            return CheckedRow(None, f"; it {TOO_LONG.format(seconds)}")
-        try:
-            check = check_row(self.network, self.evidence, found, row, seed=0)
-        except MissingExtra:
-            return CheckedRow(None, f"; it {NOT_CHECKED}")
-        return CheckedRow(check if np.isfinite(check.log_likelihood) else None)
 
 
 class HardRow(NamedTuple):
@@ -232,22 +213,42 @@ class OneRow:
         found = of_reduced(chosen, self.reduced, rows.network, rows.evidence, rows.dtype, known=known)
         return (found, chosen) if found.status[0] in USABLE else None
 
-    @property
-    def first(self) -> Method:
-        """Belief propagation, with as much conditioning as the budget and the network allow."""
-        bethe = parse_method(FIRST)
-        if self.rows.network.is_normalised and any(q.storage.num_pairs() > MOST_PAIRS for q in self.questions):
-            return bethe  # units could not be chosen
-        k = min((num_conditioned(self.rows.method, question) for question in self.questions), default=0)
-        return Conditioned("conditioned", inner=bethe, k=k) if k else bethe
+    @cached_property
+    def is_easy(self) -> bool:
+        """Whether messages are exact: nothing is left, or trees are."""
+        return all(
+            (coupled_in_trees if isinstance(question.model, PairModel) else without_loops)(question).all()
+            for question in self.questions
+        )
+
+    @cached_property
+    def seconds(self) -> float:
+        """What the fewest populations would take."""
+        return sum(least_seconds(question) for question in self.questions)
+
+    def by_populations(self) -> RowAnswers | None:
+        """What annealed populations say; None where the budget does not suffice for the fewest."""
+        rows = self.rows
+        if self.is_easy or self.seconds > OVERDRAWN * rows.method.budget:
+            return None
+        try:
+            return of_reduced(rows.populations, self.reduced, rows.network, rows.evidence, rows.dtype)
+        except PlefkaError:
+            return None
 
 
-def num_conditioned(method: Auto, question: Question) -> int:
-    """How many units can be conditioned on within the budget of a row."""
-    storage = question.storage
-    work = MESSAGES if storage.most_parents() <= FEW_PARENTS else MESSAGES_OF_MANY
-    work = MESSAGES_OF_PAIRS if isinstance(question.model, PairModel) else work
-    seconds = work * (storage.num_edges + question.size) / WORK_PER_SECOND
-    room = int(np.floor(np.log2(max(method.budget / seconds, 1.0))))
-    free = int(question.free.sum(axis=0).max(initial=0))
-    return max(0, min(room, MOST_CONDITIONED, free - NEVER_SUMMED))
+def least_seconds(question: Question) -> float:
+    """Predicted time of populations with the fewest particles, or of what belief networks are prepared with."""
+    storage, free = question.storage, np.asarray(question.free, float)
+    num_free, num_edges = (
+        free.sum(),
+        storage.map_weights(lambda w: (w != 0) * 1.0).product(np.ones_like(free)).sum() / 2,
+    )
+    if not isinstance(question.model, PairModel):
+        sweep = SAMPLED_EDGE * num_edges + SAMPLED_UNIT * num_free
+        return float(PREPARING_PARTICLES * sweep * (AVERAGED + STEPS_OF_BELIEFS * np.sqrt(num_free)))
+    field = question.model.h / 2 + storage.product(free) / 4  # of spins
+    spread = (free * field**2).sum() + (free * storage.map_weights(np.square).product(free)).sum() / 32
+    steps = AVERAGED + np.sqrt(spread / (1 / EVEN - 1))
+    sweep = SPIN * num_free + 2 * SPARSE_COUPLING * num_edges
+    return float(steps * sweep * (PILOT_PARTICLES + FEWEST_POPULATIONS * FEWEST_PARTICLES))

@@ -1,51 +1,24 @@
-"""What `auto` makes of the answers of several methods: what the check of a row says, and one answer to all rows."""
+"""What `auto` makes of the answers of several methods: whether they contradict each other, and one answer."""
 
 from collections import Counter
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
 from plefka.methods.method import Method
-from plefka.methods.posterior import Posterior, RowAnswers
+from plefka.methods.posterior import CONVERGED, IMPOSSIBLE, Posterior, RowAnswers
 
-if TYPE_CHECKING:
-    from plefka.inference.check_verdict import Check
-
-CLOSE_MEANS = 5e-3  # nats that are no reason to look further
+CONTRADICTED = 5.0  # nats, and standard errors, that populations which have not converged differ from messages by
 
 
-@dataclass(frozen=True)
-class CheckedRow:
-    """What the check of a row says, as the end of a sentence."""
-
-    check: "Check | None"
-    otherwise: str = ""
-
-    @property
-    def draws(self) -> float:
-        return np.nan if self.check is None else self.check.log_likelihood
-
-    @property
-    def off(self) -> float:
-        """How far ln P(evidence) is from that of the draws; 0 where these say nothing."""
-        if self.check is None or self.check.estimate is None or not self.check.reliable:
-            return 0.0
-        return abs(self.check.estimate - self.check.log_likelihood)
-
-    @property
-    def is_off(self) -> bool:
-        """Whether that is more than chance and a little."""
-        return self.check is not None and self.off > CLOSE_MEANS + 2 * self.check.standard_error
-
-    def __str__(self) -> str:
-        if self.check is None:
-            return self.otherwise
-        if not self.check.reliable:
-            return "; its check could not confirm it, as too few samples carry weight"
-        if not self.is_off:
-            return f"; {self.check.sampler} agrees with it"
-        return f"; {self.check.sampler} differs from it by {self.off:.2g} (+- {self.check.standard_error:.1g})"
+def contradicts(populations: RowAnswers, messages: RowAnswers) -> bool:
+    """Whether populations of one row that have not converged speak against messages, if these are an answer at all."""
+    if messages.status[0] == IMPOSSIBLE:
+        return False
+    error = float(np.nan_to_num(0.0 if populations.error is None else populations.error[0]))
+    apart = abs(float(messages.free_energy[0] - populations.free_energy[0]))
+    return messages.status[0] != CONVERGED or not apart <= CONTRADICTED * (1 + error)
 
 
 class Chosen(NamedTuple):

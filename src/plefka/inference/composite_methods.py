@@ -108,12 +108,12 @@ class Mixture(Method):
 @library_method("auto", place=0)
 @dataclass(frozen=True)
 class Auto(Method):
-    """Exact where that is affordable, otherwise the method and conditioning that checks favour within the budget.
+    """Exact where that is affordable, otherwise findings, annealed populations or belief propagation, by the budget.
 
     Every row has the answer that it would have alone; `solution.methods` says by which method. Inside a trace of JAX it
     refuses, as it chooses by looking at numbers.
 
-    - `budget`: how long a row may take, about, once compiled.
+    - `budget`: how long a row may take once compiled, to a factor of two.
     - `exact`: `no` forbids exact inference.
     """
 

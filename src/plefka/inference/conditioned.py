@@ -19,7 +19,16 @@ from plefka.mean_field import minimisation
 from plefka.mean_field.free_energies import functional_of
 from plefka.mean_field.schemes import MeanField
 from plefka.methods.method import does_not_apply, posterior_of
-from plefka.methods.posterior import CONVERGED, IMPOSSIBLE, NOT_FINITE, WITHOUT_LEAK, About, Posterior, normalised
+from plefka.methods.posterior import (
+    CONVERGED,
+    IMPOSSIBLE,
+    NOT_FINITE,
+    OUT_OF_STEPS,
+    WITHOUT_LEAK,
+    About,
+    Posterior,
+    normalised,
+)
 from plefka.networks.fields import bits
 from plefka.reduction.machine_reduction import answer_without_free_units
 from plefka.reduction.question import PairModel, Part, Question
@@ -37,6 +46,7 @@ STATES_AT_ONCE = 4000  # rows that are solved in one go
 NEGLIGIBLE = 1e-12  # the weight of a state that need not have converged
 MOST_PROPOSALS = 64  # states that are kept for the check of an answer: those of largest weight
 CONDITIONED_NUMBERS = 2**22  # of the states that barren units are predicted from, if these are more
+NOT_SUMMED = "states of the chosen units did not converge, so that they were not summed over"
 LEFT_OUT = (
     "states in which a unit has no leak were left out, so the bound is looser than necessary; "
     "bethe as the inner method needs no leak"
@@ -168,7 +178,29 @@ def _condition(method: Conditioned, part: Part, chosen: np.ndarray, index: np.nd
     superfluous = ((units < 0) & (state == 1)).any(axis=0)  # the same as the state with 0 there
     inner = solve_again(partial(posterior_of, method.inner, dtype=dtype), part, question)
     is_bound = method.inner.is_bound if inner.about.is_bound is None else inner.about.is_bound
-    return _mixed(inner, is_bound, superfluous.reshape(len(index), count).T, part.question.take(index))
+    found = _mixed(inner, is_bound, superfluous.reshape(len(index), count).T, part.question.take(index))
+    lost = np.flatnonzero(found.status == OUT_OF_STEPS) if len(chosen) else np.array([], int)
+    if not len(lost):
+        return found
+    alone = part.question.take(index[lost])
+    return _with_plain(found, lost, solve_again(partial(posterior_of, method.inner, dtype=dtype), part, alone))
+
+
+def _with_plain(found: Posterior, lost: np.ndarray, plain: Posterior) -> Posterior:
+    """Rows of which a state that matters has not converged have the answer without conditioning: no sum of such."""
+    about, is_lost = found.about, np.isin(np.arange(len(found.status)), lost)
+    slope = found.slope
+    if slope is not None:
+        slope = slope.copy()
+        slope[:, lost] = plain.slope
+    for name in ("proposals", "components"):
+        log_weights, means = (z.copy() for z in getattr(about, name))
+        log_weights[:, lost], means[:, :, lost] = -np.inf, 0.0
+        log_weights[0, lost], means[0][:, lost] = 0.0, np.nan_to_num(plain.means, nan=0.5)
+        about = replace(about, **{name: (log_weights, means)})
+    known = cast(Callable[[], np.ndarray], about.exact_rows)
+    about = replace(about, notes=(*about.notes, NOT_SUMMED), exact_rows=lambda: known() & ~is_lost)
+    return found.with_rows(lost, plain)._replace(slope=slope, about=about)
 
 
 def held(question: Question, units: np.ndarray, state: np.ndarray) -> Question:
