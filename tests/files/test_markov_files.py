@@ -5,7 +5,7 @@ import pytest
 from tests.networks.test_markov import drawn, weights
 
 import plefka as pf
-from plefka.errors import InvalidFile, PlefkaWarning
+from plefka.errors import InvalidFile, InvalidInput, PlefkaWarning
 
 
 def text(size, factors, kind="MARKOV"):
@@ -93,8 +93,9 @@ def test_a_markov_network_is_saved_as_uai_alone(tmp_path):
         np.testing.assert_array_equal(table, same)
     pf.convert(tmp_path / "again.uai", tmp_path / "converted.uai.gz")
     assert pf.infer(pf.load(tmp_path / "converted.uai.gz")).log_partition == pf.infer(network).log_partition
-    with pytest.raises(InvalidFile, match="a MarkovNetwork can be saved as"):
-        pf.save(network, tmp_path / "again.json")
+    for suffix in (".json", ".npz", ".bif"):
+        with pytest.raises(InvalidInput, match="a MarkovNetwork can be saved as"):
+            pf.save(network, tmp_path / f"again{suffix}")
 
 
 PAIR = "MARKOV\n2\n2 2\n1\n2 0 1\n4 1 0 0 1\n"

@@ -119,7 +119,7 @@ def test_what_is_for_other_networks_is_refused():
         lambda: pf.infer(network, {}, do={0: 1}),
         lambda: pf.infer(network).pairs(),
         lambda: pf.infer(network).check(seed=0),
-        lambda: pf.bounds(network),
+        lambda: pf.explain(network, {}, 0),
         lambda: network.take(0),
         lambda: pf.MarkovNetwork(0, []),
     ):
@@ -132,6 +132,7 @@ def test_pairs_of_units_and_draws():
     both = weight[(states[:, 0] == 1) & (states[:, 1] == 1)].sum() / weight.sum()
     found = pf.joint(network, {}, [0, 1])
     assert found.probability({0: 1, 1: 1}) == pytest.approx(both)
+    assert pf.bounds(network).upper == pytest.approx(np.log(weight.sum()))
     drawn_states = network.sample(seed=0, count=4000)
     np.testing.assert_allclose(drawn_states.mean(axis=0), weight @ states / weight.sum(), atol=0.04)
     assert not ((drawn_states[:, 0] == 0) & (drawn_states[:, 1] == 1)).any()

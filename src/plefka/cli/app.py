@@ -10,6 +10,7 @@ import typer
 
 from plefka import progress
 from plefka.cli.compare import compare, demo
+from plefka.cli.competition import uai
 from plefka.cli.exits import BAD_INPUT
 from plefka.cli.fit import fit
 from plefka.cli.infer import infer
@@ -18,7 +19,6 @@ from plefka.cli.reproduce import reproduce
 from plefka.cli.score import impute, score
 from plefka.cli.serve import explore, serve
 from plefka.cli.show import convert, show
-from plefka.cli.uai import uai
 from plefka.errors import PlefkaError, PlefkaWarning
 from plefka.runtime.version import __version__
 

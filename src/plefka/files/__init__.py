@@ -137,12 +137,10 @@ def save(network: BeliefNetwork | BoltzmannMachine | MarkovNetwork, path: PathTe
     """
     path = Path(path)
     suffix = _suffix(path)
-    if isinstance(network, MarkovNetwork):
-        if suffix != ".uai":
-            raise InvalidFile(f"{path}: a MarkovNetwork can be saved as .uai; got {suffix}.")
+    if isinstance(network, MarkovNetwork) and suffix == ".uai":
         write({path: dumps_factors(network)})
         return
-    if suffix in TABLE_FORMATS and not isinstance(network, BoltzmannMachine):
+    if suffix in TABLE_FORMATS and not isinstance(network, BoltzmannMachine | MarkovNetwork):
         write({path: _table_writer(path)(tables_of(network))})
         return
     check_storable(network)

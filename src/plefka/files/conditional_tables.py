@@ -13,7 +13,7 @@ from plefka.networks.checks import NUMBERED
 from plefka.networks.graph import Graph, cycle_text
 
 SUM_TOLERANCE = 1e-5  # how far the probabilities of all states may be from adding up to one
-ROUNDING = 1e-9  # from which on that is said
+WARNED_FROM = 1e-9  # a difference that a warning mentions
 MOST_VARIABLES = 2**20  # of a network in tables
 MOST_READ_PARENTS = 16  # of a unit whose table is written, or filled in by a default
 MOST_PARENTS_READ = 20
@@ -94,7 +94,7 @@ def network_from(
 def _warn_of_normalised(by_child: dict[str, Conditional]) -> None:
     """Rows that add up to one within the tolerance are divided by their sum, in every format; once for a file."""
     off = {child: float(np.abs(table.values.sum(-1) - 1).max()) for child, table in by_child.items()}
-    several = [child for child, error in off.items() if error > ROUNDING]
+    several = [child for child, error in off.items() if error > WARNED_FROM]
     if several:
         warnings.warn(
             f"the probabilities of {listed(several)} did not add up to one, by up to {max(off.values()):.2g}, and were "

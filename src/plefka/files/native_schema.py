@@ -24,6 +24,7 @@ from plefka.networks.checks import check_network
 from plefka.networks.conditionals import GivenTables
 from plefka.networks.edges import Edges
 from plefka.networks.graph import Graph, cycle_text
+from plefka.networks.markov import MarkovNetwork
 from plefka.networks.network import Network
 from plefka.networks.storage import Storage
 from plefka.runtime.precision import is_traced
@@ -47,6 +48,8 @@ def check_storable(network: object) -> None:
     """Whatever is written can be read again."""
     if isinstance(network, BoltzmannMachine):
         return
+    if isinstance(network, MarkovNetwork):
+        raise InvalidInput("a MarkovNetwork can be saved as .uai alone.")
     if not isinstance(network, BeliefNetwork):
         raise InvalidInput(f"save needs a BeliefNetwork or a BoltzmannMachine; got {type(network).__name__}.")
     if is_traced(network):

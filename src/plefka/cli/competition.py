@@ -10,7 +10,7 @@ import typer
 import plefka as pf
 from plefka.cli import options, output
 from plefka.cli.targets import check_new
-from plefka.errors import InvalidEvidence, InvalidFile, InvalidInput, nearest
+from plefka.errors import InvalidEvidence, InvalidInput, nearest
 from plefka.runtime import whole_files
 
 if TYPE_CHECKING:
@@ -72,22 +72,13 @@ def uai(
 
 def _evidence(network: Any, path: Path | None, *, with_means: bool) -> "Evidence":
     """What a file of evidence says of the network; means cost time, and are asked for where they are printed."""
-    import numpy as np
-
-    from plefka.files.disk import read
-    from plefka.files.uai import loads_evidence
     from plefka.networks.evidence import as_evidence
 
-    observed: Any = {}
-    if path is not None and str(path) != "-":
-        try:
-            observed = loads_evidence(read(path))
-        except InvalidFile as error:
-            raise InvalidFile(f"{path}: {error}") from error
-        if isinstance(observed, list):
-            raise InvalidEvidence(f"{path}: uai answers one sample of evidence; got {len(observed)}. Split the file.")
+    observed = pf.load_evidence(path) if path is not None and str(path) != "-" else {}
+    if isinstance(observed, list):
+        raise InvalidEvidence(f"{path}: uai answers one sample of evidence; got {len(observed)}. Split the file.")
     found = as_evidence(network, {unit: int(state) for unit, state in observed.items()})
-    return found if with_means else found._replace(wanted=np.zeros(network.size, bool))
+    return found if with_means else found._replace(wanted=network.roots & False)
 
 
 def _sums(solution: "pf.Solution", task: str) -> str:
