@@ -62,11 +62,11 @@ class Coverage:
         self.width_of_means.append(highest - lowest)
 
 
-def rows(count: int = INTERVALS) -> Iterator[Row]:
+def rows() -> Iterator[Row]:
     """A row for each kind of number, with its median width."""
     for method in METHODS:
         found = Coverage()
-        for seed in range(count):
+        for seed in range(INTERVALS):
             kind = list(KINDS)[seed % len(KINDS)]
             found.add(KINDS[kind](seed), method, seed)
         by_name = {"ln Z": (found.log_z, found.width), "means": (found.means, found.width_of_means)}
@@ -75,5 +75,5 @@ def rows(count: int = INTERVALS) -> Iterator[Row]:
             label = f"{method}: intervals of {name} that contain the truth, median width {middle:.2g}"
             details = {"intervals": len(inside), "median width": middle}
             yield Row(label, 100 * share, "%", "93 to 97", 0.93 <= share <= 0.97, details)
-        share = found.unconverged / count
+        share = found.unconverged / INTERVALS
         yield Row(f"{method}: not converged", 100 * share, "%", "below 20", share < 0.2, {})

@@ -21,7 +21,8 @@ from plefka.sampling.spin_target import SpinTarget
 if TYPE_CHECKING:
     from plefka.sampling.sampling_methods import Smc
 
-PILOT_PARTICLES, FEWEST_PARTICLES, FEWEST_POPULATIONS = 256, 32, 8
+PILOT_PARTICLES, FEWEST_PARTICLES, FEWEST_POPULATIONS = 256, 16, 8
+PILOT_PART = 5  # of the budget, that the first population may take
 FEWEST_FAMILIES = 5  # effective ones of a population, on average
 DISAGREEING, DISAGREED = 0.3, 1.0  # standard deviations of ln Z of populations that should be larger, or say nothing
 SINGLE_ROUNDING = 1e-7  # of single precision, below which no error is
@@ -151,9 +152,11 @@ def sampled(method: "Smc", target: AnnealedTarget, rng: np.random.Generator) -> 
     What the populations themselves say has no part in it: stopping where they happen to agree would make their error
     too small.
     """
-    pilot = annealed(target, 1, PILOT_PARTICLES, rng)
+    most = method.budget / (PILOT_PART * max(target.seconds(int(12 * np.sqrt(target.size))), 1e-9))
+    first = int(np.clip(most, FEWEST_PARTICLES, PILOT_PARTICLES))  # as if there were as many temperatures as usual
+    pilot = annealed(target, 1, first, rng)
     families = Populations.of(pilot, rng).families[0]
-    variance = max(PILOT_PARTICLES / families - 1, 0.0)  # of ln Z, for each particle
+    variance = max(first / families - 1, 0.0)  # of ln Z, for each particle
     each = target.seconds(len(pilot.betas))  # seconds of a particle
     affordable = int(min(method.budget / max(each, 1e-9), MOST_NUMBERS / max(target.size, 1)))
     enough = min(affordable, 1 + int(variance / target.enough**2))

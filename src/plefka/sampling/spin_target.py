@@ -14,7 +14,7 @@ from plefka.reduction.question import Question
 from plefka.sampling.annealing import AnnealedTarget
 from plefka.sampling.coupling_chains import DENSE, PairTarget, colours
 
-LARGEST_SINGLE = 1e4  # the sum of all couplings and fields up to which single precision has four digits after the point
+LARGEST_SINGLE = 500.0  # the norm of all couplings and fields up to which single precision has three digits of ln Z
 ATTRACTIVE = 0.8  # of the sum of |couplings| that their sum is, from which on fields are switched on after them
 LATE = 2  # the power of beta that they then have: else domains freeze that couplings alone would not let there be
 
@@ -47,8 +47,8 @@ class SpinTarget(AnnealedTarget):
         J.eliminate_zeros()
         groups, (count, part) = colours(J), connected_components(J, directed=False)
         self.order = np.concatenate([np.zeros(0, int), *groups])  # which of the units each spin is
-        largest = abs(J).sum() + abs(field).sum()
-        kind = np.float32 if largest < LARGEST_SINGLE else np.float64
+        is_single = np.hypot(np.linalg.norm(J.data), np.linalg.norm(field)) < LARGEST_SINGLE
+        kind = np.float32 if is_single else np.float64
         self.power = LATE if J.sum() > ATTRACTIVE * abs(J).sum() else 1
         self.part, flips = part[self.order], np.bincount(part, field != 0, count) == 0
         self.parts, self.symmetric = np.flatnonzero(flips), flips[self.part]
