@@ -55,6 +55,13 @@ class OrderWriter(PlanWriter):
                 heapq.heappush(self.heap, (now, axis))
         return None
 
+    def eliminate(self, axis: int) -> None:
+        around = self.near[axis]
+        super().eliminate(axis)
+        if len(around) <= MANY_NEIGHBOURS:  # those that two of them connect may now connect fewer anew
+            for other in around.union(*(self.near[other] for other in around)) & self.left:
+                heapq.heappush(self.heap, (self._cost(other), other))
+
     def written(self, widest: float = np.inf) -> "OrderWriter":
         """All axes as `eliminated`, or `held` where every next table would have more axes than that."""
         while (axis := self.next()) is not None:
