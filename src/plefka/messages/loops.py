@@ -31,6 +31,7 @@ from plefka.reduction.question import PairModel, Part, Question
 from plefka.runtime.value_cache import cached_for
 
 ENTRIES_SWEPT = 2**21  # of regions times rows that are swept together
+MOST_HIDDEN_PARENTS = 14  # of a unit whose table is part of a region
 PLAIN = 0.3  # of all sweeps, at most, before the double loop
 
 
@@ -79,12 +80,11 @@ def region_groups(method: Loops, question: Question) -> list[tuple[LogFactors, R
 
 
 def _found_groups(method: Loops, question: Question) -> Iterator[tuple[LogFactors, Regions]]:
-    is_machine = isinstance(question.model, PairModel)
-    read = (
-        PairElimination(question).factors
-        if is_machine
-        else partial(factors_of, question, EdgeList.of(question.storage))
-    )
+    is_machine, edges = isinstance(question.model, PairModel), EdgeList.of(question.storage)
+    there = question.free[edges.parent].any(axis=1) & (edges.weight != 0).any(axis=1)
+    if not is_machine and np.bincount(edges.child[there], minlength=1).max() > MOST_HIDDEN_PARENTS:
+        raise TooManyRegions(f"units have more than {MOST_HIDDEN_PARENTS} hidden parents")
+    read = PairElimination(question).factors if is_machine else partial(factors_of, question, edges)
     for rows in grouped(question.free) if is_machine else patterns(question):
         try:
             factors = read(rows)

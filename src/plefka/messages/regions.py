@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-MOST_CYCLES, MOST_ENTRIES = 100_000, 8_000_000  # that are looked at; of the tables of a sweep
+MOST_PATHS, MOST_CYCLES = 4_000_000, 100_000  # that are looked at; of pairs of regions as many as of paths
+MOST_ENTRIES = 8_000_000  # of the tables of a sweep
 MOST_JOINED = 10  # units of loops around one that are joined
 Region = frozenset[int]
 
@@ -60,6 +61,9 @@ class Regions(NamedTuple):
 def short_cycles(neighbours: dict[int, set[int]], length: int) -> list[tuple[int, ...]]:
     """All cycles of 3 to `length` units without a chord, as paths from their smallest unit; short ones first."""
     found: list[tuple[int, ...]] = []
+    degrees = [len(some) for some in neighbours.values()]
+    if sum(degrees) * max(1, max(degrees) - 1) ** (length - 2) > MOST_PATHS:
+        raise TooManyRegions(f"the graph is too dense to look for loops of up to {length} units")
     for first in neighbours if length > 2 else ():
         paths: list[tuple[int, ...]] = [(first,)]
         while paths:
@@ -112,16 +116,17 @@ def _maximal(regions: set[Region]) -> tuple[list[Region], dict[int, set[int]]]:
 
 def _intersections(outer: list[Region], around: dict[int, set[int]]) -> list[Region]:
     """All intersections of outer regions and of these, large ones first."""
-    found: set[Region] = set()
+    found, work = set[Region](), 0
     containing: dict[int, set[Region]] = {unit: set() for unit in around}
     new = {outer[a] & outer[b] for numbers in around.values() for a, b in combinations(sorted(numbers), 2)}
     while new:
         found |= new
-        if len(found) > MOST_CYCLES:
-            raise TooManyRegions(f"its regions have more than {MOST_CYCLES:,} intersections")
         for region in new:
             for unit in region:
                 containing[unit].add(region)
+        work += sum(len(containing[unit]) for region in new for unit in region)
+        if work > MOST_PATHS:
+            raise TooManyRegions("its loops and tables overlap in too many ways")
         new = {region & other for region in new for unit in region for other in containing[unit]} - found
     return sorted(found, key=lambda region: (-len(region), sorted(region)))
 
