@@ -51,7 +51,9 @@ def groups() -> Iterator[Group]:
         name = f"ferromagnet {strength:g}" if strength else f"couplings to {largest:g}, fields to {fields:g}"
         yield Group(f"{side} x {side}, {name}", [(each, *_truth(each, side)) for each in made])
     for known in real_machines():
-        yield Group(known.name.replace("_", " "), [(known.machine, known.log_z, known.means)])
+        yield Group(
+            known.name.replace("_", " ").replace("ising", "neurons "), [(known.machine, known.log_z, known.means)]
+        )
 
 
 def _truth(machine: pf.BoltzmannMachine, side: int) -> tuple[float, np.ndarray]:
