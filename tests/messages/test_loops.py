@@ -185,6 +185,19 @@ def test_belief_networks_of_small_tables():
     np.testing.assert_allclose(found.means, right.means, atol=0.02)
 
 
+def test_rows_without_hidden_units_and_impossible_ones():
+    network = zoo.layered((2, 2, 3), -2, 2, "sigmoid", 1)
+    rows = np.array([[np.nan] * 4 + [1, 0, 1], [1, 0, 1, 1, 0, 0, 1], [np.nan, 1, np.nan, 0, 1, 1, 1]])
+    for prune in (True, False):
+        found, right = (pf.infer(network, rows, method, prune=prune) for method in (f"loops[{TIGHT}]", "exact"))
+        np.testing.assert_allclose(found.log_likelihood, right.log_likelihood, atol=0.05)
+        np.testing.assert_allclose(found.log_likelihood[1:], right.log_likelihood[1:], atol=1e-10)
+    equal = pf.BeliefNetwork.from_tables([[], [], [0, 1], [0, 1]], [0.5, 0.5, [[0, 1], [1, 0]], [[1, 0], [0, 1]]])
+    found = pf.infer(equal, [{2: 1, 3: 1}, {2: 1}], "loops", throw=False)
+    assert found.status[0] is pf.Status.IMPOSSIBLE
+    np.testing.assert_allclose(found.log_likelihood, [-np.inf, np.log(0.5)])
+
+
 def test_tables_with_zeros():
     parents = [[], [], [0, 1], [0, 1], [2, 3]]
     on = [0.3, 0.6, [[0.0, 0.4], [0.7, 1.0]], [[0.2, 0.5], [1.0, 0.5]], [[0.1, 1.0], [0.3, 0.8]]]

@@ -46,18 +46,22 @@ def posterior(method: Loops, part: Part, *, dtype: str) -> Posterior:
         smaller = "loops[joined=no], smc or bethe" if method.joined else "smc or bethe"
         raise does_not_apply(method, str(many), smaller) from None
     for factors, regions in groups:
+        log_z[factors.rows] = factors.constant
+        if not regions.outer:
+            continue
         theta, at_once = _theta(factors, regions), max(1, ENTRIES_SWEPT // regions.entries)
         alike = grouped(np.isneginf(theta))
         for some in (places[k : k + at_once] for places in alike for k in range(0, len(places), at_once)):
             these, graph = factors.rows[some], RegionGraph(regions, ~np.isneginf(theta[:, some[0]]))
             if not graph.is_possible:
-                status[these], log_z[these] = IMPOSSIBLE, -np.inf
+                log_z[these] = -np.inf
                 continue
             found = _settled(method, graph, theta[:, some][graph.kept])
-            log_z[these] = graph.log_partition(theta[:, some][graph.kept], found.values) + factors.constant[some]
+            log_z[these] += graph.log_partition(theta[:, some][graph.kept], found.values)
             units, on = _means(regions, graph, theta[:, some], found.values)
             means[units[:, None], these], residual[these], steps[these] = on, found.residual, found.steps
             status[these] = np.where(found.residual <= method.tol, CONVERGED, OUT_OF_STEPS)
+    status = np.where(np.isneginf(log_z), IMPOSSIBLE, status)
     wrong = (status != IMPOSSIBLE) & (np.isnan(means).any(axis=0) | ~np.isfinite(log_z))
     status, free_energy = np.where(wrong, NOT_FINITE, status), -log_z.astype(dtype)
     return Posterior(means.astype(dtype), free_energy, status, steps, np.zeros_like(steps), residual)
@@ -91,8 +95,7 @@ def _found_groups(method: Loops, question: Question) -> Iterator[tuple[LogFactor
         except (TooManyParents, TooWide):
             raise TooManyRegions("units have too many neighbours") from None
         units, tables = factors.structure.free, factors.structure.tables
-        if units:
-            yield factors, Regions.of(units, tables, method.length, joined=method.joined)
+        yield factors, Regions.of(units, tables, method.length, joined=method.joined)
 
 
 def _theta(factors: LogFactors, regions: Regions) -> np.ndarray:

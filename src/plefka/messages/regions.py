@@ -62,7 +62,7 @@ def short_cycles(neighbours: dict[int, set[int]], length: int) -> list[tuple[int
     """All cycles of 3 to `length` units without a chord, as paths from their smallest unit; short ones first."""
     found: list[tuple[int, ...]] = []
     degrees = [len(some) for some in neighbours.values()]
-    if sum(degrees) * max(1, max(degrees) - 1) ** (length - 2) > MOST_PATHS:
+    if sum(degrees) * max(1, max(degrees, default=0) - 1) ** (length - 2) > MOST_PATHS:
         raise TooManyRegions(f"the graph is too dense to look for loops of up to {length} units")
     for first in neighbours if length > 2 else ():
         paths: list[tuple[int, ...]] = [(first,)]
