@@ -69,9 +69,9 @@ class BoundedRow:
         means[axes] = found.means[at]
         log_z = found.value if self.is_exact else found.value + self._rounding(x)
         status = np.array([IMPOSSIBLE if np.isneginf(log_z) else CONVERGED if converged else OUT_OF_STEPS])
-        one, nothing = np.ones(1, int), np.zeros(1)
+        one, residual = np.ones(1, int), np.abs(found.gradient).max(initial=0.0, keepdims=True)
         slope = self._slope(means, found.chances)
-        return Posterior(means[:, None], nothing - log_z, status, one * num_steps, 0 * one, nothing, slope)
+        return Posterior(means[:, None], -one * log_z, status, one * num_steps, 0 * one, residual, slope)
 
     def _rounding(self, x: np.ndarray) -> float:
         """No number on the way is above the sum of the largest entries of all tables and shifts."""
@@ -90,10 +90,10 @@ class BoundedRow:
 
 
 def posterior(method: "MiniBucketMethod", part: Part, *, dtype: str) -> Posterior:
-    """Bounds of ln P(evidence) from above, and means that are estimates; the residual is not known."""
+    """Bounds of ln P(evidence) from above, and means; the residual is by how much marginals of mini-buckets differ."""
     rows = [BoundedRow(part.question.take([row]), method.i) for row in range(part.question.num_rows)]
     exact = np.array([row.is_exact for row in rows])
     about = About(bool(exact.all()), is_upper=True, exact_rows=lambda: exact)
     found = Posterior.join([row.best(method.max_steps, method.tol) for row in rows], about)
     slope = found.slope if part.needs_slope else None
-    return found._replace(means=found.means.astype(dtype), free_energy=found.free_energy.astype(dtype), slope=slope)
+    return found._replace(means=found.means.astype(dtype), slope=slope)  # ln P is not rounded, to stay a bound
