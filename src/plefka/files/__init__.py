@@ -88,7 +88,8 @@ def load(
 
     - `path`: a file in one of the formats .json, .npz, .csv, .xlsx, .bif, .xmlbif, .xml, .uai or .erg. A name NET.csv
         stands for the pair of tables NET.causes.csv and NET.findings.csv, and a folder for causes.csv and findings.csv
-        in it. "example:NAME" is a bundled network, as in `pf.example`.
+        in it. "example:NAME" is a bundled network, as in `pf.example`. A MARKOV file (.uai) may be a machine or a
+        `MarkovNetwork`.
     - `activation`: your own activation, if the network has one; a file can name it but not store it.
     - `approximate`: how far the probabilities of a noisy-or or sigmoid unit may be from its table, for example 0.02.
         Only for formats of tables (BIF, XMLBIF, UAI, Ergo). A warning says how far they are. By default they must agree
