@@ -51,6 +51,14 @@ CASES = {
     "mixed with zeros": mixed(2, certain=True),
     "factors with zeros": of_factors(10, 14, 0),
     "weights of 1e3": (sigmoid(1e3), {4: 1, 5: 0}),
+    "no way by single flips": (
+        pf.BeliefNetwork(
+            np.tril(1e3 * np.random.default_rng(0).normal(size=(8, 8)), -1),
+            1e3 * np.random.default_rng(1).normal(size=8),
+            "sigmoid",
+        ),
+        {6: 1, 7: 0},
+    ),
     "nothing observed": (sigmoid(1.0), None),
     "all observed": (sigmoid(1.0), dict.fromkeys(range(6), 1)),
     "one unit": (pf.BeliefNetwork([[0.0]], [0.7], "sigmoid"), {0: pf.Likelihood(0.2, 0.7)}),

@@ -13,12 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from plefka.exact.cost import BELIEF_DRAW, BELIEF_FACTOR, DEARER_LOGS, DEARER_TABLES
+from plefka.methods.posterior import normalised
 from plefka.networks.activations import numpy_sigmoid, numpy_softplus
 from plefka.networks.fields import bits, log_terms
 from plefka.reduction.question import Question
 from plefka.reduction.summing import LEAST
 from plefka.sampling.annealing import AnnealedTarget, annealed
-from plefka.sampling.importance import Proposals
+from plefka.sampling.importance import Proposals, averaged, prior_and_around, resampled
 from plefka.sampling.proposals import PILOT, ROUNDS, adapted, refitted
 from plefka.sampling.state_weights import Target
 
@@ -26,6 +27,7 @@ NUMBERS_AT_ONCE = 2**17  # states of particles that are handled together
 FEWEST_AT_ONCE, MOST_AT_ONCE = 256, 4096  # of these particles
 SOFT_ZERO = 30.0  # what an observation that no cause explains costs on the way, besides twice what others cost
 NEAR = 0.05  # the effective fraction of draws from the start from which on weighting them is quicker than annealing
+SWEEPS_AROUND, FAR_BEYOND = 4, 6.0  # sweeps after which ln weight may be so far above that of draws, on average
 PART_FOR_START = 0.1  # of the budget for a few rounds of draws, and as much for a run from the prior
 PILOT_PARTICLES, USUAL_TEMPERATURES = 1024, 40  # of that run, at most and about
 FEWEST_DRAWS = 128  # that a start is fitted to
@@ -156,6 +158,15 @@ class BeliefTarget(AnnealedTarget):
         S = np.repeat(self.target.values, 2**self.size, axis=1)
         S[self.free] = bits(np.arange(2**self.size), np.arange(self.size)[:, None])[:, 0]
         return bool(np.isneginf(self._gain(S, LEAST)).all())
+
+    def covers_its_surroundings(self, rng: np.random.Generator) -> bool:
+        """Whether states that sweeps lead to from weighted draws are about as likely under the start as these."""
+        particles = self.start(FEWEST_AT_ONCE, rng)
+        particles.proposes, log_w = False, self.gain(particles)
+        particles = self.take(particles, resampled(normalised(log_w, 0), len(log_w), rng))
+        for _ in range(SWEEPS_AROUND):
+            self.sweep(particles, 1.0, rng)
+        return float(self.gain(particles).mean() - averaged(log_w).log_mean) < FAR_BEYOND
 
     # ---- what the loop asks for --------------------------------------------------------------------------------------
 
@@ -290,14 +301,16 @@ def _log_sum(terms: np.ndarray, prior: np.ndarray) -> np.ndarray:
 def belief_target(question: Question, rng: np.random.Generator, budget: float, *, slopes: bool) -> BeliefTarget:
     """From the best start that rounds of draws, or else a short run from the prior, find in a part of the budget."""
     target = Target(question)
-    alone = Proposals.of(np.full((1, 1), LEAST), np.full((1, target.size, 1), 0.5), 0.0)
-    prior = BeliefTarget(target, alone, slopes=slopes)
+    first = prior_and_around(target)
+    prior = BeliefTarget(target, first._replace(log_alpha=np.full((1, 1), LEAST), log_prior=np.zeros(1)))
     if not target.free.any():
-        return BeliefTarget(target, alone, is_near=True, slopes=slopes)
+        return BeliefTarget(target, first, is_near=True, slopes=slopes)
     draws = int(np.clip(PART_FOR_START * budget / (ROUNDS * prior.draw_seconds), FEWEST_DRAWS, PILOT))
-    best = adapted(target, alone, rng, draws)
+    best = adapted(target, first, rng, draws)
     count = int(min(PILOT_PARTICLES, PART_FOR_START * budget / prior.seconds(USUAL_TEMPERATURES)))
     if best.effective < NEAR and count >= FEWEST_DRAWS:
-        pilot = annealed(BeliefTarget(target, alone), 1, count, rng)
-        best = max(best, refitted(target, alone, pilot, rng, draws), key=lambda trial: trial.effective)
-    return BeliefTarget(target, best.proposals, is_near=best.effective >= NEAR, slopes=slopes)
+        pilot = annealed(prior, 1, count, rng)
+        best = max(best, refitted(target, first, pilot, rng, draws), key=lambda trial: trial.effective)
+    start = BeliefTarget(target, best.proposals, is_near=best.effective >= NEAR, slopes=slopes)
+    start.is_near = start.is_near and start.covers_its_surroundings(rng)
+    return start

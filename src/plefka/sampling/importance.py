@@ -129,10 +129,21 @@ def widened(target: Target, proposals: Proposals) -> Proposals:
     log_alpha, u, _ = proposals
     prior = target.forwards(target.known(1), lambda p: p)[:, :, 0]
     prior = (1 - UNDECIDED) * prior + UNDECIDED / 2
-    rate = np.minimum(1.0, 2 * FLIPS / np.maximum(1, target.free.sum(axis=0)))
-    near, around = (1 - WIDER) * u + WIDER * prior, (1 - rate) * u + rate / 2
+    near, around = (1 - WIDER) * u + WIDER * prior, _around(target, u)
     weights = np.concatenate([log_alpha + np.log1p(-DEFENSIVE), log_alpha + np.log(DEFENSIVE)])
     return Proposals.of(weights + np.log1p(-PRIOR), np.concatenate([near, around]), np.log(PRIOR))
+
+
+def prior_and_around(target: Target) -> Proposals:
+    """Draws along the arrows, and a wider distribution around what these are on average."""
+    u = target.forwards(target.known(1), lambda p: p)[None, :, :, 0]
+    return Proposals.of(np.full(u.shape[::2], np.log(DEFENSIVE)), _around(target, u), np.log1p(-DEFENSIVE))
+
+
+def _around(target: Target, u: np.ndarray) -> np.ndarray:
+    """Two units are flipped on average."""
+    rate = np.minimum(1.0, 2 * FLIPS / np.maximum(1, target.free.sum(axis=0)))
+    return (1 - rate) * u + rate / 2
 
 
 def weighted_draws(
