@@ -47,6 +47,7 @@ FIRST = "bethe"
 OVERDRAWN = 2  # budgets that an answer may take
 LITTLE_ERROR = 0.01  # nats: a standard error that is not worth more time
 PREPARING_PARTICLES, STEPS_OF_BELIEFS = 600, 1.5  # of belief networks; steps for each root of a unit, about
+SPREAD_OF_TERM = 2.5  # (pi / 2)^2: a term of the energy that is larger is decided long before the end
 NEVER_SUMMED = 2  # findings: with all of them summed over it would be exact inference by another name
 FORBIDDEN = "exact was forbidden"
 TOO_LONG = "annealed populations would take about {:.1g} s"
@@ -248,7 +249,8 @@ def least_seconds(question: Question) -> float:
         sweep = SAMPLED_EDGE * num_edges + SAMPLED_UNIT * num_free
         return float(PREPARING_PARTICLES * sweep * (AVERAGED + STEPS_OF_BELIEFS * np.sqrt(num_free)))
     field = question.model.h / 2 + storage.product(free) / 4  # of spins
-    spread = (free * field**2).sum() + (free * storage.map_weights(np.square).product(free)).sum() / 32
+    of_couplings = storage.map_weights(lambda w: np.minimum((w / 4) ** 2, SPREAD_OF_TERM)).product(free)
+    spread = (free * np.minimum(field**2, SPREAD_OF_TERM)).sum() + (free * of_couplings).sum() / 2
     steps = AVERAGED + np.sqrt(spread / (1 / EVEN - 1))
     sweep = SPIN * num_free + 2 * SPARSE_COUPLING * num_edges
     return float(steps * sweep * (PILOT_PARTICLES + FEWEST_POPULATIONS * FEWEST_PARTICLES))
