@@ -30,7 +30,7 @@ MOST_AXES, FEW_AXES = (14, 10, 6), 4  # of mini-buckets: the first that are quic
 FEWEST_STEPS, MOST_STEPS, SMALL_GAIN = 50, 500, 1e-4  # of the search, which ends where a step gains few nats
 WIDTHS = (18, 15, 12, 8)  # axes of tables of an exact sum with some units held
 MOST_COUPLINGS, MOST_UNITS = 100_000, 2_000  # for which mini-buckets, and eigenvalues, take a few seconds
-ROUNDING = 1e-10  # of sums, at most
+ROUNDING = 1e-10  # of bounds, at most, by which they are moved apart
 Found = tuple[float, str, np.ndarray | None]  # a bound, how it was found, and means, where they are known as well
 
 
@@ -119,6 +119,8 @@ def _of_partition(network: Network, given: Evidence, of: str) -> Bounds:
         return Bounds(exact, exact, "exact", "exact", bool(exact_rows(part, found)[0]), of)
     upper, by, means = min(_upper(network, part), key=lambda bound: bound[0])
     lower, lower_by, _ = max(_lower(network, reduction, means), key=lambda bound: bound[0])
+    lower -= ROUNDING * (1 + abs(lower))
+    upper += ROUNDING * (1 + abs(upper)) if np.isfinite(upper) else 0.0
     return Bounds(lower + offset, upper + offset, lower_by, by, of=of)
 
 
@@ -164,7 +166,7 @@ def _with_held_units(part: Part, scopes: list[Axes], means: np.ndarray, widths: 
         except MethodDoesNotApply:
             continue
         value = float(part.constant[0] - found.free_energy[0])
-        value = value - ROUNDING * (1 + abs(value)) if found.status[0] == CONVERGED else -np.inf
+        value = value if found.status[0] == CONVERGED else -np.inf
         return value, f"an exact sum with {len(units)} units held", None
     return -np.inf, "no exact sum is quick enough", None
 
@@ -176,7 +178,7 @@ def _upper(network: Network, part: Part) -> Iterator[Found]:
     if isinstance(question.model, PairModel) and question.size <= MOST_UNITS:
         yield constant + _largest_eigenvalue(question), "the largest eigenvalue of the couplings", None
     for method, _, value in _found(network, part, ["findings[samples=0]"]):
-        yield value + ROUNDING * (1 + abs(value)), str(method), None
+        yield value, str(method), None
         return  # as tangents of findings leave less to be bounded
     if question.storage.num_edges <= MOST_COUPLINGS:
         rows = ((most, BoundedRow(question, most)) for most in MOST_AXES)
