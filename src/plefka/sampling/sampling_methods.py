@@ -71,9 +71,10 @@ class Smc(Method):
     fitted to the posterior. Where so many draws from this mixture carry weight that they need no annealing, there are
     as many of them as it takes.
 
-    - `particles`: of each population; fewer where `budget` does not suffice for eight populations of so many.
-    - `budget`: the predicted time of a row. Populations are added while it lasts, and ln Z is not yet known to 0.01, or
-        ln P of a belief network to 0.001.
+    - `particles`: of each population; fewer where `budget` does not suffice for eight populations of so many, and more
+        where a first population says that so few of them would disagree.
+    - `budget`: the predicted time of a row. There are as many populations as it takes to know ln Z to 0.01, or ln P of
+        a belief network to 0.001, within this time.
     - `seed`: where the random numbers start.
     """
 
