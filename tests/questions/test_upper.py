@@ -146,7 +146,7 @@ def test_deeper_networks_are_summed_over_or_bounded(monkeypatch):
     monkeypatch.setattr(both, "BOUNDED_SECONDS", 0)
     tight = pf.bounds(network, evidence)
     assert tight.upper_method == "findings[samples=0]"
-    assert tight.upper == pytest.approx(truth, abs=ROUNDING)
+    assert tight.upper == pytest.approx(truth, abs=1e-7)
     assert upper_bound(part_of(network, row, tilt), exact_findings=0) > tight.upper - np.log(0.1)
     monkeypatch.setattr("plefka.sampling.findings.findings.FINDINGS_SECONDS", 0)
     weak = pf.bounds(network, evidence)

@@ -30,7 +30,7 @@ MOST_AXES, FEW_AXES = (14, 10, 6), 4  # of mini-buckets: the first that are quic
 FEWEST_STEPS, MOST_STEPS, SMALL_GAIN = 50, 500, 1e-4  # of the search, which ends where a step gains few nats
 WIDTHS = (18, 15, 12, 8)  # axes of tables of an exact sum with some units held
 MOST_COUPLINGS, MOST_UNITS = 100_000, 2_000  # for which mini-buckets, and eigenvalues, take a few seconds
-ROUNDING = 1e-10  # of bounds, at most, by which they are moved apart
+ROUNDING = 1e-9  # of bounds, at most, by which they are moved apart
 Found = tuple[float, str, np.ndarray | None]  # a bound, how it was found, and means, where they are known as well
 
 
