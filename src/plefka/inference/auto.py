@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
 FIRST = "bethe"
 OVERDRAWN = 2  # budgets that an answer may take
+SAMPLED_PART = 0.6  # of a budget that populations are meant to take
 LITTLE_ERROR = 0.01  # nats: a standard error that is not worth more time
 PREPARING_PARTICLES, STEPS_OF_BELIEFS = 600, 1.5  # of belief networks; steps for each root of a unit, about
 SPREAD_OF_TERM = 2.5  # (pi / 2)^2: a term of the energy that is larger is decided long before the end
@@ -134,8 +135,8 @@ class AutoRows:
 
     @property
     def populations(self) -> Smc:
-        """As many as the budget allows."""
-        return Smc("smc", budget=Seconds(self.method.budget))
+        """As many as the budget allows; what they cost is predicted to a factor of two, and recovery takes its time."""
+        return Smc("smc", budget=Seconds(float(f"{SAMPLED_PART * self.method.budget:.6g}")))
 
     def _more_time(self, found: RowAnswers) -> str:
         """What it would buy, of a single row that is not known well."""
