@@ -236,7 +236,7 @@ class _Planner:
             if not len(some):
                 continue
             group = self._group(some)
-            if group.seconds <= self.left and (len(some) == 1 or group.seconds <= self._one_by_one(some)):
+            if group.seconds <= self.left and (len(some) == 1 or group.seconds <= max(LITTLE, len(some) * self._alone)):
                 self.groups.append(group)
                 self.covered |= group.units
                 self.left -= group.seconds
@@ -244,10 +244,6 @@ class _Planner:
                 waiting += [some[len(some) // 2 :], some[: len(some) // 2]]
             else:
                 self.out_of_reach |= self.edges.graph.with_descendants(self._mask(some))
-
-    def _one_by_one(self, some: np.ndarray) -> float:
-        """What the units would take at least, each with a sum of its own."""
-        return max(LITTLE, len(some) * self._alone)
 
     @cached_property
     def _alone(self) -> float:

@@ -190,7 +190,9 @@ class WithoutChains:
     def row_seconds(self) -> np.ndarray:
         """(rows,): that of the sum, and of all versions of it, of which a table has a quarter on average."""
         units = sum(len(chain.units) for chain in self.folded.chains) * self.asks_for_means
-        return self.inner.row_seconds + ONE_WAY * units * sum(way.entry_seconds for way in self.inner.ways) / 4
+        ways = [way.elimination for way in self.inner.ways if not way.enumerates]
+        further_row = sum(way.seconds_for(2) - way.seconds for way in ways)
+        return self.inner.row_seconds + ONE_WAY * units * further_row / 4
 
     def answer(self, method: "Exact", network: Network, evidence: Evidence, dtype: str) -> RowAnswers:
         """The exact posterior of all units."""

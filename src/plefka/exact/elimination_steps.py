@@ -87,9 +87,6 @@ class Multiply(NamedTuple):
         """With the axes of the product."""
         return w.mapped(table.reshape(*self.table, -1), self.together, OF_TABLE)
 
-    def _aligned_factor(self, w: Workspace) -> np.ndarray:
-        return w.mapped(self.ordered_factor(w), self.together, OF_FACTOR)
-
     def ordered_factor(self, w: Workspace) -> np.ndarray:
         """With its axes in order, and those of the product that it has not."""
         factor = w.factors[self.factor]
@@ -98,7 +95,8 @@ class Multiply(NamedTuple):
         return factor.reshape(*self.shape, factor.shape[-1])
 
     def backwards(self, w: Workspace, after: np.ndarray) -> np.ndarray:
-        product = w.a.times(self._aligned_product(w, after), self._aligned_factor(w))
+        factor = w.mapped(self.ordered_factor(w), self.together, OF_FACTOR)
+        product = w.a.times(self._aligned_product(w, after), factor)
         return _flat(w.mapped(self._summed(w, product, self.table), self.together, FROM_TABLE))
 
     def find(self, w: Workspace, before: np.ndarray, after: np.ndarray) -> None:

@@ -210,11 +210,6 @@ class StateSum:
         """(rows,): what each would take alone, at most."""
         return self.seconds_by(np.arange(self.question.num_rows), self.question.num_rows)
 
-    @property
-    def entry_seconds(self) -> float:
-        """What a further row would add to an elimination."""
-        return 0.0 if self.enumerates else self.elimination.seconds_for(2) - self.elimination.seconds
-
     def _compiling(self) -> float:
         return 0.0 if enumeration.is_small(self.question) else COMPILING
 

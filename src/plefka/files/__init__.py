@@ -13,7 +13,7 @@ from plefka.files import native_json, native_npz, spreadsheets
 from plefka.files.conditional_tables import TableNetwork
 from plefka.files.disk import PACKED_SUFFIX, read, read_all, write
 from plefka.files.from_tables import network_of, tables_of
-from plefka.files.native_schema import GivenActivation, check_storable
+from plefka.files.native_schema import check_storable
 from plefka.files.recognition import Form, expanded, recognised
 from plefka.files.uai import dumps_factors, loads_evidence
 from plefka.networks.activations import Activation, as_activation
@@ -107,15 +107,19 @@ def load(
     suffix = _suffix(path)
     given = as_activation(activation) if isinstance(activation, str) else activation
     with _errors_name(path):
-        _check_options(suffix, given, approximate)
+        if suffix in TABLE_FORMATS and given is not None:
+            raise InvalidInput(
+                "activation is only for .json and .npz files; this format stores tables. Load it without `activation`."
+            )
         if suffix in FORMATS:
+            if approximate is not None:
+                raise InvalidInput("approximate is only for formats of tables. Load this file without `approximate`.")
             form = FORMATS[suffix]
             found = form.loads(*read_all(form.files(path)), given)
             if not isinstance(found, Network):
                 raise InvalidFile(f"loads of the format {suffix} must give a network; got {type(found).__name__}.")
             return cast(BeliefNetwork, found)
-    found = _read_tables(path)
-    with _errors_name(path):
+        found = _module(suffix).loads(read(path))
         return cast(BeliefNetwork, found) if isinstance(found, Network) else network_of(found, approximate)
 
 
@@ -229,14 +233,16 @@ def convert(source: PathText, target: PathText, approximate: float | None = None
     {'noisy-or'}
     """
     source, target = Path(source), Path(target)
-    _check_not_read(source, target)
-    from_tables, to_tables = (_suffix(path) in TABLE_FORMATS for path in (source, target))
-    tables = _read_tables(source) if from_tables else load(source, approximate=approximate)
+    given = [file for file in stored_in(source) if file.exists()]
+    for file in stored_in(target):  # the new format may hold less than the old one, which must not be lost
+        if file.exists() and any(file.samefile(other) for other in given):
+            raise InvalidFile(f"{file}: is one of the input files, which are not overwritten. Name another file.")
+    tables = _read_tables(source) if _suffix(source) in TABLE_FORMATS else load(source, approximate=approximate)
     if isinstance(tables, Network):
         save(tables, target)
         return []
     forms = recognised(tables, approximate)
-    if to_tables:
+    if _suffix(target) in TABLE_FORMATS:
         dumps = _table_writer(target)
         write({target: dumps(tables if approximate is None else expanded(tables, forms))})
     else:
@@ -250,14 +256,6 @@ def stored_in(path: Path) -> tuple[Path, ...]:
     """The files that the name of a network stands for; a name NET.csv stands for two of them."""
     suffix = _suffix(path)
     return FORMATS[suffix].files(path) if suffix in FORMATS else (path,)
-
-
-def _check_not_read(source: Path, target: Path) -> None:
-    """What is converted may be more than the new format can hold, so that it must not be lost."""
-    given = [file for file in stored_in(source) if file.exists()]
-    for file in stored_in(target):
-        if file.exists() and any(file.samefile(other) for other in given):
-            raise InvalidFile(f"{file}: is one of the input files, which are not overwritten. Name another file.")
 
 
 @contextmanager
@@ -299,12 +297,3 @@ def _table_writer(path: Path) -> Callable[[TableNetwork], bytes]:
     if not hasattr(module, "dumps"):
         raise InvalidFile(f"{path}: this format can be read but not written. Use .uai, which stores the same tables.")
     return module.dumps
-
-
-def _check_options(suffix: str, activation: GivenActivation, approximate: float | None) -> None:
-    if suffix in TABLE_FORMATS and activation is not None:
-        raise InvalidInput(
-            "activation is only for .json and .npz files; this format stores tables. Load it without `activation`."
-        )
-    if suffix in FORMATS and approximate is not None:
-        raise InvalidInput("approximate is only for formats of tables. Load this file without `approximate`.")

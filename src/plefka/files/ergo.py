@@ -1,8 +1,7 @@
 """Ergo (.erg), the forerunner of the UAI format: the parents of each variable, then their tables. It is only read."""
 
 from plefka.files import conditional_tables
-from plefka.files.conditional_tables import TableNetwork, Variable
-from plefka.files.scanner import Scanner
+from plefka.files.conditional_tables import TableNetwork
 from plefka.files.uai import expect_end, open_text, read_scope, read_table, read_variables
 
 
@@ -16,16 +15,10 @@ def loads(content: bytes) -> TableNetwork:
     ]
     found = [read_table(scan, *family) for family in families]
     for section, words in (("the name", 1), ("the labels", 2)):
-        if not scan.is_done:
-            _skip_words(scan, section, words, variables)
+        for variable in () if scan.is_done else variables:  # all of them have it, or none
+            for _ in range(words):
+                if scan.is_done:
+                    raise scan.refuse(f"{section} of variable {variable.name}, as for those before it")
+                scan.advance()
     expect_end(scan, "the labels of all variables")
     return conditional_tables.network_from(variables, found, named=False)
-
-
-def _skip_words(scan: Scanner, section: str, words: int, variables: list[Variable]) -> None:
-    """As many words as there must be for each variable, or for none."""
-    for variable in variables:
-        for _ in range(words):
-            if scan.is_done:
-                raise scan.refuse(f"{section} of variable {variable.name}, as for those before it")
-            scan.advance()

@@ -37,7 +37,12 @@ def dumps(network: BeliefNetwork | BoltzmannMachine) -> bytes:
     fields = {"format": quoted(schema.FORMAT), "version": str(schema.version_of(network))}
     if network.conditionals is None:
         if isinstance(network, BoltzmannMachine):
-            fields[MACHINE_KEY] = _machine_text(network)
+            of_machine = {
+                "values": str(list(network.values)),
+                "temperature": numbers_text(float(network.temperature)),
+                "constant": numbers_text(np.asarray(network.constant, float).tolist()),
+            }
+            fields[MACHINE_KEY] = object_text(of_machine)
         else:
             fields["activation"] = _activation_text(network.activation)
         if network.stack is not None:
@@ -53,7 +58,10 @@ def dumps(network: BeliefNetwork | BoltzmannMachine) -> bytes:
     if network.given_tables is not None:
         label = _labels(network)
         families = zip(network.given_tables.parents, network.given_tables.on, strict=True)
-        fields[TABLES_KEY] = lines_text(_family_text([label[unit] for unit in some], on) for some, on in families)
+        fields[TABLES_KEY] = lines_text(
+            f'{{"parents": [{", ".join(label[unit] for unit in some)}], "on": {numbers_text(np.ravel(on).tolist())}}}'
+            for some, on in families
+        )
     return (object_text(fields) + "\n").encode()
 
 
@@ -88,16 +96,6 @@ def _machine(file: Place) -> BoltzmannMachine:
         constant = of_all["constant"].numbers(stack) if stack else of_all["constant"].number()
     temperature = of_all["temperature"].number()
     return schema.machine_from(weights, bias, names, values=values, temperature=temperature, constant=constant)
-
-
-def _machine_text(machine: BoltzmannMachine) -> str:
-    return object_text(
-        {
-            "values": str(list(machine.values)),
-            "temperature": numbers_text(float(machine.temperature)),
-            "constant": numbers_text(np.asarray(machine.constant, float).tolist()),
-        }
-    )
 
 
 def _stack_and_names(fields: dict[str, Place]) -> tuple[tuple[int, ...], Names]:
@@ -298,10 +296,6 @@ def _parent(place: Place, position: dict[str | int, int] | None = None) -> Any:
     if type(place.value) not in (str, int) or (position is not None and place.value not in position):
         raise place.refuse("the name of a unit, or the index of one where units have no names")
     return place.value if position is None else position[place.value]
-
-
-def _family_text(parents: list[str], on: np.ndarray) -> str:
-    return f'{{"parents": [{", ".join(parents)}], "on": {numbers_text(np.ravel(on).tolist())}}}'
 
 
 def _with_tables(network: BeliefNetwork, fields: dict[str, Place]) -> BeliefNetwork:

@@ -165,7 +165,8 @@ def _sheets(content: bytes) -> dict[str, Any]:
     """The two sheets by their names in small letters; of others only the names."""
     reader = openpyxl()
     try:
-        _check_archive(content)
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            _check_archive(archive)
         book = reader.load_workbook(io.BytesIO(content), read_only=True, data_only=True)
         sheets = {sheet.title.strip().lower(): sheet for sheet in book.worksheets}
         return {name: list(_rows(sheet)) if name in (CAUSES, FINDINGS) else [] for name, sheet in sheets.items()}
@@ -199,19 +200,18 @@ def _table(sheets: dict[str, Any], name: str) -> ProbabilityFrame:
     return ProbabilityFrame(frame, f"sheet {name}", row="row", first=2)
 
 
-def _check_archive(content: bytes) -> None:
+def _check_archive(archive: zipfile.ZipFile) -> None:
     """Refuse a file that would take much memory, by the sizes that it promises and by a look at large parts."""
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        parts = archive.infolist()
-        size = sum(part.file_size for part in parts)
-        if size > MOST_BYTES or len({part.filename for part in parts}) < len(parts):
-            raise InvalidFile(
-                f"an Excel file must have at most {MOST_BYTES:,} bytes unpacked, and every part once; got {size:,}. "
-                "Save it as .csv."
-            )
-        for part in parts:
-            if part.file_size > FEW_BYTES:
-                _check_part(archive, part)
+    parts = archive.infolist()
+    size = sum(part.file_size for part in parts)
+    if size > MOST_BYTES or len({part.filename for part in parts}) < len(parts):
+        raise InvalidFile(
+            f"an Excel file must have at most {MOST_BYTES:,} bytes unpacked, and every part once; got {size:,}. "
+            "Save it as .csv."
+        )
+    for part in parts:
+        if part.file_size > FEW_BYTES:
+            _check_part(archive, part)
 
 
 def _check_part(archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> None:

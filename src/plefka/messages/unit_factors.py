@@ -68,11 +68,6 @@ def certain_part(term: Float[Array, "..."]) -> Float[Array, "..."]:
     return jnp.where(jnp.isinf(term), jnp.sign(term), 0.0)
 
 
-def of_state(values: Float[Array, "..."]) -> Float[Array, "..."]:
-    """+inf for a unit that is on, -inf for one that is off, and 0 for any other value."""
-    return jnp.where(values == 1, jnp.inf, jnp.where(values == 0, -jnp.inf, 0.0))
-
-
 def average_of(activation: Activation, positions: int, fields: Range) -> Average:
     """How the averages over so many parents are taken; for noisy-or those of messages are products, however many."""
     activation = activation_for(activation, positions)
@@ -130,7 +125,9 @@ class UnitFactors(eqx.Module):
     def beliefs(self, messages: Messages) -> LogOdds:
         """The sum of all messages to every unit."""
         finite = self._collected(messages, finite_part) + self.question.tilt
-        finite = jnp.where(self.question.free, finite, of_state(self.question.values))
+        values = self.question.values
+        known = jnp.where(values == 1, jnp.inf, jnp.where(values == 0, -jnp.inf, 0.0))
+        finite = jnp.where(self.question.free, finite, known)
         if not self.question.model.activation.allows_certain_states:
             return LogOdds(finite, None)
         return LogOdds(finite, self._collected(messages, certain_part))

@@ -38,7 +38,8 @@ def predicted(
     by_child = edges.take(np.argsort(edges.child, kind="stable"))
     ends = np.searchsorted(by_child.child, np.arange(edges.size + 1)).tolist()
     for units, kind in _by_kind(edges.graph.groups(np.asarray(barren.any(axis=1))), h, activation):
-        rule = _at_mean_field if by_field else _closed_form if _is_product(kind) else _by_averages
+        is_product = kind.has_linear_log_off and not kind.mixes_kinds
+        rule = _at_mean_field if by_field else _closed_form if is_product else _by_averages
         place = np.full(edges.size, -1)
         place[units] = np.arange(len(units))
         inner = by_child.take(np.concatenate([np.arange(ends[unit], ends[unit + 1]) for unit in units.tolist()]))
@@ -92,10 +93,6 @@ def _by_kind(
                 yield some, kind
 
 
-def _is_product(kind: Activation) -> bool:
-    return kind.has_linear_log_off and not kind.mixes_kinds
-
-
 def _sums(edges: EdgeList, terms: np.ndarray) -> np.ndarray:
     order = np.argsort(edges.child, kind="stable")
     starts = np.flatnonzero(np.r_[True, np.diff(edges.child[order]) > 0]) if len(order) else np.zeros(0, int)
@@ -138,7 +135,7 @@ def _by_averages(edges: EdgeList, h, activation: Activation, means: np.ndarray) 
         u, bias = np.full((*shape, rows), 0.5), np.zeros((shape[1], rows))
         u[at] = means[edges.parent[order]][:, some]
         bias[: edges.size] = np.broadcast_to(h, found.shape)[:, some]
-        part = _chances(average, w, u, bias)[: edges.size]
+        part = np.exp(_program(average, w, u, bias, work=w.size * u.shape[2]))[: edges.size]
         found[:, first : first + rows] = part[:, : means.shape[1] - first]
     return found
 
@@ -162,10 +159,6 @@ def _log_chances(average: Any, w, u, h):
 
 
 _program = Program(_log_chances)
-
-
-def _chances(average: Any, w: np.ndarray, u: np.ndarray, h: np.ndarray) -> np.ndarray:
-    return np.exp(_program(average, w, u, h, work=w.size * u.shape[2]))
 
 
 def predict_traced(question: Question, u: Any, chance: Callable) -> Any:

@@ -105,11 +105,6 @@ class ReducedByRow:
         return len(self.unit) < self.rows.size
 
     @property
-    def has_summed(self) -> bool:
-        """Whether units were summed out."""
-        return bool(self.left.summed.any())
-
-    @property
     def deterministic_rows(self) -> np.ndarray:
         """The rows with edges of probability one between hidden units."""
         found = np.zeros(len(self.rows), bool)

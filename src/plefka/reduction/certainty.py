@@ -185,7 +185,8 @@ class Possible:
         if not _either(may[units]).all() or not self._narrowed(may, self._of_units(units)):
             return True
         examples = (np.where(may[:, 0] & may[:, 1], otherwise, may[:, 1]) for otherwise in (1, 0))
-        return False if self._is_complete and any(map(self._allow, examples)) else None
+        allowed = (all(rule.allows(state[rule.units].astype(int)) for rule in self._rules) for state in examples)
+        return False if self._is_complete and any(allowed) else None
 
     def _of_units(self, units: np.ndarray) -> list[int]:
         """The rules that any of these units is part of."""
@@ -213,10 +214,6 @@ class Possible:
             for unit in rule.units[_either(after != before)].tolist():
                 waiting |= dict.fromkeys(self._around[unit])
         return True
-
-    def _allow(self, state: np.ndarray) -> bool:
-        """Whether every rule allows a state of all units."""
-        return all(rule.allows(state[rule.units].astype(int)) for rule in self._rules)
 
     def _of(self, unit: int, by_edge: np.ndarray) -> np.ndarray:
         return by_edge[self._starts[unit] : self._starts[unit + 1]]

@@ -49,10 +49,11 @@ def lay_out(
     counts = None if levels is None else [int(count) for count in np.bincount(levels, minlength=2)]
     rungs = None if counts is None else _rungs(edges, counts, rows, any_parents)
     dense = rung(edges.size, rows)
+    is_small = rungs is None and dense <= SMALLEST_DENSE
     table = table_for(edges.size, num_children, in_degree)
     costs = {
         "layers": _cost_of_layers(rungs, in_degree, closed_forms),
-        "dense": _cost_of_matrix(dense, in_degree, closed_forms) if rungs is None else np.inf,
+        "dense": dense**2 if is_small and _allowed(dense, in_degree, closed_forms) else np.inf,
         "table": GATHER * table[1] * table[2] if table else np.inf,
         "edges": GATHER * 4.0 * len(edges.child) + LARGE,
     }
@@ -112,10 +113,6 @@ def _cost_of_layers(sizes: tuple[int, ...] | None, in_degree: int, closed_forms:
     if sizes is None or not _allowed(max(sizes[:-1]), in_degree, closed_forms):
         return np.inf
     return num_weights(sizes)
-
-
-def _cost_of_matrix(size: int, in_degree: int, closed_forms: bool) -> float:
-    return size**2 if size <= SMALLEST_DENSE and _allowed(size, in_degree, closed_forms) else np.inf
 
 
 def _allowed(parents: int, in_degree: int, closed_forms: bool) -> bool:

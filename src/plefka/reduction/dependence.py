@@ -35,19 +35,6 @@ class _Graphs(NamedTuple):
         unit, factor = np.r_[edges.parent[edge], own], np.r_[edges.child[edge], own]
         return cls(np.r_[row, own_row], unit, factor, uncertain.shape)
 
-    def may_be_trees(self) -> bool:
-        """Whether any row has few enough links for that."""
-        return bool((np.bincount(self.row, minlength=self.shape[1]) < 2 * self.shape[0]).any())
-
-    def most_bound(self) -> np.ndarray:
-        """(rows,): the largest number of units that a factor binds."""
-        size, count = self.shape
-        return (
-            np.bincount(self.row * size + self.factor, minlength=size * count)
-            .reshape(count, size)
-            .max(axis=1, initial=0)
-        )
-
     def surplus(self) -> np.ndarray:
         """(rows,): how many links could be cut without taking a part of the graph apart."""
         size, count = self.shape
@@ -83,12 +70,15 @@ def where_converged(known: Callable[[Question], Any], question: Question, residu
 def without_loops(question: Question) -> np.ndarray:
     """(rows,): whether the factors of a question form trees, on which messages are exact."""
     graphs = _graphs_of(question)
-    return graphs.surplus() == 0 if graphs.may_be_trees() else np.zeros(question.num_rows, bool)
+    few = np.bincount(graphs.row, minlength=question.num_rows) < 2 * len(question.free)
+    return graphs.surplus() == 0 if few.any() else few
 
 
 def without_pairs(question: Question) -> np.ndarray:
     """(rows,): whether no factor of a question binds two free units, so that these are independent of each other."""
-    return _graphs_of(question).most_bound() <= 1
+    graphs, (size, count) = _graphs_of(question), question.free.shape
+    bound = np.bincount(graphs.row * size + graphs.factor, minlength=size * count)  # units, by each factor
+    return bound.reshape(count, size).max(axis=1, initial=0) <= 1
 
 
 def coupled_in_trees(question: Question) -> np.ndarray:

@@ -167,7 +167,6 @@ class ReducedPairs:
     named: Any = None
 
     has_barren = False
-    has_summed = False
 
     @property
     def impossible(self) -> np.ndarray:

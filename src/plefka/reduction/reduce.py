@@ -153,11 +153,6 @@ class ReducedTogether:
         """Whether there are any."""
         return bool(self.barren.any())
 
-    @property
-    def has_summed(self) -> bool:
-        """Whether units were summed out."""
-        return bool(self.left.summed.any())
-
     def spread(self, found: np.ndarray) -> np.ndarray:
         """What was found of the units of the question, in the place of all units."""
         (part,) = self.parts

@@ -96,10 +96,6 @@ def is_edge(w, *_) -> Any:
     return (w != 0) * 1.0
 
 
-def _counts(xp, w, *_) -> Any:
-    return is_edge(w)
-
-
 def _candidates(given: Given, counted: AnyArray) -> AnyArray:
     """Hidden units with one live child at most."""
     children = given.edges.up(is_edge, given.has_nonlinear_energy(counted) * 1.0)
@@ -159,18 +155,14 @@ def _leaks(given: Given, counted, summed, around: KnownNeighbours) -> AnyArray:
 
     def added(xp, w, h, shift, tilt, summed):
         log_p, log_not_p, _ = _root(xp, h + shift, tilt, summed)
-        return _inhibited(xp, w, log_p), explained(xp, w, log_p, log_not_p)
+        inhibited = xp.where((w < 0) & (log_p > -xp.inf), w, 0.0)  # what a root that is on takes from the leak
+        return inhibited, explained(xp, w, log_p, log_not_p)
 
     def bias(xp, inhibited, explained, h, live):
         return (h + live * inhibited) + live * explained  # from the lowest upwards, so that nothing cancels
 
     live = given.has_nonlinear_energy(counted) * 1.0
     return given.edges.descend(added, bias, (*around, summed * 1.0), (given.h, live))
-
-
-def _inhibited(xp, w, log_p):
-    """What a root takes from the leak of its child when it is on."""
-    return xp.where((w < 0) & (log_p > -xp.inf), w, 0.0)
 
 
 def explained(xp, w, log_p, log_not_p):
