@@ -15,7 +15,7 @@ import plefka as pf
 from benchmarks.calibration_cases import Case
 from benchmarks.real_machines import DATA, real_machines
 
-METHODS = ("exact", "G1", "G2", "bethe", "conditioned[bethe,k=3]", "mixture[2]")
+METHODS = ("exact", "G1", "G2", "bethe", "conditioned[bethe,k=3]", "mixture[2]", "smc", "loops")
 GLASS = 12  # units
 GLASSES = 10  # of each kind
 SCALES, FIELDS = (0.5, 1.0, 2.0, 4.0), (0.0, 0.3)
