@@ -21,7 +21,7 @@ METHODS = ("bethe", "auto[exact=no]", "auto[budget=5s,exact=no]", "loops", "gibb
 DRAWS = 20
 SMALL_MEAN = 0.05  # that the worst mean of a unit should be off by at most, in the median
 ELSEWHERE = """\
-Measured elsewhere (error of ln Z, in nats; libDAI 0.3 and merlin, one instance each, machine and draws not ours):
+Measured elsewhere (error of ln Z, in nats; libDAI and merlin, one instance each, machine and draws not ours):
 
 | | libDAI BP | libDAI tree EP | libDAI HAK (loops of 4) | merlin WMB i=14 |
 |---|---|---|---|---|
