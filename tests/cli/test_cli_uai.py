@@ -60,7 +60,7 @@ def test_a_markov_network_is_shown(tmp_path, capsys):
 
 
 BAD = {
-    "another task": (["MARG"], "one of PR, MAR, MPE; got ['MARG']"),
+    "another task": (["MARG"], "one of PR, MAR, MPE; got MARG. Did you mean 'MAR'?"),
     "too many words": (["a", "b", "PR"], "MODEL, EVID and one of"),
     "no such evidence": (["nothing.evid", "PR"], "nothing.evid: cannot be read"),
     "several samples": (["two.evid", "PR"], "one sample of evidence; got 2"),

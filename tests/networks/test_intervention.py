@@ -152,7 +152,7 @@ def test_bad_interventions_are_refused_in_a_sentence(network, evidence, do, mess
 
 def test_a_machine_has_no_direction():
     machine = pf.BoltzmannMachine([[0, 1.0], [1.0, 0]], [0.1, 0.2])
-    with pytest.raises(InvalidEvidence, match="a Boltzmann machine has no direction"):
+    with pytest.raises(InvalidEvidence, match="a BoltzmannMachine has no direction"):
         pf.infer(machine, do={0: 1})
 
 

@@ -143,3 +143,50 @@ def test_it_is_described():
     assert repr(network) == "<MarkovNetwork: 3 units, 3 factors of up to 2 units, a, b, c>"
     assert "(a, b), (a, c)" in network.describe()
     assert set(pf.infer(network).to_frame()["kind"]) == {"markov"}
+
+
+def test_numbers_that_differ_by_more_than_a_float_holds_are_not_zeros():
+    factors = [((0, 1), [[1e-300, 1e300], [1e300, 1e-300]]), ((1, 2), [[1e-200, 0], [1e300, 1e-300]])]
+    network = pf.MarkovNetwork(3, factors)
+    solution = pf.infer(network, {0: 1, 1: 1, 2: 1})
+    assert solution.log_partition == pytest.approx(-600 * np.log(10), rel=1e-12)
+    assert pf.infer(network, {0: 1, 1: 1}).means[2] == pytest.approx(0, abs=1e-12)
+    assert pf.infer(network, {1: 0, 2: 1}, throw=False).status is pf.Status.IMPOSSIBLE
+    assert pf.bounds(network).upper == pytest.approx(600 * np.log(10), rel=1e-12)
+
+
+def test_what_contradicts_each_other_is_said_in_names_of_units():
+    network = pf.MarkovNetwork(3, CIRCLE, names=["a", "b", "c"])
+    for ask in (pf.infer, pf.most_probable):
+        with pytest.raises(pf.InferenceFailed, match="The observations a=0 and b=1 cannot both be true"):
+            ask(network, {"a": 0, "b": 1, "c": 1})
+    batch = pf.infer(network, [{"a": 0, "b": 1}, {"a": 1}])
+    assert batch.contradiction(0) == "the observations a=0 and b=1 cannot both be true"
+    low, high = batch.log_likelihood_interval
+    assert low[0] == high[0] == -np.inf
+    assert low[1] == high[1] == pytest.approx(batch.log_likelihood[1])
+    none = pf.MarkovNetwork(2, [((0,), [1, 0]), ((0,), [0, 1])])
+    with pytest.raises(pf.InferenceFailed, match="No state is possible, whatever is observed"):
+        pf.infer(none, {1: 1})
+    with pytest.raises(InvalidInput, match="a state that is possible"):
+        pf.bounds(none, of="log_likelihood")
+
+
+def test_exactly_one_of_some_units_is_on():
+    states, weight = weights(3, CIRCLE)
+    weight = weight * (states[:, 0] + states[:, 2] == 1)
+    solution = pf.infer(pf.MarkovNetwork(3, CIRCLE), exclusive=[0, 2])
+    assert solution.log_partition == pytest.approx(np.log(weight.sum()))
+    np.testing.assert_allclose(solution.means, weight @ states / weight.sum(), atol=1e-12)
+
+
+def test_what_is_no_factor_or_no_state_is_refused_in_words():
+    for factor in (0, (0, [1, 2]), ((0.7, 1), np.ones((2, 2))), (("a",), [1, 2]), ((0,), "ab"), ((0,), [1, 2], 3)):
+        with pytest.raises(InvalidNetwork, match="a factor must be"):
+            pf.MarkovNetwork(2, [factor])  # pyright: ignore
+    network = pf.MarkovNetwork(3, CIRCLE)
+    for state in ([1, 1], [1, 0.5, 1], [-1, 1, 1]):
+        with pytest.raises(InvalidInput, match="a state"):
+            network.log_joint(state)
+    with pytest.raises(InvalidInput, match="do must be a dictionary"):
+        pf.infer(network, do=np.ones(3))

@@ -50,7 +50,8 @@ def uai(
     *given, task = words
     task = task.upper()
     if task not in TASKS or len(given) > 1:
-        raise InvalidInput(f"must be MODEL, EVID and one of {', '.join(TASKS)}; got {words}.{nearest(task, TASKS)}")
+        hint = "" if task in TASKS else nearest(task, TASKS)
+        raise InvalidInput(f"must be MODEL, EVID and one of {', '.join(TASKS)}; got {' '.join(words)}.{hint}")
     if method is not None and (budget is not None or task == "MPE"):
         raise InvalidInput("--method is for PR and MAR, and has a budget of its own, as in --method auto[budget=5s].")
     target = Path(f"{model}.{task}") if out is None else out

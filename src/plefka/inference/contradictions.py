@@ -19,6 +19,7 @@ from plefka.exact.state_sum import planned_sum
 from plefka.methods.posterior import Status
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.evidence import Evidence, ExclusiveGroup
+from plefka.networks.markov import MarkovNetwork
 from plefka.reduction.certainty import Possible
 from plefka.reduction.reduce import reduce
 
@@ -37,7 +38,7 @@ class Contradiction:
     states: dict[int, int]
     is_minimal: bool
 
-    def sentence(self, network: BeliefNetwork, is_set: np.ndarray | None = None) -> str:
+    def sentence(self, network: BeliefNetwork | MarkovNetwork, is_set: np.ndarray | None = None) -> str:
         """'the observations fever=yes, cold=no and flu=no cannot all be true', without a full stop.
 
         `is_set`: (n,), the states of units that were not observed but set, nan of all others.
@@ -45,6 +46,8 @@ class Contradiction:
         ours = {unit: "" if is_set is None or np.isnan(is_set[unit]) else " (set)" for unit in self.states}
         noun = "state" if any(ours.values()) else "observation"
         seen = [f"{network.names[unit]}={network.states[unit][on]}{ours[unit]}" for unit, on in self.states.items()]
+        if not seen:
+            return "no state is possible, whatever is observed"
         if len(seen) == 1:
             return f"the {noun} {seen[0]} cannot be true"
         *others, last = seen
@@ -80,7 +83,10 @@ def in_words(solution: "Solution", row: int | None) -> str | None:
 
 
 def sentence(
-    network: BeliefNetwork, row: np.ndarray, group: ExclusiveGroup | None = None, is_set: np.ndarray | None = None
+    network: BeliefNetwork | MarkovNetwork,
+    row: np.ndarray,
+    group: ExclusiveGroup | None = None,
+    is_set: np.ndarray | None = None,
 ) -> str:
     """What contradicts what in a row of evidence that is impossible, or that it could not be found."""
     found = contradiction(network, row)
@@ -89,7 +95,7 @@ def sentence(
     return UNKNOWN if found is None else found.sentence(network, is_set)
 
 
-def contradiction(network: BeliefNetwork, row: np.ndarray) -> Contradiction | None:
+def contradiction(network: BeliefNetwork | MarkovNetwork, row: np.ndarray) -> Contradiction | None:
     """Observations of a row, as few as can be found, that are impossible; None where that is not seen."""
     test, units = _ImpossibilityTest(network, row), np.flatnonzero(~np.isnan(row))
     if test.by_unit(units):
@@ -131,13 +137,18 @@ def _shortest(is_impossible: Callable[[int], bool], high: int) -> int:
 class _ImpossibilityTest:
     """Whether observations are impossible: by what units rule out, then by exact inference while there is time."""
 
-    def __init__(self, network: BeliefNetwork, row: np.ndarray):
+    def __init__(self, network: BeliefNetwork | MarkovNetwork, row: np.ndarray):
+        self._always = np.zeros(0, int)  # units that stand for factors
+        if isinstance(network, MarkovNetwork):
+            self._always = np.arange(network.size, network.carrier.size)
+            network, row = network.carrier, np.append(row, np.ones(network.num_observed))
         self.network, self.row, self.seconds = network, row, CONTRADICTION_SECONDS
         self._possible = Possible(network, np.flatnonzero(~np.isnan(row)).tolist())
         self._known: dict[bytes, bool | None] = {}
 
     def by_unit(self, units: np.ndarray) -> bool | None:
         """None where single units do not see it."""
+        units = np.append(units, self._always)
         return self._possible.is_ruled_out(units, self.row[units].astype(int))
 
     def __call__(self, units: np.ndarray) -> bool | None:
@@ -162,7 +173,7 @@ class _ImpossibilityTest:
     def _has_probability_zero(self, units: np.ndarray) -> bool | None:
         if self.seconds < 0:
             return None
-        row = np.full((1, self.network.size), np.nan)
+        row, units = np.full((1, self.network.size), np.nan), np.append(units, self._always)
         row[0, units] = self.row[units]
         reduction = reduce(self.network, Evidence(row, batched=True))
         if reduction.impossible[0]:

@@ -82,11 +82,14 @@ def infer(
     if not isinstance(network, Network):
         raise InvalidInput(f"network must be a BeliefNetwork or a BoltzmannMachine; got {type(network).__name__}.")
     method = parse_method(method)
-    if isinstance(network, MarkovNetwork):
-        return of_factors(network, evidence, method, (do, exclusive), check, throw=throw, prune=prune, dtype=dtype)
+    carrier = network.carrier if isinstance(network, MarkovNetwork) else network
+    if carrier is not network and (check is not False or is_traced(evidence)):
+        raise InvalidInput(
+            "check and traces of JAX are for belief networks and Boltzmann machines; got a MarkovNetwork."
+        )
     network, given = intervened(network, as_evidence(network, evidence, takes_group=True), do)
     given = with_group(network, given, exclusive)
-    method.check(network)
+    method.check(carrier)
     if given.tilt is not None and not method.takes_soft_evidence:
         raise does_not_apply(method, "it takes no soft evidence, and there is a Likelihood", "bethe or exact")
     check_dtype(dtype)
@@ -112,27 +115,6 @@ def infer(
         raise InferenceFailed(solution)
     if check is not False:
         return replace(solution, checked=solution.check(seed=0 if check is True else check))
-    return solution
-
-
-def of_factors(
-    network: MarkovNetwork, evidence: Any, method: Method, conditions: tuple, check: Any, *, throw: bool, **how: Any
-) -> Solution:
-    """The answer of the belief network that a Markov network is solved as, without the units that stand for factors."""
-    if any(conditions) or check is not False:
-        raise InvalidInput(
-            "do, exclusive and check are for belief networks and Boltzmann machines; got a MarkovNetwork."
-        )
-    given = as_evidence(network, evidence)
-    found = infer(network.carrier, network.widened(given), method, throw=False, **how)
-    by_unit = {name: getattr(found, name) for name in ("means", "observed", "predicted", "means_error")}
-    by_unit = {name: None if z is None else z[..., : network.size] for name, z in by_unit.items()}
-    solution = replace(
-        found, **by_unit, codes=found.codes._replace(means=found.codes.means[..., : network.size]), network=network,
-        evidence=given, names=network.names, proposals=(), log_partition=found.log_partition + network.constant,
-    )  # fmt: skip
-    if throw and not given.batched and solution.status is not Status.CONVERGED:
-        raise InferenceFailed(solution)
     return solution
 
 
@@ -187,7 +169,12 @@ def _solution(
 
 
 def answer_of(method: Method, network: Network, evidence: Evidence, *, prune: bool, dtype: str) -> RowAnswers:
-    """What the method finds for every row, in its own way or by parts."""
+    """What the method finds for every row, in its own way or by parts; of factors, without the units for these."""
+    if isinstance(network, MarkovNetwork):
+        found = answer_of(method, network.carrier, network.widened(evidence), prune=prune, dtype=dtype)
+        by_unit = {name: getattr(found, name) for name in ("means", "means_accuracy", "means_error", "predicted")}
+        by_unit = {name: None if z is None else z[:, : network.size] for name, z in by_unit.items()}
+        return replace(found, **by_unit, free_energy=found.free_energy - network.constant, proposals=())
     found = method.answer(network, evidence, prune=prune, dtype=dtype)
     if found is None:
         return solved(method, network, evidence, prune=prune, dtype=dtype)

@@ -41,7 +41,10 @@ def log_likelihood_interval(solution: "Solution") -> Interval:
     from plefka.inference.free_machine import free_interval
 
     value, free, (free_low, free_high) = solution.log_likelihood, *free_interval(solution)
-    below, above = solution.log_partition - low, high - solution.log_partition
+    with np.errstate(invalid="ignore"):  # of evidence that is impossible
+        below, above = (
+            np.where(low == high, 0.0, z) for z in (solution.log_partition - low, high - solution.log_partition)
+        )
     reach = np.hypot(above, free - free_low)
     high = np.where(np.isinf(reach), _at_most(solution, value), value + reach)
     return _plain(value - np.hypot(below, free_high - free)), _plain(high)

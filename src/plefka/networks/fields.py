@@ -147,7 +147,7 @@ def log_joint(network: "BeliefNetwork", S: Any) -> Any:
     """ln P(S) = sum_i S_i log_on(x_i) + (1 - S_i) log_off(x_i).                                     (4)"""
     traced = is_traced(network, S)
     S = jnp.asarray(S) if traced else np.asarray(S, dtype=float)
-    rows = _rows_of_states(network, S, "networks")
+    rows = rows_of_states(network, S, "networks")
     if not traced and not np.all((S == 0) | (S == 1)):
         raise InvalidInput("a state consists of zeros and ones; use infer for units that are not known.")
     total = _traced_log_joint(network, rows.T) if traced else _log_joint(network, rows.T)
@@ -160,7 +160,7 @@ def log_weights(machine: "BoltzmannMachine", S: Any) -> Any:
     """-E(S) / T + constant of a state (n,), or of each state of a batch (B, n)."""
     S = np.asarray(S, float)
     off, on = machine.values
-    rows = _rows_of_states(machine, S, "machines")
+    rows = rows_of_states(machine, S, "machines")
     if not np.all((off == S) | (on == S)):
         raise InvalidInput(f"a state of this machine consists of {off} and {on}; use infer for units that are unknown.")
     columns = np.broadcast_to(rows, (machine.stack or len(rows), machine.size)).T
@@ -169,7 +169,7 @@ def log_weights(machine: "BoltzmannMachine", S: Any) -> Any:
     return total if S.ndim == 2 or machine.stack is not None else total[0].item()
 
 
-def _rows_of_states(network: "Network", S: Any, kind: str) -> Any:
+def rows_of_states(network: "Network", S: Any, kind: str) -> Any:
     """States (B, n), one or as many as there are networks in a stack."""
     if S.ndim not in (1, 2) or S.shape[-1] != network.size:
         raise InvalidInput(f"a state has one number for each unit, shape (..., {network.size}); got {S.shape}.")

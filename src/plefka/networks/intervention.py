@@ -31,7 +31,7 @@ def intervened(network: AnyNetwork, evidence: Evidence, do: Any) -> tuple[AnyNet
     if not isinstance(do, Mapping):
         raise InvalidEvidence(f"do must be a dictionary {{unit: 0 or 1}} of what is set; got {type(do).__name__}.")
     if not isinstance(network, BeliefNetwork):
-        raise InvalidEvidence("do is for belief networks: a Boltzmann machine has no direction. Use evidence instead.")
+        raise InvalidEvidence(f"do is for belief networks: a {type(network).__name__} has no direction. Use evidence.")
     given = as_evidence(network, do)
     states, units = np.asarray(given.rows[0]), [network.index(unit) for unit in do]
     is_set = ~np.isnan(states)

@@ -7,22 +7,25 @@ for tables serves factors too, and a state that a factor forbids stays impossibl
 
 import math
 from collections.abc import Sequence
+from operator import index
 from typing import Any
 
 import equinox as eqx
 import numpy as np
 
-from plefka.errors import InvalidNetwork, listed
+from plefka.errors import InvalidInput, InvalidNetwork, listed
 from plefka.networks import checks
 from plefka.networks.activations import MOST_PARENTS, Table
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.checks import NUMBERED
 from plefka.networks.evidence import Evidence, as_evidence
+from plefka.networks.fields import rows_of_states
 from plefka.networks.network import Network, description
 from plefka.networks.storage import Storage
 from plefka.networks.units import Unit
 
 Factor = tuple[tuple[int, ...], np.ndarray]  # units, and a number of at least 0 for each of their states
+WIDEST = 600  # ln of the ratio of two numbers of a table; a factor of more is a product of several
 
 
 class MarkovNetwork(Network):
@@ -61,15 +64,16 @@ class MarkovNetwork(Network):
     def __init__(self, size: int, factors: Sequence[tuple[Sequence[int], Any]], names: Sequence[str] | None = None):
         if not isinstance(size, int | np.integer) or size < 1:
             raise InvalidNetwork(f"a network must have at least one unit; got size {size!r}.")
-        self.factors = tuple(_checked(units, table, int(size)) for units, table in factors)
+        self.factors = tuple(_checked(factor, int(size)) for factor in factors)
         self.given_names = checks.check_names(None if names is None else tuple(names), int(size))
-        scaled = [(units, table / table.max()) for units, table in self.factors]
-        own = np.zeros((int(size), 2))  # ln of what is said of each unit alone
-        for units, table in scaled:
+        own, tables = np.zeros((int(size), 2)), []  # ln of what is said of each unit alone
+        for units, table in self.factors:
             if len(units) == 1 and table.all():
-                own[units[0]] += np.log(table)
+                own[units[0]] += np.log(table) - np.log(table.max())
+                continue
+            times = 1 + int(np.log(table.max()) - np.log(table[table > 0].min())) // WIDEST  # so that none becomes zero
+            tables += times * [Unit(None, units, Table(table ** (1 / times) / table.max() ** (1 / times)))]
         coins = [Unit(None, (), "sigmoid", (), on - off) for off, on in own.tolist()]
-        tables = [Unit(None, units, Table(table)) for units, table in scaled if len(units) != 1 or not table.all()]
         self.carrier = BeliefNetwork.of_units([*coins, *tables])
         tops = (math.log(table.max()) for _, table in self.factors)
         self.constant = math.fsum((*tops, *np.logaddexp(*own.T).tolist()))
@@ -112,7 +116,11 @@ class MarkovNetwork(Network):
 
     def log_joint(self, S: Any) -> Any:
         """The sum of ln phi over all factors, of a state (n,) or of each of a batch; -inf where one forbids it."""
-        states = np.asarray(S, int)
+        states = np.asarray(S, float)
+        rows_of_states(self, states, "networks")
+        if not np.all((states == 0) | (states == 1)):
+            raise InvalidInput("a state consists of zeros and ones; use infer for units that are not known.")
+        states = states.astype(int)
         with np.errstate(divide="ignore"):
             logs = [np.log(table)[tuple(states[..., unit] for unit in units)] for units, table in self.factors]
         return sum(logs, np.zeros(states.shape[:-1]))[()]
@@ -146,9 +154,16 @@ class MarkovNetwork(Network):
         return f"<MarkovNetwork: {self.size:,} units, {len(self.factors):,} factors of up to {most} units{named}>"
 
 
-def _checked(units: Sequence[int], table: Any, size: int) -> Factor:
+def _checked(factor: Any, size: int) -> Factor:
     """A factor of units of the network, each once, of numbers of which one at least is above 0."""
-    scope, values = tuple(int(unit) for unit in units), np.array(table, float)
+    try:
+        units, table = factor
+        scope = tuple(map(index, units))
+    except (TypeError, ValueError):
+        raise InvalidNetwork(
+            f"a factor must be a pair of units, by their indices, and a table; got {factor}."
+        ) from None
+    values = checks.as_float(table, "the table of a factor")
     if len(set(scope)) < len(scope) or not all(0 <= unit < size for unit in scope) or len(scope) > MOST_PARENTS:
         raise InvalidNetwork(
             f"a factor must have at most {MOST_PARENTS} different units from 0 to {size - 1}; got {listed(scope)}."

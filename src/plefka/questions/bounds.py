@@ -95,6 +95,8 @@ def bounds(network: Network, evidence: Any = None, *, of: str | None = None) -> 
     if of == PARTITION or network.is_normalised:
         return clamped
     free = _of_partition(network, as_evidence(network, None), of)
+    if np.isneginf(free.upper):
+        raise InvalidInput("ln P(evidence) needs a network with a state that is possible; this one has none.")
     if clamped.is_exact and free.is_exact:
         return Bounds(clamped.lower - free.lower, clamped.upper - free.upper, "exact", "exact", True, of)
     most = clamped.upper - free.lower if given.tilt is not None else min(clamped.upper - free.lower, 0.0)

@@ -79,7 +79,11 @@ def most_probable(
     if isinstance(network, MarkovNetwork):
         asked = [network.names[unit] for unit in np.flatnonzero(chosen & np.isnan(given.rows).any(axis=0))]
         places = list(map(network.index, asked)) or None
-        found = most_probable(network.carrier, network.widened(given), places, count, method)
+        try:
+            found = most_probable(network.carrier, network.widened(given), places, count, method)
+        except InferenceFailed:
+            infer(network, given)  # which names what contradicts each other here
+            raise
         logs = {name: getattr(found, name) + network.constant for name in ("log_joint", "bound")}
         return replace(found, states=found.states[..., : network.size], units=tuple(asked), network=network,
                        evidence=given, **logs)  # fmt: skip
