@@ -28,7 +28,7 @@ from plefka.sampling.weighted_answer import weighted_answer
 
 if TYPE_CHECKING:
     from plefka.inference.solution import Solution
-    from plefka.methods.posterior import ProposedComponents, RowAnswers
+    from plefka.methods.posterior import ProposedComponents
 
 FEWEST_SAMPLES = 100
 
@@ -58,15 +58,6 @@ def _check_solved(solution: "Solution", seed: int, num_samples: int | None) -> C
         converged=solution.status is Status.CONVERGED, is_upper=solution.codes.log_partition == UPPER_BOUND,
     )  # fmt: skip
     return replace(found, solution=solution)
-
-
-def check_row(network: Network, evidence: Evidence, found: "RowAnswers", row: int, seed: int) -> Check:
-    """The check of one row before there is a Solution; soft evidence counts without its offset."""
-    mixture = components(found.means[row], found.proposals, row)
-    return _check(
-        network, evidence._replace(offset=None), row, mixture, seed=seed, num_samples=NUM_SAMPLES,
-        estimate=float(-found.free_energy[row]), estimated_means=found.means[row],
-    )  # fmt: skip
 
 
 def components(means: np.ndarray, proposals: "Iterable[ProposedComponents]", row: int) -> tuple[np.ndarray, np.ndarray]:

@@ -11,7 +11,6 @@ from scipy.special import ndtri, stdtrit
 
 from plefka.errors import InvalidInput
 from plefka.methods.posterior import EXACT, LOWER_BOUND, OBSERVED, UPPER_BOUND, Status
-from plefka.runtime.precision import is_traced
 
 if TYPE_CHECKING:
     from plefka.inference.solution import Solution
@@ -66,7 +65,7 @@ def _at_most(solution: "Solution", value: Any) -> np.ndarray:
 
 def _is_answer(solution: "Solution") -> np.ndarray:
     """Where a row has one; nothing is known of a row that has not converged."""
-    if is_traced(solution.network, solution.log_partition):
+    if not isinstance(solution.log_partition, float | np.ndarray | np.generic):
         raise InvalidInput("an interval is for a solution outside a trace of JAX. Return the solution, and ask there.")
     status = np.asarray(solution.status)
     return (status == Status.CONVERGED) | (status == Status.IMPOSSIBLE)
