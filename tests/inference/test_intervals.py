@@ -8,6 +8,7 @@ import pytest
 
 import plefka as pf
 from plefka.errors import InvalidInput
+from plefka.inference import free_machine
 from plefka.methods.posterior import About, Posterior
 
 OBSERVED = {0: 1}
@@ -95,6 +96,34 @@ def test_estimates_without_errors_and_answers_that_did_not_converge_have_none():
     low, high = short.intervals()
     assert low[0] == high[0] == 1
     assert np.isnan(low[1:]).all()
+
+
+@pytest.mark.parametrize("method", ["exact", "G1", "bethe", "bethe[max_steps=1]", "smc[budget=0.01s]"])
+def test_nothing_observed_in_a_machine_is_certain_whatever_the_method(method, monkeypatch):
+    network = machine(3.0)
+    monkeypatch.setattr(free_machine, "_computed", None)  # it is not needed
+    found = pf.infer(network, None, method, throw=False)
+    assert found.log_likelihood == 0
+    assert found.log_likelihood_interval == (0, 0)
+    assert found.log_likelihood_accuracy is pf.Accuracy.EXACT
+    alike = pf.infer(network, {1: pf.Likelihood(0.5, 0.5)}, method, throw=False)
+    assert alike.log_likelihood_interval == (pytest.approx(np.log(0.5)),) * 2
+    monkeypatch.undo()
+    some = pf.infer(network, [{}, OBSERVED], method)
+    assert some.log_likelihood[0] == some.log_likelihood_interval[0][0] == some.log_likelihood_interval[1][0] == 0
+    assert some.log_likelihood_accuracy[0] is pf.Accuracy.EXACT
+    assert np.allclose(
+        some.row(1).log_likelihood, pf.infer(network, OBSERVED, method, throw=False).log_likelihood, equal_nan=True
+    )
+
+
+def test_ln_p_is_not_known_where_the_free_machine_does_not_converge():
+    network = pf.BoltzmannMachine(np.array(machine(3.0).weights), np.zeros(6))
+    found = pf.infer(network, dict.fromkeys(range(5), 1), "bethe[max_steps=1]", throw=False)
+    assert found.converged  # one unit is left
+    assert np.isnan(found.log_likelihood)
+    assert np.isnan(found.log_likelihood_interval).all()
+    assert found.log_likelihood_accuracy is pf.Accuracy.ESTIMATE
 
 
 def test_impossible_evidence_is_known_to_be():

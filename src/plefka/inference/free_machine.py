@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from plefka.methods.method import Method
-from plefka.methods.posterior import CONVERGED, ESTIMATE, EXACT
+from plefka.methods.posterior import CONVERGED, ESTIMATE, EXACT, Status
 from plefka.networks.evidence import Evidence
 from plefka.networks.network import Network
 from plefka.runtime.late_binding import INFER, supplied
@@ -31,19 +31,26 @@ class FreePartition(NamedTuple):
 
 def log_likelihood(solution: "Solution") -> Any:
     """A number, or one for each row of a batch; nan where the free machine has no answer by this method."""
-    return solution.log_partition - _free(solution).log_partition
+    blank, difference = is_blank(solution), solution.log_partition - free_partition(solution).log_partition
+    if not np.any(blank):
+        return difference
+    known = np.where(blank, solution.evidence.highest, difference)
+    return known if solution.is_batch else known.item()
 
 
-def free_interval(solution: "Solution") -> tuple[Any, tuple[Any, Any]]:
-    """ln Z of the free machine, and where it lies."""
-    free = _free(solution)
-    return free.log_partition, free.interval
+def is_blank(solution: "Solution") -> Any:
+    """Where nothing is observed, so that ln P(evidence) is known: 0, but for likelihoods alike of on and off."""
+    evidence = solution.evidence
+    if is_traced(solution.network, solution.log_partition, evidence) or evidence.exclusive is not None:
+        return False
+    possible = np.asarray(solution.status) != Status.IMPOSSIBLE
+    return possible & ~evidence.informed.any(axis=1).reshape(possible.shape)
 
 
 def accuracy_of_difference(solution: "Solution") -> Any:
     """What that is: exact where both are. A difference of two bounds is none."""
     clamped = solution.codes.log_partition
-    return np.where((clamped == EXACT) & _free(solution).is_exact, EXACT, ESTIMATE)[()]
+    return np.where(is_blank(solution) | ((clamped == EXACT) & free_partition(solution).is_exact), EXACT, ESTIMATE)[()]
 
 
 def log_partition_of_free(machine: Network, method: Method, *, prune: bool) -> Any:
@@ -51,7 +58,10 @@ def log_partition_of_free(machine: Network, method: Method, *, prune: bool) -> A
     return _free_of(machine, method, prune=prune).log_partition
 
 
-def _free(solution: "Solution") -> FreePartition:
+def free_partition(solution: "Solution") -> FreePartition:
+    """That of a solution's machine, by the solution's method; without evidence it is what the solution says."""
+    if np.all(is_blank(solution)):
+        return FreePartition(solution.log_partition, True, solution.log_partition_interval)
     return _free_of(solution.network, solution.method, prune=solution.prune)
 
 
@@ -63,9 +73,9 @@ def _free_of(machine: Network, method: Method, *, prune: bool) -> FreePartition:
 
 def _computed(machine: Network, method: Method, prune: bool) -> FreePartition:
     nothing = Evidence(np.full((machine.stack or 1, machine.size), np.nan), batched=machine.stack is not None)
-    found = supplied(INFER)(machine, nothing, method, prune=prune, throw=machine.stack is None)
+    found = supplied(INFER)(machine, nothing, method, prune=prune, throw=False)
     is_exact = found.codes.log_partition == EXACT
     if is_traced(machine):
         return FreePartition(jnp.where(cast(Any, found.status) == CONVERGED, found.log_partition, jnp.nan), is_exact)
-    log_partition = np.where(found.converged, found.log_partition, np.nan) if found.is_batch else found.log_partition
+    log_partition = np.where(found.converged, found.log_partition, np.nan)[()]
     return FreePartition(log_partition, is_exact, found.log_partition_interval)

@@ -37,16 +37,18 @@ def log_likelihood_interval(solution: "Solution") -> Interval:
     low, high = log_partition_interval(solution)
     if solution.network.is_normalised:
         return low, high
-    from plefka.inference.free_machine import free_interval
+    from plefka.inference.free_machine import free_partition, is_blank
 
-    value, free, (free_low, free_high) = solution.log_likelihood, *free_interval(solution)
+    value, (free, _, (free_low, free_high)) = solution.log_likelihood, free_partition(solution)
     with np.errstate(invalid="ignore"):  # of evidence that is impossible
         below, above = (
             np.where(low == high, 0.0, z) for z in (solution.log_partition - low, high - solution.log_partition)
         )
     reach = np.hypot(above, free - free_low)
     high = np.where(np.isinf(reach), _at_most(solution, value), value + reach)
-    return _plain(value - np.hypot(below, free_high - free)), _plain(high)
+    ends = value - np.hypot(below, free_high - free), high
+    low, high = (_plain(np.where(is_blank(solution), value, end)) for end in ends)
+    return low, high
 
 
 def mean_intervals(solution: "Solution") -> Interval:

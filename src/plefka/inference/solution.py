@@ -144,8 +144,9 @@ class Solution:
         """ln P(evidence).
 
         Of a Boltzmann machine it is the difference of `log_partition` to ln Z of the machine without evidence, by the
-        same method. That is computed when this is first asked for, and kept as long as the machine is. A difference of
-        two bounds is no bound: there `is_bound` speaks of `log_partition` alone.
+        same method. That is computed when this is first asked for, and kept as long as the machine is; this is nan
+        where it does not converge. A difference of two bounds is no bound: there `is_bound` speaks of `log_partition`
+        alone.
         """
         if self.network is None or self.network.is_normalised:
             return self.log_partition
