@@ -11,7 +11,7 @@ from plefka.errors import InvalidMethod, MethodDoesNotApply, MissingExtra
 from plefka.inference.library import parse_method
 from plefka.methods.posterior import Status
 from plefka.reduction.question import Part
-from plefka.sampling import belief_target
+from plefka.sampling import belief_start
 from plefka.sampling.gibbs import AnnealedRow, Sampled, anneal, sample_posterior
 from plefka.sampling.gibbs_sweeps import Sampler
 from plefka.sampling.importance import averaged
@@ -115,7 +115,7 @@ def with_copy() -> Part:
 
 
 def test_chains_that_cannot_move_are_told_from_chains_that_need_not(monkeypatch):
-    monkeypatch.setattr(belief_target, "NEAR", 2.0)  # no states are proposed
+    monkeypatch.setattr(belief_start, "NEAR", 2.0)  # no states are proposed
     part = with_copy()
     found, exact = sample_posterior(GIBBS, part.question), parse_method("exact").posterior(part, dtype="float64")
     assert np.isinf(found.r_hat[0]) or found.apart[0] > 6  # in different places, or all of them in one
@@ -175,7 +175,7 @@ def annealed(name: str, seed: int, temperatures: int) -> AnnealedRow:
 @pytest.mark.parametrize("is_near", [True, False])
 def test_annealing_gives_what_enumeration_gives_and_its_error_shrinks_with_the_temperatures(is_near, monkeypatch):
     """Temperatures are annealing steps, or else as many more draws."""
-    monkeypatch.setattr(belief_target, "NEAR", 0.0 if is_near else 2.0)
+    monkeypatch.setattr(belief_start, "NEAR", 0.0 if is_near else 2.0)
     part = cases.part_of(*CASES["noisy-or, no leak"])
     exact = -parse_method("exact").posterior(part, dtype="float64").free_energy[0]
     coarse, fine = (annealed("noisy-or, no leak", 2, steps) for steps in (2, 400))

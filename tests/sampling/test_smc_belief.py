@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import plefka as pf
-from plefka.sampling import belief_target
+from plefka.sampling import belief_start
 from plefka.sampling.annealing import annealed
+from plefka.sampling.belief_factors import BeliefFactors
 from plefka.sampling.belief_target import BeliefTarget
 from plefka.sampling.importance import Proposals, averaged
 from plefka.sampling.state_weights import Target
@@ -70,7 +71,7 @@ CASES = {
 @pytest.mark.parametrize("anneals", [False, True])
 def test_answers_are_those_of_a_sum_over_all_states(name, anneals, monkeypatch):
     if anneals:
-        monkeypatch.setattr(belief_target, "NEAR", 2.0)
+        monkeypatch.setattr(belief_start, "NEAR", 2.0)
     network, evidence = CASES[name]
     exact, found = pf.infer(network, evidence, "exact"), pf.infer(network, evidence, METHOD, throw=False)
     assert np.abs(found.log_likelihood - exact.log_likelihood) <= FAR * size_of(found.standard_error) + 1e-5
@@ -92,7 +93,7 @@ def test_populations_from_the_prior_find_their_way_past_zeros():
     part = part_of(*of_factors(24, 40, 1))
     target = Target(part.question)
     prior = Proposals.of(np.full((1, 1), -1e10), np.full((1, target.size, 1), 0.5), 0.0)
-    start = BeliefTarget(target, prior)
+    start = BeliefTarget(BeliefFactors(target), prior)
     assert np.isfinite(target.log_weight(start.start(2000, np.random.default_rng(0)).S[:, None])).mean() < 0.002
     found = annealed(start, 4, 512, np.random.default_rng(1))
     exact = pf.infer(*of_factors(24, 40, 1), "exact").log_likelihood - part.constant[0]

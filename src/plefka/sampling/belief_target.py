@@ -8,42 +8,26 @@ impossible counts as improbable on the way, so that there is one to the states t
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from plefka.exact.cost import BELIEF_DRAW, BELIEF_FACTOR, DEARER_LOGS, DEARER_TABLES
 from plefka.methods.posterior import normalised
-from plefka.networks.activations import numpy_sigmoid, numpy_softplus
-from plefka.networks.fields import bits, log_terms
-from plefka.reduction.question import Question
+from plefka.networks.activations import numpy_sigmoid
+from plefka.networks.fields import bits
 from plefka.reduction.summing import LEAST
-from plefka.sampling.annealing import AnnealedTarget, annealed
-from plefka.sampling.importance import Proposals, averaged, prior_and_around, resampled
-from plefka.sampling.proposals import PILOT, ROUNDS, adapted, refitted
-from plefka.sampling.state_weights import Target
+from plefka.sampling.annealing import AnnealedTarget
+from plefka.sampling.belief_factors import BeliefFactors
+from plefka.sampling.importance import Proposals, averaged, resampled
 
 NUMBERS_AT_ONCE = 2**17  # states of particles that are handled together
 FEWEST_AT_ONCE, MOST_AT_ONCE = 256, 4096  # of these particles
 SOFT_ZERO = 30.0  # what an observation that no cause explains costs on the way, besides twice what others cost
-NEAR = 0.05  # the effective fraction of draws from the start from which on weighting them is quicker than annealing
 SWEEPS_AROUND, FAR_BEYOND = 4, 6.0  # sweeps after which ln weight may be so far above that of draws, on average
-PART_FOR_START = 0.1  # of the budget for a few rounds of draws, and as much for a run from the prior
-PILOT_PARTICLES, USUAL_TEMPERATURES = 1024, 40  # of that run, at most and about
-FEWEST_DRAWS = 128  # that a start is fitted to
 MOST_ENUMERATED = 12  # free units, of which all states are tried where none was found to be possible
 CROSSINGS = 4  # states that are proposed to a chain one after another
 ACCEPTED = 0.02  # of the proposed states, below which no more are proposed
-
-
-class CountedUnits(NamedTuple):
-    """Units whose factors count: those observed on, those observed off, and those that are free."""
-
-    units: Any  # their numbers, as a slice where they stand together, which is quicker
-    num_on: int
-    num_fixed: int
-    weights: np.ndarray  # (units, 1), of the edges from one parent
-    certain: np.ndarray  # (units, 1): 1 for an edge of probability one
 
 
 @dataclass(eq=False)
@@ -64,9 +48,9 @@ class BeliefTarget(AnnealedTarget):
 
     log_start, enough = 0.0, 0.001
 
-    def __init__(self, target: Target, proposals: Proposals, *, is_near: bool = False, slopes: bool = False):
-        self.target, self.slopes, self.is_near, self.further_units = target, slopes, is_near, target.units
-        self.free = np.flatnonzero(target.free[:, 0])
+    def __init__(self, factors: BeliefFactors, proposals: Proposals, *, is_near: bool = False, slopes: bool = False):
+        self.factors, self.target, self.free, target = factors, factors.target, factors.free, factors.target
+        self.slopes, self.is_near, self.further_units = slopes, is_near, target.units
         self.size, self.num_averages = len(self.free), len(self.free) + slopes * target.size
         there = proposals.log_alpha[:, 0] > LEAST / 2
         self.log_alpha, self.log_prior = proposals.log_alpha[there], float(proposals.log_prior[0])
@@ -76,68 +60,20 @@ class BeliefTarget(AnnealedTarget):
         f, num_edges, num_terms = target.activation, len(target.edges.child), len(self.u)
         dearer = DEARER_TABLES if f.mixes_kinds else 1.0 if f.has_linear_log_odds else DEARER_LOGS
         self.draw_seconds = dearer * BELIEF_DRAW * (num_edges / 30 + target.size + num_terms)  # of a draw and its gain
-        factors = num_edges + (14 + num_terms / 4) * self.size
-        self.sweep_seconds = (1 + dearer) / 2 * BELIEF_FACTOR * factors + 1.5 * self.draw_seconds
+        visited = num_edges + (14 + num_terms / 4) * self.size
+        self.sweep_seconds = (1 + dearer) / 2 * BELIEF_FACTOR * visited + 1.5 * self.draw_seconds
 
     @cached_property
     def soft_zero(self) -> float:
         """What counts as ln 0 of an observed unit on the way: less than any other of some draws."""
-        L = self._all_factors(self._drawn(FEWEST_AT_ONCE, np.random.default_rng(0)), LEAST)[2]
-        fixed = L[self.counted.units][: self.counted.num_fixed]
+        L = self.factors.of_all(self._drawn(FEWEST_AT_ONCE, np.random.default_rng(0)), LEAST)[2]
+        fixed = L[self.factors.counted.units][: self.factors.counted.num_fixed]
         return 2 * float(fixed[fixed > LEAST].min(initial=0.0)) - SOFT_ZERO
-
-    @cached_property
-    def counted(self) -> CountedUnits:
-        """All units whose factor counts."""
-        return self._sorted(np.flatnonzero(self.target.counted[:, 0] | self.target.free[:, 0]))
-
-    def _sorted(self, units: np.ndarray, weights: np.ndarray | None = None) -> CountedUnits:
-        off = 1 - self.target.values[units, 0].astype(int)
-        kind = np.where(self.target.free[units, 0], 2, 0 if self.target.activation.has_linear_log_odds else off)
-        order = np.argsort(kind, kind="stable")
-        weights = np.zeros((len(units), 1)) if weights is None else weights[order]
-        certain, (a, b) = np.isinf(weights), np.searchsorted(kind[order], (1, 2))
-        units, together = units[order], len(units) > 0 and bool(np.all(np.diff(units[order]) == 1))
-        places = slice(int(units[0]), int(units[-1]) + 1) if together else units
-        return CountedUnits(places, int(a), int(b), np.where(certain, 0.0, weights), certain * 1.0)
-
-    @cached_property
-    def children(self) -> list[CountedUnits]:
-        """Those of each free unit whose factor counts."""
-        edges = self.target.edges
-        order, starts = edges.graph.by_parent
-        found = []
-        for unit in self.free:
-            mine = order[starts[unit] : starts[unit + 1]]
-            mine = mine[(self.target.counted | self.target.free)[edges.child[mine], 0]]
-            mine = mine[np.argsort(edges.child[mine], kind="stable")]
-            found.append(self._sorted(edges.child[mine], edges.weight[mine, :1]))
-        return found
 
     def seconds(self, num_betas: int) -> float:
         return self.draw_seconds if self.is_near else super().seconds(num_betas)
 
     # ---- densities of states -----------------------------------------------------------------------------------------
-
-    def _factors(self, some: CountedUnits, x: np.ndarray, on: Any, S: np.ndarray, floor: float) -> np.ndarray:
-        """ln of the factors of some units, from their fields and how many certain edges into them are on."""
-        f, a, b = self.target.activation, some.num_on, some.num_fixed
-        if f.has_linear_log_odds:
-            return -numpy_softplus(np.where(S == 1, -x, x))
-        x = f.clip(x if on is None else np.where(on > 0.5, np.inf, x))
-        logs = np.concatenate([f.log_on(x[:a]), f.log_off(x[a:b]), log_terms(f, x[b:], S[b:])])
-        logs = np.maximum(logs, LEAST)
-        np.copyto(logs[:b], floor, where=logs[:b] <= LEAST)
-        return logs
-
-    def _all_factors(self, S: np.ndarray, floor: float) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
-        """Fields, how many certain edges are on, and ln factors of all units (units, count); 0 where not counted."""
-        x, on = self.target.split(S[:, None])
-        x, on = x[:, 0], None if on is None else on[:, 0]
-        L, units = np.zeros(S.shape), self.counted.units
-        with np.errstate(divide="ignore"):
-            L[units] = self._factors(self.counted, x[units], None if on is None else on[units], S[units], floor)
-        return x, on, L
 
     def _log_start(self, S: np.ndarray, L: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """ln q, and the terms that it is the sum of: of components (components, count), and of the prior."""
@@ -148,7 +84,7 @@ class BeliefTarget(AnnealedTarget):
         return _log_sum(terms, prior), terms, prior
 
     def _gain(self, S: np.ndarray, floor: float) -> np.ndarray:
-        _, _, L = self._all_factors(S, floor)
+        _, _, L = self.factors.of_all(S, floor)
         total = L.sum(axis=0) + self.target.tilt[:, 0] @ S - self._log_start(S, L)[0]
         return np.where(total > LEAST / 2, total, -np.inf)
 
@@ -247,70 +183,45 @@ class BeliefTarget(AnnealedTarget):
 
     def _visit_all(self, S: np.ndarray, beta: float, floor: float, rng: np.random.Generator, sums: Any) -> None:
         """Every free unit of some particles is drawn given all others."""
-        x, on, L = self._all_factors(S, floor)
+        x, on, L = self.factors.of_all(S, floor)
         is_linear = beta == 1 or not len(self.u)  # then ln q is that of the prior, or does not matter
         log_q, terms, prior = self._log_start(S, L)
         new_log_q = log_q
-        for k, (unit, child) in enumerate(zip(self.free, self.children, strict=True)):
+        for some in self.factors.together if is_linear else self.factors.one_by_one:
+            k, unit, child, owner = some.places, some.units, some.children, some.owner
             s, c = S[unit].copy(), child.units
             sign = 1 - 2 * s
-            field, sure = x[c] + child.weights * sign, None if on is None else on[c] + child.certain * sign
-            more = self._factors(child, field, sure, S[c], floor) - L[c]
-            own = self._own(unit, x, on, 1 - s) - L[unit]
-            above = own + more[child.num_fixed :].sum(axis=0)  # of the prior
-            rise = above + more[: child.num_fixed].sum(axis=0) + self.target.tilt[unit] * sign
+            turned = sign[owner]
+            field, sure = x[c] + child.weights * turned, None if on is None else on[c] + child.certain * turned
+            more = self.factors.of(child, field, sure, S[c], floor) - L[c]
+            own = self.factors.of(some.themselves, x[unit], None if on is None else on[unit], 1 - s, LEAST) - L[unit]
+            above = own + some.summed(more, of_free=True)  # of the prior
+            rise = above + some.summed(more, of_free=False) + self.target.tilt[unit] * sign
             if is_linear:
                 log_odds = beta * rise + (1 - beta) * above
             else:
-                new_terms, new_prior = terms + self.log_odds[:, k, None] * sign, prior + above
-                new_log_q = _log_sum(new_terms, new_prior)
+                new_log_q = _log_sum(terms + self.log_odds[:, k] * sign, prior + above[0])
                 log_odds = beta * rise + (1 - beta) * (new_log_q - log_q)
             flips = numpy_sigmoid(log_odds)
             if sums is not None:
                 sums[k] += np.where(s == 1, 1 - flips, flips)
-            flip = rng.random(len(s)) < flips
+            flip = rng.random(s.shape) < flips
             change = flip * sign
             S[unit] = s + change
-            x[c] += child.weights * change
-            L[c] += more * flip
+            x[c] += child.weights * change[owner]
+            L[c] += more * flip[owner]
             L[unit] += own * flip
             if on is not None:
-                on[c] += child.certain * change
+                on[c] += child.certain * change[owner]
             if not is_linear:
-                terms += self.log_odds[:, k, None] * change
-                prior += above * flip
-                log_q = np.where(flip, new_log_q, log_q)
+                terms += self.log_odds[:, k] * change
+                prior += above[0] * flip[0]
+                log_q = np.where(flip[0], new_log_q, log_q)
         if sums is not None and self.slopes:
             sums[self.size :] += self.target.slopes(S[:, None])[:, 0]
-
-    def _own(self, unit: Any, x: np.ndarray, on: np.ndarray | None, S: np.ndarray) -> np.ndarray:
-        """ln of the factor of a free unit if it were in state S."""
-        itself = CountedUnits(np.array([unit]), 0, 0, x, x)
-        return self._factors(itself, x[unit][None], None if on is None else on[unit][None], S[None], LEAST)[0]
 
 
 def _log_sum(terms: np.ndarray, prior: np.ndarray) -> np.ndarray:
     """ln of the sum of exp(terms) over components, and exp(prior)."""
     top = np.maximum(terms.max(axis=0, initial=-np.inf), prior)
     return top + np.log(np.exp(terms - top).sum(axis=0) + np.exp(prior - top))
-
-
-# ---- where to start --------------------------------------------------------------------------------------------------
-
-
-def belief_target(question: Question, rng: np.random.Generator, budget: float, *, slopes: bool) -> BeliefTarget:
-    """From the best start that rounds of draws, or else a short run from the prior, find in a part of the budget."""
-    target = Target(question)
-    first = prior_and_around(target)
-    prior = BeliefTarget(target, first._replace(log_alpha=np.full((1, 1), LEAST), log_prior=np.zeros(1)))
-    if not target.free.any():
-        return BeliefTarget(target, first, is_near=True, slopes=slopes)
-    draws = int(np.clip(PART_FOR_START * budget / (ROUNDS * prior.draw_seconds), FEWEST_DRAWS, PILOT))
-    best = adapted(target, first, rng, draws)
-    count = int(min(PILOT_PARTICLES, PART_FOR_START * budget / prior.seconds(USUAL_TEMPERATURES)))
-    if best.effective < NEAR and count >= FEWEST_DRAWS:
-        pilot = annealed(prior, 1, count, rng)
-        best = max(best, refitted(target, first, pilot, rng, draws), key=lambda trial: trial.effective)
-    start = BeliefTarget(target, best.proposals, is_near=best.effective >= NEAR, slopes=slopes)
-    start.is_near = start.is_near and start.covers_its_surroundings(rng)
-    return start

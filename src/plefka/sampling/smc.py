@@ -14,7 +14,7 @@ from plefka.methods.posterior import CONVERGED, IMPOSSIBLE, OUT_OF_STEPS, About,
 from plefka.progress import progress
 from plefka.reduction.question import BeliefModel, Part, Question
 from plefka.sampling.annealing import Annealed, AnnealedTarget, annealed
-from plefka.sampling.belief_target import belief_target
+from plefka.sampling.belief_start import belief_target
 from plefka.sampling.importance import averaged, resampled
 from plefka.sampling.spin_target import SpinTarget
 

@@ -36,7 +36,7 @@ def visits(edges: EdgeList, free: np.ndarray) -> tuple[Visits, ...]:
     """All steps of a sweep over the free units: those with few children, many at once, and then those with many."""
     order, starts = edges.graph.by_parent
     degree = np.diff(starts)
-    colour = _colours(edges, free, order, starts)
+    colour = moral_colours(edges, free)
     largest = padded(int(degree[free].max(initial=0)))
     if len(free) <= FEW_UNITS:
         return (_table(edges, _split(free, colour, 1), largest, order, starts),)
@@ -44,8 +44,9 @@ def visits(edges: EdgeList, free: np.ndarray) -> tuple[Visits, ...]:
     return tuple(_table(edges, _split(units, colour, wide), deep, order, starts) for units, wide, deep in parts)
 
 
-def _colours(edges: EdgeList, free: np.ndarray, order: np.ndarray, starts: np.ndarray) -> np.ndarray:
+def moral_colours(edges: EdgeList, free: np.ndarray) -> np.ndarray:
     """Greedily, units with many children first: the first colour that none of a unit's factors has yet."""
+    order, starts = edges.graph.by_parent
     taken = [0] * edges.size  # the colours of a factor, as bits
     children = edges.child[order]
     colour = np.full(edges.size, -1)

@@ -144,5 +144,10 @@ class Mixed(Activation):
     def _either(self, x, of_field, row):
         xp = namespace(x, self.rows)
         x = xp.asarray(x)
-        has_field, found = self.has_field(x), xp.asarray(row)[self._number(x)]
+        has_field = self.has_field(x)
+        if xp is np and has_field.all():
+            return of_field(x)
+        found = xp.asarray(row)[self._number(x)]
+        if xp is np and not has_field.any():
+            return found.astype(x.dtype)
         return xp.where(has_field, of_field(xp.where(has_field, x, 1.0)), found.astype(x.dtype))
