@@ -17,7 +17,7 @@ from plefka.inference.library import METHODS
 from plefka.mean_field.orders import Orders
 from plefka.mean_field.schemes import HigherOrder, MeanField
 from plefka.mean_field.taylor import Taylor
-from plefka.messages.bethe_method import Bethe
+from plefka.messages.message_methods import Bethe
 from plefka.methods.method import Method
 from plefka.sampling.sampling_methods import Findings, Gibbs, Smc
 from tests import zoo

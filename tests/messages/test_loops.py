@@ -8,7 +8,7 @@ import pytest
 import plefka as pf
 from plefka.errors import InvalidMethod, MethodDoesNotApply
 from plefka.messages import loops
-from plefka.messages.loops_method import Loops
+from plefka.messages.message_methods import Loops
 from plefka.messages.region_beliefs import RegionGraph, log_sums, minima_of_bounds, plain_sweeps
 from plefka.messages.regions import Regions
 from plefka.networks.evidence import as_evidence

@@ -86,9 +86,7 @@ def _degree_text(degree: dict[str, float]) -> str:
 def _facts(network: "pf.BeliefNetwork") -> Facts:
     import numpy as np
 
-    from plefka.networks.neighbourhood import weight_matrix
-
-    graph = weight_matrix(network) if network.stack is None else network.storage.union()
+    graph = network.storage.to_sparse() if network.stack is None else network.storage.union()
     parents, children = np.diff(graph.indptr), np.diff(graph.tocsc().indptr)
     mixed = network.conditionals is not None  # weights and biases of tables are not numbers of the model
     values = np.zeros(0) if mixed else np.concatenate([np.zeros(0), *network.storage.leaves()])
@@ -134,9 +132,7 @@ def _print_units(network: "pf.BeliefNetwork", shown: int) -> None:
     if network.conditionals is not None:
         print(network.describe(most=shown))
         return
-    from plefka.networks.neighbourhood import weight_matrix
-
-    weights, names, rows = weight_matrix(network), network.names, []
+    weights, names, rows = network.storage.to_sparse(), network.names, []
     for unit in range(shown):
         parents = weights.indices[weights.indptr[unit] : weights.indptr[unit + 1]]
         states = [f"{network.states[unit][1]} (not {network.states[unit][0]})"] if network.given_states else []

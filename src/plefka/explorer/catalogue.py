@@ -13,7 +13,6 @@ import numpy as np
 import scipy.sparse as sp
 
 import plefka as pf
-from plefka.networks.neighbourhood import weight_matrix
 
 CAUSE, FINDING = "cause", "finding"
 MOST_NAMES = 200  # of parents or of children that are listed with a unit
@@ -180,7 +179,7 @@ def _kinds(network: pf.BeliefNetwork) -> list[str]:
 def _weights(network: pf.BeliefNetwork) -> sp.csr_array:
     """weights[child, parent] of all edges, nan where the child is a table."""
     if network.conditionals is None:
-        return weight_matrix(network)
+        return network.storage.to_sparse()
     places = {name: unit for unit, name in enumerate(network.names)}
     edges = network.edges()
     ends = [places[edge.child] for edge in edges], [places[edge.parent] for edge in edges]

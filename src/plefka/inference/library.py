@@ -3,8 +3,7 @@
 import plefka.exact.exact_method
 import plefka.inference.composite_methods
 import plefka.mean_field.schemes
-import plefka.messages.bethe_method
-import plefka.messages.loops_method
+import plefka.messages.message_methods
 import plefka.methods.for_learning
 import plefka.sampling.sampling_methods  # noqa: F401
 from plefka.methods.registry import METHODS as METHODS

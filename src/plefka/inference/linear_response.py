@@ -17,7 +17,7 @@ from plefka.inference.machine_response import machine_responses, means_by
 from plefka.mean_field.free_energies import FUNCTIONALS
 from plefka.mean_field.schemes import MeanField
 from plefka.messages.bethe import FactorSweeps, field_range
-from plefka.messages.bethe_method import Bethe
+from plefka.messages.message_methods import Bethe
 from plefka.messages.message_sweeps import means_of, start
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.edge_list import EdgeList, fixed_point_along_edges

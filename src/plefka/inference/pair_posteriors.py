@@ -22,7 +22,7 @@ from plefka.inference.conditioned import NEGLIGIBLE, choose
 from plefka.inference.further_rows import answered_rows, relevant_part
 from plefka.inference.linear_response import responses
 from plefka.mean_field.schemes import MeanField
-from plefka.messages.bethe_method import Bethe
+from plefka.messages.message_methods import Bethe
 from plefka.methods.method import Method
 from plefka.methods.posterior import EXACT, OBSERVED, Accuracy, Status, normalised
 from plefka.networks.edge_list import EdgeList

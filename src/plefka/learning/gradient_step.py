@@ -3,6 +3,7 @@
 At a stationary point the means can be held fixed (envelope theorem), so that the gradient costs one evaluation.
 """
 
+from dataclasses import replace
 from functools import partial, reduce
 from typing import Any, NamedTuple
 
@@ -81,7 +82,7 @@ def solve_rows(settings: StepSettings, parameters: Any, rows: Any, theta: Any) -
     weights, bias = parameters
     network = BeliefNetwork(settings.storage.with_parameters(weights), bias, settings.activation)
     reduction = reduce_traced(network, Evidence(rows), prune=True)
-    question, constant = reduction.question.searching(theta.shape[-1]), reduction.constant
+    question, constant = replace(reduction.question, num_searched=theta.shape[-1]), reduction.constant
     searched = jax.lax.stop_gradient((question, theta))
     found = _lowest(settings, *(_single(searched) if settings.in_single else searched))
     functional = settings.functional

@@ -26,7 +26,7 @@ from plefka.inference.machine_response import (
     question_matrix,
     response,
 )
-from plefka.messages.bethe_method import Bethe
+from plefka.messages.message_methods import Bethe
 from plefka.methods.method import Method, does_not_apply
 from plefka.methods.posterior import CONVERGED, OUT_OF_STEPS
 from plefka.networks.evidence import Evidence

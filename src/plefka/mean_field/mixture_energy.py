@@ -74,11 +74,6 @@ def log_odds(on, off):
     return xp.log(xp.maximum(on, tiny)) - xp.log(xp.maximum(off, tiny))
 
 
-def component_means(question: Question, theta: Tables) -> Tables:
-    """The means of the units that are searched, in every component."""
-    return jnp.where(question.searched, sigmoid(theta), question.values[: question.num_searched])
-
-
 def log_smoothed(u: Tables, rho: Tables) -> Float[Array, "components components rows"]:
     """ln <r_a>_b for all a and b."""
     return jnp.log1p(u * jnp.expm1(rho)[:, None]).sum(2)
@@ -115,7 +110,8 @@ def mixture_evaluator(question: Question, energy: Callable, components: int) -> 
 
     def evaluate(x) -> Point:
         at = unstacked(x, components).inside()
-        u, entropy = component_means(question, at.theta), entropies(question, at.theta)
+        u = jnp.where(question.searched, sigmoid(at.theta), question.values[: question.num_searched])
+        entropy = entropies(question, at.theta)
 
         def summed(u, phi):
             G = free_energy(question, energy, u, entropy, at.rho, phi)

@@ -15,8 +15,8 @@ from plefka.averages import Parents
 from plefka.averages.choice import Range, range_of, states_held
 from plefka.averages.parents import chance, log_odds
 from plefka.mean_field.untruncated import GAUSSIAN
-from plefka.messages.bethe_method import Bethe
 from plefka.messages.coupling_messages import of_pairs, of_traced_pairs
+from plefka.messages.message_methods import Bethe
 from plefka.messages.message_sweeps import Beliefs, Propagation, Sweeps, means_of, start, without_derivatives
 from plefka.messages.unit_factors import Messages, UnitFactors, Units, average_of
 from plefka.methods.posterior import IMPOSSIBLE, NOT_FINITE, About, Posterior

@@ -23,7 +23,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from plefka.mean_field import machine_orders as pair_orders
-from plefka.messages.bethe_method import Bethe
+from plefka.messages.message_methods import Bethe
 from plefka.messages.message_sweeps import Beliefs, Propagation, Sweeps, means_of, start, without_derivatives
 from plefka.messages.unit_factors import LogOdds, Messages, Rows, Units
 from plefka.methods.posterior import CONVERGED, NOT_FINITE, About, Posterior

@@ -13,14 +13,13 @@ from plefka.exact.cost import REGION_BUILT, REGION_ENTRY, REGION_ROUND, REGION_S
 from plefka.exact.log_factors import LogFactors, TooManyParents, factors_of, grouped, patterns
 from plefka.exact.ordering import TooWide
 from plefka.exact.state_sum import PairElimination
-from plefka.messages.loops_method import Loops
+from plefka.messages.message_methods import Loops
 from plefka.messages.region_beliefs import (
     RegionGraph,
     RegionMessages,
     log_sums,
     minima_of_bounds,
     plain_sweeps,
-    starts,
     states_of,
 )
 from plefka.messages.regions import Regions, TooManyRegions
@@ -138,7 +137,7 @@ def _means(regions: Regions, graph: RegionGraph, theta: np.ndarray, messages: np
     logs = theta[graph.kept] + graph.spread @ messages
     beliefs = np.zeros(theta.shape)
     beliefs[graph.kept] = np.exp(logs - log_sums(logs, graph.region_of)[graph.region_of])
-    first = starts(np.array([2 ** len(region) for region in regions.outer]))
+    first = np.cumsum([0, *(2 ** len(region) for region in regions.outer)])
     found = []
     for unit, numbers in regions.around.items():
         number = min(numbers)

@@ -16,7 +16,6 @@ from plefka.averages.parents import chance
 from plefka.errors import MethodDoesNotApply
 from plefka.messages.unit_factors import LogOdds, Messages, Rows, Units
 from plefka.methods.posterior import CONVERGED, IMPOSSIBLE, NOT_FINITE, OUT_OF_STEPS, RUNNING
-from plefka.networks.activations import AnyArray
 from plefka.solvers.loop import REACHABLE, repeated
 from plefka.solvers.rounds import Iteration
 
@@ -95,7 +94,7 @@ def sweep(factors: Any, state: Propagation, before: LogOdds, tol, max_steps) -> 
     status = jnp.where(jnp.isnan(residual), NOT_FINITE, status)
     status = jnp.where(jnp.isneginf(log_sums).any(0), IMPOSSIBLE, status)
     status = jnp.where(running, status, state.status)
-    step = next_step(state.step, state.change, change, state.steps)
+    step = next_step(jnp, state.step, state.change, change, state.steps)
     found = Propagation(
         messages, change, jnp.where(status == RUNNING, step, 0.0), jnp.where(running, residual, state.residual),
         status, steps,
@@ -109,11 +108,11 @@ def mix(old, new, step):
     return jnp.where(step == 0, old, jnp.where(jnp.isfinite(difference), old + step * difference, new))
 
 
-def next_step(step: Rows, before: Units, change: Units, steps: AnyArray) -> Rows:
+def next_step(xp: Any, step: Any, before: Any, change: Any, steps: Any, most: float = 1.0) -> Any:
     """Smaller where the beliefs turn back, and larger elsewhere, but the less so the longer it takes."""
     turned = (before * change).sum(0) < -TURNED * (before**2).sum(0)
-    grown = jnp.minimum(step * (1 + GROW * SWEEPS_WITHOUT_GAIN / (SWEEPS_WITHOUT_GAIN + steps)), 1.0)
-    return jnp.where(turned, jnp.maximum(step * SHRINK, SMALLEST_STEP), grown)
+    grown = xp.minimum(step * (1 + GROW * SWEEPS_WITHOUT_GAIN / (SWEEPS_WITHOUT_GAIN + steps)), most)
+    return xp.where(turned, xp.maximum(step * SHRINK, SMALLEST_STEP), grown)
 
 
 def largest_change(state: Propagation, before: LogOdds, messages: Messages, beliefs: LogOdds) -> Rows:

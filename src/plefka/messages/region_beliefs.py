@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from plefka.messages.message_sweeps import GROW, SHRINK, SMALLEST_STEP, SWEEPS_WITHOUT_GAIN, TURNED
+from plefka.messages.message_sweeps import GROW, SMALLEST_STEP, next_step
 from plefka.messages.regions import Regions
 
 LARGEST_STEP, SWEEPS_WITH_GAIN = 0.5, 200  # of plain sweeps, which after so many must be twice as close as before
@@ -46,7 +46,7 @@ class RegionGraph:
         pairs = [(a, b) for b, above in enumerate(regions.above) for a in above]
         outer, inner = np.array(pairs, int).reshape(-1, 2).T
         sizes, inner_sizes = (np.array([2 ** len(units) for units in some], int) for some in regions[:2])
-        first, inner_first, begins = starts(sizes), starts(inner_sizes), starts(inner_sizes[inner])
+        first, inner_first, begins = (np.cumsum([0, *some]) for some in (sizes, inner_sizes, inner_sizes[inner]))
         row = [begins[k] + states_of(regions.outer[a], regions.inner[b]) for k, (a, b) in enumerate(pairs)]
         column = [first[a] + np.arange(2 ** len(regions.outer[a])) for a, _ in pairs]
         row, column = (np.concatenate([np.zeros(0, int), *some]) for some in (row, column))
@@ -94,11 +94,6 @@ class RegionGraph:
         least = -log_sums(-total / np.where(soft, counts[:, None], 1.0)[self.inner_of], self.inner_of)
         constant = total[np.searchsorted(self.inner_of, np.arange(len(counts)))]  # the same in all states if not soft
         return np.where(soft, counts[:, None] * least, constant).sum(axis=0) - log_z.sum(axis=0)
-
-
-def starts(sizes: np.ndarray) -> np.ndarray:
-    """Where pieces of these sizes start, one after another, and where the last one ends."""
-    return np.cumsum([0, *sizes])
 
 
 def log_sums(logs: np.ndarray, owner: np.ndarray) -> np.ndarray:
@@ -152,9 +147,7 @@ def plain_sweeps(graph: RegionGraph, theta: np.ndarray, tol: float, max_steps: i
         if not running.any():
             break
         change = np.where(running, wanted[graph.place] - found, 0.0)
-        turned = (before * change).sum(axis=0) < -TURNED * (before**2).sum(axis=0)
-        grown = np.minimum(step * (1 + GROW * SWEEPS_WITHOUT_GAIN / (SWEEPS_WITHOUT_GAIN + sweep)), LARGEST_STEP)
-        step = np.where(turned, np.maximum(step * SHRINK, SMALLEST_STEP), grown)
+        step = next_step(np, step, before, change, sweep, LARGEST_STEP)
         messages, before, steps = messages + step * change, change, steps + running
     return RegionMessages(messages, residual, steps)
 

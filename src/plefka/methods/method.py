@@ -38,15 +38,6 @@ def option(default: Any, holds: Callable[[Any], bool], rule: str, **metadata: An
     return field(default=default, metadata={"holds": holds, "rule": rule, **metadata})
 
 
-def check_options(method: Any) -> None:
-    """Refuse a value against the rule of its option."""
-    for each in fields(method):
-        value = getattr(method, each.name)
-        if "holds" in each.metadata and not each.metadata["holds"](value):
-            got = value if isinstance(value, float) else repr(value)
-            raise InvalidMethod(f"{each.metadata['rule']}; got {got}.")
-
-
 def spelled(method: Any) -> str:
     """The name, and in brackets the options that differ from the defaults."""
     default, options = type(method)(method.name), []
@@ -163,7 +154,12 @@ class Method:
     module: ClassVar[str] = ""  # with `posterior` for a part and, if it can be used inside a trace, `traced`
 
     def __post_init__(self):
-        check_options(self)
+        """Refuse a value against the rule of its option."""
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if "holds" in each.metadata and not each.metadata["holds"](value):
+                got = value if isinstance(value, float) else repr(value)
+                raise InvalidMethod(f"{each.metadata['rule']}; got {got}.")
 
     @property
     def is_bound(self) -> bool:

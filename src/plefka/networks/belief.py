@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import numpy as np
@@ -65,6 +65,7 @@ class BeliefNetwork(Network):
     conditionals: Conditionals | None  # of units that are kept as tables, where units are of different kinds
     given_states: tuple[tuple[str, str], ...] | None = eqx.field(static=True)
     given_tables: GivenTables | None = eqx.field(static=True)  # as a file has them, rounded, where there is one
+    is_normalised: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -308,10 +309,6 @@ class BeliefNetwork(Network):
     def values(self) -> tuple[int, int]:  # pyright: ignore
         """The numbers for off and on."""
         return 0, 1
-
-    @property
-    def is_normalised(self) -> bool:
-        return True
 
     def log_joint(self, S: Any) -> Any:
         """ln P(S) of a state (n,), or of each state of a batch (B, n)."""

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
+from typing import ClassVar
 
 import equinox as eqx
 import jax
@@ -123,14 +124,11 @@ class OpenBlocks(OpenStorage):
     child_spans: tuple[Span, ...] = eqx.field(static=True)
     parent_spans: tuple[Span, ...] = eqx.field(static=True)
     size: int = eqx.field(static=True)
+    parents_are_shared: ClassVar[bool] = True
 
     @property
     def tables(self):
         return tuple(jnp.swapaxes(W if W.ndim == 3 else W[:, :, None], 0, 1) for W in self.powers[0])
-
-    @property
-    def parents_are_shared(self):
-        return True
 
     def parents(self, z):
         return [z[slice(*span), None] for span in self.parent_spans]

@@ -126,10 +126,6 @@ class BoltzmannMachine(Network):
         return cls(storage, bias, temperature, values, names, constant=constant, layers=layers)
 
     @property
-    def is_normalised(self) -> bool:
-        return False
-
-    @property
     def is_restricted(self) -> bool:
         """Whether it has couplings between visible and hidden units only, stored as one rectangular block."""
         return self.layers is not None

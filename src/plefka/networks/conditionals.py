@@ -143,13 +143,9 @@ def _tabulated(
     with_fields = distinct[main] if distinct else Sigmoid()
     remembered = Conditionals(units, number[units], starts, np.concatenate(numbers), tuple(distinct), with_fields)
     matrix = sp.csr_array((weights, W.indices, W.indptr), shape=W.shape)
-    activation = Mixed(with_fields, logs, _most_summed(int(parents[units].max(initial=0))))
+    widest = max(int(parents[units].max(initial=0)), FEW_PARENTS)  # below that it is not worth a program of its own
+    activation = Mixed(with_fields, logs, next(width for width in SUMMED_WIDTHS if width >= widest))
     return Encoded(Edges.from_scipy(matrix, SUMMED_WIDTHS), h, activation, remembered)
-
-
-def _most_summed(parents: int) -> int:
-    """The width that the widest table is stored with; up to 8 it is not worth a program of its own."""
-    return next(width for width in SUMMED_WIDTHS if width >= max(parents, FEW_PARENTS))
 
 
 def _check_rows(parents: np.ndarray, units: np.ndarray) -> None:

@@ -199,14 +199,10 @@ def list_pairs(child: np.ndarray, parent: np.ndarray, size: int) -> UnitPairs:
     second = first + 1 + np.arange(len(first)) - np.repeat(np.cumsum(later) - later, later)
     ends = np.stack([np.r_[child, parent[first]], np.r_[parent, parent[second]]]).astype(np.int64)
     keys, pair = np.unique(ends.min(0) * size + ends.max(0), return_inverse=True)
-    keys = np.pad(keys, (0, _filling(len(keys))))  # pairs of a unit with itself, to which nothing is added
+    if 0 < len(keys) <= FEW_PAIRS:  # few sizes are compiled; nothing is added to a pair of a unit with itself
+        keys = np.pad(keys, (0, (1 << (len(keys) - 1).bit_length()) - len(keys)))
     of_edge, of_child = pair[: len(child)], pair[len(child) :]
     order = np.argsort(of_child, kind="stable")
     first, second = first[order], second[order]
     arrays = (keys // size, keys % size, of_edge, child[first], first, second, of_child[order])
     return UnitPairs(*(a.astype(np.int32) for a in arrays))
-
-
-def _filling(count: int) -> int:
-    """How many there are to fill a small number up to a power of two, so that few sizes are compiled."""
-    return (1 << max(count - 1, 0).bit_length()) - count if 0 < count <= FEW_PAIRS else 0

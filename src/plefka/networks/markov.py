@@ -99,10 +99,6 @@ class MarkovNetwork(Network):
         return self.carrier.bias[: self.size]
 
     @property
-    def is_normalised(self) -> bool:
-        return False
-
-    @property
     def states(self) -> tuple[tuple[str, str], ...]:
         return (NUMBERED,) * self.size
 
@@ -130,7 +126,7 @@ class MarkovNetwork(Network):
         return self.carrier.sample(seed, count, self.widened(as_evidence(self, evidence)))[:, : self.size]
 
     def widened(self, given: Evidence) -> Evidence:
-        """The same evidence about the belief network that it is solved as."""
+        """What evidence says of the belief network that it is solved as."""
         more = np.ones((len(given.rows), self.num_observed))
         tilt = None if given.tilt is None else np.concatenate([given.tilt, 0 * more], axis=1)
         wanted = None if given.wanted is None else np.concatenate([given.wanted, np.zeros(self.num_observed, bool)])

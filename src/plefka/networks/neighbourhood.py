@@ -4,12 +4,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
 from plefka.errors import InvalidInput, InvalidNetwork
 from plefka.networks.activations import Table
 from plefka.networks.edge_list import EdgeList
-from plefka.networks.storage import Storage
 from plefka.networks.units import Unit, units_of
 
 if TYPE_CHECKING:
@@ -24,20 +22,11 @@ class Edge(NamedTuple):
     weight: float | None
 
 
-def _storage(network: "BeliefNetwork", what: str) -> Storage:
-    if network.stack is not None:
-        raise InvalidNetwork(f"{what} are those of one network; got a stack. Take one of its networks first.")
-    return network.storage
-
-
 def _edge_list(network: "BeliefNetwork", what: str) -> EdgeList:
     """Sorted by child, and then by parent."""
-    return EdgeList.of(_storage(network, what))
-
-
-def weight_matrix(network: "BeliefNetwork") -> sp.csr_array:
-    """weights[child, parent], parents in the order of the units, without the zeros of dense blocks."""
-    return _storage(network, "weights").to_sparse()
+    if network.stack is not None:
+        raise InvalidNetwork(f"{what} are those of one network; got a stack. Take one of its networks first.")
+    return EdgeList.of(network.storage)
 
 
 def parents_of(network: "BeliefNetwork", unit: str | int) -> list[str]:

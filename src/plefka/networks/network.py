@@ -1,7 +1,7 @@
 """What all networks of binary units have in common: units with names, and weights between them."""
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import numpy as np
@@ -24,11 +24,7 @@ class Network(PlainModule):
     layers: eqx.AbstractVar[tuple[int, ...] | None]
     given_states: eqx.AbstractVar[tuple[tuple[str, str], ...] | None]
     values: eqx.AbstractVar[tuple[int, int]]
-
-    @property
-    @abstractmethod
-    def is_normalised(self) -> bool:
-        """Whether ln Z without evidence is 0, as it is in a belief network."""
+    is_normalised: ClassVar[bool] = False  # whether ln Z without evidence is 0, as it is in a belief network
 
     @abstractmethod
     def take(self, networks: Any) -> Any:

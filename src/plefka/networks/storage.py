@@ -7,7 +7,7 @@ rows of evidence (or over the networks of a stack), so that one row and ten thou
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -42,6 +42,7 @@ class OpenStorage(Products):
     """
 
     size: eqx.AbstractVar[int]
+    parents_are_shared: ClassVar[bool] = False  # whether all children of a table have their parents in common
 
     @property
     @abstractmethod
@@ -63,11 +64,6 @@ class OpenStorage(Products):
     @abstractmethod
     def to_parents(self, tables: Sequence[Table]) -> Units:
         """The sum over the edges that lead from a unit."""
-
-    @property
-    def parents_are_shared(self) -> bool:
-        """Whether all children of a table have their parents in common."""
-        return False
 
     def map(self, function: Callable, *terms: Sequence[Any]) -> list[Any]:
         """function(weights, terms...) of every table."""

@@ -141,10 +141,6 @@ class Question(PlainModule, metaclass=QuicklyMade):
         """The question with other arrays in its model."""
         return replace(self, model=replace(self.model, **changes))
 
-    def searching(self, count: int) -> "Question":
-        """The question where it is known that no unit from `count` on is free."""
-        return replace(self, num_searched=count)
-
     @property
     def searched(self) -> AnyArray:
         """Where they are free, (units that are searched, rows)."""

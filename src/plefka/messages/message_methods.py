@@ -1,4 +1,4 @@
-"""`loops` as data: its options, and where it is computed."""
+"""`bethe` and `loops` as data: their options, and where they are computed."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -8,6 +8,22 @@ from plefka.methods.registry import library_method
 
 if TYPE_CHECKING:
     from plefka.networks.network import Network
+
+
+@library_method("bethe", place=4)
+@dataclass(frozen=True)
+class Bethe(Method):
+    """Loopy belief propagation: exact where the network has no loops, and an estimate elsewhere.
+
+    - `tol`: the largest change of a mean that a further sweep may still make.
+    - `max_steps`: sweeps, in each of which every factor sends all its messages, at most.
+    - `damping`: the fraction of old messages that is kept in the first sweep; from then on it adapts.
+    """
+
+    module = "plefka.messages.bethe"
+    tol: float = tolerance(1e-8)
+    max_steps: int = steps_at_most(1000)
+    damping: float = option(0.0, lambda damping: 0 <= damping < 1, "0 <= damping < 1 must hold")
 
 
 @library_method("loops", place=4)
