@@ -67,8 +67,7 @@ def _of_some(
     question = part.question
     sampler, sequence = PairSampler(question), np.random.SeedSequence(seed)
     rng, key = np.random.default_rng(sequence), sequence.generate_state(2)
-    chains = sampler.chains(sampler.target.drawn(sampler.target.known(runs), rng))
-    log_weights = sampler.advance(chains, np.linspace(0, 1, temperatures + 1) ** 2, key, 0)[0].gain
+    _, log_weights = sampler.annealed(runs, np.linspace(0, 1, temperatures + 1) ** 2, key, rng)
     value, error, effective = averaged(log_weights)
     return LogPartitions(part.constant + value, error, effective)
 

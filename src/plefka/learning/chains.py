@@ -119,13 +119,12 @@ class ByChains(Gradients):
         colour = self.colours[part.units[target.units]]
         sampler = PairSampler(part.question, [np.flatnonzero(colour == k) for k in np.unique(colour)])
         start = np.where(target.free[:, :, None], S[target.units], target.values[:, :, None])
-        sweeps = np.ones(self.run.method.sweeps + 1)
         seed = np.random.SeedSequence([self.seed, *key]).generate_state(2)
-        states = sampler.advance(sampler.chains(start), sweeps, seed, 0)[0].S
+        states, _ = sampler.swept(start, self.run.method.sweeps, seed)
         means, last = states.copy(), sampler.colours[-1]
         chances = numpy_sigmoid(target.h[last] + target.fields(states, last))
         means[last] = np.where(target.free[last][:, :, None], chances, states[last])
-        return _widened(part, target.units, means), _widened(part, target.units, states)
+        return target.widened(means, axis=0), target.widened(states, axis=0)
 
     # ---- ln P --------------------------------------------------------------------------------------------------------
 
@@ -156,9 +155,3 @@ def _colours(storage: Any) -> np.ndarray:
     for number, units in enumerate(colours(sp.csr_array(L + L.T))):
         found[units] = number
     return found
-
-
-def _widened(part: Part, units: np.ndarray, z: np.ndarray) -> np.ndarray:
-    out = np.zeros((part.question.size, *z.shape[1:]))
-    out[units] = z
-    return out

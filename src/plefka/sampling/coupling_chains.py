@@ -6,7 +6,7 @@ units, whose ln Z is known, to the machine. Arrays are (units, rows, columns), a
 """
 
 import itertools
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -44,20 +44,6 @@ class PairTarget(QuestionUnits):
         """-E(S) of states, (rows, columns)."""
         return (S * (self.h + self.fields(S) / 2)).sum(axis=0)
 
-    def log_alone(self, S: np.ndarray) -> np.ndarray:
-        """ln weight of states if units were independent."""
-        return (S * self.alone).sum(axis=0)
-
-    @property
-    def log_partition_alone(self) -> np.ndarray:
-        """ln Z of independent units, (rows, 1)."""
-        return np.where(self.free[:, :, None], np.logaddexp(0.0, self.alone), 0.0).sum(axis=0)
-
-    def drawn(self, known: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Units that are nan are drawn as if they were independent."""
-        p = numpy_sigmoid(self.alone)
-        return np.where(np.isnan(known), rng.random(known.shape) < p, known)
-
 
 def _matrices(question: Question, units: np.ndarray) -> list:
     """The symmetric couplings between these units: one for all rows, or one for each."""
@@ -80,13 +66,6 @@ def _full(storage: Blocks) -> np.ndarray:
     return W
 
 
-class PairChains(NamedTuple):
-    """States (units, rows, columns), and the logarithm of a run's weight so far, (rows, columns)."""
-
-    S: np.ndarray
-    gain: np.ndarray
-
-
 class PairSampler:
     """Sweeps that visit units of one colour together: no two of them are coupled.
 
@@ -97,38 +76,37 @@ class PairSampler:
         self.target = PairTarget(question)
         self.colours = _colours_of(self.target) if colours is None else colours
 
-    def chains(self, S: np.ndarray) -> PairChains:
-        """Chains in these states, whose runs start with ln Z of independent units."""
-        gain = np.broadcast_to(self.target.log_partition_alone, S.shape[1:])
-        return PairChains(np.asarray(S, float), gain)
-
-    def states(self, chains: PairChains) -> np.ndarray:
-        """The states (units, rows, columns)."""
-        return chains.S
-
-    def by_unit(self, sums: tuple) -> np.ndarray:
-        """What was gathered, (units, rows, columns)."""
-        return sums[0]
-
-    def sweep(self, chains: PairChains, count: int, key: np.ndarray, first: int) -> tuple[PairChains, tuple]:
-        """So many sweeps of the machine itself."""
-        return self.advance(chains, np.ones(count + 1), key, first)
-
-    def advance(self, chains: PairChains, betas: np.ndarray, key: np.ndarray, first: int) -> tuple[PairChains, tuple]:
-        """A sweep at each inverse temperature betas[1:], and the sums over them of P(on | all others)."""
-        target, S, gain = self.target, chains.S.copy(), chains.gain
-        free, total = target.free[:, :, None], np.zeros(chains.S.shape)
+    def annealed(
+        self, count: int, betas: np.ndarray, key: np.ndarray, rng: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """So many states (units, rows, count) that were led through these temperatures, and the ln of their weights."""
+        target = self.target
+        known, free, alone = target.known(count), target.free[:, :, None], target.alone
+        S = np.where(np.isnan(known), rng.random(known.shape) < numpy_sigmoid(alone), known)
+        log_w = np.broadcast_to(np.where(free, np.logaddexp(0.0, alone), 0.0).sum(axis=0), S.shape[1:])
         for number, (before, beta) in enumerate(itertools.pairwise(betas)):
             if beta != before:
-                gain = gain + (beta - before) * (target.log_weight(S) - target.log_alone(S))
-            rng = np.random.default_rng([*map(int, key), first + number])
-            for units in self.colours:
-                alone = target.alone[units]
-                x = alone + beta * (target.h[units] + target.fields(S, units) - alone)
-                p = np.where(free[units], numpy_sigmoid(x), S[units])
-                S[units] = np.where(free[units], rng.random(p.shape) < p, S[units])
-                total[units] += p
-        return PairChains(S, gain), (total,)
+                log_w = log_w + (beta - before) * (target.log_weight(S) - (S * alone).sum(axis=0))
+            self._sweep(S, beta, np.random.default_rng([*map(int, key), number]))
+        return S, log_w
+
+    def swept(self, S: np.ndarray, count: int, key: np.ndarray, first: int = 0) -> tuple[np.ndarray, np.ndarray]:
+        """States (units, rows, columns) after sweeps number `first`, ..., and the sums over them of P(on | others)."""
+        S, sums = np.array(S, float), np.zeros(S.shape)
+        for number in range(first, first + count):
+            sums += self._sweep(S, 1.0, np.random.default_rng([*map(int, key), number]))
+        return S, sums
+
+    def _sweep(self, S: np.ndarray, beta: float, rng: np.random.Generator) -> np.ndarray:
+        """Every unit is drawn in place; the chances by which."""
+        target, chances = self.target, np.empty(S.shape)
+        free = target.free[:, :, None]
+        for units in self.colours:
+            alone = target.alone[units]
+            x = alone + beta * (target.h[units] + target.fields(S, units) - alone)
+            chances[units] = p = np.where(free[units], numpy_sigmoid(x), S[units])
+            S[units] = np.where(free[units], rng.random(p.shape) < p, S[units])
+        return chances
 
 
 def _colours_of(target: PairTarget) -> list[np.ndarray]:

@@ -21,7 +21,7 @@ from plefka.reduction.question import PairModel, Part, Question
 from plefka.sampling.annealing import AnnealedTarget, annealed
 from plefka.sampling.belief_target import BeliefTarget
 from plefka.sampling.coupling_chains import PairSampler
-from plefka.sampling.gibbs_sweeps import SWEEPS_AT_ONCE, Sampler
+from plefka.sampling.gibbs_sweeps import Sampler
 from plefka.sampling.importance import averaged, chain_diagnostics
 from plefka.sampling.smc import MOST_STATE_NUMBERS, MOST_STATES, PILOT_PARTICLES, Populations, target_of
 from plefka.sampling.state_weights import Target
@@ -108,17 +108,17 @@ class Sampled:
         """Whether the means and ln P(evidence) are to be believed."""
         return self.mixed & (self.effective_runs >= FEWEST_RUNS)
 
-    def advice(self, row: int = 0) -> str:
-        """What to do about a row, or nothing where all is well."""
-        if not self.possible[row]:
+    def advice(self) -> str:
+        """What to do about a single row, or nothing where all is well."""
+        if not self.possible[0]:
             return "a chain found no state of positive probability; raise burn and temperatures"
-        if not self.mixed[row]:
-            judged = f"R-hat {self.r_hat[row]:.3f}, {self.effective_samples[row]:.0f} effective samples"
-            if self.apart[row] > FARTHEST_APART:
-                judged += f", {self.apart[row]:.1f} standard errors from annealing"
+        if not self.mixed[0]:
+            judged = f"R-hat {self.r_hat[0]:.3f}, {self.effective_samples[0]:.0f} effective samples"
+            if self.apart[0] > FARTHEST_APART:
+                judged += f", {self.apart[0]:.1f} standard errors from annealing"
             return f"the chains have not mixed ({judged}); raise sweeps"
-        if self.effective_runs[row] < FEWEST_RUNS:
-            return f"ln P(evidence) rests on {self.effective_runs[row]:.1f} particles; raise temperatures or runs"
+        if self.effective_runs[0] < FEWEST_RUNS:
+            return f"ln P(evidence) rests on {self.effective_runs[0]:.1f} particles; raise temperatures or runs"
         return ""
 
 
@@ -162,7 +162,10 @@ def sampler_of(question: Question) -> Any:
 def _sample(method: "Gibbs", question: Question, num_states: int, seed: np.random.SeedSequence) -> Sampled:
     sampler = sampler_of(question)
     starts = [anneal(method, question.take([row])) for row in range(question.num_rows)]
-    averages, states = _swept(method, sampler, starts, _ends(method, question, sampler, starts), seed)
+    ends = _ends(method, question, sampler, starts)
+    most = int(np.clip(MOST_KEPT_NUMBERS // max(1, ends.size), FEWEST_KEPT, KEPT_STATES))
+    walk = _walk(method, sampler, starts, ends, seed, -(-method.sweeps // most))
+    averages, states = (np.stack(each) for each in zip(*walk, strict=True))  # (kept, units, rows, chains)
     target, evidence = sampler.target, [averaged(start.found.log_z) for start in starts]
     means, errors, r_hat, samples = _means(target, averages)
     possible = np.asarray(np.isfinite(target.log_weight(states[-1])).all(axis=1))
@@ -196,52 +199,26 @@ def visited(method: "Gibbs", question: Question, every: int) -> np.ndarray:
     """The states (kept, units of the question, 1, chains) of 0 and 1 after every so many sweeps, of one row."""
     sampler, starts, seed = sampler_of(question), [anneal(method, question)], np.random.SeedSequence(method.seed)
     walk = _walk(method, sampler, starts, _ends(method, question, sampler, starts), seed, every)
-    states = [states for _, states in walk]
-    return np.moveaxis(sampler.target.widened(np.moveaxis(np.stack(states), 3, 1)), 1, 3)
-
-
-def _swept(
-    method: "Gibbs", sampler: Any, starts: list[AnnealedRow], ends: np.ndarray, seed: np.random.SeedSequence
-) -> tuple[np.ndarray, np.ndarray]:
-    """Averages of P(on | all others) over consecutive sweeps (kept, units, rows, chains), and states in between."""
-    most = int(np.clip(MOST_KEPT_NUMBERS // max(1, ends.size), FEWEST_KEPT, KEPT_STATES))
-    per = -(-method.sweeps // most)
-    averages, states = zip(*_walk(method, sampler, starts, ends, seed, per), strict=True)
-    return np.stack(averages), np.stack(states)
+    return sampler.target.widened(np.stack([states for _, states in walk]), axis=1)
 
 
 def _walk(
     method: "Gibbs", sampler: Any, starts: list[AnnealedRow], ends: np.ndarray, seed: np.random.SeedSequence, per: int
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """After the burn-in, for every `per` sweeps the average of P(on | all others), and the states at their end."""
-    chains, done, key = sampler.chains(ends), 0, seed.generate_state(2)
+    S, done, key = ends, 0, seed.generate_state(2)
     with interruptible() as check:
         for number in progress(range(-1, method.sweeps // per), "sampling"):
             sweeps = method.burn if number < 0 else per
-            chains, sums = _sweep(sampler, chains, sweeps, key, done)
+            S, sums = sampler.swept(S, sweeps, key, done)
             if number >= 0:
-                yield sampler.by_unit(sums) / per, sampler.states(chains).astype(np.int8)
-            chains, done = sampler.chains(_crossed(sampler, starts, sampler.states(chains))), done + sweeps
+                yield sums / per, S.astype(np.int8)
+            for row, (_, target, _, rng) in enumerate(starts):
+                if isinstance(target, BeliefTarget) and target.is_near:
+                    at = np.searchsorted(sampler.target.units, target.target.units)
+                    S[at, row] = target.crossed(S[at, row], rng)
+            done += sweeps
             check()
-
-
-def _crossed(sampler: Any, starts: list[AnnealedRow], S: np.ndarray) -> np.ndarray:
-    """The states (units, rows, chains), with some that are proposed from the start of a row that is near its end."""
-    S = np.array(S)
-    for row, (_, target, _, rng) in enumerate(starts):
-        if isinstance(target, BeliefTarget) and target.is_near:
-            at = np.searchsorted(sampler.target.units, target.target.units)
-            S[at, row] = target.crossed(S[at, row], rng)
-    return S
-
-
-def _sweep(sampler: Any, chains: Any, sweeps: int, key: np.ndarray, done: int) -> tuple[Any, tuple]:
-    """Sweeps in calls of at most SWEEPS_AT_ONCE, and the sums over all of them."""
-    total: tuple = ()
-    for first in range(0, sweeps, SWEEPS_AT_ONCE):
-        chains, sums = sampler.sweep(chains, min(SWEEPS_AT_ONCE, sweeps - first), key, done + first)
-        total = tuple(a + b for a, b in zip(total, sums, strict=True)) if total else sums
-    return chains, total
 
 
 def _means(target: Target, averages: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

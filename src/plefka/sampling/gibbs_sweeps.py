@@ -60,31 +60,18 @@ class Sampler:
     def _filled(self, z: np.ndarray) -> np.ndarray:
         return np.concatenate([z, np.zeros((self.size - len(z), *z.shape[1:]), z.dtype)])
 
-    def chains(self, S: np.ndarray) -> Chains:
-        """Chains in these states (units, rows, columns)."""
+    def swept(self, S: np.ndarray, count: int, key: np.ndarray, first: int) -> tuple[np.ndarray, np.ndarray]:
+        """States (units, rows, columns) after sweeps number `first`, ..., and the sums over them of P(on | others)."""
         x, on = self.target.split(S)
-        on = None if on is None else self._filled(on)
-        return Chains(self._filled(S), self._filled(x), on)
-
-    def states(self, chains: Chains) -> np.ndarray:
-        """The states (units, rows, columns) of the target's units."""
-        return chains.S[: self.target.size]
-
-    def sweep(self, chains: Chains, count: int, key: np.ndarray, first: int) -> tuple[Chains, tuple]:
-        """So many sweeps, at most SWEEPS_AT_ONCE.
-
-        Returns the chains and, for every table of visits, the sums over sweeps of P(on | all others). The random
-        numbers are those of the sweeps from number `first` on.
-        """
-        numbers = sum(table.children.size for table in self.tables) * chains.S[0].size
-        return _swept(self.factors, self.tables, chains, Schedule(key, first, count), work=SWEEPS_AT_ONCE * numbers)
-
-    def by_unit(self, sums: tuple) -> np.ndarray:
-        """What was gathered by visits, (units, rows, columns) of the target; zero for units not visited."""
-        out = np.zeros((self.target.size + 1, *sums[0].shape[2:]))
-        for table, values in zip(self.tables, sums, strict=True):
-            out[table.units] = values
-        return out[:-1]
+        chains = Chains(self._filled(S), self._filled(x), None if on is None else self._filled(on))
+        work = SWEEPS_AT_ONCE * sum(table.children.size for table in self.tables) * S[0].size
+        sums = np.zeros((self.target.size + 1, *S.shape[1:]))  # with a place for units that fill up
+        for number in range(first, first + count, SWEEPS_AT_ONCE):
+            some = Schedule(key, number, min(SWEEPS_AT_ONCE, first + count - number))
+            chains, found = _swept(self.factors, self.tables, chains, some, work=work)
+            for table, values in zip(self.tables, found, strict=True):
+                sums[table.units] += values
+        return np.array(chains.S[: self.target.size]), sums[:-1]
 
 
 def _factor(f: Activation, x, on, S):

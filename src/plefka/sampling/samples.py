@@ -117,12 +117,9 @@ def _drawn(reduction: ReducedPairs, rng: np.random.Generator, count: int, sweeps
         S = _chosen(_log_weights(target), target.size, rng, count)
     else:
         sampler, key = PairSampler(part.question), rng.integers(2**32, size=2)
-        chains = sampler.chains(target.drawn(target.known(count), rng))
-        betas = np.minimum(np.linspace(0, 2, sweeps + 1), 1.0)
-        S = sampler.advance(chains, betas, key, 0)[0].S[:, 0]
-    out = np.zeros((part.question.size, count))
-    out[target.units] = S
-    return out
+        S, _ = sampler.annealed(count, np.minimum(np.linspace(0, 2, sweeps + 1), 1.0), key, rng)
+        S = S[:, 0]
+    return target.widened(S, axis=0)
 
 
 def _all_units(reduction: ReducedPairs, S: np.ndarray, rng: np.random.Generator) -> np.ndarray:

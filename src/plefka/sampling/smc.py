@@ -27,7 +27,7 @@ FEWEST_FAMILIES = 5  # effective ones of a population, on average
 DISAGREEING, DISAGREED = 0.3, 1.0  # standard deviations of ln Z of populations that should be larger, or say nothing
 SINGLE_ROUNDING = 1e-7  # of single precision, below which no error is
 STATES_OF_EACH, MOST_STATES = 256, 2048  # that are drawn from each population, and from all of them
-NUMBERS_AT_ONCE, MOST_NUMBERS = 2**20, 2**28  # units of all particles of one array, and of all populations
+PARTICLE_NUMBERS, MOST_NUMBERS = 2**20, 2**28  # units of all particles of one array, and of all populations
 MOST_STATE_NUMBERS = 2**22  # units of all states of all rows that are drawn
 
 
@@ -170,7 +170,7 @@ def _annealed(
     target: AnnealedTarget, populations: int, count: int, rng: np.random.Generator, betas: list[float], exchanges: bool
 ) -> Populations:
     """Independent populations, as many at once as are quick to handle."""
-    together, found = max(1, NUMBERS_AT_ONCE // (count * max(1, target.size))), []
+    together, found = max(1, PARTICLE_NUMBERS // (count * max(1, target.size))), []
     for first in progress(range(0, populations, together), "populations"):
         some = min(together, populations - first)
         found.append(Populations.of(annealed(target, some, count, rng, betas, exchanges=exchanges), rng))

@@ -26,11 +26,12 @@ class QuestionUnits:
         """How many units there are."""
         return len(self.free)
 
-    def widened(self, z: np.ndarray) -> np.ndarray:
-        """From (..., units, rows) to the units of the question, 0 for those that fill it up."""
-        out = np.zeros((*z.shape[:-2], self.num_units, z.shape[-1]), z.dtype)
-        out[..., self.units, :] = z
-        return out
+    def widened(self, z: np.ndarray, axis: int = -2) -> np.ndarray:
+        """With the units of the question on this axis, 0 for those that fill it up."""
+        z = np.moveaxis(z, axis, 0)
+        out = np.zeros((self.num_units, *z.shape[1:]), z.dtype)
+        out[self.units] = z
+        return np.moveaxis(out, 0, axis)
 
     def known(self, columns: int) -> np.ndarray:
         """The values, nan where free, of so many columns."""
