@@ -87,7 +87,7 @@ def test_any_tangents_give_a_bound_and_its_gradient_is_right():
     rng = np.random.default_rng(0)
     part = part_of(network, row)
     for exact in ([], [0, 2]):
-        relaxed = Transformed(problem_of(part.question, 0), exact)
+        relaxed = Transformed(problem_of(part.question), exact)
         for _ in range(10):
             z = rng.normal(0, 2, len(relaxed.transformed))
             value, gradient, _ = relaxed.bound(z)
@@ -99,7 +99,7 @@ def test_any_tangents_give_a_bound_and_its_gradient_is_right():
 def test_means_of_the_exact_part_are_the_posterior():
     network, row = two_layer(5, causes=12, findings=9)
     part = part_of(network, row)
-    problem = problem_of(part.question, 0)
+    problem = problem_of(part.question)
     relaxed = Transformed(problem, list(range(len(problem.leak))))
     means = relaxed.minimise(np.zeros(0), BEST_TANGENTS).means
     _, truth = exact_two_layer(network, row)

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from plefka.methods.posterior import normalised
 from plefka.sampling.importance import averaged, resampled
 
 EVEN = 0.99  # the effective fraction of the weights that one rise of the inverse temperature leaves, at least
@@ -138,8 +139,7 @@ def _resampled(log_w: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray,
     uneven = np.flatnonzero((found.effective < RESAMPLED * count) & np.isfinite(found.log_mean))
     chosen = np.arange(log_w.size).reshape(log_w.shape)
     for population in uneven:
-        w = np.exp(log_w[population] - log_w[population].max())
-        chosen[population] = chosen[population][resampled(w / w.sum(), count, rng)]
+        chosen[population] = chosen[population][resampled(normalised(log_w[population], 0), count, rng)]
         log_w[population] = found.log_mean[population]
     return log_w, uneven, chosen.ravel()
 

@@ -16,13 +16,14 @@ from typing import NamedTuple
 import numpy as np
 
 from plefka.errors import MethodDoesNotApply
+from plefka.methods.posterior import normalised
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.edge_list import EdgeList
 from plefka.networks.evidence import Evidence
 from plefka.reduction.question import BeliefModel, Question
 from plefka.sampling.annealing import Annealed
-from plefka.sampling.findings.findings import FindingsProposal, is_enough
-from plefka.sampling.findings.transformed import affordable
+from plefka.sampling.findings.findings import CLOSE_TANGENTS, is_enough, problem_of
+from plefka.sampling.findings.transformed import BestTangents, Transformed, affordable, transformed
 from plefka.sampling.importance import NUM_SAMPLES, Proposals, averaged, weighted_draws, widened
 from plefka.sampling.state_weights import Target
 
@@ -81,12 +82,8 @@ def _trial(
 
 def _flattened(log_w: np.ndarray) -> np.ndarray:
     """Normalised weights to a power so low that enough of them count."""
-    log_w = log_w - log_w.max()
-    for power in (1.0, 0.7, 0.5, 0.3, 0.2, 0.1, 0.05):
-        w = np.exp(power * log_w)
-        if w.sum() ** 2 / (w**2).sum() >= FEWEST:
-            break
-    return w / w.sum()
+    powers = (1.0, 0.7, 0.5, 0.3, 0.2, 0.1)
+    return normalised(next((p for p in powers if averaged(p * log_w).effective >= FEWEST), 0.05) * log_w, 0)
 
 
 def _fitted(S: np.ndarray, w: np.ndarray, rng: np.random.Generator) -> Proposals:
@@ -220,7 +217,8 @@ class MixtureProposal(BeliefProposal):
 class ProposalByFindings(BeliefProposal):
     """Draws that do not depend on the solution."""
 
-    proposal: FindingsProposal
+    relaxed: Transformed
+    found: BestTangents
     is_bounded = True
 
     @classmethod
@@ -229,18 +227,22 @@ class ProposalByFindings(BeliefProposal):
     ) -> "ProposalByFindings | None":
         """None where no finding is on, that takes too long, or too few of the draws carry weight."""
         k = affordable([question], PROPOSAL_SECONDS)
+        if k is None:
+            return None
         try:
-            proposal = None if k is None else FindingsProposal.of(question, k)
+            relaxed, found = transformed(problem_of(question), k, CLOSE_TANGENTS)
         except MethodDoesNotApply:
             return None
-        if proposal is None:
+        if not np.isfinite(found.bound):
             return None
-        _, log_w = proposal.drawn(NUM_SAMPLES, np.random.default_rng(rng.integers(2**63)))
-        return cls(target, constant, proposal) if is_enough(averaged(log_w), NUM_SAMPLES) else None
+        _, log_w = relaxed.drawn(found.z, NUM_SAMPLES, np.random.default_rng(rng.integers(2**63)))
+        return cls(target, constant, relaxed, found) if is_enough(averaged(log_w), NUM_SAMPLES) else None
 
     def drawn(self, count: int, rng: np.random.Generator) -> Drawn:
-        S, log_w = self.proposal.drawn(count, rng)
-        return self._drawn(S[self.target.units], log_w)
+        S, log_w = self.relaxed.drawn(self.found.z, count, rng)
+        states = np.repeat(self.target.values, count, axis=1)
+        states[np.searchsorted(self.target.units, self.relaxed.problem.units)] = S
+        return self._drawn(states, self.found.bound + log_w)
 
 
 def source_of(

@@ -20,7 +20,7 @@ from plefka.methods.posterior import CONVERGED, IMPOSSIBLE, OUT_OF_STEPS, About,
 from plefka.methods.registry import parse_method
 from plefka.networks.edge_list import EdgeList
 from plefka.reduction.question import Part, Question
-from plefka.sampling.findings.problem import FindingsProblem, OpenFindings
+from plefka.sampling.findings.problem import FindingsProblem, OpenFindings, edges_into, fields
 from plefka.sampling.findings.transformed import BestTangents, TangentSearch, Transformed, transformed
 from plefka.sampling.importance import WeightedAverage, averaged, resampled
 
@@ -40,14 +40,6 @@ class WeightedDraws(NamedTuple):
     found: BestTangents
     S: np.ndarray  # (causes, draws)
     log_w: np.ndarray  # (draws,)
-
-    @classmethod
-    def of(cls, relaxed: Transformed, found: BestTangents, count: int, rng: np.random.Generator) -> "WeightedDraws":
-        """So many draws; with none the bound stands as it is, and a few of its draws all have the same weight."""
-        if count and len(relaxed.transformed):
-            return cls(relaxed, found, *relaxed.drawn(found.z, count, rng))
-        S, _ = relaxed.drawn(found.z, KEPT_DRAWS, rng)
-        return cls(relaxed, found, S, np.zeros(KEPT_DRAWS))
 
 
 class Estimate(NamedTuple):
@@ -74,7 +66,7 @@ def estimated(draws: WeightedDraws, question: Question, rng: np.random.Generator
     """All that is asked of a row."""
     relaxed, found, S, log_w = draws
     average, problem = averaged(log_w), relaxed.problem
-    w = _relative(log_w, average)
+    w = np.ones(log_w.shape) if np.isneginf(average.log_mean) else np.exp(log_w - average.log_mean)  # of mean one
     means, error = np.where(question.free, 0.0, question.values)[:, 0], np.zeros(question.size)
     inside, error[problem.units] = _means(found, S, w)
     means[problem.units] = inside
@@ -82,11 +74,6 @@ def estimated(draws: WeightedDraws, question: Question, rng: np.random.Generator
     states[:, problem.units] = S[:, resampled(w / w.sum(), KEPT_DRAWS, rng)].T
     slope = _slope(draws, question, means, w)
     return Estimate(found.bound, average, means, error, slope, states, len(relaxed.exact), len(problem.leak))
-
-
-def _relative(log_w: np.ndarray, average: WeightedAverage) -> np.ndarray:
-    """Weights of mean one; equal ones where no draw is possible."""
-    return np.ones(log_w.shape) if np.isneginf(average.log_mean) else np.exp(log_w - average.log_mean)
 
 
 def _means(found: BestTangents, S: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -122,7 +109,8 @@ def _slope(draws: WeightedDraws, question: Question, means: np.ndarray, w: np.nd
 
 def _slopes_of_draws(problem: FindingsProblem, switched: np.ndarray, S: np.ndarray) -> np.ndarray:
     """d ln weight / dh of units that are switched on by others, (switched, draws)."""
-    x, number = problem.switched_fields(S), {unit: k for k, unit in enumerate(problem.units.tolist())}
+    x = fields(*edges_into(problem.factors, switched.tolist()), S)
+    number = {unit: k for k, unit in enumerate(problem.units.tolist())}
     on = np.array([S[number[unit]] if unit in number else np.ones(S.shape[1], bool) for unit in switched.tolist()])
     with np.errstate(over="ignore"):
         return np.where(on, 1 / np.expm1(np.maximum(x, np.finfo(float).tiny)), -1.0)
@@ -152,13 +140,13 @@ def posterior(method: "Findings", part: Part, *, dtype: str) -> Posterior:
     )  # fmt: skip
 
 
-def problem_of(question: Question, row: int) -> FindingsProblem:
-    """The findings of a row; refuses a row of which too much is left even where all findings are transformed."""
+def problem_of(question: Question) -> FindingsProblem:
+    """The findings of a single row; refuses one of which too much is left even where all findings are transformed."""
     method = parse_method("findings")
     if not question.model.activation.has_linear_log_off:
         raise does_not_apply(method, "it is for noisy-or units that are observed on, and there are none", "bethe")
     try:
-        factors = factors_of(question, EdgeList.of(question.storage), np.array([row]))
+        factors = factors_of(question, EdgeList.of(question.storage), np.array([0]))
     except TooManyParents as many:
         why = f"it would need a table of 2^{many.parents + 1} entries for the parents of a unit"
         raise does_not_apply(method, why, "bethe") from None
@@ -172,33 +160,15 @@ def problem_of(question: Question, row: int) -> FindingsProblem:
 
 
 def _row(method: "Findings", question: Question) -> Estimate:
-    problem, rng = problem_of(question, 0), np.random.default_rng(method.seed)
-    relaxed, found = transformed(problem, method.k, CLOSE_TANGENTS if method.samples else BEST_TANGENTS)
+    search = CLOSE_TANGENTS if method.samples else BEST_TANGENTS
+    relaxed, found = transformed(problem_of(question), method.k, search)
     if not np.isfinite(found.bound):
         return Estimate.impossible(question)
-    draws = WeightedDraws.of(relaxed, found, method.samples, rng)
-    return estimated(draws, question, rng)
-
-
-class FindingsProposal(NamedTuple):
-    """The posterior of a row whose findings are transformed, to draw states from; no weight is above exp(bound)."""
-
-    question: Question
-    relaxed: Transformed
-    found: BestTangents
-
-    @classmethod
-    def of(cls, question: Question, k: int) -> "FindingsProposal | None":
-        """Of a single row, with k findings exact; None where the evidence is seen to be impossible."""
-        relaxed, found = transformed(problem_of(question, 0), k, CLOSE_TANGENTS)
-        return cls(question, relaxed, found) if np.isfinite(found.bound) else None
-
-    def drawn(self, count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """States (units, count), and ln of weights, whose mean is Z."""
-        S, log_w = self.relaxed.drawn(self.found.z, count, rng)
-        states = np.repeat(np.where(self.question.free, 0.0, self.question.values), count, axis=1)
-        states[self.relaxed.problem.units] = S
-        return states, self.found.bound + log_w
+    rng, is_drawn = np.random.default_rng(method.seed), method.samples > 0 and len(relaxed.transformed) > 0
+    S, log_w = relaxed.drawn(found.z, method.samples if is_drawn else KEPT_DRAWS, rng)
+    if not is_drawn:  # the bound stands as it is
+        log_w = np.zeros(KEPT_DRAWS)
+    return estimated(WeightedDraws(relaxed, found, S, log_w), question, rng)
 
 
 def is_enough(average: WeightedAverage, samples: int) -> bool:

@@ -53,15 +53,11 @@ class FindingsProblem:
         log_off, log_on = np.array([factors.prior[unit][:, 0] for unit in structure.free]).reshape(-1, 2).T
         findings = [unit for unit in structure.switched if unit not in free]
         constant, units = float(factors.constant[0]), np.array(structure.free, int)
-        edges = _edges_into(factors, findings)
+        edges = edges_into(factors, findings)
         return cls(constant, log_on, log_off, *edges, units, np.array(findings, int), factors)
 
-    def switched_fields(self, S: np.ndarray) -> np.ndarray:
-        """Of all units that others may switch on, hidden ones among them, for states (causes, draws)."""
-        return fields(*_edges_into(self.factors, list(self.factors.structure.switched)), S)
 
-
-def _edges_into(factors: LogFactors, children: list[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def edges_into(factors: LogFactors, children: list[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """The leaks of some units, and of all edges into them the place of the child, the cause and the weight."""
     place = {unit: k for k, unit in enumerate(children)}
     number = {unit: k for k, unit in enumerate(factors.structure.free)}
@@ -91,9 +87,6 @@ def acting(child, cause, when_on: np.ndarray, values: np.ndarray, count: int, S:
 
     found = total(when_on, S)
     return found if when_on.all() else found + total(~when_on, 1 - S)
-
-
-# ---- two layers of sigmoid units: findings on or off, and hidden causes without parents ------------------------------
 
 
 @dataclass(frozen=True, eq=False)
