@@ -12,6 +12,7 @@ from tests.test_real_networks import diagnosis
 import plefka as pf
 from benchmarks import real_networks
 from benchmarks.diagnoses import CAUSES, drawn, large_network, patients
+from plefka.networks.evidence import as_rows
 
 SCHEMES = ("G1", "G12", "G2", "bethe", "conditioned[bethe,k=3]", "mixture[2]")
 WITH_SJJ = (*SCHEMES, "SJJ")
@@ -118,5 +119,5 @@ def _real(names: tuple[str, ...], group: str, methods: tuple[str, ...]) -> Itera
 
 
 def _row(network: pf.BeliefNetwork, evidence: dict) -> np.ndarray:
-    (row,) = pf.evidence.as_rows(network, evidence)[0]
+    (row,) = as_rows(network, evidence)[0]
     return row

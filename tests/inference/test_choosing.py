@@ -134,7 +134,7 @@ def unsettled():
 def test_messages_answer_where_populations_fail_unless_these_contradict(monkeypatch):
     monkeypatch.setattr(smc, "posterior", unsettled())
     found = pf.infer(*hard_network(0), "auto[exact=no]")
-    assert found.methods[0].name == "bethe"
+    assert found.methods[0].name == "loops"
     assert found.converged
     assert "did not converge" in found.notes[0]
     assert np.isnan(found.log_likelihood_interval).all()
@@ -276,3 +276,13 @@ def test_messages_that_have_not_converged_are_not_added_up():
     assert conditioned_on_two.log_partition == pytest.approx(plain.log_partition)
     np.testing.assert_allclose(conditioned_on_two.means, plain.means, atol=1e-6)
     assert conditioned.NOT_SUMMED in conditioned_on_two.notes
+
+
+def test_large_sparse_machines_are_answered_on_their_loops():
+    machine = pf.ensembles.ising_grid(48, 48, 1.0, seed=1)  # too many spins for populations within the budget
+    found = pf.infer(machine, None, "auto[exact=no]", throw=False)
+    assert found.methods[0].name == "loops"
+    assert found.status is pf.Status.CONVERGED
+    assert "annealed populations would take about" in found.notes[0]
+    by_loops = pf.infer(machine, None, "loops[joined=no]")
+    assert found.log_partition == pytest.approx(by_loops.log_partition, abs=1e-3)

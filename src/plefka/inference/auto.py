@@ -2,7 +2,7 @@
 
 Where that does not apply, or too few of its draws carry weight, annealed populations (`smc`) answer: as many as the
 budget allows, with standard errors. Where these would take longer than that, or have not converged, the answer is
-belief propagation, if that has converged and the populations, where there are any, do not contradict it.
+belief propagation, on short loops if that settles in time, or else plain, unless the populations contradict it.
 
 What an answer will cost is predicted from the network and the evidence, not measured, so that the same question always
 gets the same answer. Every row has a budget of its own and is chosen for by itself: it has the answer that it would
@@ -17,7 +17,15 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from plefka.errors import PlefkaError
-from plefka.exact.cost import SAMPLED_EDGE, SAMPLED_UNIT, SPARSE_COUPLING, SPIN
+from plefka.exact.cost import (
+    JOINED_UNIT,
+    REGION_BUILT,
+    REGION_SWEEPS,
+    SAMPLED_EDGE,
+    SAMPLED_UNIT,
+    SPARSE_COUPLING,
+    SPIN,
+)
 from plefka.exact.exact_answer import in_blocks
 from plefka.exact.exact_method import Exact
 from plefka.exact.state_sum import StateSum, planned_sum
@@ -26,6 +34,8 @@ from plefka.inference.auto_answers import Chosen, contradicts, joined_answers, w
 from plefka.inference.composite_methods import Auto
 from plefka.inference.infer import of_reduced, solved
 from plefka.inference.library import parse_method
+from plefka.messages.loops import seconds as seconds_of_loops
+from plefka.messages.message_methods import Loops
 from plefka.methods.method import Method, Seconds, does_not_apply
 from plefka.methods.posterior import CONVERGED, IMPOSSIBLE, Posterior, RowAnswers
 from plefka.networks.evidence import Evidence
@@ -128,6 +138,8 @@ class AutoRows:
             elif sampled is not None and sampled.status[0] in USABLE:
                 more = self._more_time(sampled) if len(self.evidence.rows) == 1 else ""
                 yield Chosen(np.array([row]), sampled, self.populations, (f"{hard.why}{more}",))
+            elif (looped := alone.by_loops(sampled)) is not None:
+                yield Chosen(np.array([row]), *looped, (alone.why_by_messages(sampled),))
             else:
                 left.append((alone, sampled))
         if left:
@@ -150,11 +162,7 @@ class AutoRows:
         messages = parse_method(FIRST)
         found = self._solved(messages, [alone for alone, _ in rows])
         for place, (alone, sampled) in enumerate(rows):
-            one = found.take(np.array([place]))
-            if alone.is_easy:
-                why = alone.hard.why
-            else:
-                why = f"{alone.hard.why}; {TOO_LONG.format(alone.seconds) if sampled is None else NOT_CONVERGED}"
+            one, why = found.take(np.array([place])), alone.why_by_messages(sampled)
             if sampled is None or not contradicts(sampled, one):
                 yield Chosen(np.array([alone.row]), one, messages, (why,))
             else:
@@ -237,6 +245,34 @@ class OneRow:
             return of_reduced(rows.populations, self.reduced, rows.network, rows.evidence, rows.dtype)
         except PlefkaError:
             return None
+
+    def by_loops(self, sampled: RowAnswers | None) -> tuple[RowAnswers, Method] | None:
+        """Messages between short loops, or None where these are too many, do not settle or populations contradict them.
+
+        Of the two sizes of regions the larger one that can be swept often enough in what is left of the time.
+        """
+        rows, spent = self.rows, SAMPLED_PART if sampled is not None else 0.0
+        left, units = (OVERDRAWN - spent) * rows.method.budget, sum(int(each.free.sum()) for each in self.questions)
+        least = ((True, JOINED_UNIT), (False, REGION_BUILT))  # seconds of a unit for looking at its loops
+        for joined in () if self.is_easy else [joined for joined, each in least if each * units < left]:
+            chosen = Loops("loops", joined=joined)
+            try:
+                chosen.check(rows.network)
+                if (seconds := sum(seconds_of_loops(chosen, question) for question in self.questions)) > left:
+                    continue
+                chosen = replace(chosen, max_steps=min(chosen.max_steps, int(REGION_SWEEPS * left / seconds)))
+                found = of_reduced(chosen, self.reduced, rows.network, rows.evidence, rows.dtype)
+            except PlefkaError:
+                return None
+            is_answer = found.status[0] == CONVERGED and not (sampled is not None and contradicts(sampled, found))
+            return (found, chosen) if is_answer else None
+        return None
+
+    def why_by_messages(self, sampled: RowAnswers | None) -> str:
+        """Why neither sums nor populations are the answer."""
+        if self.is_easy:
+            return self.hard.why
+        return f"{self.hard.why}; {TOO_LONG.format(self.seconds) if sampled is None else NOT_CONVERGED}"
 
 
 def least_seconds(question: Question) -> float:

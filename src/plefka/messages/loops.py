@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from plefka.exact.cost import REGION_BUILT, REGION_ENTRY, REGION_ROUND, REGION_SWEEPS
+from plefka.exact.cost import ENTRY_BUILT, REGION_BUILT, REGION_ENTRY, REGION_ROUND, REGION_SWEEPS
 from plefka.exact.log_factors import LogFactors, TooManyParents, factors_of, grouped, patterns
 from plefka.exact.ordering import TooWide
 from plefka.exact.state_sum import PairElimination
@@ -73,7 +73,8 @@ def seconds(method: Loops, question: Question) -> float:
     except TooManyRegions:
         return np.inf
     sweeps = sum(len(factors.rows) * REGION_ENTRY * each.entries + REGION_ROUND for factors, each in groups)
-    return REGION_SWEEPS * sweeps + REGION_BUILT * sum(len(each.outer) for _, each in groups)
+    built = sum(REGION_BUILT * len(each.outer) + ENTRY_BUILT * each.entries for _, each in groups)
+    return REGION_SWEEPS * sweeps + built
 
 
 def region_groups(method: Loops, question: Question) -> list[tuple[LogFactors, Regions]]:
