@@ -44,9 +44,8 @@ def joined_answers(chosen: list[Chosen]) -> RowAnswers:
 
 def with_note(found: Posterior, chosen: Method, why: str) -> Posterior:
     """An answer with a note that says which method it is of, and why."""
-    about = found.about
-    bound = chosen.is_bound if about.is_bound is None else about.is_bound
-    return found._replace(about=replace(about, notes=(f"auto chose {chosen}: {why}", *about.notes), is_bound=bound))
+    notes, is_bound = (f"auto chose {chosen}: {why}", *found.about.notes), found.about.is_lower(chosen)
+    return found._replace(about=replace(found.about, notes=notes, is_bound=is_bound))
 
 
 def _sentences(chosen: list[Chosen], count: int) -> list[str]:

@@ -9,7 +9,7 @@ that contribute most to the second order of Plefka's expansion at the solution o
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import numpy as np
 
@@ -33,13 +33,10 @@ from plefka.networks.fields import bits
 from plefka.reduction.machine_reduction import answer_without_free_units
 from plefka.reduction.question import PairModel, Part, Question
 from plefka.reduction.recovery import exact_rows
-from plefka.reduction.reduce import Reduction, reduce_question
+from plefka.reduction.reduce import reduce_question
 from plefka.runtime.programs import Program
 from plefka.solvers.functional import Functional
 from plefka.solvers.rounds import by_rows
-
-if TYPE_CHECKING:
-    pass
 
 TIED = 6  # digits of a contribution, relative to the largest of a row, that tell units apart
 STATES_AT_ONCE = 4000  # rows that are solved in one go
@@ -91,19 +88,15 @@ def highest(score: np.ndarray, units: np.ndarray, count: int | None) -> np.ndarr
 
 
 def units_worth_it(part: Part, count: int | None, dtype: str) -> np.ndarray:
-    """The units (count, rows) of a question that are worth conditioning on; -1 where a row has fewer."""
-    if isinstance(part.question.model, PairModel):
-        return _coupled_units(part, count, dtype)
-    return highest(contributions(part, dtype), part.units, count)
+    """The units (count, rows) of a question that are worth conditioning on; -1 where a row has fewer.
 
-
-def _coupled_units(part: Part, count: int | None, dtype: str) -> np.ndarray:
-    """The units (count, rows) to condition on, one after another: those that contribute most to the second order.
-
-    Couplings to units that were chosen before do not count any more. The means are those of G2 itself: those of G1 are
-    near 0 and 1 where couplings are strong, whether or not the units are decided.
+    Of a machine they are chosen one after another, as couplings to units that were chosen before do not count any more,
+    by the means of G2 itself: those of G1 are near 0 and 1 where couplings are strong, whether or not the units are
+    decided.
     """
     question = part.question
+    if not isinstance(question.model, PairModel):
+        return highest(first_order(part, dtype).about.contributions, part.units, count)
     u = parse_method("G2[solve=yes]").posterior(part, dtype=dtype).means
     v = np.where(question.free, np.nan_to_num(u * (1 - u), nan=0.25), 0.0)
     squares, found = question.storage.map_weights(np.square), []
@@ -115,25 +108,19 @@ def _coupled_units(part: Part, count: int | None, dtype: str) -> np.ndarray:
     return np.array(found, int).reshape(-1, question.num_rows)
 
 
-def contributions(part: Part, dtype: str) -> np.ndarray:
-    """What each unit contributes to the second order at the solution of G1, (units, rows)."""
-    first = first_order(part, dtype)
-    return contributions_of(first, part, dtype)
-
-
 def first_order(part: Part, dtype: str) -> Posterior:
-    """G1, with what each unit contributes to the second order."""
-    refuse_too_many_pairs(part.question)
-    return minimisation.posterior(cast(MeanField, parse_method("G1")), part, dtype=dtype, contributions=True)
-
-
-def contributions_of(first: Posterior, part: Part, dtype: str) -> np.ndarray:
-    """Those of G1's solution, or of bethe's in rows where it has none for lack of a leak."""
-    found = first.about.contributions
-    if (first.status == WITHOUT_LEAK).any():
-        at_bethe = contributions_at(starting_means(first, part, dtype), part.question, dtype)
-        found = np.where(first.status == WITHOUT_LEAK, at_bethe, found)
-    return np.nan_to_num(found)
+    """G1, with what each unit contributes to the second order; at bethe's means in rows that lack a leak for G1."""
+    question = part.question
+    pairs = question.storage.num_pairs() if functional_of(question.model, minimisation.scheme("G2")).needs_pairs else 0
+    if pairs > minimisation.MOST_PAIRS:
+        why = f"to choose units it would sum over {pairs:,} pairs of parents; the limit is {minimisation.MOST_PAIRS:,}"
+        raise does_not_apply(parse_method("conditioned"), why, "conditioned[G1,units=...] or bethe")
+    G1 = cast(MeanField, parse_method("G1"))
+    found = minimisation.posterior(G1, part, dtype=dtype, contributions=True)
+    means, contributions = starting_means(found, part, dtype), found.about.contributions
+    if (lost := found.status == WITHOUT_LEAK).any():
+        contributions = np.where(lost, contributions_at(means, question, dtype), contributions)
+    return found._replace(means=means, about=replace(found.about, contributions=np.nan_to_num(contributions)))
 
 
 def starting_means(first: Posterior, part: Part, dtype: str) -> np.ndarray:
@@ -142,13 +129,6 @@ def starting_means(first: Posterior, part: Part, dtype: str) -> np.ndarray:
     if not lost.any():
         return first.means
     return np.where(lost, parse_method("bethe").posterior(part, dtype=dtype).means, first.means)
-
-
-def refuse_too_many_pairs(question: Question) -> None:
-    pairs = question.storage.num_pairs() if functional_of(question.model, minimisation.scheme("G2")).needs_pairs else 0
-    if pairs > minimisation.MOST_PAIRS:
-        why = f"to choose units it would sum over {pairs:,} pairs of parents; the limit is {minimisation.MOST_PAIRS:,}"
-        raise does_not_apply(parse_method("conditioned"), why, "conditioned[G1,units=...] or bethe")
 
 
 def contributions_at(means: np.ndarray, question: Question, dtype: str) -> np.ndarray:
@@ -177,8 +157,9 @@ def _condition(method: Conditioned, part: Part, chosen: np.ndarray, index: np.nd
     question = held(part.question.take(repeated), units, state)
     superfluous = ((units < 0) & (state == 1)).any(axis=0)  # the same as the state with 0 there
     inner = solve_again(partial(posterior_of, method.inner, dtype=dtype), part, question)
-    is_bound = method.inner.is_bound if inner.about.is_bound is None else inner.about.is_bound
-    found = _mixed(inner, is_bound, superfluous.reshape(len(index), count).T, part.question.take(index))
+    found = _mixed(
+        inner, inner.about.is_lower(method.inner), superfluous.reshape(len(index), count).T, part.question.take(index)
+    )
     lost = np.flatnonzero(found.status == OUT_OF_STEPS) if len(chosen) else np.array([], int)
     if not len(lost):
         return found
@@ -198,8 +179,8 @@ def _with_plain(found: Posterior, lost: np.ndarray, plain: Posterior) -> Posteri
         log_weights[:, lost], means[:, :, lost] = -np.inf, 0.0
         log_weights[0, lost], means[0][:, lost] = 0.0, np.nan_to_num(plain.means, nan=0.5)
         about = replace(about, **{name: (log_weights, means)})
-    known = cast(Callable[[], np.ndarray], about.exact_rows)
-    about = replace(about, notes=(*about.notes, NOT_SUMMED), exact_rows=lambda: known() & ~is_lost)
+    notes, before = (*about.notes, NOT_SUMMED), found.about
+    about = replace(about, notes=notes, exact_rows=lambda: _exact_rows(before) & ~is_lost)
     return found.with_rows(lost, plain)._replace(slope=slope, about=about)
 
 
@@ -224,13 +205,11 @@ def solve_again(solve: Callable[[Part], Posterior], part: Part, question: Questi
     means = reduction.predicted(smaller, means, by_field=found.about.by_field)  # barren units that were not pruned
     status = np.where(reduction.impossible, IMPOSSIBLE, found.status)
     means = np.where(np.isnan(means) & ~question.free, question.values, means)
-    found = found._replace(about=replace(found.about, exact_rows=partial(_known_exactly, reduction, smaller, found)))
-    return found._replace(means=means, slope=slope, status=status, free_energy=found.free_energy - smaller.constant)
-
-
-def _known_exactly(reduction: Reduction, part: Part, found: Posterior) -> np.ndarray:
-    """(rows,): where no unit is barren, so that its parents were not taken to be independent of each other."""
-    return exact_rows(part, found) & ~reduction.barren_of(part).any(axis=0)
+    about = replace(  # exact where no unit is barren, so that its parents were not taken to be independent
+        found.about, exact_rows=lambda: exact_rows(smaller, found) & ~reduction.barren_of(smaller).any(axis=0)
+    )
+    free_energy = found.free_energy - smaller.constant
+    return found._replace(means=means, slope=slope, status=status, free_energy=free_energy, about=about)
 
 
 def _mixed(inner: Posterior, is_bound: bool, superfluous: np.ndarray, question: Question) -> Posterior:
@@ -296,7 +275,7 @@ def _about(method: Conditioned, chosen: np.ndarray, parts: list[About]) -> About
     """A bound where every part is one, with the notes of all of them."""
     notes = tuple(dict.fromkeys(note for about in parts for note in about.notes))
     proposals, components = (_of_all([getattr(about, name) for about in parts]) for name in ("proposals", "components"))
-    bound = all(method.inner.is_bound if about.is_bound is None else about.is_bound for about in parts)
+    bound = all(about.is_lower(method.inner) for about in parts)
     units = chosen[chosen[:, 0] >= 0, 0] if chosen.shape[1] == 1 else None
     return replace(
         parts[0], is_bound=bound, is_upper=all(about.is_upper for about in parts), notes=notes,

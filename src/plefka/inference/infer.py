@@ -127,8 +127,7 @@ def _inside_a_trace(method: Method, network: Network, given: Evidence, prune: bo
         found = method.traced(reduction)
     means = found.means.T
     means = means - jax.lax.stop_gradient(means - jnp.clip(means, 0.0, 1.0))  # averages of ones may be 1 + 2e-16
-    exact, bound = found.about.exact_rows is not None, found.about.is_bound
-    is_lower, is_upper = method.is_bound if bound is None else bound, found.about.is_upper
+    exact, is_lower, is_upper = found.about.exact_rows is not None, found.about.is_lower(method), found.about.is_upper
     accuracy = accuracy_of_rows(len(means), is_exact=exact, is_lower=is_lower, is_upper=is_upper)
     numbers = {name: getattr(found, name) for name in NUMBERS} | {"means": means}
     numbers["free_energy"] = found.free_energy - reduction.constant

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from plefka.inference.composite_methods import Mixture
-from plefka.inference.conditioned import contributions_of, first_order, held, solve_again, starting_means
+from plefka.inference.conditioned import first_order, held, solve_again, starting_means
 from plefka.inference.library import parse_method
 from plefka.mean_field.free_energies import functional_of
 from plefka.mean_field.minimisation import Minimum, scheme, slopes_at
@@ -43,15 +43,17 @@ class Components(NamedTuple):
 def posterior(method: Mixture, part: Part, *, dtype: str) -> Posterior:
     """The best mixture that is found for every row."""
     question, splits = part.question, method.components > 1 and method.seed is None
-    whole = first_order(part, dtype) if splits else parse_method("G1").posterior(part, dtype=dtype)
-    whole = whole._replace(means=starting_means(whole, part, dtype))
+    if splits:
+        whole = first_order(part, dtype)
+    else:
+        whole = parse_method("G1").posterior(part, dtype=dtype)
+        whole = whole._replace(means=starting_means(whole, part, dtype))
     single = Components(np.zeros((1, question.num_rows)), whole.means[None])
     if method.components == 1:
         return whole._replace(about=_about(whole.about, single))
     if splits:
-        contributions = contributions_of(whole, part, dtype)
-        whole = whole._replace(about=replace(whole.about, contributions=contributions))
-        tree, status = _split(partial(_held, part, dtype), whole, question, method.components)
+        solve = partial(first_order, dtype=dtype)
+        tree, status = _split(partial(solve_again, solve, part), whole, question, method.components)
         found, optimised = _optimise(method, question, tree, dtype)
         others = [_OtherMixture(-np.logaddexp.reduce(tree.log_weight, axis=0), tree, status)]
     else:
@@ -70,17 +72,6 @@ def _slopes(part: Part, components: tuple, dtype: str, *, contributions: bool) -
     weight, G1 = normalised(log_weight, axis=0), cast(MeanField, parse_method("G1"))
     slopes = [slopes_at(G1, part, component, dtype=dtype, contributions=contributions) for component in means]
     return sum(share * slope for share, slope in zip(weight, slopes, strict=True))
-
-
-def _held(part: Part, dtype: str, question: Question) -> Posterior:
-    """G1 with some units held, and what units contribute; bethe's means in rows where it has none without a leak."""
-
-    def solve(smaller: Part) -> Posterior:
-        found = first_order(smaller, dtype)
-        about = replace(found.about, contributions=contributions_of(found, smaller, dtype))
-        return found._replace(means=starting_means(found, smaller, dtype), about=about)
-
-    return solve_again(solve, part, question)
 
 
 def _about(first: About, components: Components) -> About:

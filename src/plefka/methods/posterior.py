@@ -1,6 +1,6 @@
 """What a method finds, row by row, before it becomes a Solution."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import Enum, StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -93,6 +93,10 @@ class About:
     means_error: Any = None  # (units, rows): those of the means
     degrees_of_freedom: Any = None  # of these errors, one number or (rows,), where few populations stand behind them
 
+    def is_lower(self, method: "Method") -> bool:
+        """Whether ln P is a lower bound: what the method says of itself, unless more is known."""
+        return method.is_bound if self.is_bound is None else self.is_bound
+
 
 class Posterior(NamedTuple):
     """What a method finds. Arrays have rows on their last axis: NumPy's outside a trace, JAX's inside one.
@@ -181,14 +185,7 @@ class Posterior(NamedTuple):
         return Posterior(*arrays, about=about)  # pyright: ignore[reportArgumentType]
 
 
-NUMBERS = (
-    "means",
-    "free_energy",
-    "status",
-    "num_steps",
-    "num_cycles",
-    "residual",
-)  # of every row, with or without more
+NUMBERS = ("means", "free_energy", "status", "num_steps", "num_cycles", "residual")  # of every row
 
 
 def accuracy_of_rows(count: int, *, is_exact: Any = False, is_lower: Any = False, is_upper: Any = False) -> np.ndarray:
@@ -216,19 +213,17 @@ class ProposedComponents(NamedTuple):
     log_weights: np.ndarray  # (components, rows)
     means: np.ndarray  # (components, units, rows)
 
-    def take(self, number: Mapping[int, int]) -> "ProposedComponents":
-        """Those of some rows, which have new numbers."""
-        at = np.array([k for k, row in enumerate(self.rows.tolist()) if row in number], int)
-        new = np.array([number[int(self.rows[k])] for k in at], int)
-        units = self.units if self.units.ndim == 1 else self.units[:, at]
-        return ProposedComponents(new, units, self.log_weights[:, at], self.means[:, :, at])
-
 
 def proposals_of(proposals: "Sequence[ProposedComponents]", rows: Sequence[int]) -> "tuple[ProposedComponents, ...]":
     """Those of some rows, numbered in this order."""
-    number = {row: k for k, row in enumerate(rows)}
-    taken = (each.take(number) for each in proposals)
-    return tuple(each for each in taken if len(each.rows))
+    number, found = {row: k for k, row in enumerate(rows)}, []
+    for old, units, log_weights, means in proposals:
+        at = np.array([k for k, row in enumerate(old.tolist()) if row in number], int)
+        if len(at):
+            new = np.array([number[row] for row in old[at].tolist()], int)
+            units = units if units.ndim == 1 else units[:, at]
+            found.append(ProposedComponents(new, units, log_weights[:, at], means[:, :, at]))
+    return tuple(found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,9 +255,8 @@ class RowAnswers:
         """What a method found by itself, (rows, units): an estimate or a bound, unless it says that it is exact."""
         about, count = found.about, len(found.status)
         exact = np.zeros(count, bool) if about.exact_rows is None else np.asarray(about.exact_rows())
-        bound = method.is_bound if about.is_bound is None else about.is_bound
         means = np.where(exact[:, None], EXACT, ESTIMATE) + np.zeros(found.means.shape, np.uint8)
-        accuracy = accuracy_of_rows(count, is_exact=exact, is_lower=bound, is_upper=about.is_upper)
+        accuracy = accuracy_of_rows(count, is_exact=exact, is_lower=about.is_lower(method), is_upper=about.is_upper)
         numbers = {name: getattr(found, name) for name in NUMBERS}
         freedom = about.degrees_of_freedom
         return cls(
@@ -280,8 +274,13 @@ class RowAnswers:
         """The rows of all of them one after another, or in this order."""
         if len(pieces) == 1 and order is None:
             return pieces[0]
-        by_name = {name: _alike([getattr(piece, name) for piece in pieces], pieces, name) for name in _BY_ROW}
-        whole = {name: None if any(z is None for z in some) else np.concatenate(some) for name, some in by_name.items()}
+        whole = {}
+        for name in _BY_ROW:
+            some = [getattr(piece, name) for piece in pieces]
+            if name in _ERRORS and any(z is not None for z in some):
+                alike = (np.full(np.shape(getattr(piece, _ERRORS[name])), np.nan) for piece in pieces)
+                some = [unknown if z is None else z for z, unknown in zip(some, alike, strict=True)]
+            whole[name] = None if any(z is None for z in some) else np.concatenate(some)
         starts = np.cumsum([0, *(len(piece.status) for piece in pieces)])
         proposals = tuple(
             each._replace(rows=first + each.rows) for first, piece in zip(starts, pieces) for each in piece.proposals
@@ -298,12 +297,4 @@ class RowAnswers:
 
 
 _BY_ROW = tuple(each.name for each in fields(RowAnswers) if each.name not in ("notes", "proposals"))
-_ERRORS = {"error": "free_energy", "means_error": "means", "degrees_of_freedom": "free_energy"}  # each of such a shape
-
-
-def _alike(values: list, pieces: "Sequence[RowAnswers]", name: str) -> list:
-    """A field of some pieces; errors that only some of them have are nan in the others."""
-    if name not in _ERRORS or all(each is None for each in values):
-        return values
-    shapes = [np.shape(getattr(piece, _ERRORS[name])) for piece in pieces]
-    return [np.full(shape, np.nan) if each is None else each for each, shape in zip(values, shapes, strict=True)]
+_ERRORS = {"error": "free_energy", "means_error": "means", "degrees_of_freedom": "free_energy"}  # nan in such a shape

@@ -144,7 +144,7 @@ def _lower(network: Network, reduction: Reduction, means: np.ndarray | None) -> 
     (part,) = reduction.parts
     best = -np.inf, "no lower bound applies", None
     for method, found, value in _found(network, part, () if reduction.deterministic_rows[0] else LOWER):
-        if (method.is_bound if found.about.is_bound is None else found.about.is_bound) and value > best[0]:
+        if found.about.is_lower(method) and value > best[0]:
             best = value, str(method), found.means[:, 0]
     yield best
     if part.question.storage.num_edges <= MOST_COUPLINGS:
