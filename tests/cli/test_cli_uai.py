@@ -67,7 +67,7 @@ BAD = {
     "a variable beyond": (["beyond.evid", "PR"], "there is no unit 7"),
     "a method and a budget": (["PR", "--method", "bethe", "--budget", "2"], "has a budget of its own"),
     "a method for states": (["MPE", "--method", "bethe"], "--method is for PR and MAR"),
-    "impossible": (["impossible.evid", "PR"], "impossible"),
+    "impossible": (["impossible.evid", "PR"], "the observations 0=0 and 1=1 cannot both be true"),
     "the model itself": (["PR", "--out", "net.uai"], "is one of the input files"),
 }
 

@@ -188,5 +188,9 @@ def test_what_is_no_factor_or_no_state_is_refused_in_words():
     for state in ([1, 1], [1, 0.5, 1], [-1, 1, 1]):
         with pytest.raises(InvalidInput, match="a state"):
             network.log_joint(state)
+    chain = [((unit, unit + 1), np.eye(2)) for unit in range(29)]
+    for size, factors in ((1, [((0,), [1, 0]), ((0,), [0, 1])]), (30, chain)):
+        with pytest.raises(InvalidInput, match="at most 20 units hidden"):
+            pf.MarkovNetwork(size, factors).sample(0, 1)
     with pytest.raises(InvalidInput, match="do must be a dictionary"):
         pf.infer(network, do=np.ones(3))

@@ -85,7 +85,7 @@ def _evidence(network: Any, path: Path | None, *, with_means: bool) -> "Evidence
 def _sums(solution: "pf.Solution", task: str) -> str:
     """log10 of the partition function, or the number of variables and of each its number of states and P(state)."""
     if solution.status is pf.Status.IMPOSSIBLE:
-        raise InvalidEvidence(f"{solution.status.value}.")
+        raise InvalidEvidence(f"{solution.status.value}: {solution.contradiction()}.")
     if not solution.is_exact if task == "MAR" else solution.log_partition_accuracy is not pf.Accuracy.EXACT:
         print(f"plefka: {task} by {solution.method}: {'; '.join(solution.notes) or 'an estimate'}", file=sys.stderr)
     if task == "PR":

@@ -13,7 +13,7 @@ from typing import Any
 import equinox as eqx
 import numpy as np
 
-from plefka.errors import InvalidInput, InvalidNetwork, listed
+from plefka.errors import InvalidEvidence, InvalidInput, InvalidNetwork, listed
 from plefka.networks import checks
 from plefka.networks.activations import MOST_PARENTS, Table
 from plefka.networks.belief import BeliefNetwork
@@ -123,7 +123,14 @@ class MarkovNetwork(Network):
 
     def sample(self, seed: int, count: int, evidence: Any = None) -> np.ndarray:
         """Draw `count` states (count, n) from the network, given the evidence."""
-        return self.carrier.sample(seed, count, self.widened(as_evidence(self, evidence)))[:, : self.size]
+        given = self.widened(as_evidence(self, evidence))
+        try:
+            return self.carrier.sample(seed, count, given)[:, : self.size]
+        except InvalidEvidence:
+            raise InvalidEvidence(
+                "states of a MarkovNetwork are drawn from a list of all: some must be possible, and at most 20 units "
+                "hidden. Observe more of them, or use infer for their means."
+            ) from None
 
     def widened(self, given: Evidence) -> Evidence:
         """What evidence says of the belief network that it is solved as."""
