@@ -35,17 +35,10 @@ def encode_csv(names: Iterable[str] | None, values: "np.ndarray", ids: Ids | Non
 def _encode_parquet(names: Iterable[str] | None, values: "np.ndarray", ids: Ids | None = None) -> bytes:
     pyarrow, parquet = extras.pyarrow(), extras.pyarrow("pyarrow.parquet")
     called = [str(k) for k in range(values.shape[1])] if names is None else list(names)
-    columns = {**(ids or {}), **dict(zip(called, np_columns(values), strict=True))}
+    columns = {**(ids or {}), **dict(zip(called, values.T.copy(), strict=True))}
     content = pyarrow.BufferOutputStream()
     parquet.write_table(pyarrow.table(columns), content)
     return content.getvalue().to_pybytes()
-
-
-def np_columns(values: "np.ndarray") -> list["np.ndarray"]:
-    """Every column by itself."""
-    import numpy as np
-
-    return list(np.ascontiguousarray(values.T))
 
 
 def _encode_npy(names: Iterable[str] | None, values: "np.ndarray", ids: Ids | None = None) -> bytes:

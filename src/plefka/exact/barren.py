@@ -12,7 +12,7 @@ costs to find its mean is predicted first, and the way is the cheapest that is a
 - The rest as if parents were independent of each other, which recovery does for all methods.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, cast
@@ -80,7 +80,10 @@ class BarrenRatios(NamedTuple):
     def means(self, means: np.ndarray, log_p: np.ndarray, dtype: str) -> np.ndarray:
         """The means (rows, units) with those of these units; `log_p` (rows,) is that of the evidence alone."""
         log_off, means = np.full(len(self.row), -np.inf), means.copy()
-        for rows, reduction in self._reduced():
+        reduced = self.kept
+        if reduced is None:
+            reduced = reductions(EXACT, self.network, self.evidence, prune=True, keep_barren=False)
+        for rows, reduction in reduced:
             for part in reduction.parts:
                 log_off[rows[part.rows]] = part.constant + planned_sum(part).log_totals(dtype)
             log_off[rows[reduction.impossible]] = -np.inf
@@ -88,11 +91,6 @@ class BarrenRatios(NamedTuple):
         at = self.row[possible], self.unit[possible]
         means[at] = -np.expm1(np.minimum(log_off[possible] - log_p[at[0]], 0.0))
         return means
-
-    def _reduced(self) -> "Iterator[tuple[np.ndarray, Reduction]]":
-        if self.kept is not None:
-            return iter(self.kept)
-        return reductions(EXACT, self.network, self.evidence, prune=True, keep_barren=False)
 
 
 def _leave_the_sum_as_it_is(network: BeliefNetwork, barren: np.ndarray) -> bool:
@@ -163,15 +161,10 @@ def _affordable(network: BeliefNetwork, evidence: Evidence, barren: np.ndarray) 
     if ratios is not None:
         quick = few & (ratios.row_seconds <= SHORT)
         return Predictions([], barren & ~quick[:, None], ratios.take(quick))
-    limit = min(SHORT * len(barren), SHORT_IN_ALL) if _is_quickly_planned(network, evidence) else 0.0
+    patterns = len(grouped(np.asarray(evidence.informed).T))  # rows that observe other units are planned one by one
+    limit = min(SHORT * len(barren), SHORT_IN_ALL) if network.num_edges * patterns <= MOST_PLANNED else 0.0
     units = np.asarray(barren.any(axis=0))
     return planned(network, evidence, units, limit) if limit else Predictions([], units)
-
-
-def _is_quickly_planned(network: BeliefNetwork, evidence: Evidence) -> bool:
-    """Rows that observe other units are planned one by one."""
-    patterns = len(grouped(np.asarray(evidence.informed).T))
-    return network.num_edges * patterns <= MOST_PLANNED
 
 
 class TablesInGroups(NamedTuple):

@@ -77,10 +77,8 @@ class BoundingTables:
             for (switch, stay), on in zip(piece, states, strict=True):
                 off = off + np.where(on == switch.state, stay, 0.0)
             with np.errstate(divide="ignore", over="ignore"):
-                table, slope = (
-                    np.stack([off, np.log(-np.expm1(off))]),
-                    np.stack([np.full(off.shape, -1.0), 1 / np.expm1(-off)]),
-                )
+                table = np.stack([off, np.log(-np.expm1(off))])
+                slope = np.stack([np.full(off.shape, -1.0), 1 / np.expm1(-off)])
             if before:
                 table = np.stack([table, np.stack([np.full(off.shape, -np.inf), np.zeros(off.shape)])], axis=1)
             after = last if number == len(pieces) - 1 else (axis,)

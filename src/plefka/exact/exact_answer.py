@@ -186,10 +186,8 @@ def _reduced(
         whole = ReducedRows.of(method, network, evidence, prune=True, keep_barren=True)
         if (whole.row_seconds <= budget).all():  # or else it is other methods that need the rows
             return whole, none
-    small, may_keep = (
-        ReducedRows.of(method, network, evidence, prune=True, keep_barren=False),
-        may_keep_barren(network, evidence),
-    )
+    small = ReducedRows.of(method, network, evidence, prune=True, keep_barren=False)
+    may_keep = may_keep_barren(network, evidence)
     barren = _with_dependent_parents(small, network, evidence, quickly=bool(may_keep.all()))
     if not barren.any():
         return small, none

@@ -85,20 +85,16 @@ def strip_plan(structure: Structure) -> Plan:
         last = rank.copy()  # when the last neighbour has entered
         np.maximum.at(last, rows, rank[columns])
         leaving, axes = np.lexsort((rank, last)), np.argsort(_places(entering, last), kind="stable")
+        writer = PlanWriter(structure)
         try:
-            found.append(_in_order(structure, units[leaving].tolist(), units[axes].tolist()))
+            for axis in units[leaving].tolist():
+                writer.eliminate(axis)
+            found.append(writer.finished(units[axes].tolist()))
         except TooWide as error:
             wide = error
     if not found:
         raise wide
     return min(found, key=lambda plan: plan.entries)
-
-
-def _in_order(structure: Structure, eliminated: list[int], axes: list[int]) -> Plan:
-    writer = PlanWriter(structure)
-    for axis in eliminated:
-        writer.eliminate(axis)
-    return writer.finished(axes)
 
 
 def _places(entering: np.ndarray, last: np.ndarray) -> np.ndarray:

@@ -1,6 +1,5 @@
 """The sum over the states of a question: by enumeration or by elimination, whichever takes less time."""
 
-from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -57,12 +56,8 @@ class QuestionElimination(Elimination):
         for some, found in self.answers():
             log_z[some.rows] = found.log_z
             means[found.units[:, None], some.rows] = found.means
-            slopes[:, some.rows] = self.slopes(some, means[:, some.rows], found)
+            slopes[:, some.rows] = slopes_of(self.question, some, means[:, some.rows], found)
         return log_z, means, slopes
-
-    @abstractmethod
-    def slopes(self, factors: LogFactors, means: np.ndarray, found: EliminationAnswer) -> np.ndarray | float:
-        """d ln Z / dh of all units of some rows."""
 
 
 class BeliefElimination(QuestionElimination):
@@ -87,9 +82,6 @@ class BeliefElimination(QuestionElimination):
             if together is not None and together.seconds <= seconds and together.order.gib <= MOST_GIB:
                 return [together]
         return [self.group(some) for some in apart]
-
-    def slopes(self, factors: LogFactors, means: np.ndarray, found: EliminationAnswer) -> np.ndarray | float:
-        return slopes_of(self.question, factors, means, found)
 
 
 class PairElimination(QuestionElimination):
@@ -133,9 +125,6 @@ class PairElimination(QuestionElimination):
             tables[int(child), int(parent)] = table
         structure = Structure(question.size, tuple(units), (), (), tuple(tables), tuple(prior))
         return LogFactors(rows, structure, prior, {}, {}, tuple(tables.values()), np.zeros(len(rows)), h)
-
-    def slopes(self, factors: LogFactors, means: np.ndarray, found: EliminationAnswer) -> np.ndarray | float:
-        return 0.0
 
     def pairs(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
         """Rows, children and parents of couplings, and <S_i S_j> (couplings, rows), of some rows after others."""
@@ -294,7 +283,7 @@ def slopes_of(
 ) -> np.ndarray:
     """d ln Z / dh of all units of some rows, of which `found` is known, if they were summed over."""
     slopes = np.zeros(means.shape)
-    if not question.model.activation.has_linear_log_off:
+    if isinstance(question.model, PairModel) or not question.model.activation.has_linear_log_off:
         return slopes
     counted = question.model.counted[:, factors.rows]
     on = np.where(question.free[:, factors.rows], means, question.values[:, factors.rows])

@@ -126,15 +126,10 @@ def _open(content: bytes) -> zipfile.ZipFile:
         archive = zipfile.ZipFile(io.BytesIO(content))
     except Exception as error:  # see _header
         raise InvalidFile(f"must be a NumPy archive; got {_reason(error)}. Was the file cut off?") from error
-    _check_ends(content, len(archive.comment))
-    return archive
-
-
-def _check_ends(content: bytes, comment: int) -> None:
-    """zipfile looks for the archive inside of the file, whatever stands around it."""
-    end = len(content) - END_BYTES - comment
+    end = len(content) - END_BYTES - len(archive.comment)  # zipfile looks inside of the file, whatever stands around
     if not content.startswith(ARCHIVE) or not content.startswith(END, end):
         raise InvalidFile("must be a NumPy archive alone; got other bytes before or after it. The file is damaged.")
+    return archive
 
 
 def _reason(error: Exception) -> str:

@@ -36,7 +36,8 @@ def read(path: Path) -> bytes:
         check_regular(path)
         content = path.read_bytes()
     except (OSError, ValueError) as error:
-        raise InvalidFile(f"cannot be read: {_reason(error)}. Check the file name.") from error
+        reason = getattr(error, "strerror", None) or error
+        raise InvalidFile(f"cannot be read: {reason}. Check the file name.") from error
     if path.suffix.lower() != PACKED_SUFFIX:
         return content
     return _unpacked(content, path.with_suffix("").suffix.lower())
@@ -50,10 +51,6 @@ def write(contents: dict[Path, bytes]) -> None:
             for file, content in contents.items()
         }
     )
-
-
-def _reason(error: Exception) -> str:
-    return str(getattr(error, "strerror", None) or error)
 
 
 def _unpacked(content: bytes, suffix: str) -> bytes:

@@ -45,7 +45,10 @@ LinearFit = tuple[float, Float[np.ndarray, " parent"], Bool[np.ndarray, " parent
 
 def linear_fit(kind: str, table: Table, limit: float) -> LinearFit:
     """Bias, weights and which parents are negated of the form of this kind, or None where there is none."""
-    return _fit_sigmoid(table, limit) if kind == SIGMOID else _fit_with_certain_parents(table, kind, limit)
+    if kind == SIGMOID:
+        return _fit_sigmoid(table, limit)
+    found = _fit_by_zeros(table, kind, ZERO, limit)
+    return _fit_by_zeros(table, kind, limit, limit) if found is None and limit > TOLERANCE else found
 
 
 def _fit_sigmoid(table: Table, limit: float) -> LinearFit:
@@ -56,13 +59,8 @@ def _fit_sigmoid(table: Table, limit: float) -> LinearFit:
     return bias, weights, np.zeros(table.ndim, bool)
 
 
-def _fit_with_certain_parents(table: Table, kind: str, limit: float) -> LinearFit:
-    """Of a noisy-or, whose parents are certain where no cause can fail in their presence."""
-    found = _fit_by_zeros(table, kind, ZERO, limit)
-    return _fit_by_zeros(table, kind, limit, limit) if found is None and limit > TOLERANCE else found
-
-
 def _fit_by_zeros(table: Table, kind: str, zero: float, limit: float) -> LinearFit:
+    """Of a noisy-or, whose parents are certain where no cause can fail in their presence."""
     quiet = 1 - table if kind == NOISY_OR else table  # the probability that no cause is effective
     on_decides, off_decides = (
         np.array([bool(np.all(quiet.take(state, axis) <= zero)) for axis in range(table.ndim)], bool)
@@ -108,11 +106,11 @@ def _refinements(theta: np.ndarray, table: Table, scale: Scale) -> Iterator[np.n
 
 def _error(theta: np.ndarray, table: Table, scale: Scale) -> float:
     with np.errstate(over="ignore", invalid="ignore"):
-        return float(np.abs(scale.probability(_plain_fields(theta)) - table).max())
+        return float(np.abs(scale.probability(fields_of(theta[0], theta[1:])) - table).max())
 
 
 def _gauss_newton_step(theta: np.ndarray, table: Table, scale: Scale) -> np.ndarray:
-    fields = _plain_fields(theta)
+    fields = fields_of(theta[0], theta[1:])
     slope, residual = scale.slope(fields), table - scale.probability(fields)
     weights = np.stack([slope * slope, slope * residual])
     sums = _sums_where_on(weights.reshape(2, *table.shape))
@@ -142,10 +140,6 @@ def _with_one(count: int) -> np.ndarray:
     """For each state of so many parents, 1 and their states."""
     on = (np.arange(2**count)[:, None] >> np.arange(count)[::-1]) & 1
     return np.concatenate([np.ones((2**count, 1)), on], axis=1)
-
-
-def _plain_fields(theta: np.ndarray) -> Table:
-    return fields_of(theta[0], theta[1:])
 
 
 def fields_of(

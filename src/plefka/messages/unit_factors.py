@@ -196,7 +196,10 @@ class UnitFactors(eqx.Module):
         """From tables to units; a unit without parents has the chances of its bias."""
         if not self.ranges_known:
             tables = zip(self._averaged(), self.weights.children(self.h), columns, strict=True)
-            columns = [_covered(*table) for table in tables]
+            columns = [  # no numbers where the weights of a trace take a field out of the usual range
+                (jnp.where(average.covers(w, h), on, jnp.nan), jnp.where(average.covers(w, h), off, jnp.nan))
+                for (average, w), h, (on, off) in tables
+            ]
         f, x = self.question.model.activation, self.question.model.activation.clip(self.h)
         on = self.weights.to_children([column[0] for column in columns], f.log_on(x))
         return Chances(on, self.weights.to_children([column[1] for column in columns], f.log_off(x)))
@@ -209,13 +212,6 @@ def _factor_messages(average: Average, w, cavity: Table, h, from_below, free, co
         return cavity, *average.chances(w, parents, h)
     up, on, off = average.messages(w, parents, h, from_below)
     return jnp.where(free & counted, up, 0.0), on, off
-
-
-def _covered(averaged: tuple[Average, Any], h, logs: tuple[Any, Any]) -> tuple[Any, Any]:
-    """The chances, or no numbers where the weights of a trace take a field out of the usual range."""
-    average, w = averaged
-    on, off = (jnp.where(average.covers(w, h), log, jnp.nan) for log in logs)
-    return on, off
 
 
 def _bias_slope(chances: Chances, from_below: Units, log_sums: Units) -> Units:

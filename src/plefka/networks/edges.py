@@ -163,10 +163,6 @@ def _bucket_sums(w, other, terms):
     return jax.lax.fori_loop(0, w.shape[0], add, start)
 
 
-def _forward(weights, here, there, terms):
-    return _power_sums(weights, here, there, terms), (weights, here, there, terms)
-
-
 def _backward(saved, cotangents):
     weights, here, there, terms = saved
     buckets = zip(weights, here.others, here.incidence.owners, strict=True)
@@ -185,7 +181,7 @@ def _weight_gradient(w, other, owner, terms, cotangents):
     return total if w.ndim == 3 else jnp.sum(total, axis=-1)
 
 
-_power_sums.defvjp(_forward, _backward)
+_power_sums.defvjp(lambda *given: (_power_sums(*given), given), _backward)
 
 
 # ---- as they are kept ------------------------------------------------------------------------------------------------
@@ -215,8 +211,7 @@ class Edges(Storage):
         """Networks that share their edges: an edge that only some of them have is one of weight 0 in the others."""
         single: list[Any] = [sp.csr_array(W, dtype=float) for W in weights]
         union = cls.from_scipy(sum((abs(W).sign() for W in single), sp.csr_array(single[0].shape)))
-        children, parents = np.asarray(union.child.unit), np.asarray(union.parent.unit)
-        return union.with_parameters(np.stack([np.asarray(W[children, parents]).ravel() for W in single]))
+        return union.with_parameters(np.stack([np.asarray(W[union.ends()]).ravel() for W in single]))
 
     @classmethod
     def from_lists(cls, values, children, parents, size: int, widths: tuple[int, ...] = TABLE_WIDTHS) -> "Edges":
@@ -290,12 +285,12 @@ class Edges(Storage):
     def _listed_edges(self):
         if is_traced(self.values):  # any of them may have a weight
             return self.child.unit, self.parent.unit, jnp.atleast_2d(self.values).T
-        child, parent, weights = np.asarray(self.child.unit), np.asarray(self.parent.unit), np.atleast_2d(self.values).T
+        (child, parent), weights = self.ends(), np.atleast_2d(self.values).T
         there = (weights != 0).any(axis=1)
         return (child, parent, weights) if there.all() else (child[there], parent[there], weights[there])
 
     def along(self, function):
-        return function(np.asarray(self.child.unit), np.asarray(self.parent.unit))
+        return function(*self.ends())
 
     def ends(self) -> tuple[np.ndarray, np.ndarray]:
         return np.asarray(self.child.unit), np.asarray(self.parent.unit)

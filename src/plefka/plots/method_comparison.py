@@ -11,7 +11,6 @@ from matplotlib.transforms import Bbox
 from plefka.errors import InvalidInput
 from plefka.plots.style import Palette, axes_for, figure_of, heading, plain
 
-COMPARISON_COLUMNS = ("method", "seconds", "error")
 SMALLEST_SHOWN = 1e-6  # errors below are drawn there: at that size it is rounding
 # Where a name may stand beside its point, in points and by alignment; the first that is free is taken.
 PLACES: list[tuple[tuple[float, float], dict[str, Any]]] = [

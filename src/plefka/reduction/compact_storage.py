@@ -44,7 +44,9 @@ def lay_out(
     in_degree, num_children = int(in_degrees.max()), int(np.count_nonzero(in_degrees))
     if isinstance(activation, Mixed):
         table = table_for(edges.size, num_children, in_degree, summed=True)
-        return _for_sums(edges, ever_free, table, activation.most_summed)
+        if table is not None and table[2] <= activation.most_summed:  # not wider than a sum over states needs it
+            return _in_table(edges, ever_free, table)
+        return StorageLayout(edges_of(edges, SUMMED_WIDTHS), np.arange(edges.size), edges.size)
     levels = layers if layers is not None else _levels(edges)
     counts = None if levels is None else [int(count) for count in np.bincount(levels, minlength=2)]
     rungs = None if counts is None else _rungs(edges, counts, rows, any_parents)
@@ -52,7 +54,7 @@ def lay_out(
     is_small = rungs is None and dense <= SMALLEST_DENSE
     table = table_for(edges.size, num_children, in_degree)
     costs = {
-        "layers": _cost_of_layers(rungs, in_degree, closed_forms),
+        "layers": num_weights(rungs) if rungs and _allowed(max(rungs[:-1]), in_degree, closed_forms) else np.inf,
         "dense": dense**2 if is_small and _allowed(dense, in_degree, closed_forms) else np.inf,
         "table": GATHER * table[1] * table[2] if table else np.inf,
         "edges": GATHER * 4.0 * len(edges.child) + LARGE,
@@ -67,13 +69,6 @@ def lay_out(
     if best == "table" and table is not None:
         return _in_table(edges, ever_free, table)
     return StorageLayout(edges_of(edges), np.arange(edges.size), edges.size)
-
-
-def _for_sums(edges: EdgeList, ever_free: np.ndarray, table: tuple | None, most_summed: int) -> StorageLayout:
-    """Units that are tables have no more parents in the storage than they need: their states are summed over."""
-    if table is not None and table[2] <= most_summed:
-        return _in_table(edges, ever_free, table)
-    return StorageLayout(edges_of(edges, SUMMED_WIDTHS), np.arange(edges.size), edges.size)
 
 
 def _in_table(edges: EdgeList, ever_free: np.ndarray, table: tuple[int, int, int]) -> StorageLayout:
@@ -107,12 +102,6 @@ def _rungs(edges: EdgeList, counts: list[int], rows: int, any_parents: bool) -> 
     if len(edges.child) > LARGE:
         return tuple(counts)
     return tuple(rung(count, rows, any_parents=any_parents) for count in counts)
-
-
-def _cost_of_layers(sizes: tuple[int, ...] | None, in_degree: int, closed_forms: bool) -> float:
-    if sizes is None or not _allowed(max(sizes[:-1]), in_degree, closed_forms):
-        return np.inf
-    return num_weights(sizes)
 
 
 def _allowed(parents: int, in_degree: int, closed_forms: bool) -> bool:

@@ -57,13 +57,8 @@ def reductions(
     for first in range(0, len(evidence.rows), step):
         rows = np.arange(first, min(first + step, len(evidence.rows)))
         piece = network if network.stack is None else network.take(rows)
-        given = evidence if len(rows) == len(evidence.rows) else evidence.take(_neighbours(rows))
+        given = evidence if len(rows) == len(evidence.rows) else evidence.take(slice(first, first + step))
         yield rows, reduce(piece, given, prune=prune, keep_barren=keep_barren, kept=kept)
-
-
-def _neighbours(rows: np.ndarray) -> slice:
-    """Rows that follow each other, without a copy."""
-    return slice(int(rows[0]), int(rows[-1]) + 1)
 
 
 def recover(
@@ -82,7 +77,7 @@ def recover(
     solve = (lambda part: posterior_of_part(method, part, dtype)) if known is None else known.__getitem__
     return RowAnswers.join(
         [
-            _Chunk(method, network, evidence.take(_neighbours(rows)), dtype, reduction).answers(solve)
+            _Chunk(method, network, evidence.take(slice(rows[0], rows[-1] + 1)), dtype, reduction).answers(solve)
             for rows, reduction in reduced
         ]
     )
@@ -111,9 +106,10 @@ class _Chunk:
         G, residual, status = np.full(len(rows), np.inf), np.zeros(len(rows)), np.full(len(rows), IMPOSSIBLE)
         steps, cycles = np.zeros((2, len(rows)), int)
         error, freedom, means_error = *np.full((2, len(rows)), np.nan), np.full(rows.shape, np.nan)
-        exact = self._exact_rows(posteriors)
+        exact = np.zeros(len(rows), bool)
         for part, found in zip(parts, posteriors, strict=True):
             some = part.rows
+            exact[some] = exact_rows(part, found)
             G[some], status[some], residual[some] = found.free_energy - part.constant, found.status, found.residual
             steps[some], cycles[some] = found.num_steps, found.num_cycles
             means[some] = _all_means(self.reduction, part, found, exact[some]).T
@@ -146,12 +142,6 @@ class _Chunk:
             tuple(proposals),
         )  # fmt: skip
 
-    def _exact_rows(self, posteriors: list[Posterior]) -> np.ndarray:
-        exact = np.zeros(len(self.evidence.rows), bool)
-        for part, found in zip(self.reduction.parts, posteriors, strict=True):
-            exact[part.rows] = exact_rows(part, found)
-        return exact
-
     def _accuracy(
         self, posteriors: list[Posterior], exact: np.ndarray, deterministic: np.ndarray
     ) -> tuple[np.ndarray, tuple[str, ...]]:
@@ -159,10 +149,8 @@ class _Chunk:
         abouts = [found.about for found in posteriors]
         bounds = {about.is_bound for about in abouts} or {None}
         bound = bounds.pop() if len(bounds) == 1 else False
-        is_bound, is_upper = (
-            self.method.is_bound if bound is None else bound,
-            bool(abouts) and all(z.is_upper for z in abouts),
-        )
+        is_bound = self.method.is_bound if bound is None else bound
+        is_upper = bool(abouts) and all(about.is_upper for about in abouts)
         notes = dict.fromkeys(
             note
             for part, found in zip(self.reduction.parts, posteriors, strict=True)
