@@ -73,7 +73,7 @@ def test_populations_take_over_from_draws_that_are_rejected(monkeypatch):
 
     monkeypatch.setattr(findings, "is_enough", lambda average, samples: False)
     found, exact = (pf.infer(two_findings(), {2: 1, 3: 1}, method) for method in ("auto[exact=no]", "exact"))
-    assert "auto chose smc[budget=0.6s]: exact was forbidden" in found.notes[0]
+    assert "auto chose smc[budget=0.8s]: exact was forbidden" in found.notes[0]
     low, high = found.log_likelihood_interval
     assert low - (high - low) < exact.log_likelihood < high + (high - low)
 

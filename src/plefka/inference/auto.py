@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
 FIRST = "bethe"
 OVERDRAWN = 2  # budgets that an answer may take
-SAMPLED_PART = 0.6  # of a budget that populations are meant to take
+SAMPLED_PART, SAMPLED_AT_MOST = 0.8, 1.2  # of a budget that populations are meant to take, and may have taken
 LITTLE_ERROR = 0.01  # nats: a standard error that is not worth more time
 PREPARING_PARTICLES, STEPS_OF_BELIEFS = 600, 1.5  # of belief networks; steps for each root of a unit, about
 SPREAD_OF_TERM = 2.5  # (pi / 2)^2: a term of the energy that is larger is decided long before the end
@@ -251,7 +251,7 @@ class OneRow:
 
         Of the two sizes of regions the larger one that can be swept often enough in what is left of the time.
         """
-        rows, spent = self.rows, SAMPLED_PART if sampled is not None else 0.0
+        rows, spent = self.rows, SAMPLED_AT_MOST if sampled is not None else 0.0
         left, units = (OVERDRAWN - spent) * rows.method.budget, sum(int(each.free.sum()) for each in self.questions)
         least = ((True, JOINED_UNIT), (False, REGION_BUILT))  # seconds of a unit for looking at its loops
         for joined in () if self.is_easy else [joined for joined, each in least if each * units < left]:
