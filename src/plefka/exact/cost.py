@@ -26,7 +26,9 @@ REDUCED_UNIT = 4e-7  # of reducing a unit of a row, and of its way back
 SPIN, SPARSE_COUPLING, DENSE_COUPLING = 4e-9, 2e-10, 1e-10  # of drawing one spin of one particle, and its couplings
 SPIN_COLOUR = 3e-8  # of a colour for each particle: some calls of NumPy, for a few hundred of them together
 BELIEF_FACTOR, BELIEF_DRAW = 6e-9, 1.5e-8  # of a factor of a unit that a sweep visits, and of a unit that is drawn
-DEARER_LOGS, DEARER_TABLES = 1.5, 8.0  # times as much where the logarithms are not those of sigmoid units
+DEARER_LOGS, DEARER_TABLES = 2.0, 4.0  # times as much where the logarithms are not those of sigmoid units
+BELIEF_CALLS, BELIEF_SWEEP = 5e-5, 1e-3  # of visiting units together, and of a sweep, however few the particles are
+FITTED_NUMBER = 1e-7  # of a unit of a draw that a mixture is fitted to
 BOUND_MEMBER, BOUND_ENTRY = 8e-6, 2.5e-9  # of an evaluation of mini-buckets: of a table in them, and of an entry
 FINDINGS_ROW, FINDINGS_EDGE = 0.02, 2.5e-5  # of an answer with all findings transformed, and for each edge into them
 

@@ -22,6 +22,7 @@ from plefka.sampling.importance import averaged, resampled
 EVEN = 0.99  # the effective fraction of the weights that one rise of the inverse temperature leaves, at least
 RESAMPLED = 0.8  # the effective fraction of a population at which it is resampled
 AVERAGED = 16  # sweeps at the end, over which P(on | all others) is averaged
+USUAL_TEMPERATURES = 12  # times the root of the number of units, about
 TEMPERATURE_HALVINGS = 12  # of an interval, to find a rise
 
 
@@ -39,6 +40,7 @@ class AnnealedTarget(ABC):
     further_units: np.ndarray  # of the question, which these others are of
     log_start: float  # ln Z at beta = 0, with every constant that ln Z has at the end
     sweep_seconds: float  # predicted time of one sweep of one particle, its part of `gain` included (exact/cost.py)
+    call_seconds: float = 0.0  # of one sweep besides, however few particles it has
     is_near: bool = False  # whether the start is so near to the end that weights do, without temperatures and sweeps
     enough: float = 0.01  # the standard error of ln Z from which on no population is added
 
@@ -88,9 +90,10 @@ class AnnealedTarget(ABC):
         """Whether it is known that no state has a positive weight."""
         return False
 
-    def seconds(self, num_betas: int) -> float:
-        """Predicted time of one particle, from the start to the end."""
-        return self.sweep_seconds * (num_betas + AVERAGED)
+    def seconds(self, num_betas: float | None = None) -> tuple[float, float]:
+        """Predicted time of a run, however few its particles are, and of each of them; of the usual temperatures."""
+        sweeps = AVERAGED + (USUAL_TEMPERATURES * np.sqrt(self.size) if num_betas is None else num_betas)
+        return sweeps * self.call_seconds, sweeps * self.sweep_seconds
 
 
 class Annealed(NamedTuple):
@@ -105,19 +108,22 @@ class Annealed(NamedTuple):
 
 def annealed(
     target: AnnealedTarget, populations: int, count: int, rng: np.random.Generator,
-    betas: list[float] | None = None, *, exchanges: bool = False,
+    betas: list[float] | None = None, *, exchanges: bool = False, even: float = EVEN,
 ) -> Annealed:  # fmt: skip
     """Populations of so many particles each. Inverse temperatures are found on the way from all of them, unless given.
 
     With temperatures that were found by another run, populations are independent, and their means of weights unbiased.
     `exchanges`: whether particles of a population may exchange parts of their states, after which families say less.
+    `even`: the effective fraction of the weights that one rise leaves, where temperatures are found.
     """
     particles, log_w = target.start(populations * count, rng), np.full((populations, count), target.log_start)
     family = np.repeat(np.arange(count)[None], populations, axis=0)
     beta, passed, given = 0.0, [], iter(betas or ())
     while beta < 1:
         added = target.rising(particles, beta)
-        rise = 1 - beta if target.is_near else next(given) - beta if betas else _rise(added, log_w.ravel(), 1 - beta)
+        rise = (
+            1 - beta if target.is_near else next(given) - beta if betas else _rise(added, log_w.ravel(), 1 - beta, even)
+        )
         log_w = log_w + added(rise).reshape(log_w.shape)
         beta = 1.0 if rise >= 1 - beta else beta + rise
         passed.append(beta)
@@ -144,7 +150,7 @@ def _resampled(log_w: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray,
     return log_w, uneven, chosen.ravel()
 
 
-def _rise(added: Callable[[float], np.ndarray], log_w: np.ndarray, most: float) -> float:
+def _rise(added: Callable[[float], np.ndarray], log_w: np.ndarray, most: float, even: float) -> float:
     """How far the inverse temperature rises, so that what it adds to the weights is even enough."""
     if not np.isfinite(log_w).any():
         return most
@@ -156,7 +162,7 @@ def _rise(added: Callable[[float], np.ndarray], log_w: np.ndarray, most: float) 
         if np.isneginf(top):
             return True
         more = np.exp(more - top)
-        return (w @ more) ** 2 >= EVEN * w.sum() * (w @ more**2)
+        return (w @ more) ** 2 >= even * w.sum() * (w @ more**2)
 
     low, high = 0.0, most
     if is_even(most):

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from plefka.exact.cost import BELIEF_DRAW, BELIEF_FACTOR, DEARER_LOGS, DEARER_TABLES
+from plefka.exact.cost import BELIEF_CALLS, BELIEF_DRAW, BELIEF_FACTOR, BELIEF_SWEEP, DEARER_LOGS, DEARER_TABLES
 from plefka.methods.posterior import normalised
 from plefka.networks.activations import numpy_sigmoid
 from plefka.networks.fields import bits
@@ -58,10 +58,13 @@ class BeliefTarget(AnnealedTarget):
         self.log_odds = np.log(self.u / (1 - self.u))
         self.base = self.log_alpha + np.log1p(-self.u).sum(axis=1, keepdims=True)  # (components, 1)
         f, num_edges, num_terms = target.activation, len(target.edges.child), len(self.u)
-        dearer = DEARER_TABLES if f.mixes_kinds else 1.0 if f.has_linear_log_odds else DEARER_LOGS
+        has_fields = np.all(f.has_field(target.h[self.free]))
+        dearer = (DEARER_LOGS if has_fields else DEARER_TABLES) if not f.has_linear_log_odds else 1.0
         self.draw_seconds = dearer * BELIEF_DRAW * (num_edges / 30 + target.size + num_terms)  # of a draw and its gain
         visited = num_edges + (14 + num_terms / 4) * self.size
         self.sweep_seconds = (1 + dearer) / 2 * BELIEF_FACTOR * visited + 1.5 * self.draw_seconds
+        visits = len(factors.one_by_one if num_terms else factors.together)
+        self.call_seconds = BELIEF_SWEEP + (1 + dearer) / 2 * BELIEF_CALLS * visits
 
     @cached_property
     def soft_zero(self) -> float:
@@ -70,8 +73,8 @@ class BeliefTarget(AnnealedTarget):
         fixed = L[self.factors.counted.units][: self.factors.counted.num_fixed]
         return 2 * float(fixed[fixed > LEAST].min(initial=0.0)) - SOFT_ZERO
 
-    def seconds(self, num_betas: int) -> float:
-        return self.draw_seconds if self.is_near else super().seconds(num_betas)
+    def seconds(self, num_betas: float | None = None) -> tuple[float, float]:
+        return (BELIEF_SWEEP, self.draw_seconds) if self.is_near else super().seconds(num_betas)
 
     # ---- densities of states -----------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ import numpy as np
 from plefka.methods.posterior import CONVERGED, IMPOSSIBLE, OUT_OF_STEPS, About, JointDraws, Posterior, normalised
 from plefka.progress import progress
 from plefka.reduction.question import BeliefModel, Part, Question
-from plefka.sampling.annealing import Annealed, AnnealedTarget, annealed
+from plefka.sampling.annealing import EVEN, Annealed, AnnealedTarget, annealed
 from plefka.sampling.belief_start import belief_target
 from plefka.sampling.importance import averaged, resampled
 from plefka.sampling.spin_target import SpinTarget
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 PILOT_PARTICLES, FEWEST_PARTICLES, FEWEST_POPULATIONS = 256, 16, 8
 PILOT_PART = 5  # of the budget, that the first population may take
+FEWER_TEMPERATURES = 4.0  # times fewer than usual, at most, where the budget is short
 FEWEST_FAMILIES = 5  # effective ones of a population, on average
 DISAGREEING, DISAGREED = 0.3, 1.0  # standard deviations of ln Z of populations that should be larger, or say nothing
 SINGLE_ROUNDING = 1e-7  # of single precision, below which no error is
@@ -152,13 +153,16 @@ def sampled(method: "Smc", target: AnnealedTarget, rng: np.random.Generator) -> 
     What the populations themselves say has no part in it: stopping where they happen to agree would make their error
     too small.
     """
-    most = method.budget / (PILOT_PART * max(target.seconds(int(12 * np.sqrt(target.size))), 1e-9))
-    first = int(np.clip(most, FEWEST_PARTICLES, PILOT_PARTICLES))  # as if there were as many temperatures as usual
-    pilot = annealed(target, 1, first, rng)
+    calls, each = target.seconds()
+    most = (method.budget / PILOT_PART - calls) / max(each, 1e-9)
+    first = int(np.clip(most, FEWEST_PARTICLES, PILOT_PARTICLES))
+    least = max(PILOT_PART * (calls + first * each), calls + FEWEST_POPULATIONS * FEWEST_PARTICLES * each)
+    fewer = np.clip(least / method.budget, 1.0, FEWER_TEMPERATURES)
+    pilot = annealed(target, 1, first, rng, even=1 / (1 + fewer**2 * (1 / EVEN - 1)))
     families = Populations.of(pilot, rng).families[0]
     variance = max(first / families - 1, 0.0)  # of ln Z, for each particle
-    each = target.seconds(len(pilot.betas))  # seconds of a particle
-    affordable = int(min(method.budget / max(each, 1e-9), MOST_NUMBERS / max(target.size, 1)))
+    calls, each = target.seconds(len(pilot.betas))
+    affordable = int(min(max(method.budget - calls, 0.0) / max(each, 1e-9), MOST_NUMBERS / max(target.size, 1)))
     enough = min(affordable, 1 + int(variance / target.enough**2))
     count = min(max(method.particles, int(variance / DISAGREEING**2)), affordable // FEWEST_POPULATIONS)
     count = max(count, FEWEST_PARTICLES)
