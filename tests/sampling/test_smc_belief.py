@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import plefka as pf
+from plefka.exact.cost import BELIEF_CALLS
 from plefka.sampling import belief_start
 from plefka.sampling.annealing import annealed
 from plefka.sampling.belief_factors import BeliefFactors
@@ -113,3 +114,55 @@ def test_impossible_evidence_is_named():
     assert pf.infer(network, {"ab": 1, "bc": 1, "ac": 0}, METHOD).log_likelihood == pytest.approx(
         np.log(0.25), abs=0.01
     )
+
+
+def markov_grid(size: int) -> pf.MarkovNetwork:
+    """Positive tables of neighbours, with some zeros that leave one state possible at least."""
+    rng, units = np.random.default_rng(size), np.arange(size**2).reshape(size, size)
+    ends, hidden, factors = ((units[:, :-1], units[:, 1:]), (units[:-1], units[1:])), rng.integers(0, 2, size**2), []
+    for pair in np.concatenate([np.stack(some, -1).reshape(-1, 2) for some in ends]).tolist():
+        table = np.where(rng.random((2, 2)) < 0.05, 0.0, np.exp(rng.normal(size=(2, 2))))
+        table[tuple(hidden[pair])] = 1.0
+        factors.append((pair, table))
+    return pf.MarkovNetwork(size**2, factors)
+
+
+def test_units_of_one_colour_are_visited_together():
+    """A grid takes few visits, whatever its size; of a dense network every unit is visited by itself."""
+    network = markov_grid(12)
+    factors = BeliefFactors(
+        Target(part_of(network.carrier, dict.fromkeys(range(144, network.carrier.size), 1)).question)
+    )
+    assert len(factors.one_by_one) == len(factors.free)
+    assert len(factors.together) <= 6
+    assert sorted(np.concatenate([factors.free[some.places] for some in factors.together])) == list(factors.free)
+    edges = factors.target.edges
+    for some in factors.together:
+        touched = np.concatenate(
+            [np.arange(edges.size)[some.units], edges.child[np.isin(edges.parent, factors.free[some.places])]]
+        )
+        assert len(set(touched)) == len(touched)
+    dense = BeliefFactors(Target(part_of(zoo.dense(7, -5, 5, "sigmoid", 3), {6: 1}).question))
+    assert len(dense.together) == len(dense.free)
+
+
+def test_a_grid_with_zeros_is_that_of_exact():
+    network = markov_grid(7)
+    exact, found = pf.infer(network, {}, "exact"), pf.infer(network, {}, "smc[budget=1s]")
+    assert abs(found.log_partition - exact.log_partition) <= FAR * size_of(found.standard_error)
+    assert (np.abs(found.means - exact.means) <= FAR * size_of(found.means_error) + 1e-3).all()
+
+
+def test_sweeps_of_large_networks_are_within_the_budget(monkeypatch):
+    """Counted: the visits of all sweeps, each of which takes some time however few the particles are."""
+    network, visits = markov_grid(20), []
+    visit_all = BeliefTarget._visit_all
+
+    def counted(self, S, beta, *rest):
+        is_linear = beta == 1 or not len(self.u)
+        visits.append(len(self.factors.together) if is_linear else len(self.factors.one_by_one))
+        return visit_all(self, S, beta, *rest)
+
+    monkeypatch.setattr(BeliefTarget, "_visit_all", counted)
+    pf.infer(network, {}, "smc[budget=0.5s]", throw=False)
+    assert sum(visits) * BELIEF_CALLS < 2 * 0.5

@@ -21,8 +21,6 @@ from plefka.exact.cost import (
     JOINED_UNIT,
     REGION_BUILT,
     REGION_SWEEPS,
-    SAMPLED_EDGE,
-    SAMPLED_UNIT,
     SPARSE_COUPLING,
     SPIN,
 )
@@ -44,10 +42,11 @@ from plefka.reduction.dependence import coupled_in_trees, without_loops
 from plefka.reduction.question import PairModel, Part, Question
 from plefka.reduction.recovery import posterior_of_part, reductions
 from plefka.reduction.reduce import Reduction
-from plefka.sampling.annealing import AVERAGED, EVEN
+from plefka.sampling.annealing import AVERAGED, EVEN, USUAL_TEMPERATURES
+from plefka.sampling.belief_start import from_prior
 from plefka.sampling.findings.transformed import affordable
 from plefka.sampling.sampling_methods import Findings, Smc
-from plefka.sampling.smc import FEWEST_PARTICLES, FEWEST_POPULATIONS, PILOT_PARTICLES
+from plefka.sampling.smc import FEWER_TEMPERATURES, FEWEST_PARTICLES, FEWEST_POPULATIONS, PILOT_PARTICLES
 
 if TYPE_CHECKING:
     from plefka.networks.network import Network
@@ -57,7 +56,6 @@ FIRST = "bethe"
 OVERDRAWN = 2  # budgets that an answer may take
 SAMPLED_PART, SAMPLED_AT_MOST = 0.8, 1.2  # of a budget that populations are meant to take, and may have taken
 LITTLE_ERROR = 0.01  # nats: a standard error that is not worth more time
-PREPARING_PARTICLES, STEPS_OF_BELIEFS = 600, 1.5  # of belief networks; steps for each root of a unit, about
 SPREAD_OF_TERM = 2.5  # (pi / 2)^2: a term of the energy that is larger is decided long before the end
 NEVER_SUMMED = 2  # findings: with all of them summed over it would be exact inference by another name
 FORBIDDEN = "exact was forbidden"
@@ -276,15 +274,13 @@ class OneRow:
 
 
 def least_seconds(question: Question) -> float:
-    """Predicted time of populations with the fewest particles, or of what belief networks are prepared with."""
+    """Predicted time of populations with the fewest particles, and of belief networks the fewest temperatures."""
     storage, free = question.storage, np.asarray(question.free, float)
-    num_free, num_edges = (
-        free.sum(),
-        storage.map_weights(lambda w: (w != 0) * 1.0).product(np.ones_like(free)).sum() / 2,
-    )
+    num_free = free.sum()
     if not isinstance(question.model, PairModel):
-        sweep = SAMPLED_EDGE * num_edges + SAMPLED_UNIT * num_free
-        return float(PREPARING_PARTICLES * sweep * (AVERAGED + STEPS_OF_BELIEFS * np.sqrt(num_free)))
+        calls, each = from_prior(question).seconds(USUAL_TEMPERATURES * np.sqrt(num_free) / FEWER_TEMPERATURES)
+        return float(2 * calls + (FEWEST_POPULATIONS + 1) * FEWEST_PARTICLES * each)
+    num_edges = storage.map_weights(lambda w: (w != 0) * 1.0).product(np.ones_like(free)).sum() / 2
     field = question.model.h / 2 + storage.product(free) / 4  # of spins
     of_couplings = storage.map_weights(lambda w: np.minimum((w / 4) ** 2, SPREAD_OF_TERM)).product(free)
     spread = (free * np.minimum(field**2, SPREAD_OF_TERM)).sum() + (free * of_couplings).sum() / 2

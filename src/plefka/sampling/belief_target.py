@@ -63,7 +63,7 @@ class BeliefTarget(AnnealedTarget):
         self.draw_seconds = dearer * BELIEF_DRAW * (num_edges / 30 + target.size + num_terms)  # of a draw and its gain
         visited = num_edges + (14 + num_terms / 4) * self.size
         self.sweep_seconds = (1 + dearer) / 2 * BELIEF_FACTOR * visited + 1.5 * self.draw_seconds
-        visits = len(factors.one_by_one if num_terms else factors.together)
+        visits = self.size if num_terms else len(factors.together)  # of one by one, or together
         self.call_seconds = BELIEF_SWEEP + (1 + dearer) / 2 * BELIEF_CALLS * visits
 
     @cached_property
