@@ -12,7 +12,7 @@ from plefka.cli.exits import INTERRUPTED
 from plefka.cli.targets import check_folder
 from plefka.errors import InvalidFile, InvalidInput, nearest
 from plefka.paper.experiment_settings import PARTS, Experiment
-from plefka.paper.report import ReportTable, Section
+from plefka.paper.report import ReportTable
 from plefka.runtime.program_cache import COMPILE_FAST, keep_compiled
 
 
@@ -51,7 +51,11 @@ def reproduce(
         rows = {experiment.name: store.read_one(out, experiment) for experiment in chosen}
     sections = render.sections(rows)
     paths = render.write(rows, out, sections)
-    _print(sections)
+    for part in (part for section in sections for part in section.parts if isinstance(part, ReportTable)):
+        keep = [k for k, name in enumerate(part.header) if name != "why"]  # explanations are in the report
+        shown = [[row[k] for k in keep] for row in part.rows]
+        output.print_table([part.header[k] for k in keep], shown, part.caption)
+        print()
     if quick_run := plan.quick_label(rows):
         print(quick_run)
     print(f"The report is in {' and '.join(map(str, paths))}.")
@@ -91,14 +95,3 @@ def _compute(chosen: list[Experiment], folder: Path, quick: bool, scheduler: str
             file=sys.stderr,
         )
         raise typer.Exit(INTERRUPTED) from None
-
-
-def _print(sections: list[Section]) -> None:
-    """The tables without their explanations, which are in the report."""
-    for section in sections:
-        for part in section.parts:
-            if isinstance(part, ReportTable):
-                keep = [k for k, name in enumerate(part.header) if name != "why"]
-                shown = [[row[k] for k in keep] for row in part.rows]
-                output.print_table([part.header[k] for k in keep], shown, part.caption)
-                print()

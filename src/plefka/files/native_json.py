@@ -4,7 +4,7 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Int
 
 from plefka.errors import nearest
 from plefka.files import native_schema as schema
@@ -155,7 +155,12 @@ def _bias_text(network: Network) -> str:
 
 def _bias(place: Place, names: Names, stack: tuple[int, ...]) -> Bias:
     if isinstance(place.value, dict):
-        return _bias_by_name(place, names, stack)
+        if names is None or stack:
+            where = "in a stack" if stack else "where units have no names"
+            raise place.refuse(f"a list {where}")
+        place.check_keys(names)
+        values = finite_numbers([place.value[name] for name in names])
+        return values if values is not None else np.array([place.at(name).number() for name in names])
     if stack:
         place.items(stack[0], "rows, one for each network of the stack")
     first = place.at(0) if stack else place
@@ -163,15 +168,6 @@ def _bias(place: Place, names: Names, stack: tuple[int, ...]) -> Bias:
     if size == 0:
         raise first.refuse("numbers, one for each unit", " A network has at least one.")
     return place.numbers((*stack, size))
-
-
-def _bias_by_name(place: Place, names: Names, stack: tuple[int, ...]) -> Float[np.ndarray, " unit"]:
-    if names is None or stack:
-        where = "in a stack" if stack else "where units have no names"
-        raise place.refuse(f"a list {where}")
-    place.check_keys(names)
-    values = finite_numbers([place.value[name] for name in names])
-    return values if values is not None else np.array([place.at(name).number() for name in names])
 
 
 def _weights_text(network: Any) -> dict[str, str]:
@@ -220,7 +216,11 @@ def _read_edges(place: Place, bias: Bias, names: Names) -> Weights:
     flat = list(chain.from_iterable(edges))
     parents, children, weights = flat[0::3], flat[1::3], flat[2::3]
     from_units, to_units = _units(parents, 0, place, size, names), _units(children, 1, place, size, names)
-    values = _edge_weights(weights, place, tuple(stack))
+    values = None if stack else finite_numbers(weights)
+    if values is None:
+        at = [place.at(k).at(2) for k in range(len(weights))]
+        rows = np.array([each.numbers(tuple(stack)) if stack else each.number() for each in at], float)
+        values = np.ascontiguousarray(rows.reshape(-1, *stack).T)
     return schema.sorted_edges(values, from_units, to_units, size, place.path), None
 
 
@@ -239,16 +239,6 @@ def _units(column: list, which: int, place: Place, size: int, names: Names) -> I
         )
     hint = nearest(end.value, names) if isinstance(end.value, str) else ""
     raise end.refuse("the name of a unit", hint or " Add it to names, or remove the edge.")
-
-
-def _edge_weights(weights: list, place: Place, stack: tuple[int, ...]) -> Float[np.ndarray, "*stack edge"]:
-    if stack:
-        rows = [place.at(k).at(2).numbers(stack) for k in range(len(weights))]
-        return np.ascontiguousarray(np.array(rows, float).reshape(-1, *stack).T)
-    values = finite_numbers(weights)
-    if values is not None:
-        return values
-    return np.array([place.at(k).at(2).number() for k in range(len(weights))], float)
 
 
 _READERS = {"edges": _read_edges, "matrix": _read_matrix, "layers": _read_layers}

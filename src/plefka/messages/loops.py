@@ -138,10 +138,9 @@ def _means(regions: Regions, graph: RegionGraph, theta: np.ndarray, messages: np
     logs = theta[graph.kept] + graph.spread @ messages
     beliefs = np.zeros(theta.shape)
     beliefs[graph.kept] = np.exp(logs - log_sums(logs, graph.region_of)[graph.region_of])
-    first = np.cumsum([0, *(2 ** len(region) for region in regions.outer)])
     found = []
     for unit, numbers in regions.around.items():
         number = min(numbers)
         on = states_of(regions.outer[number], (unit,)) == 1
-        found.append(beliefs[first[number] : first[number + 1]][on].sum(axis=0))
+        found.append(beliefs[graph.first[number] : graph.first[number + 1]][on].sum(axis=0))
     return np.array([*regions.around], int), np.array(found)

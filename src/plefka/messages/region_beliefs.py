@@ -47,6 +47,7 @@ class RegionGraph:
         outer, inner = np.array(pairs, int).reshape(-1, 2).T
         sizes, inner_sizes = (np.array([2 ** len(units) for units in some], int) for some in regions[:2])
         first, inner_first, begins = (np.cumsum([0, *some]) for some in (sizes, inner_sizes, inner_sizes[inner]))
+        self.first = first  # state of each outer region, among those of all of them
         row = [begins[k] + states_of(regions.outer[a], regions.inner[b]) for k, (a, b) in enumerate(pairs)]
         column = [first[a] + np.arange(2 ** len(regions.outer[a])) for a, _ in pairs]
         row, column = (np.concatenate([np.zeros(0, int), *some]) for some in (row, column))
