@@ -64,7 +64,7 @@ class Sampler:
         """States (units, rows, columns) after sweeps number `first`, ..., and the sums over them of P(on | others)."""
         x, on = self.target.split(S)
         chains = Chains(self._filled(S), self._filled(x), None if on is None else self._filled(on))
-        work = SWEEPS_AT_ONCE * sum(table.children.size for table in self.tables) * S[0].size
+        work = SWEEPS_AT_ONCE * sum(table.children.size for table in self.tables) * chains.S[0].size
         sums = np.zeros((self.target.size + 1, *S.shape[1:]))  # with a place for units that fill up
         for number in range(first, first + count, SWEEPS_AT_ONCE):
             some = Schedule(key, number, min(SWEEPS_AT_ONCE, first + count - number))
