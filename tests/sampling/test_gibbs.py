@@ -141,6 +141,21 @@ def test_chains_that_are_all_in_one_mode_are_told_by_the_populations():
     assert found.status is not Status.CONVERGED or np.abs(found.means - truth).max() < 0.02
 
 
+def test_errors_of_chains_that_stay_in_one_mode_reach_as_far_as_the_populations_say():
+    """Two modes of which the rarer one has a thirteenth."""
+    machine = pf.BoltzmannMachine(8.0 - 8.0 * np.eye(5), np.full(5, 0.25), values=(-1, 1))
+    for seed in range(3):
+        found = pf.infer(machine, None, f"gibbs[seed={seed},sweeps=200,burn=20]", throw=False)
+        assert not found.converged
+        assert (np.abs(found.means - 1 / (1 + np.exp(-2.5))) <= 2 * found.means_error).all()
+
+
+def test_rows_of_tables_of_which_nothing_is_left_are_answered():
+    network = pf.MarkovNetwork(2, [((0, 1), [[1, 0], [2, 4]])])
+    found = pf.infer(network, [{0: 1, 1: 1}, {0: 0, 1: 1}], "gibbs[seed=0,sweeps=100]")
+    assert found.log_partition.tolist() == pytest.approx([np.log(4), -np.inf])
+
+
 def test_advice_by_what_is_wrong():
     def sampled(runs: float, possible: bool, apart: float = 0.0) -> Sampled:
         one, means = np.ones(1), np.zeros((2, 1))

@@ -166,3 +166,15 @@ def test_sweeps_of_large_networks_are_within_the_budget(monkeypatch):
     monkeypatch.setattr(BeliefTarget, "_visit_all", counted)
     pf.infer(network, {}, "smc[budget=0.5s]", throw=False)
     assert sum(visits) * BELIEF_CALLS < 2 * 0.5
+
+
+def test_units_below_the_evidence_that_follow_from_large_weights_have_an_error():
+    """A correction for parents that depend on each other may go below zero, where the average of draws does not."""
+    rng = np.random.default_rng([28, 793])
+    for _ in range(20):
+        W = np.tril(rng.normal(0, 1000, (6, 6)), -1)
+        network, evidence = pf.BeliefNetwork(W, rng.normal(0, 1, 6)), {3: 1}
+        found = pf.infer(network, evidence, "smc[budget=0.1s]", throw=False)
+        if found.converged:
+            truth = pf.infer(network, evidence, "exact").means
+            assert (np.abs(found.means - truth) <= 5 * np.nan_to_num(found.means_error) + 2e-3).all()

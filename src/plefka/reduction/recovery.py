@@ -31,6 +31,7 @@ from plefka.reduction.question import Part
 from plefka.reduction.reduce import Reduction, reduce
 
 UNITS_AT_ONCE = 2**22  # units times rows that are reduced at once
+LEAST_ERROR = 1e-9  # of a mean, below which it is rounding
 DETERMINISTIC_EDGES = (
     "edges of probability one between hidden units count as weights of 30, so this is not a strict bound"
 )
@@ -240,7 +241,7 @@ def _with_others(errors: np.ndarray, means: np.ndarray, others: np.ndarray, most
     How many draws that would be is what the errors of all other units say, in the middle, if not `most` of them.
     """
     spread = means * (1 - means)
-    usable = (errors > 0) & (spread > 0)
+    usable = (errors > LEAST_ERROR) & (spread > 0)
     for row in np.flatnonzero(usable.any(axis=1) & others.any(axis=1)).tolist():
         some, count = others[row], np.median(spread[row, usable[row]] / errors[row, usable[row]] ** 2)
         errors[row, some] = np.sqrt(spread[row, some] / min(count, most))
@@ -268,7 +269,8 @@ def _all_means(reduction: Reduction, part: Part, found: Posterior, exact: np.nda
     if found.about.draws is not None:
         # By how much dependent parents matter: what is due to the means of the draws alone is known better without.
         averages = reduction.averages(part, found.about.draws)
-        corrected = np.clip(predicted + averages.chances - predict(part, averages.states), 0.0, 1.0)
+        corrected = predicted + averages.chances - predict(part, averages.states)
+        corrected = np.where((corrected <= 0) | (corrected >= 1), np.clip(averages.chances, 0.0, 1.0), corrected)
         return np.where(reduction.barren_of(part), np.where(exact, predicted, corrected), full)
     mixture = found.about.components or found.about.proposals
     if mixture is None:

@@ -30,7 +30,11 @@ if TYPE_CHECKING:
     from plefka.sampling.sampling_methods import Gibbs
 
 LARGEST_R_HAT, FEWEST_SAMPLES, FEWEST_RUNS = 1.01, 400, 20
-FARTHEST_APART, SMALLEST_ERROR = 6.0, 0.002  # standard errors between means of chains and of populations, and the least
+FARTHEST_APART, SMALLEST_ERROR = 4.5, 0.002  # standard errors between means of chains and of populations, and the least
+CONTRADICTED, BETTER = (
+    2.0,
+    3.0,
+)  # standard errors apart, and times as exact as populations, that chains are not believed
 ANNEALED_POPULATIONS, WEIGHTED_POPULATIONS = 16, 64  # of a row: many, so that their spread is known
 START_SECONDS = 5.0  # of which a part is spent on a good start
 CHAIN_NUMBERS = 2**20  # in one array of a chunk of rows
@@ -53,11 +57,20 @@ class AnnealedRow(NamedTuple):
         possible = np.isfinite(self.found.log_z).any()
         return float(possible / np.sum(self.found.weights**2 / self.found.families))
 
-    def apart(self, means: np.ndarray, errors: np.ndarray) -> float:
-        """The largest difference between these means and those of the populations, in standard errors."""
+    def compared(self, means: np.ndarray, errors: np.ndarray) -> tuple[float, np.ndarray]:
+        """The largest difference between these means and those of the populations, in standard errors; and the errors.
+
+        Chains that stay in the mode where they started say nothing of how likely that is. So the errors are larger
+        where the populations contradict them, or do not know as well what they claim.
+        """
         found, error = (z[: len(self.units)] for z in self.found.means())
-        spread = np.maximum(np.hypot(errors[self.units], error), SMALLEST_ERROR)
-        return float((np.abs(means[self.units] - found) / spread).max(initial=0.0))
+        given, wider, apart = errors[self.units], errors.copy(), np.abs(means[self.units] - found)
+        both = np.hypot(given, error)
+        stuck = np.maximum(
+            np.where(apart > CONTRADICTED * both, apart, 0.0), np.where(BETTER * given < error, error, 0)
+        )
+        wider[self.units] = np.maximum(given, stuck)
+        return float((apart / np.maximum(both, SMALLEST_ERROR)).max(initial=0.0)), wider
 
 
 def anneal(method: "Gibbs", question: Question) -> AnnealedRow:
@@ -116,7 +129,7 @@ class Sampled:
             judged = f"R-hat {self.r_hat[0]:.3f}, {self.effective_samples[0]:.0f} effective samples"
             if self.apart[0] > FARTHEST_APART:
                 judged += f", {self.apart[0]:.1f} standard errors from annealing"
-            return f"the chains have not mixed ({judged}); raise sweeps"
+            return f"the chains have not mixed ({judged}); raise sweeps, or use smc, which weighs modes"
         if self.effective_runs[0] < FEWEST_RUNS:
             return f"ln P(evidence) rests on {self.effective_runs[0]:.1f} particles; raise temperatures or runs"
         return ""
@@ -171,11 +184,12 @@ def _sample(method: "Gibbs", question: Question, num_states: int, seed: np.rando
     possible = np.asarray(np.isfinite(target.log_weight(states[-1])).all(axis=1))
     means = np.where(possible | ~target.free, means, np.nan)
     means, errors, slope = map(target.widened, (means, errors, _slope(target, states)))
-    apart = [start.apart(means[:, row], errors[:, row]) for row, start in enumerate(starts)]
+    compared = [start.compared(means[:, row], errors[:, row]) for row, start in enumerate(starts)]
+    apart, errors = np.array([each for each, _ in compared]), np.stack([wider for _, wider in compared], axis=1)
     return Sampled(
         means, errors, slope, np.array([float(each.log_mean) for each in evidence]),
         np.array([float(each.standard_error) for each in evidence]), np.array([start.effective for start in starts]),
-        r_hat, samples, np.array(apart), possible, target.widened(_spread(states, num_states)),
+        r_hat, samples, apart, possible, target.widened(_spread(states, num_states)),
     )  # fmt: skip
 
 
