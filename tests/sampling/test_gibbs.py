@@ -147,7 +147,7 @@ def test_errors_of_chains_that_stay_in_one_mode_reach_as_far_as_the_populations_
     for seed in range(3):
         found = pf.infer(machine, None, f"gibbs[seed={seed},sweeps=200,burn=20]", throw=False)
         assert not found.converged
-        assert (np.abs(found.means - 1 / (1 + np.exp(-2.5))) <= 2 * found.means_error).all()
+        assert (np.abs(found.means - 1 / (1 + np.exp(-2.5))) <= 2 * np.asarray(found.means_error)).all()
 
 
 def test_rows_of_tables_of_which_nothing_is_left_are_answered():

@@ -177,4 +177,4 @@ def test_units_below_the_evidence_that_follow_from_large_weights_have_an_error()
         found = pf.infer(network, evidence, "smc[budget=0.1s]", throw=False)
         if found.converged:
             truth = pf.infer(network, evidence, "exact").means
-            assert (np.abs(found.means - truth) <= 5 * np.nan_to_num(found.means_error) + 2e-3).all()
+            assert (np.abs(found.means - truth) <= 5 * np.nan_to_num(np.asarray(found.means_error, float)) + 2e-3).all()
