@@ -165,3 +165,13 @@ def test_axes_that_are_held_leave_tables_of_few_axes():
     assert sorted(writer.eliminated + writer.held) == list(range(8))
     assert len(writer.held) == 4
     assert OrderWriter(scopes).written().held == []
+
+
+def test_an_order_of_elimination_is_found_once_for_all_numbers_of_axes(monkeypatch):
+    machine = pf.ensembles.ising_grid(4, 4, coupling=0.4)
+    (part,) = reduce(machine, Evidence(np.full((1, 16), np.nan), batched=True)).parts
+    written, orders = OrderWriter.written, []
+    monkeypatch.setattr(OrderWriter, "written", lambda self: orders.append(written(self)) or orders[-1])
+    rows = [BoundedRow(part.question, most) for most in (2, 3, 8)]
+    assert len(orders) == 1
+    assert all(row.order == orders[0].eliminated for row in rows)

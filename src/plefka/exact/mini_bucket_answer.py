@@ -12,6 +12,7 @@ from plefka.exact.mini_buckets import BucketBound, MiniBuckets, OrderWriter
 from plefka.exact.state_sum import slopes_of
 from plefka.methods.posterior import CONVERGED, IMPOSSIBLE, OUT_OF_STEPS, About, Posterior
 from plefka.reduction.question import Part, Question
+from plefka.runtime.value_cache import cached_for
 
 if TYPE_CHECKING:
     from plefka.exact.exact_method import MiniBucketMethod
@@ -23,7 +24,8 @@ class BoundedRow:
     def __init__(self, question: Question, most: int):
         self.question, self.tables = question, bounding_tables(question, most)
         self.scopes = self.tables.scopes + [axes for each in self.tables.tangents for axes in each.scopes]
-        self.order = OrderWriter(self.scopes).written().eliminated
+        form = (OrderWriter, *self.scopes)  # which mostly are the same however many axes a mini-bucket may have
+        self.order = cached_for(question, form, lambda: OrderWriter(self.scopes).written().eliminated)
         self.buckets = MiniBuckets(self.scopes, self.order, most)
         self.ends = np.cumsum([0, *(len(each.field) for each in self.tables.tangents)])  # of parameters of tangents
         self.num_parameters = int(self.ends[-1]) + self.buckets.num_parameters
