@@ -30,7 +30,7 @@ from plefka.exact.state_sum import StateSum, planned_sum
 from plefka.exact.table_networks import TableElimination
 from plefka.inference.auto_answers import Chosen, contradicts, joined_answers, with_note
 from plefka.inference.composite_methods import Auto
-from plefka.inference.infer import of_reduced, solved
+from plefka.inference.infer import of_reduced
 from plefka.inference.library import parse_method
 from plefka.messages.loops import seconds as seconds_of_loops
 from plefka.messages.message_methods import Loops
@@ -119,7 +119,7 @@ class AutoRows:
         for block in in_blocks(exact, self.network, self.evidence, prune=self.prune, budget=budget):
             why, is_affordable = _exact_cost(self.method, block.question.dearest, block.question.row_seconds)
             if is_affordable:
-                found.append(Chosen(block.rows, block.answer(exact, self.dtype), exact, (why,) * len(block.rows)))
+                found.append(Chosen(block.rows, block.answer(exact, self.dtype), exact, why))
             else:
                 others[int(block.rows[0])] = HardRow(why, getattr(block.question, "for_other_methods", None))
         return found, others
@@ -132,12 +132,12 @@ class AutoRows:
             drawn = alone.by_findings()
             sampled = alone.by_populations() if drawn is None else None
             if drawn is not None:
-                yield Chosen(np.array([row]), drawn[0], drawn[1], (hard.why,))
+                yield Chosen(np.array([row]), *drawn, hard.why)
             elif sampled is not None and sampled.status[0] in USABLE:
                 more = self._more_time(sampled) if len(self.evidence.rows) == 1 else ""
-                yield Chosen(np.array([row]), sampled, self.populations, (f"{hard.why}{more}",))
+                yield Chosen(np.array([row]), sampled, self.populations, f"{hard.why}{more}")
             elif (looped := alone.by_loops(sampled)) is not None:
-                yield Chosen(np.array([row]), *looped, (alone.why_by_messages(sampled),))
+                yield Chosen(np.array([row]), *looped, alone.why_by_messages(sampled))
             else:
                 left.append((alone, sampled))
         if left:
@@ -156,22 +156,18 @@ class AutoRows:
         return said if error > LITTLE_ERROR else ""
 
     def _by_messages(self, rows: "list[tuple[OneRow, RowAnswers | None]]") -> Iterator[Chosen]:
-        """Belief propagation, but for rows that it has no answer for, or populations contradict."""
-        messages = parse_method(FIRST)
-        found = self._solved(messages, [alone for alone, _ in rows])
+        """Belief propagation of all of them, a single one as it was reduced; but not where populations contradict."""
+        messages, some, reduced = parse_method(FIRST), self.take(np.array([each.row for each, _ in rows])), None
+        if len(rows) == 1:
+            reduced = rows[0][0].hard.reduced
+        reduced = reduced or reductions(messages, some.network, some.evidence, prune=self.prune)
+        found = of_reduced(messages, reduced, some.network, some.evidence, self.dtype)
         for place, (alone, sampled) in enumerate(rows):
             one, why = found.take(np.array([place])), alone.why_by_messages(sampled)
             if sampled is None or not contradicts(sampled, one):
-                yield Chosen(np.array([alone.row]), one, messages, (why,))
+                yield Chosen(np.array([alone.row]), one, messages, why)
             else:
-                yield Chosen(np.array([alone.row]), sampled, self.populations, (f"{why}, but contradict {FIRST}",))
-
-    def _solved(self, method: Method, rows: "list[OneRow]") -> RowAnswers:
-        """Rows that a method answers together; a single one as it was reduced."""
-        some = self.take(np.array([each.row for each in rows]))
-        if len(rows) == 1 and rows[0].hard.reduced is not None:
-            return of_reduced(method, rows[0].hard.reduced, some.network, some.evidence, self.dtype)
-        return solved(method, some.network, some.evidence, prune=self.prune, dtype=self.dtype)
+                yield Chosen(np.array([alone.row]), sampled, self.populations, f"{why}, but contradict {FIRST}")
 
 
 class HardRow(NamedTuple):
@@ -191,19 +187,13 @@ class OneRow:
 
     @cached_property
     def reduced(self) -> list[tuple[np.ndarray, Reduction]]:
-        if self.hard.reduced is not None:
-            return self.hard.reduced
         rows = self.rows
         given = rows.evidence._replace(batched=True)
-        return list(reductions(parse_method(FIRST), rows.network, given, prune=rows.prune))
+        return self.hard.reduced or list(reductions(parse_method(FIRST), rows.network, given, prune=rows.prune))
 
-    @property
-    def parts(self) -> list[Part]:
-        return [part for _, reduction in self.reduced for part in reduction.parts]
-
-    @property
+    @cached_property
     def questions(self) -> list[Question]:
-        return [part.question for part in self.parts]
+        return [part.question for _, reduction in self.reduced for part in reduction.parts]
 
     def by_findings(self) -> tuple[RowAnswers, Method] | None:
         """Some findings exactly and the others by draws; None where that does not apply or too few carry weight."""
@@ -213,7 +203,8 @@ class OneRow:
             return None
         chosen, rows = Findings("findings", k=k), self.rows
         try:
-            known = {part: posterior_of_part(chosen, part, rows.dtype) for part in self.parts}
+            parts = (part for _, reduction in self.reduced for part in reduction.parts)
+            known = {part: posterior_of_part(chosen, part, rows.dtype) for part in parts}
         except PlefkaError:
             return None
         if not all(np.isin(posterior.status, USABLE).all() for posterior in known.values()):

@@ -1,6 +1,7 @@
 """What `auto` makes of the answers of several methods: whether they contradict each other, and one answer."""
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -22,16 +23,12 @@ def contradicts(populations: RowAnswers, messages: RowAnswers) -> bool:
 
 
 class Chosen(NamedTuple):
-    """Some rows, the answers of the method that was chosen for them, and why it was, for each."""
+    """Some rows, the answers of the method that was chosen for them, and why it was."""
 
     rows: np.ndarray
     found: RowAnswers
     method: Method
-    why: tuple[str, ...]
-
-    def take(self, places: np.ndarray) -> "Chosen":
-        """Some of them."""
-        return Chosen(self.rows[places], self.found.take(places), self.method, tuple(self.why[k] for k in places))
+    why: str
 
 
 def joined_answers(chosen: list[Chosen]) -> RowAnswers:
@@ -48,18 +45,13 @@ def with_note(found: Posterior, chosen: Method, why: str) -> Posterior:
     return found._replace(about=replace(found.about, notes=notes, is_bound=is_bound))
 
 
-def _sentences(chosen: list[Chosen], count: int) -> list[str]:
+def _sentences(chosen: list[Chosen], count: int) -> Iterator[str]:
     """One for each method."""
-    by_method: dict[Method, list[str]] = {}
+    by_method: dict[Method, Counter[str]] = {}
     for each in chosen:
-        by_method.setdefault(each.method, []).extend(each.why)
-    return [f"auto chose {method}{_share(len(why), count)}: {_reason(why)}" for method, why in by_method.items()]
-
-
-def _share(some: int, count: int) -> str:
-    return "" if some == count else f" for {some:,} of {count:,} rows"
-
-
-def _reason(why: list[str]) -> str:
-    (most_often, times), *others = Counter(why).most_common()
-    return f"{most_often} (in {times:,} of these rows)" if others else most_often
+        by_method.setdefault(each.method, Counter())[each.why] += len(each.rows)
+    for method, reasons in by_method.items():
+        share = "" if reasons.total() == count else f" for {reasons.total():,} of {count:,} rows"
+        (most_often, times), *others = reasons.most_common()
+        reason = f"{most_often} (in {times:,} of these rows)" if others else most_often
+        yield f"auto chose {method}{share}: {reason}"

@@ -163,13 +163,12 @@ def differences(check: "Check") -> list[Difference]:
     columns = zip(
         check.solution.names, check.estimated_means.tolist(), check.means.tolist(), check.means_error.tolist()
     )
-    found = [each for each in map(Difference._make, columns) if _is_hidden(each)]
+    found = [
+        each
+        for each in map(Difference._make, columns)
+        if not (each.error == 0 and each.solution == each.draws and each.draws in (0.0, 1.0))  # as observed units are
+    ]
     return sorted(found, key=lambda each: -abs(each.size) if np.isfinite(each.size) else -np.inf)
-
-
-def _is_hidden(each: Difference) -> bool:
-    """An observed unit is certain in both."""
-    return not (each.error == 0 and each.solution == each.draws and each.draws in (0.0, 1.0))
 
 
 def check_table(check: "Check") -> str:

@@ -234,10 +234,25 @@ class Check:
 
         An exact solution that the draws do not contradict stays as it is. Draws that are not reliable are refused.
         """
-        return corrected(self)
-
-
-# ---- `Check.corrected`: the numbers of the draws as a solution, where they are better than those of the method -------
+        solution = self.solution
+        if solution is None:
+            raise InvalidInput("only the check of a solution can be corrected; use solution.check(seed=0).")
+        if self.is_exact and not self.contradicted:
+            return solution
+        if not self.reliable:
+            raise InvalidInput(f"the samples must be reliable to be used instead of the solution. {self.verdict}")
+        method = Corrected("corrected", inner=solution.method)
+        note = (
+            f"ln P and means are averages over {self.num_samples:,} weighted samples "
+            f"(effective sample size {self.effective_samples:,.0f}), with a standard error of "
+            f"{self.standard_error:.2g} in ln P and of {self.means_error.max(initial=0.0):.2g} in a mean at most"
+        )
+        before = f"{solution.method} alone says ln P = {solution.log_partition:.6g}"
+        return replace(
+            solution, means=self.means, log_partition=self.log_likelihood, standard_error=self.standard_error,
+            means_error=self.means_error, status=Status.CONVERGED, codes=solution.codes.estimated(), method=method,
+            methods=(method,), notes=(note, before, *solution.notes), checked=self,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -251,26 +266,3 @@ class Corrected(Method):
 
     def __str__(self) -> str:
         return f"{self.inner} corrected by its check"
-
-
-def corrected(check: "Check") -> "Solution":
-    """The solution that was checked, with the numbers of the draws."""
-    solution = check.solution
-    if solution is None:
-        raise InvalidInput("only the check of a solution can be corrected; use solution.check(seed=0).")
-    if check.is_exact and not check.contradicted:
-        return solution
-    if not check.reliable:
-        raise InvalidInput(f"the samples must be reliable to be used instead of the solution. {check.verdict}")
-    method = Corrected("corrected", inner=solution.method)
-    note = (
-        f"ln P and means are averages over {check.num_samples:,} weighted samples "
-        f"(effective sample size {check.effective_samples:,.0f}), with a standard error of {check.standard_error:.2g} "
-        f"in ln P and of {check.means_error.max(initial=0.0):.2g} in a mean at most"
-    )
-    before = f"{solution.method} alone says ln P = {solution.log_partition:.6g}"
-    return replace(
-        solution, means=check.means, log_partition=check.log_likelihood, standard_error=check.standard_error,
-        means_error=check.means_error, status=Status.CONVERGED, codes=solution.codes.estimated(), method=method,
-        methods=(method,), notes=(note, before, *solution.notes), checked=check,
-    )  # fmt: skip

@@ -74,16 +74,11 @@ def _is_answer(solution: "Solution") -> np.ndarray:
 
 
 def _reach(solution: "Solution", error: Any, axis: int | None = None) -> np.ndarray:
-    """Half the width of an interval; nan where there is no error."""
-    one = reach_of(1.0, solution.degrees_of_freedom)
-    return (one if axis is None else np.expand_dims(one, axis)) * (np.nan if error is None else np.asarray(error))
-
-
-def reach_of(error: Any, degrees_of_freedom: Any) -> np.ndarray:
-    """How far an interval reaches to each side, by Student's t where the degrees of freedom are known."""
-    freedom = np.asarray(np.inf if degrees_of_freedom is None else degrees_of_freedom, float)
+    """Half the width of an interval, by Student's t where the degrees of freedom are known; nan without an error."""
+    freedom = np.asarray(np.inf if solution.degrees_of_freedom is None else solution.degrees_of_freedom, float)
     t = stdtrit(np.where(freedom > 0, freedom, 1.0), TWO_SIDED)
-    return np.asarray(error) * np.where(freedom > 0, t, ndtri(TWO_SIDED))
+    one = np.where(freedom > 0, t, ndtri(TWO_SIDED))
+    return (one if axis is None else np.expand_dims(one, axis)) * (np.nan if error is None else np.asarray(error))
 
 
 def _plain(values: np.ndarray) -> Any:

@@ -14,10 +14,10 @@ from plefka.runtime import extras
 if TYPE_CHECKING:
     import pandas
 
-    from plefka.inference.check_verdict import Check
     from plefka.inference.solution import Solution
 
 ROW, STATUS, LOG_LIKELIHOOD, LOG_PARTITION = "row", "status", "log_likelihood", "log_partition"
+OF_CHECK = ("log_likelihood", "standard_error", "pareto_k", "effective_samples", "num_samples", "trusted", "verdict")
 ACCURACY, ESTIMATES = "accuracy", "estimates"  # what ln P of a row is, and which of its units have an estimate
 
 
@@ -132,7 +132,7 @@ def _rows(solution: "Solution") -> list[dict[str, Any]]:
             "means": dict(zip(solution.names, means[row].tolist(), strict=True)),
             "means_accuracy": dict(zip(solution.names, map(str, of_means[row]), strict=True)),
             **errors_of(solution, row),
-            **({"check": check_as_dict(checks[row])} if checks else {}),
+            **({"check": {name: getattr(checks[row], name) for name in OF_CHECK}} if checks else {}),
         }
         for row in range(len(means))
     ]
@@ -150,16 +150,3 @@ def errors_of(solution: "Solution", row: int) -> dict[str, Any]:
         known = np.flatnonzero(np.isfinite(errors))
         found["means_error"] = {solution.names[unit]: float(errors[unit]) for unit in known.tolist()}
     return found
-
-
-def check_as_dict(check: "Check") -> dict[str, Any]:
-    """The numbers of a check, and its words."""
-    return {
-        "log_likelihood": check.log_likelihood,
-        "standard_error": check.standard_error,
-        "pareto_k": check.pareto_k,
-        "effective_samples": check.effective_samples,
-        "num_samples": check.num_samples,
-        "trusted": check.trusted,
-        "verdict": check.verdict,
-    }

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from plefka.errors import InvalidInput, MethodDoesNotApply
 from plefka.exact.bounding_tables import bounding_tables
@@ -16,13 +17,13 @@ from plefka.inference.conditioned import held, solve_again
 from plefka.inference.library import parse_method
 from plefka.methods.method import Method
 from plefka.methods.posterior import CONVERGED, OUT_OF_STEPS, Posterior
-from plefka.networks.edge_list import EdgeList
 from plefka.networks.evidence import Evidence, as_evidence
 from plefka.networks.markov import MarkovNetwork
 from plefka.networks.network import Network
 from plefka.reduction.question import PairModel, Part, Question
 from plefka.reduction.recovery import exact_rows, posterior_of_part
 from plefka.reduction.reduce import Reduction, reduce
+from plefka.sampling.coupling_chains import PairTarget
 
 LOWER = ("SJJ", "G1", "conditioned[G1,k=4]", "mixture[4]")
 LIKELIHOOD, PARTITION = "log_likelihood", "log_partition"
@@ -192,13 +193,9 @@ def _upper(network: Network, part: Part) -> Iterator[Found]:
 
 def _largest_eigenvalue(question: Question) -> float:
     """ln weight = s J s / 2 + g s + constant, with n spins s of -1 and 1: s J s <= n times the largest eigenvalue."""
-    edges, units = EdgeList.of(question.storage), np.flatnonzero(question.free[:, 0])
-    edges = edges.between(units)
-    J = np.zeros((len(units), len(units)))
-    np.add.at(J, (edges.child, edges.parent), edges.weight[:, 0] / 4)
-    J = J + J.T
-    h = (np.broadcast_to(question.model.h, question.free.shape) + question.tilt)[units, 0]
+    target = PairTarget(question)
+    J, h = sp.csr_array(target.matrices[0]).toarray() / 4, target.h[:, 0, 0]
     g = h / 2 + J.sum(axis=1)
-    highest = max(0.0, float(np.linalg.eigvalsh(J)[-1])) * len(units) / 2
-    sizes = np.abs(J).sum() + np.abs(g).sum() + len(units)
+    highest = max(0.0, float(np.linalg.eigvalsh(J)[-1])) * len(h) / 2
+    sizes = np.abs(J).sum() + np.abs(g).sum() + len(h)
     return float(J.sum() / 2 + h.sum() / 2 + highest + np.logaddexp(g, -g).sum() + ROUNDING * sizes)
