@@ -30,7 +30,7 @@ MOST_ESTIMATED_BEST = 500  # that are computed exactly, of more than can be with
 FEW = 10  # for fewer of them than this, another method is asked
 MOST_TOGETHER = 5
 MOST_PAIRED, MOST_ADDED = 40, 100  # candidates of all pairs, and of one more
-NUMBERS_AT_ONCE = 2**22  # sets times outcomes times targets
+OUTCOMES_AT_ONCE = 2**22  # sets times outcomes times targets
 INSTEAD = "bethe"  # of sums for all candidates, where these would take too long
 ESTIMATED = (
     "{:,} of {:,} candidates were chosen by an estimate that takes their parents as independent given the evidence"
@@ -281,7 +281,7 @@ class _Asked:
             notes = (*notes, FEWER_SETS.format(paired, FEWER_ADDED.format(added) if size > 2 else ""))
         sets: list[UnitSet] = [*combinations(best if every else best[:paired], size if every else 2)]
         while True:
-            step = max(1, NUMBERS_AT_ONCE // (2 ** len(sets[0]) * len(self.targets)))
+            step = max(1, OUTCOMES_AT_ONCE // (2 ** len(sets[0]) * len(self.targets)))
             parts = [self.source.outcomes(sets[first : first + step]) for first in range(0, len(sets), step)]
             found, exact = (np.concatenate(z) for z in zip(*((z.information(), z.exact) for z in parts), strict=True))
             at = int(np.argmax(np.nan_to_num(found / [cost[list(some)].sum() for some in sets], nan=-1.0)))
