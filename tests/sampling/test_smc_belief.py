@@ -178,3 +178,14 @@ def test_units_below_the_evidence_that_follow_from_large_weights_have_an_error()
         if found.converged:
             truth = pf.infer(network, evidence, "exact").means
             assert (np.abs(found.means - truth) <= 5 * np.nan_to_num(np.asarray(found.means_error, float)) + 2e-3).all()
+
+
+def test_rows_of_a_batch_have_the_answer_that_each_has_alone():
+    rng = np.random.default_rng(0)
+    network = pf.BeliefNetwork(np.tril(rng.normal(0, 4, (9, 9)), -1), rng.normal(0, 1, 9))
+    rows = [{}, {8: 1, 6: 0}, {0: 1, 8: 0}, {5: 1, 7: pf.Likelihood(1, 0.3)}]
+    together = pf.infer(network, rows, "smc[budget=0.05s]")
+    for number, row in enumerate(rows):
+        alone = pf.infer(network, row, "smc[budget=0.05s]", throw=False)
+        assert together.log_likelihood[number] == alone.log_likelihood
+        assert (together.means[number] == alone.means).all()

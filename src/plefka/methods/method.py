@@ -151,6 +151,9 @@ class Method:
     """
 
     name: str
+    rows_alone: ClassVar[bool] = (
+        False  # whether each row is reduced by itself, so that it has the same answer in any batch
+    )
     module: ClassVar[str] = ""  # with `posterior` for a part and, if it can be used inside a trace, `traced`
 
     def __post_init__(self):

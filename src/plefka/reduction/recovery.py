@@ -1,7 +1,7 @@
 """From the answers of questions to an answer for all units of the network, row by row."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
@@ -54,7 +54,7 @@ def reductions(
     """The rows in chunks that fit in memory, each reduced as the method needs it."""
     kept = method.units_to_keep(network) if kept is None else kept
     keep_barren = method.keeps_barren if keep_barren is None else keep_barren
-    step = max(1, UNITS_AT_ONCE // network.size)
+    step = 1 if method.rows_alone else max(1, UNITS_AT_ONCE // network.size)
     for first in range(0, len(evidence.rows), step):
         rows = np.arange(first, min(first + step, len(evidence.rows)))
         piece = network if network.stack is None else network.take(rows)
@@ -76,6 +76,8 @@ def recover(
     `known`: the posteriors of all parts, where they were computed before.
     """
     solve = (lambda part: posterior_of_part(method, part, dtype)) if known is None else known.__getitem__
+    if method.rows_alone and len(evidence.rows) > 1:  # whose notes do not say which of them they are about
+        alone, solve = solve, lambda part: (found := alone(part))._replace(about=replace(found.about, notes=()))
     return RowAnswers.join(
         [
             _Chunk(method, network, evidence.take(slice(rows[0], rows[-1] + 1)), dtype, reduction).answers(solve)

@@ -79,6 +79,7 @@ class Smc(Method):
     """
 
     module = "plefka.sampling.smc"
+    rows_alone = True
     particles: int = at_least(32, 1024, "particles")
     budget: Seconds = SMC_BUDGET
     seed: int = option(0, is_seed, "seed must be a whole number from 0 to 2^63 - 1")
