@@ -125,8 +125,7 @@ class AutoRows:
         return found, others
 
     def approximate_answers(self, others: dict[int, "HardRow"]) -> Iterator[Chosen]:
-        """Rows by findings or populations one after another, and then those that are left by messages together."""
-        left: list[tuple[OneRow, RowAnswers | None]] = []
+        """Rows one after another, each as it would be alone."""
         for row, hard in progress(sorted(others.items()), "rows of evidence") if len(others) > 1 else others.items():
             alone = OneRow(row, self.take(np.array([row])), hard)
             drawn = alone.by_findings()
@@ -136,12 +135,8 @@ class AutoRows:
             elif sampled is not None and sampled.status[0] in USABLE:
                 more = self._more_time(sampled) if len(self.evidence.rows) == 1 else ""
                 yield Chosen(np.array([row]), sampled, self.populations, f"{hard.why}{more}")
-            elif (looped := alone.by_loops(sampled)) is not None:
-                yield Chosen(np.array([row]), *looped, alone.why_by_messages(sampled))
             else:
-                left.append((alone, sampled))
-        if left:
-            yield from self._by_messages(left)
+                yield Chosen(np.array([row]), *alone.by_messages(sampled))
 
     @property
     def populations(self) -> Smc:
@@ -154,20 +149,6 @@ class AutoRows:
         longer = replace(self.method, budget=Seconds(4 * self.method.budget))
         said = f"; the standard error of {error:.1g} would be halved by four times the budget, {longer}"
         return said if error > LITTLE_ERROR else ""
-
-    def _by_messages(self, rows: "list[tuple[OneRow, RowAnswers | None]]") -> Iterator[Chosen]:
-        """Belief propagation of all of them, a single one as it was reduced; but not where populations contradict."""
-        messages, some, reduced = parse_method(FIRST), self.take(np.array([each.row for each, _ in rows])), None
-        if len(rows) == 1:
-            reduced = rows[0][0].hard.reduced
-        reduced = reduced or reductions(messages, some.network, some.evidence, prune=self.prune)
-        found = of_reduced(messages, reduced, some.network, some.evidence, self.dtype)
-        for place, (alone, sampled) in enumerate(rows):
-            one, why = found.take(np.array([place])), alone.why_by_messages(sampled)
-            if sampled is None or not contradicts(sampled, one):
-                yield Chosen(np.array([alone.row]), one, messages, why)
-            else:
-                yield Chosen(np.array([alone.row]), sampled, self.populations, f"{why}, but contradict {FIRST}")
 
 
 class HardRow(NamedTuple):
@@ -257,11 +238,17 @@ class OneRow:
             return (found, chosen) if is_answer else None
         return None
 
-    def why_by_messages(self, sampled: RowAnswers | None) -> str:
-        """Why neither sums nor populations are the answer."""
-        if self.is_easy:
-            return self.hard.why
-        return f"{self.hard.why}; {TOO_LONG.format(self.seconds) if sampled is None else NOT_CONVERGED}"
+    def by_messages(self, sampled: RowAnswers | None) -> tuple[RowAnswers, Method, str]:
+        """Belief propagation, on short loops where that settles, or populations that contradict it; and why."""
+        why, rows, messages = self.hard.why, self.rows, parse_method(FIRST)
+        if not self.is_easy:
+            why += f"; {TOO_LONG.format(self.seconds) if sampled is None else NOT_CONVERGED}"
+        if (looped := self.by_loops(sampled)) is not None:
+            return *looped, why
+        found = of_reduced(messages, self.reduced, rows.network, rows.evidence, rows.dtype)
+        if sampled is None or not contradicts(sampled, found):
+            return found, messages, why
+        return sampled, rows.populations, f"{why}, but contradict {FIRST}"
 
 
 def least_seconds(question: Question) -> float:
