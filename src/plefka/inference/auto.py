@@ -169,8 +169,7 @@ class OneRow:
     @cached_property
     def reduced(self) -> list[tuple[np.ndarray, Reduction]]:
         rows = self.rows
-        given = rows.evidence._replace(batched=True)
-        return self.hard.reduced or list(reductions(parse_method(FIRST), rows.network, given, prune=rows.prune))
+        return self.hard.reduced or list(reductions(parse_method(FIRST), rows.network, rows.evidence, prune=rows.prune))
 
     @cached_property
     def questions(self) -> list[Question]:
@@ -243,11 +242,14 @@ class OneRow:
         why, rows, messages = self.hard.why, self.rows, parse_method(FIRST)
         if not self.is_easy:
             why += f"; {TOO_LONG.format(self.seconds) if sampled is None else NOT_CONVERGED}"
-        if (looped := self.by_loops(sampled)) is not None:
-            return *looped, why
-        found = of_reduced(messages, self.reduced, rows.network, rows.evidence, rows.dtype)
-        if sampled is None or not contradicts(sampled, found):
+        found, messages = self.by_loops(sampled) or (
+            of_reduced(messages, self.reduced, rows.network, rows.evidence, rows.dtype), messages
+        )  # fmt: skip
+        if sampled is None:
             return found, messages, why
+        if not contradicts(sampled, found):
+            apart = abs(float(found.free_energy[0] - sampled.free_energy[0]))
+            return found, messages, f"{why}, and are {apart:.1g} nats away" if apart > LITTLE_ERROR else why
         return sampled, rows.populations, f"{why}, but contradict {FIRST}"
 
 
