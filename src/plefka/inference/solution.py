@@ -198,7 +198,7 @@ class Solution:
 
     @property
     def log_partition_interval(self) -> tuple[NumberByRow, NumberByRow]:
-        """The same of `log_partition`, which differs from `log_likelihood` in a Boltzmann machine."""
+        """An interval of 95 % for `log_partition`, which differs from `log_likelihood` in a Boltzmann machine."""
         return intervals.log_partition_interval(self)
 
     def intervals(self) -> tuple[np.ndarray, np.ndarray]:
