@@ -31,10 +31,8 @@ if TYPE_CHECKING:
 
 LARGEST_R_HAT, FEWEST_SAMPLES, FEWEST_RUNS = 1.01, 400, 20
 FARTHEST_APART, SMALLEST_ERROR = 4.5, 0.002  # standard errors between means of chains and of populations, and the least
-CONTRADICTED, BETTER = (
-    2.0,
-    3.0,
-)  # standard errors apart, and times as exact as populations, that chains are not believed
+CONTRADICTED = 2.0  # standard errors apart, from which on the errors of chains are as large as the difference
+BETTER = 3.0  # times as exact as the populations that chains are not believed to be
 ANNEALED_POPULATIONS, WEIGHTED_POPULATIONS = 16, 64  # of a row: many, so that their spread is known
 START_SECONDS = 5.0  # of which a part is spent on a good start
 CHAIN_NUMBERS = 2**20  # in one array of a chunk of rows
