@@ -11,8 +11,8 @@ import pytest
 from plefka.paper import beside_printed, plan, render, report, store
 from plefka.paper.beside_printed import printed_networks
 from plefka.paper.experiment_settings import spelled
-from plefka.paper.report import ReportTable, Section, Text
 from plefka.paper.summary import Key, Summary, percent, signed
+from plefka.tables.html_page import ReportTable, Section, Text
 from tests.paper import made_up
 
 WITHOUT_JAX = """

@@ -12,8 +12,8 @@ from plefka.cli.exits import INTERRUPTED
 from plefka.cli.targets import check_folder
 from plefka.errors import InvalidFile, InvalidInput, nearest
 from plefka.paper.experiment_settings import PARTS, Experiment
-from plefka.paper.report import ReportTable
 from plefka.runtime.program_cache import COMPILE_FAST, keep_compiled
+from plefka.tables.html_page import ReportTable
 
 
 def reproduce(

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from plefka.paper.experiment_settings import AS_PRINTED
-from plefka.paper.report import ReportTable
 from plefka.paper.store import StoredRows
 from plefka.paper.summary import Key, Summary, percent, signed, summaries, wide
+from plefka.tables.html_page import ReportTable
 
 OBSERVED = {
     "off": "bottom layer off",

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 
 from plefka.paper import figure_10, step_size_sweep
 from plefka.paper.beside_printed import Cell, cells
-from plefka.paper.report import ReportTable, Section
 from plefka.paper.store import StoredRows
 from plefka.paper.summary import percent, signed
+from plefka.tables.html_page import ReportTable, Section
 
 SMALL_ERROR = 0.0003  # how close small weights should come to Table 1
 NOTABLE = 0.02  # a printed mean above this size

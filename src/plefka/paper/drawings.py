@@ -1,32 +1,20 @@
 """Rows to drawings: SVG with text that stays text, in colours that a page can exchange for its dark ones."""
 
-import io
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, NullLocator
 
-from plefka.plots.style import GRID, INK, QUIET, canvas  # first, as it says what to install
+from plefka.plots.style import INK, canvas, to_svg  # first, as it says what to install
 
 # isort: split
 
-# Every colour is the name of a variable on the page; the values are those on white paper.
+# Every colour is that of a variable of tables/html_page.css; the values are those on white paper.
 SERIES = FIRST, SECOND, THIRD, FOURTH, FIFTH = "#0b6e8a", "#b3470b", "#7a3e9d", "#3d7a1f", "#8c6d00"
-NAMES = ("ink", "quiet", "grid", "first", "second", "third", "fourth", "fifth")
-VARIABLES = {colour: f"--{name}" for colour, name in zip((INK, QUIET, GRID, *SERIES), NAMES, strict=True)}
 STYLES: Any = ("-", "--", ":", "-.", (0, (6, 1.5, 1, 1.5, 1, 1.5)))
-SETTINGS: Any = {
-    "svg.fonttype": "none",
-    "svg.hashsalt": "plefka",
-    "font.family": "DejaVu Sans",
-    "axes.unicode_minus": True,
-}
-FONTS = "font-family: 'DejaVu Sans', Verdana, sans-serif"
 BINS = 60
 TAIL = 0.002  # of the networks may lie outside of a histogram, on either side
 PANEL = (4.3, 3.0)  # inches
@@ -148,25 +136,6 @@ def _draw_ceiling(axes: Axes, ceiling: float) -> None:
     label = f"ceiling {ceiling:.3f}".replace("-", "\N{MINUS SIGN}")
     place: Any = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
     axes.annotate(label, (0.01, ceiling), (0, -11), fontsize=8.5, color=INK, **place)
-
-
-def to_svg(figure: Figure) -> str:
-    """The drawing alone, to stand in a page or, with a header, in a file: the same for the same rows."""
-    content = io.StringIO()
-    with matplotlib.rc_context(SETTINGS):
-        figure.savefig(content, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
-    svg = content.getvalue()
-    svg = svg[svg.index("<svg") :].strip()
-    svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg, flags=re.DOTALL)
-    return re.sub(r"\n\s*", "\n", svg).replace("font-family: 'DejaVu Sans'", FONTS)
-
-
-def with_variables(svg: str, prefix: str) -> str:
-    """For a page: colours by their variables, and names of parts that no other drawing on the page has."""
-    for colour, variable in VARIABLES.items():
-        svg = svg.replace(colour, f"var({variable})")
-    svg = re.sub(r'\bid="([^"]+)"', rf'id="{prefix}-\1"', svg)
-    return re.sub(r'(url\(#|href="#)', rf"\g<1>{prefix}-", svg)
 
 
 # isort: split

@@ -7,11 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from plefka.paper.experiment_settings import Trial
-from plefka.paper.report import Figure, Panel, ReportTable, Section, Text, markdown_table
+from plefka.paper.report import markdown_table
 from plefka.paper.scatter import Mark, error_against_time
 from plefka.paper.store import StoredRows
 from plefka.paper.summary import OBSERVED, named, percent, signed
 from plefka.paper.tables_and_figures import TABLE_COLUMNS
+from plefka.tables.html_page import Figure, Panel, ReportTable, Section, Text
 
 TIMED_METHODS = (
     "exact",

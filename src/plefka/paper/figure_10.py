@@ -8,10 +8,10 @@ import numpy as np
 from plefka.paper.beside_printed import paper
 from plefka.paper.drawings import curves, dots, sweep
 from plefka.paper.experiment_settings import Learning
-from plefka.paper.report import Figure, Panel, ReportTable, Section, Text
 from plefka.paper.step_size_sweep import CHOICES, CONVERGED_SHARE, Learned, chosen, conditions, runs, step_sizes
 from plefka.paper.store import StoredRows
 from plefka.paper.summary import mean_and_error, percent, signed
+from plefka.tables.html_page import Figure, Panel, ReportTable, Section, Text
 
 SCHEMES = (("sigmoid", ("G11", "G12", "G22", "G221", "SJJ")), ("noisy_or", ("G11", "G12", "G22", "G221")))
 FIGURE_STEPS = 50  # evaluations of a solve

@@ -12,10 +12,11 @@ from pathlib import Path
 from plefka.errors import InvalidInput
 from plefka.paper import claims, error_and_time, figure_10, radius, render, store, studies, tables_and_figures
 from plefka.paper.beside_printed import cells, decimals
-from plefka.paper.report import FOLDER, Figure, ReportTable, Section, captioned, markdown_figure, markdown_table
+from plefka.paper.report import FOLDER, captioned, markdown_figure, markdown_table
 from plefka.paper.store import StoredRows
 from plefka.paper.summary import Summary, percent, signed, wide
 from plefka.runtime import whole_files
+from plefka.tables.html_page import Figure, ReportTable, Section
 
 FIGURES: dict[str, Callable[[Mapping[str, StoredRows]], Figure]] = {
     "methods figure": lambda everything: error_and_time.figure(everything["methods"]),

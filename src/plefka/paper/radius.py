@@ -7,10 +7,10 @@ import numpy as np
 
 from plefka.paper.drawings import quantiles_by_scale, shares
 from plefka.paper.experiment_settings import Ensemble
-from plefka.paper.report import Figure, Panel, ReportTable, Section, Text
 from plefka.paper.store import StoredRows
 from plefka.paper.summary import OBSERVED, named, percent
 from plefka.paper.tables_and_figures import TABLE_COLUMNS
+from plefka.tables.html_page import Figure, Panel, ReportTable, Section, Text
 
 ORDER = 30
 SIGMOID_SCALES = (0.1, 0.2, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0)

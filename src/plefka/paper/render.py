@@ -1,17 +1,16 @@
 """From rows to the report. Nothing is computed here but means, and JAX is not needed."""
 
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from plefka.errors import InvalidInput, MissingExtra
+from plefka.errors import InvalidInput
 from plefka.paper import claims, error_and_time, figure_10, radius, studies, tables_and_figures
 from plefka.paper.beside_printed import paper
-from plefka.paper.drawings import with_variables
 from plefka.paper.plan import quick_label
-from plefka.paper.report import FOLDER, Figure, Panel, ReportTable, Section, drawing_names, markdown_page
+from plefka.paper.report import FOLDER, drawing_names, markdown_page
 from plefka.paper.store import StoredRows
 from plefka.runtime import whole_files
+from plefka.tables.html_page import Figure, Section, html_page
 
 TITLE = "The paper again"
 XML_HEADER = '<?xml version="1.0" encoding="utf-8"?>\n'
@@ -30,9 +29,6 @@ SECTIONS: tuple[tuple[tuple[str, ...], Callable[[Mapping[str, StoredRows]], Sect
     (("radius",), radius.render),
     (("methods",), error_and_time.render),
 )
-HERE = Path(__file__).parent
-LONG = 16  # letters, from which on a number with a remark may be broken into lines
-WIDE = 6  # inches, from which on a drawing gets more room
 
 
 def sections(everything: Mapping[str, StoredRows]) -> list[Section]:
@@ -87,46 +83,3 @@ def _origin_of(rows: StoredRows) -> str:
         f"{about['hash']}, plefka {about['version']}, {about['last']}, {about['seconds']:.0f} s on "
         f"{where['processor']}, {where['cores']} cores, {where['system']}, Python {where['python']}, {packages}.{state}"
     )
-
-
-try:
-    from jinja2 import Environment, FileSystemLoader
-    from markupsafe import Markup
-except ImportError as error:
-    raise MissingExtra("jinja2", "data", "the report of an experiment") from error
-
-
-def html_page(title: str, about: Sequence[str], sections: Sequence[Section], footer: Sequence[str]) -> str:
-    """The whole file."""
-    pages = Environment(
-        loader=FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
-    )
-    pages.globals.update(column_kinds=_column_kinds, is_wide=_is_wide, drawing=_drawing)
-    style = Markup((HERE / "report.css").read_text(encoding="utf-8"))
-    return pages.get_template("report.html.jinja").render(
-        title=title, style=style, about=about, sections=sections, footer=footer
-    )
-
-
-def _column_kinds(table: ReportTable) -> list[Markup]:
-    """The class of every column, for the style sheet."""
-    kinds = []
-    for column in zip(*table.rows, strict=True):
-        is_number = any(column) and all(not text or text[0] in "0123456789-\N{MINUS SIGN}" for text in column)
-        long = " long" if max(map(len, column)) > LONG else ""
-        kinds.append(Markup(f' class="number{long}"' if is_number else ""))
-    return kinds or [Markup()] * len(table.header)
-
-
-def _is_wide(figure: Figure) -> bool:
-    widths = [re.search(r'viewBox="0 0 ([0-9.]+) ', panel.svg) for panel in figure.panels]
-    return any(found is not None and float(found[1]) > 72 * WIDE for found in widths)
-
-
-def _drawing(panel: Panel, prefix: str) -> Markup:
-    """Without a size of its own, which the style sheet decides."""
-    svg = with_variables(panel.svg, prefix)
-    for _ in ("width", "height"):
-        svg = re.sub(r'(<svg [^>]*?) (?:width|height)="[^"]*pt"', r"\1", svg, count=1)
-    label = Markup('<svg role="img" aria-label="{}" ').format(panel.alternative)
-    return Markup(svg.replace("<svg ", label, 1))

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from plefka.paper.drawings import FIRST, FOURTH, SECOND, THIRD, to_svg
-from plefka.plots.style import GRID, INK, QUIET, canvas
+from plefka.paper.drawings import FIRST, FOURTH, SECOND, THIRD
+from plefka.plots.style import GRID, INK, QUIET, canvas, to_svg
 
 SIZE = (4.6, 3.9)  # inches
 LETTERS = 8.0  # points

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 from plefka.paper.beside_printed import Cell, Variant, cells, closest, decimals, printed_mean, variants
 from plefka.paper.experiment_settings import AS_PRINTED, BY_73, Column
-from plefka.paper.report import ReportTable, Section, Text
 from plefka.paper.store import StoredRows
 from plefka.paper.summary import Key, Summary, percent, signed, summaries, wide
 from plefka.paper.tables_and_figures import TABLE1, TABLE_COLUMNS
+from plefka.tables.html_page import ReportTable, Section, Text
 
 PRINTED_METHODS = ("G11", BY_73, "G12", AS_PRINTED, "G22", "G221")
 MISPRINT_COLUMNS = tuple(replace(column, methods=PRINTED_METHODS) for column in TABLE_COLUMNS)

@@ -8,9 +8,9 @@ import numpy as np
 from plefka.paper.beside_printed import OBSERVED, decimals, paper, printed_mean, tables
 from plefka.paper.drawings import histogram
 from plefka.paper.experiment_settings import Column, Ensemble
-from plefka.paper.report import Figure, Panel, Section, Text
 from plefka.paper.store import StoredRows
 from plefka.paper.summary import percent, signed, summary
+from plefka.tables.html_page import Figure, Panel, Section, Text
 
 SIGMOID_METHODS = ("G11", "G12", "G22", "SJJ", "G221")
 NOISY_OR_METHODS = ("G11", "G12", "G22", "G221")

@@ -5,6 +5,7 @@ Figures are made without pyplot, so that no global state and no backend of the u
 
 import io
 import os
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
@@ -22,6 +23,13 @@ from plefka.runtime import whole_files
 INK, QUIET, GRID, PAPER, LINE = "#1b2733", "#4d5b69", "#d5dbe1", "#ffffff", "#8a97a6"
 COLOURS = "YlOrRd"  # of probabilities, and of weights that have no signs
 MOST_DRAWN = 100
+SVG_SETTINGS: Any = {  # text stays text
+    "svg.fonttype": "none",
+    "svg.hashsalt": "plefka",
+    "font.family": "DejaVu Sans",
+    "axes.unicode_minus": True,
+}
+FONTS = "font-family: 'DejaVu Sans', Verdana, sans-serif"
 
 
 @dataclass(frozen=True)
@@ -128,3 +136,14 @@ def _rendered(figure: Figure, kind: str) -> bytes:
     with matplotlib.rc_context({"svg.hashsalt": "plefka"}):
         figure.savefig(content, format=kind, dpi=160, metadata=undated.get(kind))
     return content.getvalue()
+
+
+def to_svg(figure: Figure) -> str:
+    """The drawing alone, to stand in a page or, with a header, in a file: the same for the same rows."""
+    content = io.StringIO()
+    with matplotlib.rc_context(SVG_SETTINGS):
+        figure.savefig(content, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    svg = content.getvalue()
+    svg = svg[svg.index("<svg") :].strip()
+    svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg, flags=re.DOTALL)
+    return re.sub(r"\n\s*", "\n", svg).replace("font-family: 'DejaVu Sans'", FONTS)

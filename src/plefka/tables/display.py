@@ -43,7 +43,10 @@ def rows_by_sentence(sentences: Iterable[Iterable[str]]) -> dict[str, list[int]]
 
 
 class Markup(str):
-    """Text that is HTML already."""
+    """Text that is HTML already, to templates too."""
+
+    def __html__(self) -> str:
+        return self
 
 
 class Content(NamedTuple):
