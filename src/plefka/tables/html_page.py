@@ -106,4 +106,4 @@ def _drawing(panel: Panel, prefix: str) -> Markup:
     svg = re.sub(r'(url\(#|href="#)', rf"\g<1>{prefix}-", svg)
     for _ in ("width", "height"):
         svg = re.sub(r'(<svg\b[^>]*?) (?:width|height)="[^"]*pt"', r"\1", svg, count=1)
-    return Markup(svg.replace("<svg ", f'<svg role="img" aria-label="{escape(panel.alternative)}" ', 1))
+    return Markup(svg.replace("<svg", f'<svg role="img" aria-label="{escape(panel.alternative)}"', 1))
