@@ -193,7 +193,10 @@ def test_rows_are_written_to_a_file(run, tmp_path):
     assert (answer.code, answer.err) == (0, "")
     assert (answer.json["rows"], answer.json["statuses"]) == (3, {"converged": 3})
     lines = out.read_text().splitlines()
-    assert lines[0] == '"row","patient","status","log_likelihood","accuracy","estimates","unit_1","probability_1"'
+    assert (
+        lines[0]
+        == '"row","patient","status","log_likelihood","accuracy","estimates","fingerprint","unit_1","probability_1"'
+    )
     (best, _), *_ = pf.infer(pf.example("espresso"), {"slow_flow": 1, "loud_hum": 0}, "exact").ranking(
         1, units="causes"
     )

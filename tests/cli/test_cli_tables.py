@@ -46,7 +46,7 @@ def test_lists_of_units_know_such_names_too(run, odd, tmp_path):
     arguments = ("--rows", tmp_path / "rows.csv", "--out", tmp_path / "out.csv", "--units", "x,y=z,plain, too")
     assert run("infer", odd, *arguments, "-m", "exact").code == 0
     header = (tmp_path / "out.csv").read_text().splitlines()[0]
-    assert header == '"row","status","log_likelihood","accuracy","estimates","x,y=z","plain, too"'
+    assert header == '"row","status","log_likelihood","accuracy","estimates","fingerprint","x,y=z","plain, too"'
 
 
 @pytest.mark.parametrize("option", ["back pain=1", "plain=1,acute=0", "plain", "=1"])

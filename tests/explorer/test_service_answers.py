@@ -45,6 +45,7 @@ def test_the_network(client):
     assert (found["units"], found["causes"], found["findings"], found["edges"]) == (7, 3, 4, 7)
     assert found["kinds"] == {"noisy_or": 6, "table": 1}
     assert found["largest_in_degree"] == 3
+    assert found | NETWORK.identity == found
     assert {"auto", "exact", "bethe"} <= set(found["methods"])
     assert "SJJ" not in found["methods"]
     assert found["limits"] == {"rows": 1000, "seconds": 600.0, "body_bytes": 4 * 2**20}
@@ -68,9 +69,8 @@ def test_what_is_set_and_one_cause_at_a_time(client):
         rows = client.post("rows", {"rows": [evidence], **fields}).json["rows"]
         assert rows[0]["log_likelihood"] == expected.log_likelihood
     together = client.post("most-probable", {"evidence": {"cough": 1}, "do": {"fever": 1}, "count": 2}).json
-    assert together == json.loads(
-        json.dumps(pf.most_probable(NETWORK, {"cough": 1}, "causes", 2, do={"fever": 1}).to_dict())
-    )
+    said = pf.most_probable(NETWORK, {"cough": 1}, "causes", 2, do={"fever": 1}).to_dict()
+    assert together == json.loads(json.dumps(said)) | NETWORK.identity
     refused = client.post("infer", {"evidence": {"fever": 1}, "do": {"fever": 0}})
     assert (refused.status, refused.json["error"]["code"]) == (422, "invalid_evidence")
     assert "is set by do and must not be observed" in refused.json["error"]["message"]
@@ -199,13 +199,13 @@ def test_explain(client):
     found = client.answer("explain", {"evidence": EVIDENCE, "unit": "flu", "top": 3})
     why = pf.explain(NETWORK, OBSERVED, "flu", top=3)
     said = json.loads(json.dumps(asdict(why))) | {"log_odds": why.log_odds, "prior_log_odds": why.prior_log_odds}
-    assert found == said
+    assert found == said | NETWORK.identity
 
 
 def test_ask(client):
     found = client.answer("ask", {"evidence": {"fever": 1}, "targets": ["flu"], "top": 2})
     advice = pf.ask(NETWORK, {"fever": 1}, targets=["flu"], top=2)
-    assert found == json.loads(json.dumps(asdict(advice))) | {"targets_total": 1}
+    assert found == json.loads(json.dumps(asdict(advice))) | {"targets_total": 1} | NETWORK.identity
     only = client.answer("ask", {"evidence": {"fever": 1}, "candidates": ["cough"]})
     assert [each["unit"] for each in only["candidates"]] == ["cough"]
 
@@ -214,7 +214,7 @@ def test_ask_with_costs_and_sets(client):
     options: dict[str, Any] = {"costs": {"cough": 3.5}, "together": 2, "stop_below": 0.5, "certain_above": 0.9}
     found = client.answer("ask", {"evidence": {"fever": 1}, "targets": ["flu"], **options})
     advice = pf.ask(NETWORK, {"fever": 1}, targets=["flu"], **options)
-    assert found == json.loads(json.dumps(asdict(advice))) | {"targets_total": 1}
+    assert found == json.loads(json.dumps(asdict(advice))) | {"targets_total": 1} | NETWORK.identity
     assert found["best_set"]["bound"] >= found["best_set"]["information"]
     assert client.post("ask", {"costs": {"no such unit": 2.0}}).error == (422, "unknown_unit")
     assert "number above 0; got 0.0 for 'cough'" in client.post("ask", {"costs": {"cough": 0.0}}).message
@@ -223,7 +223,7 @@ def test_ask_with_costs_and_sets(client):
 
 def test_joint(client):
     found = client.answer("joint", {"evidence": EVIDENCE, "units": ["flu", HOSTILE]})
-    assert found == pf.joint(NETWORK, OBSERVED, ["flu", HOSTILE]).to_dict()
+    assert found == pf.joint(NETWORK, OBSERVED, ["flu", HOSTILE]).to_dict() | NETWORK.identity
     assert client.post("joint", {"units": ["flu", "no such unit"]}).error == (422, "unknown_unit")
     observed = client.post("joint", {"evidence": EVIDENCE, "units": ["flu", next(iter(EVIDENCE))]})
     assert "is observed" in observed.message
@@ -231,7 +231,8 @@ def test_joint(client):
 
 def test_sensitivity(client):
     found = client.answer("sensitivity", {"evidence": EVIDENCE, "target": "flu", "factor": 3, "top": 4})
-    assert found == json.loads(json.dumps(pf.sensitivity(NETWORK, OBSERVED, "flu", factor=3).to_dict(4)))
+    said = json.loads(json.dumps(pf.sensitivity(NETWORK, OBSERVED, "flu", factor=3).to_dict(4)))
+    assert found == said | NETWORK.identity
     assert client.post("sensitivity", {"target": "no such unit"}).error == (422, "unknown_unit")
     assert client.post("sensitivity", {"target": "flu", "factor": 1}).error == (422, "invalid_request")
     assert "is observed" in client.post("sensitivity", {"evidence": EVIDENCE, "target": next(iter(EVIDENCE))}).message
@@ -239,7 +240,7 @@ def test_sensitivity(client):
 
 def test_most_probable(client):
     found = client.answer("most-probable", {"evidence": EVIDENCE, "count": 2})
-    assert found == pf.most_probable(NETWORK, OBSERVED, "causes", 2).to_dict()
+    assert found == pf.most_probable(NETWORK, OBSERVED, "causes", 2).to_dict() | NETWORK.identity
     assert client.post("most-probable", {"units": ["flu", "no such unit"]}).error == (422, "unknown_unit")
     observed = client.post("most-probable", {"evidence": EVIDENCE, "units": [next(iter(EVIDENCE))]})
     assert "is observed" in observed.message

@@ -50,7 +50,16 @@ def as_file(frame, folder, suffix):
 def test_files_answer_like_one_call(rows, frame, tmp_path, out, suffix):
     done = pf.infer_rows(NET, as_file(frame, tmp_path, suffix), out, "exact", id_columns="patient", block=16)
     whole, table = pf.infer(NET, rows, "exact"), pd.read_parquet(out)
-    assert list(table.columns) == ["row", "patient", "status", "log_likelihood", "accuracy", "estimates", *NET.names]
+    assert list(table.columns) == [
+        "row",
+        "patient",
+        "status",
+        "log_likelihood",
+        "accuracy",
+        "estimates",
+        "fingerprint",
+        *NET.names,
+    ]
     assert table["row"].tolist() == list(range(40))
     assert table["patient"].tolist() == frame["patient"].tolist()
     assert set(table["status"]) == {"converged"}
@@ -74,7 +83,15 @@ def test_what_is_in_memory_answers_too(rows, frame, out):
 def test_only_the_most_probable_causes(rows, tmp_path):
     pf.infer_rows(NET, rows, tmp_path / "top.csv", "exact", top=2, units="causes")
     table = pd.read_csv(tmp_path / "top.csv")
-    assert list(table.columns)[3:] == ["accuracy", "estimates", "unit_1", "probability_1", "unit_2", "probability_2"]
+    assert list(table.columns)[3:] == [
+        "accuracy",
+        "estimates",
+        "fingerprint",
+        "unit_1",
+        "probability_1",
+        "unit_2",
+        "probability_2",
+    ]
     roots = [name for name in NET.names if not NET.parents(name)]  # the same columns for all rows
     for row, ranking in zip(
         table.to_dict("records"), pf.infer(NET, rows, "exact").ranking(2, units=roots), strict=True

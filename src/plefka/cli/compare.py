@@ -52,7 +52,13 @@ def compare(net: options.Network, evidence: options.Evidence = None, json: optio
     if json:
         methods = [_content(trial, exact) for trial in trials.values()]
         output.print_json(
-            {"network": net, "evidence": output.as_json(observed), "methods": methods, "left_out": left_out}
+            {
+                "network": net,
+                **network.identity,
+                "evidence": output.as_json(observed),
+                "methods": methods,
+                "left_out": left_out,
+            }
         )
     else:
         _print(observed, list(trials.values()), exact, left_out)

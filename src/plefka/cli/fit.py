@@ -176,6 +176,7 @@ def _content(fitted: "pf.Fitted", rows: int, distinct: int | None, data: Path, o
     return {
         "data": str(data),
         "network": str(out),
+        **fitted.network.identity,
         "layers": list(fitted.network.layers or ()),
         "activation": getattr(fitted.network.activation, "name", None),
         "kind": "belief network" if fitted.network.is_normalised else "Boltzmann machine",

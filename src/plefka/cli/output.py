@@ -71,11 +71,11 @@ def quiet_solver() -> Iterator[None]:
 
 
 def print_answer(
-    net: str, evidence: "Mapping[str, int | pf.Likelihood]", text: object, content: Any, json: bool
+    about: dict[str, Any], evidence: "Mapping[str, int | pf.Likelihood]", text: object, content: Any, json: bool
 ) -> None:
-    """The answer to a question about one case, as text or as JSON."""
+    """The answer to a question about one case, as text or as JSON, where `about` says which network gave it."""
     if json:
-        print_json({"network": net, "evidence": as_json(evidence), **content})
+        print_json({**about, "evidence": as_json(evidence), **content})
     else:
         print(f"{state_text(evidence)}\n\n{text}")
 

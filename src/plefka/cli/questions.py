@@ -29,7 +29,7 @@ def explain(
     network, observed = source.read_question(net, evidence, "explain")
     found = pf.explain(network, observed, unit, method, candidates=options.names_in(candidate, network.names), top=top)
     log_odds = {"log_odds": found.log_odds, "prior_log_odds": found.prior_log_odds}
-    output.print_answer(net, observed, found, asdict(found) | log_odds, json)
+    output.print_answer({"network": net, **network.identity}, observed, found, asdict(found) | log_odds, json)
 
 
 def ask(
@@ -65,7 +65,7 @@ def ask(
         network, observed, candidates, targets, method, top=top, costs=source.read_costs(network, costs),
         together=together, stop_below=stop_below, certain_above=certain_above, **conditions,
     )  # fmt: skip
-    output.print_answer(net, observed, found, conditions | asdict(found), json)
+    output.print_answer({"network": net, **network.identity}, observed, found, conditions | asdict(found), json)
 
 
 def sensitivity(
@@ -81,14 +81,14 @@ def sensitivity(
     """Show which priors, leaks, links, table entries, biases and weights P(unit | evidence) depends on most."""
     network, observed = source.read_question(net, evidence, "sensitivity")
     found = pf.sensitivity(network, observed, target, factor=factor)
-    output.print_answer(net, observed, found.describe(top), found.to_dict(top), json)
+    output.print_answer({"network": net, **network.identity}, observed, found.describe(top), found.to_dict(top), json)
 
 
 def counterfactuals(net: options.Network, evidence: options.Evidence = None, json: options.Json = False) -> None:
     """Rank causes by how many findings would be off without them, and how many they would switch on alone."""
     network, observed = source.read_question(net, evidence, "counterfactuals")
     found = pf.counterfactuals(network, observed)
-    output.print_answer(net, observed, found, asdict(found), json)
+    output.print_answer({"network": net, **network.identity}, observed, found, asdict(found), json)
 
 
 def most_probable(
@@ -112,7 +112,7 @@ def most_probable(
     conditions = source.read_conditions(network, do)
     with output.quiet_solver():
         found = pf.most_probable(network, observed, source.read_units(network, units), count, method, **conditions)
-    output.print_answer(net, observed, found, conditions | found.to_dict(), json)
+    output.print_answer({"network": net, **network.identity}, observed, found, conditions | found.to_dict(), json)
 
 
 def sample(
@@ -123,7 +123,7 @@ def sample(
     observed = source.read_evidence(network, evidence)
     states = network.sample(seed, count, observed)
     if json:
-        about = {"network": net, "evidence": observed, "seed": seed, "names": list(network.names)}
+        about = {"network": net, **network.identity, "evidence": observed, "seed": seed, "names": list(network.names)}
         output.print_json({**about, "states": states.tolist()})
     else:
         print(encode_csv(network.names, states).decode(), end="")

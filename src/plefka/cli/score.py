@@ -47,8 +47,9 @@ def score(
         if out is not None:
             columns = _columns(found)
             words = {"accuracy": list(map(str, found.accuracy))} | table.ids
+            words |= {name: [text] * len(found.accuracy) for name, text in network.identity.items() if text}
             write_table(out, columns, np.column_stack(list(columns.values())), words)
-    content = _score_content(found, model, data)
+    content = _score_content(found, model, data) | network.identity
     output.print_json(content) if json else _print_score(content, out)
 
 
@@ -127,7 +128,14 @@ def impute(
         if names is None and out.suffix.lower() != ".csv":
             names = [network.names[unit] for unit in units]
         write_table(out, names, values, table.ids)
-    content = {"network": model, "data": str(data), "filled": str(out), "method": str(chosen), **content}
+    content = {
+        "network": model,
+        "data": str(data),
+        "filled": str(out),
+        "method": str(chosen),
+        **network.identity,
+        **content,
+    }
     output.print_json(content) if json else _print_impute(content)
     if content["not_converged"]:
         print(f"plefka: {chosen}: {content['message']}.", file=sys.stderr)

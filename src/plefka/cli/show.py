@@ -34,16 +34,23 @@ def show(net: options.Network, json: options.Json = False) -> None:
     network = sources.read_network(net)
     if isinstance(network, pf.MarkovNetwork):
         factors = [{"units": list(units), "table": table.ravel().tolist()} for units, table in network.factors]
-        found = {"network": net, "kind": "Markov network", "names": list(network.names), "factors": factors}
+        found = {
+            "network": net,
+            **network.identity,
+            "kind": "Markov network",
+            "names": list(network.names),
+            "factors": factors,
+        }
         output.print_json(found) if json else print(f"{network}\n\n{network.describe(output.PRINTED_ROWS)}")
         return
     is_machine = not network.is_normalised
     facts = _machine_facts(cast(Any, network)) if is_machine else _facts(network)
     if json:
         more = _couplings(cast(Any, network)) if is_machine else _edges(network)
-        output.print_json({"network": net, **_spelled(facts), "names": list(network.names), **more})
+        output.print_json({"network": net, **network.identity, **_spelled(facts), "names": list(network.names), **more})
         return
     rows = _machine_rows(facts) if is_machine else _fact_rows(facts)
+    rows += [("version", network.version or ""), ("fingerprint", network.fingerprint)]
     output.print_table(("network", facts["kind"]), [(name, value) for name, value in rows if value])
     print()
     shown = min(network.size, output.PRINTED_ROWS)

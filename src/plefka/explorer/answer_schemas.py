@@ -16,6 +16,11 @@ class Refusal(BaseModel):
     error: DescribedProblem
 
 
+class FromNetwork(BaseModel):
+    fingerprint: Annotated[str, Field(description="Tells the network that answered from others.")]
+    network_version: Annotated[str | None, Field(description="What its users call it, if they do.")]
+
+
 class Ranked(BaseModel):
     name: str
     probability: float | None
@@ -51,12 +56,12 @@ class RowAnswer(BaseModel):
     contradiction: str | None
 
 
-class InferAnswer(RowAnswer):
+class InferAnswer(FromNetwork, RowAnswer):
     seconds: float
     check: Checked | None
 
 
-class RowsAnswer(BaseModel):
+class RowsAnswer(FromNetwork):
     rows: list[RowAnswer]
     seconds: float
 
@@ -73,7 +78,7 @@ class DescribedPossibleMove(DescribedMove):
     chance: float | None
 
 
-class Computed(BaseModel):
+class Computed(FromNetwork):
     method: str
     notes: list[str]
 
@@ -131,7 +136,7 @@ class DescribedLeaderChange(BaseModel):
     cause: str
 
 
-class SensitivityAnswer(BaseModel):
+class SensitivityAnswer(FromNetwork):
     target: str
     probability: float
     factor: float
@@ -199,11 +204,11 @@ class Compared(BaseModel):
     accuracy: dict[str, Accuracy]
 
 
-class CompareAnswer(BaseModel):
+class CompareAnswer(FromNetwork):
     methods: list[Compared]
 
 
-class SampleAnswer(BaseModel):
+class SampleAnswer(FromNetwork):
     names: list[str]
     rows: list[list[int]]
 
@@ -214,7 +219,7 @@ class HealthAnswer(BaseModel):
     version: str
 
 
-class NetworkAnswer(BaseModel):
+class NetworkAnswer(FromNetwork):
     name: str
     title: str
     about: str | None

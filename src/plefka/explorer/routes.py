@@ -169,7 +169,7 @@ async def compare(request: Request, asked: schemas.Compare) -> Response:
     evidence = asked.model_dump()["evidence"]
     each = [{"evidence": evidence, "method": method, "top": RANKED_BY_DEFAULT} for method in methods]
     found = await asyncio.gather(*(_ask(request, "compare", one) for one in each))
-    return json_response({"methods": _compared(service, methods, found)})
+    return json_response({"methods": _compared(service, methods, found), **service.identity})
 
 
 def _compared(service: Service, methods: list[str], found: list[Any]) -> list[dict[str, Any]]:

@@ -47,7 +47,7 @@ class Service:
         self.bodies = HeldBodies(settings.limits.held_bytes)
         name = settings.source.removeprefix(EXAMPLE)
         self.example = read_example(name) if settings.source.startswith(EXAMPLE) else None
-        self.catalogue = Catalogue.of(network)
+        self.catalogue, self.identity = Catalogue.of(network), network.identity
         self.methods = _methods(network)
         self.cases = _cases(self.catalogue, self.example)
         self.names = encoded(self.catalogue.all_names())
@@ -81,6 +81,7 @@ class Service:
             "name": name,
             "title": name.replace("_", " "),
             "about": None if self.example is None else self.example.about,
+            **self.identity,
             **self.catalogue.facts,
             "methods": self.methods,
             "default_method": "auto",

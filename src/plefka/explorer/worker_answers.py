@@ -258,7 +258,11 @@ def prepared(network: pf.BeliefNetwork, warm: list[tuple[str, QuestionFields]]) 
 def _answered(answers: Answers, kind: str, asked: list[QuestionFields]) -> list[Any]:
     try:
         found = answers.answer(kind, asked)
-        return found if kind in RAW else [each if isinstance(each, Failure) else encoded(each) for each in found]
+        return (
+            found
+            if kind in RAW
+            else [each if isinstance(each, Failure) else encoded(each | answers.network.identity) for each in found]
+        )
     except MemoryError:
         return [NO_MEMORY] * len(asked)
     except Exception:

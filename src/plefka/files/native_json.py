@@ -8,7 +8,7 @@ from jaxtyping import Int
 
 from plefka.errors import nearest
 from plefka.files import native_schema as schema
-from plefka.files.native_schema import MACHINE_KEY, Bias, Family, GivenActivation, Weights
+from plefka.files.native_schema import MACHINE_KEY, VERSION_KEY, Bias, Family, GivenActivation, Weights
 from plefka.files.strict_json import (
     Place,
     finite_numbers,
@@ -35,6 +35,8 @@ Names = tuple[str, ...] | None
 def dumps(network: BeliefNetwork | BoltzmannMachine) -> bytes:
     """The text of a network: a line for each edge, for each row of a matrix, or for each unit."""
     fields = {"format": quoted(schema.FORMAT), "version": str(schema.version_of(network))}
+    if network.version is not None:
+        fields[VERSION_KEY] = quoted(network.version)
     if network.conditionals is None:
         if isinstance(network, BoltzmannMachine):
             of_machine = {
@@ -67,13 +69,20 @@ def dumps(network: BeliefNetwork | BoltzmannMachine) -> bytes:
 
 def loads(content: bytes, activation: GivenActivation = None) -> BeliefNetwork | BoltzmannMachine:
     """The network that a text describes; `activation` is for one that the text only names."""
-    file = Place(parse(content))
+    file, version = Place(parse(content)), None
     if isinstance(file.value, dict):
         schema.check_header(file.value.get("format"), file.value.get("version"))
+        if VERSION_KEY in file.value:
+            version = file.at(VERSION_KEY).word()
+            del file.value[VERSION_KEY]
         if MACHINE_KEY in file.value:
-            return _machine(file)
+            return _machine(file).with_version(version)
         if "units" in file.value:
-            return _network_of_units(file, activation)
+            return _network_of_units(file, activation).with_version(version)
+    return _network(file, activation).with_version(version)
+
+
+def _network(file: Place, activation: GivenActivation) -> BeliefNetwork:
     fields = file.fields(
         ("format", "version", "activation", "bias", "weights"), ("stack", "names", "states", TABLES_KEY)
     )

@@ -9,7 +9,7 @@ from jaxtyping import Int, Integer
 from plefka.errors import InvalidFile, listed
 from plefka.files import native_schema as schema
 from plefka.files.archive import Archive
-from plefka.files.native_schema import MACHINE_KEY, Bias, Family, GivenActivation, Weights
+from plefka.files.native_schema import MACHINE_KEY, VERSION_KEY, Bias, Family, GivenActivation, Weights
 from plefka.networks.activations import Activation, Table, as_activation
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.blocks import Blocks
@@ -21,8 +21,30 @@ TABLE_KIND = "table"
 CUSTOM = "custom:"  # and the name, of a unit's kind
 MACHINE_ENTRIES = (MACHINE_KEY, "temperature", "constant")
 TABLE_ENTRIES = ("table_num_parents", "table_parents", "table_numbers")
-HEADER = ("format", "version", "activation", "custom", "names", "states", "bias", *TABLE_ENTRIES, *MACHINE_ENTRIES)
-UNIT_ENTRIES = ("format", "version", "names", "states", "kinds", "kind", "num_parents", "parents", "numbers")
+HEADER = (
+    "format",
+    "version",
+    VERSION_KEY,
+    "activation",
+    "custom",
+    "names",
+    "states",
+    "bias",
+    *TABLE_ENTRIES,
+    *MACHINE_ENTRIES,
+)
+UNIT_ENTRIES = (
+    "format",
+    "version",
+    VERSION_KEY,
+    "names",
+    "states",
+    "kinds",
+    "kind",
+    "num_parents",
+    "parents",
+    "numbers",
+)
 
 
 def dumps(network: BeliefNetwork | BoltzmannMachine) -> bytes:
@@ -42,6 +64,8 @@ def dumps(network: BeliefNetwork | BoltzmannMachine) -> bytes:
         arrays["names"] = np.array(network.given_names)
     if network.given_states is not None:
         arrays["states"] = np.array(network.given_states)
+    if network.version is not None:
+        arrays[VERSION_KEY] = np.array(network.version)
     file = io.BytesIO()
     np.savez(file, **arrays)
     return file.getvalue()
@@ -51,6 +75,11 @@ def loads(content: bytes, activation: GivenActivation = None) -> BeliefNetwork |
     """The network in an archive; `activation` is for one that the archive only names."""
     archive = Archive(content)
     schema.check_header(archive.text("format"), archive.whole("version"))
+    version = archive.text(VERSION_KEY) if VERSION_KEY in archive else None
+    return _network(archive, activation).with_version(version)
+
+
+def _network(archive: Archive, activation: GivenActivation) -> BeliefNetwork | BoltzmannMachine:
     if MACHINE_KEY in archive:
         names = archive.texts("names") if "names" in archive else None
         bias = _bias(archive, names)

@@ -31,6 +31,7 @@ from plefka.runtime.precision import is_traced
 
 FORMAT, VERSION = "plefka", 3
 MACHINE_KEY = "boltzmann"
+VERSION_KEY = "network_version"  # what its users call these numbers; "version" is that of the format
 WEIGHT_KINDS = {
     "edges": "a list of edges",
     "matrix": "a dense matrix",

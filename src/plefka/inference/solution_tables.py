@@ -98,6 +98,7 @@ def as_dict(solution: "Solution") -> dict[str, Any]:
     """See `Solution.to_dict`."""
     rows = _rows(solution)
     return {
+        **({} if solution.network is None else solution.network.identity),
         "method": str(solution.method),
         "kind": kind_of(solution),
         "is_bound": bool(solution.is_bound),

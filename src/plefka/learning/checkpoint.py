@@ -16,7 +16,6 @@ import numpy as np
 from plefka.errors import InvalidFile
 from plefka.files.archive import Archive
 from plefka.learning.devices import Devices
-from plefka.networks.activations import Activation
 from plefka.runtime.precision import is_key
 from plefka.runtime.programs import Program
 from plefka.runtime.version import __version__
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 FORMAT = 4
 THERE = b"+"  # before the content of a file, which may be empty
 OPTIMISER_STEPS = 3  # of the optimiser; enough to tell its step size and its momentum
-FIELDS = 101  # at which two activations are compared
 
 
 def fingerprint(run: "LearningRun", steps: "Steps", state: "TrainingState") -> dict:
@@ -63,19 +61,6 @@ def digest(tree: Any) -> str:
     return found.hexdigest()
 
 
-def activation_text(activation: Activation) -> str:
-    """Name, domain, and a digest of the values of ln f and ln(1 - f): a function of the user's has no other identity.
-
-    The values are rounded, so that a run may go on where a logarithm differs in its last digits.
-    """
-    low, high = activation.domain
-    first = max(low, min(-10.0, high - 20))
-    x = np.linspace(first, min(high, max(10.0, first + 20)), FIELDS)
-    values = np.ravel(_log_probabilities(activation, x, work=FIELDS))
-    rounded = " ".join(f"{value:.6g}" for value in values)
-    return f"{activation.name} on ({low:g}, {high:g}), {hashlib.sha256(rounded.encode()).hexdigest()[:16]}"
-
-
 def step_sizes(optimizer: Any, state: "TrainingState", *, stacked: bool) -> str:
     """How far the optimiser moves on a constant gradient: its structure does not show its step size."""
     return " ".join(f"{size:.6g}" for size in _step_sizes(state, optimizer=optimizer, stacked=stacked, work=0))
@@ -94,7 +79,6 @@ def _sizes_of_steps(state: "TrainingState", *, optimizer: Any, stacked: bool) ->
 
 
 _step_sizes = Program(_sizes_of_steps)
-_log_probabilities = Program(lambda activation, x: (activation.log_on(x), activation.log_off(x)))
 
 
 class Checkpoint:

@@ -9,7 +9,7 @@ from plefka.errors import InvalidInput, MethodDoesNotApply
 from plefka.inference.infer import infer
 from plefka.inference.library import METHODS
 from plefka.learning import likelihood
-from plefka.learning.checkpoint import activation_text, digest
+from plefka.learning.checkpoint import digest
 from plefka.learning.devices import Devices
 from plefka.learning.gradient_step import Batch, Outcome, StepSettings, TrainingState, step
 from plefka.learning.parameters import Parametrisation, adam
@@ -20,6 +20,7 @@ from plefka.mean_field.schemes import HigherOrder, MeanField
 from plefka.mean_field.taylor import Taylor
 from plefka.methods.method import Method
 from plefka.methods.posterior import Accuracy, Status
+from plefka.networks.fingerprint import activation_text
 from plefka.reduction.question import LOWEST
 from plefka.solvers.policies import POLICIES, Monotone
 

@@ -1,13 +1,15 @@
 """What all networks of binary units have in common: units with names, and weights between them."""
 
+import copy
 from abc import abstractmethod
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import equinox as eqx
 import numpy as np
 
-from plefka.errors import InvalidEvidence, nearest
+from plefka.errors import InvalidEvidence, InvalidInput, nearest
 from plefka.networks.activations import Activation
+from plefka.networks.fingerprint import fingerprint
 from plefka.networks.storage import Storage
 from plefka.runtime.plain_module import PlainModule
 from plefka.runtime.value_cache import cached_for
@@ -24,6 +26,7 @@ class Network(PlainModule):
     layers: eqx.AbstractVar[tuple[int, ...] | None]
     given_states: eqx.AbstractVar[tuple[tuple[str, str], ...] | None]
     values: eqx.AbstractVar[tuple[int, int]]
+    version: eqx.AbstractVar[str | None]
     is_normalised: ClassVar[bool] = False  # whether ln Z without evidence is 0, as it is in a belief network
 
     @abstractmethod
@@ -52,6 +55,36 @@ class Network(PlainModule):
     def names(self) -> tuple[str, ...]:
         """The names of the units; without names, their indices as text."""
         return self.given_names or tuple(map(str, range(self.size)))
+
+    @property
+    def fingerprint(self) -> str:
+        """16 hexadecimal digits that tell this network from others, which answers and files of results carry.
+
+        It depends on units, names, states, numbers and activation alone: not on how weights are stored, on the format
+        of a file, or on the `version`.
+
+        >>> import plefka as pf
+        >>> network = pf.example("espresso")
+        >>> network.fingerprint == pf.BeliefNetwork.of_units(network.units, states=network.given_states).fingerprint
+        True
+        """
+        return cached_for(self, Network.fingerprint, lambda: fingerprint(self))
+
+    @property
+    def identity(self) -> dict[str, str | None]:
+        """What answers and files of results say of the network that gave them: its fingerprint and its version."""
+        return {"fingerprint": self.fingerprint, "network_version": self.version}
+
+    def with_version(self, version: str | None) -> Self:
+        """A copy that has a version, such as "2026-11": a text that names these very numbers, kept in .json and .npz.
+
+        Answers, reports and files of results carry it. A copy with other numbers has none.
+        """
+        if not (version is None or (isinstance(version, str) and version.strip())):
+            raise InvalidInput(f"version must be a text that is not empty, or None; got {version!r}.")
+        changed = copy.copy(self)
+        object.__setattr__(changed, "version", version)
+        return changed
 
     @property
     def num_edges(self) -> int:

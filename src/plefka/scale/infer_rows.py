@@ -4,6 +4,7 @@ import json
 import re
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -58,8 +59,9 @@ def infer_rows(
     """Posteriors of any number of rows of evidence, written to a file or a folder, block by block.
 
     Columns are `row`, those that name the rows, `status`, `log_likelihood`, `accuracy` (what that is), `estimates`
-    (which units have a mean that is an estimate: none, all, or their names), and P(on | evidence) of every unit or,
-    with `top`, `unit_1`, `probability_1`, `unit_2`, ... A run that was interrupted, by whatever, goes on where it
+    (which units have a mean that is an estimate: none, all, or their names), `fingerprint` and, where it has one,
+    `network_version` of the network, and P(on | evidence) of every unit or, with `top`, `unit_1`, `probability_1`,
+    `unit_2`, ... A run that was interrupted, by whatever, goes on where it
     stopped when the same is called again. The answers do not depend on who computes them: they are the same to the last
     bit in this process, in local processes and on a Dask cluster of machines of the same kind.
 
@@ -112,8 +114,7 @@ def infer_rows(
         job = BlockWork(answer, SharedQuestion(asked, text, size, rows.reader), "rows", num_pieces)
         with AnswerParts.begin(out, settings, force=force) as parts:
             done = parts.run(team, job, pieces(rows, parts, text), str(method))
-    done.seconds = time.perf_counter() - start
-    return done
+    return replace(done, seconds=time.perf_counter() - start, **network.identity)
 
 
 def _check_not_read(source: Any, out: Path) -> None:

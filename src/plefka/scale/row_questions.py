@@ -13,7 +13,7 @@ from plefka.inference.ranking import Units, check_top, chosen_units, most_probab
 from plefka.inference.solution import Solution
 from plefka.inference.solution_tables import ACCURACY, ESTIMATES, accuracies, estimated_units
 from plefka.inference.solution_words import status_word
-from plefka.learning.checkpoint import activation_text, digest
+from plefka.learning.checkpoint import digest
 from plefka.methods.method import Method
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.edge_list import EdgeList
@@ -55,7 +55,8 @@ class RowQuestion:
                 "probable ones, or units='causes' or a list of names."
             )
         asked = cls(network, method, common, chosen, top, id_columns, has_parts(network), method.units_to_keep(network))
-        names = Counter([ROW, STATUS, LOG_LIKELIHOOD, ACCURACY, ESTIMATES, *id_columns, *asked._unit_names()])
+        columns = [ROW, STATUS, LOG_LIKELIHOOD, ACCURACY, ESTIMATES, *network.identity]
+        names = Counter([*columns, *id_columns, *asked._unit_names()])
         twice = next((name for name, count in names.items() if count > 1), None)
         if twice is not None:
             raise InvalidInput(f"two columns would be called {twice!r}. Rename it, or pass top=10 instead.")
@@ -63,7 +64,6 @@ class RowQuestion:
 
     def settings(self, size: int) -> dict[str, Any]:
         """All that the answers depend on besides the rows, as text."""
-        network = self.network
         evidence = self.common.evidence
         common = [evidence.rows, evidence.tilt, evidence.offset]
         common += (
@@ -71,8 +71,7 @@ class RowQuestion:
         )
         return {
             "version": __version__,
-            "network": digest((network.storage, network.bias, np.array(network.names))),
-            "activation": activation_text(network.activation),
+            **self.network.identity,
             "method": str(self.method),
             "evidence": digest(common),
             "units": digest(self.units),
@@ -92,9 +91,10 @@ class RowQuestion:
         place = np.full(self.network.size, -1)
         place[units] = np.arange(len(units))
         wanted = place[self.units]
-        words = extras.pyarrow().string()
-        columns[ACCURACY] = extras.pyarrow().array(accuracies(solution), words).dictionary_encode()
-        columns[ESTIMATES] = extras.pyarrow().array(estimated_units(solution, wanted), words).dictionary_encode()
+        texts = {ACCURACY: accuracies(solution), ESTIMATES: estimated_units(solution, wanted)}
+        texts |= {name: [text] * count for name, text in self.network.identity.items() if text is not None}
+        pyarrow = extras.pyarrow()
+        columns |= {name: pyarrow.array(some, pyarrow.string()).dictionary_encode() for name, some in texts.items()}
         columns |= dict(self._top_columns(solution, wanted) if self.top else self._columns(solution, wanted))
         return extras.pyarrow().table(columns)
 

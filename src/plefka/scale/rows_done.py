@@ -35,6 +35,7 @@ class RowsDone:
 
     - `statuses`: {how rows ended: how many}; `failed`: {how: the first few rows that ended so}.
     - `resumed`: how many rows had been done by a run before this one.
+    - `fingerprint`, `network_version`: those of the network that gave the answers.
     """
 
     path: Path
@@ -45,6 +46,8 @@ class RowsDone:
     failed: dict[str, list[int]] = field(default_factory=dict)
     total_log_likelihood: float = 0.0
     seconds: float = 0.0
+    fingerprint: str | None = None
+    network_version: str | None = None
 
     @property
     def converged(self) -> int:
