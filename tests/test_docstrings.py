@@ -17,7 +17,7 @@ def docstrings(name: str) -> Iterator[tuple[str, str]]:
     """The docstring of a public name, and of each public method and property of a class."""
     thing = getattr(plefka, name)
     yield name, inspect.getdoc(thing) or ""
-    for member in vars(thing) if inspect.isclass(thing) else ():
+    for member in list(vars(thing)) if inspect.isclass(thing) else ():  # copies write into it
         if not member.startswith("_"):
             yield f"{name}.{member}", inspect.getdoc(inspect.getattr_static(thing, member)) or ""
 

@@ -48,7 +48,7 @@ JSON_ERRORS = {
     "another format": (change("dense", "format", "json-graph"), "format must be 'plefka'; got 'json-graph'"),
     "no version": (without("dense", "version"), "version must be a whole number from 1 on; got None"),
     "version true": (change("dense", "version", True), "version must be a whole number from 1 on; got True"),
-    "newer": (change("dense", "version", 4), "version must be at most 3; got 4. Update plefka"),
+    "newer": (change("dense", "version", 5), "version must be at most 4; got 5. Update plefka"),
     "unknown key": (change("dense", "biases", []), "keys must be among format, .*; got 'biases'. Did you mean 'bias'?"),
     "odd key": (change("dense", "?", []), r"got '\?'. Remove it."),
     "missing key": (

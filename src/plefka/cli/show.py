@@ -107,6 +107,7 @@ def _facts(network: "pf.BeliefNetwork") -> Facts:
         "num_roots": int(np.sum(parents == 0)),
         "num_leaves": int(np.sum(children == 0)),
         "in_degree": _degree(parents),
+        "num_implications": len(network.implies),
         "weights": _range(values[values != 0]),
         "bias": None if mixed else _range(np.asarray(network.bias).ravel()),
     }
@@ -117,6 +118,7 @@ def _edges(network: "pf.BeliefNetwork") -> Facts:
     return {
         "states": [list(pair) for pair in network.given_states or ()] or None,
         "edges": [_spelled(edge._asdict()) for edge in edges],
+        "implies": [list(pair) for pair in network.implies],
     }
 
 
@@ -130,6 +132,7 @@ def _fact_rows(facts: Facts) -> list[tuple[str, str]]:
         ("without children", f"{facts['num_leaves']:,}"),
         ("edges", f"{facts['num_edges']:,}"),
         ("parents of a unit", _degree_text(facts["in_degree"])),
+        ("pairs of which one implies the other", f"{facts['num_implications']:,}" if facts["num_implications"] else ""),
         ("weights", _range_text(facts["weights"])),
         ("biases", _range_text(facts["bias"])),
     ]

@@ -67,6 +67,11 @@ def tables_of(network: BeliefNetwork) -> TableNetwork:
         raise InvalidInput(
             f"formats of tables store one network; got a stack of {network.stack}. Save one of them: network.take(0)."
         )
+    if network.hierarchy is not None:
+        warnings.warn(
+            "tables cannot hold what units imply: `network.implies` is left out. Save it as .json or .npz to keep it.",
+            PlefkaWarning, stacklevel=3,
+        )  # fmt: skip
     weights = network.storage.to_sparse()
     ends = zip(weights.indptr[:-1], weights.indptr[1:], strict=True)
     families = [(weights.indices[first:last], weights.data[first:last]) for first, last in ends]

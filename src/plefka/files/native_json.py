@@ -28,7 +28,7 @@ from plefka.networks.checks import check_names
 from plefka.networks.network import Network
 from plefka.networks.units import Unit
 
-TABLES_KEY = "tables"
+TABLES_KEY, IMPLIES_KEY = "tables", "implies"
 Names = tuple[str, ...] | None
 
 
@@ -64,6 +64,10 @@ def dumps(network: BeliefNetwork | BoltzmannMachine) -> bytes:
             f'{{"parents": [{", ".join(label[unit] for unit in some)}], "on": {numbers_text(np.ravel(on).tolist())}}}'
             for some, on in families
         )
+    if network.hierarchy is not None:
+        label = _labels(network)
+        pairs = network.hierarchy.pairs.tolist()
+        fields[IMPLIES_KEY] = lines_text(f"[{label[unit]}, {label[general]}]" for unit, general in pairs)
     return (object_text(fields) + "\n").encode()
 
 
@@ -84,7 +88,7 @@ def loads(content: bytes, activation: GivenActivation = None) -> BeliefNetwork |
 
 def _network(file: Place, activation: GivenActivation) -> BeliefNetwork:
     fields = file.fields(
-        ("format", "version", "activation", "bias", "weights"), ("stack", "names", "states", TABLES_KEY)
+        ("format", "version", "activation", "bias", "weights"), ("stack", "names", "states", TABLES_KEY, IMPLIES_KEY)
     )
     stack, names = _stack_and_names(fields)
     chosen = _activation(fields["activation"], activation)
@@ -269,7 +273,7 @@ def _unit_text(unit: Unit) -> str:
 
 
 def _network_of_units(file: Place, given: GivenActivation) -> BeliefNetwork:
-    fields = file.fields(("format", "version", "units"), ("states", TABLES_KEY))
+    fields = file.fields(("format", "version", "units"), ("states", TABLES_KEY, IMPLIES_KEY))
     place = fields["units"]
     count = len(place.items(of="units"))
     states = _states(fields["states"], count) if "states" in fields else None
@@ -298,6 +302,12 @@ def _parent(place: Place, position: dict[str | int, int] | None = None) -> Any:
 
 
 def _with_tables(network: BeliefNetwork, fields: dict[str, Place]) -> BeliefNetwork:
+    """With the pairs of `implies` and the families of `tables`, where a file has them."""
+    if IMPLIES_KEY in fields:
+        place = fields[IMPLIES_KEY]
+        pairs = [place.at(k).items(2, "units, one and a more general one") for k in range(len(place.items(of="pairs")))]
+        ends = [_units([pair[k] for pair in pairs], k, place, network.size, network.given_names) for k in range(2)]
+        network = network.with_implies(np.stack(ends, axis=1).tolist())
     if TABLES_KEY not in fields:
         return network
     place = fields[TABLES_KEY]

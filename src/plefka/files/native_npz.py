@@ -21,30 +21,9 @@ TABLE_KIND = "table"
 CUSTOM = "custom:"  # and the name, of a unit's kind
 MACHINE_ENTRIES = (MACHINE_KEY, "temperature", "constant")
 TABLE_ENTRIES = ("table_num_parents", "table_parents", "table_numbers")
-HEADER = (
-    "format",
-    "version",
-    VERSION_KEY,
-    "activation",
-    "custom",
-    "names",
-    "states",
-    "bias",
-    *TABLE_ENTRIES,
-    *MACHINE_ENTRIES,
-)
-UNIT_ENTRIES = (
-    "format",
-    "version",
-    VERSION_KEY,
-    "names",
-    "states",
-    "kinds",
-    "kind",
-    "num_parents",
-    "parents",
-    "numbers",
-)
+COMMON = ("format", "version", VERSION_KEY, "names", "states", "implies")
+HEADER = (*COMMON, "activation", "custom", "bias", *TABLE_ENTRIES, *MACHINE_ENTRIES)
+UNIT_ENTRIES = (*COMMON, "kinds", "kind", "num_parents", "parents", "numbers")
 
 
 def dumps(network: BeliefNetwork | BoltzmannMachine) -> bytes:
@@ -66,6 +45,8 @@ def dumps(network: BeliefNetwork | BoltzmannMachine) -> bytes:
         arrays["states"] = np.array(network.given_states)
     if network.version is not None:
         arrays[VERSION_KEY] = np.array(network.version)
+    if network.hierarchy is not None:
+        arrays["implies"] = network.hierarchy.pairs
     file = io.BytesIO()
     np.savez(file, **arrays)
     return file.getvalue()
@@ -156,13 +137,13 @@ def _read_edges(archive: Archive, bias: Bias) -> Weights:
     return schema.sorted_edges(values, parents, children, size, "edges"), None
 
 
-def _within(ends: Integer[np.ndarray, "edge 2"], size: int) -> Int[np.ndarray, "edge 2"]:
+def _within(ends: Integer[np.ndarray, "edge 2"], size: int, entry: str = "edges") -> Int[np.ndarray, "edge 2"]:
     outside = np.argwhere((ends < 0) | (ends >= size))
     if outside.size:
         edge, end = outside[0]
         raise InvalidFile(
-            f"entry 'edges' must have indices of units, from 0 to {size - 1}; "
-            f"got {ends[edge, end]} at edges[{edge}][{end}]."
+            f"entry {entry!r} must have indices of units, from 0 to {size - 1}; "
+            f"got {ends[edge, end]} at {entry}[{edge}][{end}]."
         )
     return ends.astype(np.int32)
 
@@ -263,6 +244,10 @@ def _table_arrays(network: BeliefNetwork | BoltzmannMachine) -> dict[str, Any]:
 
 
 def _with_tables(archive: Archive, network: BeliefNetwork) -> BeliefNetwork:
+    """With what units imply, and with the tables that a network was read from."""
+    if "implies" in archive:
+        pairs = archive.indices("implies", (None, 2), "pairs (unit, more general unit) of whole numbers")
+        network = network.with_implies(_within(pairs, network.size, "implies").tolist())
     if not any(name in archive for name in TABLE_ENTRIES):
         return network
     first, second, third = TABLE_ENTRIES

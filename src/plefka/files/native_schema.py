@@ -29,7 +29,7 @@ from plefka.networks.network import Network
 from plefka.networks.storage import Storage
 from plefka.runtime.precision import is_traced
 
-FORMAT, VERSION = "plefka", 3
+FORMAT, VERSION = "plefka", 4
 MACHINE_KEY = "boltzmann"
 VERSION_KEY = "network_version"  # what its users call these numbers; "version" is that of the format
 WEIGHT_KINDS = {
@@ -72,9 +72,9 @@ def check_storable(network: object) -> None:
 
 
 def version_of(network: BeliefNetwork | BoltzmannMachine) -> int:
-    """Networks whose units are of different kinds came with version 2, and Boltzmann machines with version 3."""
-    if isinstance(network, BoltzmannMachine):
-        return 3
+    """Units of different kinds came with version 2, Boltzmann machines with 3, and what units imply with 4."""
+    if isinstance(network, BoltzmannMachine) or network.hierarchy is not None:
+        return 3 if network.hierarchy is None else 4
     return 2 if network.conditionals is not None else 1
 
 

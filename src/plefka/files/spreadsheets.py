@@ -18,14 +18,14 @@ import numpy as np
 from plefka.errors import InvalidFile, InvalidInput, listed
 from plefka.files.native_schema import GivenActivation
 from plefka.networks.belief import BeliefNetwork
-from plefka.networks.diagnosis import CAUSE, FINDING, ITS_CAUSE, ProbabilityFrame, diagnosis
+from plefka.networks.diagnosis import CAUSE, FINDING, IMPLIES, ITS_CAUSE, ProbabilityFrame, diagnosis
 from plefka.runtime.extras import openpyxl, pandas
 
 if TYPE_CHECKING:
     import pandas as pd
 
 CAUSES, FINDINGS = "causes", "findings"
-NAMES = {*CAUSE, *FINDING, *ITS_CAUSE}  # of columns that hold names
+NAMES = {*CAUSE, *FINDING, *ITS_CAUSE, *IMPLIES}  # of columns that hold names
 LARGEST_PROBABILITY = np.nextafter(1.0, 0.0)  # the largest probability that is not certain
 ENDINGS = tuple(f"{table}.csv" for table in (CAUSES, FINDINGS))
 EXCEL_ROWS = 2**20 - 1  # that a sheet holds below its header
@@ -72,10 +72,19 @@ def frames_of(network: BeliefNetwork) -> dict[str, "pd.DataFrame"]:
     roots = np.ones(network.size, bool)
     roots[child] = False
     first = np.diff(child, prepend=-1) != 0
-    causes = {"cause": names[roots], "prior": probability[roots]}
     leak = np.where(first, probability[child], np.nan)
     findings = {"finding": names[child], "cause": names[parent], "probability": _probability(weight), "leak": leak}
-    return {CAUSES: pandas().DataFrame(causes), FINDINGS: pandas().DataFrame(findings)}
+    findings = pandas().DataFrame(findings)
+    if network.hierarchy is not None:  # a unit that no cause switches on and that implies others is a finding too
+        unit, general = network.hierarchy.pairs.T
+        if roots[unit[np.isin(unit, parent)]].any():
+            raise InvalidInput("in a spreadsheet only findings imply others, and not causes. Save it as .json or .npz.")
+        alone = np.where(roots[unit], probability[unit], np.nan)
+        roots[unit] = False
+        pairs = pandas().DataFrame({"finding": names[unit], "leak": alone, "implies": names[general]})
+        findings = pandas().concat([findings, pairs])
+    causes = {"cause": names[roots], "prior": probability[roots]}
+    return {CAUSES: pandas().DataFrame(causes), FINDINGS: findings}
 
 
 def _probability(fields: Any) -> np.ndarray:

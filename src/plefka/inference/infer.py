@@ -30,6 +30,7 @@ from plefka.methods.posterior import (
 )
 from plefka.networks.activations import namespace
 from plefka.networks.evidence import Evidence, as_evidence
+from plefka.networks.hierarchy import with_implied
 from plefka.networks.intervention import intervened, interventions
 from plefka.networks.markov import MarkovNetwork
 from plefka.networks.network import Network
@@ -139,14 +140,17 @@ def _solution(
     network: Network, given: Evidence, method: Method, found: RowAnswers, prune: bool, traced: bool
 ) -> Solution:
     """What a user gets: of evidence that is no batch, the only row; outside a trace, plain numbers."""
-    observed = given.rows == given.rows
+    known = with_implied(network, given.rows)
+    observed = known == known
+    if known is not given.rows:
+        found = replace(found, means=namespace(found.means).where(observed, known, found.means))
 
     def by_row(z: Any) -> Any:
         if z is None or given.batched:
             return z
         return z[0].item() if isinstance(z, np.ndarray) and z.ndim == 1 and z.dtype != object else z[0]
 
-    def known(z: Any) -> Any:
+    def if_known(z: Any) -> Any:
         return None if z is None or np.isnan(z).all() else by_row(z)
 
     status = found.status if traced else np.array(STATUS_CODES, dtype=object)[found.status - 1]
@@ -158,8 +162,8 @@ def _solution(
         num_restarts=getattr(method, "restarts", 0), method=method, names=network.names, observed=by_row(observed),
         notes=found.notes, network=network, evidence=given, prune=prune, proposals=found.proposals,
         codes=Codes(accuracy, by_row(codes)), predicted=by_row(found.predicted),
-        standard_error=known(found.error), means_error=known(found.means_error),
-        degrees_of_freedom=known(found.degrees_of_freedom),
+        standard_error=if_known(found.error), means_error=if_known(found.means_error),
+        degrees_of_freedom=if_known(found.degrees_of_freedom),
         methods=(method,) * len(given.rows) if found.methods is None else tuple(found.methods),
     )  # fmt: skip
 

@@ -64,7 +64,9 @@ def observed_lines(solution: "Solution", most: int) -> list[str]:
         f"{solution.names[unit]}={states[unit][int(solution.means[unit] > 0.5)] if states else f'{value:.0f}'}"
         for unit, value in zip(observed[:most].tolist(), solution.magnetisations[observed], strict=False)
     ]
-    return [f"observed: {', '.join(words)}{', ...' if len(observed) > most else ''}"] if words else []
+    implied = int(np.sum(solution.observed)) - len(observed) if solution.evidence.intervened is None else 0
+    follows = f" ({implied:,} more units follow from these)" if implied else ""
+    return [f"observed: {', '.join(words)}{', ...' if len(observed) > most else ''}{follows}"] if words else []
 
 
 def probability_table(solution: "Solution", most: int, units: Units = ALL, digits: int = 6) -> TableOfText:

@@ -62,9 +62,9 @@ def quantity_of(solution: "Solution") -> str:
 
 
 def seen(solution: "Solution") -> Any:
-    """The units of a single row that were observed, and not set."""
-    is_set = solution.evidence.intervened
-    return solution.observed if is_set is None else solution.observed & (is_set != is_set)
+    """The units of a single row that were observed, and neither set nor implied by what was observed."""
+    row, is_set = solution.evidence.rows[0], solution.evidence.intervened
+    return row == row if is_set is None else (row == row) & (is_set != is_set)
 
 
 def frequency(solution: "Solution") -> str:

@@ -17,6 +17,7 @@ from plefka.networks.conditionals import Conditionals, GivenTables, encoded
 from plefka.networks.diagnosis import diagnosis
 from plefka.networks.edges import Edges
 from plefka.networks.fields import log_joint
+from plefka.networks.hierarchy import Hierarchy
 from plefka.networks.neighbourhood import Edge
 from plefka.networks.network import Network, description
 from plefka.networks.storage import Storage
@@ -66,6 +67,7 @@ class BeliefNetwork(Network):
     given_states: tuple[tuple[str, str], ...] | None = eqx.field(static=True)
     given_tables: GivenTables | None = eqx.field(static=True)  # as a file has them, rounded, where there is one
     version: str | None = eqx.field(static=True)  # of these numbers, as users call it
+    hierarchy: Hierarchy | None = eqx.field(static=True)  # pyright: ignore
     is_normalised: ClassVar[bool] = True
 
     def __init__(
@@ -89,7 +91,7 @@ class BeliefNetwork(Network):
             self.activation, self.conditionals = single_activation(activation), None  # pyright: ignore
         self.layers = None if self.conditionals is not None else layers
         self.given_states = checks.check_states(states, self.names)
-        self.given_tables = self.version = None
+        self.given_tables = self.version = self.hierarchy = None  # pyright: ignore
         if not is_traced(self.storage, self.bias):
             self.bias = checks.check_network(self, tolerance)
 
@@ -137,7 +139,7 @@ class BeliefNetwork(Network):
         )
 
     @classmethod
-    def diagnosis(cls, causes: Any, findings: Any, *, leak: float = 0.0) -> "BeliefNetwork":
+    def diagnosis(cls, causes: Any, findings: Any, *, leak: float = 0.0, implies: Any = None) -> "BeliefNetwork":
         """A noisy-or network of causes and findings from two tables of probabilities.
 
         **Arguments:**
@@ -150,6 +152,10 @@ class BeliefNetwork(Network):
             given in a column `leak`, or as the probability of a row without a cause. A finding may be the cause of
             other findings.
         - `leak`: the leak of findings that do not state one.
+        - `implies`: what follows from a finding by definition, as a mapping {finding: more general finding, or a list}
+            or a table with the columns `finding` and `implies` (or `parent`); `findings` may have a column `implies`
+            instead. A cause that switches a finding on switches all that it implies on, at least as often. Evidence
+            follows the hierarchy, see `with_implies`.
 
         The units are all causes, followed by all findings in the order in which they first appear. Other columns are
         ignored.
@@ -162,7 +168,7 @@ class BeliefNetwork(Network):
         >>> pf.BeliefNetwork.diagnosis(causes, findings, leak=0.02)
         <BeliefNetwork: 4 noisy_or units, 2 edges, flu, cold, fever, ...>
         """
-        return diagnosis(cls, causes, findings, leak=leak)
+        return diagnosis(cls, causes, findings, leak=leak, implies=implies)
 
     @classmethod
     def of_units(
@@ -297,6 +303,30 @@ class BeliefNetwork(Network):
     def _changed(self, storage: Storage, bias: Any) -> "BeliefNetwork":
         changed = eqx.tree_at(lambda net: (net.storage, net.bias), self, (storage, bias))
         return changed.with_tables(None).with_version(None)
+
+    @property
+    def implies(self) -> list[tuple[str, str]]:
+        """What follows from what by definition: pairs (unit, more general unit), by name."""
+        pairs = () if self.hierarchy is None else self.hierarchy.pairs.tolist()
+        return [(self.names[unit], self.names[general]) for unit, general in pairs]
+
+    def with_implies(self, pairs: Sequence[tuple[str | int, str | int]]) -> "BeliefNetwork":
+        """A copy in which units imply more general ones: pairs (unit, more general unit), in place of those before.
+
+        A unit that is observed on implies that all more general ones are on, and one that is off that all more specific
+        ones are off. These are shown as observed. Only the most specific units that are on and the most general ones
+        that are off enter the likelihood, as the others follow from them. Where a unit is off although a more specific
+        one is on, what is on counts, and a warning says so. Weights and biases stay as they are.
+
+        >>> import plefka as pf
+        >>> net = pf.example("espresso").with_implies([("slow_flow", "thin_crema")])
+        >>> pf.infer(net, {"slow_flow": 1})["thin_crema"]
+        1.0
+        """
+        changed = copy.copy(self)
+        places = [(self.index(unit), self.index(general)) for unit, general in pairs]
+        object.__setattr__(changed, "hierarchy", Hierarchy.of(places, self.names))
+        return changed
 
     def with_tables(self, tables: GivenTables | None) -> "BeliefNetwork":
         """A copy that keeps the tables it was read from, which `exact` uses instead of the rounded fields."""

@@ -4,7 +4,8 @@ P(finding off | causes) = (1 - leak) prod_j (1 - p_j)^S_j, so that the weight of
 -ln(1 - prior) or -ln(1 - leak).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ import scipy.sparse as sp
 from jaxtyping import Float, Int
 
 from plefka.errors import InvalidInput, InvalidNetwork, listed, nearest
+from plefka.networks.hierarchy import Hierarchy
 from plefka.runtime.extras import pandas
 
 if TYPE_CHECKING:
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
 CAUSE, PRIOR = ("cause", "name", "disease"), ("prior", "probability", "p")
 FINDING, ITS_CAUSE, PROBABILITY, LEAK = ("finding", "symptom"), ("cause", "disease"), ("probability", "p"), ("leak",)
+IMPLIES = ("implies", "implied")  # and in a table of its own, a parent of the finding
 Names = tuple[str, ...]  # that a column may have, the first one counts most
 
 
@@ -49,7 +52,7 @@ class ProbabilityFrame(NamedTuple):
 
     def filled(self, *columns: Names) -> "ProbabilityFrame":
         """Without rows in which all of these columns are empty, as the end of a spreadsheet often is."""
-        there = [self._column(names) for names in columns]
+        there = [self.column(names) for names in columns]
         empty = np.all([_is_empty(column) for column in there if column is not None] or [[]], axis=0)
         if not empty.any():
             return self
@@ -65,7 +68,7 @@ class ProbabilityFrame(NamedTuple):
 
     def numbers(self, names: Names, meaning: str, *, optional: bool = False, open_end: bool = False) -> np.ndarray:
         """A column of probabilities, nan where there is none; `open_end`: 1 is not among them."""
-        column = self._column(names) if optional else self._required(names, meaning)
+        column = self.column(names) if optional else self._required(names, meaning)
         if column is None:
             return np.full(len(self.frame), np.nan)
         found = pandas().to_numeric(column, errors="coerce").to_numpy(float, na_value=np.nan)
@@ -87,7 +90,7 @@ class ProbabilityFrame(NamedTuple):
             raise InvalidNetwork(f"{self.what}, {self.row} {number}: {text}{'' if text.endswith('?') else '.'}")
 
     def _required(self, names: Names, meaning: str) -> Any:
-        column = self._column(names)
+        column = self.column(names)
         if column is None:
             there = listed(map(repr, map(str, self.frame.columns))) or "none"
             wanted = " or ".join(map(repr, names))
@@ -96,7 +99,8 @@ class ProbabilityFrame(NamedTuple):
             )
         return column
 
-    def _column(self, names: Names) -> Any:
+    def column(self, names: Names) -> Any:
+        """The column of one of these names, or None."""
         there = {str(name).strip().lower(): at for at, name in reversed(list(enumerate(self.frame.columns)))}
         at = next((there[name] for name in names if name in there), None)
         return None if at is None else self.frame.iloc[:, at]
@@ -130,20 +134,47 @@ class FindingEdges(NamedTuple):
     probability: Float[np.ndarray, " row"]
 
 
-def diagnosis(kind: type["BeliefNetwork"], causes: Any, findings: Any, *, leak: float = 0.0) -> "BeliefNetwork":
+def diagnosis(
+    kind: type["BeliefNetwork"], causes: Any, findings: Any, *, leak: float = 0.0, implies: Any = None
+) -> "BeliefNetwork":
     """The network of two tables; see `BeliefNetwork.diagnosis`."""
     if not isinstance(leak, int | float | np.number) or not 0 <= leak < 1:
         raise InvalidInput(f"leak must be a probability of at least 0 and below 1; got {leak!r}.")
     causes, findings = ProbabilityFrame.of(causes, "causes"), ProbabilityFrame.of(findings, "findings")
     names, prior = _causes(causes.filled(CAUSE, PRIOR))
+    pairs = _implied(findings, IMPLIES) if findings.column(IMPLIES) is not None else []
+    pairs += [] if implies is None else _implied(_table_of_pairs(implies), (*IMPLIES, "parent"))
     findings = findings.filled(FINDING, ITS_CAUSE, PROBABILITY, LEAK)
     units, edges = _edges(findings, names)
     leaks = _leaks(findings, edges, units[len(names) :], leak)
     _check_distinct(findings, edges, units)
     there = (edges.cause >= 0) & (edges.probability > 0)
-    ends = (edges.finding[there] + len(names), edges.cause[there])
-    weights = sp.csr_array((field(edges.probability[there]), ends), shape=(len(units), len(units)))
-    return kind(weights, field(np.concatenate([prior, leaks])), "noisy_or", units)
+    child, cause, p = edges.finding[there] + len(names), edges.cause[there], edges.probability[there]
+    units = list(dict.fromkeys([*units, *chain.from_iterable(pairs)]))  # some are on only as others imply them
+    chance = np.concatenate([prior, leaks, np.full(len(units) - len(prior) - len(leaks), leak)])
+    place = {name: unit for unit, name in enumerate(units)}
+    hierarchy = Hierarchy.of([(place[unit], place[general]) for unit, general in pairs], units)
+    if hierarchy is not None:
+        child, cause, p = hierarchy.closed(child, cause, p)
+        chance = hierarchy.closed(np.arange(len(units)), np.zeros(len(units), int), chance)[2]
+    weights = sp.csr_array((field(p), (child, cause)), shape=(len(units), len(units)))
+    return kind(weights, field(chance), "noisy_or", units).with_implies(pairs)
+
+
+def _implied(table: ProbabilityFrame, columns: Names) -> list[tuple[str, str]]:
+    """The pairs (finding, more general finding) of a table."""
+    unit, general = table.words((*FINDING, "term"), "the name of a finding"), table.words(columns, "what it implies")
+    table.refuse_where((unit == "") & (general != ""), lambda row: "what implies another finding must have a name")
+    return [(one, other) for one, other in zip(unit, general, strict=True) if other]
+
+
+def _table_of_pairs(implies: Any) -> ProbabilityFrame:
+    """From a table, or from a mapping {finding: more general finding, or a list of these}."""
+    if not isinstance(implies, Mapping) or {*FINDING, "term"} & {*implies}:
+        return ProbabilityFrame.of(implies, "implies")
+    several = {unit: [some] if isinstance(some, str) else list(some) for unit, some in implies.items()}
+    pairs = [(unit, general) for unit, some in several.items() for general in some]
+    return ProbabilityFrame(pandas().DataFrame(pairs, columns=[FINDING[0], IMPLIES[0]]), "implies")
 
 
 def field(probability: np.ndarray) -> np.ndarray:

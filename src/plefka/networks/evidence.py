@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from plefka.errors import InvalidEvidence, listed, nearest
+from plefka.networks.hierarchy import without_implied
 from plefka.networks.network import Network
 from plefka.runtime.precision import is_traced
 from plefka.tables.columns import is_frame, of_frame, roles_of
@@ -143,7 +144,8 @@ def as_evidence(network: Network, evidence: Any, *, takes_group: bool = False) -
     if found.rows.shape[0] == 0:
         raise InvalidEvidence(f"a batch of evidence must have at least one row; got shape {found.rows.shape}.")
     batched = found.rows.ndim == 2 or network.stack is not None
-    return _checked(network, (found if found.rows.ndim == 2 else found.take(None))._replace(batched=batched))
+    found = _checked(network, (found if found.rows.ndim == 2 else found.take(None))._replace(batched=batched))
+    return without_implied(network, found)
 
 
 def _checked(network: Network, found: Evidence) -> Evidence:

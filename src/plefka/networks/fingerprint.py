@@ -41,6 +41,8 @@ def _further_parts(network: Any) -> Iterator[Any]:
     tables = getattr(network, "given_tables", None)
     if tables is not None:
         yield from (repr(tables.parents), *tables.on)
+    if network.hierarchy is not None:
+        yield network.hierarchy.pairs
 
 
 def activation_text(activation: Activation) -> str:

@@ -32,8 +32,12 @@ def intervened(network: AnyNetwork, evidence: Evidence, do: Any) -> tuple[AnyNet
         raise InvalidEvidence(f"do must be a dictionary {{unit: 0 or 1}} of what is set; got {type(do).__name__}.")
     if not isinstance(network, BeliefNetwork):
         raise InvalidEvidence(f"do is for belief networks: a {type(network).__name__} has no direction. Use evidence.")
+    units, hierarchy = [network.index(unit) for unit in do], network.hierarchy
+    if hierarchy is not None and np.isin(units, hierarchy.pairs).any():
+        name = network.names[next(unit for unit in units if unit in hierarchy.pairs)]
+        raise InvalidEvidence(f"do must not set a unit that implies others or is implied; got {name!r}. Observe it.")
     given = as_evidence(network, do)
-    states, units = np.asarray(given.rows[0]), [network.index(unit) for unit in do]
+    states = np.asarray(given.rows[0])
     is_set = ~np.isnan(states)
     if not is_set[units].all() or given.tilt is not None:
         raise InvalidEvidence(f"do must set every unit to 0 or 1; got {do!r}.")

@@ -83,12 +83,15 @@ def subnetwork(network: "BeliefNetwork", around: str | int | Sequence[str | int]
     states = None if network.given_states is None else [network.given_states[unit] for unit in units]
     if network.conditionals is None:
         weights = network.storage.to_sparse()[units][:, units]
-        return type(network)(weights, np.asarray(network.bias)[units], network.activation, names, states=states)
-    chosen, kept = set(units.tolist()), set(names)
-    of_all = enumerate(units_of(network))
-    return type(network).of_units(
-        [_without(unit, kept)._replace(name=network.names[at]) for at, unit in of_all if at in chosen], states=states
-    )
+        part = type(network)(weights, np.asarray(network.bias)[units], network.activation, names, states=states)
+    else:
+        chosen, kept = set(units.tolist()), set(names)
+        of_all = enumerate(units_of(network))
+        part = type(network).of_units(
+            [_without(unit, kept)._replace(name=network.names[at]) for at, unit in of_all if at in chosen],
+            states=states,
+        )
+    return part if network.hierarchy is None else part.with_implies(network.hierarchy.part(units))
 
 
 def _without(unit: Unit, kept: set[str]) -> Unit:

@@ -10,6 +10,7 @@ import numpy as np
 from plefka.errors import InvalidEvidence, InvalidInput, nearest
 from plefka.networks.activations import Activation
 from plefka.networks.fingerprint import fingerprint
+from plefka.networks.hierarchy import Hierarchy
 from plefka.networks.storage import Storage
 from plefka.runtime.plain_module import PlainModule
 from plefka.runtime.value_cache import cached_for
@@ -27,6 +28,7 @@ class Network(PlainModule):
     given_states: eqx.AbstractVar[tuple[tuple[str, str], ...] | None]
     values: eqx.AbstractVar[tuple[int, int]]
     version: eqx.AbstractVar[str | None]
+    hierarchy: ClassVar[Hierarchy | None] = None  # what implies what, in a belief network
     is_normalised: ClassVar[bool] = False  # whether ln Z without evidence is 0, as it is in a belief network
 
     @abstractmethod

@@ -15,6 +15,7 @@ from plefka.methods.method import Method
 from plefka.methods.posterior import EXACT, OBSERVED, Accuracy, Status
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.evidence import Evidence, as_evidence
+from plefka.networks.hierarchy import with_implied
 from plefka.networks.intervention import intervened
 
 UNKNOWN = np.nan  # in a change: whatever was known of the unit is forgotten
@@ -46,8 +47,8 @@ class ChangedEvidence:
 
     @property
     def hidden(self) -> np.ndarray:
-        """Which units are hidden, (n,)."""
-        return np.isnan(self.evidence.rows[0])
+        """Which units are hidden, (n,): neither observed nor implied by what is."""
+        return np.isnan(with_implied(self.network, self.evidence.rows)[0])
 
     def hidden_unit(self, unit: str | int, need: str) -> int:
         """The place of a unit, which must be hidden."""

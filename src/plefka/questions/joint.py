@@ -17,6 +17,7 @@ from plefka.methods.method import Method
 from plefka.methods.posterior import Accuracy, Status, normalised
 from plefka.networks.evidence import Evidence, as_evidence, as_rows
 from plefka.networks.fields import bits
+from plefka.networks.hierarchy import with_implied
 from plefka.networks.intervention import intervened
 from plefka.networks.network import Network
 from plefka.questions.changed_evidence import how_computed, weakest
@@ -164,7 +165,7 @@ def joint(
     """
     places = _checked(network, units)
     network, given = intervened(network, as_evidence(network, evidence, takes_group=True), do)
-    seen = ~np.isnan(given.rows[:, places])
+    seen = ~np.isnan(with_implied(network, given.rows)[:, places])
     if seen.any():
         row, unit = np.argwhere(seen)[0]
         where = f" in row {row}" if given.batched else ""

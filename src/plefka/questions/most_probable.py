@@ -29,6 +29,7 @@ from plefka.inference.solution import InferenceFailed
 from plefka.methods.posterior import EXACT, UPPER_BOUND, Status
 from plefka.networks.evidence import Evidence, as_evidence
 from plefka.networks.fields import bits
+from plefka.networks.hierarchy import with_implied
 from plefka.networks.intervention import intervened, interventions
 from plefka.networks.markov import MarkovNetwork
 from plefka.networks.network import Network
@@ -102,7 +103,7 @@ def most_probable(
     off, on = network.values
     states = off + (on - off) * states
     ways = dict.fromkeys(way for _, way in found)
-    shown = chosen & np.isnan(given.rows).any(axis=0)
+    shown = chosen & np.isnan(with_implied(network, given.rows)).any(axis=0)
     names = tuple(name for name, is_shown in zip(network.names, shown, strict=True) if is_shown)
     if not given.batched:
         states, logs, bounds = states[0], logs[0], bounds[0]
@@ -126,7 +127,7 @@ def _chosen(network: Network, given: Evidence, units: str | Sequence[str | int] 
     """The units (n,) whose states are asked for, where they are hidden."""
     found = np.zeros(network.size, bool)
     found[chosen_units(network, "all" if units is None else units)] = True
-    hidden = np.isnan(given.rows).any(axis=0)
+    hidden = np.isnan(with_implied(network, given.rows)).any(axis=0)
     if not isinstance(units, str | None) and (found & ~hidden).any():
         name = network.names[np.flatnonzero(found & ~hidden)[0]]
         raise InvalidEvidence(f"units must be hidden; {name!r} is observed. Leave it out of units or of the evidence.")
@@ -143,7 +144,8 @@ Found = tuple[BestStates, str]  # and the way
 
 def _of_row(network: Network, given: Evidence, chosen: np.ndarray, count: int, method: str) -> Found:
     """The states of all units, of which those that are chosen and hidden are found."""
-    hidden = np.isnan(given.rows[0])
+    known = with_implied(network, given.rows)
+    hidden = np.isnan(known[0])
     used = units_above(network, np.asarray(given.informed[0]) | (chosen & hidden))
     terms, sums = StateTerms(network, given, used), _Sums(network, given, np.flatnonzero(chosen & hidden))
     is_chosen = chosen[terms.units]
@@ -153,7 +155,7 @@ def _of_row(network: Network, given: Evidence, chosen: np.ndarray, count: int, m
             found = sums.searched(count, lambda some: terms.log_joint(some.T), sums.highest, found and found[0])
     else:
         found = _of_sums(terms, np.flatnonzero(is_chosen), sums, count, method)
-    states = np.repeat(given.rows, len(found[0].states), axis=0)
+    states = np.repeat(known, len(found[0].states), axis=0)
     states[:, sums.units] = found[0].states
     return found[0]._replace(states=states), found[1]
 

@@ -37,7 +37,9 @@ def part_of(network: Network, wanted: Bool[np.ndarray, " unit"]) -> tuple[Belief
     part = Edges.from_lists(edges.weight[some, 0], place[edges.child[some]], place[edges.parent[some]], len(units))
     names = network.names
     names = [names[unit] for unit in units.tolist()]
-    return BeliefNetwork(part, np.asarray(network.bias)[units], network.activation, names), units
+    found = BeliefNetwork(part, np.asarray(network.bias)[units], network.activation, names)
+    hierarchy = network.hierarchy
+    return found if hierarchy is None else found.with_implies(hierarchy.part(units)), units
 
 
 def narrowed(evidence: Evidence, units: np.ndarray) -> Evidence:

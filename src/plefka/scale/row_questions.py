@@ -18,6 +18,7 @@ from plefka.methods.method import Method
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.edge_list import EdgeList
 from plefka.networks.evidence import Evidence
+from plefka.networks.hierarchy import without_implied
 from plefka.reduction.relevant import has_parts, narrowed, part_of
 from plefka.runtime import extras
 from plefka.runtime.version import __version__
@@ -114,7 +115,7 @@ class RowQuestion:
         there = place[block.units] >= 0
         rows[:, place[block.units[there]]] = block.values()[:, there]
         common = self.common._replace(network=network, evidence=narrowed(self.common.evidence, units))
-        given = common.added(Evidence(rows, batched=True, wanted=wanted), first, "rows")
+        given = without_implied(network, common.added(Evidence(rows, batched=True, wanted=wanted), first, "rows"))
         return infer(network, given, self.method, throw=False), units
 
     def _unit_names(self) -> list[str]:
