@@ -323,7 +323,7 @@ class BeliefNetwork(Network):
         >>> pf.infer(net, {"slow_flow": 1})["thin_crema"]
         1.0
         """
-        changed = copy.copy(self)
+        changed = self.with_version(None)
         places = [(self.index(unit), self.index(general)) for unit, general in pairs]
         object.__setattr__(changed, "hierarchy", Hierarchy.of(places, self.names))
         return changed
