@@ -97,16 +97,22 @@ def test_what_tables_cannot_hold_is_refused(tmp_path, network, message):
         ("findings", "0.26", "2.6", r"clinic.csv: findings, line 3: probability must be .* got 2.6"),
         ("findings", "0.26", "much", r"findings, line 3: probability must be .* got 'much'"),
         ("findings", "rash,NA", "rash,N", r"findings, line 6: there is no cause 'N'; .* Did you mean 'NA'\?"),
-        ("findings", "0.26,", "0.26,,,,", r"findings cannot be read as CSV: .*line 3"),
+        ("findings", "0.26,", "0.26,,,,x", r"findings must have a value for each of the columns .* got more in line 3"),
         (
             "causes",
             "0.06\n",
             "0,06\n",
-            r"causes must have a value for each of the columns 'cause', 'prior'; got a line",
+            r"causes must have a value for each of the columns 'cause', 'prior'; got more in line 2",
         ),
         ("causes", "prior", "chance", r"causes must have a column 'prior' or .* got the columns 'cause', 'chance'"),
-        ("causes", CAUSES, "", r"causes cannot be read as CSV: No columns"),
-        ("causes", "cold", "fl\udcffu", r"causes cannot be read as CSV: 'utf-8' codec"),
+        ("causes", CAUSES, "", r"causes must have a column 'cause' .* got the columns none"),
+        (
+            "causes",
+            "cold",
+            "ö fl\udcffu",
+            r"causes must be text in one encoding; it begins as UTF-8, but 'utf-8' codec",
+        ),
+        ("causes", "cold", '"cold', r"causes cannot be read as CSV: unexpected end of data"),
     ],
 )
 def test_what_is_wrong_in_a_file_is_said_with_its_line(pair, file, old, new, message):
@@ -198,11 +204,11 @@ BOMBS = {
     ),
     "a far row": (
         "xl/worksheets/sheet1.xml", SHEET % (b"", HEADER + b'<row r="99999999999"><c/></row>'),
-        "sheet 'causes' must have at most 1,048,575 rows and 50 columns; got more",
+        "sheet 'causes' must have at most 1,048,575 rows, 16,384 columns and 16,777,216 cells; got more",
     ),
     "a far column": (
-        "xl/worksheets/sheet1.xml", SHEET % (b"", HEADER.replace(b"A1", b"AY1")),
-        "sheet 'causes' must have at most 1,048,575 rows and 50 columns; got more",
+        "xl/worksheets/sheet1.xml", SHEET % (b"", HEADER.replace(b"A1", b"XFE1")),
+        "sheet 'causes' must have at most 1,048,575 rows, 16,384 columns and 16,777,216 cells; got more",
     ),
     "a promise": ("xl/worksheets/sheet1.xml", SHEET % (LAST, HEADER), "must have a column 'prior'"),
 }  # fmt: skip
@@ -222,8 +228,8 @@ def test_excel_files_that_unpack_to_too_much_are_refused(tmp_path, bomb):
 
 
 def test_too_many_edges_for_a_sheet(pair, tmp_path, monkeypatch):
-    monkeypatch.setattr("plefka.files.spreadsheets.EXCEL_ROWS", 3)
-    with pytest.raises(InvalidInput, match=r"has at most 3 rows; this network has 4 edges. Save it as .csv or .npz"):
+    monkeypatch.setattr("plefka.tables.workbooks.EXCEL_ROWS", 3)
+    with pytest.raises(InvalidInput, match=r"has at most 3 rows and 16,384 columns; got more. Save it as .csv or .npz"):
         pf.save(pf.load(pair), tmp_path / "clinic.xlsx")
 
 

@@ -225,7 +225,7 @@ def test_parts_of_another_run_are_not_mixed_in(rows, out, monkeypatch):
         ({"network": pf.ensembles.layered((2, 3), 0.0, 1.0, 2, seed=0)}, InvalidInput, "got a stack"),
         ({"source": 3}, InvalidInput, "rows must be a file, a DataFrame, .* got int"),
         ({"source": []}, InvalidInput, "there must be at least one row of evidence; got none"),
-        ({"source": "rows.xls"}, InvalidFile, "must end with .csv, .csv.gz, .parquet, .jsonl, .npy; got '.xls'"),
+        ({"source": "rows.xls"}, InvalidFile, "must end with .csv, .csv.gz, .xlsx, .parquet, .jsonl, .npy; got '.xls'"),
         ({"source": "none.csv"}, InvalidFile, "none.csv: cannot be read: No such file"),
         ({"source": [{"slow_flo": 1}]}, InvalidEvidence, "there is no unit 'slow_flo'.*Did you mean 'slow_flow'"),
         (
@@ -250,7 +250,7 @@ def test_parts_of_another_run_are_not_mixed_in(rows, out, monkeypatch):
         (
             {"out": "out.txt"},
             InvalidFile,
-            "out.txt: the name must end with .parquet or .csv, or have no suffix.*; got '.txt'",
+            "out.txt: the name must end with .parquet, .csv, .xlsx, or have no suffix.*; got '.txt'",
         ),
         ({"out": "nowhere/out.csv"}, InvalidFile, "the folder 'nowhere' does not exist"),
     ],

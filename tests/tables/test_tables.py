@@ -180,7 +180,7 @@ def test_ids_that_nobody_named_are_recognised_by_all_and_said(tmp_path, model, s
 BAD = {
     "a column that is no unit": ("a,bb\n1,0\n0,1\n", "there is no 'bb'. Did you mean 'b'?", False),
     "a number": ("a,b\n1,0\n0,7\n", "line 3: column 'b' must be 0, 1 or empty (missing); got '7'.", True),
-    "a word": ("a,b\n1,0\n0,oui\n", "line 3: column 'b' must be 0, 1 or empty (missing); got 'oui'", True),
+    "a word": ("a,b\n1,0\n0,ouais\n", "line 3: column 'b' must be 0, 1 or empty (missing); got 'ouais'", True),
     "too few values": ("a,b\n1,0\n0\n", "line 3: must have 2 values; got 1", True),
     "a name twice": ("a,a\n1,0\n", "columns must differ in their names; got 'a' more than once", True),
     "a column without a name": ("a,\n1,0\n", "every column must have a name in the header; column 2 has none", True),

@@ -93,14 +93,12 @@ def read_conditions(
 
 def _state(network: "pf.BeliefNetwork", unit: str, text: str) -> "int | pf.Likelihood | None":
     """0, 1 or the word for a state, or of ON:OFF how probable what was seen is in either state; None where missing."""
-    from plefka.tables.values import NO_STATE, meaning
+    from plefka.tables.values import NO_STATE, advice_on_value, as_off_and_on, meaning
 
     own = None if network.given_states is None else network.given_states[network.index(unit)]
-    if text in map(str, network.values):
-        return int(text)
-    found = meaning(text, own) if network.values == (0, 1) else NO_STATE
+    found = meaning(as_off_and_on(network, text), own)
     if found != NO_STATE:
-        return None if found != found else int(found)
+        return None if found != found else network.values[int(found)]
     try:
         numbers = [float(part) for part in text.split(":")]
     except ValueError:
@@ -109,7 +107,10 @@ def _state(network: "pf.BeliefNetwork", unit: str, text: str) -> "int | pf.Likel
         return pf.Likelihood(*numbers)
     named = "" if own is None else f" ({own[0]} or {own[1]})"
     off, on = network.values
-    raise InvalidEvidence(f"unit {unit!r} must be {off} or {on}{named}, or ON:OFF as in {unit}=0.9:0.2; got {text}.")
+    raise InvalidEvidence(
+        f"unit {unit!r} must be {off} or {on}{named}, or ON:OFF as in {unit}=0.9:0.2; got {text}."
+        f"{advice_on_value(text, own)}"
+    )
 
 
 def _assignments(network: "pf.BeliefNetwork", options: Sequence[str] | None) -> Iterator[tuple[str, str, str]]:

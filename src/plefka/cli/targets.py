@@ -1,4 +1,4 @@
-"""Files that the command writes: tables as .csv, .parquet and .npy, and what must not be overwritten."""
+"""Files that the command writes: tables as .csv, .xlsx, .parquet and .npy, and what must not be overwritten."""
 
 import csv
 import io
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from plefka.errors import InvalidFile
 from plefka.runtime import extras, whole_files
+from plefka.tables.workbooks import workbook
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,13 +24,20 @@ def encode_csv(names: Iterable[str] | None, values: "np.ndarray", ids: Ids | Non
     writer = csv.writer(text, lineterminator="\n")
     if names is not None:
         writer.writerow([*(ids or ()), *names])
+    writer.writerows(_rows(values, ids))
+    return text.getvalue().encode()
+
+
+def _rows(values: "np.ndarray", ids: Ids | None) -> Iterator[list]:
     rows = values.astype(float).tolist()
     before = zip(*ids.values(), strict=True) if ids else [()] * len(rows)
-    writer.writerows(
-        [*called, *(int(value) if value.is_integer() else value for value in row)]
-        for called, row in zip(before, rows, strict=True)
-    )
-    return text.getvalue().encode()
+    for called, row in zip(before, rows, strict=True):
+        yield [*called, *(int(value) if value.is_integer() else value for value in row)]
+
+
+def _encode_excel(names: Iterable[str] | None, values: "np.ndarray", ids: Ids | None = None) -> bytes:
+    called = [str(k) for k in range(values.shape[1])] if names is None else names
+    return workbook({"rows": ([*(ids or ()), *called], _rows(values, ids))})
 
 
 def _encode_parquet(names: Iterable[str] | None, values: "np.ndarray", ids: Ids | None = None) -> bytes:
@@ -50,7 +58,7 @@ def _encode_npy(names: Iterable[str] | None, values: "np.ndarray", ids: Ids | No
     return content.getvalue()
 
 
-WRITERS = {".csv": encode_csv, ".parquet": _encode_parquet, ".npy": _encode_npy}
+WRITERS = {".csv": encode_csv, ".xlsx": _encode_excel, ".parquet": _encode_parquet, ".npy": _encode_npy}
 
 
 def write_table(path: Path, names: Iterable[str] | None, values: "np.ndarray", ids: Ids | None = None) -> None:

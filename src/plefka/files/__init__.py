@@ -87,9 +87,9 @@ def load(
     **Arguments:**
 
     - `path`: a file in one of the formats .json, .npz, .csv, .xlsx, .bif, .xmlbif, .xml, .uai or .erg. A name NET.csv
-        stands for the pair of tables NET.causes.csv and NET.findings.csv, and a folder for causes.csv and findings.csv
-        in it. "example:NAME" is a bundled network, as in `pf.example`. A MARKOV file (.uai) may be a machine or a
-        `MarkovNetwork`.
+        stands for the pair of tables NET.causes.csv and NET.findings.csv, or for a matrix of both where such a file
+        exists, and a folder for causes.csv and findings.csv in it. "example:NAME" is a bundled network, as in
+        `pf.example`. A MARKOV file (.uai) may be a machine or a `MarkovNetwork`.
     - `activation`: your own activation, if the network has one; a file can name it but not store it.
     - `approximate`: how far the probabilities of a noisy-or or sigmoid unit may be from its table, for example 0.02.
         Only for formats of tables (BIF, XMLBIF, UAI, Ergo). A warning says how far they are. By default they must agree
@@ -155,8 +155,10 @@ def save(network: BeliefNetwork | BoltzmannMachine | MarkovNetwork, path: PathTe
     content = form.dumps(network)
     if not isinstance(content, bytes | tuple):
         raise InvalidFile(f"{path}: dumps of the format {suffix} must give bytes; got {type(content).__name__}.")
-    contents = content if isinstance(content, tuple) else (content,)
-    write(dict(zip(form.files(path), contents, strict=True)))
+    contents, files = content if isinstance(content, tuple) else (content,), form.files(path)
+    if len(files) != len(contents):
+        raise InvalidFile(f"{path}: already exists and is a table by itself. Remove it, or name another file.")
+    write(dict(zip(files, contents, strict=True)))
 
 
 def load_tables(path: PathText) -> TableNetwork:

@@ -139,8 +139,8 @@ class BeliefNetwork(Network):
         )
 
     @classmethod
-    def diagnosis(cls, causes: Any, findings: Any, *, leak: float = 0.0, implies: Any = None) -> "BeliefNetwork":
-        """A noisy-or network of causes and findings from two tables of probabilities.
+    def diagnosis(cls, causes: Any, findings: Any = None, *, leak: float = 0.0, implies: Any = None) -> "BeliefNetwork":
+        """A noisy-or network of causes and findings from two tables of probabilities, or from a matrix.
 
         **Arguments:**
 
@@ -150,15 +150,17 @@ class BeliefNetwork(Network):
             and `probability` (or `p`). The probability is that with which the cause alone switches the finding on; 1
             means that it always does. The leak, the probability that a finding is on without any of its causes, is
             given in a column `leak`, or as the probability of a row without a cause. A finding may be the cause of
-            other findings.
+            other findings. It may also be a matrix of probabilities with causes in rows and findings in columns, or the
+            other way round, names of rows in the first column or the index, and leaks in a row or column `leak`. A
+            matrix with a column or row `prior` is a network by itself, given as `causes`.
         - `leak`: the leak of findings that do not state one.
         - `implies`: what follows from a finding by definition, as a mapping {finding: more general finding, or a list}
             or a table with the columns `finding` and `implies` (or `parent`); `findings` may have a column `implies`
             instead. A cause that switches a finding on switches all that it implies on, at least as often. Evidence
             follows the hierarchy, see `with_implies`.
 
-        The units are all causes, followed by all findings in the order in which they first appear. Other columns are
-        ignored.
+        Probabilities may be text: 10%, 0,1. The units are all causes, followed by all findings in the order in which
+        they first appear. Other columns are ignored, but not in a matrix.
 
         **Example:**
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, cast
 import jax.numpy as jnp
 import numpy as np
 
-from plefka.errors import InvalidEvidence, listed, nearest
+from plefka.errors import InvalidEvidence, listed
 from plefka.networks.hierarchy import without_implied
 from plefka.networks.network import Network
 from plefka.runtime.precision import is_traced
@@ -214,7 +214,7 @@ def _state(network: Network, unit: int, state: Any) -> float:
     if found == NO_STATE:
         raise InvalidEvidence(
             f"the state of unit {network.names[unit]!r} must be {numbers_in_words(network)}{state_words_text(own)}; "
-            f"got {state!r}.{nearest(state, own or ()) if isinstance(state, str) else ''} "
+            f"got {state!r}.{advice_on_value(state, own) if isinstance(state, str) else ''} "
             "Leave a unit out to keep it hidden, or pass a Likelihood(on, off) if the observation is uncertain."
         )
     return found

@@ -19,10 +19,11 @@ from plefka.runtime import extras, whole_files
 from plefka.scale.rows_done import BlockDone, RowsDone
 from plefka.scale.teams import ReadyResult, Team, mapped
 from plefka.tables.table_files import BLANK, SEAL, is_whole, sealed
+from plefka.tables.workbooks import workbook
 
 STATUS, LOG_LIKELIHOOD = "status", "log_likelihood"  # columns that every part has
 MANIFEST, DIGEST = "_manifest.json", b"plefka rows"  # readers of a dataset leave files alone that begin with _
-SUFFIXES = (".parquet", ".csv")
+SUFFIXES = (".parquet", ".csv", ".xlsx")
 EVERY, SHARE = 2.0, 50  # seconds between two manifests, and how many times as long as one takes to write
 
 
@@ -251,6 +252,10 @@ def is_file(out: Path) -> bool:
 
 
 def _write(file: Any, suffix: str, schema: Any, tables: Iterator[Any]) -> None:
+    if suffix == ".xlsx":
+        rows = (row for table in tables for row in zip(*table.cast(schema).to_pydict().values(), strict=True))
+        file.write(workbook({"answers": (schema.names, rows)}, ".csv, .parquet or a folder"))
+        return
     if suffix == ".csv":
         writer = extras.pyarrow("pyarrow.csv").CSVWriter(file, schema)
     else:
@@ -263,8 +268,7 @@ def _write(file: Any, suffix: str, schema: Any, tables: Iterator[Any]) -> None:
 def _check_target(out: Path, *, force: bool) -> None:
     if is_file(out) and out.suffix.lower() not in SUFFIXES:
         raise InvalidFile(
-            f"{out}: the name must end with {' or '.join(SUFFIXES)}, or have no suffix for a folder; "
-            f"got {out.suffix!r}."
+            f"{out}: the name must end with {', '.join(SUFFIXES)}, or have no suffix for a folder; got {out.suffix!r}."
         )
     if not out.parent.is_dir():
         raise InvalidFile(f"{out}: the folder {str(out.parent)!r} does not exist. Create it, or name another.")

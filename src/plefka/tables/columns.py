@@ -28,6 +28,7 @@ class Columns:
     first: int = 0  # the number of the first of these rows
     lines: Sequence[int] | None = None  # in which lines of a file they stand
     index: dict[str, list[Any]] = field(default_factory=dict)  # what a DataFrame calls its rows, beside its columns
+    notes: Sequence[str] = ()  # what was recognised in the file, in sentences
 
     def __len__(self) -> int:
         """How many rows there are."""
@@ -50,7 +51,8 @@ class Columns:
         """Some of the rows."""
         index = {name: values[rows] for name, values in self.index.items()}
         lines = None if self.lines is None else self.lines[rows]
-        return Columns(self.names, [each[rows] for each in self.values], self.first + rows.start, lines, index)
+        first, values = self.first + rows.start, [each[rows] for each in self.values]
+        return Columns(self.names, values, first, lines, index, self.notes)
 
     def parts(self, size: int) -> Iterator["Columns"]:
         """All rows in blocks."""
@@ -150,13 +152,13 @@ def roles_of(sample: Columns, known: Collection[str] | None, id_columns: IdColum
             raise ValueError(
                 f"there is no column {given[0]!r} to identify the rows, because the columns have no names."
             )
-        return Roles(list(range(sample.width)), None, {}, [])
+        return Roles(list(range(sample.width)), None, {}, [*sample.notes])
     _check_names(sample)
     missing = next((name for name in given if name not in sample.names and name not in sample.index), None)
     if missing is not None:
         raise ValueError(f"there is no column {missing!r} to identify the rows.{nearest(missing, sample.names)}")
     ids: dict[str, int] = {}
-    notes: list[str] = []
+    notes = [*sample.notes]
     units, unknown = [], []
     for at, name in enumerate(sample.names):
         if name in given:

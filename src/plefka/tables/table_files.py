@@ -1,12 +1,11 @@
-"""Tables in files, in blocks of rows that need not fit in memory together: .csv, .csv.gz, .parquet, .jsonl and .npy."""
+"""Tables in files, in blocks of rows that need not fit in memory together: .csv, .csv.gz, .xlsx, .parquet, .jsonl and
+.npy."""
 
-import csv
 import errno
 import gzip
 import hashlib
 import json
 import stat
-import zlib
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from itertools import chain, islice
@@ -18,13 +17,15 @@ import numpy as np
 from plefka.errors import InvalidFile, PlefkaError, first_repeated, nearest
 from plefka.runtime import extras
 from plefka.tables.columns import Columns, of_arrow, of_mappings
-from plefka.tables.values import NO_STATE, meaning
+from plefka.tables.delimited import NumberedLines, delimited_lines
+from plefka.tables.workbooks import read_sheets
 
 PACKED = ".gz"
 NEW_LINE = b"\n"
 SEAL, MARK = b"plefka seal", b"sha256:"  # the key of a checksum in the metadata, and what comes before its digits
 DIGITS = b"0" * 64
 BLANK = MARK + DIGITS  # the value to write under the key
+NOT_NAMES = {"0", "0.0", "1", "1.0", "false", "true", "no", "yes", "", "nan", "na", "n/a", "<na>", "none", "null"}
 ENDLESS = {
     stat.S_IFIFO: "a named pipe",
     stat.S_IFCHR: "a device",
@@ -91,38 +92,45 @@ def about_rows(path: Path) -> int | None:
         return sum(piece.count(NEW_LINE) for piece in iter(lambda: file.read(2**20), b""))
 
 
-# ---- CSV -------------------------------------------------------------------------------------------------------------
+# ---- CSV and Excel ---------------------------------------------------------------------------------------------------
 
 
 def _csv_blocks(path: Path, size: int, known: Collection[str] | None) -> Iterator[Columns]:
-    """A first line without 0 and 1 is a header, and so is 0, 1, 2, ..., which numbers columns without naming them."""
-    with csv_lines(path) as lines:
-        number, first = next(lines, (0, []))
-        words = [word.strip() for word in first]
-        names = words if _is_header(words, known) else None
-        if names is None and first:
-            lines = chain([(number, first)], lines)
-        start = 0
-        while (block := list(islice(lines, size))) or not start:
-            for line, cells in block:
-                if len(cells) != len(first):
-                    raise ValueError(f"line {line}: must have {len(first)} values; got {len(cells)}.")
-            values = [list(column) for column in zip(*(cells for _, cells in block), strict=True)]
-            yield Columns(names, values or [[] for _ in first], start, [line for line, _ in block])
-            start += len(block)
-            if not block:
-                return
-
-
-@contextmanager
-def csv_lines(path: Path) -> Iterator[Iterator[tuple[int, list[str]]]]:
-    """The lines of a file with their numbers, each as a list of words."""
     unpacked: Any = gzip.open if path.suffix.lower() == PACKED else open
-    try:
-        with unpacked(path, mode="rt", newline="", encoding="utf-8-sig") as file:
-            yield _lines(csv.reader(file))
-    except (UnicodeDecodeError, csv.Error, EOFError, zlib.error) as error:
-        raise ValueError(f"cannot be read as CSV: {error}.") from error
+    with unpacked(path, mode="rb") as file, delimited_lines(file) as (note, lines):
+        yield from _line_blocks(lines, size, known, [note] if note else [])
+
+
+def _excel_blocks(path: Path, size: int, known: Collection[str] | None) -> Iterator[Columns]:
+    """The first sheet."""
+    sheets = read_sheets(path.read_bytes(), lambda titles: titles[:1])
+    first = next(iter(sheets), "")
+    notes = [f"sheet {first!r} is read, the first of {len(sheets)}."] if len(sheets) > 1 else []
+    yield from _line_blocks(iter(sheets.get(first, ())), size, known, notes)
+
+
+def _line_blocks(lines: NumberedLines, size: int, known: Collection[str] | None, notes: list[str]) -> Iterator[Columns]:
+    """A first line without 0 and 1 is a header, and so is 0, 1, 2, ..., which numbers columns without naming them."""
+    number, first = next(lines, (0, []))
+    words = ["" if word is None else str(word).strip() for word in first]
+    names = words if _is_header(words, known) else None
+    if names is None and first:
+        lines = chain([(number, first)], lines)
+    width = max((k + 1 for k, word in enumerate(words) if word or names is None), default=0)
+    start = 0
+    while (block := list(islice(lines, size))) or not start:
+        for line, cells in block:
+            beyond = any(cell not in ("", None) for cell in cells[width:])
+            if beyond and len(cells) <= len(first):
+                raise ValueError(f"every column must have a name in the header; column {width + 1} has none.")
+            if beyond or len(cells) < width:
+                raise ValueError(f"line {line}: must have {width} values; got {len(cells)}.")
+        values = [list(column) for column in zip(*(cells[:width] for _, cells in block), strict=True)]
+        lines_read = [line for line, _ in block]
+        yield Columns(names and names[:width], values or [[] for _ in range(width)], start, lines_read, notes=notes)
+        start += len(block)
+        if not block:
+            return
 
 
 def _is_header(words: list[str], known: Collection[str] | None) -> bool:
@@ -131,7 +139,7 @@ def _is_header(words: list[str], known: Collection[str] | None) -> bool:
         return True
     if len(words) > 2 and words == [str(k) for k in range(len(words))]:
         return True
-    names = [word for word in words if meaning(word) == NO_STATE]
+    names = [word for word in words if word.casefold() not in NOT_NAMES]
     states = [word for word in words if word in ("0", "1", "0.0", "1.0")]
     if names and states:
         raise ValueError(
@@ -139,15 +147,6 @@ def _is_header(words: list[str], known: Collection[str] | None) -> bool:
             f"{states[0]!r}. Correct the value, or rename the columns."
         )
     return bool(names)
-
-
-def _lines(reader: Any) -> Iterator[tuple[int, list[str]]]:
-    """Lines with their numbers. Empty ones are skipped, except in a single column, where a value is missing."""
-    width = 0
-    for words in reader:
-        width = width or len(words)
-        if words or width == 1:
-            yield reader.line_num, words or [""]
 
 
 # ---- Parquet, JSON, NumPy --------------------------------------------------------------------------------------------
@@ -233,6 +232,7 @@ def _array_blocks(path: Path, size: int, known: Collection[str] | None) -> Itera
 READERS: dict[str, Callable[[Path, int, Any], Iterator[Columns]]] = {
     ".csv": _csv_blocks,
     ".csv.gz": _csv_blocks,
+    ".xlsx": _excel_blocks,
     ".parquet": _parquet_blocks,
     ".jsonl": _json_blocks,
     ".npy": _array_blocks,

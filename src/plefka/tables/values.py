@@ -3,6 +3,7 @@
 The numbers for off and on are 0 and 1, or in some Boltzmann machines -1 and 1.
 """
 
+import re
 from collections.abc import Iterable
 from typing import Any, TypeAlias
 
@@ -12,9 +13,35 @@ from plefka.errors import InvalidEvidence, nearest
 
 NAN = float("nan")
 NO_STATE = float("inf")  # in an array of states: a value that is none
-OFF, ON = ("0", "0.0", "false", "no"), ("1", "1.0", "true", "yes")  # pandas writes 1.0 beside a missing value
-MISSING_WORDS = ("", "nan", "na", "n/a", "<na>", "nat", "none", "null")
+OFF = (
+    *(
+        "0",
+        "0.0",
+        "false",
+        "no",
+        "off",
+        "negative",
+        "neg",
+        "absent",
+        "-",
+        "\N{MINUS SIGN}",
+        "nein",
+        "falsch",
+        "negativ",
+    ),
+    *("abwesend", "nicht vorhanden", "non", "faux", "négatif", "négative", "falso", "negativo", "negativa", "ausente"),
+)
+ON = (
+    *("1", "1.0", "true", "yes", "on", "positive", "pos", "present", "+", "x", "ja", "wahr", "positiv", "vorhanden"),
+    *("anwesend", "oui", "vrai", "positif", "présent", "présente", "sí", "si", "verdadero", "positivo", "positiva"),
+    "presente",
+)
+MISSING_WORDS = (
+    *("", "nan", "na", "n/a", "<na>", "nat", "none", "null", "unknown", "?", "missing", "not observed", "not tested"),
+    *("unbekannt", "k.a.", "k. a.", "keine angabe", "inconnu", "inconnue", "desconocido", "desconocida"),
+)
 WORDS = dict.fromkeys(OFF, 0.0) | dict.fromkeys(ON, 1.0) | dict.fromkeys(MISSING_WORDS, NAN)
+THOUSANDS = re.compile("[+-]?[1-9][0-9]{0,2},[0-9]{3}")  # or a decimal comma: nobody can tell
 Network: TypeAlias = Any  # what has units with names, states and values; networks stand on tables
 StateWords = tuple[str, str] | None  # a unit's own words for off and on
 
@@ -42,10 +69,18 @@ def _of_text(text: str, own: StateWords) -> float:
     if word in WORDS:
         return WORDS[word]
     try:
-        number = float(word)
+        number = number_in(word)
     except ValueError:
         return NO_STATE
     return number if number in (0, 1) else NO_STATE
+
+
+def number_in(text: str) -> float:
+    """A number as people write it: 0.1, 0,1, 10% or 0,1 %; a ValueError where it is none, or may be two."""
+    bare = text.strip().removesuffix("%").rstrip()
+    if "_" in bare or THOUSANDS.fullmatch(text.strip()):
+        raise ValueError(f"a number must have digits and a decimal point; got {text!r}.")
+    return float(bare if "." in bare else bare.replace(",", ".")) / (100 if text.rstrip().endswith("%") else 1)
 
 
 class _Meanings(dict):
@@ -91,7 +126,7 @@ def state_words_text(own: StateWords) -> str:
 def advice_on_value(value: Any, own: StateWords) -> str:
     """What to do about a value that is no state."""
     if isinstance(value, str) and not is_number(value):
-        return nearest(value, own or ())
+        return nearest(value, (*(own or ()), *(word for word in WORDS if len(word) > 1)))
     return " Round or threshold it first."
 
 
@@ -117,8 +152,8 @@ def as_off_and_on(network: Network, values: Any) -> Any:
     if network.values == (0, 1) or values is None:
         return values
     if isinstance(values, str):
-        words = {str(value): state for state, value in enumerate(network.values)}
-        return words.get(values.strip(), values if meaning(values) != meaning(values) else "neither off nor on")
+        states = {float(value): state for state, value in enumerate(network.values)}
+        return states.get(float(values), "neither off nor on") if is_number(values) else values
     if not isinstance(values, np.ndarray | int | float | np.number):
         return values
     off, on = network.values
