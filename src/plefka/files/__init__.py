@@ -126,9 +126,8 @@ def load(
 def save(network: BeliefNetwork | BoltzmannMachine | MarkovNetwork, path: PathText) -> None:
     """Write a network to a file. The suffix of the file name selects the format.
 
-    `load` gives the same network back: from .json and .npz bit by bit, and from .csv and .xlsx, which store
-    probabilities, up to rounding. Other formats store the table of every unit. If writing fails, an existing file
-    stays as it was.
+    `load` gives the same network back: from .json and .npz bit by bit, from .csv and .xlsx up to rounding. Other
+    formats store the table of every unit. If writing fails, an existing file stays as it was.
 
     **Example:**
 
