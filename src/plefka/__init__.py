@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from plefka.questions.ask import ask as ask
     from plefka.questions.bounds import Bounds as Bounds
     from plefka.questions.bounds import bounds as bounds
+    from plefka.questions.case_report import report as report
     from plefka.questions.counterfactuals import Counterfactuals as Counterfactuals
     from plefka.questions.counterfactuals import counterfactuals as counterfactuals
     from plefka.questions.explain import Explanation as Explanation
@@ -129,6 +130,7 @@ _HOME = {
     "register": "plefka.inference.library",
     "save": "plefka.files",
     "score": "plefka.learning.scoring",
+    "report": "plefka.questions.case_report",
     "sensitivity": "plefka.questions.sensitivity",
     "series": "plefka.expansion.series",
     "sweep": "plefka.scale.sweep",

@@ -46,6 +46,21 @@ def test_ask_takes_costs_sets_and_rules(run, tmp_path):
     assert "cannot be read" in run(*arguments, tmp_path / "none.csv").err
 
 
+def test_a_report_is_written_once(run, tmp_path):
+    page = tmp_path / "case.html"
+    arguments = ("report", NET, "-e", SOME, "--out", page, "--case", "Anna <A>", "--costs", "sour_taste=3", "-n", 3)
+    assert run(*arguments).out == f"The report is in {page}.\n"
+    text = page.read_text(encoding="utf-8")
+    assert "<h1>Anna &lt;A&gt; (espresso)</h1>" in text
+    assert pf.example("espresso").fingerprint in text
+    again = run(*arguments)
+    assert (again.code, "already exists. Pass --force" in again.err) == (2, True)
+    assert run(*arguments, "--force").code == 0
+    assert "does not exist" in run("report", NET, "--out", tmp_path / "nowhere" / "case.html").err
+    refused = run("report", NET, "-e", "no_unit=1", "--out", tmp_path / "other.html")
+    assert (refused.code, [path.name for path in tmp_path.iterdir()]) == (2, ["case.html"])
+
+
 def test_joint_is_what_the_library_says(run):
     units = ["stale_beans", "limescale"]
     found = pf.joint(pf.example("espresso"), EVIDENCE, units, "exact")

@@ -14,7 +14,7 @@ from plefka.cli.competition import uai
 from plefka.cli.exits import BAD_INPUT
 from plefka.cli.fit import fit
 from plefka.cli.infer import infer
-from plefka.cli.questions import ask, counterfactuals, explain, most_probable, sample, sensitivity
+from plefka.cli.questions import ask, counterfactuals, explain, most_probable, report, sample, sensitivity
 from plefka.cli.reproduce import reproduce
 from plefka.cli.score import impute, score
 from plefka.cli.serve import explore, serve
@@ -27,8 +27,8 @@ NO_MEMORY = "there is not enough memory for this; take fewer rows, a smaller net
 # Plain help: rich would take longer to import than all the rest.
 app = typer.Typer(name="plefka", rich_markup_mode=None, pretty_exceptions_enable=False)
 COMMANDS = (
-    infer, compare, explain, ask, most_probable, sensitivity, counterfactuals, explore, serve, sample, fit, score,
-    impute, show, convert, uai, demo, reproduce,
+    infer, compare, explain, ask, most_probable, sensitivity, counterfactuals, report, explore, serve, sample, fit,
+    score, impute, show, convert, uai, demo, reproduce,
 )  # fmt: skip
 for command in COMMANDS:
     app.command()(command)

@@ -51,15 +51,8 @@ def compare(net: options.Network, evidence: options.Evidence = None, json: optio
     exact = trials["exact"].solution if "exact" in trials else None
     if json:
         methods = [_content(trial, exact) for trial in trials.values()]
-        output.print_json(
-            {
-                "network": net,
-                **network.identity,
-                "evidence": output.as_json(observed),
-                "methods": methods,
-                "left_out": left_out,
-            }
-        )
+        about = {"network": net, **network.identity, "evidence": output.as_json(observed)}
+        output.print_json({**about, "methods": methods, "left_out": left_out})
     else:
         _print(observed, list(trials.values()), exact, left_out)
     output.exit_with([trial.solution for trial in trials.values()])

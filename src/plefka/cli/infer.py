@@ -108,8 +108,8 @@ def infer(
         tables = [pf.joint(first.network, first.evidence, together, **each) for each in methods]
     if json:
         told = [_content(solution, ids, *shown) for solution in solutions]
-        content = {"network": net, **network.identity, "evidence": output.as_json(observed), "solutions": told}
-        content |= conditions
+        about = {"network": net, **network.identity, "evidence": output.as_json(observed)}
+        content = {**about, "solutions": told, **conditions}
         output.print_json({**content, "joint": [table.to_dict() for table in tables]} if tables else content)
     else:
         heading = output.state_text(observed, network)

@@ -1,15 +1,24 @@
 """Commands for questions about one case: `plefka explain`, `ask`, `most-probable`, `sensitivity` and others."""
 
 from dataclasses import asdict
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
 import plefka as pf
 from plefka.cli import options, output, source
-from plefka.cli.targets import encode_csv
+from plefka.cli.targets import claimed, encode_csv
+from plefka.runtime import whole_files
 
 Count = Annotated[int, typer.Option("--count", "-n", min=1, help="The number of states to draw.")]
+Costs = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="UNIT=COST,...",
+        help="What observing a unit costs, 1 unless given; or a CSV or Excel file with columns finding and cost.",
+    ),
+]
 WAYS = ("auto", "enumeration", "elimination", "branch-and-bound")  # of `most_probable`, without loading it
 Seed = Annotated[int, typer.Option("--seed", "-s", min=0, help="The same seed draws the same states.")]
 
@@ -42,13 +51,7 @@ def ask(
     ] = None,
     method: options.Method = None,
     top: Annotated[int, typer.Option(min=1, help="The number of candidates to show.")] = 10,
-    costs: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="UNIT=COST,...",
-            help="What observing a unit costs, 1 unless given; or a CSV or Excel file with columns finding and cost.",
-        ),
-    ] = None,
+    costs: Costs = None,
     together: Annotated[int, typer.Option(min=1, max=5, help="Also find so many units to observe together.")] = 1,
     stop_below: Annotated[float | None, typer.Option(help="Stop when no unit gives so many nats per cost.")] = None,
     certain_above: Annotated[float | None, typer.Option(help="Stop when a target has this probability.")] = None,
@@ -89,6 +92,26 @@ def counterfactuals(net: options.Network, evidence: options.Evidence = None, jso
     network, observed = source.read_question(net, evidence, "counterfactuals")
     found = pf.counterfactuals(network, observed)
     output.print_answer({"network": net, **network.identity}, observed, found, asdict(found), json)
+
+
+def report(
+    net: options.Network,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The page of HTML to write.")],
+    evidence: options.Evidence = None,
+    method: options.Method = None,
+    case: Annotated[str | None, typer.Option(help="The name of the case, for the heading.")] = None,
+    count: Annotated[int, typer.Option("--count", "-n", min=1, help="The number of causes to rank.")] = 8,
+    costs: Costs = None,
+    force: options.Force = False,
+) -> None:
+    """Write a page about one case, which needs nothing else and prints on two pages."""
+    with claimed(out, [Path(net)], force=force):
+        network, observed = source.read_question(net, evidence, "report")
+        title = f"{case or 'Report of a case'} ({Path(net.removeprefix('example:')).name})"
+        asked: Any = {"title": title, "count": count, "costs": source.read_costs(network, costs)}
+        with output.quiet_solver():
+            whole_files.write(out, pf.report(network, observed, method, **asked).encode())
+    print(f"The report is in {out}.")
 
 
 def most_probable(

@@ -128,14 +128,7 @@ def impute(
         if names is None and out.suffix.lower() != ".csv":
             names = [network.names[unit] for unit in units]
         write_table(out, names, values, table.ids)
-    content = {
-        "network": model,
-        "data": str(data),
-        "filled": str(out),
-        "method": str(chosen),
-        **network.identity,
-        **content,
-    }
+    content |= {"network": model, "data": str(data), "filled": str(out), "method": str(chosen), **network.identity}
     output.print_json(content) if json else _print_impute(content)
     if content["not_converged"]:
         print(f"plefka: {chosen}: {content['message']}.", file=sys.stderr)

@@ -34,14 +34,10 @@ def show(net: options.Network, json: options.Json = False) -> None:
     network = sources.read_network(net)
     if isinstance(network, pf.MarkovNetwork):
         factors = [{"units": list(units), "table": table.ravel().tolist()} for units, table in network.factors]
-        found = {
-            "network": net,
-            **network.identity,
-            "kind": "Markov network",
-            "names": list(network.names),
-            "factors": factors,
-        }
-        output.print_json(found) if json else print(f"{network}\n\n{network.describe(output.PRINTED_ROWS)}")
+        found = {"network": net, "kind": "Markov network", "names": list(network.names), "factors": factors}
+        output.print_json(found | network.identity) if json else print(
+            f"{network}\n\n{network.describe(output.PRINTED_ROWS)}"
+        )
         return
     is_machine = not network.is_normalised
     facts = _machine_facts(cast(Any, network)) if is_machine else _facts(network)

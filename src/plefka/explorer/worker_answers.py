@@ -14,6 +14,7 @@ import numpy as np
 import plefka as pf
 from plefka.errors import InvalidEvidence, InvalidInput, InvalidMethod, MethodDoesNotApply
 from plefka.explorer.outcomes import FAILED, NO_MEMORY, Failure, encoded
+from plefka.inference.solution_tables import OF_CHECK
 from plefka.methods.posterior import ACCURACIES
 
 MOST_TARGETS = 50  # names in an answer
@@ -141,7 +142,7 @@ class Answers:
         contents = [
             {
                 **self._content(row, each["top"], some),
-                "check": None if row.checked is None else _check(row.checked),
+                "check": None if row.checked is None else {name: getattr(row.checked, name) for name in OF_CHECK},
                 "seconds": (time.perf_counter() - start) / len(questions),
             }
             for row, each, some in zip(rows, questions, units, strict=True)
@@ -238,11 +239,6 @@ def kind_of(solution: pf.Solution) -> str:
     return str(solution.log_likelihood_accuracy).replace(" ", "_")
 
 
-def _check(check: Any) -> dict[str, Any]:
-    names = ("log_likelihood", "standard_error", "pareto_k", "effective_samples", "num_samples", "trusted", "verdict")
-    return {name: getattr(check, name) for name in names}
-
-
 def prepared(network: pf.BeliefNetwork, warm: list[tuple[str, QuestionFields]]) -> Callable[..., list[Any]]:
     """What a worker answers questions with, after typical ones: nothing is compiled while somebody waits."""
     warnings.simplefilter("ignore")
@@ -258,11 +254,8 @@ def prepared(network: pf.BeliefNetwork, warm: list[tuple[str, QuestionFields]]) 
 def _answered(answers: Answers, kind: str, asked: list[QuestionFields]) -> list[Any]:
     try:
         found = answers.answer(kind, asked)
-        return (
-            found
-            if kind in RAW
-            else [each if isinstance(each, Failure) else encoded(each | answers.network.identity) for each in found]
-        )
+        told = answers.network.identity
+        return found if kind in RAW else [z if isinstance(z, Failure) else encoded(z | told) for z in found]
     except MemoryError:
         return [NO_MEMORY] * len(asked)
     except Exception:

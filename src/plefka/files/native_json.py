@@ -83,10 +83,6 @@ def loads(content: bytes, activation: GivenActivation = None) -> BeliefNetwork |
             return _machine(file).with_version(version)
         if "units" in file.value:
             return _network_of_units(file, activation).with_version(version)
-    return _network(file, activation).with_version(version)
-
-
-def _network(file: Place, activation: GivenActivation) -> BeliefNetwork:
     fields = file.fields(
         ("format", "version", "activation", "bias", "weights"), ("stack", "names", "states", TABLES_KEY, IMPLIES_KEY)
     )
@@ -95,7 +91,8 @@ def _network(file: Place, activation: GivenActivation) -> BeliefNetwork:
     bias = _bias(fields["bias"], names, stack)
     weights, layers = _weights(fields["weights"], bias, names)
     states = _states(fields["states"], bias.shape[-1]) if "states" in fields else None
-    return _with_tables(BeliefNetwork(weights, bias, chosen, names, layers=layers, states=states), fields)
+    network = BeliefNetwork(weights, bias, chosen, names, layers=layers, states=states)
+    return _with_tables(network, fields).with_version(version)
 
 
 def _machine(file: Place) -> BoltzmannMachine:

@@ -31,15 +31,13 @@ def fingerprint(network: "Network") -> str:
 
 def _further_parts(network: Any) -> Iterator[Any]:
     """What networks of some kinds have besides weights and biases: numbers, or texts."""
-    yield from (getattr(network, name) for name in ("temperature", "constant") if hasattr(network, name))
-    units = getattr(network, "carrier", network).conditionals
-    if units is not None:
+    yield from (getattr(network, name, "") for name in ("temperature", "constant"))
+    if (units := getattr(network, "carrier", network).conditionals) is not None:
         yield from (units.units, units.kind, units.starts, units.numbers)
         yield from map(activation_text, (*units.kinds, units.with_fields))
     elif network.activation is not None:
         yield activation_text(network.activation)
-    tables = getattr(network, "given_tables", None)
-    if tables is not None:
+    if (tables := getattr(network, "given_tables", None)) is not None:
         yield from (repr(tables.parents), *tables.on)
     if network.hierarchy is not None:
         yield network.hierarchy.pairs

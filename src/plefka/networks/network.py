@@ -62,13 +62,7 @@ class Network(PlainModule):
     def fingerprint(self) -> str:
         """16 hexadecimal digits that tell this network from others, which answers and files of results carry.
 
-        It depends on units, names, states, numbers and activation alone: not on how weights are stored, on the format
-        of a file, or on the `version`.
-
-        >>> import plefka as pf
-        >>> network = pf.example("espresso")
-        >>> network.fingerprint == pf.BeliefNetwork.of_units(network.units, states=network.given_states).fingerprint
-        True
+        They depend on units, names, states, numbers and activation, not on how weights are stored or on the `version`.
         """
         return cached_for(self, Network.fingerprint, lambda: fingerprint(self))
 
@@ -78,9 +72,9 @@ class Network(PlainModule):
         return {"fingerprint": self.fingerprint, "network_version": self.version}
 
     def with_version(self, version: str | None) -> Self:
-        """A copy that has a version, such as "2026-11": a text that names these very numbers, kept in .json and .npz.
+        """A copy with a version such as "2026-11": a text that names these very numbers, kept in .json and .npz files.
 
-        Answers, reports and files of results carry it. A copy with other numbers has none.
+        Answers and files of results carry it. A copy with other numbers has none.
         """
         if not (version is None or (isinstance(version, str) and version.strip())):
             raise InvalidInput(f"version must be a text that is not empty, or None; got {version!r}.")

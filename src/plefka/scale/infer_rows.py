@@ -61,9 +61,9 @@ def infer_rows(
     Columns are `row`, those that name the rows, `status`, `log_likelihood`, `accuracy` (what that is), `estimates`
     (which units have a mean that is an estimate: none, all, or their names), `fingerprint` and, where it has one,
     `network_version` of the network, and P(on | evidence) of every unit or, with `top`, `unit_1`, `probability_1`,
-    `unit_2`, ... A run that was interrupted, by whatever, goes on where it
-    stopped when the same is called again. The answers do not depend on who computes them: they are the same to the last
-    bit in this process, in local processes and on a Dask cluster of machines of the same kind.
+    `unit_2`, ... A run that was interrupted, by whatever, goes on where it stopped when the same is called again. The
+    answers do not depend on who computes them: they are the same to the last bit in this process, in local processes
+    and on a Dask cluster of machines of the same kind.
 
     **Arguments:**
 

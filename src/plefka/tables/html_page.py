@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from plefka.errors import MissingExtra
-from plefka.tables.display import Markup
+from plefka.tables.display import Content, Markup
 
 try:
     from jinja2 import Environment, FileSystemLoader
@@ -60,10 +60,10 @@ class Figure:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the page."""
+    """A part of the page; a `Content` is what an answer of the library shows."""
 
     title: str
-    parts: Sequence[Text | ReportTable | Figure] = field(default_factory=tuple)
+    parts: Sequence[Text | ReportTable | Content | Figure] = field(default_factory=tuple)
 
     @property
     def anchor(self) -> str:
@@ -76,17 +76,18 @@ def html_page(title: str, about: Sequence[str], sections: Sequence[Section], foo
     pages = Environment(
         loader=FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
     )
+    pages.filters["opened"] = lambda text: text[:1].upper() + text[1:]
     pages.globals.update(column_kinds=_column_kinds, is_wide=_is_wide, drawing=_drawing)
     return pages.get_template("html_page.html.jinja").render(
         title=title, style=Markup(STYLE), about=about, sections=sections, footer=footer
     )
 
 
-def _column_kinds(table: ReportTable) -> list[Markup]:
+def _column_kinds(table: ReportTable | Content) -> list[Markup]:
     """The class of every column, for the style sheet."""
     kinds = []
     for column in zip(*table.rows, strict=True):
-        is_number = any(column) and all(not text or text[0] in "0123456789-\N{MINUS SIGN}" for text in column)
+        is_number = any(column) and all(not text or text[0] in "0123456789+-~\N{MINUS SIGN}" for text in column)
         long = " long" if max(map(len, column)) > LONG else ""
         kinds.append(Markup(f' class="number{long}"' if is_number else ""))
     return kinds or [Markup()] * len(table.header)
