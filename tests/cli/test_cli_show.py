@@ -29,7 +29,10 @@ def test_the_table_names_every_unit_with_its_parents(run):
     assert "noisy_or" in out
     assert "7 x 8" in out
     line = next(line for line in out.splitlines() if line.startswith("lukewarm_cup"))
-    assert line.endswith("limescale, faulty_thermostat")
+    assert line.endswith("leak 0.1; strengths 0.5, 0.7")
+    assert "limescale, faulty_thermostat" in line
+    assert "prior 0.25" in next(line for line in out.splitlines() if line.startswith("stale_beans"))
+    assert "0.05 to 0.25" in next(line for line in out.splitlines() if line.startswith("priors and leaks"))
 
 
 def test_a_stack_of_networks_is_shown(run, tmp_path):
@@ -46,7 +49,7 @@ def test_a_certain_edge_is_spelled_as_in_a_file(run, tmp_path):
     content = run("show", path, "--json").json
     assert content["edges"] == [{"parent": "a", "child": "b", "weight": "inf"}]
     assert content["weights"] == {"least": "inf", "most": "inf"}
-    assert "inf to inf" in run("show", path).out
+    assert "1 to 1" in next(line for line in run("show", path).out.splitlines() if line.startswith("strengths"))
 
 
 def test_a_single_layer_is_shown(run, tmp_path):
@@ -76,4 +79,4 @@ def test_units_of_different_kinds_are_shown(run, tmp_path):
     ]
     out = run("show", path).out
     assert "P(on) = 0.25, 0.5" in out
-    assert "bias 0.2; weights 2" in out
+    assert "leak 0.1813; strengths 0.8647" in out

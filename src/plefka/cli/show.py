@@ -11,7 +11,6 @@ import plefka as pf
 from plefka.cli import options, output
 from plefka.cli import source as sources
 from plefka.cli.targets import check_new, check_target, claimed
-from plefka.errors import listed
 
 if TYPE_CHECKING:
     from plefka.files.recognition import Form
@@ -52,10 +51,8 @@ def show(net: options.Network, json: options.Json = False) -> None:
     shown = min(network.size, output.PRINTED_ROWS)
     if network.stack is not None:
         print("units: " + ", ".join(network.names[:shown]))
-    elif is_machine:
-        output.print_table(*network.in_words(shown))
     else:
-        _print_units(network, shown)
+        output.print_table(*network.in_words(shown))
     output.print_more(network.size, shown)
 
 
@@ -119,6 +116,10 @@ def _edges(network: "pf.BeliefNetwork") -> Facts:
 
 
 def _fact_rows(facts: Facts) -> list[tuple[str, str]]:
+    names, ranges = ("weights", "biases"), [facts["weights"], facts["bias"]]
+    if facts["activation"] == "noisy_or" and (facts["weights"] or {"least": 0})["least"] >= 0:
+        names = ("strengths", "priors and leaks")
+        ranges = [limits and {end: -math.expm1(-z) for end, z in limits.items()} for limits in ranges]
     return [
         ("activation", facts["activation"]),
         ("networks in the stack", f"{facts['stack']:,}" if facts["stack"] is not None else ""),
@@ -129,21 +130,8 @@ def _fact_rows(facts: Facts) -> list[tuple[str, str]]:
         ("edges", f"{facts['num_edges']:,}"),
         ("parents of a unit", _degree_text(facts["in_degree"])),
         ("pairs of which one implies the other", f"{facts['num_implications']:,}" if facts["num_implications"] else ""),
-        ("weights", _range_text(facts["weights"])),
-        ("biases", _range_text(facts["bias"])),
+        *zip(names, map(_range_text, ranges), strict=True),
     ]
-
-
-def _print_units(network: "pf.BeliefNetwork", shown: int) -> None:
-    if network.conditionals is not None:
-        print(network.describe(most=shown))
-        return
-    weights, names, rows = network.storage.to_sparse(), network.names, []
-    for unit in range(shown):
-        parents = weights.indices[weights.indptr[unit] : weights.indptr[unit + 1]]
-        states = [f"{network.states[unit][1]} (not {network.states[unit][0]})"] if network.given_states else []
-        rows.append((names[unit], *states, f"{network.bias[unit]:.4g}", listed(names[parent] for parent in parents)))
-    output.print_table(("unit", *(["on is"] if network.given_states else []), "bias", "parents"), rows)
 
 
 # ---- machines --------------------------------------------------------------------------------------------------------

@@ -229,7 +229,11 @@ class BeliefNetwork(Network):
 
     def in_words(self, most: int) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         units = zip(self.names[:most], units_of(self), strict=False)
-        return ("unit", "kind", "parents", "numbers"), [(name, *unit_in_words(unit)) for name, unit in units]
+        header, rows = ("unit", "kind", "parents", "numbers"), [(name, *unit_in_words(unit)) for name, unit in units]
+        if self.given_states is None:
+            return header, rows
+        words = (f"{on} (not {off})" for off, on in self.given_states)
+        return (*header, "on is"), [(*row, word) for row, word in zip(rows, words, strict=False)]
 
     def parents(self, unit: str | int) -> list[str]:
         """The names of a unit's parents, in the order of the network's units.

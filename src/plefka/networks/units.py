@@ -1,6 +1,7 @@
 """Units one by one: from a list of units to a network, from a network to its units, and in words."""
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -160,13 +161,28 @@ def kinds_of(network: Any) -> list[str]:
     return kinds
 
 
+def unit_numbers(unit: Unit) -> dict[tuple[str, str], float]:
+    """Its numbers by what they are and parent, if any: probabilities, or the weights of what has none."""
+    if isinstance(unit.kind, Table):
+        states = product("01", repeat=len(unit.parents))
+        given = (", ".join(f"{parent}={s}" for parent, s in zip(unit.parents, state, strict=True)) for state in states)
+        names = (f"P(on | {text})" if text else "prior" for text in given)
+        return {(name, ""): p for name, p in zip(names, unit.kind.probabilities.ravel().tolist(), strict=True)}
+    own, link, numbers = "bias", "weight", np.array([unit.bias, *unit.weights], float)
+    if as_activation(unit.kind).has_linear_log_off and numbers.min() >= 0:
+        own, link, numbers = "leak" if unit.parents else "prior", "strength", -np.expm1(-numbers)
+    keys = [(own, ""), *((link, str(parent)) for parent in unit.parents)]
+    return dict(zip(keys, numbers.tolist(), strict=True))
+
+
 def unit_in_words(unit: Unit) -> tuple[str, str, str]:
     """Its kind, its parents and its numbers."""
     if isinstance(unit.kind, Table):
         name, numbers = "table", unit.kind.probabilities.ravel().tolist()
         return name, listed(unit.parents), "P(on) = " + _short(numbers)
-    weights = f"; weights {_short(unit.weights)}" if unit.weights else ""
-    return as_activation(unit.kind).name, listed(unit.parents), f"bias {unit.bias:.4g}{weights}"
+    ((own, _), number), *others = unit_numbers(unit).items()
+    more = f"; {others[0][0][0]}s {_short([z for _, z in others])}" if others else ""
+    return as_activation(unit.kind).name, listed(unit.parents), f"{own} {number:.4g}{more}"
 
 
 def _short(numbers: Sequence[float]) -> str:
