@@ -10,6 +10,7 @@ from matplotlib.ticker import MaxNLocator
 
 from plefka.errors import InvalidInput
 from plefka.plots.style import Palette, axes_for, heading, plain
+from plefka.questions.calibration_bins import CalibrationBins
 
 if TYPE_CHECKING:
     from plefka.expansion.series import Series
@@ -79,27 +80,29 @@ def _name_bars(axes: Axes, names: list[str]) -> None:
 
 
 def calibration(
-    predicted: Any, happened: Any, *, bins: int = 10, title: str | None = None, ax: Axes | None = None
+    predicted: Any, happened: Any = None, *, bins: int = 10, title: str | None = None, ax: Axes | None = None
 ) -> Axes:
     """How often units were on, against the probability that was predicted; on the diagonal the two agree.
 
-    A point is the mean of the predictions in one of `bins` equal intervals, its size their number, and its bar two
-    standard errors of a frequency.
+    A point is the mean of the predictions in one of `bins` equal intervals, its size their number, and its bar Wilson's
+    interval of 95 % for the frequency.
 
     **Arguments:**
 
-    - `predicted`: probabilities, an array of any shape: `solution.means[~solution.observed]`, or a column of a frame.
+    - `predicted`: probabilities, an array of any shape: `solution.means[~solution.observed]`, or a column; or bins
+        that are known already: `pf.validate(...).calibration`.
     - `happened`: what was then seen, 0 or 1, of the same shape; nan where it was not, which is left out.
     """
-    p, y = _read(predicted, happened)
     if not isinstance(bins, int | np.integer) or isinstance(bins, bool) or bins < 1:
         raise InvalidInput(f"bins must be a whole number from 1 on; got {bins!r}.")
+    is_known = isinstance(predicted, CalibrationBins)
+    found = predicted if is_known else CalibrationBins.of(np.linspace(0, 1, bins + 1), *_read(predicted, happened))
     axes, palette = axes_for(ax, (5.4, 5.2), 0.1)
     plain(axes, palette, grid="both")
     axes.plot([0, 1], [0, 1], color=palette.line, linewidth=1.2, linestyle="--", zorder=1)
-    _draw_points(axes, palette, p, y, bins)
+    _draw_points(axes, palette, found)
     axes.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03), aspect="equal", xlabel="predicted P(on)", ylabel="frequency of on")
-    heading(axes, palette, title or f"Calibration of {len(p):,} predictions")
+    heading(axes, palette, title or f"Calibration of {int(found.sums[0].sum()):,} predictions")
     return axes
 
 
@@ -118,16 +121,11 @@ def _read(predicted: Any, happened: Any) -> tuple[np.ndarray, np.ndarray]:
     return p, y
 
 
-def _draw_points(axes: Axes, palette: Palette, p: np.ndarray, y: np.ndarray, bins: int) -> None:
-    place = np.minimum((p * bins).astype(int), bins - 1)
-    count = np.bincount(place, minlength=bins)
-    there = count > 0
-    mean, frequency = (np.bincount(place, z, bins)[there] / count[there] for z in (p, y))
-    smoothed = (frequency * count[there] + 1) / (count[there] + 2)  # so that no bar is empty where all agree
-    error = 2 * np.sqrt(smoothed * (1 - smoothed) / count[there])
-    low, high = np.minimum(error, frequency), np.minimum(error, 1 - frequency)
-    axes.errorbar(mean, frequency, (low, high), fmt="none", ecolor=palette.accents[0], elinewidth=1.2, zorder=2)
-    sizes = FEWEST + (MOST - FEWEST) * count[there] / count.max()
+def _draw_points(axes: Axes, palette: Palette, bins: CalibrationBins) -> None:
+    _, _, count, mean, frequency, low, high = bins.columns().values()
+    bars = abs(np.stack([low, high]) - frequency)
+    axes.errorbar(mean, frequency, bars, fmt="none", ecolor=palette.accents[0], elinewidth=1.2, zorder=2)
+    sizes = FEWEST + (MOST - FEWEST) * count / count.max(initial=1.0)
     axes.scatter(mean, frequency, s=sizes, color=palette.accents[0], edgecolor=palette.paper, linewidth=0.8, zorder=3)
 
 
