@@ -58,10 +58,12 @@ if TYPE_CHECKING:
     from plefka.questions.case_report import report as report
     from plefka.questions.counterfactuals import Counterfactuals as Counterfactuals
     from plefka.questions.counterfactuals import counterfactuals as counterfactuals
+    from plefka.questions.diff import diff as diff
     from plefka.questions.explain import Explanation as Explanation
     from plefka.questions.explain import explain as explain
     from plefka.questions.joint import Joint as Joint
     from plefka.questions.joint import joint as joint
+    from plefka.questions.lint import lint as lint
     from plefka.questions.most_probable import most_probable as most_probable
     from plefka.questions.most_probable_states import MostProbable as MostProbable
     from plefka.questions.sensitivity import sensitivity as sensitivity
@@ -70,6 +72,8 @@ if TYPE_CHECKING:
     from plefka.scale.infer_rows import infer_rows as infer_rows
     from plefka.scale.rows_done import RowsDone as RowsDone
     from plefka.scale.sweep import sweep as sweep
+    from plefka.scale.validate import Validation as Validation
+    from plefka.scale.validate import validate as validate
     from plefka.solvers.policies import Policy as Policy
 
 
@@ -107,10 +111,12 @@ _HOME = {
     "Stopped": "plefka.learning.fitted",
     "Table": "plefka.networks.activations",
     "Unit": "plefka.networks.units",
+    "Validation": "plefka.scale.validate",
     "ask": "plefka.questions.ask",
     "bounds": "plefka.questions.bounds",
     "convert": "plefka.files",
     "counterfactuals": "plefka.questions.counterfactuals",
+    "diff": "plefka.questions.diff",
     "example": "plefka.networks.examples",
     "example_names": "plefka.networks.examples",
     "explain": "plefka.questions.explain",
@@ -121,6 +127,7 @@ _HOME = {
     "joint": "plefka.questions.joint",
     "join_processes": "plefka.learning.process_group",
     "keep_compiled": "plefka.runtime.program_cache",
+    "lint": "plefka.questions.lint",
     "load": "plefka.files",
     "load_evidence": "plefka.files",
     "load_tables": "plefka.files",
@@ -135,6 +142,7 @@ _HOME = {
     "series": "plefka.expansion.series",
     "sweep": "plefka.scale.sweep",
     "unregister": "plefka.inference.library",
+    "validate": "plefka.scale.validate",
 }
 _MODULES = ("bridges", "ensembles", "errors", "plots", "progress")
 

@@ -16,6 +16,7 @@ from plefka.cli.fit import fit
 from plefka.cli.infer import infer
 from plefka.cli.questions import ask, counterfactuals, explain, most_probable, report, sample, sensitivity
 from plefka.cli.reproduce import reproduce
+from plefka.cli.review import diff, lint, validate
 from plefka.cli.score import impute, score
 from plefka.cli.serve import explore, serve
 from plefka.cli.show import convert, show
@@ -28,7 +29,7 @@ NO_MEMORY = "there is not enough memory for this; take fewer rows, a smaller net
 app = typer.Typer(name="plefka", rich_markup_mode=None, pretty_exceptions_enable=False)
 COMMANDS = (
     infer, compare, explain, ask, most_probable, sensitivity, counterfactuals, report, explore, serve, sample, fit,
-    score, impute, show, convert, uai, demo, reproduce,
+    score, impute, validate, show, lint, diff, convert, uai, demo, reproduce,
 )  # fmt: skip
 for command in COMMANDS:
     app.command()(command)
@@ -49,8 +50,8 @@ def plefka(
 ) -> None:
     """Compute posteriors in networks of binary units, and learn such networks from data.
 
-    Exit code: 0, 1 if a method did not converge or learn, 2 for bad input, 3 if one of several
-    processes was lost, 130 after Ctrl-C.
+    Exit code: 0, 1 if a method did not converge or learn, or if diff or lint found something, 2 for bad
+    input, 3 if one of several processes was lost, 130 after Ctrl-C.
     """
     if context.invoked_subcommand is None:
         print(context.get_help(), file=sys.stderr)

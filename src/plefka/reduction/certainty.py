@@ -172,7 +172,7 @@ class Possible:
                 self._around.setdefault(unit, []).append(number)
 
     @cached_property
-    def _before(self) -> np.ndarray:
+    def before(self) -> np.ndarray:
         """What units may be (units, 2) when nothing is observed."""
         may = np.ones((self.size, 2), bool)
         self._narrowed(may, range(len(self._rules)))
@@ -180,7 +180,7 @@ class Possible:
 
     def is_ruled_out(self, units: np.ndarray, states: np.ndarray) -> bool | None:
         """Whether units, (some of) which are observed, cannot have these states; None where that is not seen."""
-        may = self._before.copy()
+        may = self.before.copy()
         may[units, 1 - states] = False
         if not _either(may[units]).all() or not self._narrowed(may, self._of_units(units)):
             return True

@@ -83,7 +83,7 @@ class RowQuestion:
 
     def answered(self, block: EvidenceBlock, first: int) -> Any:
         """The table of a block."""
-        solution, units = self._solution(block, first)
+        solution, units = self.solution(block, first)
         count = block.num_rows
         columns: dict[str, Any] = {ROW: np.arange(first, first + count)}
         columns |= {name: _column(block.ids[name]) for name in self.id_columns}
@@ -99,7 +99,7 @@ class RowQuestion:
         columns |= dict(self._top_columns(solution, wanted) if self.top else self._columns(solution, wanted))
         return extras.pyarrow().table(columns)
 
-    def _solution(self, block: EvidenceBlock, first: int) -> tuple[Solution, np.ndarray]:
+    def solution(self, block: EvidenceBlock, first: int) -> tuple[Solution, np.ndarray]:
         """Of the part of the network that the block is about, and the units of this part."""
         network, units, wanted = self.network, np.arange(self.network.size), None
         if self.has_parts and len(self.units) < network.size:

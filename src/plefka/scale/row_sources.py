@@ -31,6 +31,11 @@ class RowSource(NamedTuple):
     reader: Reader | None = None
     counts: list[int] | None = None
 
+    def blocks(self, size: int) -> Iterator[EvidenceBlock]:
+        """All rows, here."""
+        for piece in self.pieces:
+            yield from [piece] if self.reader is None else self.reader.blocks(piece, size)
+
 
 def open_source(
     network: BeliefNetwork, source: Any, size: int, id_columns: IdColumns = None, client: Any = None
