@@ -15,7 +15,7 @@ from plefka.tables.display import text_table
 SUITES = (
     "core", "beyond", "learning", "learning_scale", "reproduction", "latency", "streams", "rows_ended", "spreadsheet",
     "findings", "real_networks", "calibration", "batches", "serve", "many_rows",
-    "boltzmann", "hard", "machine_learning", "patients", "chains", "questions", "coverage",
+    "boltzmann", "hard", "machine_learning", "rare_diseases", "chains", "questions", "coverage",
     "promedas_uai", "bounds",
 )  # fmt: skip
 
