@@ -43,8 +43,8 @@ FIRST, AHEAD, BINS, EVERY = {ALL: 57.0, WITHOUT: 32.0, STRICT: 0.0}, 3.0, 10, 10
 IN_ROWS = 300  # patients that are answered together
 PUBLISHED = (
     "Published for other cases, so that figures cannot be compared one to one: Exomiser's phenotype score has the "
-    "diagnosis first in 35.5 % of 5,213 cases, and the best large language model in 23.6 % (PMC11302616); LIRICAL has it "
-    "among the first three in 92.9 % of 384 cases whose genomes were looked at too (PMC7477017)."
+    "diagnosis first in 35.5 % of 5,213 cases, and the best large language model in 23.6 % (PMC11302616); LIRICAL has "
+    "it among the first three in 92.9 % of 384 cases whose genomes were looked at too (PMC7477017)."
 )
 
 
@@ -150,7 +150,7 @@ def _times(annotations: str, kind: str, found: list[dict]) -> Iterator[Row]:
     aims = {"median": (50, 0.05), "99th percentile": (99, 2.0), "worst": (100, 5.0)}
     for name, (percent, most) in aims.items():
         yield at_most(f"seconds, {name}: {where}", float(np.percentile(seconds, percent)), "s", most, {})
-    certain = 100 * np.mean([each["certain"] for each in found])
+    certain = 100 * float(np.mean([each["certain"] for each in found]))
     exact = 100 * np.mean([each["exact"] for each in found])
     yield at_least(f"exact or certain: {where}", certain, "%", 90.0, {"exact": exact})
 

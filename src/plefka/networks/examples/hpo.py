@@ -7,6 +7,7 @@
 - The leak of a finding is a multiple of its mean probability over all diseases; all diseases are equally probable.
 """
 
+import re
 from collections.abc import Iterable
 from csv import QUOTE_NONE
 from functools import partial
@@ -123,9 +124,9 @@ def _tables(folder: Path) -> tuple[dict[str, Any], str | None]:
 def _of_release(obo: str, hpoa: str) -> tuple[dict[str, Any], str | None]:
     """The same tables, as text, from the two files of a release; annotations of phenotypes alone."""
     terms, is_a = [], []
-    for stanza in obo.split("\n[")[1:]:
-        fields = [line.partition(": ")[::2] for line in stanza.splitlines()]
-        if fields[0][0] == "Term]" and ("is_obsolete", "true") not in fields:
+    for stanza in obo.split("\n[Term]")[1:]:
+        fields = re.findall(r"^(id|name|is_a|is_obsolete): (.+)$", stanza.partition("\n[")[0], re.MULTILINE)
+        if ("is_obsolete", "true") not in fields:
             terms.append((dict(fields).get("id"), dict(fields).get("name")))
             is_a += [(terms[-1][0], value.partition(" ")[0]) for key, value in fields if key == "is_a"]
     text = "".join(line for line in hpoa.splitlines(keepends=True) if not line.startswith("#"))
