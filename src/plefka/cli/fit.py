@@ -48,6 +48,12 @@ def fit(
         typer.Option(min=0, help="The hidden units of --machine: 64 by default of a restricted one, 0 of a full one."),
     ] = None,
     method: options.LearningMethod = None,
+    prior: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CASES", help="How many cases NET is worth, or the MODEL.json to update, or spreadsheets."
+        ),
+    ] = None,
     epochs: Annotated[int, typer.Option(min=1, help="The number of passes over the rows.")] = 100,
     batch_size: Annotated[
         int | None,
@@ -116,20 +122,21 @@ def fit(
                     "--shape is for the images that --features draws; add --features PICTURE, or leave it out."
                 )
             begin = Beginning.of(given, layers, activation, NewMachine.of(machine, hidden))
-            chosen = method if begin.is_machine else learning_method(method, begin.activation)
+            chosen = method if begin.is_machine or prior else learning_method(method, begin.activation)
+            worth = float(prior) if prior and prior.replace(".", "", 1).isdigit() else prior
             optimizer = None if learning_rate is None else adam_of(learning_rate)
             table = read_rows(source, begin.network, id_column, stream)
             image = image_shape_of(table.width, shape) if features else None
             train, held_out = table.split(validation, validation_rows, seed)
             network = begin.start(table, train, seed)
         fitted = pf.fit(
-            network, train, chosen, optimizer=optimizer, epochs=epochs, batch_size=batch_size, seed=seed, l1=l1, l2=l2,
-            validation=held_out, patience=patience, checkpoint=checkpoint, stream=table.streamed or None,
+            network, train, chosen, prior=worth, optimizer=optimizer, epochs=epochs, batch_size=batch_size, seed=seed,
+            l1=l1, l2=l2, validation=held_out, patience=patience, checkpoint=checkpoint, stream=table.streamed or None,
         )  # fmt: skip
         if not devices.is_first:
             raise typer.Exit(_code(fitted))
         _refuse_unlearned(fitted, network, out)
-        pf.save(fitted.network, out)
+        fitted.save(out) if prior and out.suffix == ".json" else pf.save(fitted.network, out)
         if plot:
             pf.plots.history(fitted, plot)
         if features:
@@ -203,6 +210,8 @@ def _print(content: dict[str, Any], pictures: list[Path | None]) -> None:
     pseudo = content["method"] == "pseudolikelihood"
     objective = "ln P of units given all others, per row," if pseudo else "ln P per row"
     is_machine = content["kind"] == "Boltzmann machine"
+    if content["method"] == "exact" and not is_machine:
+        objective = "ln P per row, and of the prior,"
     exact, validation = content["log_likelihood"], content["validation"]
     kept = f", that of epoch {content['kept_epoch']} kept" if content["kept_epoch"] != content["epochs"] else ""
     distinct = "streamed" if content["distinct_rows"] is None else f"{content['distinct_rows']:,} of them distinct"

@@ -84,7 +84,8 @@ def loads(content: bytes, activation: GivenActivation = None) -> BeliefNetwork |
         if "units" in file.value:
             return _network_of_units(file, activation).with_version(version)
     fields = file.fields(
-        ("format", "version", "activation", "bias", "weights"), ("stack", "names", "states", TABLES_KEY, IMPLIES_KEY)
+        ("format", "version", "activation", "bias", "weights"),
+        ("stack", "names", "states", TABLES_KEY, IMPLIES_KEY, "records"),
     )
     stack, names = _stack_and_names(fields)
     chosen = _activation(fields["activation"], activation)
@@ -270,7 +271,7 @@ def _unit_text(unit: Unit) -> str:
 
 
 def _network_of_units(file: Place, given: GivenActivation) -> BeliefNetwork:
-    fields = file.fields(("format", "version", "units"), ("states", TABLES_KEY, IMPLIES_KEY))
+    fields = file.fields(("format", "version", "units"), ("states", TABLES_KEY, IMPLIES_KEY, "records"))
     place = fields["units"]
     count = len(place.items(of="units"))
     states = _states(fields["states"], count) if "states" in fields else None

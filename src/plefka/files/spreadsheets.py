@@ -105,12 +105,12 @@ def csv_files(path: Path) -> tuple[Path, ...]:
     return (path,)
 
 
-def loads_csv(*given: Any) -> BeliefNetwork:
+def loads_csv(*given: Any, make: Any = diagnosis) -> Any:
     """The network in the contents of a pair of files, or in a matrix; an activation may follow them."""
     contents = [content for content in given if isinstance(content, bytes)]
     check_activation(next((other for other in given if not isinstance(other, bytes)), None))
     names = (CAUSES, FINDINGS) if len(contents) > 1 else ("matrix",)
-    return diagnosis(BeliefNetwork, *map(_read_csv, contents, names))
+    return make(BeliefNetwork, *map(_read_csv, contents, names))
 
 
 def dumps_csv(network: BeliefNetwork) -> tuple[bytes, bytes]:
@@ -154,22 +154,20 @@ def _frame(lines: NumberedLines, what: str, row: str) -> ProbabilityFrame:
 # ---- Excel -----------------------------------------------------------------------------------------------------------
 
 
-def loads_excel(content: bytes, activation: GivenActivation = None) -> BeliefNetwork:
-    """The network in a file."""
+def loads_excel(content: bytes, activation: GivenActivation = None, make: Any = diagnosis) -> Any:
+    """The network in a file, or what else is made of its tables."""
     check_activation(activation)
     pair = {CAUSES, FINDINGS}
     found = read_sheets(content, lambda titles: [name for name in titles if name.strip().lower() in pair] or titles)
     sheets = {title.strip().lower(): rows for title, rows in found.items()}
     filled = [title for title, rows in found.items() if rows]
     if not pair & {*sheets} and len(filled) == 1:
-        return diagnosis(BeliefNetwork, _frame(iter(found[filled[0]]), f"sheet {filled[0]}", "row"))
+        return make(BeliefNetwork, _frame(iter(found[filled[0]]), f"sheet {filled[0]}", "row"))
     for name in (CAUSES, FINDINGS):
         if name not in sheets:
             there = listed(map(repr, sheets)) or "none"
             raise InvalidFile(f"there must be a sheet {name!r}; got {there}. Rename one.")
-    return diagnosis(
-        BeliefNetwork, *(_frame(iter(sheets[name]), f"sheet {name}", "row") for name in (CAUSES, FINDINGS))
-    )
+    return make(BeliefNetwork, *(_frame(iter(sheets[name]), f"sheet {name}", "row") for name in (CAUSES, FINDINGS)))
 
 
 def dumps_excel(network: BeliefNetwork) -> bytes:

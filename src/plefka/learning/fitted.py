@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 from jaxtyping import PyTree
 
+from plefka.errors import InvalidInput
 from plefka.inference.solution import LIKELIHOOD_ROUNDING
 from plefka.inference.solution_words import SENTENCES
 from plefka.methods.posterior import Accuracy
@@ -29,6 +30,7 @@ class Stopped(Enum):
 
     EPOCHS = "all epochs are done"
     VALIDATION = "the validation rows stopped improving; the network is the best seen on them"
+    SETTLED = "the numbers no longer change"
     CALLBACK = "the callback stopped it"
     INTERRUPTED = "it was interrupted; the network is what had been learned so far"
     NOT_FINITE = (
@@ -93,6 +95,35 @@ class Fitted(Generic[N]):
     failed: bool | np.ndarray = False
     doubts: tuple[str, ...] = ()
     accuracy: Accuracy = Accuracy.ESTIMATE
+    _records: Any = None  # of a fit with prior
+
+    def update(self, rows: Any, weights: Any = None) -> "Fitted":
+        """What one fit with `prior` on all rows so far and these would give, in whatever order they came.
+
+        >>> import plefka as pf
+        >>> net = pf.BeliefNetwork.diagnosis({"cause": ["flu"], "prior": [0.1]}, {"finding": [], "cause": [], "p": []})
+        >>> fitted = pf.fit(net, [[1], [0]], prior=10).update([[1]])
+        >>> print(fitted.intervals().round(3).loc[0, ["probability", "low", "high", "count"]].tolist())
+        [0.231, 0.055, 0.484, 13.0]
+        """
+        return self._counted("update").with_rows(rows, weights).fitted()
+
+    def intervals(self, level: float = 0.95) -> Any:
+        """A DataFrame of all numbers of a fit with `prior`, with intervals that contain them at a level.
+
+        `kind`: "Beta counts", quantiles where rows show the number alone (with half a case on and off if it was worth
+        none); "Laplace", from the second derivatives at the mode; or "fixed". `count`: the cases it is now worth.
+        """
+        return self._counted("intervals").intervals(level)
+
+    def save(self, path: Any) -> None:
+        """Write the network to a .json file with its records: `fit(network, rows, prior=path)` goes on from them."""
+        self._counted("save").save(self.network, path)
+
+    def _counted(self, verb: str) -> Any:
+        if self._records is None:
+            raise InvalidInput(f"{verb} needs the records of a fit with prior, as in fit(network, rows, prior=10).")
+        return self._records
 
     @property
     def epochs(self) -> int:

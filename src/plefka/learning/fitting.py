@@ -15,6 +15,7 @@ from plefka.learning.epochs import Loop
 from plefka.learning.fitted import Fitted, N
 from plefka.learning.parameters import masked, parametrisation
 from plefka.learning.patterns import Data, Patterns, as_patterns
+from plefka.learning.records import Records
 from plefka.learning.steps import LearningRun
 from plefka.learning.stream import Stream, is_streamed
 from plefka.methods.method import Method
@@ -34,6 +35,7 @@ def fit(
     rows: Any,
     method: str | Method | None = None,
     *,
+    prior: Any = None,
     weights: Any = None,
     optimizer: Any = None,
     epochs: int = 100,
@@ -69,6 +71,12 @@ def fit(
         G1 or G2 with linear response, bethe, persistent (chains of Gibbs sampling that go on from step to step) or
         pseudolikelihood; unless given, exact where that is quick, else G2 where rows observe all units, and persistent
         where they do not, or units are more than 2,048.
+    - `prior`: how many cases the numbers of a network of noisy-or units and tables are worth, as in `prior=10`: they
+        are then Beta counts, to which exact expectation steps add the rows, and `Fitted.update` further ones. A mapping
+        says it of units, of (unit, parent) for a link, of (unit, None) for a leak, and of None for all others, which
+        are worth 0 cases unless given; infinitely many freeze a number. Or the spreadsheets of causes and findings,
+        .csv or .xlsx, with columns `count` and `leak_count`; or a file of `Fitted.save`, to go on with its records.
+        Only `rows`, `weights`, `epochs`, `id_columns` and `verbose` go with it.
     - `weights`: a weight for each row.
     - `optimizer`: any of optax. Unless given, Adam with steps of 0.05, which become shorter for persistent chains; with
         hidden units these move by plain gradient steps.
@@ -105,6 +113,16 @@ def fit(
     >>> fitted.network.size
     4
     """
+    if prior is not None:
+        others = (method, optimizer, batch_size, validation, callback, checkpoint, masks, frozen, shared, tol, devices)
+        if l1 or l2 or stream or any(given is not None for given in others):
+            raise InvalidInput(
+                "prior takes exact expectation steps over all rows; leave out method, penalties and other options of "
+                "gradient steps, or leave out prior."
+            )
+        _check_counts(epochs=epochs)
+        rows = as_dataset(rows, network, id_columns).table() if is_dataset(rows) else rows
+        return Records.of(network, prior, epochs).with_rows(rows, weights, id_columns).fitted(verbose)
     found = Devices(devices)
     with found.together():
         _check_counts(epochs=epochs, patience=patience, **({} if batch_size is None else {"batch_size": batch_size}))

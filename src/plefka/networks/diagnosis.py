@@ -17,14 +17,17 @@ from plefka.networks.cause_matrix import is_matrix, tables_of_matrix
 from plefka.networks.hierarchy import Hierarchy
 from plefka.networks.probability_frame import (
     CAUSE,
+    COUNT,
     FINDING,
     IMPLIES,
     ITS_CAUSE,
     LEAK,
+    LEAK_COUNT,
     PRIOR,
     PROBABILITY,
     Names,
     ProbabilityFrame,
+    is_empty,
 )
 from plefka.runtime.extras import pandas
 
@@ -85,6 +88,25 @@ def _table_of_pairs(implies: Any) -> ProbabilityFrame:
     several = {unit: [some] if isinstance(some, str) else list(some) for unit, some in implies.items()}
     pairs = [(unit, general) for unit, some in several.items() for general in some]
     return ProbabilityFrame(pandas().DataFrame(pairs, columns=[FINDING[0], IMPLIES[0]]), "implies")
+
+
+def counts_in(_: Any, causes: Any, findings: Any = ()) -> dict[tuple[str, str | None], float]:
+    """How many cases priors, links and leaks are worth, by (unit, parent): the columns `count` and `leak_count`."""
+    causes, findings = ProbabilityFrame.of(causes, "causes"), ProbabilityFrame.of(findings, "findings")
+    parts = (causes, CAUSE, None, COUNT), (findings, FINDING, ITS_CAUSE, COUNT), (findings, FINDING, None, LEAK_COUNT)
+    found: dict[tuple[str, str | None], float] = {}
+    for table, unit, parent, names in parts:
+        if (column := table.column(names)) is None:
+            continue
+        counts = pandas().to_numeric(column, errors="coerce").to_numpy(float, na_value=np.nan)
+        wrong = ~(counts >= 0) & ~is_empty(column)
+        table.refuse_where(wrong, lambda row, z=column: f"{z.name} must be 0 cases or more; got {z.iloc[row]!r}")
+        parents = [""] * len(counts) if parent is None else table.words(parent, "what may switch it on")
+        rows = zip(table.words(unit, "the name of a unit"), parents, counts.tolist(), strict=True)
+        found |= {(word, above or None): count for word, above, count in rows if count >= 0}
+    if not found:
+        raise InvalidInput("prior needs tables with a column 'count', the number of cases that a probability is worth.")
+    return found
 
 
 def field(probability: np.ndarray) -> np.ndarray:

@@ -11,6 +11,7 @@ from plefka.tables.values import number_in
 
 CAUSE, PRIOR = ("cause", "name", "disease"), ("prior", "probability", "p")
 FINDING, ITS_CAUSE, PROBABILITY, LEAK = ("finding", "symptom"), ("cause", "disease"), ("probability", "p"), ("leak",)
+COUNT, LEAK_COUNT = ("count", "cases", "n"), ("leak_count",)
 IMPLIES = ("implies", "implied")  # and in a table of its own, a parent of the finding
 Names = tuple[str, ...]  # that a column may have, the first one counts most
 
