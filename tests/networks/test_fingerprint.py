@@ -1,5 +1,6 @@
 """One text tells networks apart: whatever stores them, in whatever file, and nothing else changes it."""
 
+import pickle
 import subprocess
 import sys
 from typing import Any
@@ -86,6 +87,7 @@ def test_a_version_names_numbers_and_goes_when_they_change():
     assert named.fingerprint == network().fingerprint
     assert network().version is named.with_parameters(named.parameters).version is None
     assert pf.infer(named, {"c": 1}).network.version == "3"
+    assert pickle.loads(pickle.dumps(named)).version == "3"
 
 
 @pytest.mark.parametrize("version", ["", "  ", 3])

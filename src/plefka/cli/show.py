@@ -34,9 +34,8 @@ def show(net: options.Network, json: options.Json = False) -> None:
     if isinstance(network, pf.MarkovNetwork):
         factors = [{"units": list(units), "table": table.ravel().tolist()} for units, table in network.factors]
         found = {"network": net, "kind": "Markov network", "names": list(network.names), "factors": factors}
-        output.print_json(found | network.identity) if json else print(
-            f"{network}\n\n{network.describe(output.PRINTED_ROWS)}"
-        )
+        text = f"{network}\n\n{network.describe(output.PRINTED_ROWS)}"
+        output.print_json(found | network.identity) if json else print(text)
         return
     is_machine = not network.is_normalised
     facts = _machine_facts(cast(Any, network)) if is_machine else _facts(network)

@@ -76,9 +76,7 @@ def loads(content: bytes, activation: GivenActivation = None) -> BeliefNetwork |
     file, version = Place(parse(content)), None
     if isinstance(file.value, dict):
         schema.check_header(file.value.get("format"), file.value.get("version"))
-        if VERSION_KEY in file.value:
-            version = file.at(VERSION_KEY).word()
-            del file.value[VERSION_KEY]
+        version = file.value.pop(VERSION_KEY, None)
         if MACHINE_KEY in file.value:
             return _machine(file).with_version(version)
         if "units" in file.value:

@@ -34,11 +34,13 @@ if TYPE_CHECKING:
 
 def solution_table(solution: "Solution") -> str:
     """The answer, how it was reached, and the means, causes first."""
-    if solution.is_batch:
-        return text_page(_batch_table(solution))
-    title, *sentences = [*answer_lines(solution), *observed_lines(solution, PRINTED_ROWS)]
-    header, rows, count = probability_table(solution, PRINTED_ROWS)
-    return text_page(Content(title, sentences, header if rows else (), rows, count))
+    return text_page(_batch_content(solution) if solution.is_batch else _row_content(solution, PRINTED_ROWS, 6))
+
+
+def _row_content(solution: "Solution", most: int, digits: int) -> Content:
+    title, *sentences = [*answer_lines(solution), *observed_lines(solution, most)]
+    header, rows, count = probability_table(solution, most, digits=digits)
+    return Content(title, sentences, header if rows else (), rows, count)
 
 
 def answer_lines(solution: "Solution") -> list[str]:
@@ -105,7 +107,7 @@ def unit_and_state(solution: "Solution", unit: int) -> str:
     return f"{solution.names[unit]} {states[unit][1]}" if states else solution.names[unit]
 
 
-def _batch_table(solution: "Solution") -> Content:
+def _batch_content(solution: "Solution") -> Content:
     count, done = solution.num_rows, int(solution.converged.sum())
     accuracy, estimated = accuracies(solution), estimates(solution)
     rows = [
@@ -124,7 +126,7 @@ def _batch_table(solution: "Solution") -> Content:
         f"{count:,} rows by {method_and_kind(solution)}: {done:,} converged, "
         f"mean {quantity_of(solution)} = {solution.log_partition.mean():.6f}",
         [*solution.notes, *(f"warning: {doubt}" for doubt in doubts(solution))],
-        ("row", quantity_of(solution), "accuracy", "estimates", "status", "steps", "residual"), rows, count,
+        ("row", quantity_of(solution), "accuracy", "estimates", "status", "steps", "residual"), rows, count, "rows",
     )  # fmt: skip
 
 
@@ -132,21 +134,22 @@ def _batch_table(solution: "Solution") -> Content:
 
 
 def solution_html(solution: "Solution") -> str:
-    """The answer, how it was reached, and the most probable hidden units; of a batch, its rows."""
-    return page(_of_batch(solution) if solution.is_batch else _of_row(solution))
+    """The same, with bars; of a batch, with the most probable causes of its rows."""
+    content = _batch_content(solution) if solution.is_batch else _row_content(solution, HTML_ROWS, 4)
+    if solution.is_batch:
+        causes = most_probable_units(solution, len(content.rows))
+        rows = [(*row, best) for row, best in zip(content.rows, causes, strict=True)]
+        header, legend = (*content.header, "most probable causes"), [LEGEND if "~" in "".join(causes) else ""]
+    else:
+        header, rows, legend = *with_bars(content.header, content.rows), []
+    return page(
+        content._replace(sentences=[*content.sentences, *_checked(solution), *legend], header=header, rows=rows)
+    )
 
 
-def _of_row(solution: "Solution") -> Content:
-    (unit, probability, *others), rows, count = probability_table(solution, HTML_ROWS, digits=4)
-    with_bars = [(name, number, bar(float(number or "nan")), *more) for name, number, *more in rows]
-    warnings = [f"warning: {doubt}" for doubt in doubts(solution)]
-    given = observed_lines(solution, HTML_ROWS)
-    status = [] if solution.converged else [f"not converged: {solution.status.value}"]
-    return Content(
-        f"{quantity_of(solution)} = {solution.log_partition:.4f} by {method_and_kind(solution)}{frequency(solution)}",
-        [*given, *status, *solution.notes, *_checked(solution), *warnings],
-        (f"hidden {unit}", probability, "", *others), with_bars, count,
-    )  # fmt: skip
+def with_bars(header: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[Sequence[str], list[tuple[str, ...]]]:
+    """A table of probabilities with a bar behind each."""
+    return (*header[:2], "", *header[2:]), [(*row[:2], bar(float(row[1] or "nan")), *row[2:]) for row in rows]
 
 
 def _checked(solution: "Solution") -> list[str]:
@@ -154,20 +157,6 @@ def _checked(solution: "Solution") -> list[str]:
     if not solution.is_batch:
         return [f"check: {check.verdict}" for check in checks]
     return [f"check: {sum(c.trusted for c in checks):,} of {len(checks):,} rows are trusted"] if checks else []
-
-
-def _of_batch(solution: "Solution") -> Content:
-    log_partition, status = np.asarray(solution.log_partition), np.asarray(solution.status, object)
-    count, done = len(log_partition), int(np.sum(solution.converged))
-    shown = range(min(count, HTML_ROWS))
-    best = most_probable_units(solution, len(shown))
-    accuracy, legend = accuracies(solution), LEGEND if "~" in "".join(best) else ""
-    rows = [(str(k), f"{log_partition[k]:.4f}", accuracy[k], status_word(status[k]), best[k]) for k in shown]
-    return Content(
-        f"{count:,} rows by {method_and_kind(solution)}: {done:,} converged",
-        [*solution.notes, *_checked(solution), *(f"warning: {doubt}" for doubt in doubts(solution)), legend],
-        ("row", quantity_of(solution), "accuracy", "status", "most probable causes"), rows, count, "rows",
-    )  # fmt: skip
 
 
 def most_probable_units(solution: "Solution", rows: int, top: int = 3, units: Units = CAUSES) -> list[str]:

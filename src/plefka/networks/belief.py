@@ -66,7 +66,6 @@ class BeliefNetwork(Network):
     conditionals: Conditionals | None  # of units that are kept as tables, where units are of different kinds
     given_states: tuple[tuple[str, str], ...] | None = eqx.field(static=True)
     given_tables: GivenTables | None = eqx.field(static=True)  # as a file has them, rounded, where there is one
-    version: str | None = eqx.field(static=True)  # of these numbers, as users call it
     hierarchy: Hierarchy | None = eqx.field(static=True)  # pyright: ignore
     is_normalised: ClassVar[bool] = True
 
@@ -91,7 +90,7 @@ class BeliefNetwork(Network):
             self.activation, self.conditionals = single_activation(activation), None  # pyright: ignore
         self.layers = None if self.conditionals is not None else layers
         self.given_states = checks.check_states(states, self.names)
-        self.given_tables = self.version = self.hierarchy = None  # pyright: ignore
+        self.given_tables = self.hierarchy = None  # pyright: ignore
         if not is_traced(self.storage, self.bias):
             self.bias = checks.check_network(self, tolerance)
 
@@ -308,7 +307,7 @@ class BeliefNetwork(Network):
 
     def _changed(self, storage: Storage, bias: Any) -> "BeliefNetwork":
         changed = eqx.tree_at(lambda net: (net.storage, net.bias), self, (storage, bias))
-        return changed.with_tables(None).with_version(None)
+        return changed.with_tables(None)
 
     @property
     def implies(self) -> list[tuple[str, str]]:

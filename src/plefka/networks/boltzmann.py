@@ -63,7 +63,6 @@ class BoltzmannMachine(Network):
     given_states: None = eqx.field(static=True)
     conditionals: None = eqx.field(static=True)
     given_tables: None = eqx.field(static=True)
-    version: str | None = eqx.field(static=True)
 
     def __init__(
         self,
@@ -86,7 +85,7 @@ class BoltzmannMachine(Network):
             raise InvalidNetwork(f"biases must be finite; got {self.bias.T[unit].flat[0]} at unit {self.names[unit]}.")
         self.constant = constant_of(constant, self.stack)
         self.layers = layers
-        self.activation = self.conditionals = self.given_tables = self.given_states = self.version = None  # pyright: ignore
+        self.activation = self.conditionals = self.given_tables = self.given_states = None  # pyright: ignore
 
     @classmethod
     def restricted(
@@ -149,8 +148,7 @@ class BoltzmannMachine(Network):
     def with_parameters(self, parameters: tuple[Any, Any]) -> "BoltzmannMachine":
         """A copy of the machine with these weights and biases, in the shapes of `parameters`."""
         weights, bias = parameters
-        changed = eqx.tree_at(lambda z: (z.storage, z.bias), self, (self.storage.with_parameters(weights), bias))
-        return changed.with_version(None)
+        return eqx.tree_at(lambda z: (z.storage, z.bias), self, (self.storage.with_parameters(weights), bias))
 
     @property
     def states(self) -> tuple[tuple[str, str], ...]:

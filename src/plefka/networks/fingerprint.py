@@ -2,20 +2,16 @@
 
 import hashlib
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from plefka.networks.activations import ACTIVATIONS, Activation
 
-if TYPE_CHECKING:
-    from plefka.networks.network import Network
-
-DIGITS = 16  # of 64
-FIELDS = 101  # at which two activations are compared
+DIGITS, FIELDS = 16, 101  # of 64 that are kept, and at which two activations are compared
 
 
-def fingerprint(network: "Network") -> str:
+def fingerprint(network: Any) -> str:
     """Equal for the same units and numbers, however the weights are stored, in every process and on every machine."""
     child, parent, weight = network.storage.edge_list()
     if not network.is_normalised:  # a coupling has no direction
@@ -44,10 +40,7 @@ def _further_parts(network: Any) -> Iterator[Any]:
 
 
 def activation_text(activation: Activation) -> str:
-    """Its name; of a function of the user's also its domain and a digest of the values of ln f and ln(1 - f).
-
-    The values are rounded, so that it is the same where a logarithm differs in its last digits.
-    """
+    """Its name; of a function of the user's also its domain and a digest of rounded values of ln f and ln(1 - f)."""
     if type(activation) in ACTIVATIONS.values():
         return activation.name
     low, high = activation.domain

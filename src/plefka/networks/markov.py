@@ -60,7 +60,6 @@ class MarkovNetwork(Network):
     activation: None = eqx.field(static=True)
     given_states: None = eqx.field(static=True)
     values: tuple[int, int] = eqx.field(static=True)
-    version: str | None = eqx.field(static=True)
 
     def __init__(self, size: int, factors: Sequence[tuple[Sequence[int], Any]], names: Sequence[str] | None = None):
         if not isinstance(size, int | np.integer) or size < 1:
@@ -78,7 +77,7 @@ class MarkovNetwork(Network):
         self.carrier = BeliefNetwork.of_units([*coins, *tables])
         tops = (math.log(table.max()) for _, table in self.factors)
         self.constant = math.fsum((*tops, *np.logaddexp(*own.T).tolist()))
-        self.layers = self.activation = self.given_states = self.version = None  # pyright: ignore
+        self.layers = self.activation = self.given_states = None  # pyright: ignore
         self.values = (0, 1)
 
     @property

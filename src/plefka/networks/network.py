@@ -27,7 +27,7 @@ class Network(PlainModule):
     layers: eqx.AbstractVar[tuple[int, ...] | None]
     given_states: eqx.AbstractVar[tuple[tuple[str, str], ...] | None]
     values: eqx.AbstractVar[tuple[int, int]]
-    version: eqx.AbstractVar[str | None]
+    version: ClassVar[str | None] = None  # of these numbers, by `with_version`: a copy with other numbers has none
     hierarchy: ClassVar[Hierarchy | None] = None  # what implies what, in a belief network
     is_normalised: ClassVar[bool] = False  # whether ln Z without evidence is 0, as it is in a belief network
 
@@ -60,10 +60,7 @@ class Network(PlainModule):
 
     @property
     def fingerprint(self) -> str:
-        """16 hexadecimal digits that tell this network from others, which answers and files of results carry.
-
-        They depend on units, names, states, numbers and activation, not on how weights are stored or on the `version`.
-        """
+        """16 hexadecimal digits for the units, names, states, numbers and activation, however weights are stored."""
         return cached_for(self, Network.fingerprint, lambda: fingerprint(self))
 
     @property
@@ -72,10 +69,7 @@ class Network(PlainModule):
         return {"fingerprint": self.fingerprint, "network_version": self.version}
 
     def with_version(self, version: str | None) -> Self:
-        """A copy with a version such as "2026-11": a text that names these very numbers, kept in .json and .npz files.
-
-        Answers and files of results carry it. A copy with other numbers has none.
-        """
+        """A copy with a `version` such as "2026-11", which answers, files of results, .json and .npz files carry."""
         if not (version is None or (isinstance(version, str) and version.strip())):
             raise InvalidInput(f"version must be a text that is not empty, or None; got {version!r}.")
         changed = copy.copy(self)

@@ -1,8 +1,10 @@
 """A case on two printed pages: what was seen, what is probable and why, what to look at next, and how sure that is."""
 
 import time
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from datetime import datetime
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -11,7 +13,7 @@ from plefka.errors import InvalidInput, PlefkaError, listed
 from plefka.inference.infer import DEFAULT_METHOD, infer
 from plefka.inference.ranking import CAUSES, causes_first
 from plefka.inference.solution import Solution
-from plefka.inference.solution_text import answer_lines, probability_table
+from plefka.inference.solution_text import answer_lines, probability_table, with_bars
 from plefka.methods.method import Method
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.evidence import Likelihood
@@ -21,7 +23,7 @@ from plefka.questions.explain import explain
 from plefka.questions.most_probable import most_probable
 from plefka.questions.sensitivity import sensitivity
 from plefka.runtime.version import __version__
-from plefka.tables.display import Content, bar
+from plefka.tables.display import Content
 from plefka.tables.html_page import Section, Text, html_page
 
 SHOWN, NAMED = 5, 50  # rows of a table, and names of a list
@@ -32,9 +34,10 @@ WHY = "How far each observation moved the log-odds of this cause: those with all
 NEXT = "What was not seen, by how much seeing it is expected to tell about the causes, for its cost."
 SENSITIVE = "The numbers of the network that matter most, each changed by itself while all others stay."
 NUMBERS = (
-    "An exact number is that of this network up to rounding; an estimate may be off, and where it has an interval, 95 "
-    "of 100 such intervals contain the exact number. All are as good as the structure and the numbers of the network."
+    "An exact number is that of this network up to rounding. Of 100 intervals of estimates, 95 contain the exact one."
 )
+CAVEAT = "All numbers are those of the network named above, and as good as its structure and its probabilities are."
+LATE = "Left out: the time for this report was over before this part began."
 
 
 def report(
@@ -43,87 +46,70 @@ def report(
 ) -> str:  # fmt: skip
     """One page of HTML about a case, which needs nothing else and prints on two pages.
 
-    What was seen, the causes with their intervals, which go together, why, what to look at next, how far the first one
-    depends on the numbers of the network, and how sure that is. A part that cannot be had, or not in time, says so.
-
-    **Arguments:**
-
-    - `network`, `evidence`, `method`: a single network and a single row of evidence, as for `infer`.
-    - `title`, `count`: the heading, and how many causes are ranked.
-    - `costs`: what observing a unit costs, as for `ask`.
-    - `seconds`: after this time no further part is begun.
-
-    **Example:**
+    What was seen, the first `count` causes with their intervals, which go together, why, what to look at next, how far
+    the first one depends on the numbers of the network, and how sure that is. A part that cannot be had says so, and
+    none is begun after so many `seconds`. The `evidence` is that of one row, as for `infer`, and `costs` are as for
+    `ask`.
 
     >>> import plefka as pf
-    >>> page = pf.report(pf.example("espresso"), {"slow_flow": 1, "thin_crema": 1}, title="Machine 7")
-    >>> "Why stale_beans" in page
+    >>> "Why stale_beans" in pf.report(pf.example("espresso"), {"slow_flow": 1, "thin_crema": 1}, title="Machine 7")
     True
     """
     start = time.monotonic()
     solution = infer(network, evidence, method or DEFAULT_METHOD)
     if solution.is_batch:
         raise InvalidInput(f"a report is about one case; got {solution.num_rows:,} rows. Take one of them.")
-    sections = [
-        Section("What was seen", _seen(solution, evidence)),
-        Section("What is probable", [Text(PROBABLE), _ranking(solution, count)]),
-    ]
+    sections = [Section("What was seen", _seen(solution, evidence))]
+    sections.append(Section("What is probable", [Text(PROBABLE), _ranking(solution, count)]))
     for heading, about, question in _questions(solution, evidence, method, costs):
         try:
-            late = Text("Left out: the time for this report was over before this part began.")
-            part = question() if time.monotonic() - start < seconds else late
+            part = question() if time.monotonic() - start < seconds else Text(LATE)
         except (PlefkaError, MemoryError) as error:
             part = Text(f"Left out: {error or 'there was not enough memory.'}")
         sections.append(Section(heading, [Text(about), part]))
     taken = f"computed in {time.monotonic() - start:.1f} s by plefka {__version__}"
     sections.append(Section("How sure", [Text(f"{'; '.join([*answer_lines(solution), taken])}."), Text(NUMBERS)]))
-    known = f"version {network.version}, fingerprint" if network.version else "fingerprint"
-    about = f"{repr(network)[1:-1]}; {known} {network.fingerprint}; {datetime.now():%Y-%m-%d %H:%M}"
-    return html_page(title, [about], sections, [])
+    known = f"version {network.version or 'not given'}, fingerprint {network.fingerprint}"
+    return html_page(title, [f"{repr(network)[1:-1]}; {known}; {datetime.now():%Y-%m-%d %H:%M}"], sections, [CAVEAT])
 
 
 def _seen(solution: Solution, evidence: Any) -> list[Text]:
     """What was observed, what follows from that, and what is uncertain."""
     network, given = cast(BeliefNetwork, solution.network), evidence if isinstance(evidence, Mapping) else {}
-    told, states = {network.index(unit) for unit in given}, network.states
-    observed = np.flatnonzero(solution.observed).tolist()
-    words = {k: f"{solution.names[k]} = {states[k][int(solution.means[k] > 0.5)]}" for k in observed}
-    groups = {
-        "Observed": [word for k, word in words.items() if k in told or not given],
-        "Implied by these": [word for k, word in words.items() if given and k not in told],
-        "Uncertain": [f"{k} ({z.on:g} if on, {z.off:g} if off)" for k, z in given.items() if isinstance(z, Likelihood)],
-    }
+    told, states, groups = {network.index(unit) for unit in given}, network.states, defaultdict(list)
+    for k in np.flatnonzero(solution.observed).tolist():
+        word = f"{solution.names[k]} = {states[k][int(solution.means[k] > 0.5)]}"
+        groups["Observed" if k in told or not given else "Implied by these"].append(word)
+    soft = {unit: z for unit, z in given.items() if isinstance(z, Likelihood)}
+    groups["Uncertain"] = [f"{unit} ({z.on:g} if on, {z.off:g} if off)" for unit, z in soft.items()]
     found = [Text(f"{name}: {listed(some, NAMED)}.") for name, some in groups.items() if some]
     return found or [Text("Nothing was observed.")]
+
+
+def _ranking(solution: Solution, count: int) -> Content:
+    header, rows, total = probability_table(solution, count, CAUSES, 4)
+    (header, rows), (low, high) = with_bars(header, rows), solution.intervals()
+    ends = [f"{low[k]:.4f} to {high[k]:.4f}" if low[k] < high[k] else "" for k in causes_first(solution, CAUSES)[0]]
+    rows = [(*row, end) for row, end in zip(rows, ends)]
+    return Content("causes, most changed first", (), (*header, "95 % interval"), rows, total, CAUSES)
 
 
 def _questions(solution: Solution, evidence: Any, method: Any, costs: Any) -> Iterator[tuple[str, str, Any]]:
     """Headings, what they mean, and functions that give what stands below them."""
     network: Any = solution.network
     first = [solution.names[k] for k in causes_first(solution, CAUSES)[0][:2].tolist()]
-    rows = 4 + int(solution.evidence.informed.sum())
+    rows = 4 + int(solution.evidence.informed.sum())  # of an explanation
     quick = method or f"auto[budget={np.clip(EXPLAINED_SECONDS / rows, LEAST_BUDGET, 1.0):.2g}s]"
+
+    def explanation(unit: str) -> Content:
+        found = explain(network, evidence, unit, quick, candidates=[])
+        moved = [(z.unit, z.state, f"{z.shift:+.3f}", f"{z.probability:.4f}", z.accuracy) for z in found.observations]
+        header = ("observed", "state", "moved log-odds by", f"P({unit} on) without it", "accuracy")
+        title = f"P({unit} on | evidence) = {found.probability:.4f} ({found.accuracy}), prior {found.prior:.4f}"
+        return Content(title, (), header, moved[:SHOWN], len(moved), "observations")
+
     yield "Which together", TOGETHER, lambda: most_probable(network, evidence, CAUSES, 3)._content()
-    for name in first if rows > 4 else ():
-        yield f"Why {name}", WHY, lambda name=name: _explanation(network, evidence, name, quick)
+    yield from ((f"Why {name}", WHY, partial(explanation, name)) for name in first if rows > 4)
     yield "What next", NEXT, lambda: ask(network, evidence, method=method, costs=costs, top=SHOWN)._content()
     if first:
         yield f"What {first[0]} depends on", SENSITIVE, lambda: sensitivity(network, evidence, first[0])._content(SHOWN)
-
-
-def _ranking(solution: Solution, count: int) -> Content:
-    (unit, *numbers), rows, total = probability_table(solution, count, CAUSES, 4)
-    places, (low, high) = causes_first(solution, CAUSES)[0][: len(rows)], solution.intervals()
-    ends = [f"{low[k]:.4f} to {high[k]:.4f}" if low[k] < high[k] else "" for k in places]
-    told = [
-        (row[0], bar(float(solution.means[k])), *row[1:], end) for row, k, end in zip(rows, places, ends, strict=True)
-    ]
-    return Content("causes, most changed first", (), (unit, "", *numbers, "95 % interval"), told, total, CAUSES)
-
-
-def _explanation(network: BeliefNetwork, evidence: Any, unit: str, method: Any) -> Content:
-    found = explain(network, evidence, unit, method, candidates=[])
-    rows = [(z.unit, z.state, f"{z.shift:+.3f}", f"{z.probability:.4f}", str(z.accuracy)) for z in found.observations]
-    header = ("observed", "state", "moved log-odds by", f"P({unit} on) without it", "accuracy")
-    title = f"P({unit} on | evidence) = {found.probability:.4f} ({found.accuracy}), without evidence {found.prior:.4f}"
-    return Content(title, (), header, rows[:SHOWN], len(rows), "observations")

@@ -94,8 +94,7 @@ class RowQuestion:
         wanted = place[self.units]
         texts = {ACCURACY: accuracies(solution), ESTIMATES: estimated_units(solution, wanted)}
         texts |= {name: [text] * count for name, text in self.network.identity.items() if text is not None}
-        pyarrow = extras.pyarrow()
-        columns |= {name: pyarrow.array(some, pyarrow.string()).dictionary_encode() for name, some in texts.items()}
+        columns |= {name: extras.pyarrow().array(some).dictionary_encode() for name, some in texts.items()}
         columns |= dict(self._top_columns(solution, wanted) if self.top else self._columns(solution, wanted))
         return extras.pyarrow().table(columns)
 

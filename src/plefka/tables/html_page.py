@@ -65,18 +65,12 @@ class Section:
     title: str
     parts: Sequence[Text | ReportTable | Content | Figure] = field(default_factory=tuple)
 
-    @property
-    def anchor(self) -> str:
-        kept = "".join(letter if letter.isalnum() else " " for letter in self.title.lower())
-        return "-".join(kept.split())
-
 
 def html_page(title: str, about: Sequence[str], sections: Sequence[Section], footer: Sequence[str]) -> str:
     """The whole file; `about` and `footer` are the paragraphs before and after the sections."""
     pages = Environment(
         loader=FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
     )
-    pages.filters["opened"] = lambda text: text[:1].upper() + text[1:]
     pages.globals.update(column_kinds=_column_kinds, is_wide=_is_wide, drawing=_drawing)
     return pages.get_template("html_page.html.jinja").render(
         title=title, style=Markup(STYLE), about=about, sections=sections, footer=footer
