@@ -73,7 +73,8 @@ class Network(PlainModule):
         if not (version is None or (isinstance(version, str) and version.strip())):
             raise InvalidInput(f"version must be a text that is not empty, or None; got {version!r}.")
         changed = copy.copy(self)
-        object.__setattr__(changed, "version", version)
+        changed.__dict__.pop("version", None)
+        changed.__dict__.update({} if version is None else {"version": version})
         return changed
 
     @property

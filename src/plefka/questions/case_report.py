@@ -33,11 +33,11 @@ TOGETHER = "The most probable states of all causes together: those that are each
 WHY = "How far each observation moved the log-odds of this cause: those with all evidence, less those without it."
 NEXT = "What was not seen, by how much seeing it is expected to tell about the causes, for its cost."
 SENSITIVE = "The numbers of the network that matter most, each changed by itself while all others stay."
-NUMBERS = (
+KINDS = (
     "An exact number is that of this network up to rounding. Of 100 intervals of estimates, 95 contain the exact one."
 )
 CAVEAT = "All numbers are those of the network named above, and as good as its structure and its probabilities are."
-LATE = "Left out: the time for this report was over before this part began."
+OUT_OF_TIME = "Left out: the time for this report was over before this part began."
 
 
 def report(
@@ -63,12 +63,12 @@ def report(
     sections.append(Section("What is probable", [Text(PROBABLE), _ranking(solution, count)]))
     for heading, about, question in _questions(solution, evidence, method, costs):
         try:
-            part = question() if time.monotonic() - start < seconds else Text(LATE)
+            part = question() if time.monotonic() - start < seconds else Text(OUT_OF_TIME)
         except (PlefkaError, MemoryError) as error:
             part = Text(f"Left out: {error or 'there was not enough memory.'}")
         sections.append(Section(heading, [Text(about), part]))
     taken = f"computed in {time.monotonic() - start:.1f} s by plefka {__version__}"
-    sections.append(Section("How sure", [Text(f"{'; '.join([*answer_lines(solution), taken])}."), Text(NUMBERS)]))
+    sections.append(Section("How sure", [Text(f"{'; '.join([*answer_lines(solution), taken])}."), Text(KINDS)]))
     known = f"version {network.version or 'not given'}, fingerprint {network.fingerprint}"
     return html_page(title, [f"{repr(network)[1:-1]}; {known}; {datetime.now():%Y-%m-%d %H:%M}"], sections, [CAVEAT])
 
