@@ -24,7 +24,7 @@ from typing import Any
 import plefka as pf
 from benchmarks.measure import peak_memory
 from plefka.errors import InvalidFile, InvalidInput
-from plefka.files import FORMATS, bif, ergo, spreadsheets, uai, xmlbif
+from plefka.files import FORMATS, bif, ergo, genie, hugin, microsoft, netica, spreadsheets, uai, xmlbif
 from plefka.files.conditional_tables import TableNetwork
 from plefka.files.from_tables import network_of
 from plefka.tables.table import read_table
@@ -34,6 +34,10 @@ READERS: dict[str, Callable[[bytes], Any]] = {
     ".xmlbif": xmlbif.loads,
     ".uai": uai.loads,
     ".erg": ergo.loads,
+    ".xdsl": genie.loads,
+    ".net": hugin.loads,
+    ".dne": netica.loads,
+    ".dsc": microsoft.loads,
 }
 KINDS = (*READERS, ".csv", ".xlsx", ".evid", "rows.csv", "rows.jsonl")
 SECONDS = 10
@@ -45,6 +49,7 @@ WORDS = (
     b"yes", b"no", b"table", b"default", b"variable", b"probability", b"property", b"<", b">", b"</", b"<GIVEN>",
     b"<TABLE>", b"</TABLE>", b"<!--", b"<![CDATA[", b"&lt;", b"&a;", b"<!ENTITY a 'b'>", b"MARKOV", b"_", b"1_0",
     b"'", b"\r", b"\t", b",,", b'""', b"NA", b"cause", b"finding", b"prior", b"leak", b"flu", b"fever", b"<row>",
+    b"=", b"%", b"#1", b"node", b"NoisyOrDist", b"<state id='x'/>",
     b"<c>", b'r="XFD1048576"', b't="s"', b"null", b"{}", b":", b"true", b"\xef\xbb\xbf",
 )  # fmt: skip
 

@@ -26,6 +26,103 @@ XMLBIF = b"""<?xml version="1.0"?>
 <DEFINITION><FOR>fever</FOR><GIVEN>flu</GIVEN><TABLE>0.2 0.8 <!-- if not --> 0.9 0.1</TABLE></DEFINITION>
 </NETWORK></BIF>
 """
+XDSL = b"""<?xml version="1.0" encoding="ISO-8859-1"?>
+<smile version="1.0" id="Network1" numsamples="10000">
+  <nodes>
+    <cpt id="flu"><state id="yes" fault="true" /><state id="no" /><probabilities>0.1 0.9</probabilities></cpt>
+    <cpt id="cold">
+      <state id="State0" /><state id="State1" /><parents>flu</parents>
+      <probabilities>0.3 0.7 0.2 0.8</probabilities><property id="source">a book</property>
+    </cpt>
+    <noisymax id="fever">
+      <state id="State0" /><state id="State1" /><parents>flu cold</parents><strengths>0 1 1 0</strengths>
+      <parameters>0.8 0.2 0 1 0 1 0.5 0.5 0.01 0.99</parameters>
+    </noisymax>
+    <deterministic id="either">
+      <state id="true" /><state id="false" /><parents>flu cold</parents>
+      <resultingstates>true true true false</resultingstates>
+    </deterministic>
+  </nodes>
+  <extensions>
+    <genie version="1.0" app="GeNIe" name="a &amp; b"><node id="flu"><name>Gr\xf6\xdfe</name></node></genie>
+  </extensions>
+</smile>
+"""
+HUGIN = rb"""net
+{
+    node_size = (80 40);
+    HR_Desc = "50 % of \"them\"; }";
+}
+node C4
+{
+    label = "";
+    position = (457 413);
+    states = ("State 1" "State 2");
+    HR_LinkMode = "[C1:0]";
+}
+discrete node C1 { states = ("no" "yes"); subtype = boolean; state_values = (0 1); }
+node C2 { states = ("false" "true"); }
+potential (C4) { data = ( 10 90 ); experience = 12669; }
+potential (C1 | C4)
+{
+    data
+     = (( 0.1 0.9 )  %  C4=State 1
+  ( 0.333333 .666666 ));  %  C4=State 2
+}
+potential (C2 | C4 C1) { model_nodes = (); model_data = ( if (C1, 0.5, 0.25) );
+    data = (((1 0) (.5 .5)) ((0.25 0.75) (2E-3 0.998))); }
+"""
+NETICA = rb"""// ~->[DNET-1]->~
+
+// File created by someone using Netica 5.15 on Nov 09, 2016 at 17:33:54.
+
+bnet clinic {
+AutoCompile = TRUE;
+whenchanged = 1478673234;
+visual V1 {
+  nodefont = font {shape= "Arial"; size= 9;};
+  NodeSet Node {BuiltIn = 1; Color = 0x00E1E1E1;};
+  };
+node flu {
+  kind = NATURE;
+  discrete = TRUE;
+  chance = CHANCE;
+  states = (present, absent);
+  parents = ();
+  probs =
+    // present      absent
+      (0.01,        0.99);
+  title = "a \"title\", with } and ;";
+  visual V1 {
+    center = (84, 42);
+    };
+  };
+node cold { kind = NATURE; discrete = TRUE; states = (FALSE, TRUE); parents = (flu); probs =
+  ((0.2, 0.8),   // present
+   (0.7, 0.3));  // absent  ;
+  };
+node fever { states = (present, absent); parents = (cold, flu); inputs = (, F);
+  equation = "P (fever | cold, flu) = NoisyOrDist (fever, 0.1, flu, 0.8, cold == TRUE, 0.5)"; };
+node both { chance = DETERMIN; states = (true, false); parents = (flu, cold); functable = ((true, false), (#1, #1)); };
+node NOTE1 { kind = CONSTANT; discrete = FALSE; title = "nothing"; };
+ElimOrder = (flu, cold, fever, both);
+};
+"""
+DSC = b"""belief network "clinic"
+// from MSBNx
+node asia {
+  name: "Visit to Asia";
+  type : discrete [ 2 ] = { "yes", "no" };
+  position : (207, 95);
+}
+node tub { type = discrete[2] = { "absent", "present" }; }
+node xray { type : discrete[2] = { "low", "high" }; }
+probability ( asia ) {
+   0.01, 0.99;
+}
+probability ( tub | asia ) { (0) : 0.95, 0.05; (1) : 0.99, 0.01; }
+probability ( xray | asia, tub ) { default : 0.5, 0.5; (0, 0) : 0.9, 0.1; (1, 0) = 0.3, 0.7; }
+"""
 ERGO = b"""3
 2 2 2
 0
@@ -100,7 +197,7 @@ def _network(noisy_or: bool) -> TableNetwork:
         if noisy_or:
             fields = np.array([0.1 + 0.7 * sum(state) for state in np.ndindex(*table.shape)])
             table = -np.expm1(-fields).reshape(table.shape)
-        units.append(TableUnit(f"unit {k}", ("no", "yes"), parents, np.array(table)))
+        units.append(TableUnit(f"unit_{k}", ("no", "yes"), parents, np.array(table)))
     return TableNetwork(tuple(units))
 
 
@@ -110,6 +207,10 @@ ORIGINALS = {
     ".xmlbif": lambda: [XMLBIF, *map(xmlbif.dumps, _NETWORKS)],
     ".uai": lambda: [*map(uai.dumps, _NETWORKS), uai.dumps(_NETWORKS[1]).replace(b"BAYES", b"MARKOV"), PAIRS, FACTORS],
     ".erg": lambda: [ERGO],
+    ".xdsl": lambda: [XDSL],
+    ".net": lambda: [HUGIN],
+    ".dne": lambda: [NETICA],
+    ".dsc": lambda: [DSC],
     ".csv": lambda: [(CAUSES, FINDINGS), spreadsheets.dumps_csv(pf.example("espresso"))],
     ".xlsx": lambda: [
         spreadsheets.dumps_excel(spreadsheets.loads_csv(CAUSES, FINDINGS)),

@@ -15,6 +15,7 @@ from plefka.errors import InvalidInput, MissingExtra
 from plefka.files.conditional_tables import (
     MOST_READ_PARENTS,
     Conditional,
+    TableNetwork,
     TableUnit,
     Variable,
     check_variables,
@@ -22,8 +23,7 @@ from plefka.files.conditional_tables import (
     network_from,
 )  # fmt: skip
 from plefka.files.from_tables import network_of, tables_of
-from plefka.files.linear_fits import NOISY_OR, SIGMOID, TOLERANCE
-from plefka.files.recognition import Form, linear_form
+from plefka.files.linear_fits import NOISY_OR, SCALES, SIGMOID, TOLERANCE
 from plefka.networks.belief import BeliefNetwork
 
 PROBES = 64  # states at which a compact unit of pyAgrum is compared with what it was taken for
@@ -70,10 +70,11 @@ def from_pyagrum(model: Any, approximate: float | None = None) -> BeliefNetwork:
     variables = [Variable(name, tuple(model.variable(name).labels())) for name in names]
     check_variables(variables)
     wide = [name for name in names if len(model.parents(name)) > MOST_READ_PARENTS]
-    known = {name: _wide_form(model, variables, name) for name in wide}
+    known = {name: _wide_unit(model, variables, name) for name in wide}
     tables = [_pyagrum_table(model, name) for name in names if name not in known]
     tables += [Conditional(name, (), np.array([0.5, 0.5])) for name in known]  # in their place
-    return network_of(network_from(variables, tables), approximate, known)
+    units = tuple(known.get(unit.name, unit) for unit in network_from(variables, tables).units)
+    return network_of(TableNetwork(units), approximate)
 
 
 def to_pyagrum(network: BeliefNetwork) -> Any:
@@ -146,7 +147,7 @@ def _in_pyagrum_order(table: Any, unit: TableUnit, names: Sequence[str]) -> list
     return np.stack([1 - on, on], axis=1).ravel().tolist()
 
 
-def _wide_form(model: Any, variables: Sequence[Variable], name: str) -> Form:
+def _wide_unit(model: Any, variables: Sequence[Variable], name: str) -> TableUnit:
     """What a node of many parents computes, from its values with at most one of them on, and tested at others."""
     on = {variable.name: 0 if is_first_on(variable.states) else 1 for variable in variables}
     table = model.cpt(name)
@@ -156,11 +157,15 @@ def _wide_form(model: Any, variables: Sequence[Variable], name: str) -> Form:
     found = np.array([_probability(model, table, name, parents, state, on) for state in states])
     variable = variables[position[name]]
     words = variable.states if on[name] else variable.states[::-1]
-    unit = TableUnit(name, (words[0], words[1]), tuple(position[parent] for parent in parents), found)
     for kind in (NOISY_OR, SIGMOID):
-        form = linear_form(unit, kind, states, found)
-        if form is not None and form.error <= TOLERANCE:
-            return form
+        scale = SCALES[kind]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            fields = scale.field(found)
+            weights = fields[1 : len(parents) + 1] - fields[0]
+            error = np.abs(scale.probability(np.where(states == 1, weights, 0.0).sum(1) + fields[0]) - found).max()
+        if np.isfinite(fields[0]) and error <= TOLERANCE:
+            places = tuple(position[parent] for parent in parents)
+            return TableUnit(name, (words[0], words[1]), places, np.array(found[0]), (kind, float(fields[0]), weights))
     raise InvalidInput(
         f"a unit of more than {MOST_READ_PARENTS} parents must be a noisy-or or a logit node; "
         f"{name!r} has {len(parents)} and is neither."

@@ -8,10 +8,20 @@ from benchmarks import fuzz_originals
 from tests.data import path_of
 
 import plefka as pf
-from plefka.files import bif, ergo, uai, xmlbif
+from plefka.files import bif, ergo, genie, hugin, microsoft, netica, uai, xmlbif
 from plefka.files.conditional_tables import TableNetwork, TableUnit
 
-READERS = {".bif": bif.loads, ".xmlbif": xmlbif.loads, ".uai": uai.loads, ".erg": ergo.loads}
+READERS = {
+    ".bif": bif.loads,
+    ".xmlbif": xmlbif.loads,
+    ".uai": uai.loads,
+    ".erg": ergo.loads,
+    ".xdsl": genie.loads,
+    ".net": hugin.loads,
+    ".dne": netica.loads,
+    ".dsc": microsoft.loads,
+}
+OTHER_SUFFIXES = {".xml", ".bifxml", ".dnet"}
 WRITERS = {".bif": bif.dumps, ".xmlbif": xmlbif.dumps, ".uai": uai.dumps}
 REAL = ("asia", "cancer", "earthquake", "win95pts", "andes")
 
@@ -75,7 +85,7 @@ def random_tables(size, most_parents, seed, zeros=False):
         table = rng.random((2,) * count)
         table = np.round(table) if zeros and rng.random() < 0.3 else table
         parents = tuple(map(int, rng.permutation(k)[:count]))
-        units.append(TableUnit(f"unit {k}", ("absent", "present"), parents, np.array(table)))
+        units.append(TableUnit(f"unit_{k}", ("absent", "present"), parents, np.array(table)))
     return TableNetwork(tuple(units))
 
 

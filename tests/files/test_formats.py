@@ -137,7 +137,7 @@ def test_an_archive_by_hand():
     [
         ("network.jsn", "must end with .json, .npz, .csv, .xlsx, .* got '.jsn'. Did you mean '.json'?"),
         ("network", ".* got no suffix"),
-        ("network.xdsl", ".* got '.xdsl'"),
+        ("network.xds", r".* got '.xds'. Did you mean '.xdsl'\?"),
     ],
 )
 def test_unknown_suffixes(name, message, tmp_path):

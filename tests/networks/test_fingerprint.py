@@ -75,8 +75,8 @@ def test_files_keep_fingerprint_and_version(tmp_path, given, suffix):
 
 
 def test_tables_of_a_file_count(tmp_path):
-    pf.save(network(), tmp_path / "net.bif")
-    read = pf.load(tmp_path / "net.bif")
+    pf.save(network(), tmp_path / "net.xmlbif")
+    read = pf.load(tmp_path / "net.xmlbif")
     pf.save(read, tmp_path / "net.json")
     assert pf.load(tmp_path / "net.json").fingerprint == read.fingerprint
     assert read.with_tables(None).fingerprint != read.fingerprint

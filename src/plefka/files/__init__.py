@@ -12,7 +12,7 @@ from plefka.errors import InvalidFile, InvalidInput, nearest
 from plefka.files import native_json, native_npz, spreadsheets
 from plefka.files.conditional_tables import TableNetwork
 from plefka.files.disk import PACKED_SUFFIX, read, read_all, write
-from plefka.files.from_tables import network_of, tables_of
+from plefka.files.from_tables import network_of, tabled, tables_of
 from plefka.files.native_schema import check_storable
 from plefka.files.recognition import Form, expanded, recognised
 from plefka.files.uai import dumps_factors, loads_evidence
@@ -59,7 +59,9 @@ FORMATS = {
     ".xlsx": FileFormat(spreadsheets.loads_excel, spreadsheets.dumps_excel),
 }
 # Formats of tables, each a module that is loaded when it is used.
-TABLE_FORMATS = {".bif": "bif", ".xmlbif": "xmlbif", ".xml": "xmlbif", ".uai": "uai", ".erg": "ergo"}
+TABLE_FORMATS = {".bif": "bif", ".xmlbif": "xmlbif", ".bifxml": "xmlbif", ".xml": "xmlbif", ".uai": "uai"}
+TABLE_FORMATS |= {".erg": "ergo", ".xdsl": "genie", ".net": "hugin", ".dne": "netica", ".dnet": "netica"}
+TABLE_FORMATS |= {".dsc": "microsoft"}
 PathText = str | PathLike[str]
 
 
@@ -68,7 +70,7 @@ def _entries(form: Any, name: str) -> list[tuple[dict, Any]]:
     if not re.fullmatch(r"[.][a-z0-9]+", name) or name in TABLE_FORMATS or name in (PACKED_SUFFIX, ".evid"):
         raise InvalidInput(
             f"a file format is registered by a suffix of small letters and digits that no other format has, such as "
-            f"'.net'; got {name!r}."
+            f"'.coin'; got {name!r}."
         )
     if not (isinstance(form, FileFormat) and callable(form.loads) and callable(form.dumps)):
         raise InvalidInput(f"a pf.FileFormat must have two functions, loads and dumps; got {form!r}.")
@@ -86,13 +88,12 @@ def load(
 
     **Arguments:**
 
-    - `path`: a file in one of the formats .json, .npz, .csv, .xlsx, .bif, .xmlbif, .xml, .uai or .erg. A name NET.csv
-        stands for the pair of tables NET.causes.csv and NET.findings.csv, or for a matrix of both where such a file
-        exists, and a folder for causes.csv and findings.csv in it. "example:NAME" is a bundled network, as in
-        `pf.example`. A MARKOV file (.uai) may be a machine or a `MarkovNetwork`.
+    - `path`: a file of plefka (.json, .npz, .csv, .xlsx) or of others (.bif, .xmlbif, .bifxml, .xml, .uai, .erg, .xdsl,
+        .net, .dne, .dsc). NET.csv stands for NET.causes.csv and NET.findings.csv, or for a matrix of both, and a folder
+        for causes.csv and findings.csv in it; "example:NAME" is a bundled network; MARKOV files (.uai) may be machines.
     - `activation`: your own activation, if the network has one; a file can name it but not store it.
     - `approximate`: how far the probabilities of a noisy-or or sigmoid unit may be from its table, for example 0.02.
-        Only for formats of tables (BIF, XMLBIF, UAI, Ergo). A warning says how far they are. By default they must agree
+        Only for formats of tables (BIF, UAI and others). A warning says how far they are. By default they must agree
         within 1e-6; other units are kept as tables.
 
     **Example:**
@@ -108,9 +109,7 @@ def load(
     given = as_activation(activation) if isinstance(activation, str) else activation
     with _errors_name(path):
         if suffix in TABLE_FORMATS and given is not None:
-            raise InvalidInput(
-                "activation is only for .json and .npz files; this format stores tables. Load it without `activation`."
-            )
+            raise InvalidInput("activation is only for .json and .npz files; this format stores tables. Leave it out.")
         if suffix in FORMATS:
             if approximate is not None:
                 raise InvalidInput("approximate is only for formats of tables. Load this file without `approximate`.")
@@ -181,7 +180,7 @@ def load_tables(path: PathText) -> TableNetwork:
     found = _read_tables(path)
     if isinstance(found, Network):
         raise InvalidFile(f"{path}: a MARKOV network is tables if each variable has a factor P(child | parents) alone.")
-    return found
+    return tabled(found)
 
 
 def _read_tables(path: Path) -> "TableNetwork | BoltzmannMachine | MarkovNetwork":
@@ -244,8 +243,8 @@ def convert(source: PathText, target: PathText, approximate: float | None = None
         return []
     forms = recognised(tables, approximate)
     if _suffix(target) in TABLE_FORMATS:
-        dumps = _table_writer(target)
-        write({target: dumps(tables if approximate is None else expanded(tables, forms))})
+        tables = tabled(tables)
+        write({target: _table_writer(target)(tables if approximate is None else expanded(tables, forms))})
     else:
         with _errors_name(source):
             network = network_of(tables, approximate)
@@ -278,13 +277,12 @@ def _suffix(path: Path) -> str:
     suffix = name.suffix.lower()
     if suffix not in FORMATS and path.is_dir():
         return ".csv"
-    if suffix not in FORMATS and suffix not in TABLE_FORMATS:
+    if suffix not in (*FORMATS, *TABLE_FORMATS):
         import_registering_modules()
-    if suffix not in FORMATS and suffix not in TABLE_FORMATS:
+    if suffix not in (known := (*FORMATS, *TABLE_FORMATS)):
         raise InvalidFile(
-            f"{path}: the name must end with {', '.join((*FORMATS, *TABLE_FORMATS))}, which selects the format, "
-            f"or with one of these and .gz; got {repr(name.suffix) if suffix else 'no suffix'}."
-            + nearest(suffix, (*FORMATS, *TABLE_FORMATS))
+            f"{path}: the name must end with {', '.join(known)}, which selects the format, or with one of these and "
+            f".gz; got {repr(name.suffix) if suffix else 'no suffix'}.{nearest(suffix, known)}"
         )
     return suffix
 
@@ -296,5 +294,6 @@ def _module(suffix: str) -> Any:
 def _table_writer(path: Path) -> Callable[[TableNetwork], bytes]:
     module = _module(_suffix(path))
     if not hasattr(module, "dumps"):
-        raise InvalidFile(f"{path}: this format can be read but not written. Use .uai, which stores the same tables.")
+        written = ", ".join(suffix for suffix in TABLE_FORMATS if hasattr(_module(suffix), "dumps"))
+        raise InvalidFile(f"{path}: this format can be read but not written. Choose one of {written}.")
     return module.dumps

@@ -4,25 +4,26 @@ Tables are rows `(states of parents) p, p;`, or `table` with the states of the c
 """
 
 import re
+import warnings
 from array import array
 
 import numpy as np
 
-from plefka.errors import InvalidFile, listed, nearest
+from plefka.errors import InvalidFile, PlefkaWarning, listed, nearest
 from plefka.files import conditional_tables
 from plefka.files.conditional_tables import Conditional, TableNetwork, TableUnit, Variable
-from plefka.files.scanner import Scanner
+from plefka.files.scanner import COMMENTS, Scanner
 
-SKIPPED = re.compile(rb"(?:\s+|//[^\n]*|/\*.*?\*/)*+", re.DOTALL)
-WORD = re.compile(rb'"[^"\n]*"|[{}()\[\],;|]|[^\s{}()\[\],;|"]+')
-PUNCTUATION = frozenset(b"{}()[],;|")
+SKIPPED = re.compile(rb"(?:%s)*+" % COMMENTS, re.DOTALL)
+WORD = re.compile(rb'"[^"\n]*"|[{}()\[\],;|]|(?:[^\s{}()\[\],;|"/]|/(?![/*]))+')
 MOST_FILLED = 2**22  # entries of all tables that have a default: the memory that a small file may take
-PLAIN_WORD = re.compile(r"(?!//|/\*)[^\s{}()\[\],;|\"]+\Z")
+PORTABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*\Z")
+PLAIN_WORD = re.compile(r"(?:[^\s{}()\[\],;|\"/]|/(?![/*]))+\Z")
 
 
 def loads(content: bytes) -> TableNetwork:
     """The network that a text describes."""
-    return _BifReader(content).network()
+    return BifReader(Scanner(content, SKIPPED, WORD)).network()
 
 
 def dumps(network: TableNetwork) -> bytes:
@@ -30,6 +31,7 @@ def dumps(network: TableNetwork) -> bytes:
     parts = ["network unknown {\n}\n"]
     parts += [_variable_text(unit) for unit in network.units]
     parts += [_table_text(unit, network) for unit in network.units]
+    _warn_of_names(network)
     return "".join(parts).encode()
 
 
@@ -42,8 +44,7 @@ class ProbabilityBlock:
         self.size = conditional_tables.table_size(len(parents), place, self.child.name)
         self.words = [{state: k for k, state in enumerate(parent.states)} for parent in parents]
         self.rows, self.pairs = array("q"), array("d")
-        self.default: array | None = None
-        self.whole: array | None = None
+        self.single: dict[str, array] = {}  # what stands after 'default' and 'table'
 
     def add_row(self, words: tuple[str, ...], numbers: array, place: str) -> None:
         if len(words) != len(self.parents):
@@ -60,37 +61,32 @@ class ProbabilityBlock:
         self.rows.append(row)
         self.pairs.extend(self._pair(numbers, place))
 
-    def set_default(self, numbers: array, place: str) -> None:
-        if self.default is not None:
-            raise InvalidFile(f"{place}there must be one 'default' in a table.")
-        self.default = self._pair(numbers, place)
-
-    def set_whole(self, numbers: array, place: str) -> None:
-        if self.whole is not None:
-            raise InvalidFile(f"{place}there must be one 'table' in a block.")
-        conditional_tables.check_total(len(numbers), self.size, place, self.child.name)
-        self.whole = numbers
+    def set_single(self, word: str, numbers: array, place: str) -> None:
+        if word in self.single:
+            raise InvalidFile(f"{place}there must be one {word!r} in a table.")
+        if word == "table":
+            conditional_tables.check_total(len(numbers), self.size, place, self.child.name)
+        self.single[word] = numbers if word == "table" else self._pair(numbers, place)
 
     def values(self, most_filled: int) -> np.ndarray:
         """All probabilities, those of the child last."""
-        shape = (2,) * (len(self.parents) + 1)
-        if self.whole is not None:
-            if self.rows or self.default:
+        shape, count, default = (2,) * (len(self.parents) + 1), self.size // 2, self.single.get("default")
+        if "table" in self.single:
+            if self.rows or default:
                 raise InvalidFile(
                     f"{self.place}a block must have 'table' or rows; that of {self.child.name!r} has both."
                 )
-            return np.moveaxis(np.frombuffer(self.whole).reshape(shape), 0, -1)
-        count = self.size // 2
+            return np.moveaxis(np.frombuffer(self.single["table"]).reshape(shape), 0, -1)
         if len(np.unique(self.rows)) < len(self.rows):
             raise InvalidFile(f"{self.place}the rows of {self.child.name!r} must differ in the states of the parents.")
-        if self.default is None and len(self.rows) < count:
+        if default is None and len(self.rows) < count:
             raise InvalidFile(
                 f"{self.place}the table of {self.child.name!r} must have a row for each of the {count} states of its "
                 f"parents; got {len(self.rows)}. Add the others, or a 'default'."
             )
-        if self.default is not None and self.size > most_filled:
+        if default is not None and self.size > most_filled:
             raise InvalidFile(f"{self.place}tables with a 'default' must have at most {MOST_FILLED:,} entries in all.")
-        values = np.empty((count, 2)) if self.default is None else np.tile(self.default, (count, 1))
+        values = np.empty((count, 2)) if default is None else np.tile(default, (count, 1))
         values[self.rows] = np.reshape(self.pairs, (-1, 2))
         return values.reshape(shape)
 
@@ -103,24 +99,28 @@ class ProbabilityBlock:
         return numbers
 
 
-class _BifReader:
-    def __init__(self, content: bytes):
-        self.scan = Scanner(content, SKIPPED, WORD)
+class BifReader:
+    """What the blocks of a text say."""
+
+    blocks = (b"network", b"variable", b"probability")
+
+    def __init__(self, scan: Scanner):
+        self.scan = scan
         self.variables: dict[str, Variable] = {}
         self.conditionals: list[Conditional] = []
         self.filled = 0
 
     def network(self) -> TableNetwork:
-        blocks = {b"network": self._network, b"variable": self._variable, b"probability": self._probability}
         if self.scan.is_done:
             raise InvalidFile("must be a network in BIF; got an empty file. Was it cut off?")
         while not self.scan.is_done:
-            blocks[self.scan.expect(*blocks)]()
+            block = self.blocks.index(self.scan.expect(*self.blocks))
+            (self._network, self._variable, self._probability)[block]()
         return conditional_tables.network_from(list(self.variables.values()), self.conditionals)
 
     def _network(self) -> None:
         if self.scan.word != b"{":
-            self._name("the name of the network")
+            self.scan.name("the name of the network")
         self.scan.expect(b"{")
         while self.scan.word != b"}":
             self._property()
@@ -133,7 +133,7 @@ class _BifReader:
 
     def _variable(self) -> None:
         place = self.scan.place()
-        name, states = self._name("the name of a variable"), ()
+        name, states = self.scan.name("the name of a variable"), ()
         self.scan.expect(b"{")
         while self.scan.word != b"}":
             if self.scan.word == b"type":
@@ -141,10 +141,7 @@ class _BifReader:
             else:
                 self._property()
         self.scan.advance()
-        variable = Variable(name, states, place)
-        conditional_tables.check_variable_count(len(self.variables) + 1)
-        conditional_tables.check_variables([*([self.variables[name]] if name in self.variables else []), variable])
-        self.variables[name] = variable
+        conditional_tables.add_variable(Variable(name, states, place), self.variables)
 
     def _states(self) -> tuple[str, ...]:
         scan = self.scan
@@ -154,7 +151,7 @@ class _BifReader:
         place, count = scan.place(), scan.whole("the number of states", 2**31)
         scan.expect(b"]")
         scan.expect(b"{")
-        states = self._words(b"}", "the name of a state")
+        states = scan.entries("the name of a state", b"}")
         scan.expect(b";")
         if len(states) != count:
             raise InvalidFile(f"{place}there must be {count} states; got {len(states)}: {listed(states)}.")
@@ -163,14 +160,7 @@ class _BifReader:
     def _probability(self) -> None:
         scan = self.scan
         place = scan.place()
-        scan.expect(b"(")
-        child = self._name("the child of a table")
-        parents = ()
-        if scan.word == b"|":
-            scan.advance()
-            parents = self._words(b")", f"the name of a parent of {child!r}")
-        else:
-            scan.expect(b")")
+        child, parents = scan.family()
         for name, role in ((child, "the child of a table"), *((p, f"a parent of {child!r}") for p in parents)):
             conditional_tables.find_variable(name, self.variables, place, role)
         scan.expect(b"{")
@@ -179,7 +169,7 @@ class _BifReader:
             self._entry(table)
         scan.advance()
         values = table.values(MOST_FILLED - self.filled)
-        self.filled += values.size if table.default else 0
+        self.filled += values.size if "default" in table.single else 0
         self.conditionals.append(Conditional(child, parents, values, place))
 
     def _entry(self, table: ProbabilityBlock) -> None:
@@ -187,44 +177,22 @@ class _BifReader:
         place = scan.place()
         if scan.word == b"(":
             scan.advance()
-            words = self._words(b")", "the state of a parent")
-            table.add_row(words, self._numbers(), place)
-        elif scan.word == b"table":
-            scan.advance()
-            table.set_whole(self._numbers(), place)
-        elif scan.word == b"default":
-            scan.advance()
-            table.set_default(self._numbers(), place)
+            words = scan.entries("the state of a parent", b")")
+            table.add_row(words, scan.entries("a probability or ';'", numbers=True), place)
+        elif scan.word in (b"table", b"default"):
+            table.set_single(scan.advance().decode(), scan.entries("a probability or ';'", numbers=True), place)
         elif scan.word == b"property":
             self._property()
         else:
             raise scan.refuse("a row '(states of the parents)', 'table', 'default', 'property' or '}'")
 
-    def _numbers(self) -> array:
-        """Up to the semicolon, with or without commas."""
-        numbers = array("d")
-        while self.scan.word != b";":
-            numbers.append(self.scan.number("a probability or ';'"))
-            if self.scan.word == b",":
-                self.scan.advance()
-        self.scan.advance()
-        return numbers
 
-    def _words(self, end: bytes, what: str) -> tuple[str, ...]:
-        words = []
-        while self.scan.word != end:
-            words.append(self._name(what))
-            if self.scan.word == b",":
-                self.scan.advance()
-        self.scan.advance()
-        return tuple(words)
-
-    def _name(self, what: str) -> str:
-        word = self.scan.word
-        if not word or word[0] in PUNCTUATION:
-            raise self.scan.refuse(what)
-        self.scan.advance()
-        return self.scan.text(word, what).strip('"')
+def _warn_of_names(network: TableNetwork) -> None:
+    states = (word for unit in network.units for word in unit.states if not word.isdigit())
+    odd = [word for word in dict.fromkeys([*network.names, *states]) if not PORTABLE.match(word)]
+    if odd:
+        message = f"pyAgrum and pgmpy read letters, digits, _ and - in BIF, and may not read {listed(map(repr, odd))}. "
+        warnings.warn(f"{message}Rename them, or write .xmlbif, which holds any name.", PlefkaWarning, stacklevel=4)
 
 
 def _variable_text(unit: TableUnit) -> str:

@@ -3,12 +3,14 @@
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from jaxtyping import Float
 
 from plefka.errors import InvalidFile, PlefkaWarning, listed, nearest
+from plefka.files.independent_causes import IndependentCauses
+from plefka.files.linear_fits import NOISY_OR
 from plefka.networks.checks import NUMBERED
 from plefka.networks.graph import Graph, cycle_text
 
@@ -17,6 +19,7 @@ WARNED_FROM = 1e-9  # a difference that a warning mentions
 MOST_VARIABLES = 2**20  # of a network in tables
 MOST_READ_PARENTS = 16  # of a unit whose table is written, or filled in by a default
 MOST_PARENTS_READ = 20
+MOST_EXCHANGED = 10  # of a noisy-or of other states than those that are on, which becomes a table
 WITHOUT_TABLES = "Keep this network in plefka's own format (.json or .npz), which needs no tables."
 ON_WORDS = frozenset(
     ("yes", "y", "true", "t", "present", "on", "1", "positive", "pos", "active", "enabled", "abnormal", "high")
@@ -33,6 +36,7 @@ class TableUnit(NamedTuple):
     states: tuple[str, str]  # what off and on are called
     parents: tuple[int, ...]
     table: Float[np.ndarray, "..."]  # shape (2,) * len(parents), 1 where a parent is on
+    linear: tuple[str, float, np.ndarray] | None = None  # kind, bias and weights of a unit without a table
 
 
 @dataclass(frozen=True)
@@ -68,32 +72,35 @@ class Conditional(NamedTuple):
     parents: tuple[str, ...]
     values: Float[np.ndarray, "..."]
     place: str = ""
+    are_weights: bool = False  # which are divided by their sum, whatever it is
 
 
-def network_from(
-    variables: Sequence[Variable], conditionals: Sequence[Conditional], named: bool = True
-) -> TableNetwork:
+Local = Conditional | IndependentCauses
+
+
+def network_from(variables: Sequence[Variable], conditionals: Sequence[Local], named: bool = True) -> TableNetwork:
     """The network that a file describes, or what is wrong with it."""
     if not variables:
         raise InvalidFile("a network must have at least one variable; got none. Was the file cut off?")
     check_variables(variables)
     position = {variable.name: k for k, variable in enumerate(variables)}
     by_child = _by_child(conditionals, position)
-    flips = [is_first_on(variable.states) for variable in variables]
+    on = _on_states(variables, [table for table in by_child.values() if isinstance(table, IndependentCauses)])
     missing = next((variable.name for variable in variables if variable.name not in by_child), None)
     if missing is not None:
         raise InvalidFile(
             f"every variable must have a table; there is none for {missing!r}. Add it. Was the file cut off?"
         )
-    units = tuple(_unit(variable, by_child[variable.name], position, flips) for variable in variables)
+    units = tuple(_unit(variable, by_child[variable.name], position, on) for variable in variables)
     _check_acyclic(units)
     _warn_of_normalised(by_child)
     return TableNetwork(units, named)
 
 
-def _warn_of_normalised(by_child: dict[str, Conditional]) -> None:
+def _warn_of_normalised(by_child: dict[str, Local]) -> None:
     """Rows that add up to one within the tolerance are divided by their sum, in every format; once for a file."""
-    off = {child: float(np.abs(table.values.sum(-1) - 1).max()) for child, table in by_child.items()}
+    tables = {child: table.values for child, table in by_child.items() if isinstance(table, Conditional)}
+    off = {child: float(np.abs(values.sum(-1) - 1).max()) for child, values in tables.items()}
     several = [child for child, error in off.items() if error > WARNED_FROM]
     if several:
         warnings.warn(
@@ -130,9 +137,23 @@ def check_binary(variable: Variable) -> None:
         raise InvalidFile(f"{place}names of variables and states must be printable words; got {odd!r}.")
 
 
+def refuse_kind(place: str, name: str, kind: str) -> NoReturn:
+    raise InvalidFile(
+        f"{place}nodes must be discrete, with a table or a noisy-or of their parents; {name!r} is of the kind "
+        f"{kind!r}. Remove it, or give it a table in the program that wrote the file."
+    )
+
+
 def check_variable_count(count: int) -> None:
     if count > MOST_VARIABLES:
         raise InvalidFile(f"a network of tables must have at most {MOST_VARIABLES:,} variables; got {count:,}.")
+
+
+def add_variable(variable: Variable, known: dict[str, Variable]) -> None:
+    """One more of a file."""
+    check_variable_count(len(known) + 1)
+    check_variables([*([known[variable.name]] if variable.name in known else []), variable])
+    known[variable.name] = variable
 
 
 def find_variable(name: str, known: Iterable[str], place: str, role: str) -> None:
@@ -157,6 +178,18 @@ def check_total(count: int, expected: int, place: str, child: str) -> None:
             f"{place}the table of {child!r} must have {expected} probabilities, one for each state of it and its "
             f"parents; got {count}."
         )
+
+
+def whole_table(child: Variable, parents: tuple[str, ...], entries: Any, are_weights: bool = False) -> Conditional:
+    """From all numbers, those of the child fastest, or from the state of the child for each state of its parents."""
+    name, states, place = child
+    if len(entries) and isinstance(entries[0], str):
+        if not {*entries} <= {*states}:
+            raise InvalidFile(f"{place}{name!r} must have its states {listed(states)} here; got {listed(entries)}.")
+        entries = [float(word == state) for word in entries for state in states]
+    check_total(len(entries), table_size(len(parents), place, name), place, name)
+    values = np.array(entries, float).reshape((2,) * (len(parents) + 1))
+    return Conditional(name, parents, values, place, are_weights)
 
 
 def probability_of_on(
@@ -197,8 +230,18 @@ def is_first_on(states: tuple[str, ...]) -> bool:
     return on == [True, False] or (on == [False, False] and off == [False, True])
 
 
-def _by_child(conditionals: Iterable[Conditional], known: Iterable[str]) -> dict[str, Conditional]:
-    found: dict[str, Conditional] = {}
+def _on_states(variables: Sequence[Variable], causal: Sequence[IndependentCauses]) -> dict[str, int]:
+    """Which state is on: by its word, otherwise what a noisy-or brings about or acts in one, otherwise the second."""
+    acting = {parent: state for unit in causal for parent, state in zip(unit.parents, unit.active, strict=True)}
+    acting |= {unit.child: unit.effect for unit in causal}
+    return {
+        name: 0 if is_first_on(states) else 1 if is_first_on(states[::-1]) else acting.get(name, 1)
+        for name, states, _ in variables
+    }
+
+
+def _by_child(conditionals: Iterable[Local], known: Iterable[str]) -> dict[str, Local]:
+    found: dict[str, Local] = {}
     for table in conditionals:
         find_variable(table.child, known, table.place, "the child of a table")
         if table.child in found:
@@ -211,15 +254,29 @@ def _by_child(conditionals: Iterable[Conditional], known: Iterable[str]) -> dict
     return found
 
 
-def _unit(variable: Variable, table: Conditional, position: dict[str, int], flips: Sequence[bool]) -> TableUnit:
+def _unit(variable: Variable, table: Local, position: dict[str, int], on_states: dict[str, int]) -> TableUnit:
     parents = tuple(position[parent] for parent in table.parents)
-    first_is_on = flips[position[variable.name]]
-    on = probability_of_on(table.values, first_is_on, table.place, variable.name)
-    for axis, parent in enumerate(parents):
-        on = np.flip(on, axis) if flips[parent] else on
-    first, second = variable.states
+    name, (first, second), _ = variable
+    first_is_on = on_states[name] == 0
     states = (second, first) if first_is_on else (first, second)
-    return TableUnit(variable.name, states, parents, np.array(on, float))
+    if isinstance(table, IndependentCauses):
+        if table.is_of_on(on_states):
+            with np.errstate(divide="ignore"):
+                linear = (NOISY_OR, -float(np.log1p(-table.leak)), -np.log(table.failures))
+            return TableUnit(name, states, parents, np.array(table.leak), linear)
+        if len(parents) > MOST_EXCHANGED:
+            raise InvalidFile(
+                f"{table.place}in the noisy-or {name!r} of {len(parents)} parents, what is on must come from parents "
+                "that are on; got other states. Exchange or rename them."
+            )
+    values = table.values
+    if isinstance(table, Conditional) and table.are_weights:
+        with np.errstate(invalid="ignore"):
+            values = values / values.sum(-1, keepdims=True)
+    on = probability_of_on(values, first_is_on, table.place, name)
+    for axis, parent in enumerate(table.parents):
+        on = np.flip(on, axis) if on_states[parent] == 0 else on
+    return TableUnit(name, states, parents, np.array(on, float))
 
 
 def _check_acyclic(units: Sequence[TableUnit]) -> None:

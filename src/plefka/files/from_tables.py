@@ -1,8 +1,7 @@
 """From tables to a network, of compact units where they fit, and back to tables."""
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,7 +9,7 @@ from jaxtyping import Float
 
 from plefka.errors import InvalidFile, InvalidInput, PlefkaWarning, listed
 from plefka.files.conditional_tables import MOST_READ_PARENTS, WITHOUT_TABLES, TableNetwork, TableUnit
-from plefka.files.linear_fits import NEGATED, NOISY_OR, SIGMOID, TOLERANCE, fields_of
+from plefka.files.linear_fits import NEGATED, NOISY_OR, SCALES, SIGMOID, TOLERANCE, fields_of
 from plefka.files.recognition import Candidates, Form, check_approximate, probabilities
 from plefka.networks.activations import Table
 from plefka.networks.belief import BeliefNetwork
@@ -22,38 +21,34 @@ Choice = tuple[int, bool]  # a unit, and whether its states are exchanged
 ACTIVATIONS = {NOISY_OR: "noisy_or", SIGMOID: "sigmoid"}
 
 
-def network_of(
-    tables: TableNetwork, approximate: float | None = None, known: Mapping[str, Form] = MappingProxyType({})
-) -> BeliefNetwork:
+def network_of(tables: TableNetwork, approximate: float | None = None) -> BeliefNetwork:
     """The network whose units are all noisy-or, or all sigmoid, if need be after exchanging on and off in some units.
 
     Where neither can be, units are of different kinds: each what it is recognised as, or a table.
 
     With `approximate`, forms may differ from the tables by up to that; a warning says by how much they do.
-    `known` has the forms of units that are too wide for a table, by name.
     """
     limit = check_approximate(approximate)
     candidates = [Candidates(unit, limit) for unit in tables.units]
     for kind in ACTIVATIONS:
-        forms = _all_of_kind(candidates, kind, known)
+        forms = _all_of_kind(candidates, kind)
         if forms is not None:
-            return _built(tables, forms, approximate, known)
-    flips = flips_for_noisy_or(candidates) if not known else None
+            return _built(tables, forms, approximate)
+    flips = flips_for_noisy_or(candidates)
     if flips is not None:
         relabelled = flipped(tables, flips)
-        forms = _all_of_kind([Candidates(unit, limit) for unit in relabelled.units], NOISY_OR, known)
+        forms = _all_of_kind([Candidates(unit, limit) for unit in relabelled.units], NOISY_OR)
         if forms is not None:
-            return _built(relabelled, forms, approximate, known)
-    forms = [known.get(each.unit.name) or each.best for each in candidates]
-    return _built(tables, forms, approximate, known)
+            return _built(relabelled, forms, approximate)
+    return _built(tables, [each.best for each in candidates], approximate)
 
 
-def _all_of_kind(candidates: Sequence[Candidates], kind: str, known: Mapping[str, Form]) -> list[Form] | None:
+def _all_of_kind(candidates: Sequence[Candidates], kind: str) -> list[Form] | None:
     """All units in this form with the polarity of their parents; None as soon as one does not fit."""
     forms = []
     for candidate in candidates:
-        form = known.get(candidate.unit.name) or candidate.form(kind)
-        if form is None or form.kind != kind or _is_negated(form):
+        form = candidate.form(kind)
+        if form is None or _is_negated(form):
             return None
         forms.append(form)
     return forms
@@ -87,14 +82,22 @@ def tables_of(network: BeliefNetwork) -> TableNetwork:
     return TableNetwork(tuple(units), network.given_names is not None)
 
 
-def _built(
-    tables: TableNetwork, forms: Sequence[Form], approximate: float | None, known: Mapping[str, Form]
-) -> BeliefNetwork:
+def tabled(tables: TableNetwork) -> TableNetwork:
+    """With a table for every compact unit."""
+    units = list(tables.units)
+    for position, (name, _, parents, _, linear) in enumerate(units):
+        if linear is not None:
+            on = SCALES[linear[0]].probability(_fields(name, *linear[1:]))
+            units[position] = units[position]._replace(table=on.reshape((2,) * len(parents)), linear=None)
+    return TableNetwork(tuple(units), tables.named)
+
+
+def _built(tables: TableNetwork, forms: Sequence[Form], approximate: float | None) -> BeliefNetwork:
     """The network, with its tables unless it is meant to differ from them or has units without one."""
     network = _network(tables, forms)
     if approximate is not None:
         _warn_of_errors(forms, approximate)
-    if approximate is not None or known:
+    if approximate is not None or any(unit.linear for unit in tables.units):
         return network
     units = tables.units
     return network.with_tables(GivenTables(tuple(u.parents for u in units), tuple(u.table for u in units)))
@@ -169,7 +172,7 @@ def flips_for_noisy_or(candidates: Sequence[Candidates]) -> list[bool] | None:
                 forbidden.add((unit, flip))
             else:
                 _imply(implied, (unit, flip), _required(form))
-        if {(unit, False), (unit, True)} <= forbidden:
+        if {(unit, False), (unit, True)} <= forbidden or candidate.unit.linear:
             return None
     return _solve(len(candidates), implied, forbidden)
 

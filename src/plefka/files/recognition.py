@@ -66,22 +66,8 @@ def recognised(tables: TableNetwork, approximate: float | None = None) -> list[F
 
 def expanded(tables: TableNetwork, forms: Sequence[Form]) -> TableNetwork:
     """Tables again, of what each became."""
-    units = [form.unit._replace(parents=form.parents, table=probabilities(form)) for form in forms]
+    units = [form.unit._replace(parents=form.parents, table=probabilities(form), linear=None) for form in forms]
     return TableNetwork(tuple(units), tables.named)
-
-
-def linear_form(unit: TableUnit, kind: str, states: np.ndarray, on: np.ndarray) -> Form | None:
-    """The form of a unit from P(on) at some states of its parents: first none on, then each alone, then any others."""
-    count = len(unit.parents)
-    scale = SCALES[kind]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        fields = scale.field(on)
-        weights = fields[1 : count + 1] - fields[0]
-        sums = np.where(states == 1, weights, 0.0).sum(1) + fields[0]
-        error = np.abs(scale.probability(sums) - on).max()
-    if not (np.isfinite(fields[0]) and np.isfinite(error)):
-        return None
-    return Form(unit, kind, unit.parents, float(error), on, float(fields[0]), weights, np.zeros(count, bool))
 
 
 def check_approximate(approximate: float | None) -> float:
@@ -101,6 +87,10 @@ class Candidates:
     def __init__(self, unit: TableUnit, limit: float):
         self.unit, self.limit = unit, limit
         self._forms: dict[str, Form | None] = {}
+        if unit.linear is not None:
+            kind, bias, weights = unit.linear
+            form = Form(unit, kind, unit.parents, 0.0, unit.table, bias, weights, np.zeros(len(weights), bool))
+            self._forms = {**dict.fromkeys(COMPACT), kind: form}
 
     @cached_property
     def table(self) -> Form:

@@ -1,6 +1,8 @@
 """The words of a text format one after the other, each with its line and column; never a list of all of them."""
 
 import re
+from array import array
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -10,6 +12,8 @@ from plefka.errors import InvalidFile
 PIECE = 2**16  # bytes of numbers that are read at once
 QUOTED_CHARACTERS = 30  # characters of a word in a message
 OF_NUMBERS = b"0123456789.eE+- \t\r\n"
+COMMENTS = rb"\s+|//[^\n]*|/\*.*?\*/"
+PUNCTUATION = b"{}()[],;|"
 NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\Z")
 
 
@@ -111,6 +115,48 @@ class Scanner:
         self._next = self._at + end
         self.advance()
         return values
+
+    def name(self, what: str) -> str:
+        """A word without its quotation marks."""
+        word = self.word
+        if not word or word in PUNCTUATION or word in b"=:":
+            raise self.refuse(what)
+        self.advance()
+        text = self.text(word, what)
+        return text[1:-1].replace('\\"', '"') if word.startswith(b'"') else text
+
+    def entries(self, what: str, end: bytes = b";", numbers: bool = False) -> Any:
+        """Words, or numbers, up to the end of a list; commas, bars and balanced parentheses may stand between."""
+        found, depth = [], 0
+        while self.word != end and depth >= 0:
+            if self.word in (b",", b"|", b"(", b")"):
+                depth += (self.word == b"(") - (self.word == b")")
+                self.advance()
+            else:
+                found.append(self.number(what) if numbers else self.name(what))
+        if depth:
+            raise self.refuse("preceded by as many '(' as ')'")
+        self.advance()
+        return array("d", found) if numbers else tuple(found)
+
+    def skip(self, end: bytes) -> None:
+        """Past an end that is not inside braces or parentheses which open from here on."""
+        depth = 0
+        while self.word != end or depth > (end == b"}"):
+            depth += (self.word in (b"{", b"(")) - (self.word in (b"}", b")"))
+            if self.is_done or depth < 0:
+                raise self.refuse(repr(end.decode()))
+            self.advance()
+        self.advance()
+        if end == b"}" and self.word == b";":
+            self.advance()
+
+    def family(self) -> tuple[str, tuple[str, ...]]:
+        """The child and its parents: '(child | parent, parent)'."""
+        self.expect(b"(")
+        child = self.name("the child of a table")
+        is_alone = self.expect(b"|", b")") == b")"
+        return child, () if is_alone else self.entries(f"the name of a parent of {child!r}", b")")
 
     def whole(self, what: str, most: int) -> int:
         """A whole number from 0 to `most`."""

@@ -1,10 +1,11 @@
-"""XMLBIF (.xmlbif, .xml), the Bayesian Interchange Format in XML; tables have the states of the child fastest.
+"""XMLBIF (.xmlbif, .bifxml, .xml), the Bayesian Interchange Format in XML; tables have the states of the child fastest.
 
 Read by expat, which loads nothing from elsewhere: a file that declares entities of its own is refused, and so is text
 with one that is not declared. Attributes are not read.
 """
 
 import re
+from typing import Any
 from xml.parsers import expat
 from xml.sax.saxutils import escape
 
@@ -27,11 +28,34 @@ VARIABLES, TABLES = ("VARIABLE",), ("DEFINITION", "PROBABILITY")
 def loads(content: bytes) -> TableNetwork:
     """The network that a text describes."""
     reader = _XmlReader()
+    parse(content, reader)
+    if not reader.is_bif:
+        raise InvalidFile("must be XMLBIF, with a NETWORK of VARIABLE and DEFINITION elements; got other XML.")
+    return conditional_tables.network_from(list(reader.variables.values()), reader.conditionals)
+
+
+def parse(content: bytes, reader: Any) -> None:
+    """Give `reader.start` the tags that are open, attributes and place of every element, and `reader.end` its text."""
     parser = expat.ParserCreate()
     parser.buffer_text = True
-    parser.StartElementHandler = lambda tag, _: reader.start(tag.upper(), parser.CurrentLineNumber)
-    parser.EndElementHandler = lambda tag: reader.end(tag.upper())
-    parser.CharacterDataHandler = reader.characters
+    tags: list[str] = []
+    texts: list[str] = []
+
+    def started(tag: str, attributes: dict[str, str]) -> None:
+        place = f"line {parser.CurrentLineNumber}: "
+        if len(tags) == DEEPEST:
+            raise InvalidFile(f"{place}elements must not be nested more than {DEEPEST} levels deep.")
+        tags.append(tag)
+        texts.clear()
+        reader.start(tags, attributes, place)
+
+    def ended(_: str) -> None:
+        reader.end(tags, "".join(texts))
+        tags.pop()
+        texts.clear()
+
+    parser.StartElementHandler, parser.EndElementHandler = started, ended
+    parser.CharacterDataHandler = texts.append
     parser.EntityDeclHandler = lambda *_: _refuse_entity(parser.CurrentLineNumber)
     parser.SkippedEntityHandler = lambda name, _: _refuse_undefined(name, parser.CurrentLineNumber)
     try:
@@ -45,9 +69,6 @@ def loads(content: bytes) -> TableNetwork:
         raise
     except (LookupError, ValueError) as error:  # an encoding that Python does not know, or not in XML
         raise InvalidFile(f"must be XML in a known encoding, preferably UTF-8; got: {error}.") from None
-    if not reader.is_bif:
-        raise InvalidFile("must be XMLBIF, with a NETWORK of VARIABLE and DEFINITION elements; got other XML.")
-    return conditional_tables.network_from(reader.variables, reader.conditionals)
 
 
 def dumps(network: TableNetwork) -> bytes:
@@ -61,44 +82,32 @@ class _XmlReader:
     """Collects the text of a VARIABLE or DEFINITION until it ends."""
 
     def __init__(self):
-        self.variables: list[Variable] = []
+        self.variables: dict[str, Variable] = {}
         self.conditionals: list[Conditional] = []
-        self.open: list[str] = []
         self.fields: dict[str, list[str]] = {}
-        self.text: list[str] = []
         self.place = ""
         self.is_bif = False
 
-    def start(self, tag: str, line: int) -> None:
-        if len(self.open) == DEEPEST:
-            raise InvalidFile(f"line {line}: elements must not be nested more than {DEEPEST} levels deep.")
-        self.open.append(tag)
-        self.text = []
+    def start(self, tags: list[str], _: dict[str, str], place: str) -> None:
+        tag = tags[-1].upper()
         self.is_bif |= tag == "NETWORK"
         if tag in VARIABLES + TABLES:
-            self.fields, self.place = {}, f"line {line}: "
+            self.fields, self.place = {}, place
 
-    def characters(self, text: str) -> None:
-        if self.open and self.open[-1] in READ_TAGS:
-            self.text.append(text)
-
-    def end(self, tag: str) -> None:
-        self.open.pop()
+    def end(self, tags: list[str], text: str) -> None:
+        tag = tags[-1].upper()
         if tag in READ_TAGS:
-            self.fields.setdefault(tag, []).append("".join(self.text).strip())
-            self.text = []
+            self.fields.setdefault(tag, []).append(text.strip())
         elif tag in VARIABLES:
-            conditional_tables.check_variable_count(len(self.variables) + 1)
-            states = (*self.fields.get("OUTCOME", ()), *self.fields.get("VALUE", ()))
-            self.variables.append(Variable(self._only("NAME"), states, self.place))
-            conditional_tables.check_binary(self.variables[-1])
+            name, states = self._only("NAME"), (*self.fields.get("OUTCOME", ()), *self.fields.get("VALUE", ()))
+            conditional_tables.add_variable(Variable(name, states, self.place), self.variables)
         elif tag in TABLES:
             self.conditionals.append(self._conditional())
 
     def _conditional(self) -> Conditional:
         child, parents = self._only("FOR"), tuple(self.fields.get("GIVEN", ()))
         expected = conditional_tables.table_size(len(parents), self.place, child)
-        values = _numbers(self._only("TABLE").encode(), expected, self.place, child)
+        values = read_numbers(self._only("TABLE"), expected, self.place, child)
         return Conditional(child, parents, values.reshape((2,) * (len(parents) + 1)), self.place)
 
     def _only(self, tag: str) -> str:
@@ -108,10 +117,11 @@ class _XmlReader:
         return texts[0]
 
 
-def _numbers(text: bytes, expected: int, place: str, child: str) -> np.ndarray:
+def read_numbers(text: str, expected: int, place: str, child: str) -> np.ndarray:
+    """The probabilities of a table, which stand in the text of an element."""
     if expected > (len(text) + 1) // 2:  # no more fit in there
         conditional_tables.check_total(len(text.split()), expected, place, child)
-    scan = Scanner(text, BLANK, WORD)
+    scan = Scanner(text.encode(), BLANK, WORD)
     try:
         values = scan.numbers(expected, "a probability")
         if not scan.is_done:

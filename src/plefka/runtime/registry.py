@@ -29,7 +29,7 @@ def register(name: str) -> Callable[[T], T]:
 
     **Arguments:**
 
-    - `name`: letters, digits, _ and -; of a file format its suffix, such as ".net".
+    - `name`: letters, digits, _ and -; of a file format its suffix, such as ".coin".
 
     What may be registered:
 
