@@ -87,6 +87,7 @@ def run_console(example: Example) -> str | None:
 def enter_folder(namespace: dict) -> None:
     """Every page has an empty folder to itself, which goes away with it."""
     namespace["has_spikes"] = (Path(os.environ["PLEFKA_DATA"]) / "ising" / "spikes.npz").exists()
+    namespace["has_ontology"] = (Path(os.environ["PLEFKA_DATA"]) / "hpo" / "is_a.csv.gz").exists()
     folder = TemporaryDirectory()
     namespace["_page"] = (folder, Path.cwd())
     os.chdir(folder.name)

@@ -9,7 +9,7 @@ import plefka as pf
 from plefka.errors import InvalidFile, InvalidInput
 
 TABLES = {
-    "terms": "term,name\nHP:0000001,All\nHP:2,Limb\nHP:3,Arm\nHP:4,Hand\nHP:5,Eye\nHP:6,Ear\n",
+    "terms": "term,name\nHP:0000001,All\nHP:2,Limb\nHP:3,Arm\nHP:4,Hand\nHP:5,three\nHP:6,Ear\n",
     "is_a": "term,parent\nHP:2,HP:0000001\nHP:3,HP:2\nHP:4,HP:3\nHP:5,HP:0000001\nHP:6,HP:0000001\n",
     "diseases": "disease,name\nOMIM:1,one\nOMIM:2,two\nORPHA:3,three\nOMIM:4,one\n",
     "annotations": (
@@ -84,7 +84,9 @@ def test_annotations_are_left_out_by_reference_and_catalogue(folder):
     assert -np.expm1(-network.bias[3]) == pytest.approx(0.2 / 3)
     assert pf.example("hpo", folder=folder, catalogue="ORPHA", prior=0.1).names == ("ORPHA:3", "HP:5")
     words = pf.example("hpo", folder=folder, names="words").names
-    assert words == ("one (OMIM:1)", "two", "one (OMIM:4)", "Limb", "Arm", "Hand", "Eye")
+    assert words == ("one (OMIM:1)", "two", "one (OMIM:4)", "Limb", "Arm", "Hand", "three")
+    both = pf.example("hpo", folder=folder, catalogue="ORPHA", names="words").names
+    assert both == ("three (ORPHA:3)", "three")
 
 
 def test_a_release_is_read_as_it_is(tmp_path):

@@ -71,7 +71,8 @@ def hpo_network(
     ends = (len(cause) + finding, disease)
     weights = sp.csr_array((field(reported * p), ends), shape=(len(chance), len(chance)))
     words = pandas().concat([diseases.set_index("disease")["name"], terms.set_index("term")["name"].iloc[found]])
-    called = words.where(~words.duplicated(keep=False), words + " (" + words.index + ")")
+    shared = words.duplicated(keep=False) & ~words.index.str.startswith("HP:")  # names of findings stay as they are
+    called = words.where(~shared, words + " (" + words.index + ")")
     network = BeliefNetwork(weights, field(chance), "noisy_or", (words.index if names == "ids" else called).tolist())
     inside = hierarchy.pairs[np.isin(hierarchy.pairs, found).all(axis=1)]
     return network.with_implies((len(cause) + np.searchsorted(found, inside)).tolist()).with_version(release)
