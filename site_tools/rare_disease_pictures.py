@@ -50,9 +50,9 @@ def diagnoses_found(results: Path) -> None:
         details = rows[f"first: {setting}, present and excluded, all"]
         for shift, method, colour in ((-0.2, "plefka", COLOURS[0]), (0.2, "likelihood ratio", COLOURS[1])):
             ten, first = (details[f"{method}, {figure_name}"] for figure_name in ("ten first", "first"))
-            label = {} if place else {"label": f"{method}: first (dark), among ten"}
+            label = None if place else f"{method}: first (dark), among ten"
             axis.bar(place + shift, ten, 0.36, color=colour, alpha=0.35)
-            axis.bar(place + shift, first, 0.36, color=colour, **label)
+            axis.bar(place + shift, first, 0.36, color=colour, label=label)
             axis.annotate(f"{first:.0f}", (place + shift, first), ha="center", va="top", color="white")
             axis.annotate(f"{ten:.0f}", (place + shift, ten), ha="center", va="bottom")
     axis.set(ylabel="% of published patients", xticks=range(len(SETTINGS)), ylim=(0, 100))

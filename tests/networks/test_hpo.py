@@ -102,7 +102,9 @@ def test_a_release_is_read_as_it_is(tmp_path):
     ("table", "old", "new", "message"),
     [
         ("terms", "term,name", "id,name", "got no column term of terms"),
-        ("is_a", "HP:4,HP:3", "HP:4,HP:33", "every parent of is_a must be in terms; got HP:33"),
+        ("is_a", "HP:4,HP:3", "HP:4,HP:33", "every parent of is_a must be in terms, once; got HP:33"),
+        ("terms", "HP:6,Ear", "HP:6,Ear\nHP:4,Paw", "must be in terms, once; got some twice"),
+        ("diseases", TABLES["diseases"], "", "cannot be read as files of the ontology: EmptyDataError"),
         ("annotations", "OMIM:2,HP:5,,", "OMIM:2,HP:5,often,", "frequencies must be from 0 to 1"),
         ("annotations", "0,0,2", "0,3,2", "or k of N patients; got"),
         ("is_a", "HP:2,HP:0000001", "HP:2,HP:4", "implies must have no circle"),

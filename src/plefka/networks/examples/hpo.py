@@ -40,12 +40,7 @@ def hpo_network(
     leak: float = 1.0, reported: float = 0.25, names: str = "ids",
 ) -> BeliefNetwork:  # fmt: skip
     """The network of a folder; see `plefka.example`."""
-    if (
-        names not in ("ids", "words")
-        or not 0 < reported <= 1
-        or leak < 0
-        or not 0 < (0.5 if prior is None else prior) < 1
-    ):
+    if names not in ("ids", "words") or not (0 < reported <= 1 and leak >= 0 and (prior is None or 0 < prior < 1)):
         raise InvalidInput(
             "names must be 'ids' or 'words', reported above 0 and at most 1, leak at least 0, and prior between 0 and "
             f"1; got names={names!r}, reported={reported!r}, leak={leak!r}, prior={prior!r}."
@@ -93,12 +88,14 @@ def _probabilities(lines: Any) -> Any:
 def _tables(folder: Path) -> tuple[dict[str, Any], str | None]:
     """The four tables of a folder, checked, and the release that they are of, where that is known."""
     paths = {name: [*folder.glob(f"{name}.csv"), *folder.glob(f"{name}.csv.gz")] for name in COLUMNS}
-    tables, release = {}, None
-    if all(paths.values()):
-        read = partial(pandas().read_csv, dtype=str, keep_default_na=False)
-        tables = {name: read(some[0]) for name, some in paths.items()}
-    elif (folder / OBO).is_file() and (folder / HPOA).is_file():
-        tables, release = _of_release((folder / OBO).read_text("utf-8"), (folder / HPOA).read_text("utf-8"))
+    tables, release, read = {}, None, partial(pandas().read_csv, dtype=str, keep_default_na=False)
+    try:
+        if all(paths.values()):
+            tables = {name: read(some[0]) for name, some in paths.items()}
+        elif (folder / OBO).is_file() and (folder / HPOA).is_file():
+            tables, release = _of_release((folder / OBO).read_text("utf-8"), (folder / HPOA).read_text("utf-8"))
+    except (KeyError, ValueError, OSError, EOFError) as error:
+        raise InvalidFile(f"{folder}: cannot be read as files of the ontology: {error!r}.") from error
     for name, columns in COLUMNS.items():
         lacking = [column for column in columns if column not in tables.get(name, ())]
         if lacking:
@@ -108,8 +105,9 @@ def _tables(folder: Path) -> tuple[dict[str, Any], str | None]:
             )
     for name, column, other in KNOWN:
         unknown = tables[name][column][~tables[name][column].isin(tables[other].iloc[:, 0])]
-        if len(unknown):
-            raise InvalidFile(f"{folder}: every {column} of {name} must be in {other}; got {listed(unknown.unique())}.")
+        if len(unknown) or tables[other].iloc[:, 0].duplicated().any():
+            got = listed(unknown.unique()) or "some twice"
+            raise InvalidFile(f"{folder}: every {column} of {name} must be in {other}, once; got {got}.")
     lines = tables["annotations"]
     found = lines[NUMBERS].apply(pandas().to_numeric, errors="coerce")
     wrong = (found.isna() & (lines[NUMBERS] != "")).any(axis=1) | (found < 0).any(axis=1)
