@@ -52,6 +52,19 @@ def test_hugin_by_hand():
     assert c2 == ("C2", ("false", "true"), (0, 1), [[0, 0.5], [0.75, 0.998]])
 
 
+def test_a_class_of_hugin_is_its_network():
+    nodes = TEXTS[".net"].partition("}\n")[2].replace("\n", "\r\n")
+    head = 'class Clinic\r\n{\r\n    inputs = ();\r\n    node_size = (80 40);\r\n    HR_Desc = "";\r\n'
+    tables = read(".net", f"{head}{nodes}\r\n}} % class Clinic\r\n")
+    assert states_and_tables(tables) == states_and_tables(read(".net", TEXTS[".net"]))
+    with pytest.raises(InvalidFile, match="must be the end of the file; got 'class'"):
+        read(".net", f"{head}{nodes}}} class Other {{ }}")
+    with pytest.raises(InvalidFile, match="'Ward' is of the kind 'instance'"):
+        read(".net", f"{head}{nodes} instance Ward : Other () {{ }} }}")
+    with pytest.raises(InvalidFile, match="Was it cut off"):
+        read(".net", f"{head}{nodes}")
+
+
 def test_netica_by_hand():
     flu, cold, fever, both = states_and_tables(read(".dne", TEXTS[".dne"]))
     assert flu == ("flu", ("absent", "present"), (), 0.01)

@@ -13,11 +13,17 @@ def loads(content: bytes) -> TableNetwork:
     scan = Scanner(content, BETWEEN, TOKEN)
     variables: dict[str, Variable] = {}
     tables: list[Conditional] = []
-    while not scan.is_done:
+    if is_class := scan.word == b"class":  # the same, in braces and with the attributes of the network among its nodes
+        scan.advance()
+        scan.name("the name of a class")
+        scan.expect(b"{")
+    while not (scan.is_done or (is_class and scan.word == b"}")):
         place, kind = scan.place(), scan.name("'net', 'node' or 'potential'")
         kind = f"{kind} {scan.name('a node')}" if kind in ("discrete", "continuous") else kind
         if kind == "net":
             read_block(scan, kind, set())
+        elif is_class and scan.word == b"=":
+            scan.skip(b";")
         elif kind == "potential":
             name, parents = scan.family()
             child = variables.get(name, Variable(name, (), place))._replace(place=place)
@@ -29,4 +35,6 @@ def loads(content: bytes) -> TableNetwork:
                 conditional_tables.refuse_kind(place, name, kind)
             states = read_block(scan, name, {"states"}, FOR_HUGIN).get("states", ())
             conditional_tables.add_variable(Variable(name, states, place), variables)
+    if is_class and (scan.expect(b"}") and not scan.is_done):
+        raise scan.refuse("the end of the file")
     return conditional_tables.network_from(list(variables.values()), tables)

@@ -14,7 +14,7 @@ from plefka.files.scanner import NUMBER, QUOTED_CHARACTERS, Scanner
 
 READ_WORDS = {"kind", "discrete", "states", "parents", "functable", "equation"}
 FOR_NETICA = {"chance", "numstates", "levels", "inputs", "numcases", "belief", "evidence", "visual", "statetitles"}
-FOR_NETICA |= {"whenchanged", "delays", "user"}
+FOR_NETICA |= {"whenchanged", "delays", "user", "measure", "evcost", "persistance"}
 
 
 def loads(content: bytes) -> TableNetwork:
