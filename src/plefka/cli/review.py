@@ -74,5 +74,6 @@ def lint(net: options.Network, json: options.Json = False) -> None:
     if json:
         output.print_json({"network": net, "suspicious": [each._asdict() for each in found]})
     else:
-        print("\n".join(each.sentence for each in found) or "nothing suspicious")
+        print("\n".join(each.sentence for each in found[: output.PRINTED_ROWS]) or "nothing suspicious")
+        output.print_more(len(found), output.PRINTED_ROWS)
     raise typer.Exit(SUSPICIOUS if found else 0)

@@ -133,7 +133,7 @@ class Validation:
 def in_words(table: Any) -> tuple[list[str], list[list[str]]]:
     """The header and the rows of a DataFrame as text."""
     rows = table.to_numpy(object)
-    return list(table.columns), [[f"{z:.4g}" if isinstance(z, float) else str(z) for z in row] for row in rows]
+    return list(table.columns), [[f"{z:.5g}" if isinstance(z, float) else str(z) for z in row] for row in rows]
 
 
 def validate(
