@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from types import FrameType
 
 # What the command returns, beside 0.
-DID_NOT_CONVERGE = DID_NOT_LEARN = CHANGED = SUSPICIOUS = 1
+DID_NOT_CONVERGE = DID_NOT_LEARN = FOUND = 1
 BAD_INPUT = 2
 PROCESS_LOST = 3  # one of several that learn together
 INTERRUPTED = 130

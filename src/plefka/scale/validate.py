@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import digamma
 
-from plefka.errors import InvalidInput, PlefkaWarning, listed, nearest
+from plefka.errors import InvalidInput, PlefkaWarning, listed
 from plefka.inference.exclusive import with_group
 from plefka.inference.further_rows import answered_rows
 from plefka.inference.library import parse_method
@@ -29,7 +29,7 @@ from plefka.scale.infer_rows import block_size
 from plefka.scale.row_questions import RowQuestion
 from plefka.scale.row_sources import open_source
 from plefka.tables.columns import IdColumns
-from plefka.tables.display import text_table
+from plefka.tables.display import frame_in_words, text_table
 from plefka.tables.values import MISSING_WORDS
 
 if TYPE_CHECKING:
@@ -46,11 +46,9 @@ SHOWN = 10  # pairs that were confused, and worst cases
 class Validation:
     """The result of `validate`. `print` and notebooks show its `tables`; `page` writes them to a file, with pictures.
 
-    - `cases`: a DataFrame with a row for each case: `case` (what its row is called, or its number), `truth`, `rank` of
-        the true cause that ranks highest (inf where the case failed or its truth is no unit, nan where no cause is
-        true), its `probability`, `ahead` and `ties` (other causes above it, and equal to it), `first` and
-        `first_probability`, `right` (whether the first is true), `log_score` (the sum of ln P of the states of all
-        causes), `brier` (that of their squared errors) and `accuracy` ("exact", "estimate", or why it failed).
+    - `cases`: a DataFrame. `rank`, `probability`, `ahead` and `ties` (other causes above it, and equal to it) are those
+        of the true cause that ranks highest: inf where the case failed or its truth is no unit, nan where none is true.
+        `log_score` and `brier` are sums over all causes, and `accuracy` is "exact", "estimate", or why it failed.
     - `first_calibration`, `calibration`: of the first cause, and of all causes whose truth is known.
     - `about`: the method, and the fingerprint and version of the network. `notes`: what was left out or is not known.
 
@@ -117,7 +115,9 @@ class Validation:
         return f"<Validation of {len(self.cases):,} cases: first {self.among(1):.1%}>"
 
     def __str__(self) -> str:
-        tables = (f"{title}\n\n{text_table(*in_words(table))}" for title, table in self.tables().items() if len(table))
+        tables = (
+            f"{title}\n\n{text_table(*frame_in_words(table))}" for title, table in self.tables().items() if len(table)
+        )
         return "\n\n".join([*tables, "\n".join([f"by {self.about['method']}", *self.notes])])
 
     def _repr_html_(self) -> str:
@@ -130,22 +130,10 @@ class Validation:
         write_page(self, path)
 
 
-def in_words(table: Any) -> tuple[list[str], list[list[str]]]:
-    """The header and the rows of a DataFrame as text."""
-    rows = table.to_numpy(object)
-    return list(table.columns), [[f"{z:.5g}" if isinstance(z, float) else str(z) for z in row] for row in rows]
-
-
 def validate(
-    network: BeliefNetwork,
-    rows: Any,
-    truth: Any,
-    *,
-    method: str | Method = "auto",
-    units: Units = "causes",
-    id_columns: IdColumns = None,
-    exclusive: Any = None,
-) -> Validation:
+    network: BeliefNetwork, rows: Any, truth: Any, *, method: str | Method = "auto", units: Units = "causes",
+    id_columns: IdColumns = None, exclusive: Any = None,
+) -> Validation:  # fmt: skip
     """How well posteriors of rows agree with the truth: ranks, scores, calibration, confusions and the worst cases.
 
     Units that are ranked are never observed: columns of truth are no evidence, nor is anything else that rows say of
@@ -191,7 +179,7 @@ def _are_columns(rows: Any, truth: Any) -> bool:
     """Whether these are columns of the rows, and not one truth for each row."""
     if not isinstance(truth, list | tuple) or not all(isinstance(each, str) for each in truth):
         return False
-    first = rows[0] if isinstance(rows, list | tuple) and rows and isinstance(rows[0], Mapping) else ()
+    first = rows[0] if isinstance(rows, list) and rows and isinstance(rows[0], Mapping) else ()
     names = {str(name) for name in getattr(rows, "columns", first)}
     return isinstance(rows, str | PathLike) or (len(set(truth)) == len(truth) and names.issuperset(truth))
 
@@ -200,16 +188,16 @@ class TruthReader:
     """What is true in rows, and what else they say of the units that are ranked, which is no evidence."""
 
     def __init__(self, asked: RowQuestion, labels: Sequence[str], column: str | None, by_row: Iterator[Any]):
-        self.column, self.by_row, self.size = column, by_row, len(asked.units)
+        self.column, self.by_row, self.ignored, self.unknown, self.known = column, by_row, {}, {}, 0
         self.units = {name: unit for unit, name in enumerate(asked.network.names)}
         self.names = np.array([asked.network.names[unit] for unit in asked.units], object)
         self.place = np.full(asked.network.size, -1)
-        self.place[asked.units] = np.arange(self.size)
-        self.labels, self.ignored, self.unknown, self.known = self._ranked(labels), {}, {}, 0
+        self.place[asked.units] = np.arange(len(asked.units))
+        self.labels = self._ranked(labels)
 
     def read(self, block: EvidenceBlock, first: int) -> tuple[list[str], np.ndarray, EvidenceBlock]:
         """Of each row the true causes, as text and as states (rows, ranked), nan where unknown; and the evidence."""
-        states, at = np.full((block.num_rows, self.size), np.nan), self.place[block.units]
+        states, at = np.full((block.num_rows, len(self.names)), np.nan), self.place[block.units]
         is_label = np.isin(at, self.labels)
         states[:, at[is_label]] = block.values()[:, is_label]
         self.ignored |= dict.fromkeys(self.names[at[(at >= 0) & ~is_label]])
@@ -227,19 +215,14 @@ class TruthReader:
 
     def _ranked(self, names: Sequence[str]) -> np.ndarray:
         found = self.place[[self.units[name] for name in names]] if names else np.zeros(0, int)
-        if (found < 0).any():
-            wrong = names[int(np.argmin(found))]
-            raise InvalidInput(
-                f"what is true must be one of the units that are ranked; got {wrong!r}. Name it in units."
-            )
+        for name in [name for name, at in zip(names, found, strict=True) if at < 0]:
+            raise InvalidInput(f"what is true must be one of the units that are ranked; got {name!r}. Pass units=.")
         return found
 
     def _true_names(self, value: Any) -> list[str]:
-        if isinstance(value, list | tuple | set):
-            return [str(each) for each in value]
         text = "" if value is None or value != value else str(value).strip()
-        names = [text] if text in self.units else map(str.strip, text.split(";"))
-        return [name for name in names if name in self.units or name.casefold() not in MISSING_WORDS]
+        names = value if isinstance(value, list | tuple) else [text] if text in self.units else text.split(";")
+        return [name for name in map(str.strip, names) if name in self.units or name.casefold() not in MISSING_WORDS]
 
     def notes(self, count: int) -> tuple[str, ...]:
         """What is to be said when all rows are read."""
@@ -251,8 +234,7 @@ class TruthReader:
             notes.append(f"the rows also state {listed(self.ignored)}, which are ranked and therefore no evidence here")
             warnings.warn(f"{notes[-1]}. To observe a unit, rank others: units=[...].", PlefkaWarning, stacklevel=3)
         if self.unknown:
-            hint = nearest(next(iter(self.unknown)), self.units)
-            notes.append(f"true, but not in the network, and therefore missed: {listed(self.unknown)}.{hint}")
+            notes.append(f"true, but not in the network, and therefore missed: {listed(self.unknown)}")
         return tuple(notes)
 
 
@@ -272,12 +254,8 @@ def _compared(
     ahead, ties = (np.sum(z & ~true, axis=1, dtype=float) for z in ((odds > best) & ~near, near))
     none, lost = truths == "", ~answered | ~true.any(axis=1)
     ahead, ties = np.select([none, lost], [np.nan, np.inf], ahead), np.where(none | lost, 0.0, ties)
-    rows, top, failed, known = (
-        np.arange(len(odds)),
-        odds.argmax(axis=1),
-        np.where(answered, 0.0, np.nan),
-        states == states,
-    )
+    rows, top, known = np.arange(len(odds)), odds.argmax(axis=1), states == states
+    failed = np.where(answered, 0.0, np.nan)
     kinds = np.where((np.asarray(solution.codes.means)[:, wanted] == ESTIMATE).any(axis=1), "estimate", "exact")
     names = np.array([asked.network.names[unit] for unit in asked.units], object)
     return means, {

@@ -7,7 +7,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from html import escape
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 PRINTED_ROWS = 20
 HTML_ROWS = 20
@@ -28,6 +28,12 @@ def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     template = "  ".join(f"{{:{'>' if k else '<'}{width}}}" for k, width in enumerate(widths))
     first, *others = (template.format(*line).rstrip() for line in lines)
     return "\n".join([first, "-" * len(template.format(*header)), *others])
+
+
+def frame_in_words(frame: Any) -> tuple[list[str], list[list[str]]]:
+    """The header and the rows of a DataFrame as text."""
+    rows = frame.to_numpy(object)
+    return list(frame.columns), [[f"{z:.5g}" if isinstance(z, float) else str(z) for z in row] for row in rows]
 
 
 def rows_by_sentence(sentences: Iterable[Iterable[str]]) -> dict[str, list[int]]:
