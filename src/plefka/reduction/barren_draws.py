@@ -67,39 +67,30 @@ def with_summed(
     """The states with those of units that were summed out; `units` has their numbers in the network, if they differ."""
     if not left.summed.any():
         return S
-    edges, counted = given.edges, left.counted | left.summed
+    edges, binds = given.edges, given.has_nonlinear_energy(left.counted | left.summed)
     roots = Roots.of(given, left)
-    live = edges.take(given.has_nonlinear_energy(counted)[edges.child].any(axis=1))
-    live = live.take((left.summed[live.parent] & given.has_nonlinear_energy(counted)[live.child]).any(axis=1))
+    live = edges.take(binds[edges.child].any(axis=1))
+    live = live.take((left.summed[live.parent] & binds[live.child]).any(axis=1))
     fields = StateFields(edges, left.h, given.activation).of(np.nan_to_num(S))  # with the average of the summed parents
     children = np.split(np.argsort(live.parent, kind="stable"), np.cumsum(np.bincount(live.parent, minlength=len(S))))
     for group in reversed(edges.graph.groups(np.asarray(left.summed.any(axis=1)))):
         for unit in group.tolist():
-            _draw(
-                unit,
-                given,
-                left,
-                roots,
-                S,
-                fields,
-                live.take(children[unit]),
-                uniforms[unit if units is None else int(units[unit])],
-            )
+            uniform = uniforms[unit if units is None else int(units[unit])]
+            _draw(unit, left.summed, binds, roots, (S, fields), live.take(children[unit]), uniform)
     return S
 
 
-def _draw(unit, given: Given, left: Reduced, roots: Roots, S, fields, edges: EdgeList, uniform: np.ndarray) -> None:
+def _draw(unit, summed, binds, roots: Roots, drawn: tuple, edges: EdgeList, uniform: np.ndarray) -> None:
     """The states of one unit, given those of its child; and then the field of the child, given these."""
-    rows = np.flatnonzero(left.summed[unit])
-    on, off = (np.broadcast_to(z[unit], left.summed.shape[1:])[rows, None] for z in (roots.log_p, roots.log_not_p))
+    (S, fields), rows = drawn, np.flatnonzero(summed[unit])
+    on, off = (np.broadcast_to(z[unit], summed.shape[1:])[rows, None] for z in (roots.log_p, roots.log_not_p))
     log_odds, found = on - off + np.zeros((len(rows), len(uniform))), {}
-    binds = given.has_nonlinear_energy(left.counted | left.summed)[:, rows]
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         for child, weight in zip(edges.child.tolist(), times(edges.weight), strict=True):
-            w = np.broadcast_to(weight, left.summed.shape[1:])[rows, None]
+            w = np.broadcast_to(weight, summed.shape[1:])[rows, None]
             without = np.maximum(fields[child, rows] + np.logaddexp(off, on - w), 0.0)
             change = np.where(S[child, rows] == 1, _log_on(without + w) - _log_on(without), -w)
-            log_odds = log_odds + np.where(binds[child][:, None] & (w != 0), change, 0.0)
+            log_odds = log_odds + np.where(binds[child, rows][:, None] & (w != 0), change, 0.0)
             found[child] = without, w
         S[unit, rows] = uniform < 1 / (1 + np.exp(-log_odds))
     for child, (without, w) in found.items():
