@@ -39,7 +39,7 @@ ALL, WITHOUT, STRICT = "all annotations", "without own papers", "without all tha
 BOTH, PRESENT = "present and excluded", "present only"
 FLOORS = (1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.3)  # of the likelihood ratio, times the mean frequency of a finding
 CERTAIN, RELEVANT = 1e-3, 0.01  # a certificate is this narrow, of diseases that are more probable than this
-FIRST, AHEAD, BINS, EVERY = {ALL: 57.0, WITHOUT: 32.0, STRICT: 0.0}, 3.0, 10, 100
+FIRST, AHEAD, BINS, EVERY = {ALL: 57.0, WITHOUT: 32.0}, 3.0, 10, 100
 IN_ROWS = 300  # patients that are answered together
 PUBLISHED = (
     "Published for other cases, so that figures cannot be compared one to one: Exomiser's phenotype score has the "
@@ -133,6 +133,11 @@ def rows(folder: Path, draws: int | None) -> Iterator[Row]:
         data = RareDiseases(annotations=annotations)
         patients = data.patients()
         patients = [patients[k] for k in np.linspace(0, len(patients) - 1, draws or len(patients)).astype(int)]
+        annotated = {edge.parent for edge in data.network.edges()}
+        lost, known = [one.name for one in patients if one.diagnosis not in annotated], {*data.parents}
+        yield Row(f"no annotation left: {annotations}", 100 * len(lost) / len(patients), "%", "information", True, {})
+        unknown = {term for one in patients for term in (*one.present, *one.excluded) if term not in known}
+        print(f"{len(unknown)} terms of patients are not in the ontology and are left out", file=sys.stderr)
         of_ratio = ratio_scores(data, patients)
         for kind in (BOTH, PRESENT):
             found = list(answers(folder / "rare_diseases.jsonl", data, patients, f"{annotations}, {kind}"))
@@ -170,6 +175,9 @@ def _ranks(annotations: str, kind: str, found: list[dict], of_ratio: dict) -> It
                 details[f"{name}, {figure}, by diseases"] = 100 * float(np.mean(by_disease))
         for name, value in details.items():
             print(f"{where}: {name} {value:.1f} %", file=sys.stderr)
+        if annotations not in FIRST:
+            yield Row(f"first: {where}", details["plefka, first"], "%", "information", True, details)
+            continue
         yield at_least(f"first: {where}", details["plefka, first"], "%", FIRST[annotations], details)
         for by in ("", ", by diseases"):
             ahead = details[f"plefka, first{by}"] - details[f"likelihood ratio, first{by}"]
