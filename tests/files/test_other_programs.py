@@ -12,6 +12,7 @@ from plefka.errors import InvalidFile, PlefkaWarning
 from plefka.files import bif
 from plefka.files.conditional_tables import TableNetwork
 from plefka.files.from_tables import network_of, tabled
+from plefka.files.scanner import Scanner
 
 TEXTS = {".xdsl": XDSL.decode("latin-1"), ".net": HUGIN.decode(), ".dne": NETICA.decode(), ".dsc": DSC.decode()}
 
@@ -63,6 +64,17 @@ def test_a_class_of_hugin_is_its_network():
         read(".net", f"{head}{nodes} instance Ward : Other () {{ }} }}")
     with pytest.raises(InvalidFile, match="Was it cut off"):
         read(".net", f"{head}{nodes}")
+
+
+def test_places_are_lines_and_columns():
+    """Asked for one after the other, on one line and on several."""
+    scan = Scanner(b"ab c\n\n  d e // x\nf", bif.SKIPPED, bif.WORD)
+    places = []
+    while not scan.is_done:
+        places += [scan.place(), scan.place()]
+        scan.advance()
+    expected = [(1, 1), (1, 4), (3, 3), (3, 5), (4, 1)]
+    assert places == [f"line {line}, column {column}: " for line, column in expected for _ in range(2)]
 
 
 def test_netica_by_hand():

@@ -24,7 +24,7 @@ class Scanner:
         self._content = content.removeprefix(b"\xef\xbb\xbf")
         self._skipped, self._word = skipped, word
         self._at = self._next = 0
-        self._line, self._counted = 1, 0
+        self._line, self._counted, self._newline = 1, 0, -1
         self.word = b""
         self.advance()
 
@@ -64,9 +64,9 @@ class Scanner:
     def place(self) -> str:
         """'line 3, column 5: ', of the current word."""
         self._line += self._content.count(b"\n", self._counted, self._at)  # on from the last time: each line once
+        self._newline = max(self._newline, self._content.rfind(b"\n", self._counted, self._at))
         self._counted = self._at
-        column = self._at - self._content.rfind(b"\n", 0, self._at)
-        return f"line {self._line}, column {column}: "
+        return f"line {self._line}, column {self._at - self._newline}: "
 
     def refuse(self, wanted: str) -> InvalidFile:
         """What to raise where the current word is not what must be there."""
