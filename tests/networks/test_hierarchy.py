@@ -143,7 +143,7 @@ def test_files_hold_it(net, tmp_path, name):
 
 def test_files_of_tables_say_that_they_do_not(net, tmp_path):
     with pytest.warns(PlefkaWarning, match="`network.implies` is left out"):
-        pf.save(net, tmp_path / "net.bif")
+        pf.save(net, tmp_path / "net.xmlbif")
 
 
 def test_rows_in_files_are_answered_alike(net, tmp_path):
