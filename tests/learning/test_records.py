@@ -47,7 +47,7 @@ def log_posterior(numbers: np.ndarray, rows: np.ndarray, worth: float) -> float:
             p_row += np.prod([p if state else 1 - p for p, state in parts])
         total += np.log(p_row)
     prior = np.array(NUMBERS)
-    return total + worth * float(prior @ np.log(numbers) + (1 - prior) @ np.log1p(-numbers))
+    return total + worth * float(prior @ np.log(numbers / prior) + (1 - prior) @ np.log((1 - numbers) / (1 - prior)))
 
 
 def drawn(count: int, hidden: float = 0.0, seed: int = 0) -> np.ndarray:
@@ -198,6 +198,14 @@ def test_zeros_and_ones_stay_and_rows_against_them_are_named():
         pf.fit(network, [[0, 0, 0, 0], [0, 0, 1, 0], [0, 0, 1, 1]], prior=3, weights=[1, 0, 1])
 
 
+def test_links_of_negative_weight_act_where_the_parent_is_off():
+    network = pf.BeliefNetwork([[0, 0], [-1.2, 0]], [0.5, 1.3], "noisy_or", ["flu", "well"])
+    rows = np.array([[1, 0], [1, 1], [1, 0], [0, 1], [0, 1], [0, 0], [0, 1]])
+    fitted = pf.fit(network, rows, prior=1e-9, epochs=1000)
+    by_rows = [fitted.network.log_joint(np.array([flu, 1.0])) for flu in (1, 0)] - np.log([3 / 7, 4 / 7])
+    np.testing.assert_allclose(np.exp(by_rows), [1 / 3, 3 / 4], rtol=1e-6)
+
+
 def test_units_of_which_nothing_is_known_keep_their_numbers():
     rows = [[1, np.nan, np.nan, np.nan], [0, np.nan, np.nan, np.nan]]
     fitted = pf.fit(clinic(), rows, prior=0)
@@ -261,7 +269,7 @@ def test_counts_come_from_the_spreadsheet(tmp_path):
         (clinic(), 3, {"l2": 0.1}, "leave out method, penalties"),
         (clinic(), 3, {"method": "G12"}, "leave out method"),
         (clinic(), 3, {"epochs": 0}, "epochs must be"),
-        (pf.BeliefNetwork(np.eye(4, k=-1), np.zeros(4), names=list("abcd")), 3, {}, "unit 'b' has others"),
+        (pf.BeliefNetwork(np.eye(4, k=-1), np.zeros(4), names=list("abcd")), 3, {}, "unit 'b' is none of these"),
         (pf.BoltzmannMachine(np.zeros((4, 4)), np.zeros(4)), 3, {}, "single belief network"),
     ],
 )

@@ -123,7 +123,7 @@ def fit(
                 )
             begin = Beginning.of(given, layers, activation, NewMachine.of(machine, hidden))
             chosen = method if begin.is_machine or prior else learning_method(method, begin.activation)
-            worth = float(prior) if prior and prior.replace(".", "", 1).isdigit() else prior
+            worth = float(prior) if prior and prior.lstrip("-").replace(".", "", 1).isdigit() else prior
             optimizer = None if learning_rate is None else adam_of(learning_rate)
             table = read_rows(source, begin.network, id_column, stream)
             image = image_shape_of(table.width, shape) if features else None
@@ -211,7 +211,7 @@ def _print(content: dict[str, Any], pictures: list[Path | None]) -> None:
     objective = "ln P of units given all others, per row," if pseudo else "ln P per row"
     is_machine = content["kind"] == "Boltzmann machine"
     if content["method"] == "exact" and not is_machine:
-        objective = "ln P per row, and of the prior,"
+        objective = "ln P per row, less the prior's part,"
     exact, validation = content["log_likelihood"], content["validation"]
     kept = f", that of epoch {content['kept_epoch']} kept" if content["kept_epoch"] != content["epochs"] else ""
     distinct = "streamed" if content["distinct_rows"] is None else f"{content['distinct_rows']:,} of them distinct"

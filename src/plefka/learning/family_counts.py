@@ -1,8 +1,9 @@
 """What rows say of the probabilities in a network: priors, leaks and links of noisy-or units, and entries of tables.
 
 Each is the probability of a coin that is thrown in every row in which it acts: a leak always does, a link where its
-parent is on, an entry where the parents are in its state. A unit is on if one of the coins that act shows on. So a unit
-that is off says off of all of them, and one that is on says on of the only one, or of one of a set.
+parent is on (of negative weight, off), an entry where the parents are in its state. A unit is on if one of the coins
+that act shows on. So a unit that is off says off of all of them, and one that is on says on of the only one, or of one
+of a set.
 """
 
 from typing import Any, NamedTuple, cast
@@ -33,11 +34,17 @@ class Coins:
         self.is_table = np.array([isinstance(unit.kind, Table) for unit in self.units])
         self.parent = np.full(len(self.field), -1)  # of links
         self.parent[(self.place > 0) & ~self.is_table[self.unit]] = W[~self.is_table].indices
-        self.by_parent = np.argsort(self.parent, kind="stable")
+        signs = np.concatenate([np.sign([1.0, *unit.weights]) for unit in self.units if unit.weights] or [[]])
+        self.sign = np.ones(len(self.field))  # of a link: -1 acts where its parent is off
+        self.sign[np.isin(self.unit, [k for k, unit in enumerate(self.units) if unit.weights])] = signs
+        order = np.argsort(self.parent, kind="stable")
+        self.acting = [order[(self.parent[order] >= 0) & (self.sign[order] == sign)] for sign in (-1, 1)]  # by state
 
     def network_with(self, fields: np.ndarray) -> BeliefNetwork:
         """The network with other probabilities."""
-        network, leaks = self.network, np.minimum(fields[self.start[:-1]], LARGEST_LEAK)
+        network, finite = self.network, np.minimum(fields, LARGEST_LEAK)
+        leaks = finite[self.start[:-1]] + np.bincount(self.unit, finite * (self.sign < 0))
+        fields = np.where(self.sign < 0, -finite, fields)
         if network.conditionals is None and network.activation.has_linear_log_off:
             links, at = np.append(fields[self.parent >= 0], 0.0), self.unit * network.size + self.parent
             keys = np.append(at[self.parent >= 0], network.size**2)
@@ -53,11 +60,14 @@ class Coins:
 
     def cases(self, states: np.ndarray) -> "Cases":
         """Of states (cases, units): 0, 1, or MISSING where nothing below is known; parents of known units are known."""
-        size, (case, parent) = len(states), np.nonzero(states == 1)
-        first, last = np.searchsorted(self.parent[self.by_parent], [parent, parent + 1])  # the links of each parent
-        count, (known, unit) = last - first, np.nonzero((states != MISSING) & ~self.is_table)
-        links = self.by_parent[np.repeat(last - np.cumsum(count), count) + np.arange(count.sum())]
-        case, coin = np.append(known, np.repeat(case, count)), np.append(self.start[unit], links)
+        size, (case, unit) = len(states), np.nonzero((states != MISSING) & ~self.is_table)
+        coin = self.start[unit]
+        for state, links in enumerate(self.acting):
+            on, parent = np.nonzero(states == state) if len(links) else 2 * [np.zeros(0, int)]
+            first, last = np.searchsorted(self.parent[links], [parent, parent + 1])
+            count = last - first
+            more = links[np.repeat(last - np.cumsum(count), count) + np.arange(count.sum())]
+            case, coin = np.append(case, np.repeat(on, count)), np.append(coin, more)
         for unit in np.flatnonzero(self.is_table):
             known, parents = np.flatnonzero(states[:, unit] != MISSING), self.parents[unit]
             entry = states[np.ix_(known, parents)] @ 2 ** np.arange(len(parents))[::-1]
@@ -87,12 +97,12 @@ def _fields(unit: Unit, name: str) -> np.ndarray:
     kind = as_activation(unit.kind)
     if kind.has_linear_log_odds and not unit.parents:
         return np.logaddexp(0.0, [unit.bias])
-    if not kind.has_linear_log_off or min(unit.weights, default=0.0) < 0:
+    if not kind.has_linear_log_off:
         raise InvalidInput(
-            "prior is for probabilities: of units without parents, of noisy-or units without negative weights, and in "
-            f"tables; unit {name!r} has others ({kind.name}). Leave prior out to learn it by gradient steps."
+            f"prior is for noisy-or units, tables and units without parents; unit {name!r} is none of these "
+            f"({kind.name}). Leave prior out to learn by gradient steps."
         )
-    return np.array([unit.bias, *unit.weights])
+    return np.array([max(unit.bias + sum(w for w in unit.weights if w < 0), 0.0), *map(abs, unit.weights)])
 
 
 def _unit(unit: Unit, fields: np.ndarray, leak: float) -> Unit:

@@ -201,11 +201,11 @@ class Records:
     def fitted(self, verbose: bool | None = None) -> Fitted:
         """The numbers that these rows lead to."""
         fields, start, stopped, history = self.coins.field, time.monotonic(), Stopped.EPOCHS, []
-        ahead, value, log_prior = self.step(fields)
+        ahead, _, at_start = self.step(fields)
         for epoch in progress(range(self.epochs), "expectation steps", verbose):
             before, fields = fields, self.leap(fields, ahead)
             ahead, value, log_prior = self.step(fields)
-            per_row = np.array([value.sum(), value.sum() - log_prior]) / self.total
+            per_row = (value.sum() - np.array([at_start, log_prior])) / self.total
             history.append((epoch + 1, *per_row, np.nan, 1.0, 1.0, time.monotonic() - start))
             p, q = -np.expm1(-before), -np.expm1(-fields)
             if np.all(abs(q - p) <= CHANGE[0] * p * (1 - p) + CHANGE[1]):
