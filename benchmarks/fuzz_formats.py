@@ -39,7 +39,7 @@ READERS: dict[str, Callable[[bytes], Any]] = {
     ".dne": netica.loads,
     ".dsc": microsoft.loads,
 }
-KINDS = (*READERS, ".csv", ".xlsx", ".evid", "rows.csv", "rows.jsonl")
+KINDS = (*READERS, ".csv", "matrix.csv", ".xlsx", ".evid", "rows.csv", "rows.xlsx", "rows.jsonl")
 SECONDS = 10
 IN_MEMORY = "/dev/shm"  # where files of rows are written, if it is there
 MEMORY = 2**30
@@ -113,7 +113,7 @@ def outcome(kind: str, content: Any) -> str:
         OTHERS[kind](content)
     except InvalidInput:
         return "refused"
-    return "a network" if kind in FORMATS else "evidence"
+    return "a network" if kind in (*FORMATS, "matrix.csv") else "evidence"
 
 
 def _of_tables(read: Callable[[bytes], Any], content: bytes) -> str:
@@ -140,9 +140,11 @@ def _rows(suffix: str, content: bytes) -> object:
 
 OTHERS: dict[str, Callable[[Any], object]] = {
     ".csv": lambda pair: spreadsheets.loads_csv(*pair),
+    "matrix.csv": spreadsheets.loads_csv,
     ".xlsx": spreadsheets.loads_excel,
     ".evid": uai.loads_evidence,
     "rows.csv": partial(_rows, ".csv"),
+    "rows.xlsx": partial(_rows, ".xlsx"),
     "rows.jsonl": partial(_rows, ".jsonl"),
 }
 

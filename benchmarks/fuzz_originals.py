@@ -5,6 +5,7 @@ import numpy as np
 import plefka as pf
 from plefka.files import bif, spreadsheets, uai, xmlbif
 from plefka.files.conditional_tables import TableNetwork, TableUnit
+from plefka.tables.workbooks import workbook
 
 BIF = b"""network clinic { property "made by hand"; }
 // the causes
@@ -162,6 +163,11 @@ FACTORS = b"""MARKOV
 2 1 2
 1 0.5
 """
+MATRIX = b"""cause,prior,fever,dry cough
+flu,10%,0.8,0.3
+cold,0.2,,60 %
+leak,,0.02,0.01
+"""
 CAUSES = b"""cause,prior
 flu,0.06
 "cold, common",0.18
@@ -201,6 +207,15 @@ def _network(noisy_or: bool) -> TableNetwork:
     return TableNetwork(tuple(units))
 
 
+def _european(content: bytes) -> bytes:
+    """As Excel writes it where decimals have a comma."""
+    return content.replace(b",", b";").replace(b".", b",").replace(b"\n", b"\r\n").replace(b"flu", b"fl\xfc")
+
+
+def _cells(content: bytes) -> list[list]:
+    return [line.split(",") for line in content.decode().splitlines() if line]
+
+
 _NETWORKS = [_network(noisy_or) for noisy_or in (False, True)]
 ORIGINALS = {
     ".bif": lambda: [BIF, *map(bif.dumps, _NETWORKS)],
@@ -211,12 +226,19 @@ ORIGINALS = {
     ".net": lambda: [HUGIN],
     ".dne": lambda: [NETICA],
     ".dsc": lambda: [DSC],
-    ".csv": lambda: [(CAUSES, FINDINGS), spreadsheets.dumps_csv(pf.example("espresso"))],
+    ".csv": lambda: [
+        (CAUSES, FINDINGS),
+        spreadsheets.dumps_csv(pf.example("espresso")),
+        tuple(_european(content) for content in (CAUSES, FINDINGS)),
+        (b"cause,prior\nflu,0.1\ncold,0.2\n", b"finding,flu,cold,leak\nfever,0.8,,\ncough,0.3,60%,0.01\n"),
+    ],
+    "matrix.csv": lambda: [MATRIX, _european(MATRIX), _european(MATRIX).decode("cp1252").encode("utf-16")],
     ".xlsx": lambda: [
         spreadsheets.dumps_excel(spreadsheets.loads_csv(CAUSES, FINDINGS)),
         spreadsheets.dumps_excel(pf.example("espresso")),
     ],
     ".evid": lambda: list(EVIDENCE),
-    "rows.csv": lambda: [ROWS],
+    "rows.csv": lambda: [ROWS, _european(ROWS), b"\xef\xbb\xbf" + ROWS.replace(b",", b"\t")],
+    "rows.xlsx": lambda: [workbook({"rows": (header, rows)}) for header, *rows in [_cells(ROWS)]],
     "rows.jsonl": lambda: [LINES],
 }

@@ -107,7 +107,7 @@ def test_an_edge_of_probability_zero_is_none():
             edges(probability=[1.01]),
             "findings, row 0: probability must be a probability from 0 to 1; got 1.01.",
         ),
-        (CAUSES, edges(probability=["1,234"]), "row 0: probability must be .* got '1,234' .is this a decimal comma"),
+        (CAUSES, edges(probability=["1,234"]), "row 0: probability must be .* got '1,234'. Write it as 0.1 or as 10%"),
         (
             CAUSES,
             edges(probability=[None]),

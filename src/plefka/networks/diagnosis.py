@@ -14,8 +14,7 @@ from jaxtyping import Float, Int
 
 from plefka.errors import InvalidInput, InvalidNetwork, listed, nearest
 from plefka.networks.cause_matrix import is_matrix, tables_of_matrix
-from plefka.networks.hierarchy import Hierarchy
-from plefka.networks.probability_frame import (
+from plefka.networks.frames import (
     CAUSE,
     COUNT,
     FINDING,
@@ -29,6 +28,7 @@ from plefka.networks.probability_frame import (
     ProbabilityFrame,
     is_empty,
 )
+from plefka.networks.hierarchy import Hierarchy
 from plefka.runtime.extras import pandas
 
 if TYPE_CHECKING:

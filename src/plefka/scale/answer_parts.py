@@ -18,6 +18,7 @@ from plefka.progress import progress
 from plefka.runtime import extras, whole_files
 from plefka.scale.rows_done import BlockDone, RowsDone
 from plefka.scale.teams import ReadyResult, Team, mapped
+from plefka.tables.columns import VISIT
 from plefka.tables.table_files import BLANK, SEAL, is_whole, sealed
 from plefka.tables.workbooks import workbook
 
@@ -192,15 +193,16 @@ class AnswerParts:
         for number in range(count):
             if not parquet.read_schema(self.path(number)).equals(schema):
                 table = self._read(number)
-                content = encoded(table.cast(schema), table.schema.metadata[DIGEST].decode())
+                content = encoded(_alike(table, schema), table.schema.metadata[DIGEST].decode())
                 whole_files.write(self.path(number), content)
 
     def _schema(self, count: int) -> Any:
         """Of all parts: the names of rows may be numbers in one and text, or all missing, in another."""
         pyarrow, parquet = extras.pyarrow(), extras.pyarrow("pyarrow.parquet")
         kinds: dict[str, set] = {}
-        for number in range(count):
-            for field in parquet.read_schema(self.path(number)):
+        schemas = [parquet.read_schema(self.path(number)) for number in range(count)]
+        for schema in sorted(schemas, key=len, reverse=True):  # first those with visits
+            for field in schema:
                 kinds.setdefault(field.name, set()).add(field.type)
         found = {name: types - {pyarrow.null()} for name, types in kinds.items()}
         return pyarrow.schema(
@@ -251,9 +253,16 @@ def is_file(out: Path) -> bool:
     return bool(out.suffix) and not out.is_dir()
 
 
+def _alike(table: Any, schema: Any) -> Any:
+    """With the columns of all parts; one in which no name comes again has no visits of its own."""
+    if VISIT not in table.column_names and VISIT in schema.names:
+        table = table.append_column(VISIT, extras.pyarrow().array([1] * len(table)))
+    return table.select(schema.names).cast(schema)
+
+
 def _write(file: Any, suffix: str, schema: Any, tables: Iterator[Any]) -> None:
     if suffix == ".xlsx":
-        rows = (row for table in tables for row in zip(*table.cast(schema).to_pydict().values(), strict=True))
+        rows = (row for table in tables for row in zip(*_alike(table, schema).to_pydict().values(), strict=True))
         file.write(workbook({"answers": (schema.names, rows)}, ".csv, .parquet or a folder"))
         return
     if suffix == ".csv":
@@ -262,7 +271,7 @@ def _write(file: Any, suffix: str, schema: Any, tables: Iterator[Any]) -> None:
         writer = extras.pyarrow("pyarrow.parquet").ParquetWriter(file, schema)
     with writer:
         for table in tables:
-            writer.write_table(table.cast(schema))
+            writer.write_table(_alike(table, schema))
 
 
 def _check_target(out: Path, *, force: bool) -> None:

@@ -3,6 +3,7 @@
 import json
 import re
 import time
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from os import PathLike
@@ -58,19 +59,19 @@ def infer_rows(
 ) -> RowsDone:
     """Posteriors of any number of rows of evidence, written to a file or a folder, block by block.
 
-    Columns are `row`, those that name the rows, `status`, `log_likelihood`, `accuracy` (what that is), `estimates`
-    (which units have a mean that is an estimate: none, all, or their names), `fingerprint` and, where it has one,
-    `network_version` of the network, and P(on | evidence) of every unit or, with `top`, `unit_1`, `probability_1`,
-    `unit_2`, ... A run that was interrupted, by whatever, goes on where it stopped when the same is called again. The
-    answers do not depend on who computes them: they are the same to the last bit in this process, in local processes
-    and on a Dask cluster of machines of the same kind.
+    Columns are `row`, those that name the rows, `visit` (1, 2, ...) where names come again, `status`, `log_likelihood`,
+    `accuracy` (what that is), `estimates` (which units have a mean that is an estimate: none, all, or their names),
+    `fingerprint` and, where it has one, `network_version` of the network, and P(on | evidence) of every unit or, with
+    `top`, `unit_1`, `probability_1`, `unit_2`, ... A run that was interrupted, by whatever, goes on where it stopped
+    when the same is called again. The answers do not depend on who computes them: they are the same to the last bit in
+    this process, in local processes and on a Dask cluster of machines of the same kind.
 
     **Arguments:**
 
-    - `source`: a file (.csv, .csv.gz, .parquet, .npy, or .jsonl with an object {unit: 0 or 1} in each line), a pattern
+    - `source`: a file (.csv, .csv.gz, .xlsx, .parquet, .npy, or .jsonl with {unit: 0 or 1} in each line), a pattern
         such as "data/*.parquet" or a folder of such files, a DataFrame of pandas, polars or Dask, an array, or
         dictionaries, also from a generator; docs/tables.md says what a table may hold.
-    - `out`: a .parquet or .csv file; or a folder, which becomes a Parquet dataset with a file for each block.
+    - `out`: a .parquet, .csv or .xlsx file; or a folder, which becomes a Parquet dataset with a file for each block.
     - `evidence`: what holds in every row besides.
     - `id_columns`: the columns of `source` that name the rows, kept in the output. Unless given, columns that are no
         units are recognised by their values, and a `PlefkaWarning` says so.
@@ -160,10 +161,11 @@ def _whole(question: SharedQuestion, frame: Any) -> EvidenceBlock:
 
 def pieces(source: RowSource, parts: AnswerParts, settings: str) -> Iterator[tuple[int, tuple | ReadyResult]]:
     """Numbered pieces with their first rows; those whose parts are there are ready, unless only a worker can tell."""
-    first, counts = 0, iter(source.counts or ())
+    first, counts, seen = 0, iter(source.counts or ()), Counter()
     for number, rows in enumerate(source.pieces):
         known = parts.digest(number)
         is_block = isinstance(rows, EvidenceBlock)
+        rows = rows.with_visits(seen) if is_block and rows.ids else rows
         done = parts.done(number) if known and is_block and known == rows.digest(settings) else None
         yield number, ReadyResult(BlockAnswer(None, done)) if done else (first, known if not is_block else None, rows)
         first += rows.num_rows if is_block else next(counts)

@@ -24,6 +24,7 @@ from plefka.runtime import extras
 from plefka.runtime.version import __version__
 from plefka.scale.answer_parts import LOG_LIKELIHOOD, STATUS
 from plefka.scale.evidence_rows import CommonEvidence, EvidenceBlock
+from plefka.tables.columns import VISIT
 
 ROW = "row"
 MOST_COLUMNS = 20_000
@@ -87,6 +88,8 @@ class RowQuestion:
         count = block.num_rows
         columns: dict[str, Any] = {ROW: np.arange(first, first + count)}
         columns |= {name: _column(block.ids[name]) for name in self.id_columns}
+        if max(block.ids.get(VISIT, ()), default=1) > 1 and VISIT not in self.id_columns:
+            columns[VISIT] = block.ids[VISIT]
         columns[STATUS] = [status_word(status) for status in solution.status]
         columns[LOG_LIKELIHOOD] = solution.log_likelihood
         place = np.full(self.network.size, -1)

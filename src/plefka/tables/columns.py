@@ -1,6 +1,7 @@
 """Columns of values as they stand in a file or a DataFrame; which of them are units, and which only name the rows."""
 
 import difflib
+import re
 import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -12,9 +13,11 @@ import numpy as np
 from plefka.errors import PlefkaWarning, listed, nearest
 from plefka.tables.values import NO_STATE, is_number, is_numeric, meaning, states_of
 
+VISIT = "visit"  # the number of a row among those of the same name
 INDEX = "index"  # what the names of rows are called where nobody named them
 INDEX_NAMES = ("", "Unnamed: 0")  # of a first column, as pandas writes and reads it
 INDEX_LEVEL = "__index_level_0__"  # what a Parquet file calls an index without a name
+NAMES_PEOPLE = re.compile(r"(?i)patient|(^|[^a-z])(id|nr|no|number|case|subject|person|fall|mrn)([^a-z]|$)")
 SPELLED_ALIKE = 0.85  # from which likeness on a name is taken for a slip of the pen
 IdColumns = str | Sequence[str] | None
 
@@ -186,7 +189,11 @@ def reason_for_id(sample: Columns, at: int, known: Collection[str] | None) -> st
         return ""
     if _is_text(values):
         return "holds text"
-    return "has a different whole number in each row" if _counts(values) else ""
+    if not _counts(values):
+        return ""
+    if _all_differ(values):
+        return "has a different whole number in each row"
+    return "has whole numbers" if NAMES_PEOPLE.search(names[at]) else ""
 
 
 def _is_index(name: str, at: int) -> bool:
@@ -202,8 +209,8 @@ def _is_text(values: Any) -> bool:
 
 
 def _counts(values: Any) -> bool:
-    """Whole numbers that all differ; a single one that is no state may be a slip."""
-    if not all(is_number(value) and float(value).is_integer() for value in values) or not _all_differ(values):
+    """Whole numbers; a single one that is no state may be a slip."""
+    if not all(is_number(value) and float(value).is_integer() for value in values):
         return False
     others = int((states_of(values) == NO_STATE).sum())
     return others >= 2 or others == len(values)
@@ -250,6 +257,16 @@ def id_note(name: str, why: str, kind: str = "unit") -> str:
     advice = f" To avoid this warning, pass --id {name} (id_columns={name!r}), or make it the index of a DataFrame."
     confirm = advice if name and kind == "unit" else ""
     return f"{called} is not a {kind} and {why}, so it is used to identify the rows.{confirm}"
+
+
+def visits(ids: Mapping[str, list[Any]], seen: Counter) -> list[int]:
+    """How often the names of each row have come so far, counted in `seen`; only their hashes are kept."""
+    found = []
+    for names in zip(*ids.values(), strict=True):
+        key = hash(tuple(map(_hashable, names)))
+        seen[key] += 1
+        found.append(seen[key])
+    return found
 
 
 def _unknown_text(unknown: list[str], known: Collection[str]) -> str:

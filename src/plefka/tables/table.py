@@ -1,5 +1,6 @@
 """Whole tables as numbers: 0, 1 and nan in a column for each unit, and the names of the rows beside them."""
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -11,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from plefka.errors import InvalidFile, InvalidInput, PlefkaError
-from plefka.tables.columns import Columns, IdColumns, Roles, is_frame, of_frame, roles_of
+from plefka.tables.columns import VISIT, Columns, IdColumns, Roles, is_frame, of_frame, roles_of, visits
 from plefka.tables.table_files import errors_name_file, file_blocks, mapped_array, suffix_of
 from plefka.tables.values import (
     NAN,
@@ -94,6 +95,8 @@ def _joined(
     if 0 in joined.shape:
         raise ValueError(f"a table must have at least one row and one column; got the shape {joined.shape}.")
     roles.report(f"{path}: " if isinstance(path, Path) else "")
+    if VISIT not in (*ids, *(roles.names or ())) and max(numbers := visits(ids, Counter()), default=1) > 1:
+        ids[VISIT] = numbers
     return NumberTable(path, roles.names, joined, ids)
 
 

@@ -13,34 +13,15 @@ from plefka.errors import InvalidEvidence, nearest
 
 NAN = float("nan")
 NO_STATE = float("inf")  # in an array of states: a value that is none
-OFF = (
-    *(
-        "0",
-        "0.0",
-        "false",
-        "no",
-        "off",
-        "negative",
-        "neg",
-        "absent",
-        "-",
-        "\N{MINUS SIGN}",
-        "nein",
-        "falsch",
-        "negativ",
-    ),
-    *("abwesend", "nicht vorhanden", "non", "faux", "négatif", "négative", "falso", "negativo", "negativa", "ausente"),
-)
-ON = (
-    *("1", "1.0", "true", "yes", "on", "positive", "pos", "present", "+", "x", "ja", "wahr", "positiv", "vorhanden"),
-    *("anwesend", "oui", "vrai", "positif", "présent", "présente", "sí", "si", "verdadero", "positivo", "positiva"),
-    "presente",
-)
+OFF = "0|0.0|false|no|off|negative|neg|absent|-|\N{MINUS SIGN}|nein|falsch|negativ|abwesend|nicht vorhanden|non|faux"
+OFF += "|négatif|négative|falso|negativo|negativa|ausente"
+ON = "1|1.0|true|yes|on|positive|pos|present|+|x|ja|wahr|positiv|anwesend|vorhanden|oui|vrai|positif|présent|présente"
+ON += "|sí|si|verdadero|positivo|positiva|presente"  # pandas writes 1.0 beside a missing value
 MISSING_WORDS = (
-    *("", "nan", "na", "n/a", "<na>", "nat", "none", "null", "unknown", "?", "missing", "not observed", "not tested"),
-    *("unbekannt", "k.a.", "k. a.", "keine angabe", "inconnu", "inconnue", "desconocido", "desconocida"),
+    "|nan|na|n/a|<na>|nat|none|null|unknown|?|missing|not observed|not tested|unbekannt|k.a.|k. a.|keine angabe"
 )
-WORDS = dict.fromkeys(OFF, 0.0) | dict.fromkeys(ON, 1.0) | dict.fromkeys(MISSING_WORDS, NAN)
+MISSING_WORDS += "|inconnu|inconnue|desconocido|desconocida"
+WORDS = {word: state for words, state in ((OFF, 0.0), (ON, 1.0), (MISSING_WORDS, NAN)) for word in words.split("|")}
 THOUSANDS = re.compile("[+-]?[1-9][0-9]{0,2},[0-9]{3}")  # or a decimal comma: nobody can tell
 Network: TypeAlias = Any  # what has units with names, states and values; networks stand on tables
 StateWords = tuple[str, str] | None  # a unit's own words for off and on

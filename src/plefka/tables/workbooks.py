@@ -77,14 +77,10 @@ def workbook(sheets: Mapping[str, tuple[Sequence[str], Iterable[Sequence]]], ins
 
 def _cell(sheet: Any, value: Any) -> Any:
     """Text stays text, even where it would be a formula; empty where a value is missing."""
-    if value is None or value != value:
-        return None
-    if isinstance(value, float) and abs(value) == float("inf"):
-        return str(value)
-    if not isinstance(value, str):
-        return str(value) if getattr(value, "tzinfo", None) else value
+    if not isinstance(value, str) and not getattr(value, "tzinfo", None):
+        return None if value != value else str(value) if value in (float("inf"), -float("inf")) else value
     cells = openpyxl().cell
-    cell = cells.WriteOnlyCell(sheet, cells.cell.ILLEGAL_CHARACTERS_RE.sub("\N{REPLACEMENT CHARACTER}", value))
+    cell = cells.WriteOnlyCell(sheet, cells.cell.ILLEGAL_CHARACTERS_RE.sub("\N{REPLACEMENT CHARACTER}", str(value)))
     cell.data_type = "s"
     return cell
 

@@ -30,12 +30,13 @@ class ProbabilityFrame(NamedTuple):
         if isinstance(given, ProbabilityFrame):
             return given
         try:
-            return cls(pandas().DataFrame(given), what)
+            frame = pandas().DataFrame(given)
         except (TypeError, ValueError) as error:
             raise InvalidNetwork(
                 f"{what} must be a DataFrame, or something that pandas can turn into one; "
                 f"got {type(given).__name__}: {error}."
             ) from None
+        return cls(frame.reset_index() if frame.index.inferred_type == "string" else frame, what)
 
     def filled(self, *columns: Names) -> "ProbabilityFrame":
         """Without rows in which all of these columns are empty, as the end of a spreadsheet often is."""
@@ -66,23 +67,17 @@ class ProbabilityFrame(NamedTuple):
         found[other] = [_number(value) for value in values[other]]
         comma = next((value for value in values[other] if "," in str(value)), None)
         if comma is not None:
+            points = [isinstance(value, str) and "." in value for value in values]
             self.refuse_where(
-                [isinstance(value, str) and "." in value for value in values],
-                lambda row: (
-                    f"numbers must all have decimal points or all decimal commas; got {values[row]!r} and {comma!r}"
-                ),
+                points, lambda row: f"write points or commas, not both; got {comma!r} and {values[row]!r}"
             )
         inside = (found >= 0) & ((found < 1) if open_end else (found <= 1))
         allowed = "of at least 0 and below 1" if open_end else "from 0 to 1"
-
-        def why(row: int) -> str:
-            number, value = found[row], values[row]
-            hint = " (if it is a percentage, write it with %)" if 1 < number <= 100 else ""
-            hint = hint or (" (is this a decimal comma? Write a point)" if "," in str(value) else "")
-            shown = value if number == number else repr(value)
-            return f"{name(row)} must be a probability {allowed}; got {shown}{hint}"
-
-        self.refuse_where(~inside & ~empty, why)
+        said = "{} must be a probability {}; got {}. Write it as 0.1 or as 10%"
+        self.refuse_where(
+            ~inside & ~empty,
+            lambda k: said.format(name(k), allowed, repr(values[k]) if np.isnan(found[k]) else values[k]),
+        )
         return found
 
     def refuse_where(self, wrong: Any, why: Callable[[int], str]) -> None:
