@@ -5,7 +5,10 @@ import pytest
 
 import plefka as pf
 from plefka.exact import state_programs
+from plefka.exact.log_factors import TooManyParents
 from plefka.exact.ordering import TooWide
+from plefka.exact.state_terms import StateTerms
+from plefka.networks.evidence import as_evidence
 from plefka.questions import most_probable as question_module
 from plefka.questions.most_probable import METHODS
 from tests.data import names_in
@@ -209,3 +212,11 @@ def test_programs_that_run_out_of_time_say_so(monkeypatch):
     assert found.method == "branch and bound, which ended before it had found all states"
     proven = found.proven
     np.testing.assert_allclose(found.log_joint[proven], whole.log_joint[: proven.sum()], atol=2e-6)
+
+
+def test_a_finding_of_more_causes_than_a_float_has_exponents_is_too_large_for_tables():
+    names = [f"c{k}" for k in range(1100)]
+    findings = {"finding": ["f"] * 1100, "cause": names, "probability": [0.5] * 1100}
+    net = pf.BeliefNetwork.diagnosis({"cause": names, "prior": [1e-3] * 1100}, findings, leak=1e-3)
+    with pytest.raises(TooManyParents):
+        StateTerms(net, as_evidence(net, {"f": 1}), np.ones(1101, bool)).factors()

@@ -102,7 +102,7 @@ class StateTerms:
 
     def factors(self) -> LogFactors:
         """As tables of a single row, for an elimination; may raise `TooManyParents`."""
-        entries = sum(2.0 ** (1 + len(term.parents)) for term in self.fields)
+        entries = sum(2 ** (1 + len(term.parents)) for term in self.fields)  # of whole numbers, which do not overflow
         if entries > MOST_ENTRIES:
             raise TooManyParents(max(len(term.parents) for term in self.fields))
         tables = {axes: log[..., None] for axes, log in self.tables.items()}
