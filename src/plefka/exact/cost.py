@@ -29,6 +29,7 @@ DEARER_LOGS, DEARER_TABLES = 2.0, 4.0  # times as much where the logarithms are 
 BELIEF_CALLS, BELIEF_SWEEP = 5e-5, 5e-4  # of visiting units together, and of a sweep, however few the particles are
 FITTED_NUMBER = 1e-7  # of a unit of a draw that a mixture is fitted to
 BOUND_MEMBER, BOUND_ENTRY = 8e-6, 2.5e-9  # of an evaluation of mini-buckets: of a table in them, and of an entry
+COVER_CALL, COVER_UNION, COVER_SET = 4e-4, 1.5e-8, 2e-8  # of a finding that is covered, a union, and a set of a cause
 FINDINGS_ROW, FINDINGS_EDGE = 0.02, 2.5e-5  # of an answer with all findings transformed, and for each edge into them
 
 # ---- limits of time, in seconds --------------------------------------------------------------------------------------
@@ -58,5 +59,7 @@ MOST_GIB, MOST_GIB_OF_MACHINES, MOST_GIB_OF_DRAWS = 1.0, 2.0, 0.25  # of an elim
 FEW_NUMBERS = 2**25  # that are kept of an elimination from the way there, where it is not gone again on the way back
 ENTRIES_AT_ONCE = 2**22  # numbers of the largest table of all rows that are eliminated together
 LEAST_AT_ONCE = 8  # rows that are eliminated together, or else one by one: loops over so few take longer
+MOST_COVERED = 22  # findings of a sum over sets of them
+FEWEST_COVERED = 256  # edges of a row from which on it is looked for
 WIDEST_TABLE = 25  # axes of a table of an elimination
 MOST_PARENTS_OF_A_TABLE = 20  # free parents of a unit whose table is a factor

@@ -106,7 +106,7 @@ def factors_of(question: Question, edges: EdgeList, rows: np.ndarray, *, apart: 
     `apart`: every number stays in a factor of its own: tables of the same units are not multiplied, and edges into
     units that others switch on for certain are kept.
     """
-    return _FactorWriter(question, edges, rows, apart).written()
+    return FactorWriter(question, edges, rows, apart).written()
 
 
 def patterns(question: Question) -> list[np.ndarray]:
@@ -125,7 +125,7 @@ def grouped(pattern: np.ndarray) -> list[np.ndarray]:
     return [np.array(columns) for columns in groups.values()]
 
 
-class _FactorWriter:
+class FactorWriter:
     """Writes the factors of some rows with the same free units down."""
 
     def __init__(self, question: Question, edges: EdgeList, rows: np.ndarray, apart: bool):
@@ -138,6 +138,7 @@ class _FactorWriter:
         weight = edges.weight if edges.weight.shape[1] == 1 else edges.weight[:, rows]
         h = model.h if model.h.shape[1] == 1 else model.h[:, rows]
         self.x = h + self._from_known_parents(edges, weight)
+        self.fields = self.f.clip(self.x)  # without free parents
         live = self.free[edges.parent] & self.counted[edges.child] & (weight != 0).any(axis=1)
         live &= apart | ~np.isinf(self.x[edges.child]).all(axis=1)
         self.child, self.parent, self.weight = edges.child[live], edges.parent[live], weight[live]
@@ -153,6 +154,11 @@ class _FactorWriter:
         return x
 
     def written(self) -> LogFactors:
+        tables = self.prepared()
+        return self._finished(*self._switched(), tables)
+
+    def prepared(self) -> dict[tuple, np.ndarray]:
+        """Tables of units that are not noisy-or; of the others, edges are left into those that are not off."""
         has_parents = np.zeros(self.size, bool)
         has_parents[self.child] = True
         self._add_units_without_parents(self.counted & ~has_parents)
@@ -160,11 +166,11 @@ class _FactorWriter:
         tables = self._tables(np.flatnonzero(has_parents & ~linear))
         self._keep_edges(linear[self.child])
         self._fold(self.counted & has_parents & ~self.free & ~self.on & linear)
-        return self._finished(*self._switched(), tables)
+        return tables
 
     def _add_units_without_parents(self, units: np.ndarray) -> None:
         """Units without free parents."""
-        x, roots, known = self.f.clip(self.x), units & self.free, units & ~self.free
+        x, roots, known = self.fields, units & self.free, units & ~self.free
         self.prior[roots] += self._chances(x[roots])
         logs, on = self._chances(x[known]), self.values[known] == 1
         self.constant += np.where(on, logs[:, 1], logs[:, 0]).sum(axis=0)
@@ -222,8 +228,8 @@ class _FactorWriter:
         prior = dict(zip(free.tolist(), self.prior[free], strict=True))
         axes = tuple(axes for axes, _ in tables)
         structure = Structure(self.size, tuple(prior), tuple(leak), tuple(strength), axes, tuple(prior))
-        x = self.f.clip(self.x)
-        return LogFactors(self.rows, structure, prior, leak, strength, tuple(tables.values()), self.constant, x)
+        several = tuple(tables.values())
+        return LogFactors(self.rows, structure, prior, leak, strength, several, self.constant, self.fields)
 
 
 def _of_rows(log: np.ndarray, rows: slice | np.ndarray) -> np.ndarray:

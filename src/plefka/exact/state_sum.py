@@ -12,6 +12,7 @@ from plefka.errors import MethodDoesNotApply
 from plefka.exact import enumeration
 from plefka.exact.cost import (
     COMPILING,
+    FEWEST_COVERED,
     MOST_GIB,
     MOST_GIB_OF_MACHINES,
     QUICK,
@@ -21,10 +22,11 @@ from plefka.exact.cost import (
     WIDEST_TABLE,
     WORK_PER_SECOND,
 )
+from plefka.exact.covering import CoveringSum
 from plefka.exact.elimination import EliminationAnswer, EliminationRun, by_rows
 from plefka.exact.enumeration import REFUSED, num_enumerated
 from plefka.exact.groups import Cost, Elimination, EliminationGroup
-from plefka.exact.log_factors import LogFactors, Structure, factors_of, grouped, patterns
+from plefka.exact.log_factors import FactorWriter, LogFactors, Structure, factors_of, grouped, patterns
 from plefka.exact.machine_enumeration import Enumeration, RowSum, enumerations, sum_row
 from plefka.exact.ordering import TooWide, greedy_plan, strip_plan
 from plefka.exact.plans import WANTED_FACTORS, Plan
@@ -262,6 +264,78 @@ class MachineStateSum(StateSum):
         return log_z, means, np.zeros(means.shape)
 
 
+class CoveredSum(StateSum):
+    """A question about noisy-or units, some rows of which are summed over by sets of findings."""
+
+    @property
+    def enumerates(self) -> bool:
+        """Whether ln Z alone is taken from all sums."""
+        return True
+
+    @cached_property
+    def covering(self) -> dict[int, tuple[CoveringSum, FactorWriter]]:
+        """By row: those that are quicker this way."""
+        found, edges, question = {}, EdgeList.of(self.question.storage), self.question
+        free, on = question.free, question.model.counted & (question.free | (question.values == 1))
+        live = free[edges.parent] & on[edges.child]
+        for row in np.flatnonzero(live.sum(axis=0) >= FEWEST_COVERED).tolist():
+            writer = FactorWriter(question, edges, np.array([row]), False)
+            sets = None if writer.prepared() else CoveringSum.of(writer)
+            if sets is None:
+                continue
+            eliminated = STEP * STEPS_PER_EDGE * np.count_nonzero(sets.theta)  # at least
+            if sets.seconds <= eliminated or sets.seconds <= StateSum(question.take([row])).seconds:
+                found[row] = sets, writer
+        return found
+
+    @cached_property
+    def other_rows(self) -> np.ndarray:
+        return np.setdiff1d(np.arange(self.question.num_rows), list(self.covering))
+
+    @cached_property
+    def others(self) -> StateSum:
+        return StateSum(self.question.take(self.other_rows))
+
+    def seconds_by(self, owner: np.ndarray, count: int) -> np.ndarray:
+        rows = self.other_rows
+        total = self.others.seconds_by(owner[rows], count) if len(rows) else np.zeros(count)
+        for row, (sets, _) in self.covering.items():
+            total[owner[row]] += sets.seconds
+        return total
+
+    @property
+    def seconds(self) -> float:
+        return float(self.row_seconds.sum())
+
+    def seconds_for(self, count: int) -> float:
+        return count * self.seconds
+
+    def __str__(self) -> str:
+        if len(self.other_rows):
+            return str(self.others)
+        return f"a sum over sets of {max(len(sets.leak) for sets, _ in self.covering.values())} findings"
+
+    def sums(self, dtype: str) -> Sums:
+        question, rows = self.question, self.other_rows
+        log_z, means = np.zeros(question.num_rows), np.zeros(question.free.shape)
+        slopes = np.zeros(means.shape)
+        if len(rows):
+            log_z[rows], means[:, rows], slopes[:, rows] = self.others.sums(dtype)
+        for row, (sets, writer) in self.covering.items():
+            found, of_causes, of_leaks = sets.sums()
+            if np.isneginf(found):
+                log_z[[row]], means[:, [row]], slopes[:, [row]] = StateSum(question.take([row])).sums(dtype)
+                continue
+            (off, on), free = writer.prior[:, :, 0].T, writer.free
+            alone = np.logaddexp(off, on)
+            means[:, row] = np.where(free, np.exp(on - alone), 0.0)
+            means[sets.causes, row], alone[sets.causes] = of_causes, off[sets.causes]
+            log_z[row] = writer.constant[0] + alone[free].sum() + found
+            answer = EliminationAnswer(log_z[[row]], sets.causes, of_causes[:, None], sets.findings, of_leaks[:, None])
+            slopes[:, [row]] = slopes_of(question, writer, means[:, [row]], answer)
+        return log_z, means, slopes
+
+
 _PLANNED: WeakKeyDictionary[Part, StateSum] = WeakKeyDictionary()
 
 
@@ -275,11 +349,14 @@ def planned_sum(part: Part) -> StateSum:
 
 def state_sum(question: Question) -> StateSum:
     """How the states of a question are summed over, and what that will cost."""
-    return MachineStateSum(question) if isinstance(question.model, PairModel) else StateSum(question)
+    if isinstance(question.model, PairModel):
+        return MachineStateSum(question)
+    may_be_covered = question.model.activation.has_linear_log_off and question.storage.num_edges >= FEWEST_COVERED
+    return by_sets if may_be_covered and (by_sets := CoveredSum(question)).covering else StateSum(question)
 
 
 def slopes_of(
-    question: Question, factors: LogFactors, means: np.ndarray, found: EliminationAnswer | None
+    question: Question, factors: LogFactors | FactorWriter, means: np.ndarray, found: EliminationAnswer | None
 ) -> np.ndarray:
     """d ln Z / dh of all units of some rows, of which `found` is known, if they were summed over."""
     slopes = np.zeros(means.shape)

@@ -1,0 +1,214 @@
+"""The sum over all causes of a two-layer noisy-or row, by the sets of findings that they switch on together.
+
+All findings of a row are on: switched on by the leak or by a cause. A cause k with odds r_k switches on the findings T
+and no other with weight r_k prod_T q_i prod_{not T} a_i, a = 1 - q. Causes that are rare add up to one table over sets,
+
+    lambda(T) = sum_k sum_p (-1)^(p+1) r_k^p / p prod_T (1 - a_i^p) prod_{not T} a_i^p,
+
+as ln(1 + r_k prod_{not U} a_i) is the sum of its part over all T in U; no T has a finding that is no child of k. What
+rare causes switch on together is then the exponential of lambda, where a product of two tables is that over unions,
+(a v b)(U) = sum over T, T' with union U of a(T) b(T'). It is built finding by finding: with M = exp(lambda) - 1 of sets
+without a finding and with it, that of both is M_0 and M_1 + M_0 v M_1. A product over unions takes three products for
+each finding, (a0 b0, (a0 + a1) b1 + a1 b0), in which nothing cancels: 3^m in all, however many causes there are.
+
+For findings that are probable anyway the difference of "not asked for" and "off" is taken instead, 2 for each instead
+of 3: what is subtracted is at most prod_i (2 - P(on)) / P(on) times the sum, as a finding is only more probable when
+others are on (T. Harris 1960).
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property, reduce
+
+import numpy as np
+
+from plefka.exact.cost import COVER_CALL, COVER_SET, COVER_UNION, LITTLE, MOST_COVERED, NUMBERS_PER_GIB
+from plefka.exact.log_factors import FactorWriter
+
+MOST_LOST = 1e8  # times as much as a sum is, that is subtracted on the way to it
+MOST_POWERS, NEGLIGIBLE, MUCH = 8, 1e-11, 0.25  # powers of the odds of rare causes, what is left, and of the second
+ENTRIES = 2**16  # of products over unions that are made at once
+LEAST_SUM = 1e-250  # which plain numbers can hold
+Spread = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
+FIRST: Spread = ((0,), (0, 1), (1,))  # a0, a0 + a1, a1
+SECOND: Spread = ((0,), (1,), (0,))
+BACK: Spread = ((0,), (1,), (1,))
+UNION, TO_FIRST, TO_SECOND = ((0,), (1, 2)), ((0, 1), (1, 2)), ((0, 2), (1,))  # how three products are added up
+
+
+def _along(table: np.ndarray, size: int, sums: tuple[tuple[int, ...], ...]) -> np.ndarray:
+    """Each axis of `size` entries, of those that the first axis of the table stands for, replaced by these sums."""
+    count, rest = round(np.log(len(table)) / np.log(size)), table.shape[1:]
+    for done in range(count):
+        table = table.reshape(len(sums) ** done, size, -1)
+        table = np.stack([sum((table[:, k] for k in some[1:]), start=table[:, some[0]]) for some in sums], axis=1)
+    return table.reshape(len(sums) ** count, *rest)
+
+
+def _products(a: np.ndarray, b: np.ndarray, how: tuple[Spread, Spread, tuple]) -> np.ndarray:
+    """Of tables (2^k, several): three products of halves, or of all entries at once where these are few."""
+    if len(a) == 1 or a.size * 1.5 ** np.log2(len(a)) <= ENTRIES:
+        return _along(_along(a, 2, how[0]) * _along(b, 2, how[1]), 3, how[2])
+    halves = [_along(z.reshape(2, -1), 2, spread) for z, spread in zip((a, b), how[:2], strict=True)]
+    shape = (len(a) // 2, a.shape[1])
+    three = [_products(x.reshape(shape), y.reshape(shape), how) for x, y in zip(*halves, strict=True)]
+    return _along(np.stack(three).reshape(3, -1), 3, how[2]).reshape(a.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class CoveringSum:
+    """A row of causes and findings that are on; ln Z is that of sum_S prod_k r_k^S_k prod_i (1 - exp(-field_i))."""
+
+    log_odds: np.ndarray  # (causes,)
+    leak: np.ndarray  # (findings,)
+    theta: np.ndarray  # (findings, causes): -ln a
+    causes: np.ndarray  # which units they are
+    findings: np.ndarray
+
+    @cached_property
+    def order(self) -> tuple[np.ndarray, int]:
+        """Findings in the order in which they are summed over, and how many of the first are subtracted.
+
+        These are the most probable ones, and no more than it takes for a quick sum.
+        """
+        odds, q = np.exp(self.log_odds), -np.expm1(-self.theta)
+        on = -np.expm1(-self.leak + np.log1p(-odds / (1 + odds) * q).sum(axis=1))
+        order, lost = np.argsort(-on, kind="stable"), np.log(2 - on) - np.log(np.maximum(on, LEAST_SUM))
+        most = int((np.cumsum(lost[order]) <= np.log(MOST_LOST)).sum())
+        return order, next((count for count in range(most) if self._union_seconds(count) <= LITTLE), most)
+
+    def _union_seconds(self, count: int) -> float:
+        return COVER_UNION * 2.0**count * 3.0 ** (len(self.leak) - count)
+
+    @cached_property
+    def powers(self) -> np.ndarray:
+        """(causes,): how many powers of the odds of each count; 0: the cause is not rare, and summed over by itself."""
+        odds, q = np.exp(self.log_odds), -np.expm1(-self.theta)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            beside_first = np.stack([
+                np.where(q > 0, -np.expm1(-power * self.theta) / q, 1.0).prod(axis=0) * odds ** (power - 1) / power
+                for power in range(2, MOST_POWERS + 2)
+            ])  # at most  # fmt: skip
+        is_rare = (beside_first[0] <= MUCH) & (beside_first[-1] <= NEGLIGIBLE)
+        return np.where(is_rare, 1 + (beside_first > NEGLIGIBLE).sum(axis=0), 0)
+
+    @cached_property
+    def seconds(self) -> float:
+        """What it takes; infinite where it does not fit in memory."""
+        edges, size = np.count_nonzero(self.theta, axis=0), len(self.leak)
+        rare, common = self.powers * 2.0**edges, (self.powers == 0) * 2.0**size
+        if (2 * rare + common).sum() + size * 2.0**size > NUMBERS_PER_GIB:
+            return np.inf
+        sets = float((rare + common * (1 + edges)).sum())
+        return COVER_CALL * (1 + size) + self._union_seconds(self.order[1]) + COVER_SET * sets
+
+    @classmethod
+    def of(cls, writer: FactorWriter) -> "CoveringSum | None":
+        """A row whose factors are prepared; None where not all hidden units are roots that make findings probable."""
+        if writer.free[writer.child].any() or (writer.weight < 0).any():
+            return None
+        causes, cause = np.unique(writer.parent, return_inverse=True)
+        findings, finding = np.unique(writer.child, return_inverse=True)
+        log_odds = writer.prior[causes, 1, 0] - writer.prior[causes, 0, 0]
+        if len(findings) > MOST_COVERED or not (np.abs(log_odds) < np.log(1 / LEAST_SUM)).all():
+            return None
+        theta = np.zeros((len(findings), len(causes)))
+        theta[finding, cause] = writer.weight[:, 0]
+        return cls(log_odds, writer.fields[findings, 0], theta, causes, findings)
+
+    def sums(self) -> tuple[float, np.ndarray, np.ndarray]:
+        """ln Z, the means of causes, and d ln Z / d leak of findings; ln Z is -inf where plain numbers lose it."""
+        order, count = self.order
+        leak, theta, odds = self.leak[order], self.theta[order], np.exp(self.log_odds)
+        terms, table = list(_rare(theta, odds, self.powers)), np.zeros(2 ** len(order))
+        for power, _, weight, sets in terms:
+            table += np.bincount(sets.ravel(), weight.ravel() / power, len(table))
+        table = _along_first(table, count, back=False).reshape(2**count, -1).T  # (sets, states of those first)
+        levels, signs = _exponential(table), reduce(np.kron, ([-np.exp(-one), 1.0] for one in leak[:count]), np.ones(1))
+        covered = reduce(np.kron, ([1.0, -np.expm1(-one)] for one in leak[count:]), np.ones(1))
+        together, common = levels[-1] + (np.arange(len(table)) == 0)[:, None], np.flatnonzero(self.powers == 0).tolist()
+        steps, weights = [np.repeat(covered[:, None], 2**count, axis=1)], []  # chances that some findings are covered
+        for cause in common:
+            weights.append(reduce(np.kron, ([np.exp(-one), 1.0] for one in theta[:count, cause]), odds[[cause]]))
+            steps.append(steps[-1] + weights[-1] * _acted(steps[-1], theta[count:, cause], back=False))
+        parts = signs * (together * steps[-1][::-1]).sum(axis=0)
+        z = float(parts.sum())
+        if not z > LEAST_SUM:
+            return -np.inf, np.full(len(odds), np.nan), leak * np.nan
+        means, slopes, back = np.zeros(len(odds)), np.zeros(len(leak)), signs * together[::-1] / z
+        for cause, weight, step in zip(common[::-1], weights[::-1], steps[-2::-1], strict=True):
+            means[cause] = (back * weight * _acted(step, theta[count:, cause], back=False)).sum()
+            back = back + weight * _acted(back, theta[count:, cause], back=True)
+        for place, finding in enumerate(order.tolist()):
+            if place < count:
+                slopes[finding] = -parts.reshape(2**place, 2, -1)[:, 0].sum() / z
+            else:
+                off, on = (each.reshape(2 ** (place - count), 2, -1) for each in (steps[0], back))
+                slopes[finding] = np.exp(-leak[place]) * (on[:, 1] * off[:, 0]).sum()
+        slope = _exponential_back(levels, signs * steps[-1][::-1] / z) * np.exp(table)
+        slope = _along_first(slope.T.ravel(), count, back=True)
+        for _, some, weight, sets in terms:
+            means[some] += (weight * slope[sets]).sum(axis=1)
+        return float(np.log(z)), means, slopes
+
+
+def _rare(
+    theta: np.ndarray, odds: np.ndarray, powers: np.ndarray
+) -> Iterator[tuple[int, np.ndarray, np.ndarray, np.ndarray]]:
+    """By power and number of edges: causes, and (causes, 2^edges) the sets that they may switch on, with weights."""
+    degree = np.count_nonzero(theta, axis=0)
+    bit = 2 ** np.arange(len(theta))[::-1]
+    for edges in np.unique(degree[powers > 0]).tolist():
+        alike = np.flatnonzero((degree == edges) & (powers > 0))
+        which = np.nonzero(theta[:, alike].T)[1].reshape(len(alike), edges)
+        for power in range(1, powers[alike].max() + 1):
+            some = powers[alike] >= power
+            weight, sets = -((-odds[alike[some]]) ** power)[:, None], np.zeros((some.sum(), 1), int)
+            for edge in which[some].T:
+                one = power * theta[edge, alike[some]][:, None]
+                weight = np.concatenate([weight * np.exp(-one), weight * -np.expm1(-one)], axis=1)
+                sets = np.concatenate([sets, sets + bit[edge][:, None]], axis=1)
+            yield power, alike[some], weight, sets
+
+
+def _along_first(table: np.ndarray, count: int, *, back: bool) -> np.ndarray:
+    """Of so many findings, the sum over sets with and without it in the place of those with it; or the way back."""
+    for place in range(count):
+        halves = table.reshape(2**place, 2, -1)
+        halves[:, 1 - back] += halves[:, int(back)]
+    return table
+
+
+def _acted(table: np.ndarray, theta: np.ndarray, *, back: bool) -> np.ndarray:
+    """What is still to be covered, (2^findings, several), when a cause has acted; or the way back."""
+    for place in np.flatnonzero(theta).tolist():
+        a, q = np.exp(-theta[place]), -np.expm1(-theta[place])
+        shape = table.reshape(2**place, 2, -1)
+        off, on = shape[:, 0], shape[:, 1]
+        table = np.stack([off + q * on, a * on] if back else [off, a * on + q * off], axis=1).reshape(table.shape)
+    return table
+
+
+def _exponential(table: np.ndarray) -> list[np.ndarray]:
+    """exp - 1 of (sets, several), with products over unions, finding by finding from the last; all steps of it."""
+    levels, (size, several) = [np.expm1(table)], table.shape
+    for _ in range(int(np.log2(size))):
+        last = levels[-1].reshape(-1, 2, 2 ** (len(levels) - 1), several)  # (sets to come, _, sets, several)
+        zero, one = (np.moveaxis(last[:, k], 1, 0).reshape(last.shape[2], -1) for k in (0, 1))
+        both = one + _products(zero, one, (FIRST, SECOND, UNION))
+        both = np.moveaxis(both.reshape(last.shape[2], -1, several), 0, 1)
+        levels.append(np.stack([last[:, 0], both], axis=1).reshape(size, several))
+    return levels
+
+
+def _exponential_back(levels: list[np.ndarray], slope: np.ndarray) -> np.ndarray:
+    """The slope by the first level, from that by the last."""
+    size, several = slope.shape
+    for k in range(len(levels) - 2, -1, -1):
+        last, there = (z.reshape(-1, 2, 2**k, several) for z in (levels[k], slope))
+        flat = [np.moveaxis(z, 1, 0).reshape(2**k, -1) for z in (last[:, 0], last[:, 1], there[:, 1])]
+        zero = _products(flat[2], flat[1], (BACK, SECOND, TO_FIRST))
+        one = flat[2] + _products(flat[2], flat[0], (BACK, FIRST, TO_SECOND))
+        zero, one = (np.moveaxis(z.reshape(2**k, -1, several), 0, 1) for z in (zero, one))
+        slope = np.stack([there[:, 0] + zero, one], axis=1).reshape(size, several)
+    return slope
