@@ -2,7 +2,7 @@
 
 import copy
 from abc import abstractmethod
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import equinox as eqx
 import numpy as np
@@ -73,8 +73,9 @@ class Network(PlainModule):
         if not (version is None or (isinstance(version, str) and version.strip())):
             raise InvalidInput(f"version must be a text that is not empty, or None; got {version!r}.")
         changed = copy.copy(self)
-        changed.__dict__.pop("version", None)
-        changed.__dict__.update({} if version is None else {"version": version})
+        own = cast(dict[str, Any], changed.__dict__)
+        own.pop("version", None)
+        own.update({} if version is None else {"version": version})
         return changed
 
     @property

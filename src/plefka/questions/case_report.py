@@ -26,18 +26,16 @@ from plefka.runtime.version import __version__
 from plefka.tables.display import Content
 from plefka.tables.html_page import Section, Text, html_page
 
-SHOWN, NAMED = 5, 50  # rows of a table, and names of a list
+ROWS_SHOWN, NAMES_SHOWN = 5, 50  # rows of a table, and names of a list
 EXPLAINED_SECONDS, LEAST_BUDGET = 10.0, 0.02  # of an explanation, whose rows share them, and of a row
 PROBABLE = "The probability of each cause given all that was seen, beside its prior: the probability before."
 TOGETHER = "The most probable states of all causes together: those that are each probable need not go together."
 WHY = "How far each observation moved the log-odds of this cause: those with all evidence, less those without it."
 NEXT = "What was not seen, by how much seeing it is expected to tell about the causes, for its cost."
 SENSITIVE = "The numbers of the network that matter most, each changed by itself while all others stay."
-KINDS = (
-    "An exact number is that of this network up to rounding. Of 100 intervals of estimates, 95 contain the exact one."
-)
+MEANING = "An exact number is that of this network up to rounding; 95 of 100 intervals of estimates contain it."
 CAVEAT = "All numbers are those of the network named above, and as good as its structure and its probabilities are."
-OUT_OF_TIME = "Left out: the time for this report was over before this part began."
+TOO_LATE = "Left out: the time for this report was over before this part began."
 
 
 def report(
@@ -63,12 +61,12 @@ def report(
     sections.append(Section("What is probable", [Text(PROBABLE), _ranking(solution, count)]))
     for heading, about, question in _questions(solution, evidence, method, costs):
         try:
-            part = question() if time.monotonic() - start < seconds else Text(OUT_OF_TIME)
+            part = question() if time.monotonic() - start < seconds else Text(TOO_LATE)
         except (PlefkaError, MemoryError) as error:
             part = Text(f"Left out: {error or 'there was not enough memory.'}")
         sections.append(Section(heading, [Text(about), part]))
     taken = f"computed in {time.monotonic() - start:.1f} s by plefka {__version__}"
-    sections.append(Section("How sure", [Text(f"{'; '.join([*answer_lines(solution), taken])}."), Text(KINDS)]))
+    sections.append(Section("How sure", [Text(f"{'; '.join([*answer_lines(solution), taken])}."), Text(MEANING)]))
     known = f"version {network.version or 'not given'}, fingerprint {network.fingerprint}"
     return html_page(title, [f"{repr(network)[1:-1]}; {known}; {datetime.now():%Y-%m-%d %H:%M}"], sections, [CAVEAT])
 
@@ -82,7 +80,7 @@ def _seen(solution: Solution, evidence: Any) -> list[Text]:
         groups["Observed" if k in told or not given else "Implied by these"].append(word)
     soft = {unit: z for unit, z in given.items() if isinstance(z, Likelihood)}
     groups["Uncertain"] = [f"{unit} ({z.on:g} if on, {z.off:g} if off)" for unit, z in soft.items()]
-    found = [Text(f"{name}: {listed(some, NAMED)}.") for name, some in groups.items() if some]
+    found = [Text(f"{name}: {listed(some, NAMES_SHOWN)}.") for name, some in groups.items() if some]
     return found or [Text("Nothing was observed.")]
 
 
@@ -106,10 +104,14 @@ def _questions(solution: Solution, evidence: Any, method: Any, costs: Any) -> It
         moved = [(z.unit, z.state, f"{z.shift:+.3f}", f"{z.probability:.4f}", z.accuracy) for z in found.observations]
         header = ("observed", "state", "moved log-odds by", f"P({unit} on) without it", "accuracy")
         title = f"P({unit} on | evidence) = {found.probability:.4f} ({found.accuracy}), prior {found.prior:.4f}"
-        return Content(title, (), header, moved[:SHOWN], len(moved), "observations")
+        return Content(title, (), header, moved[:ROWS_SHOWN], len(moved), "observations")
 
     yield "Which together", TOGETHER, lambda: most_probable(network, evidence, CAUSES, 3)._content()
     yield from ((f"Why {name}", WHY, partial(explanation, name)) for name in first if rows > 4)
-    yield "What next", NEXT, lambda: ask(network, evidence, method=method, costs=costs, top=SHOWN)._content()
+    yield "What next", NEXT, lambda: ask(network, evidence, method=method, costs=costs, top=ROWS_SHOWN)._content()
     if first:
-        yield f"What {first[0]} depends on", SENSITIVE, lambda: sensitivity(network, evidence, first[0])._content(SHOWN)
+        yield (
+            f"What {first[0]} depends on",
+            SENSITIVE,
+            lambda: sensitivity(network, evidence, first[0])._content(ROWS_SHOWN),
+        )
