@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, cast
 from plefka.errors import InvalidFile, InvalidInput, nearest
 from plefka.files import native_json, native_npz, spreadsheets
 from plefka.files.conditional_tables import TableNetwork
-from plefka.files.disk import PACKED_SUFFIX, read, read_all, write
+from plefka.files.disk import read, read_all, write
 from plefka.files.from_tables import network_of, tabled, tables_of
 from plefka.files.native_schema import check_storable
 from plefka.files.recognition import Form, expanded, recognised
@@ -23,6 +23,7 @@ from plefka.networks.examples import example
 from plefka.networks.markov import MarkovNetwork
 from plefka.networks.network import Network
 from plefka.runtime.registry import REGISTRABLE, import_registering_modules
+from plefka.tables.table_files import PACKED
 
 
 class FileFormat(NamedTuple):
@@ -67,7 +68,7 @@ PathText = str | PathLike[str]
 
 def _entries(form: Any, name: str) -> list[tuple[dict, Any]]:
     """Where `pf.register` puts a format of a user's own."""
-    if not re.fullmatch(r"[.][a-z0-9]+", name) or name in TABLE_FORMATS or name in (PACKED_SUFFIX, ".evid"):
+    if not re.fullmatch(r"[.][a-z0-9]+", name) or name in TABLE_FORMATS or name in (PACKED, ".evid"):
         raise InvalidInput(
             f"a file format is registered by a suffix of small letters and digits that no other format has, such as "
             f"'.coin'; got {name!r}."
@@ -204,7 +205,7 @@ def load_evidence(path: PathText) -> dict[int, str] | list[dict[int, str]]:
     """
     path = Path(path)
     with _errors_name(path):
-        if _unpacked_name(path).suffix.lower() != ".evid":
+        if not path.name.lower().removesuffix(PACKED).endswith(".evid"):
             raise InvalidFile("the name of an evidence file must end with .evid or .evid.gz.")
         return loads_evidence(read(path))
 
@@ -267,13 +268,9 @@ def _errors_name(path: Path) -> Iterator[None]:
         raise InvalidFile(f"{path}: {error}") from error
 
 
-def _unpacked_name(path: Path) -> Path:
-    return path.with_suffix("") if path.suffix.lower() == PACKED_SUFFIX else path
-
-
 def _suffix(path: Path) -> str:
     """The suffix that names the format, without .gz."""
-    name = _unpacked_name(path)
+    name = path.with_suffix("") if path.suffix.lower() == PACKED else path
     suffix = name.suffix.lower()
     if suffix not in FORMATS and path.is_dir():
         return ".csv"

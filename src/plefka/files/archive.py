@@ -79,7 +79,9 @@ class Archive:
     def _read(self, name: str, kinds: str, shape: tuple[int | None, ...], what: str) -> np.ndarray:
         """The entry, whose type must be of one of the kinds; None in a shape stands for any length."""
         found, by_column, dtype, body = self._header(name)
-        if not (_fits(found, shape) and dtype.kind in kinds and 0 < dtype.itemsize <= LARGEST_ITEM[dtype.kind]):
+        lengths = [0 <= n <= LONGEST_ARRAY and want in (None, n) for n, want in zip(found, shape, strict=False)]
+        fits = len(found) == len(shape) and all(lengths)
+        if not (fits and dtype.kind in kinds and 0 < dtype.itemsize <= LARGEST_ITEM[dtype.kind]):
             raise InvalidFile(f"entry {name!r} must be {what}; got {dtype} of shape {found}.")
         if math.prod(found) * dtype.itemsize != len(body):
             raise InvalidFile(
@@ -111,12 +113,6 @@ class Archive:
             raise InvalidFile(f"entry {packed.filename!r} must not be compressed. Write the file with numpy.savez.")
         if sum(max(info.file_size, info.compress_size) for info in infos) > length:
             raise InvalidFile("entries must fit into the file; got sizes that do not. The file is damaged.")
-
-
-def _fits(found: tuple[int, ...], shape: tuple[int | None, ...]) -> bool:
-    return len(found) == len(shape) and all(
-        0 <= have <= LONGEST_ARRAY and want in (None, have) for have, want in zip(found, shape, strict=True)
-    )
 
 
 def _open(content: bytes) -> zipfile.ZipFile:

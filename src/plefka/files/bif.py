@@ -29,9 +29,15 @@ def loads(content: bytes) -> TableNetwork:
 def dumps(network: TableNetwork) -> bytes:
     """The text of a network, a row for each state of the parents."""
     parts = ["network unknown {\n}\n"]
-    parts += [_variable_text(unit) for unit in network.units]
+    for unit in network.units:
+        states = ", ".join(map(_quoted, unit.states))
+        parts.append(f"variable {_quoted(unit.name)} {{\n  type discrete [ 2 ] {{ {states} }};\n}}\n")
     parts += [_table_text(unit, network) for unit in network.units]
-    _warn_of_names(network)
+    words = (word for unit in network.units for word in unit.states if not word.isdigit())
+    odd = [word for word in dict.fromkeys([*network.names, *words]) if not PORTABLE.match(word)]
+    if odd:
+        message = f"pyAgrum and pgmpy read letters, digits, _ and - in BIF, and may not read {listed(map(repr, odd))}. "
+        warnings.warn(f"{message}Rename them, or write .xmlbif, which holds any name.", PlefkaWarning, stacklevel=3)
     return "".join(parts).encode()
 
 
@@ -187,35 +193,15 @@ class BifReader:
             raise scan.refuse("a row '(states of the parents)', 'table', 'default', 'property' or '}'")
 
 
-def _warn_of_names(network: TableNetwork) -> None:
-    states = (word for unit in network.units for word in unit.states if not word.isdigit())
-    odd = [word for word in dict.fromkeys([*network.names, *states]) if not PORTABLE.match(word)]
-    if odd:
-        message = f"pyAgrum and pgmpy read letters, digits, _ and - in BIF, and may not read {listed(map(repr, odd))}. "
-        warnings.warn(f"{message}Rename them, or write .xmlbif, which holds any name.", PlefkaWarning, stacklevel=4)
-
-
-def _variable_text(unit: TableUnit) -> str:
-    states = ", ".join(map(_quoted, unit.states))
-    return f"variable {_quoted(unit.name)} {{\n  type discrete [ 2 ] {{ {states} }};\n}}\n"
-
-
 def _table_text(unit: TableUnit, network: TableNetwork) -> str:
-    name = _quoted(unit.name)
-    if not unit.parents:
-        return f"probability ( {name} ) {{\n  table {_pair_text(float(unit.table))};\n}}\n"
     parents = [network.units[parent] for parent in unit.parents]
     words = [tuple(map(_quoted, parent.states)) for parent in parents]
-    rows = [
-        f"  ({', '.join(word[state] for word, state in zip(words, states, strict=True))}) {_pair_text(float(on))};\n"
-        for states, on in np.ndenumerate(unit.table)
-    ]
-    given = ", ".join(_quoted(parent.name) for parent in parents)
-    return f"probability ( {name} | {given} ) {{\n{''.join(rows)}}}\n"
-
-
-def _pair_text(on: float) -> str:
-    return f"{1 - on!r}, {on!r}"
+    family = _quoted(unit.name) + " | " * bool(parents) + ", ".join(_quoted(parent.name) for parent in parents)
+    text = f"probability ( {family} ) {{\n"
+    for states, on in np.ndenumerate(unit.table):
+        row = ", ".join(word[state] for word, state in zip(words, states, strict=True))
+        text += f"  {f'({row})' if parents else 'table'} {1 - float(on)!r}, {float(on)!r};\n"
+    return text + "}\n"
 
 
 def _quoted(word: str) -> str:

@@ -9,7 +9,6 @@ import numpy as np
 from jaxtyping import Float
 
 from plefka.errors import InvalidFile, PlefkaWarning, listed, nearest
-from plefka.files.independent_causes import IndependentCauses
 from plefka.files.linear_fits import NOISY_OR
 from plefka.networks.checks import NUMBERED
 from plefka.networks.graph import Graph, cycle_text
@@ -21,12 +20,8 @@ MOST_READ_PARENTS = 16  # of a unit whose table is written, or filled in by a de
 MOST_PARENTS_READ = 20
 MOST_EXCHANGED = 10  # of a noisy-or of other states than those that are on, which becomes a table
 WITHOUT_TABLES = "Keep this network in plefka's own format (.json or .npz), which needs no tables."
-ON_WORDS = frozenset(
-    ("yes", "y", "true", "t", "present", "on", "1", "positive", "pos", "active", "enabled", "abnormal", "high")
-)
-OFF_WORDS = frozenset(
-    ("no", "n", "false", "f", "absent", "off", "0", "negative", "neg", "inactive", "disabled", "normal", "low", "none")
-)
+ON_WORDS = "yes y true t present on 1 positive pos active enabled abnormal high"
+OFF_WORDS = "no n false f absent off 0 negative neg inactive disabled normal low none"
 
 
 class TableUnit(NamedTuple):
@@ -75,6 +70,29 @@ class Conditional(NamedTuple):
     are_weights: bool = False  # which are divided by their sum, whatever it is
 
 
+class IndependentCauses(NamedTuple):
+    """A noisy-or of other programs: parents in their state `active` turn the child into `effect`, if they do not fail.
+
+    States go by their places.
+    """
+
+    child: str
+    parents: tuple[str, ...]
+    effect: int
+    active: tuple[int, ...]
+    leak: float
+    failures: Float[np.ndarray, " parent"]
+    place: str = ""
+
+    @property
+    def values(self) -> Float[np.ndarray, "..."]:
+        """The table, the states of the child last."""
+        quiet = np.array(1 - self.leak)
+        for state, failure in zip(self.active, self.failures, strict=True):
+            quiet = np.multiply.outer(quiet, [failure, 1.0] if state == 0 else [1.0, failure])
+        return np.stack([1 - quiet, quiet] if self.effect == 0 else [quiet, 1 - quiet], -1)
+
+
 Local = Conditional | IndependentCauses
 
 
@@ -92,23 +110,17 @@ def network_from(variables: Sequence[Variable], conditionals: Sequence[Local], n
             f"every variable must have a table; there is none for {missing!r}. Add it. Was the file cut off?"
         )
     units = tuple(_unit(variable, by_child[variable.name], position, on) for variable in variables)
-    _check_acyclic(units)
-    _warn_of_normalised(by_child)
-    return TableNetwork(units, named)
-
-
-def _warn_of_normalised(by_child: dict[str, Local]) -> None:
-    """Rows that add up to one within the tolerance are divided by their sum, in every format; once for a file."""
+    cycle = Graph.of_parents([unit.parents for unit in units]).cycle()
+    if cycle is not None:
+        path = cycle_text(list(position), cycle)
+        raise InvalidFile(f"a network must be acyclic; got the cycle {path}. Remove one of these edges.")
     tables = {child: table.values for child, table in by_child.items() if isinstance(table, Conditional)}
     off = {child: float(np.abs(values.sum(-1) - 1).max()) for child, values in tables.items()}
     several = [child for child, error in off.items() if error > WARNED_FROM]
     if several:
-        warnings.warn(
-            f"the probabilities of {listed(several)} did not add up to one, by up to {max(off.values()):.2g}, and were "
-            "divided by their sum.",
-            PlefkaWarning,
-            stacklevel=5,
-        )
+        message = f"the probabilities of {listed(several)} did not add up to one, by up to {max(off.values()):.2g}, and"
+        warnings.warn(f"{message} were divided by their sum.", PlefkaWarning, stacklevel=4)
+    return TableNetwork(units, named)
 
 
 def check_variables(variables: Iterable[Variable]) -> None:
@@ -205,28 +217,25 @@ def probability_of_on(
     if off.max() > SUM_TOLERANCE:
         row = tuple(map(int, np.unravel_index(int(off.argmax()), off.shape)))
         where = f" in row {row} of its parents' states, counted from 0" if row else ""
+        others = (values.reshape(2, -1).sum(0), np.moveaxis(values, -1, 0).reshape(-1, 2).sum(1))
+        hint = " Correct them."
+        if values.ndim > 1 and min(np.abs(other - 1).max() for other in others) <= SUM_TOLERANCE:
+            hint = (
+                " They would if the states of the child came first and not last (or the other way round): "
+                "the program that wrote the file has another order of tables than the format."
+            )
         raise InvalidFile(
             f"{place}the probabilities of all states must add up to one; those of {child!r} add up to {total[row]:.9g}"
-            f"{where}.{_order_hint(values)}"
+            f"{where}.{hint}"
         )
     on = values[..., 0 if first_is_on else 1]
     return np.where(off > 1e-15, np.minimum(on / total, 1.0), on)
 
 
-def _order_hint(values: np.ndarray) -> str:
-    others = (values.reshape(2, -1).sum(0), np.moveaxis(values, -1, 0).reshape(-1, 2).sum(1))
-    if values.ndim > 1 and min(np.abs(other - 1).max() for other in others) <= SUM_TOLERANCE:
-        return (
-            " They would if the states of the child came first and not last (or the other way round): "
-            "the program that wrote the file has another order of tables than the format."
-        )
-    return " Correct them."
-
-
 def is_first_on(states: tuple[str, ...]) -> bool:
     """By the word for it; where words do not tell, the second state is on."""
     words = [state.strip().casefold() for state in states]
-    on, off = ([word in known for word in words] for known in (ON_WORDS, OFF_WORDS))
+    on, off = ([word in known.split() for word in words] for known in (ON_WORDS, OFF_WORDS))
     return on == [True, False] or (on == [False, False] and off == [False, True])
 
 
@@ -260,7 +269,8 @@ def _unit(variable: Variable, table: Local, position: dict[str, int], on_states:
     first_is_on = on_states[name] == 0
     states = (second, first) if first_is_on else (first, second)
     if isinstance(table, IndependentCauses):
-        if table.is_of_on(on_states):
+        acting = zip((name, *table.parents), (table.effect, *table.active), strict=True)
+        if table.leak < 1 and all(on_states[unit] == state for unit, state in acting):
             with np.errstate(divide="ignore"):
                 linear = (NOISY_OR, -float(np.log1p(-table.leak)), -np.log(table.failures))
             return TableUnit(name, states, parents, np.array(table.leak), linear)
@@ -277,10 +287,3 @@ def _unit(variable: Variable, table: Local, position: dict[str, int], on_states:
     for axis, parent in enumerate(table.parents):
         on = np.flip(on, axis) if on_states[parent] == 0 else on
     return TableUnit(name, states, parents, np.array(on, float))
-
-
-def _check_acyclic(units: Sequence[TableUnit]) -> None:
-    cycle = Graph.of_parents([unit.parents for unit in units]).cycle()
-    if cycle is not None:
-        path = cycle_text([unit.name for unit in units], cycle)
-        raise InvalidFile(f"a network must be acyclic; got the cycle {path}. Remove one of these edges.")

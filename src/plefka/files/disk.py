@@ -10,9 +10,8 @@ from pathlib import Path
 
 from plefka.errors import InvalidFile
 from plefka.runtime import whole_files
-from plefka.tables.table_files import check_regular
+from plefka.tables.table_files import PACKED, check_regular
 
-PACKED_SUFFIX = ".gz"
 LARGEST_UNPACKED = 2**26  # bytes of an unpacked file
 LARGEST_JSON = 2**24  # JSON takes up to thirty times its length when it is read
 
@@ -38,24 +37,9 @@ def read(path: Path) -> bytes:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise InvalidFile(f"cannot be read: {reason}. Check the file name.") from error
-    if path.suffix.lower() != PACKED_SUFFIX:
+    if path.suffix.lower() != PACKED:
         return content
-    return _unpacked(content, path.with_suffix("").suffix.lower())
-
-
-def write(contents: dict[Path, bytes]) -> None:
-    """Write all files of a network, or none of them; packed without time and name, so that bytes depend on content."""
-    whole_files.write_all(
-        {
-            file: gzip.compress(content, mtime=0) if file.suffix.lower() == PACKED_SUFFIX else content
-            for file, content in contents.items()
-        }
-    )
-
-
-def _unpacked(content: bytes, suffix: str) -> bytes:
-    """What a packed file of a format contains."""
-    largest = LARGEST_JSON if suffix == ".json" else LARGEST_UNPACKED
+    largest = LARGEST_JSON if path.with_suffix("").suffix.lower() == ".json" else LARGEST_UNPACKED
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
             unpacked = file.read(largest + 1)
@@ -67,3 +51,13 @@ def _unpacked(content: bytes, suffix: str) -> bytes:
             "Unpack it yourself with gunzip if you trust it."
         )
     return unpacked
+
+
+def write(contents: dict[Path, bytes]) -> None:
+    """Write all files of a network, or none of them; packed without time and name, so that bytes depend on content."""
+    whole_files.write_all(
+        {
+            file: gzip.compress(content, mtime=0) if file.suffix.lower() == PACKED else content
+            for file, content in contents.items()
+        }
+    )

@@ -1,7 +1,7 @@
 """From tables to a network, of compact units where they fit, and back to tables."""
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import scipy.sparse as sp
@@ -48,7 +48,7 @@ def _all_of_kind(candidates: Sequence[Candidates], kind: str) -> list[Form] | No
     forms = []
     for candidate in candidates:
         form = candidate.form(kind)
-        if form is None or _is_negated(form):
+        if form is None or form.negated_parents.any():
             return None
         forms.append(form)
     return forms
@@ -95,8 +95,13 @@ def tabled(tables: TableNetwork) -> TableNetwork:
 def _built(tables: TableNetwork, forms: Sequence[Form], approximate: float | None) -> BeliefNetwork:
     """The network, with its tables unless it is meant to differ from them or has units without one."""
     network = _network(tables, forms)
-    if approximate is not None:
-        _warn_of_errors(forms, approximate)
+    costs = [f"{form.unit.name} {form.error:.2g}" for form in forms if form.error > TOLERANCE]
+    if approximate is not None and costs:
+        warnings.warn(
+            f"with approximate={approximate:g}, {len(costs)} of {len(forms)} units were replaced by a noisy-or or a "
+            f"sigmoid that differs from their table. The largest error of a probability of each: {listed(costs, 20)}.",
+            PlefkaWarning, stacklevel=4,
+        )  # fmt: skip
     if approximate is not None or any(unit.linear for unit in tables.units):
         return network
     units = tables.units
@@ -104,9 +109,13 @@ def _built(tables: TableNetwork, forms: Sequence[Form], approximate: float | Non
 
 
 def _network(tables: TableNetwork, forms: Sequence[Form]) -> BeliefNetwork:
-    if len({form.kind for form in forms}) > 1 or forms[0].kind not in ACTIVATIONS or any(map(_is_negated, forms)):
-        names = tables.names if tables.named else [None] * len(forms)
-        units = [_unit(name, form) for name, form in zip(names, forms, strict=True)]
+    compact = [form.kind in ACTIVATIONS and not form.negated_parents.any() for form in forms]
+    if len({form.kind for form in forms}) > 1 or not all(compact):
+        units = []
+        for name, form, is_compact in zip(tables.names, forms, compact, strict=True):
+            kind = ACTIVATIONS[form.kind] if is_compact else Table(probabilities(form))
+            weights, bias = (form.weights.tolist(), form.bias) if is_compact else ((), 0.0)
+            units.append(Unit(name if tables.named else None, form.parents, kind, weights, bias))
         return BeliefNetwork.of_units(units, states=tables.states)
     size = len(forms)
     children = np.repeat(np.arange(size), [len(form.parents) for form in forms])
@@ -119,28 +128,6 @@ def _network(tables: TableNetwork, forms: Sequence[Form]) -> BeliefNetwork:
         tables.names if tables.named else None,
         states=tables.states,
     )
-
-
-def _is_negated(form: Form) -> bool:
-    return bool(form.negated_parents.any())
-
-
-def _unit(name: str | None, form: Form) -> Unit:
-    """A unit of its own kind; a table where a parent acts when it is off."""
-    if form.kind in ACTIVATIONS and not _is_negated(form):
-        return Unit(name, form.parents, ACTIVATIONS[form.kind], form.weights.tolist(), form.bias)
-    return Unit(name, form.parents, Table(probabilities(form)))
-
-
-def _warn_of_errors(forms: Sequence[Form], approximate: float) -> None:
-    costs = [f"{form.unit.name} {form.error:.2g}" for form in forms if form.error > TOLERANCE]
-    if costs:
-        warnings.warn(
-            f"with approximate={approximate:g}, {len(costs)} of {len(forms)} units were replaced by a noisy-or or a "
-            f"sigmoid that differs from their table. The largest error of a probability of each: {listed(costs, 20)}.",
-            PlefkaWarning,
-            stacklevel=5,
-        )
 
 
 def _fields(name: str, bias: float, weights: Float[np.ndarray, " parent"]) -> Float[np.ndarray, " states"]:
@@ -171,7 +158,10 @@ def flips_for_noisy_or(candidates: Sequence[Candidates]) -> list[bool] | None:
             if form is None:
                 forbidden.add((unit, flip))
             else:
-                _imply(implied, (unit, flip), _required(form))
+                for parent, weight, negated in zip(form.parents, form.weights, form.negated_parents, strict=True):
+                    if np.isinf(weight):  # it decides alone
+                        implied.setdefault((unit, flip), set()).add((parent, bool(negated)))
+                        implied.setdefault((parent, not negated), set()).add((unit, not flip))
         if {(unit, False), (unit, True)} <= forbidden or candidate.unit.linear:
             return None
     return _solve(len(candidates), implied, forbidden)
@@ -179,27 +169,12 @@ def flips_for_noisy_or(candidates: Sequence[Candidates]) -> list[bool] | None:
 
 def flipped(tables: TableNetwork, flips: Sequence[bool]) -> TableNetwork:
     """The tables of the network with on and off exchanged in some units; its distribution does not change."""
-    return TableNetwork(tuple(_flipped(unit, flips[k], flips) for k, unit in enumerate(tables.units)), tables.named)
-
-
-def _flipped(unit: TableUnit, flip: bool, flips: Sequence[bool]) -> TableUnit:
-    axes = tuple(axis for axis, parent in enumerate(unit.parents) if flips[parent])
-    table = np.flip(unit.table, axes)
-    off, on = unit.states
-    return TableUnit(unit.name, (on, off) if flip else (off, on), unit.parents, 1 - table if flip else table)
-
-
-def _required(form: Form) -> list[Choice]:
-    """What a form needs of the parents that decide alone."""
-    ends = zip(form.parents, form.weights, form.negated_parents, strict=True)
-    return [(parent, bool(negated)) for parent, weight, negated in ends if np.isinf(weight)]
-
-
-def _imply(implied: dict[Choice, set[Choice]], choice: Choice, required: Iterable[Choice]) -> None:
-    unit, flip = choice
-    for parent, needed in required:
-        implied.setdefault(choice, set()).add((parent, needed))
-        implied.setdefault((parent, not needed), set()).add((unit, not flip))
+    units = []
+    for unit, flip in zip(tables.units, flips, strict=True):
+        table = np.flip(unit.table, tuple(axis for axis, parent in enumerate(unit.parents) if flips[parent]))
+        off, on = unit.states
+        units.append(TableUnit(unit.name, (on, off) if flip else (off, on), unit.parents, 1 - table if flip else table))
+    return TableNetwork(tuple(units), tables.named)
 
 
 def _solve(size: int, implied: dict[Choice, set[Choice]], forbidden: set[Choice]) -> list[bool] | None:

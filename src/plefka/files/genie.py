@@ -10,8 +10,7 @@ import numpy as np
 
 from plefka.errors import InvalidFile
 from plefka.files import conditional_tables, xmlbif
-from plefka.files.conditional_tables import Conditional, Local, TableNetwork, Variable
-from plefka.files.independent_causes import IndependentCauses
+from plefka.files.conditional_tables import Conditional, IndependentCauses, Local, TableNetwork, Variable
 
 CONTENTS = {"cpt": {"probabilities"}, "deterministic": {"resultingstates"}, "noisymax": {"parameters", "strengths"}}
 UNREAD = {"extensions", "observationcost", "properties", "property", "cases"}

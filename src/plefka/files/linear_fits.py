@@ -10,9 +10,7 @@ from jaxtyping import Bool, Float
 TOLERANCE = 1e-6  # the largest error of a probability with which a form counts as exact
 CLOSE_FIT = 1e-12  # rounding: no better fit is looked for
 ZERO = 1e-15  # a probability below is zero
-SMALLEST_PROBABILITY = (
-    TOLERANCE / 2
-)  # what a zero among other numbers counts for: tables are often rounded to six digits
+SMALLEST_PROBABILITY = TOLERANCE / 2  # what a zero counts for, as tables are often rounded to six digits
 REFINEMENTS = 30
 FIT_SETTLED = 1e-9  # a step that is not worth another
 RANGE = 1e3  # times the limit: an error beyond it is no rounding that could be fitted away

@@ -8,6 +8,7 @@ from jaxtyping import Int
 
 from plefka.errors import nearest
 from plefka.files import native_schema as schema
+from plefka.files.conditional_tables import MOST_READ_PARENTS
 from plefka.files.native_schema import MACHINE_KEY, VERSION_KEY, Bias, Family, GivenActivation, Weights
 from plefka.files.strict_json import (
     Place,
@@ -193,7 +194,7 @@ def _weights_text(network: Any) -> dict[str, str]:
 
 
 def _weights(place: Place, bias: Bias, names: Names) -> Weights:
-    found = schema.kinds_in(place.value) if isinstance(place.value, dict) else []
+    found = [kind for kind in schema.WEIGHT_KINDS if isinstance(place.value, dict) and kind in place.value]
     if len(found) != 1:
         raise place.refuse(f"an object with one of the keys {schema.KINDS_IN_WORDS}")
     return _READERS[found[0]](place, bias, names)
@@ -315,5 +316,5 @@ def _with_tables(network: BeliefNetwork, fields: dict[str, Place]) -> BeliefNetw
 def _family(place: Place, position: dict) -> Family:
     fields = place.fields(("parents", "on"))
     count = len(fields["parents"].items(of="parents"))
-    states = schema.table_states(count, place.path)
+    states = schema.num_states(count, place.path, MOST_READ_PARENTS)
     return [_parent(fields["parents"].at(k), position) for k in range(count)], fields["on"].numbers((states,))

@@ -9,6 +9,7 @@ from jaxtyping import Int, Integer
 from plefka.errors import InvalidFile, listed
 from plefka.files import native_schema as schema
 from plefka.files.archive import Archive
+from plefka.files.conditional_tables import MOST_READ_PARENTS
 from plefka.files.native_schema import MACHINE_KEY, VERSION_KEY, Bias, Family, GivenActivation, Weights
 from plefka.networks.activations import Activation, Table, as_activation
 from plefka.networks.belief import BeliefNetwork
@@ -61,17 +62,21 @@ def loads(content: bytes, activation: GivenActivation = None) -> BeliefNetwork |
 
 
 def _network(archive: Archive, activation: GivenActivation) -> BeliefNetwork | BoltzmannMachine:
-    if MACHINE_KEY in archive:
-        names = archive.texts("names") if "names" in archive else None
-        bias = _bias(archive, names)
-        weights = _weights(archive, bias)
-        return schema.machine_from(weights, bias, names, **_machine_numbers(archive, bias.shape[:-1]))
-    if "kinds" in archive:
+    is_machine = MACHINE_KEY in archive
+    if "kinds" in archive and not is_machine:
         return _with_tables(archive, _network_of_units(archive, activation))
-    chosen = _activation(archive, activation)
+    chosen: Any = None if is_machine else _activation(archive, activation)
     names = archive.texts("names") if "names" in archive else None
     bias = _bias(archive, names)
     weights, layers = _weights(archive, bias)
+    if is_machine:
+        constant = archive.numbers("constant", bias.shape[:-1], "a number, or one for each machine of a stack")
+        numbers = {
+            "values": tuple(archive.indices(MACHINE_KEY, (2,), "the numbers for off and on").tolist()),
+            "temperature": float(archive.numbers("temperature", (), "one number")),
+            "constant": constant if constant.ndim else float(constant),
+        }
+        return schema.machine_from((weights, layers), bias, names, **numbers)
     states = archive.pairs("states", bias.shape[-1]) if "states" in archive else None
     return _with_tables(archive, BeliefNetwork(weights, bias, chosen, names, layers=layers, states=states))
 
@@ -82,15 +87,6 @@ def _activation(archive: Archive, given: GivenActivation) -> Activation:
     if "custom" in archive:
         return schema.custom_activation(archive.text("custom"), given)
     return schema.builtin_activation(archive.text("activation"), given)
-
-
-def _machine_numbers(archive: Archive, lead: tuple[int, ...]) -> dict[str, Any]:
-    constant = archive.numbers("constant", lead, "a number, or one for each machine of a stack")
-    return {
-        "values": tuple(archive.indices(MACHINE_KEY, (2,), "the numbers for off and on").tolist()),
-        "temperature": float(archive.numbers("temperature", (), "one number")),
-        "constant": constant if lead else float(constant),
-    }
 
 
 # ---- biases and weights ----------------------------------------------------------------------------------------------
@@ -120,7 +116,7 @@ def _bias(archive: Archive, names: list[str] | None) -> Bias:
 
 
 def _weights(archive: Archive, bias: Bias) -> Weights:
-    found = schema.kinds_in(archive)
+    found = [kind for kind in schema.WEIGHT_KINDS if kind in archive]
     if len(found) != 1:
         got = ", ".join(found) or "none of them"
         raise InvalidFile(f"the archive must have exactly one of the entries {schema.KINDS_IN_WORDS}; got {got}.")
@@ -173,7 +169,10 @@ _READERS = {"edges": _read_edges, "matrix": _read_matrix, "layers": _read_layers
 
 def _unit_arrays(network: BeliefNetwork) -> dict[str, Any]:
     units = network.units
-    words = [_word(unit.kind if isinstance(unit.kind, Table) else as_activation(unit.kind)) for unit in units]
+    words = []
+    for unit in units:
+        kind = None if isinstance(unit.kind, Table) else as_activation(unit.kind)
+        words.append(TABLE_KIND if kind is None else kind.name if schema.is_builtin(kind) else CUSTOM + kind.name)
     kinds = list(dict.fromkeys(words))
     parents = [[network.index(parent) for parent in unit.parents] for unit in units]
     numbers = [u.kind.probabilities.ravel() if isinstance(u.kind, Table) else [u.bias, *u.weights] for u in units]
@@ -186,15 +185,14 @@ def _unit_arrays(network: BeliefNetwork) -> dict[str, Any]:
     }
 
 
-def _word(kind: Activation | Table) -> str:
-    if isinstance(kind, Table):
-        return TABLE_KIND
-    return kind.name if schema.is_builtin(kind) else CUSTOM + kind.name
-
-
 def _network_of_units(archive: Archive, given: GivenActivation) -> BeliefNetwork:
     archive.check_names((*UNIT_ENTRIES, *TABLE_ENTRIES))
-    kinds = [None if word == TABLE_KIND else _kind(word, given) for word in archive.texts("kinds")]
+    kinds: list[Activation | None] = []
+    for word in archive.texts("kinds"):
+        if word.startswith(CUSTOM):
+            kinds.append(schema.custom_activation(word.removeprefix(CUSTOM), given))
+        else:
+            kinds.append(None if word == TABLE_KIND else schema.builtin_activation(word, None))
     schema.check_given(given, kinds)
     number = archive.indices("kind", (None,), "the number of a kind for each unit")
     counts = archive.indices("num_parents", (len(number),), "how many parents each unit has")
@@ -210,25 +208,18 @@ def _network_of_units(archive: Archive, given: GivenActivation) -> BeliefNetwork
         for k, count in enumerate(counts.tolist())
     ]
     numbers = archive.numbers("numbers", (sum(sizes),), "the numbers of all units")
-    columns = names, of_units, _cut(numbers, sizes), _cut(parents, counts)
+    units = []
+    for name, kind, own, above in zip(names, of_units, _cut(numbers, sizes), _cut(parents, counts), strict=True):
+        if kind is None:
+            units.append(Unit(name, above.tolist(), Table(own.reshape((2,) * len(above)))))
+        else:
+            units.append(Unit(name, above.tolist(), kind, own[1:].tolist(), float(own[0])))
     states = archive.pairs("states", len(number)) if "states" in archive else None
-    return BeliefNetwork.of_units([_unit(*column) for column in zip(*columns, strict=True)], states=states)
+    return BeliefNetwork.of_units(units, states=states)
 
 
 def _cut(values: np.ndarray, sizes: Any) -> list[np.ndarray]:
     return np.split(values, np.cumsum(sizes)[:-1])
-
-
-def _unit(name: str | None, kind: Activation | None, numbers: np.ndarray, parents: np.ndarray) -> Unit:
-    if kind is None:
-        return Unit(name, parents.tolist(), Table(numbers.reshape((2,) * len(parents))))
-    return Unit(name, parents.tolist(), kind, numbers[1:].tolist(), float(numbers[0]))
-
-
-def _kind(word: str, given: GivenActivation) -> Activation:
-    if word.startswith(CUSTOM):
-        return schema.custom_activation(word.removeprefix(CUSTOM), given)
-    return schema.builtin_activation(word, None)
 
 
 # ---- the tables that a network was read from -------------------------------------------------------------------------
@@ -252,7 +243,7 @@ def _with_tables(archive: Archive, network: BeliefNetwork) -> BeliefNetwork:
         return network
     first, second, third = TABLE_ENTRIES
     counts = archive.indices(first, (network.size,), f"how many parents each of the {network.size} units has").tolist()
-    sizes = [schema.table_states(count, f"{first}[{unit}]") for unit, count in enumerate(counts)]
+    sizes = [schema.num_states(count, f"{first}[{unit}]", MOST_READ_PARENTS) for unit, count in enumerate(counts)]
     parents = archive.indices(second, (sum(counts),), "the parents of all units")
     if np.any((parents < 0) | (parents >= network.size)):
         raise InvalidFile(f"entry {second!r} must have indices of units, from 0 to {network.size - 1}; got others.")

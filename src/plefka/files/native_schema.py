@@ -7,7 +7,7 @@ network that was saved and loaded again.
 """
 
 import reprlib
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -15,7 +15,6 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from plefka.errors import InvalidFile, InvalidInput, nearest
-from plefka.files.conditional_tables import MOST_READ_PARENTS
 from plefka.networks.activations import ACTIVATIONS, MOST_PARENTS, Activation, Custom, Table, own_activation
 from plefka.networks.belief import BeliefNetwork
 from plefka.networks.blocks import Blocks
@@ -141,11 +140,6 @@ def kind_of(network: Network) -> str:
     return "edges"
 
 
-def kinds_in(file: Container[str]) -> list[str]:
-    """Which of `WEIGHT_KINDS` a file has keys for; there must be one."""
-    return [kind for kind in WEIGHT_KINDS if kind in file]
-
-
 def block_shapes(layers: tuple[int, ...], bias: tuple[int, ...]) -> list[tuple[int, ...]]:
     """The shape of each block, (units of a layer, units of the layer above), from those of the layers and the bias."""
     return [(*bias[:-1], below, above) for above, below in pairwise(layers)]
@@ -237,8 +231,3 @@ def with_tables(network: BeliefNetwork, families: list[Family], where: str) -> B
         tuple(on.reshape((2,) * len(parents)) for parents, on in families),
     )
     return network.with_tables(given)
-
-
-def table_states(num_parents: int, where: str) -> int:
-    """The states of the parents in a table that a network was read from."""
-    return num_states(num_parents, where, MOST_READ_PARENTS)

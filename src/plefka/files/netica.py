@@ -8,8 +8,7 @@ import numpy as np
 from plefka.errors import InvalidFile, listed
 from plefka.files import conditional_tables
 from plefka.files.braces import BETWEEN, TOKEN, read_block
-from plefka.files.conditional_tables import Local, TableNetwork, Variable, is_first_on
-from plefka.files.independent_causes import IndependentCauses
+from plefka.files.conditional_tables import IndependentCauses, Local, TableNetwork, Variable, is_first_on
 from plefka.files.scanner import NUMBER, QUOTED_CHARACTERS, Scanner
 
 READ_WORDS = {"kind", "discrete", "states", "parents", "functable", "equation"}

@@ -34,8 +34,8 @@ def check_activation(given: GivenActivation) -> None:
         )
 
 
-def check_writable(network: BeliefNetwork) -> None:
-    """Only noisy-or networks whose edges all switch on are tables of probabilities."""
+def frames_of(network: BeliefNetwork) -> dict[str, "pd.DataFrame"]:
+    """Units without parents and their priors; the edges of the others, with the leak in the first row of each."""
     if network.activation.name != "noisy_or" or network.stack is not None:
         kind = network.activation.name if network.stack is None else f"a stack of {network.stack}"
         raise InvalidInput(
@@ -49,11 +49,6 @@ def check_writable(network: BeliefNetwork) -> None:
     spaced = next((name for name in network.names if name != name.strip()), None)
     if spaced is not None:
         raise InvalidInput(f"names in a spreadsheet must not begin or end with a space; got {spaced!r}. Rename it.")
-
-
-def frames_of(network: BeliefNetwork) -> dict[str, "pd.DataFrame"]:
-    """Units without parents and their priors; the edges of the others, with the leak in the first row of each."""
-    check_writable(network)
     child, parent, weight = network.storage.edge_list()
     order = np.lexsort((parent, child))
     child, parent, weight = child[order], parent[order], weight[order, 0]

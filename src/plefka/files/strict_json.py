@@ -70,7 +70,8 @@ class Place:
 
     def at(self, key: int | str) -> "Place":
         """The value one step further."""
-        return Place(self.value[key], self.path + _step(key) if self.path else str(key))
+        inside = f".{key}" if isinstance(key, str) and key.isidentifier() else f"[{json.dumps(key)}]"
+        return Place(self.value[key], self.path + inside if self.path else str(key))
 
     def refuse(self, wanted: str, advice: str = "") -> InvalidFile:
         """What to raise where this value is not what it must be."""
@@ -85,17 +86,15 @@ class Place:
         """An object with all required keys and with no others."""
         if not isinstance(self.value, dict):
             raise self.refuse(f"an object with the keys {listed(required)}")
-        allowed = dict.fromkeys((*required, *optional))
+        inside, allowed = f"{self.path}: " if self.path else "", dict.fromkeys((*required, *optional))
         unknown = next((key for key in self.value if key not in allowed), None)
         if unknown is not None:
             hint = nearest(unknown, allowed) or " Remove it."
             got = reprlib.repr(unknown)
-            raise InvalidFile(f"{self._inside()}keys must be among {listed(allowed)}; got {got}.{hint}")
+            raise InvalidFile(f"{inside}keys must be among {listed(allowed)}; got {got}.{hint}")
         missing = next((key for key in required if key not in self.value), None)
         if missing is not None:
-            raise InvalidFile(
-                f"{self._inside()}the key {missing!r} is missing; got {listed(self.value) or 'none'}. Add it."
-            )
+            raise InvalidFile(f"{inside}the key {missing!r} is missing; got {listed(self.value) or 'none'}. Add it.")
 
     def items(self, count: int | None = None, of: str = "values") -> list[Any]:
         """The items of a list, of which there must be `count`."""
@@ -121,7 +120,10 @@ class Place:
         """A finite number, or "inf"."""
         if self.value == "inf":
             return math.inf
-        number = _as_float(self.value)
+        try:
+            number = float(self.value) if type(self.value) in (int, float) else math.nan
+        except OverflowError:
+            number = math.inf
         if not math.isfinite(number):
             raise self.refuse('a number that is finite in float64, or "inf" for an edge of probability one')
         return number
@@ -134,9 +136,6 @@ class Place:
         row = finite_numbers(items)
         return row if row is not None else np.array([self.at(k).number() for k in range(len(items))], float)
 
-    def _inside(self) -> str:
-        return f"{self.path}: " if self.path else ""
-
 
 def finite_numbers(items: Sequence[Any]) -> Float[np.ndarray, " item"] | None:
     """All items at once, or None where some are not finite numbers and have to be looked at one by one."""
@@ -147,22 +146,6 @@ def finite_numbers(items: Sequence[Any]) -> Float[np.ndarray, " item"] | None:
     except OverflowError:
         return None
     return row if np.isfinite(row).all() else None
-
-
-def _as_float(value: object) -> float:
-    """What is no number at all, or too large for a float, is not finite either."""
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        return math.nan
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf
-
-
-def _step(key: int | str) -> str:
-    if isinstance(key, int):
-        return f"[{key}]"
-    return f".{key}" if key.isidentifier() else f"[{json.dumps(key)}]"
 
 
 # ---- text for people: a line for each edge or row, never one for each number -----------------------------------------

@@ -12,7 +12,7 @@ import numpy as np
 
 from plefka.errors import InvalidFile, listed
 from plefka.files import conditional_tables
-from plefka.files.conditional_tables import Conditional, TableNetwork, TableUnit, Variable
+from plefka.files.conditional_tables import Conditional, TableNetwork, Variable
 from plefka.files.factors import network_of_factors
 from plefka.files.scanner import Scanner
 from plefka.networks.activations import MOST_PARENTS
@@ -90,7 +90,9 @@ def dumps(network: TableNetwork) -> bytes:
     units = network.units
     scopes = (" ".join(map(str, (len(u.parents) + 1, *u.parents, k))) for k, u in enumerate(units))
     header = ("BAYES", str(len(units)), " ".join("2" for _ in units), str(len(units)))
-    return "\n".join(chain(header, scopes, map(_table_text, units))).encode() + b"\n"
+    rows = ("".join(f"\n {1 - on!r} {on!r}" for on in u.table.ravel().tolist()) for u in units)
+    tables = (f"\n{2 * u.table.size}{text}" for u, text in zip(units, rows, strict=True))
+    return "\n".join(chain(header, scopes, tables)).encode() + b"\n"
 
 
 def loads_evidence(content: bytes) -> dict[int, str] | list[dict[int, str]]:
@@ -160,11 +162,6 @@ def read_table(scan: Scanner, child: str, parents: tuple[str, ...]) -> Condition
 def expect_end(scan: Scanner, last: str) -> None:
     if not scan.is_done:
         raise scan.refuse(f"the end of the file after {last}")
-
-
-def _table_text(unit: TableUnit) -> str:
-    rows = (f" {1 - on!r} {on!r}" for on in unit.table.ravel().tolist())
-    return "\n".join(("", str(2 * unit.table.size), *rows))
 
 
 def _samples(words: Sequence[int]) -> list[dict[int, str]]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from plefka.errors import InvalidFile
 from plefka.files import conditional_tables
-from plefka.files.conditional_tables import Conditional, TableNetwork, TableUnit, Variable
+from plefka.files.conditional_tables import Conditional, TableNetwork, Variable
 from plefka.files.scanner import QUOTED_CHARACTERS, Scanner
 
 DEEPEST = 32  # elements inside elements
@@ -62,7 +62,9 @@ def parse(content: bytes, reader: Any) -> None:
         parser.Parse(content, True)
     except expat.ExpatError as error:
         if error.code == UNDEFINED:
-            _refuse_undefined(_entity_at(content[parser.ErrorByteIndex :]), error.lineno)
+            rest = content[parser.ErrorByteIndex :].replace(b"\0", b"")  # in any encoding that ASCII is a part of
+            names = (found[1] for found in ENTITY.finditer(rest) if found[1] not in PREDEFINED)
+            _refuse_undefined(next(names, b"?").decode("utf-8", "backslashreplace"), error.lineno)
         reason = expat.ErrorString(error.code)
         raise InvalidFile(f"line {error.lineno}, column {error.offset + 1}: must be XML; got {reason}.") from None
     except InvalidFile:
@@ -73,9 +75,17 @@ def parse(content: bytes, reader: Any) -> None:
 
 def dumps(network: TableNetwork) -> bytes:
     """The text of a network."""
-    variables = map(_variable_text, network.units)
-    definitions = (_definition_text(unit, network) for unit in network.units)
-    return "".join((_HEAD, *variables, *definitions, "</NETWORK>\n</BIF>\n")).encode()
+    parts = [_HEAD]
+    for unit in network.units:
+        states = "".join(f"  <OUTCOME>{escape(state)}</OUTCOME>\n" for state in unit.states)
+        parts.append(f'<VARIABLE TYPE="nature">\n  <NAME>{escape(unit.name)}</NAME>\n{states}</VARIABLE>\n')
+    for unit in network.units:
+        given = "".join(f"  <GIVEN>{escape(network.units[parent].name)}</GIVEN>\n" for parent in unit.parents)
+        rows = "".join(f"    {1 - on!r} {on!r}\n" for on in unit.table.ravel().tolist())
+        parts.append(
+            f"<DEFINITION>\n  <FOR>{escape(unit.name)}</FOR>\n{given}  <TABLE>\n{rows}  </TABLE>\n</DEFINITION>\n"
+        )
+    return "".join((*parts, "</NETWORK>\n</BIF>\n")).encode()
 
 
 class _XmlReader:
@@ -131,12 +141,6 @@ def read_numbers(text: str, expected: int, place: str, child: str) -> np.ndarray
     return values
 
 
-def _entity_at(content: bytes) -> str:
-    """The name of the first entity from here on, in any encoding of which the bytes of ASCII are a part."""
-    names = (found[1] for found in ENTITY.finditer(content.replace(b"\0", b"")))
-    return next((name.decode("utf-8", "backslashreplace") for name in names if name not in PREDEFINED), "?")
-
-
 def _refuse_undefined(name: str, line: int) -> None:
     raise InvalidFile(
         f"line {line}: XML must only use the entities amp, lt, gt, quot and apos, and numbers as in &#233;; "
@@ -150,14 +154,3 @@ def _refuse_entity(line: int) -> None:
 
 # Without the declaration of elements that the format allows before these: not every library reads past it.
 _HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n<BIF VERSION="0.3">\n<NETWORK>\n<NAME>unknown</NAME>\n'
-
-
-def _variable_text(unit: TableUnit) -> str:
-    states = "".join(f"  <OUTCOME>{escape(state)}</OUTCOME>\n" for state in unit.states)
-    return f'<VARIABLE TYPE="nature">\n  <NAME>{escape(unit.name)}</NAME>\n{states}</VARIABLE>\n'
-
-
-def _definition_text(unit: TableUnit, network: TableNetwork) -> str:
-    given = "".join(f"  <GIVEN>{escape(network.units[parent].name)}</GIVEN>\n" for parent in unit.parents)
-    rows = "".join(f"    {1 - on!r} {on!r}\n" for on in unit.table.ravel().tolist())
-    return f"<DEFINITION>\n  <FOR>{escape(unit.name)}</FOR>\n{given}  <TABLE>\n{rows}  </TABLE>\n</DEFINITION>\n"
