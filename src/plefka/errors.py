@@ -91,11 +91,11 @@ class MissingExtra(PlefkaError, ImportError):
         return type(self), self.given
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
+def nearest(word: str, known: Iterable[str], likeness: float = 0.5) -> str:
     """' Did you mean ...?' with the closest known word, or nothing."""
     known = list(known)
     folded = {name.casefold(): name for name in known}
-    close = difflib.get_close_matches(word.casefold(), folded, n=1, cutoff=0.5)
+    close = difflib.get_close_matches(word.casefold(), folded, n=1, cutoff=likeness)
     return f" Did you mean {folded[close[0]]!r}?" if close else ""
 
 

@@ -43,6 +43,8 @@ FORMS = {
     ),
     "Unicode text": (lambda text: text.replace(",", "\t"), "utf-16", "is read as UTF-16 text and has tabs between"),
     "big endian": (lambda text: "\ufeff" + european(text), "utf-16-be", "is read as UTF-16 text and has semicolons"),
+    "no byte order mark": (european, "utf-16-le", "is read as UTF-16 text and has semicolons"),
+    "a first line for Excel": (lambda text: "sep=;\r\n" + european(text), "utf-8", "semicolons"),
     "percentages": (
         lambda text: european(text).replace("0,1\r", "10 %\r").replace("0,02", "2%"),
         "utf-8",
@@ -194,6 +196,12 @@ def test_names_that_come_again_have_visits(tmp_path, source, out):
     assert list(found.columns[:4]) == ["row", "patient", "day", "visit"]
     if out == "out":
         assert infer_rows(NET, rows, tmp_path / out, "exact", block=3).resumed == 6
+
+
+def test_visits_may_be_numbered_in_the_file(tmp_path):
+    (tmp_path / "rows.csv").write_text("patient,visit,a\nx,3,1\nx,4,0\n")
+    infer_rows(NET, tmp_path / "rows.csv", tmp_path / "out.csv", "exact", id_columns=["patient", "visit"])
+    assert pd.read_csv(tmp_path / "out.csv")["visit"].tolist() == [3, 4]
 
 
 def test_a_table_in_memory_has_visits_too_unless_it_says_so_itself():

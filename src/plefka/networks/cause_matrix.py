@@ -26,7 +26,8 @@ def tables_of_matrix(
 ) -> tuple[ProbabilityFrame, ProbabilityFrame]:
     """The tables of causes and of findings; the first is of no use where `causes` are known."""
     if table.frame.shape[1] < 2:
-        raise InvalidNetwork(f"{table.what} must have causes and findings in its rows and columns; got one column.")
+        got = "one column" if table.frame.shape[1] else "an empty table"
+        raise InvalidNetwork(f"{table.what} must have causes and findings in its rows and columns; got {got}.")
     labels, header = _names(words_in(table.frame.iloc[:, 0])), _names(table.frame.columns)[1:]
     cells, places = table.frame.to_numpy(object)[:, 1:], np.arange(len(labels))
     blank = pandas().isna(cells) | (cells == "")

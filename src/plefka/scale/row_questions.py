@@ -88,7 +88,7 @@ class RowQuestion:
         count = block.num_rows
         columns: dict[str, Any] = {ROW: np.arange(first, first + count)}
         columns |= {name: _column(block.ids[name]) for name in self.id_columns}
-        if max(block.ids.get(VISIT, ()), default=1) > 1 and VISIT not in self.id_columns:
+        if VISIT not in self.id_columns and max(block.ids.get(VISIT, ()), default=1) > 1:
             columns[VISIT] = block.ids[VISIT]
         columns[STATUS] = [status_word(status) for status in solution.status]
         columns[LOG_LIKELIHOOD] = solution.log_likelihood

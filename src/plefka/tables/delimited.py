@@ -12,8 +12,12 @@ from typing import BinaryIO
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 BYTE_ORDER_MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
-ENCODINGS = {"utf-16": "UTF-16", "cp1252": "Windows-1252 (Latin-1)"}  # that are worth a word
+ENCODINGS = {
+    **dict.fromkeys(("utf-16", "utf-16-le", "utf-16-be"), "UTF-16"),
+    "cp1252": "Windows-1252 (Latin-1)",
+}  # that are worth a word
 DECIMAL_COMMA = re.compile(r"\s*[+-]?[0-9]*,[0-9]+\s*%?\s*")
+EXCEL_LINE = re.compile(r"(?i)sep=([,;\t])\s*")  # a first line that tells Excel what divides the columns
 FIRST_LINES, PIECE = 50, 2**16
 NumberedLines = Iterator[tuple[int, list]]  # lines of a file or rows of a sheet, with the numbers that people see
 
@@ -29,14 +33,16 @@ def delimited_lines(file: BinaryIO) -> Iterator[tuple[str, NumberedLines]]:
         file.seek(0)
         with io.TextIOWrapper(file, encoding, newline="") as text:
             sample = [line for line in islice(iter(lambda: text.readline(PIECE), ""), FIRST_LINES) if line.strip()]
-            separator = _separator(sample)
+            stated = EXCEL_LINE.fullmatch(sample[0]) if sample else None
+            separator = stated[1] if stated else _separator(sample)
             cells = [cell for words in csv.reader(sample, delimiter=separator) for cell in words]
             text.seek(0)
             said = [f"is read as {ENCODINGS[encoding]} text"] if encoding in ENCODINGS else []
             said += [f"has {SEPARATORS[separator]} between its columns"] if separator != "," else []
             said += ["has decimal commas"] if separator != "," and any(map(DECIMAL_COMMA.fullmatch, cells)) else []
             advice = "Save it as UTF-8 with commas between columns if that is wrong."
-            yield f"the table {' and '.join(said)}. {advice}" if said else "", _lines(text, separator)
+            lines = islice(_lines(text, separator), 1 if stated else 0, None)
+            yield f"the table {' and '.join(said)}. {advice}" if said else "", lines
     except (UnicodeError, csv.Error, EOFError, zlib.error) as error:
         raise ValueError(f"cannot be read as CSV: {error}.") from error
 
@@ -45,8 +51,8 @@ def _encoding(file: BinaryIO) -> str:
     """By a mark at its beginning, or by all bytes; what is no UTF-8 from its first letter beyond ASCII on is older."""
     start = file.read(4)
     marked = next((name for mark, name in BYTE_ORDER_MARKS.items() if start.startswith(mark)), None)
-    if marked:
-        return marked
+    if marked or 0 in start[:2]:  # a first letter takes two bytes
+        return marked or ("utf-16-be" if start[0] == 0 else "utf-16-le")
     decoder, is_ascii, piece = codecs.getincrementaldecoder("utf-8")(), True, start
     try:
         while piece:

@@ -107,7 +107,8 @@ def state_words_text(own: StateWords) -> str:
 def advice_on_value(value: Any, own: StateWords) -> str:
     """What to do about a value that is no state."""
     if isinstance(value, str) and not is_number(value):
-        return nearest(value, (*(own or ()), *(word for word in WORDS if len(word) > 1)))
+        slip = nearest(value, (*(own or ()), *(word for word in WORDS if len(word) > 1)), likeness=0.75)
+        return slip or " Words such as yes, no, present, absent and unknown are read, too."
     return " Round or threshold it first."
 
 
