@@ -284,7 +284,7 @@ BAD_CSV = {
     "ragged": ("a,b\n1,0\n1\n", "line 3: must have 2 values; got 1"),
     "ragged without a header": ("1,0\n1,0,1\n", "line 2: must have 2 values; got 3"),
     "odd value": ("a,b\n1,0\n1,2\n", "line 3: column 'b' must be 0, 1 or empty (missing); got '2'"),
-    "odd value without a header": ("1,0\n1,x\n", "line 2: column 1 must be 0, 1 or empty (missing); got 'x'"),
+    "odd value without a header": ("1,0\n1,q\n", "line 2: column 1 must be 0, 1 or empty (missing); got 'q'"),
     "repeated name": ("a,a\n1,0\n", "columns must differ in their names; got 'a' more than once"),
     "a slip in the first row": ("1,O,0\n1,0,1\n", "line 1 must be names of columns, or 0, 1 and empty"),
     "no name": ("a,\n1,0\n", "every column must have a name in the header; column 2 has none"),
@@ -328,7 +328,7 @@ def test_bad_arrays_name_the_file(tmp_path, name):
     [
         ("data.npy", b"nothing", "must be an array written by numpy.save"),
         ("data.parquet", b"nothing", "must be a Parquet file"),
-        ("data.txt", b"1", "must end with .csv, .csv.gz, .parquet, .jsonl, .npy; got '.txt'"),
+        ("data.txt", b"1", "must end with .csv, .csv.gz, .xlsx, .parquet, .jsonl, .npy; got '.txt'"),
         ("data", b"1", "got no suffix"),
         ("data.csv", None, "cannot be read: No such file or directory"),
         ("data.npy", None, "cannot be read: No such file or directory"),
@@ -398,10 +398,10 @@ def test_score_writes_every_row(run, model, data, tmp_path):
     assert "exact" in answer.out
     assert str(out) in answer.out
     header, *rows = csv.reader(io.StringIO(out.read_text()))
-    assert header == ["accuracy", "log_likelihood", "standard_error"]
-    truth = pf.score(pf.load(model), ROWS).log_likelihood
-    assert {row[0] for row in rows} == {"exact"}
-    np.testing.assert_array_equal([float(row[1]) for row in rows], truth)
+    assert header == ["accuracy", "fingerprint", "log_likelihood", "standard_error"]
+    network = pf.load(model)
+    assert {tuple(row[:2]) for row in rows} == {("exact", network.fingerprint)}
+    np.testing.assert_array_equal([float(row[2]) for row in rows], pf.score(network, ROWS).log_likelihood)
 
 
 def test_counted_columns_are_those_of_the_bottom_layer(run, tmp_path):
@@ -468,7 +468,7 @@ def test_score_by_sampling_says_so(run, tmp_path):
     assert (
         (tmp_path / "rows.csv")
         .read_text()
-        .startswith("accuracy,log_likelihood,standard_error,bound,effective_samples\n")
+        .startswith("accuracy,fingerprint,log_likelihood,standard_error,bound,effective_samples\n")
     )
 
 
@@ -576,6 +576,6 @@ def test_writing_that_fails_leaves_the_old_file(run, model, data, tmp_path, monk
 
 def test_foreign_names_of_outputs_are_refused(run, model, data, tmp_path):
     for command, option in (("score", "--out"), ("impute", "--out")):
-        answer = run(command, model, data, option, tmp_path / "out.xlsx")
+        answer = run(command, model, data, option, tmp_path / "out.docx")
         assert answer.code == 2
         assert "the name of a table file must end with .csv" in answer.err

@@ -203,7 +203,8 @@ def test_rows_of_a_file(tmp_path):
         for row, line in zip(rows, lines, strict=True):
             one = pf.infer(network, row, "exact", exclusive=group)
             assert float(line[2]) == pytest.approx(one.log_likelihood, abs=1e-12)
-            np.testing.assert_allclose([*map(float, line[5:])], one.means[network.roots], atol=1e-12)
+            assert line[5].strip('"') == network.fingerprint
+            np.testing.assert_allclose([*map(float, line[6:])], one.means[network.roots], atol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["two layers", "deep", "leak 0"])
