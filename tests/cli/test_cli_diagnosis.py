@@ -136,3 +136,14 @@ def test_bad_input(run, arguments, message):
     answer = run(*arguments)
     assert answer.code == 2
     assert message in answer.err
+
+
+def test_rows_count_nothing_twice_and_a_contradiction_is_said_once(run, tmp_path):
+    findings = {"finding": ["hand", "eye"], "cause": ["flu", "flu"], "probability": [0.4, 0.3]}
+    net = pf.BeliefNetwork.diagnosis({"cause": ["flu"], "prior": [0.1]}, findings, leak=0.03, implies={"hand": "arm"})
+    pf.save(net, tmp_path / "net.json")
+    (tmp_path / "rows.csv").write_text("hand,arm,eye\n1,1,0\n0,0,\n")
+    content = run("infer", tmp_path / "net.json", "--rows", tmp_path / "rows.csv", "--json").json
+    means = pf.infer(net.with_implies([]), [{"hand": 1, "eye": 0}, {"arm": 0}], "exact").means
+    assert [row["means"]["flu"] for row in content["solutions"][0]["rows"]] == pytest.approx(means[:, 0].tolist())
+    assert run("infer", tmp_path / "net.json", "-e", "hand=1,arm=0").err.count("'arm' is off") == 1

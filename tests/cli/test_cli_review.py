@@ -41,6 +41,10 @@ def test_diff_ends_with_1_where_networks_differ(run, tmp_path):
     (tmp_path / "rows.csv").write_text("sour_taste,thin_crema\n1,1\n0,\n")
     content = run("diff", same, other, "--rows", tmp_path / "rows.csv", "--json").json
     assert {change["what"].partition(":")[0] for change in content["changes"][1:]} == {"row 0", "row 1"}
+    soft = run("diff", same, other, "--rows", tmp_path / "rows.csv", "-e", "slow_flow=0.9:0.2", "--json").json
+    rows = [{"sour_taste": 1, "thin_crema": 1}, {"sour_taste": 0}]
+    rows = [{**row, "slow_flow": pf.Likelihood(0.9, 0.2)} for row in rows]
+    assert soft["changes"] == [each._asdict() for each in pf.diff(pf.load(same), pf.load(other), rows)]
 
 
 def test_lint_ends_with_1_where_something_is_suspicious(run, tmp_path):

@@ -161,3 +161,13 @@ def test_a_network_without_a_hierarchy_is_not_touched(monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert pf.infer(network, {"slow_flow": 1}).observed.sum() == 1
+
+
+def test_scores_and_samples_do_not_count_what_follows(net):
+    told, plain = {"hand": 1, "arm": 1, "leg": 0, "body": 1}, net.with_implies([])
+    rows = pd.DataFrame([told, {"arm": 0, "hand": 0}])
+    few = [{"hand": 1, "leg": 0}, {"arm": 0}]
+    assert pf.score(net, rows).log_likelihood == pytest.approx(pf.infer(plain, few, "exact").log_likelihood)
+    drawn = net.sample(0, 50, {"hand": 1, "eye": 0})
+    assert (drawn[:, [net.index(name) for name in ("hand", "arm", "limb", "body")]] == 1).all()
+    assert (drawn[:, net.index("eye")] == 0).all()

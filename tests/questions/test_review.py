@@ -117,3 +117,16 @@ def test_only_belief_networks_are_looked_at():
     for ask in (lambda: pf.lint(machine), lambda: pf.diff(NETWORK, machine)):  # pyright: ignore
         with pytest.raises(InvalidInput, match=r"BeliefNetwork|belief networks"):
             ask()
+
+
+def test_what_follows_from_a_finding_is_no_duplicate_and_many_groups_share_a_sentence():
+    edges = [("hand", "flu", 0.4), ("foot", "flu", 0.3), ("hand", "burn", 0.5)]
+    net = diagnosis({"flu": 0.1, "burn": 0.02}, edges)
+    implied = diagnosis({"flu": 0.1, "burn": 0.02}, [*edges, ("arm", "flu", 0.4), ("arm", "burn", 0.5)])
+    assert [each.kind for each in pf.lint(implied)] == ["identical"]
+    assert pf.lint(implied.with_implies([("hand", "arm")])) == pf.lint(net) == []
+    twice = [(f"f{k}{copy}", f"c{k}", 0.3 + k / 100) for k in range(30) for copy in "ab"]
+    found = pf.lint(diagnosis({f"c{k}": 0.01 + k / 1000 for k in range(30)}, twice))
+    assert len(found) == 21
+    assert "(in 10 more groups)" in found[-1].sentence
+    assert len(found[-1].units) == 20

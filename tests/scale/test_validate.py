@@ -182,3 +182,9 @@ def test_the_page_has_everything_and_names_are_escaped(tmp_path):
     assert network.fingerprint in page
     for title in found.tables():
         assert title in page
+
+
+@pytest.mark.parametrize("truth", [None, 3])
+def test_truth_that_is_neither_a_column_nor_a_list_is_refused(truth):
+    with pytest.raises(InvalidInput, match="truth must be a column"):
+        pf.validate(pf.example("espresso"), [{"slow_flow": 1}], truth)

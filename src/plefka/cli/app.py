@@ -4,7 +4,7 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -62,7 +62,14 @@ def run(arguments: Sequence[str] | None = None) -> int:
     """The exit code; what was wrong with the input is one message on standard error, and so is every warning."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", PlefkaWarning)
-        warnings.showwarning = lambda message, *place: print(f"plefka: {message}", file=sys.stderr)
+        shown: set[str] = set()
+
+        def show_once(message: Warning | str, *place: Any) -> None:
+            if str(message) not in shown:  # what several questions say of the same evidence
+                print(f"plefka: {message}", file=sys.stderr)
+            shown.add(str(message))
+
+        warnings.showwarning = show_once
         with progress.show(os.environ.get(progress.VARIABLE) != "0"):
             return _run(arguments)
 

@@ -14,6 +14,7 @@ from plefka.cli import options, output, source
 from plefka.cli.exits import DID_NOT_CONVERGE, INTERRUPTED
 from plefka.errors import InvalidInput
 from plefka.inference.solution_words import accuracies, kind_of, quantity_of, status_word
+from plefka.networks.hierarchy import without_implied
 
 Methods = Annotated[
     list[str] | None,
@@ -100,6 +101,7 @@ def infer(
     shown = source.read_units(network, units), top
     observed = source.read_evidence(network, evidence)
     given, ids = (observed, {}) if rows is None else source.read_rows(network, rows, observed, id_column)
+    given = given if isinstance(given, dict) else without_implied(network, given)
     conditions = source.read_conditions(network, do, exclusive, or_none)
     solutions = [pf.infer(network, given, **each, throw=False, check=check, **conditions) for each in methods]
     tables = []

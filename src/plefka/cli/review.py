@@ -43,7 +43,8 @@ def diff(
     given = source.read_evidence(old, evidence)
     if rows is not None:
         read = source.read_rows(old, rows, given, None)[0].rows
-        given = pandas().DataFrame(read, columns=list(old.names)).dropna(axis="columns", how="all")
+        frame = pandas().DataFrame(read, columns=list(old.names)).dropna(axis="columns", how="all")
+        given = frame.__class__({**frame, **{unit: [state] * len(frame) for unit, state in given.items()}})
     found = pf.diff(old, new, given, method=method or "auto")
     content = {"before": before, "after": after, "changes": [change._asdict() for change in found]}
     _print_found(content, list(map(str, found)), "the networks and their answers are the same", json)

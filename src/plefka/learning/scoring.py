@@ -10,7 +10,7 @@ from plefka.inference.infer import infer
 from plefka.learning import likelihood
 from plefka.learning.annealed import LogPartitions, exact_sums, log_partitions
 from plefka.learning.fitting import learning_method
-from plefka.learning.patterns import Patterns, as_patterns, as_table
+from plefka.learning.patterns import MISSING, Patterns, as_patterns, as_table
 from plefka.mean_field.schemes import MeanField
 from plefka.methods.method import Method
 from plefka.methods.posterior import EXACT, LOWER_BOUND, Accuracy, Status
@@ -138,6 +138,9 @@ def score_table(
 ) -> Score:  # fmt: skip
     """The score of an array, or of a table that was read already."""
     patterns = as_patterns(network, table)
+    if network.hierarchy is not None:  # what follows from other observations of a row is not counted
+        rows = network.hierarchy.most_telling(patterns.rows(), network.names)[:, patterns.units]
+        patterns = replace(patterns, values=np.where(np.isnan(rows), MISSING, rows).astype(np.int8))
     if isinstance(network, BeliefNetwork):
         found = score_patterns(network, patterns, method, seed, num_samples, exact=exact)
     else:

@@ -11,6 +11,7 @@ from plefka.networks.belief import BeliefNetwork
 from plefka.reduction.certainty import Possible
 
 MANY_CAUSES, PROBABLE, FEW = 4.0, 0.5, 3  # expected in a case; a prior; causes that may have equal priors by chance
+MOST_GROUPS = 20  # that have a sentence of their own
 
 
 class Suspicion(NamedTuple):
@@ -63,8 +64,13 @@ def _suspicions(network: BeliefNetwork) -> Iterator[tuple[str, Any, str]]:
     for M, some, own, text in ((V, causes, np.zeros(len(h)), alike), (W, findings, h, twice)):
         parts = [slice(*M.indptr[unit : unit + 2]) for unit in some]
         keys = ((M.indices[z].tobytes(), M.data[z].tobytes(), own[unit]) for unit, z in zip(some, parts, strict=True))
-        for units in _groups(keys):
-            yield "identical", some[units], text
+        groups = [some[units] for units in _groups(keys)]
+        if network.hierarchy is not None:  # what follows from another finding has its causes
+            groups = [np.setdiff1d(units, network.hierarchy.above_and_below[0].of(units)) for units in groups]
+        groups = [units for units in groups if len(units) > 1]
+        yield from (("identical", units, text) for units in groups[:MOST_GROUPS])
+        rest = groups[MOST_GROUPS:]
+        yield "identical", np.concatenate([*rest, where([])]), f"{text} (in {len(rest):,} more groups)"
 
 
 def _groups(keys: Iterator[Any]) -> list[list[int]]:

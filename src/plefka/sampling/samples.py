@@ -16,6 +16,7 @@ from plefka.networks.boltzmann import BoltzmannMachine
 from plefka.networks.edge_list import EdgeList
 from plefka.networks.evidence import Evidence, as_evidence, as_rows
 from plefka.networks.fields import StateFields, bits
+from plefka.networks.hierarchy import with_implied
 from plefka.networks.network import Network
 from plefka.reduction.machine_reduction import ReducedPairs, reduce_pairs
 from plefka.reduction.reduce import reduce
@@ -39,7 +40,7 @@ def sample_beliefs(network: BeliefNetwork, seed: int, count: int, evidence: Any 
         raise InvalidInput(f"sample takes one row of evidence; got {len(rows)}.")
     row = rows[0]
     rng, hidden = np.random.default_rng(as_seed(seed)), np.isnan(row)
-    known = np.repeat(row[:, None], count, axis=1)
+    known = np.repeat(with_implied(network, rows).T, count, axis=1)
     causes = EdgeList.of(network.storage).graph.with_ancestors(~hidden) & hidden
     if causes.any():
         known[causes] = _causes(network, row, causes, rng, count)

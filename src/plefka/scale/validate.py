@@ -156,6 +156,8 @@ def validate(
     """
     if not isinstance(network, BeliefNetwork) or network.stack is not None:
         raise InvalidInput(f"validate takes one BeliefNetwork; got {network!r}.")
+    if not hasattr(truth, "__iter__"):
+        raise InvalidInput(f"truth must be a column, causes, or a list with one truth for each row; got {truth!r}.")
     column = truth if isinstance(truth, str) and truth not in network.names else None
     labels = [truth] if isinstance(truth, str) and not column else truth if _are_columns(rows, truth) else []
     ids = [id_columns] if isinstance(id_columns, str) else list(id_columns or ())
