@@ -20,8 +20,13 @@ install_import_hook([f"plefka.{module}" for module in CORE], f"{typecheck.__name
 
 
 def pytest_configure(config):
-    """Compiled programs are shared by the workers and kept between runs, like pytest's own cache."""
+    """Compiled programs are shared by the workers and kept between runs, like pytest's own cache.
+
+    Traces make many objects that stay: to look for cycles among them as often as Python does takes 7 % of all time.
+    """
     import jax
+
+    gc.set_threshold(50_000, 10, 10)
 
     jax.config.update("jax_compilation_cache_dir", str(config.rootpath / ".pytest_cache" / "jax"))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)

@@ -10,7 +10,11 @@ import plefka as pf
 from plefka.networks.examples import read_example
 
 
-def test_the_demo_prints_every_method_and_draws(run, tmp_path):
+SOME = ("auto", "exact", "G11", "G12", "G14", "SJJ")  # test_cli_compare has all of them
+
+
+def test_the_demo_prints_every_method_and_draws(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(pf, "METHODS", {name: pf.METHODS[name] for name in SOME})
     folder = tmp_path / "new" / "folder"
     answer = run("demo", "--out", folder)
     assert answer.code == 0
@@ -19,7 +23,7 @@ def test_the_demo_prints_every_method_and_draws(run, tmp_path):
     assert ElementTree.parse(folder / "espresso.svg").getroot().tag.endswith("svg")
     assert str(folder / "espresso.png") in answer.out
     example = read_example("espresso")
-    for name in set(pf.METHODS) - {"G10", "SJJ", "gibbs", "loops"}:
+    for name in set(SOME) - {"SJJ"}:
         assert f"{pf.infer(example.network, example.evidence, name).log_likelihood:.4f}" in answer.out
     assert "1 limescale" in answer.out
     assert "left out: SJJ" in answer.out

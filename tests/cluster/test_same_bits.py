@@ -24,7 +24,7 @@ def by_all(tmp_path, client, answer):
     return [tmp_path / name for name in teams], done
 
 
-@pytest.mark.parametrize("method", ["G12", "exact"])
+@pytest.mark.parametrize("method", ["G12", pytest.param("exact", marks=pytest.mark.slow)])
 def test_rows(tmp_path, client, method):
     network, frame = patients()
     folders, done = by_all(

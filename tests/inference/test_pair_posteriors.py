@@ -76,7 +76,8 @@ def test_tables_of_pairs_are_joint_answers():
 @pytest.mark.parametrize("method", ["bethe[tol=1e-13]", "conditioned[bethe[tol=1e-13],k=1]"])
 def test_those_of_bethe_are_how_its_means_follow_log_odds(network, evidence, method):
     pairs = pf.infer(network, evidence, method).pairs()
-    for unit in set(range(network.size)) - set(evidence):
+    hidden = [unit for unit in range(network.size) if unit not in evidence]
+    for unit in (hidden[0], hidden[len(hidden) // 2], hidden[-1]):  # a program is compiled for each
         np.testing.assert_allclose(pairs.covariance[unit], slopes(network, evidence, unit, method), atol=1e-8)
     assert not pairs.covariance[list(evidence)].any()
 

@@ -183,7 +183,7 @@ def meeting(*others: tuple[int, int], count: int, timeout: float = 600.0) -> lis
 
 
 def test_a_process_that_does_not_come_is_named():
-    first, there = meeting((2, 3), count=3, timeout=5.0)
+    first, there = meeting((2, 3), count=3, timeout=2.0)
     assert first.startswith("process 1 of 3 did not come to 127.0.0.1:")
     assert there == f"process 0 says: {first}"
 
