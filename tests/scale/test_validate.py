@@ -89,6 +89,22 @@ def test_truth_and_rows_may_have_any_form(form, tmp_path):
     assert found.measures["with a true cause"] == 3
 
 
+def test_a_case_may_say_that_no_cause_is_true():
+    rows = simulated(300, seed=5)
+    names = rows[CAUSES].apply(lambda row: "; ".join(row.index[row == 1]) or "no", axis=1)
+    by_name = pf.validate(NETWORK, rows[FINDINGS], names)
+    by_column = pf.validate(NETWORK, rows, CAUSES)
+    assert by_name.measures == pytest.approx(by_column.measures)
+    assert not by_name.notes
+    assert by_name.measures["with a true cause"] == (names != "no").sum() < 300
+
+
+def test_a_truth_that_is_not_in_the_network_is_missed_and_named():
+    found = pf.validate(NETWORK, [{"slow_flow": 1}] * 3, ["Limescale", "test", "?"])  # not tested means missing
+    assert found.notes[1].endswith("missed: Limescale, test. Did you mean 'limescale'?")
+    assert found.notes[0].startswith("1 rows")
+
+
 def test_equal_posteriors_count_as_in_a_random_order():
     twins = pf.BeliefNetwork.layered([[[1.0, 1.0, 1.0]]], [[0.1, 0.1, 0.1], [0.05]], "noisy_or", list("abcf"))
     found = pf.validate(twins, [{"f": 1}], ["c"])

@@ -63,7 +63,7 @@ def test_all_unknown_columns_are_named_with_their_neighbours():
 
 
 def test_an_id_that_is_not_there():
-    with pytest.raises(ValueError, match=r"there is no column 'patint' to identify the rows. Did you mean 'patient'"):
+    with pytest.raises(ValueError, match=r"there is no column 'patint' in the table. Did you mean 'patient'"):
         roles_of(table("patient", ["a", "b", "c"]), KNOWN, ["patint"])
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import digamma
 
-from plefka.errors import InvalidInput, PlefkaWarning, listed
+from plefka.errors import InvalidInput, PlefkaWarning, listed, nearest
 from plefka.inference.exclusive import with_group
 from plefka.inference.further_rows import answered_rows
 from plefka.inference.library import parse_method
@@ -30,7 +30,7 @@ from plefka.scale.row_questions import RowQuestion
 from plefka.scale.row_sources import open_source
 from plefka.tables.columns import IdColumns
 from plefka.tables.display import frame_in_words, text_table
-from plefka.tables.values import MISSING_WORDS
+from plefka.tables.values import meaning
 
 if TYPE_CHECKING:
     import pandas
@@ -142,8 +142,9 @@ def validate(
     **Arguments:**
 
     - `rows`: a file, a DataFrame, an array or dictionaries, as for `infer_rows`.
-    - `truth`: the column of the rows that names the true cause, or several with `;` between them; a cause, or a list of
-        causes, whose columns have 0, 1 or nothing in them; or a list with a name, or a list of names, for each row.
+    - `truth`: the column of the rows that names the true cause, or several with `;` between them, or none by
+        "no"; a cause, or a list of causes, whose columns have 0, 1 or nothing in them; or a list with a name, or a list
+        of names, for each row.
         Where causes are named, all others are false; where columns are, the truth of all others is not known.
     - `method`, `exclusive`: as for `infer`.
     - `units`: the units that are ranked: "causes" (those without parents) or a list of names.
@@ -209,7 +210,9 @@ class TruthReader:
             if len(given) < block.num_rows:
                 raise InvalidInput(f"there must be a truth for each row; got {first + len(given):,} for more rows.")
             for row, names in enumerate(map(self._true_names, given)):
-                texts[row], states[row] = "; ".join(names), 0.0 if names else np.nan
+                states[row] = 0.0 if names else np.nan
+                names = [name for name in names if name in self.units or meaning(name) != 0]  # no: none of them is true
+                texts[row] = "; ".join(names)
                 states[row, self._ranked([name for name in names if name in self.units])] = 1.0
                 self.unknown |= dict.fromkeys(name for name in names if name not in self.units)
         self.known += int((states == states).any(axis=1).sum())
@@ -218,25 +221,28 @@ class TruthReader:
     def _ranked(self, names: Sequence[str]) -> np.ndarray:
         found = self.place[[self.units[name] for name in names]] if names else np.zeros(0, int)
         for name in [name for name, at in zip(names, found, strict=True) if at < 0]:
-            raise InvalidInput(f"what is true must be one of the units that are ranked; got {name!r}. Pass units=.")
+            raise InvalidInput(
+                f"what is true must be one of the units that are ranked; got {name!r}. Pass units (--units)."
+            )
         return found
 
     def _true_names(self, value: Any) -> list[str]:
         text = "" if value is None or value != value else str(value).strip()
         names = value if isinstance(value, list | tuple) else [text] if text in self.units else text.split(";")
-        return [name for name in map(str.strip, names) if name in self.units or name.casefold() not in MISSING_WORDS]
+        return [name for name in map(str.strip, names) if name in self.units or not np.isnan(meaning(name))]
 
     def notes(self, count: int) -> tuple[str, ...]:
         """What is to be said when all rows are read."""
         if not self.known or next(self.by_row, None) is not None:
-            got = "more" if self.known else "no truth at all"
-            raise InvalidInput(f"there must be one truth for each of the {count:,} rows; got {got}.")
+            got = "more." if self.known else "no truth at all. Is there such a column?"
+            raise InvalidInput(f"there must be one truth for each of the {count:,} rows; got {got}")
         notes = [f"{count - self.known:,} rows do not say what is true"] if self.known < count else []
         if self.ignored:
             notes.append(f"the rows also state {listed(self.ignored)}, which are ranked and therefore no evidence here")
             warnings.warn(f"{notes[-1]}. To observe a unit, rank others: units=[...].", PlefkaWarning, stacklevel=3)
         if self.unknown:
-            notes.append(f"true, but not in the network, and therefore missed: {listed(self.unknown)}")
+            slips = "".join(nearest(name, self.names, likeness=0.75) for name in [*self.unknown][:3])
+            notes.append(f"true, but not in the network, and therefore missed: {listed(self.unknown)}.{slips}")
         return tuple(notes)
 
 

@@ -159,7 +159,7 @@ def roles_of(sample: Columns, known: Collection[str] | None, id_columns: IdColum
     _check_names(sample)
     missing = next((name for name in given if name not in sample.names and name not in sample.index), None)
     if missing is not None:
-        raise ValueError(f"there is no column {missing!r} to identify the rows.{nearest(missing, sample.names)}")
+        raise ValueError(f"there is no column {missing!r} in the table.{nearest(missing, sample.names)}")
     ids: dict[str, int] = {}
     notes = [*sample.notes]
     units, unknown = [], []
