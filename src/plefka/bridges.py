@@ -4,7 +4,7 @@
 >>> graph = pf.bridges.to_networkx(pf.example("espresso"))  # doctest: +SKIP
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
@@ -71,7 +71,13 @@ def from_pyagrum(model: Any, approximate: float | None = None) -> BeliefNetwork:
     check_variables(variables)
     wide = [name for name in names if len(model.parents(name)) > MOST_READ_PARENTS]
     known = {name: _wide_unit(model, variables, name) for name in wide}
-    tables = [_pyagrum_table(model, name) for name in names if name not in known]
+    tables = []
+    for name in names:
+        if (
+            name not in known
+        ):  # the axes come in reverse order, the child last; only `tolist` is right for compact nodes
+            table = model.cpt(name)
+            tables.append(Conditional(name, tuple(reversed(table.names[1:])), np.array(table.tolist(), float)))
     tables += [Conditional(name, (), np.array([0.5, 0.5])) for name in known]  # in their place
     units = tuple(known.get(unit.name, unit) for unit in network_from(variables, tables).units)
     return network_of(TableNetwork(units), approximate)
@@ -100,7 +106,9 @@ def to_pyagrum(network: BeliefNetwork) -> Any:
         else:
             for parent in unit.parents:
                 model.addArc(tables.names[parent], unit.name)
-            model.cpt(unit.name).fillWith(_in_pyagrum_order(model.cpt(unit.name), unit, tables.names))
+            table, parents = model.cpt(unit.name), [tables.names[parent] for parent in unit.parents]
+            on = np.transpose(unit.table, [parents.index(name) for name in reversed(table.names[1:])]).ravel()
+            table.fillWith(np.stack([1 - on, on], axis=1).ravel().tolist())
     return model
 
 
@@ -135,26 +143,22 @@ def _without_parents(network: BeliefNetwork, units: Sequence[int]) -> BeliefNetw
     )
 
 
-def _pyagrum_table(model: Any, name: str) -> Conditional:
-    """pyAgrum's axes come in reverse order, the child last; only `tolist` is right for compact nodes."""
-    table = model.cpt(name)
-    return Conditional(name, tuple(reversed(table.names[1:])), np.array(table.tolist(), float))
-
-
-def _in_pyagrum_order(table: Any, unit: TableUnit, names: Sequence[str]) -> list[float]:
-    axes = [[names[parent] for parent in unit.parents].index(name) for name in reversed(table.names[1:])]
-    on = np.transpose(unit.table, axes).ravel()
-    return np.stack([1 - on, on], axis=1).ravel().tolist()
-
-
 def _wide_unit(model: Any, variables: Sequence[Variable], name: str) -> TableUnit:
     """What a node of many parents computes, from its values with at most one of them on, and tested at others."""
     on = {variable.name: 0 if is_first_on(variable.states) else 1 for variable in variables}
     table = model.cpt(name)
     position = {variable.name: k for k, variable in enumerate(variables)}
     parents = list(table.names[1:])
-    states = np.vstack([np.zeros((1, len(parents)), int), np.eye(len(parents), dtype=int), *_probes(len(parents))])
-    found = np.array([_probability(model, table, name, parents, state, on) for state in states])
+    rng, count = np.random.default_rng(0), len(parents)
+    probes = [rng.random((PROBES // 4, count)) < density for density in (1.5 / count, 0.2, 0.5, 1.0)]
+    states = np.vstack([np.zeros((1, count), int), np.eye(count, dtype=int), *probes])
+    gum, found = _library("pyagrum", "pyagrum"), np.empty(len(states))
+    for number, state in enumerate(states.tolist()):
+        at = gum.Instantiation(table)
+        at.chgVal(name, on[name])
+        for parent, value in zip(parents, state, strict=True):
+            at.chgVal(parent, on[parent] if value else 1 - on[parent])
+        found[number] = table.get(at)
     variable = variables[position[name]]
     words = variable.states if on[name] else variable.states[::-1]
     for kind in (NOISY_OR, SIGMOID):
@@ -170,21 +174,3 @@ def _wide_unit(model: Any, variables: Sequence[Variable], name: str) -> TableUni
         f"a unit of more than {MOST_READ_PARENTS} parents must be a noisy-or or a logit node; "
         f"{name!r} has {len(parents)} and is neither."
     )
-
-
-def _probes(count: int) -> Iterator[np.ndarray]:
-    rng = np.random.default_rng(0)
-    for density in (1.5 / count, 0.2, 0.5, 1.0):
-        yield (rng.random((PROBES // 4, count)) < density).astype(int)
-
-
-def _probability(
-    model: Any, table: Any, name: str, parents: Sequence[str], state: np.ndarray, on: dict[str, int]
-) -> float:
-    """P(on) at one state of the parents, without the table of all of them."""
-    gum = _library("pyagrum", "pyagrum")
-    at = gum.Instantiation(table)
-    at.chgVal(name, on[name])
-    for parent, value in zip(parents, state.tolist(), strict=True):
-        at.chgVal(parent, on[parent] if value else 1 - on[parent])
-    return float(table.get(at))

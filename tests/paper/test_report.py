@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 import pytest
 
 from plefka.paper import beside_printed, plan, render, report, store
-from plefka.paper.beside_printed import printed_networks
+from plefka.paper.beside_printed import paper
 from plefka.paper.experiment_settings import spelled
 from plefka.paper.summary import Key, Summary, percent, signed
 from plefka.tables.html_page import ReportTable, Section, Text
@@ -109,7 +109,7 @@ def cell(networks: int, standard_errors: float) -> beside_printed.Cell:
 @pytest.mark.parametrize(("networks", "differs"), [(10_000, False), (500, True), (1_000_000, False)])
 def test_the_printed_mean_has_the_error_of_the_papers_own_networks(networks, differs):
     """4.1 of our standard errors: of few networks they are large beside the paper's, of as many both count alike."""
-    assert printed_networks("table1") == 10_000
+    assert paper()["table1"]["networks"] == 10_000
     words = beside_printed.explain(cell(networks, 4.1), {})
     assert ("The difference is within these two" not in words) == differs
 

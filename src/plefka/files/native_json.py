@@ -310,11 +310,11 @@ def _with_tables(network: BeliefNetwork, fields: dict[str, Place]) -> BeliefNetw
     place = fields[TABLES_KEY]
     place.items(network.size, "tables, one for each unit")
     position = {unit: at for at, unit in enumerate(network.given_names or range(network.size))}
-    return schema.with_tables(network, [_family(place.at(k), position) for k in range(network.size)], place.path)
-
-
-def _family(place: Place, position: dict) -> Family:
-    fields = place.fields(("parents", "on"))
-    count = len(fields["parents"].items(of="parents"))
-    states = schema.num_states(count, place.path, MOST_READ_PARENTS)
-    return [_parent(fields["parents"].at(k), position) for k in range(count)], fields["on"].numbers((states,))
+    families: list[Family] = []
+    for family in (place.at(k) for k in range(network.size)):
+        fields = family.fields(("parents", "on"))
+        count = len(fields["parents"].items(of="parents"))
+        states = schema.num_states(count, family.path, MOST_READ_PARENTS)
+        parents = [_parent(fields["parents"].at(k), position) for k in range(count)]
+        families.append((parents, fields["on"].numbers((states,))))
+    return schema.with_tables(network, families, place.path)

@@ -112,13 +112,11 @@ class _XmlReader:
             name, states = self._only("NAME"), (*self.fields.get("OUTCOME", ()), *self.fields.get("VALUE", ()))
             conditional_tables.add_variable(Variable(name, states, self.place), self.variables)
         elif tag in TABLES:
-            self.conditionals.append(self._conditional())
-
-    def _conditional(self) -> Conditional:
-        child, parents = self._only("FOR"), tuple(self.fields.get("GIVEN", ()))
-        expected = conditional_tables.table_size(len(parents), self.place, child)
-        values = read_numbers(self._only("TABLE"), expected, self.place, child)
-        return Conditional(child, parents, values.reshape((2,) * (len(parents) + 1)), self.place)
+            child, parents = self._only("FOR"), tuple(self.fields.get("GIVEN", ()))
+            size = conditional_tables.table_size(len(parents), self.place, child)
+            values = read_numbers(self._only("TABLE"), size, self.place, child)
+            table = values.reshape((2,) * (len(parents) + 1))
+            self.conditionals.append(Conditional(child, parents, table, self.place))
 
     def _only(self, tag: str) -> str:
         texts = self.fields.get(tag, [])

@@ -188,8 +188,7 @@ class BeliefNetwork(Network):
         >>> pf.BeliefNetwork.of_units(units)
         <BeliefNetwork: 2 units (1 table, 1 noisy_or), 1 edges, flu, fever>
         """
-        parts = network_parts(units)
-        return cls(parts.weights, parts.bias, parts.kinds, parts.names, states=states)
+        return cls(*network_parts(units), states=states)
 
     @classmethod
     def from_tables(
@@ -242,11 +241,11 @@ class BeliefNetwork(Network):
         >>> net.parents("fever"), net.children("flu")
         (['flu'], ['fever'])
         """
-        return neighbourhood.parents_of(self, unit)
+        return neighbourhood.neighbours(self, unit, "parents")
 
     def children(self, unit: str | int) -> list[str]:
         """The names of a unit's children, in the order of the network's units."""
-        return neighbourhood.children_of(self, unit)
+        return neighbourhood.neighbours(self, unit, "children")
 
     def edges(self) -> list[Edge]:
         """All edges as (parent, child, weight), by name; the weight is None where the child is a table.

@@ -166,18 +166,14 @@ def _bias_inside_domain(network: "BeliefNetwork", tolerance: float) -> Any:
             raise InvalidNetwork(_domain_message(network, at, float(reached[at]), limit, sign, word))
     if not (below.any() or above.any()):
         return network.bias
-    warnings.warn(_moved_message(network, below + above), PlefkaWarning, stacklevel=STACKLEVEL)
-    return network.bias + below - above
-
-
-def _moved_message(network: "BeliefNetwork", excess: np.ndarray) -> str:
-    units = [_name(network, unit) for unit in np.unique(np.nonzero(excess)[-1])]
-    low, high = network.activation.domain
-    return (
+    units = [_name(network, unit) for unit in np.unique(np.nonzero(below + above)[-1])]
+    warnings.warn(
         f"fields of {len(units)} {'unit' if len(units) == 1 else 'units'} ({listed(units)}) were outside the domain "
-        f"({low:g}, {high:g}) of {network.activation.name} by up to {excess.max():.1e}; "
-        "their biases were corrected by as much."
-    )
+        f"({low:g}, {high:g}) of {network.activation.name} by up to {(below + above).max():.1e}; "
+        "their biases were corrected by as much.",
+        PlefkaWarning, stacklevel=STACKLEVEL,
+    )  # fmt: skip
+    return network.bias + below - above
 
 
 def _domain_message(network: "BeliefNetwork", at: tuple, reached: float, limit: float, sign: int, word: str) -> str:

@@ -8,7 +8,7 @@ So are the tables of a file, beside the compact units that they were recognised 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import equinox as eqx
 import numpy as np
@@ -59,13 +59,7 @@ class GivenTables:
     on: tuple[Float[np.ndarray, "..."], ...]  # P(on), with an axis for each parent
 
 
-class Encoded(NamedTuple):
-    """What a network holds."""
-
-    storage: Storage
-    bias: np.ndarray
-    activation: Activation
-    conditionals: Conditionals | None
+Encoded = tuple[Storage, np.ndarray, Activation, Conditionals | None]  # storage, bias and what else a network holds
 
 
 def encoded(storage: Storage, bias: Any, kinds: Sequence[Any], names: Sequence[str]) -> Encoded:
@@ -83,7 +77,7 @@ def encoded(storage: Storage, bias: Any, kinds: Sequence[Any], names: Sequence[s
     bias = np.array(bias, float)
     number, distinct = _numbered(kinds)
     if len(distinct) == 1 and TABLE_CODE not in number:
-        return Encoded(storage, bias, distinct[0], None)
+        return storage, bias, distinct[0], None
     W = storage.to_sparse()
     main = _with_fields(number, distinct, np.diff(W.indptr), names)
     return _tabulated(W, bias, kinds, number, distinct, main, names)
@@ -125,7 +119,12 @@ def _tabulated(
     units = np.flatnonzero((number != main) | (number == TABLE_CODE))
     weights, h, parents = W.data.copy(), bias.copy(), np.diff(W.indptr)
     rows, numbers, first = [np.zeros((2, 0))], [np.zeros(0)], 0
-    _check_rows(parents, units)
+    total = int(np.sum(2.0 ** parents[units]))
+    if total > MOST_TABLE_ROWS:
+        raise InvalidNetwork(
+            f"all tables of a network together must have at most {MOST_TABLE_ROWS:,} rows; got {total:,}. "
+            "Write units with many parents as noisy-or or sigmoid."
+        )
     for unit in units.tolist():
         here = slice(W.indptr[unit], W.indptr[unit + 1])
         kind = kinds[unit] if number[unit] == TABLE_CODE else distinct[number[unit]]
@@ -145,16 +144,7 @@ def _tabulated(
     matrix = sp.csr_array((weights, W.indices, W.indptr), shape=W.shape)
     widest = max(int(parents[units].max(initial=0)), FEW_PARENTS)  # below that it is not worth a program of its own
     activation = Mixed(with_fields, logs, next(width for width in SUMMED_WIDTHS if width >= widest))
-    return Encoded(Edges.from_scipy(matrix, SUMMED_WIDTHS), h, activation, remembered)
-
-
-def _check_rows(parents: np.ndarray, units: np.ndarray) -> None:
-    total = int(np.sum(2.0 ** parents[units]))
-    if total > MOST_TABLE_ROWS:
-        raise InvalidNetwork(
-            f"all tables of a network together must have at most {MOST_TABLE_ROWS:,} rows; got {total:,}. "
-            "Write units with many parents as noisy-or or sigmoid."
-        )
+    return Edges.from_scipy(matrix, SUMMED_WIDTHS), h, activation, remembered
 
 
 def _numbers(kind: Kind, bias: float, weights: np.ndarray, name: str) -> np.ndarray:
@@ -174,7 +164,9 @@ def unit_logs(kind: Kind, given: np.ndarray, name: str) -> np.ndarray:
     with np.errstate(divide="ignore"):
         if isinstance(kind, Table):
             return np.stack([np.log(given), np.log1p(-given)])
-        x = _fields(given[0], given[1:])
+        count = len(given) - 1
+        on = (np.arange(2**count)[:, None] >> np.arange(count)[::-1]) & 1
+        x = given[0] + np.where(on == 1, given[1:], 0.0).sum(axis=1)
         low, high = kind.domain
         allowed = np.isfinite(given[0]) & ((x >= low - 1e-9 * (1 + np.abs(x))) & (x <= high + 1e-9)).all()
         if not allowed or (np.isinf(x).any() and not kind.allows_certain_edges):
@@ -184,12 +176,6 @@ def unit_logs(kind: Kind, given: np.ndarray, name: str) -> np.ndarray:
             )
         x = kind.clip(x)
         return np.stack([np.asarray(kind.log_on(x)), np.asarray(kind.log_off(x))])
-
-
-def _fields(bias: float, weights: np.ndarray) -> np.ndarray:
-    places = np.arange(len(weights))[::-1]
-    on = (np.arange(2 ** len(weights))[:, None] >> places) & 1
-    return bias + np.where(on == 1, weights, 0.0).sum(axis=1)
 
 
 def _check_fields(bias: np.ndarray, W: sp.csr_array, units: np.ndarray, names: Sequence[str]) -> None:

@@ -27,15 +27,17 @@ def stored_once(weights: Any, names: Any) -> Storage:
     if isinstance(weights, list | tuple) and any(map(sp.issparse, weights)):
         checks.check_sparse_stack(weights)
         return Edges.from_scipy_stack([_lower_sparse(W, names) for W in weights])
-    if sp.issparse(weights):
-        sparse: Any = weights
-        _check_square(sparse.shape)
-        return Edges.from_scipy(_lower_sparse(sparse, names))
-    W = as_float(weights, "weights")
-    _check_square(W.shape)
+    W: Any = weights if sp.issparse(weights) else as_float(weights, "weights")
+    if len(W.shape) not in (2, 3) or W.shape[-1] != W.shape[-2] or 0 in W.shape:
+        raise InvalidNetwork(
+            f"weights must be a square, symmetric matrix (or a stack of them); got shape {W.shape}. "
+            "For two layers use BoltzmannMachine.restricted."
+        )
+    if sp.issparse(W):
+        return Edges.from_scipy(_lower_sparse(W, names))
     if not is_traced(W):
         for matrix in W.reshape(-1, *W.shape[-2:]):
-            _check_matrix(matrix, names)
+            _check_couplings(matrix, matrix, names)
     return Blocks.dense(namespace(W).tril((W + W.swapaxes(-1, -2)) / 2, -1))
 
 
@@ -46,29 +48,10 @@ def below_diagonal(storage: Storage) -> Storage:
     return storage.map_weights(lambda W: namespace(W).tril(W, -1))
 
 
-def _check_square(shape: tuple[int, ...]) -> None:
-    if len(shape) not in (2, 3) or shape[-1] != shape[-2] or 0 in shape:
-        raise InvalidNetwork(
-            f"weights must be a square, symmetric matrix (or a stack of them); got shape {shape}. "
-            "For two layers use BoltzmannMachine.restricted."
-        )
-
-
 def _lower_sparse(weights: Any, names: Any) -> sp.csr_array:
     W = sp.csr_array(weights, dtype=float)
-    _check_finite(W.data)
-    _check_diagonal(W.diagonal(), names)
-    apart = abs(W - W.T).tocoo()
-    _refuse_apart(apart.data, apart.coords, lambda i, j: W[i, j], abs(W.data).max(initial=0.0), names)
+    _check_couplings(W, W.data, names)
     return sp.csr_array(sp.tril((W + W.T) / 2, -1))
-
-
-def _check_matrix(W: np.ndarray, names: Any) -> None:
-    _check_finite(W)
-    _check_diagonal(np.diagonal(W), names)
-    apart = np.abs(W - W.T)
-    where = np.nonzero(apart)
-    _refuse_apart(apart[where], where, lambda i, j: W[i, j], np.abs(W).max(initial=0.0), names)
 
 
 def _check_finite(values: np.ndarray) -> None:
@@ -77,22 +60,23 @@ def _check_finite(values: np.ndarray) -> None:
         raise InvalidNetwork(f"weights of a Boltzmann machine must be finite; got {bad}. Use 0 for no coupling.")
 
 
-def _check_diagonal(diagonal: np.ndarray, names: Any) -> None:
+def _check_couplings(W: Any, values: np.ndarray, names: Any) -> None:
+    """Of a matrix, dense or sparse with these values: finite, symmetric, and none of a unit with itself."""
+    _check_finite(values)
+    diagonal = W.diagonal()
     if np.any(diagonal):
         unit = int(np.flatnonzero(diagonal)[0])
         raise InvalidNetwork(
             f"the diagonal of weights must be 0, as a unit has no coupling to itself; got {diagonal[unit]:g} for unit "
             f"{_name(names, unit)}. Add it to the bias, as S^2 = S for units of 0 and 1, or leave it out."
         )
-
-
-def _refuse_apart(apart: np.ndarray, where: Any, at: Any, largest: float, names: Any) -> None:
-    wrong = np.flatnonzero(apart > COUPLING_ROUNDING * largest)
+    apart = sp.coo_array(abs(W - W.T))
+    wrong = np.flatnonzero(apart.data > COUPLING_ROUNDING * np.abs(values).max(initial=0.0))
     if wrong.size:
-        i, j = sorted(int(ends[wrong[0]]) for ends in where)
+        i, j = sorted(int(ends[wrong[0]]) for ends in apart.coords)
         raise InvalidNetwork(
-            f"weights must be symmetric; got {at(i, j):g} from {_name(names, j)} to {_name(names, i)} and "
-            f"{at(j, i):g} from {_name(names, i)} to {_name(names, j)}. Use their mean, (W + W.T) / 2, if both are "
+            f"weights must be symmetric; got {W[i, j]:g} from {_name(names, j)} to {_name(names, i)} and "
+            f"{W[j, i]:g} from {_name(names, i)} to {_name(names, j)}. Use their mean, (W + W.T) / 2, if both are "
             "meant to be the same coupling."
         )
 

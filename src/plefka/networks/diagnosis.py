@@ -179,10 +179,7 @@ def _leaks(table: ProbabilityFrame, edges: FindingEdges, findings: list[str], ot
 
 def _check_distinct(table: ProbabilityFrame, edges: FindingEdges, units: list[str]) -> None:
     """Every cause of a finding once."""
-    key = edges.finding * np.int64(len(units)) + edges.cause
-    order = np.flatnonzero(edges.cause >= 0)[np.argsort(key[edges.cause >= 0], kind="stable")]
-    again = np.zeros(len(key), bool)
-    again[order[1:][np.diff(key[order]) == 0]] = True
+    again = pandas().DataFrame({"finding": edges.finding, "cause": edges.cause}).duplicated() & (edges.cause >= 0)
     first = len(units) - edges.finding.max(initial=-1) - 1
     table.refuse_where(
         again,

@@ -120,7 +120,7 @@ class EdgeList:
     def ascend(self, coefficient: Callable, unit: Callable, own: tuple = ()) -> np.ndarray:
         """values_j = unit(xp, sum over the children i of values_i coefficient(xp, w_ij, own terms of j...), own...)."""
         factor = np.asarray(coefficient(np, self.weight, *(z[self.parent] for z in own)), float)
-        return self.graph.upwards.follow(_product, unit, factor, (), own)
+        return self.graph.upwards.follow(lambda _, factor, value: (factor * value,), unit, factor, (), own)
 
     def retried_without_failures(self, attempt: Callable, fails: Callable, nothing: np.ndarray) -> Any:
         """attempt(without) with as much left out, from nothing on, as is needed for fails(attempt) to be empty."""
@@ -151,7 +151,12 @@ class TracedEdges(eqx.Module):
         return self.weights.map_edges(lambda *terms: (function(*terms),), children, parents)[0]
 
     def up(self, function: Callable, values: Any, parents: tuple = ()) -> Any:
-        return map_edges_up(self.weights, function, values, parents)
+        """What a unit has from the values of its children: the transpose of what these have from it."""
+
+        def down(factor):
+            return self.down(lambda w, factor, *ends: factor * function(w, *ends), (), (factor, *parents))
+
+        return jax.vjp(down, values)[1](values)[0]
 
     def descend(self, edge: Callable, unit: Callable, parents: tuple = (), own: tuple = ()) -> Any:
         def update(arguments, values):
@@ -191,10 +196,6 @@ class TracedEdges(eqx.Module):
 AnyEdges = EdgeList | TracedEdges
 
 
-def _product(xp: Any, factor: Any, value: Any) -> tuple:
-    return (factor * value,)
-
-
 def _rows_agree(mask: np.ndarray) -> bool:
     return mask.shape[1] == 1 or bool((mask == mask[:, :1]).all())
 
@@ -208,17 +209,6 @@ def _is_reached(xp: Any, neighbours: Any, own: Any) -> Any:
 
 
 # ---- values that follow from those of the parents, inside a trace ----------------------------------------------------
-
-
-def map_edges_up(
-    edges: Products, function: Callable, values: Float[Array, "units rows"], parents: tuple
-) -> Float[Array, "units rows"]:
-    """sum_i z_i function(w_ij, terms of the parent...): what a unit has from the values z of its children."""
-
-    def down(factor):
-        return edges.map_edges(lambda w, factor, *ends: (factor * function(w, *ends),), (), (factor, *parents))[0]
-
-    return jax.vjp(down, values)[1](values)[0]
 
 
 def fixed_point_along_edges(

@@ -132,7 +132,13 @@ def as_evidence(network: Network, evidence: Any, *, takes_group: bool = False) -
     if evidence is None or isinstance(evidence, Mapping):
         found = _from_mappings(network, [evidence or {}]).take(0)
     elif isinstance(evidence, Sequence) and len(evidence) > 0 and isinstance(evidence[0], Mapping):
-        found = _from_mappings(network, [_mapping(row, k) for k, row in enumerate(evidence)])
+        for number, row in enumerate(evidence):
+            if not isinstance(row, Mapping):
+                raise InvalidEvidence(
+                    "every row in a list of dictionaries must be a dictionary; got "
+                    f"{type(row).__name__} in row {number}. Use {{}} for a row in which nothing is observed."
+                )
+        found = _from_mappings(network, evidence)
     elif is_frame(evidence):
         found = _from_frame(network, evidence)
     elif hasattr(evidence, "index") and hasattr(evidence, "items"):  # a Series: one row of a DataFrame
@@ -151,18 +157,14 @@ def as_evidence(network: Network, evidence: Any, *, takes_group: bool = False) -
 def _checked(network: Network, found: Evidence) -> Evidence:
     """Rows (B, n), one for each network of a stack, of numbers that are states."""
     found = _one_per_network(network, found)
-    if not is_traced(found.rows):
-        _check_values(network, found.rows)
-    return found
-
-
-def _mapping(row: Any, number: int) -> Mapping:
-    if not isinstance(row, Mapping):
+    rows = found.rows
+    if not is_traced(rows) and (odd := ~(np.isnan(rows) | (rows == 0) | (rows == 1))).any():
+        row, unit = np.argwhere(odd)[0]
         raise InvalidEvidence(
-            f"every row in a list of dictionaries must be a dictionary; got {type(row).__name__} in row {number}. "
-            "Use {} for a row in which nothing is observed."
+            f"evidence must be 0, 1 or nan (hidden); got {rows[row, unit]:g} for unit {network.names[unit]!r} "
+            f"in row {row}."
         )
-    return row
+    return found
 
 
 def _from_mappings(network: Network, evidence: Sequence[Mapping]) -> Evidence:
@@ -256,25 +258,21 @@ def _numbers(network: Network, values: Any, unit: int, odds: _Odds) -> np.ndarra
 
 
 def _from_array(network: Network, evidence: Any) -> Any:
-    rows = evidence if is_traced(evidence) else _numbers_in_array(evidence)
+    try:
+        rows = evidence if is_traced(evidence) else np.asarray(evidence, dtype=float)
+    except (TypeError, ValueError):
+        raise InvalidEvidence(
+            "evidence must be None, a dictionary {unit: 0 or 1}, an array with nan for hidden units, or a DataFrame; "
+            f"got {type(evidence).__name__}: {str(evidence)[:60]!r}."
+        ) from None
+    if isinstance(evidence, np.ma.MaskedArray):
+        rows = np.where(np.ma.getmaskarray(evidence), np.nan, rows)
     if rows.ndim not in (1, 2) or rows.shape[-1] != network.size:
         raise InvalidEvidence(
             f"an array of evidence must have one column for each unit, with nan for hidden units: shape "
             f"({network.size},) or (rows, {network.size}); got shape {rows.shape}."
         )
     return rows
-
-
-def _numbers_in_array(evidence: Any) -> np.ndarray:
-    try:
-        if isinstance(evidence, np.ma.MaskedArray):
-            return np.where(np.ma.getmaskarray(evidence), np.nan, np.asarray(evidence.data, dtype=float))
-        return np.asarray(evidence, dtype=float)
-    except (TypeError, ValueError):
-        raise InvalidEvidence(
-            "evidence must be None, a dictionary {unit: 0 or 1}, an array with nan for hidden units, or a DataFrame; "
-            f"got {type(evidence).__name__}: {str(evidence)[:60]!r}."
-        ) from None
 
 
 def _one_per_network(network: Network, evidence: Evidence) -> Evidence:
@@ -287,13 +285,3 @@ def _one_per_network(network: Network, evidence: Evidence) -> Evidence:
             f"a stack of {network.stack} networks takes one row of evidence, or {network.stack}; got {rows.shape[0]}."
         )
     return evidence.take(np.zeros(network.stack, int))
-
-
-def _check_values(network: Network, rows: np.ndarray) -> None:
-    odd = ~(np.isnan(rows) | (rows == 0) | (rows == 1))
-    if odd.any():
-        row, unit = np.argwhere(odd)[0]
-        raise InvalidEvidence(
-            f"evidence must be 0, 1 or nan (hidden); got {rows[row, unit]:g} for unit {network.names[unit]!r} "
-            f"in row {row}."
-        )

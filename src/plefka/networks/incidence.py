@@ -158,7 +158,8 @@ def list_tables(child: np.ndarray, parent: np.ndarray, size: int, widths: tuple[
     counts = np.bincount(child, minlength=size)
     place, (slot, first, second) = np.full(size, -1), np.zeros((3, len(child)), int)
     tables, columns, slots, pairs = [], 0, 0, 0
-    widths = _widened(widths, int(counts.max(initial=0)))
+    while widths[-1] < counts.max(initial=0):
+        widths = (*widths, 2 * widths[-1])
     for units, edge in by_width(np.cumsum(counts) - counts, counts, widths, len(child)):
         there = edge < len(child)
         position, column = np.arange(len(edge))[:, None], np.arange(len(units))
@@ -170,12 +171,6 @@ def list_tables(child: np.ndarray, parent: np.ndarray, size: int, widths: tuple[
         columns, slots, pairs = columns + len(units), slots + edge.size, pairs + len(edge) * edge.size
     place = np.where(place < 0, columns, place)
     return EdgeTables(tuple(tables), place.astype(np.int32), slot.astype(np.int32), first, second)
-
-
-def _widened(widths: tuple[int, ...], most: int) -> tuple[int, ...]:
-    while widths[-1] < most:
-        widths = (*widths, 2 * widths[-1])
-    return widths
 
 
 class UnitPairs(eqx.Module):

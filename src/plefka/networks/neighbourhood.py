@@ -29,30 +29,24 @@ def _edge_list(network: "BeliefNetwork", what: str) -> EdgeList:
     return EdgeList.of(network.storage)
 
 
-def parents_of(network: "BeliefNetwork", unit: str | int) -> list[str]:
-    """See `BeliefNetwork.parents`."""
-    at, edges = network.index(unit), _edge_list(network, "parents")
-    return [network.names[parent] for parent in edges.parent[edges.child == at]]
-
-
-def children_of(network: "BeliefNetwork", unit: str | int) -> list[str]:
-    """See `BeliefNetwork.children`."""
-    at, edges = network.index(unit), _edge_list(network, "children")
-    return [network.names[child] for child in edges.child[edges.parent == at]]
+def neighbours(network: "BeliefNetwork", unit: str | int, which: str) -> list[str]:
+    """See `BeliefNetwork.parents` and `BeliefNetwork.children`."""
+    at, edges = network.index(unit), _edge_list(network, which)
+    ends, own = (edges.parent, edges.child) if which == "parents" else (edges.child, edges.parent)
+    return [network.names[end] for end in ends[own == at]]
 
 
 def edges_of(network: "BeliefNetwork") -> list[Edge]:
     """See `BeliefNetwork.edges`."""
     names, edges = network.names, _edge_list(network, "edges")
     if network.conditionals is not None:
-        return [edge for name, unit in zip(names, units_of(network), strict=True) for edge in _edges_to(name, unit)]
+        found = []
+        for name, unit in zip(names, units_of(network), strict=True):
+            weights = [None] * len(unit.parents) if isinstance(unit.kind, Table) else unit.weights
+            found += [Edge(str(parent), name, weight) for parent, weight in zip(unit.parents, weights, strict=True)]
+        return found
     ends = zip(edges.child, edges.parent, edges.weight[:, 0].tolist(), strict=True)
     return [Edge(names[parent], names[child], weight) for child, parent, weight in ends]
-
-
-def _edges_to(name: str, unit: Unit) -> list[Edge]:
-    weights = [None] * len(unit.parents) if isinstance(unit.kind, Table) else unit.weights
-    return [Edge(str(parent), name, weight) for parent, weight in zip(unit.parents, weights, strict=True)]
 
 
 # ---- a part of a network ---------------------------------------------------------------------------------------------

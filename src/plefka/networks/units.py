@@ -73,17 +73,8 @@ def _given_unit(given: Conditionals, k: int, name: str | None, parents: list) ->
     return Unit(name, tuple(parents), given.kinds[given.kind[k]], tuple(weights), bias)
 
 
-class NetworkParts(NamedTuple):
-    """The arguments of a network."""
-
-    weights: sp.csr_array
-    bias: np.ndarray
-    kinds: list
-    names: tuple[str, ...] | None
-
-
-def network_parts(given: Sequence[Unit | tuple]) -> NetworkParts:
-    """From units to the arguments of a network; the parents of a unit may come in any order, and after it."""
+def network_parts(given: Sequence[Unit | tuple]) -> tuple[sp.csr_array, np.ndarray, list, tuple[str, ...] | None]:
+    """From units to weights, bias, kinds and names; the parents of a unit may come in any order, and after it."""
     units = [unit if isinstance(unit, Unit) else _unit(unit) for unit in given]
     if not units:
         raise InvalidNetwork("a network must have at least one unit; got an empty list.")
@@ -103,7 +94,7 @@ def network_parts(given: Sequence[Unit | tuple]) -> NetworkParts:
         kinds.append(kind)
     where = np.concatenate(rows).astype(int), np.concatenate(columns).astype(int)
     W = sp.csr_array((np.concatenate(values), where), shape=(len(units), len(units)))
-    return NetworkParts(W, np.array([unit.bias for unit in units], float), kinds, tuple(named) or None)
+    return W, np.array([unit.bias for unit in units], float), kinds, tuple(named) or None
 
 
 def _unit(parts: tuple) -> Unit:

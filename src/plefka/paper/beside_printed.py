@@ -35,11 +35,6 @@ def printed_mean(table: str, ensemble: str, observed: str, scheme: str) -> float
     return paper()[table].get(ensemble, {}).get(observed, {}).get(scheme)
 
 
-def printed_networks(table: str) -> int:
-    """Over how many networks the paper's means are."""
-    return paper()[table]["networks"]
-
-
 def decimals(table: str) -> int:
     """To how many digits behind the point a table is printed."""
     return {"table1": 4, "table2": 3}[table]
@@ -56,10 +51,6 @@ class Cell(NamedTuple):
     @property
     def difference(self) -> float:
         return float("nan") if self.printed is None else self.ours.mean - self.printed
-
-    @property
-    def is_surprising(self) -> bool:
-        return self.printed is not None and abs(self.difference) > SIGNIFICANT * self.ours.standard_error
 
 
 class Variant(NamedTuple):
@@ -102,14 +93,14 @@ def _row(cell: Cell, everything: Mapping[str, StoredRows]) -> tuple[str, ...]:
         share,
         of_all,
         f"{signed(cell.difference, digits + 1)} ({abs(cell.difference) / ours.standard_error:.1f} SE)",
-        explain(cell, everything) if cell.is_surprising else "",
+        explain(cell, everything) if abs(cell.difference) > SIGNIFICANT * ours.standard_error else "",
     )
 
 
 def explain(cell: Cell, everything: Mapping[str, StoredRows]) -> str:
     """A sentence about a difference of more than three standard errors, drawn from what else was computed."""
     rounding = 0.5 * 10.0 ** -decimals(cell.table)
-    theirs = cell.ours.standard_error_over(printed_networks(cell.table))
+    theirs = cell.ours.standard_error_over(paper()[cell.table]["networks"])
     of_both = np.hypot(cell.ours.standard_error, theirs)
     if abs(cell.difference) <= SIGNIFICANT * of_both + rounding:
         return "The printed mean is rounded and has its own standard error. The difference is within these two."
@@ -154,18 +145,14 @@ def _explain_by_variants(cell: Cell, everything: Mapping[str, StoredRows]) -> st
     left = signed(best.summary.mean - (cell.printed or 0.0), digits)
     how = f"{best.label} ({signed(best.summary.mean, digits)}, {percent(best.summary.converged)} converged)"
     how = f"{how}, which is {left} from the printed mean" if float(left.replace("\N{MINUS SIGN}", "-")) else how
-    if not is_closer(cell, best):
+    chance = SIGNIFICANT * np.hypot(best.summary.standard_error, cell.ours.standard_error)
+    is_closer = abs(best.summary.mean - (cell.printed or 0.0)) + chance < abs(cell.difference)
+    if not is_closer:
         return f"Not explained: none of {len(tried)} variants comes clearly closer to the paper. The nearest is {how}."
     sentence = f"The paper does not state all of its assumptions. The closest of {len(tried)} variants is {how}"
     if best.default_mean is None:
         return f"{sentence}."
     return f"{sentence}. On these networks alone, the default policy gives {signed(best.default_mean, digits)}."
-
-
-def is_closer(cell: Cell, variant: Variant) -> bool:
-    """Whether a variant is nearer to the printed mean than the table by more than chance."""
-    chance = SIGNIFICANT * np.hypot(variant.summary.standard_error, cell.ours.standard_error)
-    return abs(variant.summary.mean - (cell.printed or 0.0)) + chance < abs(cell.difference)
 
 
 def closest(cell: Cell, tried: list[Variant]) -> Variant:

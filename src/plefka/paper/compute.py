@@ -110,7 +110,17 @@ def solve(study: Study, column: Column, first: int, advance: Advance) -> dict[st
     parts = []
     for method in column.methods:
         found = pf.infer(networks, rows, _method(method, study.max_steps))
-        parts.append(_columns(found, log_z, method, first))
+        parts.append(
+            {  # seven digits are enough for all that is drawn from it
+                "method": np.full(count, method),
+                "network": np.arange(first, first + count, dtype=np.int32),
+                "log_z": log_z.astype(np.float32),
+                "error": (found.log_likelihood / log_z - 1).astype(np.float32),  # (62)
+                "status": np.array([status.name.lower() for status in found.status]),
+                "steps": np.asarray(found.num_steps, np.int32),
+                "cycles": np.asarray(found.num_cycles, np.int32),
+            }
+        )
         advance()
     joined = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     return {
@@ -125,19 +135,6 @@ def _method(name: str, max_steps: int) -> Method:
     as_printed = {AS_PRINTED: AsPrinted, BY_73: ByPrintedFixedPoint}
     method = as_printed[name]() if name in as_printed else cast(MeanField, pf.parse_method(name))
     return replace(method, max_steps=max_steps)
-
-
-def _columns(found: pf.Solution, log_z: np.ndarray, method: str, first: int) -> dict[str, np.ndarray]:
-    """What is kept of a solution; seven digits are enough for all that is drawn from it."""
-    return {
-        "method": np.full(len(log_z), method),
-        "network": np.arange(first, first + len(log_z), dtype=np.int32),
-        "log_z": log_z.astype(np.float32),
-        "error": (found.log_likelihood / log_z - 1).astype(np.float32),  # (62)
-        "status": np.array([status.name.lower() for status in found.status]),
-        "steps": np.asarray(found.num_steps, np.int32),
-        "cycles": np.asarray(found.num_cycles, np.int32),
-    }
 
 
 def _learning_blocks(settings: Learning, folder: Path) -> list[RowsFile]:

@@ -15,23 +15,9 @@ from plefka.paper.tables_and_figures import TABLE_COLUMNS
 from plefka.tables.html_page import Figure, Panel, ReportTable, Section, Text
 
 TIMED_METHODS = (
-    "exact",
-    "G11",
-    "G12",
-    "G22",
-    "G221",
-    "SJJ",
-    "G1",
-    "G2",
-    "mixture[5]",
-    "bethe",
-    "conditioned[G1,k=2]",
-    "conditioned[G2,k=2]",
-    "conditioned[G2,k=3]",
-    "conditioned[bethe,k=2]",
-    "conditioned[bethe,k=3]",
-    "auto[exact=no]",
-)
+    "exact", "G11", "G12", "G22", "G221", "SJJ", "G1", "G2", "mixture[5]", "bethe", "conditioned[G1,k=2]",
+    "conditioned[G2,k=2]", "conditioned[G2,k=3]", "conditioned[bethe,k=2]", "conditioned[bethe,k=3]", "auto[exact=no]",
+)  # fmt: skip
 ONLY = {"SJJ": "sigmoid"}  # the activation of a method that does not apply to all
 TIMED_COLUMNS = tuple((column.ensemble, column.observed) for column in TABLE_COLUMNS)
 FRESH = 1000  # the networks are not those of the tables

@@ -118,15 +118,16 @@ def _listed(names: list[str]) -> str:
 def _compared(rows: StoredRows, choice: str, found: list[Versus]) -> str:
     """The means in the end under one choice of the step size."""
     best = chosen(rows, "sigmoid", choice)
-    means = ", ".join(
-        f"{method} {signed(float(run.end.mean()), 3)} (step size {run.step_size:g}, {_share(run)})"
-        for method, run in sorted(best.items(), key=lambda item: -item[1].end.mean())
-    )
+    means = []
+    for method, run in sorted(best.items(), key=lambda item: -item[1].end.mean()):
+        failed = f", {int(run.failed.sum())} of {len(run.failed)} starts failed" if run.failed.any() else ""
+        share = f"{percent(float(run.converged[-1].mean()))} of the solves converged{failed}"
+        means.append(f"{method} {signed(float(run.end.mean()), 3)} (step size {run.step_size:g}, {share})")
     wins = ", ".join(f"{each.method} {each.wins}" for each in found)
     return (
         f"With the step size of each scheme chosen by {CHOICES[choice]}, the mean of the exact ln P per pattern in the "
-        f"end is {means}; of {rows.settings['starts']} starts those that end higher than with SJJ are: {wins}. "
-        f"{_in_the_lead(best)}"
+        f"end is {', '.join(means)}; of {rows.settings['starts']} starts those that end higher than with SJJ are: "
+        f"{wins}. {_in_the_lead(best)}"
     )
 
 
@@ -140,12 +141,6 @@ def _in_the_lead(best: Mapping[str, Learned]) -> str:
         return f"{last} has the highest mean in every epoch."
     before = _listed([list(best)[number] for number in np.unique(leaders[: changes[-1] + 1]) if number != leaders[-1]])
     return f"{last} has the highest mean from epoch {epochs[changes[-1] + 1]} on; before, ahead at times: {before}."
-
-
-def _share(run: Learned) -> str:
-    """How many solves converged in the last epoch, and how many starts failed."""
-    failed = f", {int(run.failed.sum())} of {len(run.failed)} starts failed" if run.failed.any() else ""
-    return f"{percent(float(run.converged[-1].mean()))} of the solves converged{failed}"
 
 
 def _by_step_size(rows: StoredRows) -> str:
@@ -200,7 +195,7 @@ def tables(rows: StoredRows, activation: str) -> Iterator[ReportTable]:
 
 def _line(run: Learned, choice: str) -> tuple[str, ...]:
     mean, error = mean_and_error(run.end)
-    ends = run.end[run.converged_starts]
+    ends = run.end[~run.failed & (run.converged[-1] >= CONVERGED_SHARE)]
     return (
         run.method,
         CHOICES[choice],

@@ -58,17 +58,14 @@ def _columns(fitted: pf.Fitted, learning: Learning, scheme: LearnedScheme, ceili
     epochs, starts = learning.epochs, learning.starts
     count, last = epochs * starts, fitted.epochs - 1
     reached = np.minimum(np.arange(epochs), last)
-
-    def by_epoch(name: str) -> np.ndarray:
-        return fitted.history[name][reached].ravel().astype(np.float32)
-
+    followed = ("objective", "log_likelihood", "solved", "converged")
     return {
         "activation": np.full(count, scheme.activation),
         "method": np.full(count, scheme.method),
         "step_size": np.full(count, scheme.step_size),
         "start": np.tile(np.arange(starts, dtype=np.int32), epochs),
         "epoch": np.repeat(np.arange(1, epochs + 1, dtype=np.int32), starts),
-        **{name: by_epoch(name) for name in ("objective", "log_likelihood", "solved", "converged")},
+        **{name: fitted.history[name][reached].ravel().astype(np.float32) for name in followed},
         "failed": np.tile(np.asarray(fitted.failed, bool), epochs),
         "ceiling": np.full(count, ceiling, np.float32),
     }

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from plefka.paper import error_and_time, figure_10, radius, studies
 from plefka.paper import tables_and_figures as tables
@@ -74,7 +73,11 @@ def experiments(parts: Iterable[str], size: Size, seed: int) -> list[Experiment]
 def quick_label(everything: Mapping[str, StoredRows]) -> str | None:
     """A paragraph about what is smaller than in the full run; None where nothing is."""
     full = {experiment.name: spelled(experiment) for experiment in experiments(PARTS, FULL, 0)}
-    smaller = [words for name, rows in everything.items() if (words := _smaller(name, rows.settings, full[name]))]
+    smaller = []
+    for name, rows in everything.items():
+        counts = [(rows.settings[key], words, full[name][key]) for key, words in COUNTS.items() if key in full[name]]
+        found = [f"{count:,} {words} instead of {whole:,}" for count, words, whole in counts if count < whole]
+        smaller += [f"{name} has {' and '.join(found)}"] if found else []
     if not smaller:
         return None
     return (
@@ -82,13 +85,3 @@ def quick_label(everything: Mapping[str, StoredRows]) -> str | None:
         "solves may end earlier, and a claim that holds in the full run may fail here by chance. For the full run, use "
         "plefka reproduce without --quick and --networks."
     )
-
-
-def _smaller(name: str, settings: Mapping[str, Any], full: Mapping[str, Any]) -> str:
-    """'table1 has 500 networks in each column instead of 10,000', or nothing."""
-    found = [
-        f"{settings[key]:,} {words} instead of {full[key]:,}"
-        for key, words in COUNTS.items()
-        if key in full and settings[key] < full[key]
-    ]
-    return f"{name} has {' and '.join(found)}" if found else ""

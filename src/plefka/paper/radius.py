@@ -77,37 +77,41 @@ def columns_of(rows: StoredRows, group: str, **values: Any) -> list[RadiusColumn
 
 def render(everything: Mapping[str, StoredRows]) -> Section:
     rows = everything["radius"]
-    further = _truncated_tables(rows, everything["truncated"]) if "truncated" in everything else []
-    parts = [Text(answer(everything)), Text(ABOUT_RADIUS), figure(rows), *_tables(rows), *further]
+    scaled = [column for group in SCALED for column in columns_of(rows, group)]
+    parts = [
+        Text(answer(everything)),
+        Text(ABOUT_RADIUS),
+        figure(rows),
+        _table(f"{rows.settings['networks']:,} networks of each kind of the paper", columns_of(rows, "paper")),
+        _table(f"{rows.settings['scale_networks']:,} networks for each range of weights and biases", scaled),
+        *(_truncated_tables(rows, everything["truncated"]) if "truncated" in everything else ()),
+    ]
     return Section("Is the radius of convergence above 1?", parts)
 
 
 def answer(everything: Mapping[str, StoredRows]) -> str:
     """What was measured of the open question, and under which conditions, in a paragraph."""
     rows, truncated = everything["radius"], everything.get("truncated")
+    of_truncated = ""
+    if truncated is not None:
+        of_truncated = "".join(
+            f"For (43) with C = {degree}, about the same means, of {truncated.settings['networks']:,}: "
+            f"{_shares(columns_of(truncated, 'paper', degree=degree))}. "
+            for degree in truncated.settings["degrees"]
+        )
     return (
         "Is the radius of convergence of Plefka's expansion above 1 for belief networks, as the method requires? The "
         "paper leaves this open for the energy (4) and for its Taylor polynomial (43). Measured at the exact posterior "
         "means, on random networks of 2 x 4 x 6 units whose bottom layer is observed, it is not in general: it depends "
         "on the weights. The share of networks with a radius above 1, of "
         f"{rows.settings['networks']:,} of each kind in the paper, is for (4): {_shares(columns_of(rows, 'paper'))}. "
-        f"{'' if truncated is None else _of_truncated(truncated)}{_established(everything)} {_by_scale(rows)} "
+        f"{of_truncated}{_established(everything)} {_by_scale(rows)} "
         f"{_resummed(rows)}"
     )
 
 
 def _shares(columns: list[RadiusColumn]) -> str:
     return "; ".join(f"{column.name} {percent(column.share)}" for column in columns)
-
-
-def _of_truncated(rows: StoredRows) -> str:
-    """The shares for (43), degree by degree."""
-    sentences = [
-        f"For (43) with C = {degree}, about the same means, of {rows.settings['networks']:,}: "
-        f"{_shares(columns_of(rows, 'paper', degree=degree))}. "
-        for degree in rows.settings["degrees"]
-    ]
-    return "".join(sentences)
 
 
 def _established(everything: Mapping[str, StoredRows]) -> str:
@@ -157,16 +161,6 @@ def _scale(column: RadiusColumn) -> float:
     return float(column.ensemble["high"])
 
 
-def _tables(rows: StoredRows) -> list[ReportTable]:
-    return [
-        _table(f"{rows.settings['networks']:,} networks of each kind of the paper", columns_of(rows, "paper")),
-        _table(
-            f"{rows.settings['scale_networks']:,} networks for each range of weights and biases",
-            [column for group in SCALED for column in columns_of(rows, group)],
-        ),
-    ]
-
-
 def _truncated_tables(rows: StoredRows, truncated: StoredRows) -> list[ReportTable]:
     header = (
         "networks", "C", "radius above 1", "as for (4)", "median radius", "nine in ten between", "established",
@@ -179,19 +173,14 @@ def _truncated_tables(rows: StoredRows, truncated: StoredRows) -> list[ReportTab
     tables = []
     for kind, groups in (("paper", ["paper"]), ("scales", list(SCALED))):
         lines = [
-            _truncated_line(degree, column, plain)
+            _truncated_line(degree, column, plain.get(column.name))
             for group in groups
+            for plain in ({column.name: column for column in columns_of(rows, group)},)
             for degree in truncated.settings["degrees"]
-            for column, plain in _beside(columns_of(truncated, group, degree=degree), columns_of(rows, group))
+            for column in columns_of(truncated, group, degree=degree)
         ]
         tables += [ReportTable(captions[kind], header, lines)] if lines else []
     return tables
-
-
-def _beside(columns: list[RadiusColumn], others: list[RadiusColumn]) -> list[tuple[RadiusColumn, RadiusColumn | None]]:
-    """Each column, and that of the same networks among the others."""
-    known = {column.name: column for column in others}
-    return [(column, known.get(column.name)) for column in columns]
 
 
 def _truncated_line(degree: int, column: RadiusColumn, plain: RadiusColumn | None) -> tuple[str, ...]:

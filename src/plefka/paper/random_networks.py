@@ -51,18 +51,13 @@ def _group(ensemble: Ensemble, seed: int, group: int) -> pf.BeliefNetwork:
 
 def observe(networks: pf.BeliefNetwork, observed: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Rows of evidence (networks, units), which of the 64 visible states they are, and the exact ln Z."""
-    log_z = log_likelihoods(networks)
+    patterns = as_patterns(networks, STATES)
+    with precision("float64"):
+        log_z = np.asarray(likelihood.exact(networks, patterns))[:, patterns.which]
     state = PICK[observed](log_z)
     rows = np.full((len(log_z), networks.size), np.nan)
     rows[:, -VISIBLE:] = STATES[state]
     return rows, state, np.take_along_axis(log_z, state[:, None], axis=1)[:, 0]
-
-
-def log_likelihoods(networks: pf.BeliefNetwork) -> np.ndarray:
-    """ln P of all 64 visible states of every network, each the sum over all hidden states."""
-    patterns = as_patterns(networks, STATES)
-    with precision("float64"):
-        return np.asarray(likelihood.exact(networks, patterns))[:, patterns.which]
 
 
 def radii_count(settings: Radii, group: str) -> int:

@@ -43,7 +43,12 @@ def write(everything: Mapping[str, StoredRows], folder: Path, found: list[Sectio
     found = sections(everything) if found is None else found
     folder.mkdir(parents=True, exist_ok=True)
     quick = quick_label(everything)
-    title, about = (f"{TITLE}: a quick run", [quick, *_about()]) if quick else (TITLE, _about())
+    title, about = (f"{TITLE}: a quick run", [quick]) if quick else (TITLE, [])
+    about += [
+        "This report shows every table and figure of the experiments in section 4 of the paper, recomputed by plefka, "
+        "next to the printed values. It also shows the correct second order and the effect of the misprints.",
+        f"The paper: {paper()['title']}.",
+    ]
     arguments = (title, about, found, [_origin_of(rows) for rows in everything.values()])
     for figure in (part for section in found for part in section.parts if isinstance(part, Figure)):
         write_drawings(figure, folder / FOLDER)
@@ -54,24 +59,12 @@ def write(everything: Mapping[str, StoredRows], folder: Path, found: list[Sectio
 
 
 def write_drawings(figure: Figure, folder: Path) -> None:
-    """A file for each panel."""
+    """A file for each panel, on white paper, as in a file a drawing does not know the colours around it."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, panel in zip(drawing_names(figure), figure.panels, strict=True):
-        whole_files.write(folder / name, (XML_HEADER + _on_white(panel.svg)).encode())
-
-
-def _on_white(svg: str) -> str:
-    """In a file a drawing does not know the colours around it, and brings its paper."""
-    end = svg.index(">", svg.index("<svg")) + 1
-    return svg[:end] + WHITE + svg[end:] + "\n"
-
-
-def _about() -> list[str]:
-    return [
-        "This report shows every table and figure of the experiments in section 4 of the paper, recomputed by plefka, "
-        "next to the printed values. It also shows the correct second order and the effect of the misprints.",
-        f"The paper: {paper()['title']}.",
-    ]
+        end = panel.svg.index(">", panel.svg.index("<svg")) + 1
+        text = f"{XML_HEADER}{panel.svg[:end]}{WHITE}{panel.svg[end:]}\n"
+        whole_files.write(folder / name, text.encode())
 
 
 def _origin_of(rows: StoredRows) -> str:

@@ -54,7 +54,7 @@ def error_against_time(
         colour, shape = FAMILIES[mark.family]
         axes.plot([mark.seconds], [mark.size], "v" if mark.below else shape, color=colour, markersize=5.5)
     figure.draw_without_rendering()  # from here on the axes know where they are
-    taken = [_around(axes, mark) for mark in marks] + _along(axes, front)
+    taken = [(x - 3, y - 3, x + 3, y + 3) for x, y in (_place(axes, mark) for mark in marks)] + _along(axes, front)
     if exact is not None:
         axes.axvline(exact, color=QUIET, linewidth=1.0, linestyle=":")
         x, _ = _place(axes, Mark("", exact, sizes[0], ""))
@@ -93,11 +93,6 @@ def _place(axes: Any, mark: Mark) -> tuple[float, float]:
     """Where it is, in points."""
     x, y = axes.transData.transform((mark.seconds, mark.size))
     return 72 / axes.figure.dpi * x, 72 / axes.figure.dpi * y
-
-
-def _around(axes: Any, mark: Mark) -> Box:
-    x, y = _place(axes, mark)
-    return x - 3, y - 3, x + 3, y + 3
 
 
 def _name(figure: Any, axes: Any, mark: Mark, taken: Sequence[Box]) -> Box:

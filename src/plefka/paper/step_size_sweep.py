@@ -30,11 +30,6 @@ class Learned(NamedTuple):
         """The exact ln P of every start in the end."""
         return self.exact[-1]
 
-    @property
-    def converged_starts(self) -> np.ndarray:
-        """Which starts have not failed, and end with solves that converged."""
-        return ~self.failed & (self.converged[-1] >= CONVERGED_SHARE)
-
     def score(self, choice: str) -> float:
         """The mean over starts by which a step size is chosen; of a failed start, the last objective that it had."""
         if choice == "exact":

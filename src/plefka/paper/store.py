@@ -23,14 +23,8 @@ except ImportError as error:
     raise MissingExtra("pyarrow", "data", "keeping the rows of an experiment") from error
 
 METADATA_KEY = b"plefka"
-COMPUTING = (
-    "as_printed",
-    "compute",
-    "experiment_settings",
-    "learn_bars",
-    "random_networks",
-    "summary",
-)  # others draw rows
+# Other modules draw rows.
+COMPUTING = ("as_printed", "compute", "experiment_settings", "learn_bars", "random_networks", "summary")
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,8 +91,12 @@ class Store:
 
 
 def _encoded(columns: dict[str, Any], about: dict[str, Any]) -> bytes:
-    table = pa.table({name: _array(column) for name, column in columns.items()})
-    table = table.replace_schema_metadata({METADATA_KEY: json.dumps(about).encode(), SEAL: BLANK})
+    arrays = {}
+    for name, column in columns.items():
+        values = np.asarray(column)  # numbers as they are, words with each word kept once
+        is_number = values.dtype.kind in "iufb"
+        arrays[name] = pa.array(values) if is_number else pa.array(values.tolist()).dictionary_encode()
+    table = pa.table(arrays).replace_schema_metadata({METADATA_KEY: json.dumps(about).encode(), SEAL: BLANK})
     floats = [field.name for field in table.schema if pa.types.is_floating(field.type)]
     others = [field.name for field in table.schema if field.name not in floats]
     encodings: dict[str, Any] = {
@@ -108,12 +106,6 @@ def _encoded(columns: dict[str, Any], about: dict[str, Any]) -> bytes:
     file = io.BytesIO()
     pq.write_table(table, file, compression="zstd", compression_level=9, **encodings)
     return sealed(file.getvalue())
-
-
-def _array(column: Any) -> Any:
-    """Numbers as they are, words with each word kept once."""
-    column = np.asarray(column)
-    return pa.array(column) if column.dtype.kind in "iufb" else pa.array(column.tolist()).dictionary_encode()
 
 
 def read(folder: Path) -> dict[str, StoredRows]:
@@ -132,7 +124,11 @@ def _read_set(folder: Path) -> StoredRows:
     blocks = [_read_block(path) for path in sorted(folder.glob("*.parquet"))]
     tables, about = zip(*blocks, strict=True)
     joined = pa.concat_tables([table.replace_schema_metadata(None) for table in tables], promote_options="permissive")
-    columns = {name: _numpy(joined.column(name)) for name in joined.column_names}
+    words = [field.name for field in joined.schema if pa.types.is_dictionary(field.type)]
+    columns = {
+        name: (column.cast(pa.string()) if name in words else column).to_numpy()
+        for name, column in zip(joined.column_names, joined.columns, strict=True)
+    }
     dates = sorted(entry["date"] for entry in about)
     first = about[0]
     provenance = {key: first[key] for key in ("version", "machine", "hash")}
@@ -152,12 +148,6 @@ def _read_block(path: Path, columns: list[str] | None = None) -> tuple[Any, dict
         return table, json.loads(table.schema.metadata[METADATA_KEY])
     except (pa.ArrowInvalid, OSError, KeyError, TypeError, ValueError) as error:
         raise InvalidFile(f"{path}: cannot be read as rows of an experiment. Remove it and run again.") from error
-
-
-def _numpy(column: Any) -> np.ndarray:
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(pa.string())
-    return column.to_numpy()
 
 
 def code_digest(package: Path = PACKAGE) -> str:

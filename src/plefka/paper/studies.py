@@ -156,15 +156,8 @@ def render_variants(everything: Mapping[str, StoredRows]) -> Section:
             if tried:
                 rows += _variant_rows(cell, tried)
     header = (
-        "networks",
-        "scheme",
-        "paper",
-        "variant",
-        "mean of 𝓔 ± standard error",
-        "converged",
-        "over all",
-        "closest",
-    )
+        "networks", "scheme", "paper", "variant", "mean of 𝓔 ± standard error", "converged", "over all", "closest",
+    )  # fmt: skip
     caption = "Every variant beside the printed mean, over the networks that converged and over all of them"
     return Section("Variants: what the paper does not say", [Text(ABOUT_VARIANTS), ReportTable(caption, header, rows)])
 

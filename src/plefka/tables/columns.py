@@ -78,7 +78,8 @@ def of_frame(frame: Any) -> Columns:
         return Columns([str(name) for name in frame.columns], values, index=_index_of(frame))
     if hasattr(frame, "column_names"):
         return Columns([str(name) for name in frame.column_names], [of_arrow(column) for column in frame.columns])
-    return Columns([str(name) for name in frame.columns], [_of_polars(column) for column in frame.get_columns()])
+    values = [z.cast(float).to_numpy() if z.dtype.is_numeric() else z.to_list() for z in frame.get_columns()]
+    return Columns([str(name) for name in frame.columns], values)
 
 
 def _index_of(frame: Any) -> dict[str, list[Any]]:
@@ -105,12 +106,6 @@ def of_arrow(column: Any) -> Any:
     if kinds.is_integer(column.type) or kinds.is_floating(column.type):
         return column.cast("float64", safe=False).to_numpy(zero_copy_only=False)
     return column.to_pylist()
-
-
-def _of_polars(column: Any) -> Any:
-    if column.dtype.is_numeric():
-        return column.cast(float).to_numpy()
-    return column.to_list()
 
 
 # ---- dictionaries ----------------------------------------------------------------------------------------------------

@@ -73,7 +73,15 @@ def _in_file(path: Path, network: Network | None, id_columns: IdColumns) -> Numb
         values = mapped_array(path)
         roles_of(Columns(None, []), None, id_columns)
         for first in range(0, len(values), ROWS_READ_AT_ONCE):
-            _check_numbers(values[first : first + ROWS_READ_AT_ONCE], first)
+            block = values[first : first + ROWS_READ_AT_ONCE]
+            odd = np.argwhere(~((block == 0) | (block == 1) | np.isnan(block)))
+            if len(odd):
+                row, column = odd[0]
+                place = f"row {first + row}, column {column}"
+                raise ValueError(
+                    f"values must be 0, 1 or missing; got {block[row, column]:g} in {place}. "
+                    "Round or threshold it first."
+                )
         return NumberTable(path, None, values, {})
     blocks = file_blocks(path, ROWS_READ_AT_ONCE, network and network.given_names)
     first = next(blocks)
@@ -141,16 +149,6 @@ def _wrong_value_text(block: Columns, row: int, at: int, own: StateWords, number
     missing = "empty (missing)" if block.lines is not None else "missing"
     states = f"{numbers[0]}, {numbers[1]} or {missing}{state_words_text(own)}"
     return f"{block.place(row)}: {block.column_text(at)} must be {states}; got {value!r}.{advice_on_value(value, own)}"
-
-
-def _check_numbers(block: np.ndarray, first: int) -> None:
-    odd = np.argwhere(~((block == 0) | (block == 1) | np.isnan(block)))
-    if len(odd):
-        row, column = odd[0]
-        raise ValueError(
-            f"values must be 0, 1 or missing; got {block[row, column]:g} in row {first + row}, column {column}. "
-            "Round or threshold it first."
-        )
 
 
 # ---- beside a network ------------------------------------------------------------------------------------------------

@@ -4,7 +4,6 @@ The numbers for off and on are 0 and 1, or in some Boltzmann machines -1 and 1.
 """
 
 import re
-from collections.abc import Iterable
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -83,20 +82,16 @@ def states_of(values: Any, own: StateWords = None) -> np.ndarray:
     if is_numeric(values):
         numbers = np.asarray(values, float)
         return np.where(np.isnan(numbers) | (numbers == 0) | (numbers == 1), numbers, NO_STATE)
-    return np.array(_looked_up(values, own), float)
+    meanings = _Meanings(own)
+    try:
+        return np.array([meanings[value] for value in values], float)
+    except TypeError:  # lists and the like, which cannot be looked up
+        return np.array([meaning(value, own) for value in values], float)
 
 
 def is_numeric(values: Any) -> bool:
     """Whether a column is an array of numbers or truth values."""
     return isinstance(values, np.ndarray) and values.dtype.kind in "buif"
-
-
-def _looked_up(values: Iterable[Any], own: StateWords) -> list[float]:
-    meanings = _Meanings(own)
-    try:
-        return [meanings[value] for value in values]
-    except TypeError:  # lists and the like, which cannot be looked up
-        return [meaning(value, own) for value in values]
 
 
 def state_words_text(own: StateWords) -> str:

@@ -72,13 +72,9 @@ def read_example(name: str) -> Example:
     if name not in known:
         raise InvalidInput(f"there is no example {name!r}; there is {', '.join(known)}." + nearest(name, known))
     content = json.loads(files(__name__).joinpath(f"{name}.json").read_text(encoding="utf-8"))
-    causes, findings = tuple(content["causes"]), tuple(content["findings"])
-    network = _noisy_or(content["causes"], content["findings"])
-    return Example(network, content["about"], causes, findings, content["evidence"])
-
-
-def _noisy_or(causes: dict[str, float], findings: dict[str, dict]) -> BeliefNetwork:
+    causes, findings = content["causes"], content["findings"]
     strengths = [[finding["causes"].get(cause, 0.0) for cause in causes] for finding in findings.values()]
     leaks = [finding["leak"] for finding in findings.values()]
     weights, priors, leak = map(field, map(np.array, (strengths, list(causes.values()), leaks)))
-    return BeliefNetwork.layered([weights], [priors, leak], "noisy_or", [*causes, *findings])
+    network = BeliefNetwork.layered([weights], [priors, leak], "noisy_or", [*causes, *findings])
+    return Example(network, content["about"], tuple(causes), tuple(findings), content["evidence"])
