@@ -27,7 +27,6 @@ def pytest_configure(config):
     import jax
 
     gc.set_threshold(50_000, 10, 10)
-
     jax.config.update("jax_compilation_cache_dir", str(config.rootpath / ".pytest_cache" / "jax"))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
 

@@ -9,7 +9,6 @@ import pytest
 import plefka as pf
 from plefka.networks.examples import read_example
 
-
 SOME = ("auto", "exact", "G11", "G12", "G14", "SJJ")  # test_cli_compare has all of them
 
 
