@@ -44,17 +44,12 @@ LinearFit = tuple[float, Float[np.ndarray, " parent"], Bool[np.ndarray, " parent
 def linear_fit(kind: str, table: Table, limit: float) -> LinearFit:
     """Bias, weights and which parents are negated of the form of this kind, or None where there is none."""
     if kind == SIGMOID:
-        return _fit_sigmoid(table, limit)
+        edge = limit / 4 if limit > TOLERANCE else 0.0
+        if not edge and (table.min() <= ZERO or table.max() >= 1 - ZERO):
+            return None
+        return *_fit(np.clip(table, edge, 1 - edge), SCALES[SIGMOID], limit), np.zeros(table.ndim, bool)
     found = _fit_by_zeros(table, kind, ZERO, limit)
     return _fit_by_zeros(table, kind, limit, limit) if found is None and limit > TOLERANCE else found
-
-
-def _fit_sigmoid(table: Table, limit: float) -> LinearFit:
-    edge = limit / 4 if limit > TOLERANCE else 0.0
-    if not edge and (table.min() <= ZERO or table.max() >= 1 - ZERO):
-        return None
-    bias, weights = _fit(np.clip(table, edge, 1 - edge), SCALES[SIGMOID], limit)
-    return bias, weights, np.zeros(table.ndim, bool)
 
 
 def _fit_by_zeros(table: Table, kind: str, zero: float, limit: float) -> LinearFit:
@@ -93,7 +88,10 @@ def _refinements(theta: np.ndarray, table: Table, scale: Scale) -> Iterator[np.n
     """The start, and Gauss and Newton's steps from it until they hardly move."""
     yield theta
     for _ in range(REFINEMENTS):
-        step = _gauss_newton_step(theta, table, scale)
+        fields = fields_of(theta[0], theta[1:])
+        slope, residual = scale.slope(fields), table - scale.probability(fields)
+        sums = _sums_where_on(np.stack([slope * slope, slope * residual]).reshape(2, *table.shape))
+        step = np.linalg.lstsq(sums[0], sums[1, 0], rcond=None)[0]
         theta = theta + step
         if not np.all(np.isfinite(theta)) or _error(theta, table, scale) > 1:
             return
@@ -105,14 +103,6 @@ def _refinements(theta: np.ndarray, table: Table, scale: Scale) -> Iterator[np.n
 def _error(theta: np.ndarray, table: Table, scale: Scale) -> float:
     with np.errstate(over="ignore", invalid="ignore"):
         return float(np.abs(scale.probability(fields_of(theta[0], theta[1:])) - table).max())
-
-
-def _gauss_newton_step(theta: np.ndarray, table: Table, scale: Scale) -> np.ndarray:
-    fields = fields_of(theta[0], theta[1:])
-    slope, residual = scale.slope(fields), table - scale.probability(fields)
-    weights = np.stack([slope * slope, slope * residual])
-    sums = _sums_where_on(weights.reshape(2, *table.shape))
-    return np.linalg.lstsq(sums[0], sums[1, 0], rcond=None)[0]
 
 
 def _sums_where_on(values: Table) -> np.ndarray:

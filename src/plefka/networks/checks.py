@@ -100,18 +100,17 @@ def check_states(states: Sequence[Sequence[str]] | None, names: Sequence[str]) -
         return None
     if len(states) != len(names):
         raise InvalidNetwork(f"states must be a pair (off, on) for each of the {len(names)} units; got {len(states)}.")
-    pairs = tuple(_state_pair(pair, name) for pair, name in zip(states, names, strict=True))
-    return None if all(pair == NUMBERED for pair in pairs) else pairs
-
-
-def _state_pair(pair: Sequence[str], name: str) -> tuple[str, str]:
-    words = tuple(pair) if not isinstance(pair, str) else (pair,)
-    printable = all(isinstance(word, str) and word.strip() and word.isprintable() for word in words)
-    if len(words) != 2 or not printable or words[0] == words[1]:
-        raise InvalidNetwork(
-            f"the states of a unit must be two different printable words, off and on; got {words!r} for unit {name!r}."
-        )
-    return words
+    pairs = []
+    for pair, name in zip(states, names, strict=True):
+        words = tuple(pair) if not isinstance(pair, str) else (pair,)
+        printable = all(isinstance(word, str) and word.strip() and word.isprintable() for word in words)
+        if len(words) != 2 or not printable or words[0] == words[1]:
+            raise InvalidNetwork(
+                f"the states of a unit must be two different printable words, off and on; got {words!r} for unit "
+                f"{name!r}."
+            )
+        pairs.append(words)
+    return None if all(pair == NUMBERED for pair in pairs) else tuple(pairs)
 
 
 def _check_numbers(network: "BeliefNetwork") -> None:

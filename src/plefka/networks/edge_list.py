@@ -245,10 +245,8 @@ def _repeated_until_unchanged(update: Callable, start: Array, least: float) -> A
         new = update(values)
         return new, jnp.any(differs(new, values, least)), rounds + 1
 
-    def is_changing(state):  # no path has more edges than there are units, whatever rounding does
-        return state[1] & (state[2] <= len(start))
-
-    return jax.lax.while_loop(is_changing, step, (start, jnp.asarray(True), 0))[0]
+    # No path has more edges than there are units, whatever rounding does.
+    return jax.lax.while_loop(lambda s: s[1] & (s[2] <= len(start)), step, (start, jnp.asarray(True), 0))[0]
 
 
 def differs(new: Any, old: Any, least: float = 0.0) -> Any:

@@ -156,7 +156,13 @@ def as_evidence(network: Network, evidence: Any, *, takes_group: bool = False) -
 
 def _checked(network: Network, found: Evidence) -> Evidence:
     """Rows (B, n), one for each network of a stack, of numbers that are states."""
-    found = _one_per_network(network, found)
+    if network.stack is not None and len(found.rows) != network.stack:
+        if len(found.rows) != 1:
+            raise InvalidEvidence(
+                f"a stack of {network.stack} networks takes one row of evidence, or {network.stack}; "
+                f"got {len(found.rows)}."
+            )
+        found = found.take(np.zeros(network.stack, int))
     rows = found.rows
     if not is_traced(rows) and (odd := ~(np.isnan(rows) | (rows == 0) | (rows == 1))).any():
         row, unit = np.argwhere(odd)[0]
@@ -273,15 +279,3 @@ def _from_array(network: Network, evidence: Any) -> Any:
             f"({network.size},) or (rows, {network.size}); got shape {rows.shape}."
         )
     return rows
-
-
-def _one_per_network(network: Network, evidence: Evidence) -> Evidence:
-    """A stack takes one row for all networks, or one row for each."""
-    rows = evidence.rows
-    if network.stack is None or rows.shape[0] == network.stack:
-        return evidence
-    if rows.shape[0] != 1:
-        raise InvalidEvidence(
-            f"a stack of {network.stack} networks takes one row of evidence, or {network.stack}; got {rows.shape[0]}."
-        )
-    return evidence.take(np.zeros(network.stack, int))

@@ -150,7 +150,16 @@ def log_joint(network: "BeliefNetwork", S: Any) -> Any:
     rows = rows_of_states(network, S, "networks")
     if not traced and not np.all((S == 0) | (S == 1)):
         raise InvalidInput("a state consists of zeros and ones; use infer for units that are not known.")
-    total = _traced_log_joint(network, rows.T) if traced else _log_joint(network, rows.T)
+    columns, activation = rows.T, network.activation
+    if traced:
+        h = jnp.atleast_2d(jnp.asarray(network.bias)).T
+        columns = jnp.broadcast_to(columns, (len(columns), max(columns.shape[1], h.shape[1])))
+        x = fields(open_for_states(network.storage), h, activation, columns)
+        total = log_terms(activation, x, columns).sum(0)
+    else:
+        stack = network.stack
+        states = columns[:, None] if stack is None else np.broadcast_to(columns, (len(columns), stack))[:, :, None]
+        total = log_terms(activation, StateFields.of_network(network).of(states), states).sum(0).ravel()
     if S.ndim == 2 or network.stack is not None:
         return total
     return total[0] if traced else total[0].item()
@@ -177,14 +186,3 @@ def rows_of_states(network: "Network", S: Any, kind: str) -> Any:
     if network.stack is not None and len(rows) not in (1, network.stack):
         raise InvalidInput(f"a stack of {network.stack} {kind} takes one state, or {network.stack}; got {len(rows)}.")
     return rows
-
-
-def _traced_log_joint(network: "BeliefNetwork", S: Any) -> Any:
-    h = jnp.atleast_2d(jnp.asarray(network.bias)).T
-    S = jnp.broadcast_to(S, (S.shape[0], max(S.shape[1], h.shape[1])))
-    return log_terms(network.activation, fields(open_for_states(network.storage), h, network.activation, S), S).sum(0)
-
-
-def _log_joint(network: "BeliefNetwork", S: np.ndarray) -> np.ndarray:
-    states = S[:, None] if network.stack is None else np.broadcast_to(S, (len(S), network.stack))[:, :, None]
-    return log_terms(network.activation, StateFields.of_network(network).of(states), states).sum(0).ravel()

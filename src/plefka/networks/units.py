@@ -10,7 +10,7 @@ from jaxtyping import Array
 
 from plefka.errors import InvalidNetwork, listed, nearest
 from plefka.networks.activations import Activation, Table, as_activation
-from plefka.networks.conditionals import TABLE_CODE, Conditionals
+from plefka.networks.conditionals import TABLE_CODE
 
 if TYPE_CHECKING:
     from plefka.networks.belief import BeliefNetwork
@@ -59,18 +59,16 @@ def units_of(network: "BeliefNetwork") -> Iterator[Unit]:
         here = slice(W.indptr[unit], W.indptr[unit + 1])
         parents = [names[parent] if network.given_names else int(parent) for parent in W.indices[here]]
         name = names[unit] if network.given_names else None
-        if given is not None and unit in place:
-            yield _given_unit(given, place[unit], name, parents)
-        else:
+        if given is None or unit not in place:
             yield Unit(name, tuple(parents), kind, tuple(W.data[here].tolist()), float(bias[unit]))
-
-
-def _given_unit(given: Conditionals, k: int, name: str | None, parents: list) -> Unit:
-    numbers = np.asarray(given.numbers[given.starts[k] : given.starts[k + 1]])
-    if given.kind[k] == TABLE_CODE:
-        return Unit(name, tuple(parents), Table(numbers.reshape((2,) * len(parents))))
-    bias, *weights = numbers.tolist()
-    return Unit(name, tuple(parents), given.kinds[given.kind[k]], tuple(weights), bias)
+            continue
+        k = place[unit]
+        numbers = np.asarray(given.numbers[given.starts[k] : given.starts[k + 1]])
+        if given.kind[k] == TABLE_CODE:
+            yield Unit(name, tuple(parents), Table(numbers.reshape((2,) * len(parents))))
+        else:
+            own, *weights = numbers.tolist()
+            yield Unit(name, tuple(parents), given.kinds[given.kind[k]], tuple(weights), own)
 
 
 def network_parts(given: Sequence[Unit | tuple]) -> tuple[sp.csr_array, np.ndarray, list, tuple[str, ...] | None]:

@@ -42,10 +42,11 @@ def means(everything: Mapping[str, StoredRows]) -> str:
     by_column: dict[str, dict[str, str]] = {}
     for table in ("table1", "table2"):
         for cell in cells(everything[table]):
-            digits = decimals(table)
+            digits, share = decimals(table), percent(cell.ours.converged)
+            every = f" over the {share} that converged, {wide(cell.ours.mean_of_all, digits)} over all"
+            ours = signed(cell.ours.mean, digits) + ("" if cell.ours.converged == 1 else every)
             theirs = "" if cell.printed is None else f" ({signed(cell.printed, digits)})"
-            column = by_column.setdefault(cell.key.column, {})
-            column[cell.key.method] = f"{_both_means(cell.ours, digits)}{theirs}"
+            by_column.setdefault(cell.key.column, {})[cell.key.method] = f"{ours}{theirs}"
     schemes = tables_and_figures.SIGMOID_METHODS
     rows = [(name, *(column.get(scheme, "") for scheme in schemes)) for name, column in by_column.items()]
     table = markdown_table(ReportTable("", ("networks", *(f"`{scheme}`" for scheme in schemes)), rows))
@@ -78,14 +79,6 @@ def second_order(everything: Mapping[str, StoredRows]) -> str:
         f"The mean of |𝓔| on {networks:,} noisy-or networks of each kind, over those on which a scheme converged (all, "
         "unless a share is given), is:\n\n" + "\n".join(parts)
     )
-
-
-def _both_means(ours: Summary, digits: int) -> str:
-    """The mean, which is over all networks unless it says otherwise."""
-    done = signed(ours.mean, digits)
-    if ours.converged == 1:
-        return done
-    return f"{done} over the {percent(ours.converged)} that converged, {wide(ours.mean_of_all, digits)} over all"
 
 
 def _tables(section: Section) -> str:

@@ -45,14 +45,8 @@ def render_misprints(everything: Mapping[str, StoredRows]) -> Section:
         )
     networks = next(iter(found.values())).networks
     header = (
-        "networks",
-        "scheme",
-        "paper",
-        "mean of 𝓔 ± standard error",
-        "mean of |𝓔|",
-        "converged",
-        "mean of 𝓔 over all",
-    )
+        "networks", "scheme", "paper", "mean of 𝓔 ± standard error", "mean of |𝓔|", "converged", "mean of 𝓔 over all",
+    )  # fmt: skip
     caption = f"The effect of the misprints, on {networks:,} networks of each kind"
     return Section("The misprints of (73), (76) and (77)", [Text(ABOUT_MISPRINTS), ReportTable(caption, header, rows)])
 

@@ -4,7 +4,7 @@ import difflib
 import re
 import warnings
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -111,9 +111,9 @@ def of_arrow(column: Any) -> Any:
 # ---- dictionaries ----------------------------------------------------------------------------------------------------
 
 
-def of_mappings(rows: Sequence[Mapping[Any, Any]], name_of: Callable[[Any], str] = str) -> Columns:
+def of_mappings(rows: Sequence[Mapping[Any, Any]]) -> Columns:
     """A column for each key that some row has; None where a row has it not."""
-    keys = {name_of(key): key for row in rows for key in row}
+    keys = {str(key): key for row in rows for key in row}
     return Columns(list(keys), [[row.get(key) for row in rows] for key in keys.values()])
 
 

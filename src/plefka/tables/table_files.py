@@ -189,18 +189,15 @@ def json_rows(path: Path) -> Iterator[dict[str, Any]]:
     """The objects of a file with one in each line."""
     with open(path, encoding="utf-8-sig") as lines:
         for number, line in enumerate(lines, start=1):
-            if line.strip():
-                yield _json_row(line, number)
-
-
-def _json_row(line: str, number: int) -> dict[str, Any]:
-    try:
-        row = json.loads(line, object_pairs_hook=_unique)
-    except (ValueError, RecursionError) as error:  # the second where brackets are nested too deep
-        raise ValueError(f"line {number}: must be a JSON object {{unit: 0 or 1}}; {error}.") from None
-    if not isinstance(row, dict):
-        raise ValueError(f"line {number}: must be a JSON object {{unit: 0 or 1}}; got {type(row).__name__}.")
-    return row
+            if not line.strip():
+                continue
+            try:
+                row = json.loads(line, object_pairs_hook=_unique)
+            except (ValueError, RecursionError) as error:  # the second where brackets are nested too deep
+                raise ValueError(f"line {number}: must be a JSON object {{unit: 0 or 1}}; {error}.") from None
+            if not isinstance(row, dict):
+                raise ValueError(f"line {number}: must be a JSON object {{unit: 0 or 1}}; got {type(row).__name__}.")
+            yield row
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -81,6 +81,9 @@ class Custom(Activation):
         return _of_numpy(self._log_off, x) if namespace(x) is np else self._log_off(x)
 
 
+_jitted = lru_cache(maxsize=16)(jax.jit)
+
+
 def _of_numpy(function: Callable, x: np.ndarray) -> np.ndarray:
     """A user's function of jax.numpy for a NumPy array, which is filled up so that few sizes are compiled."""
     x = np.asarray(x, float)
@@ -88,11 +91,6 @@ def _of_numpy(function: Callable, x: np.ndarray) -> np.ndarray:
     with jax.enable_x64(True):
         found = _jitted(function)(np.resize(x, size) if x.size else np.zeros(size))
     return np.asarray(found)[: x.size].reshape(x.shape)
-
-
-@lru_cache(maxsize=16)
-def _jitted(function: Callable) -> Callable:
-    return jax.jit(function)
 
 
 class _LogOf(eqx.Module):
