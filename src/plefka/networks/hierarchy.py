@@ -13,7 +13,6 @@ import scipy.sparse as sp
 
 from plefka.errors import InvalidEvidence, InvalidNetwork, PlefkaWarning, listed
 from plefka.networks.graph import EdgesByUnit, Graph, cycle_text
-from plefka.runtime.precision import is_traced
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +104,8 @@ def without_implied(network: Any, evidence: Any) -> Any:
     """The evidence that enters the likelihood; a Likelihood of what follows from it is a constant."""
     if network.hierarchy is None:
         return evidence
+    from plefka.runtime.precision import is_traced  # the command draws a report without JAX
+
     if is_traced(evidence.rows, evidence.tilt):
         raise InvalidEvidence(
             "evidence for a network with `implies` must be known outside a JAX trace; got traced values."
