@@ -88,3 +88,19 @@ def test_a_machine_has_the_parts_that_it_can_have():
     found = sections(pf.report(machine, {"wet": -1}))
     assert "wet = -1" in found["What was seen"]
     assert "Left out: ask takes one BeliefNetwork" in found["What next"]
+
+
+def test_questions_about_many_causes_without_an_exact_answer_are_those_of_the_most_probable_ones():
+    count = 20
+    causes = {"cause": [f"c{k}" for k in range(count)], "prior": [0.01 + k / 100 for k in range(count)]}
+    pairs = [(f"f{(k + more) % 4}", f"c{k}", 0.5) for k in range(count) for more in (0, 1)]
+    findings = dict(zip(("finding", "cause", "probability"), zip(*pairs)))
+    net, case = pf.BeliefNetwork.diagnosis(causes, findings, leak=0.01), {"f0": 1, "f1": 1, "f2": 1}
+    found = sections(pf.report(net, case, "findings[k=0]"))
+    assert "Among the 16 most probable causes, with all others off" in found["Which together"]
+    assert "The most probable states of 16 hidden units" in found["Which together"]
+    kept = sorted(net.names[:count], key=lambda name: pf.infer(net, case, "findings[k=0]")[name])[-16:]
+    part = net.subnetwork([*kept, *net.names[count:]], hops=0)
+    why, first = next((text, head.removeprefix("Why ")) for head, text in found.items() if head.startswith("Why"))
+    assert f"= {pf.explain(part, case, first, 'exact').probability:.4f} (exact)" in why
+    assert "with all others off" not in pf.report(net, case)

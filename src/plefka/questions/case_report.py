@@ -16,12 +16,14 @@ from plefka.inference.solution import Solution
 from plefka.inference.solution_text import answer_lines, probability_table, with_bars
 from plefka.methods.method import Method
 from plefka.networks.belief import BeliefNetwork
-from plefka.networks.evidence import Likelihood
+from plefka.networks.edge_list import EdgeList
+from plefka.networks.evidence import Evidence, Likelihood
 from plefka.networks.network import Network
 from plefka.questions.ask import ask
 from plefka.questions.explain import explain
 from plefka.questions.most_probable import most_probable
 from plefka.questions.sensitivity import sensitivity
+from plefka.reduction.relevant import narrowed
 from plefka.runtime.version import __version__
 from plefka.tables.display import Content
 from plefka.tables.html_page import Section, Text, html_page
@@ -35,6 +37,8 @@ NEXT = "What was not seen, by how much seeing it is expected to tell about the c
 SENSITIVE = "The numbers of the network that matter most, each changed by itself while all others stay."
 MEANING = "An exact number is that of this network up to rounding; 95 of 100 intervals of estimates contain it."
 CAVEAT = "All numbers are those of the network named above, and as good as its structure and its probabilities are."
+MOST_CAUSES = 16  # of a part of the network that answers further questions, where those of all would take too long
+OF_SOME = " Among the {} most probable causes, with all others off, as all of them would take too long."
 TOO_LATE = "Left out: the time for this report was over before this part began."
 
 
@@ -45,7 +49,8 @@ def report(
     """One page of HTML about a case, which needs nothing else and prints on two pages.
 
     What was seen, the first `count` causes with their intervals, which go together, why, what to look at next, how far
-    the first one depends on the numbers of the network, and how sure that is. A part that cannot be had says so, and
+    the first one depends on the numbers of the network, and how sure that is. Where no exact answer is found, all but
+    the first two parts are about the 16 most probable causes alone, and say so. A part that cannot be had says so, and
     none is begun after so many `seconds`. The `evidence` is that of one row, as for `infer`, and `costs` are as for
     `ask`.
 
@@ -59,7 +64,7 @@ def report(
         raise InvalidInput(f"a report is about one case; got {solution.num_rows:,} rows. Take one of them.")
     sections = [Section("What was seen", _seen(solution, evidence))]
     sections.append(Section("What is probable", [Text(PROBABLE), _ranking(solution, count)]))
-    for heading, about, question in _questions(solution, evidence, method, costs):
+    for heading, about, question in _questions(solution, method, costs):
         try:
             part = question() if time.monotonic() - start < seconds else Text(TOO_LATE)
         except (PlefkaError, MemoryError) as error:
@@ -92,9 +97,23 @@ def _ranking(solution: Solution, count: int) -> Content:
     return Content("causes, most changed first", (), (*header, "95 % interval"), rows, total, CAUSES)
 
 
-def _questions(solution: Solution, evidence: Any, method: Any, costs: Any) -> Iterator[tuple[str, str, Any]]:
+def _manageable(solution: Solution) -> tuple[Any, Evidence, str]:
+    """The network and its evidence; if no sum over all causes is exact, without the improbable ones, which is said."""
+    network, given = solution.network, solution.evidence
+    causes = network.roots & ~solution.observed if isinstance(network, BeliefNetwork) else np.zeros(0, bool)
+    if solution.is_exact or causes.sum() <= MOST_CAUSES:
+        return network, given, ""
+    kept = np.array(solution.observed)
+    kept[np.argsort(np.where(causes, -solution.means, 0.0), kind="stable")[:MOST_CAUSES]] = True
+    kept = EdgeList.of(network.storage).graph.with_descendants(kept)
+    part = cast(BeliefNetwork, network).subnetwork(np.flatnonzero(kept).tolist(), hops=0)
+    return part, narrowed(given, np.flatnonzero(kept)), OF_SOME.format(MOST_CAUSES)
+
+
+def _questions(solution: Solution, method: Any, costs: Any) -> Iterator[tuple[str, str, Any]]:
     """Headings, what they mean, and functions that give what stands below them."""
-    network: Any = solution.network
+    network, evidence, of_some = _manageable(solution)
+    method = None if of_some else method
     first = [solution.names[k] for k in causes_first(solution, CAUSES)[0][:2].tolist()]
     rows = 4 + int(solution.evidence.informed.sum())  # of an explanation
     quick = method or f"auto[budget={np.clip(EXPLAINED_SECONDS / rows, LEAST_BUDGET, 1.0):.2g}s]"
@@ -106,12 +125,16 @@ def _questions(solution: Solution, evidence: Any, method: Any, costs: Any) -> It
         title = f"P({unit} on | evidence) = {found.probability:.4f} ({found.accuracy}), prior {found.prior:.4f}"
         return Content(title, (), header, moved[:ROWS_SHOWN], len(moved), "observations")
 
-    yield "Which together", TOGETHER, lambda: most_probable(network, evidence, CAUSES, 3)._content()
-    yield from ((f"Why {name}", WHY, partial(explanation, name)) for name in first if rows > 4)
-    yield "What next", NEXT, lambda: ask(network, evidence, method=method, costs=costs, top=ROWS_SHOWN)._content()
+    yield "Which together", TOGETHER + of_some, lambda: most_probable(network, evidence, CAUSES, 3)._content()
+    yield from ((f"Why {name}", WHY + of_some, partial(explanation, name)) for name in first if rows > 4)
+    yield (
+        "What next",
+        NEXT + of_some,
+        lambda: ask(network, evidence, method=method, costs=costs, top=ROWS_SHOWN)._content(),
+    )
     if first:
         yield (
             f"What {first[0]} depends on",
-            SENSITIVE,
+            SENSITIVE + of_some,
             lambda: sensitivity(network, evidence, first[0])._content(ROWS_SHOWN),
         )

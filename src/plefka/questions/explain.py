@@ -13,6 +13,7 @@ from plefka.inference.ranking import check_top, named_once
 from plefka.methods.method import Method
 from plefka.methods.posterior import Accuracy
 from plefka.networks.belief import BeliefNetwork
+from plefka.networks.edge_list import EdgeList
 from plefka.networks.evidence import Evidence
 from plefka.questions.changed_evidence import UNKNOWN, ChangedEvidence, how_computed, mark_of, weakest
 from plefka.runtime import extras
@@ -157,8 +158,10 @@ def explain(
     changed = ChangedEvidence.of(network, evidence, method, "explain")
     asked = changed.hidden_unit(unit, "explain needs a hidden unit")
     informed = np.flatnonzero(changed.evidence.informed[0]).tolist()
+    graph, some = EdgeList.of(changed.network.storage).graph, np.arange(network.size) == asked
     solution = changed.answers(
-        [{}, dict.fromkeys(informed, UNKNOWN), {asked: 1.0}, {asked: 0.0}, *({k: UNKNOWN} for k in informed)]
+        [{}, dict.fromkeys(informed, UNKNOWN), {asked: 1.0}, {asked: 0.0}, *({k: UNKNOWN} for k in informed)],
+        graph.with_ancestors(some) if candidates is not None and not len(candidates) else None,
     )
     means, codes = np.where(solution.converged, solution.means[:, asked], np.nan), solution.codes.means[:, asked]
     best = _most_moving(changed, solution.means[2:4], asked, candidates, top) if solution.converged[2:4].all() else []
